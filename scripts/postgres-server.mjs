@@ -9,7 +9,7 @@ import { connect, createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
 
-/** Of the server's processes: requests come first (`src/ports/background.ts` says why). */
+/** Of the server's processes: requests come first (`log/process/background.ts` says why). */
 export const BACKGROUND = 12
 const START_MAX_ms = 30_000,
   STOP_MAX_ms = 10_000

@@ -2,12 +2,12 @@
 import { NodeHttpServer } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
-import { reaches } from "./access/reach.ts"
-import { implementedOperations } from "./api.ts"
+import { reaches } from "./access/check/reach.ts"
+import { implementedOperations } from "./api/implemented.ts"
 import { documents } from "./docs/routes.ts"
-import { type EdgeOptions, makeServer } from "./wire/edges.ts"
+import { type EdgeOptions, makeServer } from "./http/edges.ts"
 import { rooms } from "./rooms.ts"
-import { type RouteOptions, routesOf, unmatchedRoute } from "./wire/route.ts"
+import { type RouteOptions, routesOf, unmatchedRoute } from "./api/route.ts"
 
 const routes = (options: RouteOptions) =>
   HttpRouter.addAll(

@@ -23,7 +23,7 @@ const walk = (folder: string): ReadonlyArray<string> =>
           : []
   })
 const sources = new Map(
-  ["src", "streams", "engine-sdk/src"]
+  ["src", "streams", "log", "engine-sdk/src"]
     .flatMap((folder) => walk(join(root, folder)))
     .map((path) => [relative(root, path), readFileSync(path, "utf8")] as const)
 )
@@ -41,7 +41,7 @@ const caches: ReadonlyMap<string, { readonly bytes: number; readonly each?: stri
   ["engine-sdk/src/search/filters.ts", { bytes: MEGABYTE, each: "of each segment, or 20 bytes a document of it" }],
   ["engine-sdk/src/search/highlight.ts", { bytes: MEGABYTE }],
   ["src/analytics/popular-documents.ts", { bytes: 32 * MEGABYTE }],
-  ["src/ports/outbound-http-node.ts", { bytes: 8 * MEGABYTE }],
+  ["src/ports/outbound-http/node.ts", { bytes: 8 * MEGABYTE }],
   ["src/search/answer-cache.ts", { bytes: 64 * MEGABYTE }],
   ["src/search/seen-fields.ts", { bytes: 16 * MEGABYTE }],
   ["src/suggestions/facet-values.ts", { bytes: 64 * MEGABYTE }],
@@ -57,8 +57,8 @@ const unbounded: ReadonlyMap<string, string> = new Map([
   ["engine-sdk/src/store/writer-worker.ts: arriving", "requests on their way"],
   ["engine-sdk/src/lane/search-worker.ts: kept", "collections that the thread was told to keep, eight"],
   ["engine-sdk/src/lane/search-worker.ts: dictionaries", "dictionaries of those collections"],
-  ["streams/worker.ts: listeners", "parts of the program that listen"],
-  ["src/wire/body.ts: endings", "bodies on their way"],
+  ["streams/host/worker.ts: listeners", "parts of the program that listen"],
+  ["src/http/body.ts: endings", "bodies on their way"],
   ["src/docs/reference-page.ts: read", "files of the viewer, by a list of ours"]
 ])
 

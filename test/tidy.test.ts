@@ -21,18 +21,22 @@ const walk = (folder: string): ReadonlyArray<string> =>
             ? walk(path)
             : [path]
       })
-const folders = ["src", "streams", "engine-sdk", "fixtures", "bench", "test", "scripts"]
+const folders = ["src", "streams", "log", "engine-sdk", "fixtures", "bench", "test", "scripts"]
 const files = folders.flatMap((folder) => walk(join(root, folder))).filter((path) => /\.(ts|mjs|js)$/.test(path))
 const nameOf = (path: string) => relative(root, path)
 const text = new Map(files.map((path) => [path, readFileSync(path, "utf8")]))
 /** Without comments and strings that only look like code. */
 const codeOf = (path: string) => (text.get(path) ?? "").replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "")
 
-const importsOf = (path: string): ReadonlyArray<string> =>
-  [
-    ...codeOf(path).matchAll(/(?:from|import)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g),
-    ...codeOf(path).matchAll(/new URL\(\s*["'](\.{1,2}\/[^"']+\.(?:ts|mjs|js))["']/g)
-  ].map((match) => nameOf(resolve(dirname(path), match[1])))
+const referred = (path: string, pattern: RegExp): ReadonlyArray<string> =>
+  [...codeOf(path).matchAll(pattern)].map((match) => nameOf(resolve(dirname(path), match[1])))
+const importedBy = (path: string): ReadonlyArray<string> =>
+  referred(path, /(?:from|import)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g)
+/** Also the programs and threads that it starts. */
+const importsOf = (path: string): ReadonlyArray<string> => [
+  ...importedBy(path),
+  ...referred(path, /new URL\(\s*["'](\.{1,2}\/[^"']+\.(?:ts|mjs|js))["']/g)
+]
 const inFolder = (name: string, folder: string) => name.startsWith(`${folder}/`)
 const violations = (rule: (from: string, to: string) => boolean): ReadonlyArray<string> =>
   files.flatMap((path) =>
@@ -54,22 +58,30 @@ describe("import directions", () => {
   })
   it("only runtime, main, the command line and tests see adapters", () => {
     const isAdapter = (name: string) =>
-      /^src\/ports\/.*-(lmdb|kafka|sql|http|node|embedded)\.ts$/.test(name) && name !== "src/ports/outbound-http.ts"
+      /^(log\/event-log\/(lmdb|kafka)|src\/ports\/(counter\/leased-sql|outbound-http\/node))/.test(name)
     expect(
       violations(
         (from, to) =>
           isAdapter(to) &&
-          !/^(src\/runtime|src\/main\.ts|src\/cli|streams\/(main|worker|entry)|test|bench)/.test(from) &&
+          !/^(src\/runtime|src\/main\.ts|src\/cli|streams\/(main|host\/worker(-log)?)\.ts|test|bench)/.test(from) &&
           !isAdapter(from)
       )
     ).toEqual([])
   })
   it("ports know no room", () => {
     expect(
-      violations(
-        (from, to) => inFolder(from, "src/ports") && inFolder(to, "src") && !/^src\/(ports|wire\/errors)/.test(to)
-      )
+      violations((from, to) => inFolder(from, "src/ports") && inFolder(to, "src") && !/^src\/(ports|net)\//.test(to))
     ).toEqual([])
+  })
+  it("the log knows nobody, the streams know the log alone", () => {
+    expect(violations((from, to) => inFolder(from, "log") && /^(src|streams|test|bench|fixtures)\//.test(to))).toEqual(
+      []
+    )
+    expect(violations((from, to) => inFolder(from, "streams") && /^(src|test|bench|fixtures)\//.test(to))).toEqual([])
+  })
+  it("the HTTP kernel and identity know no room", () => {
+    const kernel = /^src\/(http|identity|net)\//
+    expect(violations((from, to) => kernel.test(from) && inFolder(to, "src") && !kernel.test(to))).toEqual([])
   })
   it("a room never opens another room's repository", () => {
     expect(
@@ -94,7 +106,7 @@ describe("import directions", () => {
 describe("time and chance", () => {
   /** Places that are services, adapters of the machine, or programs of their own. */
   const allowed =
-    /^(src\/ports\/|src\/runtime\/|src\/access\/seal\.ts|src\/cli\/|src\/wire\/edges\.ts|src\/demo\/page\/|src\/main\.ts|streams\/(worker|main|entry)|scripts\/|test\/|bench\/|fixtures\/random\.ts|engine-sdk\/src\/collection\/clock\.ts|engine-sdk\/(test|bench)\/)/
+    /^(src\/ports\/|log\/event-log\/|log\/identifiers\.ts|src\/runtime\/|src\/access\/seal\.ts|src\/cli\/|src\/http\/edges\.ts|src\/demo\/page\/|src\/main\.ts|streams\/(host\/worker|main)\.ts|scripts\/|test\/|bench\/|fixtures\/random\.ts|engine-sdk\/src\/collection\/clock\.ts|engine-sdk\/(test|bench)\/)/
   it("are read through services only", () => {
     const reads = /\b(Date\.now|Math\.random|randomBytes|randomUUID|new Date\(\))\b|new Date\(\)/
     expect(files.filter((path) => !allowed.test(nameOf(path)) && reads.test(codeOf(path))).map(nameOf)).toEqual([])
@@ -106,7 +118,7 @@ describe("bounds", () => {
     expect(
       files
         .filter(
-          (path) => /^(src|streams)\//.test(nameOf(path)) && /(Queue|PubSub|Mailbox)\.unbounded/.test(codeOf(path))
+          (path) => /^(src|streams|log)\//.test(nameOf(path)) && /(Queue|PubSub|Mailbox)\.unbounded/.test(codeOf(path))
         )
         .map(nameOf)
     ).toEqual([])
@@ -116,7 +128,7 @@ describe("bounds", () => {
       files
         .filter(
           (path) =>
-            /^(src|streams|engine-sdk\/src)\//.test(nameOf(path)) &&
+            /^(src|streams|log|engine-sdk\/src)\//.test(nameOf(path)) &&
             /@ts-(ignore|nocheck|expect-error)|\bas any\b/.test(codeOf(path))
         )
         .map(nameOf)
@@ -147,39 +159,39 @@ describe("names from outside", () => {
     ["src/analytics/rollups-repository.ts: views[asked.order]", "an order that the schema of the request allows"],
     ["src/catalog/contract.ts: described[kind]", "the two kinds of sets"],
     [
-      'src/wire/operation.ts: usualPayloadMedia[options.payloadType ?? "json"]',
+      'src/http/operation.ts: usualPayloadMedia[options.payloadType ?? "json"]',
       "types of bodies, when the program starts"
     ],
     [
-      'src/wire/operation.ts: usualSuccessMedia[options.successType ?? "json"]',
+      'src/http/operation.ts: usualSuccessMedia[options.successType ?? "json"]',
       "types of answers, when the program starts"
     ],
     ["src/console/attempts.ts: limits[kind]", "the two kinds of attempts"],
-    ["src/events/accept-batch.ts: requirements[event.type]", "a type that the set of types holds"],
+    ["src/events/intake/accept-batch.ts: requirements[event.type]", "a type that the set of types holds"],
     ["src/health/verdict.ts: sentences[name]", "names of counters, of ours"],
     ["src/metering/wallet-repository.ts: statusOf[how]", "the two ends of a reservation"],
-    ["src/ports/kafka/record-batch.ts: ATTRIBUTES[compression]", "an option of the operator, checked at the start"],
-    ["src/ports/kafka/security.ts: env[name]", "names of variables, of ours"],
+    ["log/event-log/kafka/record-batch.ts: ATTRIBUTES[compression]", "an option of the operator, checked at the start"],
+    ["log/event-log/kafka/security.ts: env[name]", "names of variables, of ours"],
     ["engine-sdk/src/search/answer-budget.ts: LOWER[part]", "the parts of an answer, of ours"],
     ["engine-sdk/src/query/plan-templates.ts: PARAMETER_OWNERS[name]", "the table's own keys"],
-    ["src/access/narrower.ts: reaching[own.scope]", "the scope of a stored key"],
+    ["src/access/keys/narrower.ts: reaching[own.scope]", "the scope of a stored key"],
     ["src/catalog/resources.ts: isList[kind]", "kinds of resources, of ours"],
     ["src/metering/windowed-caps.ts: windows[feature]", "features that are counted by time, of ours"],
     ["src/search/engine-caller.ts: parameters[parameter]", "names of parameters, of ours"],
-    ["src/wire/route.ts: parseRefusals[parsed]", "the refusals of the parser, of ours"],
+    ["src/api/route.ts: parseRefusals[parsed]", "the refusals of the parser, of ours"],
     ["src/search/engine-caller.ts: parameters[name]", "names of parameters, of ours"],
     ["src/search/timely-engine.ts: refusals[reason]", "the reasons of ours"],
-    ["src/wire/render.ts: codes[status]", "a number"],
-    ["src/wire/render.ts: gatewayByStatus[status]", "a number"],
-    ["src/wire/render.ts: gatewayByTag[error._tag]", "tags of errors, of ours"],
-    ["src/wire/route.ts: raw[name]", "names in paths of operations, of ours"],
-    ["src/wire/zstd-frames.ts: HEADER_BYTES[part]", "the part that is being read, of ours"],
+    ["src/http/render.ts: codes[status]", "a number"],
+    ["src/http/render.ts: gatewayByStatus[status]", "a number"],
+    ["src/http/render.ts: gatewayByTag[error._tag]", "tags of errors, of ours"],
+    ["src/api/route.ts: raw[name]", "names in paths of operations, of ours"],
+    ["src/http/zstd-frames.ts: HEADER_BYTES[part]", "the part that is being read, of ours"],
     ["streams/erasure/linking.ts: entries[topic]", "names of topics, of ours"],
     ["streams/replays/coordinator.ts: sum[prefix + name]", "names of counters, of ours"]
   ])
   it("are asked of maps, or behind `Object.hasOwn`", () => {
     const modules = files
-      .filter((path) => /^(src|streams|engine-sdk\/src)\//.test(nameOf(path)) && path.endsWith(".ts"))
+      .filter((path) => /^(src|streams|log|engine-sdk\/src)\//.test(nameOf(path)) && path.endsWith(".ts"))
       .map((path) => readModule(nameOf(path), text.get(path) ?? ""))
     const found = unguardedLookups(modules, (from, written) => relative(root, resolve(root, dirname(from), written)))
     expect(found.filter((lookup) => !allowed.has(lookup))).toEqual([])
@@ -208,7 +220,7 @@ describe("names from outside", () => {
 })
 
 describe("garbage stays young", () => {
-  const own = files.filter((path) => /^(src|streams|engine-sdk\/src)\//.test(nameOf(path)))
+  const own = files.filter((path) => /^(src|streams|log|engine-sdk\/src)\//.test(nameOf(path)))
   it("no handler makes a generator function for each request", () => {
     expect(
       own
@@ -219,7 +231,7 @@ describe("garbage stays young", () => {
     ).toEqual([])
   })
   it("no property is set to a function that is written there, but once at the start", () => {
-    const once = new Set(["src/demo/page/page.js", "src/ports/kafka/client.ts", "src/ports/kafka/codecs.ts"])
+    const once = new Set(["src/demo/page/page.js", "log/event-log/kafka/client.ts", "log/event-log/kafka/codecs.ts"])
     const set = /(\.[#\w]+|\w\]) (\?\?)?=\s+(async )?(\([^()]*\)(: [^=\n]+)? =>|\w+ =>|function\b)/
     expect(own.filter((path) => !once.has(nameOf(path)) && set.test(codeOf(path))).map(nameOf)).toEqual([])
   })
@@ -280,13 +292,12 @@ describe("files", () => {
   })
   it("form no circles but the old ones, which may only become fewer", () => {
     const owed: ReadonlyArray<string> = [
-      "bench/all.ts bench/events.ts bench/kafka.ts bench/program.ts bench/replays.ts bench/search.ts bench/suggestions.ts bench/webhooks.ts src/cli/bench.ts src/cli/command.ts src/main.ts",
       "engine-sdk/src/search/execution.ts engine-sdk/src/search/injecting.ts",
       "engine-sdk/src/search/filters.ts engine-sdk/src/search/joins.ts",
       "streams/processors/attribution/makers.ts streams/processors/attribution/popularity.ts streams/processors/attribution/rollups.ts streams/processors/attribution/rules.ts",
       "streams/processors/attribution/state.ts streams/processors/attribution/step.ts streams/processors/attribution/stored.ts"
     ]
-    const found = circlesOf(new Map(files.map((path) => [nameOf(path), importsOf(path)]))).map((circle) =>
+    const found = circlesOf(new Map(files.map((path) => [nameOf(path), importedBy(path)]))).map((circle) =>
       circle.join(" ")
     )
     expect(found).toEqual(owed)

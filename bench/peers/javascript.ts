@@ -5,8 +5,8 @@
  */
 import { create, insertMultiple, search as searchOrama } from "@orama/orama"
 import MiniSearch from "minisearch"
-import type { Inputs } from "../inputs.ts"
-import { percentiles, round } from "../harness.ts"
+import type { Inputs } from "../inputs/inputs.ts"
+import { percentiles, round } from "../harness/harness.ts"
 
 export interface JavascriptPeer {
   readonly name: string

@@ -7,7 +7,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, write
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import type { Texts } from "../texts.ts"
+import type { Texts } from "../inputs/texts.ts"
 
 export interface PeerFigures {
   readonly import_docs_per_s: number

@@ -8,32 +8,32 @@ import { Clock, Context, Effect, Fiber, Layer } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { Configuration } from "../configuration/configuration.ts"
 import type { ConfigurationUnavailable } from "../configuration/errors.ts"
-import { Outbox } from "../outbox/outbox.ts"
-import { Counters, type Taken } from "../ports/counter.ts"
+import { Outbox } from "../../log/outbox.ts"
+import { Counters, type Taken } from "../ports/counter/counter.ts"
 import type { Cap } from "../metering/entitlements.ts"
 import type { FeatureNotInPlan } from "../metering/errors.ts"
-import { Identifiers } from "../ports/identifiers.ts"
-import { NotFound, Throttled, Unauthorized } from "../wire/errors.ts"
-import type { Scope } from "../wire/operation.ts"
+import { Identifiers } from "../../log/identifiers.ts"
+import { NotFound, Throttled, Unauthorized } from "../http/errors.ts"
+import type { Scope } from "../http/operation.ts"
 import {
   type BrowserKey,
   browserKeyPrefix,
   recordOfBrowserKey,
   signBrowserKey,
   verifyBrowserKey
-} from "./browser-key.ts"
-import type { Caller } from "./caller.ts"
-import { decide, type Refusal, tooFast } from "./decision.ts"
+} from "./tokens/browser-key.ts"
+import type { Caller } from "../identity/caller.ts"
+import { decide, type Refusal, tooFast } from "./check/decision.ts"
 import { KeyNotFound, KeyValueTaken } from "./errors.ts"
-import { makeFailedKeys } from "./failed-keys.ts"
-import { type KeyRecord, type KeyScope, rateLimitDefault } from "./key-record.ts"
-import { makeKeyStore, SIGNERS_PER_PREFIX_MAX } from "./key-store.ts"
-import { makeKeysRepository, type OrganizationRecord } from "./keys-repository.ts"
-import { originsRefusal } from "./plan-refusals.ts"
-import { rateBudget, rateCounter, rateOf } from "./rate.ts"
-import { type ScopedToken, scopedTokenPrefix, signScopedToken, verifyScopedToken } from "./scoped-token.ts"
+import { makeFailedKeys } from "./check/failed-keys.ts"
+import { type KeyRecord, type KeyScope, rateLimitDefault } from "../identity/key-record.ts"
+import { makeKeyStore, SIGNERS_PER_PREFIX_MAX } from "./keys/key-store.ts"
+import { makeKeysRepository, type OrganizationRecord } from "./keys/keys-repository.ts"
+import { originsRefusal } from "./keys/plan-refusals.ts"
+import { rateBudget, rateCounter, rateOf } from "./check/rate.ts"
+import { type ScopedToken, scopedTokenPrefix, signScopedToken, verifyScopedToken } from "./tokens/scoped-token.ts"
 import { Seal } from "./seal.ts"
-import { isSignedBy, parentLengthMin, parseSecuredKey, securedKeyLengthMax } from "./secured-key.ts"
+import { isSignedBy, parentLengthMin, parseSecuredKey, securedKeyLengthMax } from "./tokens/secured-key.ts"
 
 /** What the edge knows of a request before its body. */
 export interface Presented {

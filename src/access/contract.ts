@@ -1,6 +1,6 @@
 /** `/keys` (contract part 1): the engine's shape plus the restrictions of spec part 5; errors are shape B (part 7). */
 import { Schema } from "effect"
-import { browserKeyTtl_s } from "./browser-key.ts"
+import { browserKeyTtl_s } from "./tokens/browser-key.ts"
 import {
   Addresses,
   ChosenValue,
@@ -11,8 +11,8 @@ import {
   Patterns,
   RateLimit,
   Ttl
-} from "./key-fields.ts"
-import { operation } from "../wire/operation.ts"
+} from "./keys/key-fields.ts"
+import { operation } from "../http/operation.ts"
 import { described } from "./examples.ts"
 
 const strings = Schema.Array(Schema.String)

@@ -2,7 +2,7 @@
 import { Effect, Layer, Schema } from "effect"
 import { Access } from "./access.ts"
 import { Installation } from "../installation.ts"
-import { layerKeyExpiry } from "./expiry.ts"
+import { layerKeyExpiry } from "./keys/expiry.ts"
 import { routes } from "./routes.ts"
 import { seeds } from "./seeds.ts"
 import { defineRoom } from "../room.ts"

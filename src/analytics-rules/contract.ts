@@ -1,5 +1,5 @@
 /** Analytics rules (contract parts 3 and 7; reference contract section 17), and the events that log rules kept. */
-import { operation } from "../wire/operation.ts"
+import { operation } from "../http/operation.ts"
 import {
   AnalyticsEvents,
   AnalyticsEventsQuery,

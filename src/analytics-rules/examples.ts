@@ -1,7 +1,7 @@
 /**
- * What the operations of analytics rules do, in words, and a request of each that succeeds (`src/wire/operation.ts`).
+ * What the operations of analytics rules do, in words, and a request of each that succeeds (`src/http/operation.ts`).
  */
-import type { Described } from "../wire/operation.ts"
+import type { Described } from "../http/operation.ts"
 
 export const described = {
   listAnalyticsRules: {

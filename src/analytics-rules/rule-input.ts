@@ -2,8 +2,8 @@
  * What a rule may be (reference contract 17.1). Pure; every field that is wrong is named, in the reference's words
  * where it has some.
  */
-import { invalidFields, type Issue, issuesIn } from "../wire/checks.ts"
-import type { InputInvalid } from "../wire/errors.ts"
+import { invalidFields, type Issue, issuesIn } from "../http/checks.ts"
+import type { InputInvalid } from "../http/errors.ts"
 import {
   LIMIT_MAX,
   META_FIELDS,

@@ -1,10 +1,14 @@
 /** Analytics rules as they are asked for and shown (reference contract section 17, contract part 7). */
 import { Schema } from "effect"
+import {
+  META_FIELDS,
+  type MetaField,
+  RULE_TYPES,
+  type RuleParams,
+  type RuleType
+} from "../../streams/figures/analytics-rule.ts"
 
-export const RULE_TYPES = ["popular_queries", "nohits_queries", "counter", "log"] as const
-export type RuleType = (typeof RULE_TYPES)[number]
-export const META_FIELDS = ["filter_by", "analytics_tag"] as const
-export type MetaField = (typeof META_FIELDS)[number]
+export { META_FIELDS, type MetaField, RULE_TYPES, type RuleParams, type RuleType }
 
 /** Rules of one organization; each costs a little of every flush. */
 export const RULES_MAX = 100
@@ -17,15 +21,6 @@ export const EVENTS_KEPT_MAX = 10_000
 export const EVENTS_KEPT_DAYS = 30
 
 const text = Schema.optionalKey(Schema.String)
-export interface RuleParams {
-  readonly destination_collection?: string
-  readonly limit?: number
-  readonly capture_search_requests?: boolean
-  readonly meta_fields?: ReadonlyArray<MetaField>
-  readonly expand_query?: boolean
-  readonly counter_field?: string
-  readonly weight?: number
-}
 export interface Rule {
   readonly name: string
   readonly type: RuleType

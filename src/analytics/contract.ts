@@ -1,5 +1,5 @@
 /** Analytics metrics (spec part 4, contract part 3). */
-import { operation } from "../wire/operation.ts"
+import { operation } from "../http/operation.ts"
 import {
   FilterMetrics,
   MetricsQuery,

@@ -7,7 +7,7 @@ import { Clock, Context, Effect, FiberSet, Layer } from "effect"
 import { BoundedMap } from "../../engine-sdk/src/bounded-map.ts"
 import { SqlClient } from "effect/sql"
 import { CatalogResources } from "../catalog/resources.ts"
-import { DAY_MS, GRAINS } from "./grain.ts"
+import { DAY_MS, GRAINS } from "../../streams/figures/grain.ts"
 
 /** A page never shows more of a fallback than the window of 250 hits. */
 const IDS_MAX = 250

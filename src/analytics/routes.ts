@@ -1,13 +1,13 @@
 /** Handlers of analytics metrics: parameters become one request, the service answers it. */
 import { Effect } from "effect"
-import type { Caller } from "../access/caller.ts"
-import { reachesCollection, reachesEverything } from "../access/decision.ts"
-import { invalidFields, issuesIn } from "../wire/checks.ts"
-import { CollectionNotAllowed, RestrictionNotApplicable } from "../wire/errors.ts"
-import { implement } from "../wire/route.ts"
+import type { Caller } from "../identity/caller.ts"
+import { reachesCollection, reachesEverything } from "../access/check/decision.ts"
+import { invalidFields, issuesIn } from "../http/checks.ts"
+import { CollectionNotAllowed, RestrictionNotApplicable } from "../http/errors.ts"
+import { implement } from "../api/route.ts"
 import * as contract from "./contract.ts"
 import { parseDateRange } from "./date-range.ts"
-import { storable } from "./normalize-query.ts"
+import { storable } from "../../log/normalize-query.ts"
 import {
   type MetricsQuery,
   PAGE_LIMIT_DEFAULT,

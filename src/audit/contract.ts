@@ -1,7 +1,7 @@
 /** `GET /audit` (contract part 6): who changed what, when, from which key. */
 import { Schema } from "effect"
-import { optionalText, pageLimit } from "../wire/checks.ts"
-import { operation } from "../wire/operation.ts"
+import { optionalText, pageLimit } from "../http/checks.ts"
+import { operation } from "../http/operation.ts"
 import { AuditEntry } from "./schema.ts"
 import { described } from "./examples.ts"
 

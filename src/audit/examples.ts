@@ -1,5 +1,5 @@
-/** What the audit log shows, in words, and a request that succeeds (`src/wire/operation.ts`). */
-import type { Described } from "../wire/operation.ts"
+/** What the audit log shows, in words, and a request that succeeds (`src/http/operation.ts`). */
+import type { Described } from "../http/operation.ts"
 
 export const described = {
   listAudit: {

@@ -5,9 +5,9 @@
  */
 import { Clock, Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { Identifiers } from "../ports/identifiers.ts"
+import { Identifiers } from "../../log/identifiers.ts"
 import { changedFields, shownValue } from "./masked.ts"
-import { CurrentOrigin } from "./origin.ts"
+import { CurrentOrigin } from "../identity/origin.ts"
 import { type AuditSubject, RowReaders } from "./subjects.ts"
 
 export interface Note {

@@ -3,7 +3,7 @@
  * validates every body in the engine's own words, so the schemas here describe and do not judge.
  */
 import { Schema } from "effect"
-import { operation } from "../wire/operation.ts"
+import { operation } from "../http/operation.ts"
 import { described } from "./examples.ts"
 
 const strings = Schema.Array(Schema.String)

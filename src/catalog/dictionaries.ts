@@ -4,7 +4,7 @@
  */
 import { Effect, Layer } from "effect"
 import { Configuration } from "../configuration/configuration.ts"
-import { Engine } from "../ports/engine.ts"
+import { Engine } from "../ports/engine/engine.ts"
 import { CatalogResources, resourceOf } from "./resources.ts"
 
 export const layerDictionaries = Layer.effectDiscard(

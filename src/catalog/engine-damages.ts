@@ -5,7 +5,7 @@
  */
 import { Effect, Layer } from "effect"
 import { Configuration } from "../configuration/configuration.ts"
-import { Engine } from "../ports/engine.ts"
+import { Engine } from "../ports/engine/engine.ts"
 
 export const layerEngineDamages = Layer.effectDiscard(
   Effect.gen(function* () {

@@ -7,12 +7,12 @@ import type { Answered, OperationContext, StreamAnswer } from "../../engine-sdk/
 import { stringifyJson } from "../../engine-sdk/src/documents/mod.ts"
 import type { EngineError, KeepLimits, Result } from "../../engine-sdk/src/mod.ts"
 import { Clock, Effect } from "effect"
-import { type Origin, systemOrigin } from "../audit/origin.ts"
+import { type Origin, systemOrigin } from "../identity/origin.ts"
 import { ConfigurationUnavailable } from "../configuration/errors.ts"
 import { Entitlements } from "../metering/entitlements.ts"
 import { FeatureNotInPlan } from "../metering/errors.ts"
 import { capOf, type Feature, type Plan, plans } from "../metering/plans.ts"
-import { Engine } from "../ports/engine.ts"
+import { Engine } from "../ports/engine/engine.ts"
 import {
   EngineOverloaded,
   EngineRefusal,
@@ -20,10 +20,10 @@ import {
   organizationUnavailable,
   RestrictionNotApplicable,
   SearchTimedOut
-} from "../wire/errors.ts"
-import type { DeclaredError } from "../wire/render.ts"
-import { Reply } from "../wire/reply.ts"
-import type { HeldMemory } from "../wire/request-memory.ts"
+} from "../http/errors.ts"
+import type { DeclaredError } from "../http/render.ts"
+import { Reply } from "../http/reply.ts"
+import type { HeldMemory } from "../http/request-memory.ts"
 import { CatalogResources } from "./resources.ts"
 
 /** Marks a failure of a key's own forced filter: the caller did nothing wrong and gets no data (spec part 7, 403). */

@@ -1,8 +1,8 @@
 /**
  * What the operations of collections and what belongs to them do, in words, and a request of each that succeeds
- * (`src/wire/operation.ts`).
+ * (`src/http/operation.ts`).
  */
-import type { Described } from "../wire/operation.ts"
+import type { Described } from "../http/operation.ts"
 
 const resource =
   "One value has at most 65,536 bytes and a list 1 MB; the plan bounds how many named resources there are (403 with `feature` and `limit`)."

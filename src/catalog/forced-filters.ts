@@ -6,8 +6,8 @@
  * its names holds, all of it together: the key's owner may have meant each of them.
  */
 import { type OperationContext, resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
-import type { KeyRecord } from "../access/key-record.ts"
-import { collectionMatches } from "../access/decision.ts"
+import type { KeyRecord } from "../identity/key-record.ts"
+import { collectionMatches } from "../access/check/decision.ts"
 
 type Filters = KeyRecord["filter_by"]
 type Names = Pick<OperationContext, "engine" | "namespace" | "resources">

@@ -3,7 +3,7 @@
  * contract 2.1).
  */
 import { Context, Effect, Layer } from "effect"
-import { Engine } from "../ports/engine.ts"
+import { Engine } from "../ports/engine/engine.ts"
 import { CatalogResources } from "./resources.ts"
 
 export class CatalogNames extends Context.Service<

@@ -6,10 +6,10 @@
 import type { CollectionSchema } from "../../engine-sdk/src/mod.ts"
 import { type Alias, type OperationContext, resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
 import { Effect } from "effect"
-import type { Caller } from "../access/caller.ts"
-import { reachesCollection, reachesEverything } from "../access/decision.ts"
-import { referredBy } from "../access/reach.ts"
-import { CollectionNotAllowed } from "../wire/errors.ts"
+import type { Caller } from "../identity/caller.ts"
+import { reachesCollection, reachesEverything } from "../access/check/decision.ts"
+import { referredBy } from "../access/check/reach.ts"
+import { CollectionNotAllowed } from "../http/errors.ts"
 import { filtersReach } from "./forced-filters.ts"
 
 /**

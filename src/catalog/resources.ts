@@ -11,12 +11,12 @@ import {
 } from "../../engine-sdk/src/operations/mod.ts"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { CurrentOrigin, type Origin, systemOrigin } from "../audit/origin.ts"
+import { CurrentOrigin, type Origin, systemOrigin } from "../identity/origin.ts"
 import type { Subject } from "../configuration/change.ts"
 import { Configuration } from "../configuration/configuration.ts"
 import type { Entitlements } from "../metering/entitlements.ts"
 import { bytesOf, LIST_BYTES_MAX, makeNamedResources, VALUE_BYTES_MAX } from "../metering/named-resources.ts"
-import { EngineRefusal } from "../wire/errors.ts"
+import { EngineRefusal } from "../http/errors.ts"
 import { isShaped } from "./resource-shape.ts"
 
 /** What a row holds: only stemming dictionaries are not JSON as they stand. */

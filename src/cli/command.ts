@@ -3,7 +3,7 @@ import { Config, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { VISITOR_PARTITIONS_DISTRIBUTED } from "../../streams/topics.ts"
+import { VISITOR_PARTITIONS_DISTRIBUTED } from "../../log/topics.ts"
 import { type DistributedConfig, portDefault } from "../config.ts"
 import {
   benchAccess,
@@ -28,8 +28,8 @@ import { exportFile, importFile } from "./documents.ts"
 import { kafka, kafkaVersionDefault } from "./kafka.ts"
 import { addMember, listMembers, removeMember, setMemberRole } from "./members.ts"
 import { planIds } from "../metering/plans.ts"
-import { CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX } from "../wire/connections.ts"
-import { REQUEST_MEMORY_DEFAULT } from "../wire/request-memory.ts"
+import { CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX } from "../http/connections.ts"
+import { REQUEST_MEMORY_DEFAULT } from "../http/request-memory.ts"
 import {
   createKey,
   createOrganization,

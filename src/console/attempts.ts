@@ -9,8 +9,8 @@
  */
 import { createHash } from "node:crypto"
 import { Clock, Effect } from "effect"
-import { type Budget, type Counter, Counters } from "../ports/counter.ts"
-import { networkOf } from "../ports/network-address.ts"
+import { type Budget, type Counter, Counters } from "../ports/counter/counter.ts"
+import { networkOf } from "../net/network-address.ts"
 
 const WINDOW_MS = 15 * 60_000
 const NAMES_MAX = 10_000

@@ -3,7 +3,7 @@
  * reaches the operation.
  */
 import { Schema } from "effect"
-import { operation } from "../wire/operation.ts"
+import { operation } from "../http/operation.ts"
 import { ChangePassword, CreatedMember, CreateMember, Member, Session, SignIn, UpdateMember } from "./schema.ts"
 import { described } from "./examples.ts"
 

@@ -1,9 +1,9 @@
 /**
  * What the operations of sessions and members do, in words, and a request of each that succeeds
- * (`src/wire/operation.ts`).
+ * (`src/http/operation.ts`).
  */
-import type { Described } from "../wire/operation.ts"
-import { sampleIds } from "../wire/sample-ids.ts"
+import type { Described } from "../http/operation.ts"
+import { sampleIds } from "../api/sample-ids.ts"
 
 /** A page elsewhere cannot set it, so a request with it was not made behind a member's back. */
 const ownPage = { "x-dowser-console": "1" } as const

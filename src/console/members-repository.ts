@@ -2,7 +2,7 @@
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Subject } from "../configuration/change.ts"
-import type { Role } from "./roles.ts"
+import type { Role } from "../identity/roles.ts"
 
 export interface MemberRecord {
   readonly id: string

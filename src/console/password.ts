@@ -4,7 +4,7 @@
  */
 import { scrypt, timingSafeEqual } from "node:crypto"
 import { Effect, Semaphore } from "effect"
-import { Throttled } from "../wire/errors.ts"
+import { Throttled } from "../http/errors.ts"
 
 /** OWASP's parameters of equal strength to N = 2^17 with p = 1, at a quarter of the memory. */
 const COST = { N: 2 ** 15, r: 8, p: 3 } as const

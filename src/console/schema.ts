@@ -1,8 +1,8 @@
 /** Members and sessions as the console API shows them, and their limits. */
 import { Schema } from "effect"
-import { refusing } from "../wire/checks.ts"
+import { refusing } from "../http/checks.ts"
 import { PASSWORD_CHARACTERS_MAX, PASSWORD_CHARACTERS_MIN } from "./password.ts"
-import { ROLES } from "./roles.ts"
+import { ROLES } from "../identity/roles.ts"
 
 export const MEMBERS_MAX = 1_000
 export const SESSIONS_PER_MEMBER_MAX = 20

@@ -4,12 +4,12 @@
  */
 import { Effect } from "effect"
 import { Access } from "../access/access.ts"
-import type { Caller } from "../access/caller.ts"
+import type { Caller } from "../identity/caller.ts"
 import { organizationOf } from "../organizations/routes.ts"
-import type { Operation } from "../wire/operation.ts"
-import type { Implemented } from "../wire/route.ts"
-import type { Role } from "./roles.ts"
-import { sampleIds } from "../wire/sample-ids.ts"
+import type { Operation } from "../http/operation.ts"
+import type { Implemented } from "../api/route.ts"
+import type { Role } from "../identity/roles.ts"
+import { sampleIds } from "../api/sample-ids.ts"
 
 const PREFIX = "/v1/"
 export const isTwinned = ({ path, scope }: Operation): boolean => scope !== "console" && path.startsWith(PREFIX)

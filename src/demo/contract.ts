@@ -1,6 +1,6 @@
 /** The demo page and what it asks for; none of it is part of the tenant API. */
 import { Schema } from "effect"
-import { operation } from "../wire/operation.ts"
+import { operation } from "../http/operation.ts"
 import { described } from "./examples.ts"
 
 const at = { group: "demo", plane: "control", scope: "public", method: "GET", isRateFree: true } as const

@@ -13,7 +13,7 @@ import { Clock, Effect } from "effect"
 import { generateCatalog, type Product, productSchema } from "../../fixtures/catalog/generate.ts"
 import { generateVisitors } from "../../fixtures/events/generate.ts"
 import { makeContexts } from "../catalog/engine-plane.ts"
-import { Events } from "../events/service.ts"
+import { Events } from "../events/intake/service.ts"
 import { SearchRules } from "../rules/search-rules.ts"
 
 export interface SeedOptions {

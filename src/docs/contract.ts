@@ -1,5 +1,5 @@
 /** The OpenAPI documents and the page that shows them. */
-import { operation } from "../wire/operation.ts"
+import { operation } from "../http/operation.ts"
 import { described } from "./examples.ts"
 
 const at = { group: "reference", method: "GET", scope: "public", isRateFree: true } as const

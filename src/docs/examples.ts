@@ -1,5 +1,5 @@
-/** What the documents and their page are, in words, and a request of each that succeeds (`src/wire/operation.ts`). */
-import type { Described } from "../wire/operation.ts"
+/** What the documents and their page are, in words, and a request of each that succeeds (`src/http/operation.ts`). */
+import type { Described } from "../http/operation.ts"
 
 export const described = {
   getTenantDocument: {

@@ -4,8 +4,8 @@
  */
 import { Schema } from "effect"
 import { Job } from "../jobs/schema.ts"
-import { pageLimit } from "../wire/checks.ts"
-import { operation } from "../wire/operation.ts"
+import { pageLimit } from "../http/checks.ts"
+import { operation } from "../http/operation.ts"
 import {
   BATCH_BYTES_MAX,
   EventBatch,
@@ -15,7 +15,7 @@ import {
   ReplayBody,
   RetryAnswer,
   RetryBody
-} from "./schema.ts"
+} from "../../log/event-schema.ts"
 import { described } from "./examples.ts"
 
 export const ingestEvents = operation({

@@ -1,5 +1,5 @@
-/** What the operations of events do, in words, and a request of each that succeeds (`src/wire/operation.ts`). */
-import type { Described } from "../wire/operation.ts"
+/** What the operations of events do, in words, and a request of each that succeeds (`src/http/operation.ts`). */
+import type { Described } from "../http/operation.ts"
 
 export const described = {
   ingestEvents: {

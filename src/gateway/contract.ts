@@ -5,8 +5,8 @@
 import { Schema } from "effect"
 import { SearchResponse } from "../search/contract.ts"
 import { Suggestions, SuggestionsQuery } from "../suggestions/schema.ts"
-import { refusing } from "../wire/checks.ts"
-import { operation } from "../wire/operation.ts"
+import { refusing } from "../http/checks.ts"
+import { operation } from "../http/operation.ts"
 import { DOCUMENTS_MAX, EXPIRES_IN_MAX_S, FILTER_CHARACTERS_MAX, SEARCH_TIME_MAX_MS } from "./limits.ts"
 import { described } from "./examples.ts"
 

@@ -1,8 +1,8 @@
 /**
  * What the operations of the search gateway do, in words, and a request of each that succeeds
- * (`src/wire/operation.ts`).
+ * (`src/http/operation.ts`).
  */
-import type { Described } from "../wire/operation.ts"
+import type { Described } from "../http/operation.ts"
 
 const collectionName = "products"
 const slow = "What takes longer than 10 seconds is a 504."

@@ -2,13 +2,13 @@
 import type { CollectionInfo } from "../../engine-sdk/src/mod.ts"
 import { Clock, Effect } from "effect"
 import { Access } from "../access/access.ts"
-import type { Caller } from "../access/caller.ts"
-import { signedTextLengthMax } from "../access/signed-text.ts"
+import type { Caller } from "../identity/caller.ts"
+import { signedTextLengthMax } from "../access/tokens/signed-text.ts"
 import { makeContexts } from "../catalog/engine-plane.ts"
 import { engineCallerOf } from "../search/engine-caller.ts"
-import { type CollectionNotAllowed, inputInvalid, RestrictionNotApplicable, ScopeDenied } from "../wire/errors.ts"
-import type { DeclaredError } from "../wire/render.ts"
-import type { Input } from "../wire/route.ts"
+import { type CollectionNotAllowed, inputInvalid, RestrictionNotApplicable, ScopeDenied } from "../http/errors.ts"
+import type { DeclaredError } from "../http/render.ts"
+import type { Input } from "../api/route.ts"
 import type { createScopedToken } from "./contract.ts"
 
 type Body = typeof createScopedToken.payload extends (infer P) | undefined

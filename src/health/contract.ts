@@ -1,6 +1,6 @@
 /** The probe of spec part 4: no key, no rate, and no details. They are the operator's (`getStatus`). */
 import { Schema } from "effect"
-import { operation } from "../wire/operation.ts"
+import { operation } from "../http/operation.ts"
 import { described } from "./examples.ts"
 
 export const Health = Schema.Struct({

@@ -1,7 +1,7 @@
 /**
- * What the probes and the operator's view say, in words, and a request of each that succeeds (`src/wire/operation.ts`).
+ * What the probes and the operator's view say, in words, and a request of each that succeeds (`src/http/operation.ts`).
  */
-import type { Described } from "../wire/operation.ts"
+import type { Described } from "../http/operation.ts"
 
 const probe =
   "Says whether the program can serve: 200, with the parts that are not well under `degraded`, or 503 when it cannot. Why is the operator's matter and not shown here."

@@ -5,12 +5,12 @@
  */
 import { Clock, Context, Effect, Exit, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { StreamWorker } from "../../streams/host.ts"
-import type { Progress } from "../../streams/runner.ts"
+import { StreamWorker } from "../../streams/host/host.ts"
+import type { Progress } from "../../streams/runner/runner.ts"
 import { Configuration } from "../configuration/configuration.ts"
-import { SearchServed } from "../events/serve-log.ts"
-import { CurrentCircuits, Engine, type EngineCircuits } from "../ports/engine.ts"
-import { EventLog } from "../ports/event-log.ts"
+import { SearchServed } from "../events/served/serve-log.ts"
+import { CurrentCircuits, Engine, type EngineCircuits } from "../ports/engine/engine.ts"
+import { EventLog } from "../../log/event-log/event-log.ts"
 import { changesOf, type Finding, growthOf, type Losses, type Verdict, verdictOf } from "./verdict.ts"
 import { countWebhooks, type WebhookFigures } from "./webhook-figures.ts"
 

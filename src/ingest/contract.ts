@@ -1,7 +1,7 @@
 /** Reindex and the jobs it makes (spec part 4, contract part 4). */
 import { Schema } from "effect"
-import { pageLimit } from "../wire/checks.ts"
-import { operation } from "../wire/operation.ts"
+import { pageLimit } from "../http/checks.ts"
+import { operation } from "../http/operation.ts"
 import { IngestJob } from "./schema.ts"
 import { described } from "./examples.ts"
 

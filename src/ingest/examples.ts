@@ -1,6 +1,6 @@
-/** What the operations of ingest jobs do, in words, and a request of each that succeeds (`src/wire/operation.ts`). */
-import type { Described } from "../wire/operation.ts"
-import { sampleIds } from "../wire/sample-ids.ts"
+/** What the operations of ingest jobs do, in words, and a request of each that succeeds (`src/http/operation.ts`). */
+import type { Described } from "../http/operation.ts"
+import { sampleIds } from "../api/sample-ids.ts"
 
 export const described = {
   reindexCollection: {

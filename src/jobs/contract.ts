@@ -1,7 +1,7 @@
 /** Jobs of every kind (contract part 0); ingest jobs are seen here as well. Full key. */
 import { Schema } from "effect"
-import { optionalText, pageLimit } from "../wire/checks.ts"
-import { operation } from "../wire/operation.ts"
+import { optionalText, pageLimit } from "../http/checks.ts"
+import { operation } from "../http/operation.ts"
 import { Job, JOB_STATUSES, JobList } from "./schema.ts"
 import { described } from "./examples.ts"
 

@@ -7,9 +7,9 @@
  */
 import { createHash } from "node:crypto"
 import { Clock, Context, Effect, Layer } from "effect"
-import type { Caller } from "../access/caller.ts"
-import { Counters } from "../ports/counter.ts"
-import { SessionRequired } from "../wire/errors.ts"
+import type { Caller } from "../identity/caller.ts"
+import { Counters } from "../ports/counter/counter.ts"
+import { SessionRequired } from "../http/errors.ts"
 import { Entitlements } from "./entitlements.ts"
 import { AllowanceExhausted, type LimitsUnavailable, limitsUnavailable } from "./errors.ts"
 import { hourOf } from "./period.ts"

@@ -1,6 +1,6 @@
 /** The entitlement read-out (contract part 6) and the operator's plan and wallet. */
 import { Schema } from "effect"
-import { operation } from "../wire/operation.ts"
+import { operation } from "../http/operation.ts"
 import { keptFeatures, type KeptFeature, planIds } from "./plans.ts"
 import { described } from "./examples.ts"
 

@@ -1,8 +1,8 @@
 /**
- * What the operations of plans and wallets do, in words, and a request of each that succeeds (`src/wire/operation.ts`).
+ * What the operations of plans and wallets do, in words, and a request of each that succeeds (`src/http/operation.ts`).
  */
-import type { Described } from "../wire/operation.ts"
-import { sampleIds } from "../wire/sample-ids.ts"
+import type { Described } from "../http/operation.ts"
+import { sampleIds } from "../api/sample-ids.ts"
 
 export const described = {
   getEntitlement: {

@@ -12,9 +12,9 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { Outbox } from "../outbox/outbox.ts"
-import { type Budget, Counters, type CounterUnavailable, type Taken } from "../ports/counter.ts"
-import { Throttled } from "../wire/errors.ts"
+import { Outbox } from "../../log/outbox.ts"
+import { type Budget, Counters, type CounterUnavailable, type Taken } from "../ports/counter/counter.ts"
+import { Throttled } from "../http/errors.ts"
 import { Entitlements } from "./entitlements.ts"
 import { CreditsExhausted, LimitsUnavailable, limitsUnavailable, type WalletUnreachable } from "./errors.ts"
 import { makeOverage } from "./overage.ts"

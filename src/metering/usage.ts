@@ -4,7 +4,7 @@
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { Engine, EngineAbsence } from "../ports/engine.ts"
+import { Engine, EngineAbsence } from "../ports/engine/engine.ts"
 import type { KeptFeature } from "./plans.ts"
 import { makeNamedResources } from "./named-resources.ts"
 import { WindowedCaps } from "./windowed-caps.ts"

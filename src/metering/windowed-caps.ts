@@ -6,7 +6,7 @@
  * Bytes are taken in blocks; what is left of an organization's last block is in memory, and lost with a restart.
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import { type Budget, Counters } from "../ports/counter.ts"
+import { type Budget, Counters } from "../ports/counter/counter.ts"
 import { Entitlements } from "./entitlements.ts"
 import { type FeatureNotInPlan, type LimitsUnavailable, limitsUnavailable } from "./errors.ts"
 import { dayOf, hourOf, type Period } from "./period.ts"

@@ -3,7 +3,7 @@
  * rollup of the filters and facets that searches used; its measures are those of the query rollup that searches have.
  *
  * And how much each query of a collection is used lately, and by whom as far as it takes to know that enough visitors
- * made it. `weight` and its siblings are forward-decayed sums (src/suggestions/recency.ts), `is_known` stays true once
+ * made it. `weight` and its siblings are forward-decayed sums (streams/figures/recency.ts), `is_known` stays true once
  * three visitors have made the query, so that the index also finds a query that has lost one of them. `changed` is the
  * writer's transaction: readers ask for what was written since the oldest one that was still open when they last
  * looked.

@@ -1,8 +1,8 @@
 /** Organizations for the operator (`/console/v1`): what the command line speaks. */
 import { Schema } from "effect"
 import { ApiKey, CreateKey } from "../access/contract.ts"
-import { refusing } from "../wire/checks.ts"
-import { operation } from "../wire/operation.ts"
+import { refusing } from "../http/checks.ts"
+import { operation } from "../http/operation.ts"
 import { described } from "./examples.ts"
 
 export const Organization = Schema.Struct({

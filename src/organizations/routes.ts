@@ -1,12 +1,12 @@
 /** Handlers of the operator's organizations. */
 import { Effect } from "effect"
 import { Access, neverExpires, type NewKey, rateLimitDefault } from "../access/access.ts"
-import type { OrganizationRecord } from "../access/keys-repository.ts"
-import { newKeyOf } from "../access/new-key.ts"
+import type { OrganizationRecord } from "../access/keys/keys-repository.ts"
+import { newKeyOf } from "../access/keys/new-key.ts"
 import { createdWithinPlan, shownKey } from "../access/routes.ts"
 import { Entitlements } from "../metering/entitlements.ts"
-import { NotFound } from "../wire/errors.ts"
-import { implement } from "../wire/route.ts"
+import { NotFound } from "../http/errors.ts"
+import { implement } from "../api/route.ts"
 import * as contract from "./contract.ts"
 
 const shown = (organization: OrganizationRecord): typeof contract.Organization.Type => ({

@@ -11,7 +11,7 @@ import { parseFilter } from "../../engine-sdk/src/query/filter-parser.ts"
 import { fieldNamed } from "../../engine-sdk/src/query/query-context.ts"
 import { checkRuleSet, type CompiledRules, type RuleSet } from "../../engine-sdk/src/rules/mod.ts"
 import { Clock, Context, Effect, Layer } from "effect"
-import { collectionClosed } from "../access/decision.ts"
+import { collectionClosed } from "../access/check/decision.ts"
 import type { SqlClient } from "effect/sql"
 import { PopularDocuments } from "../analytics/popular-documents.ts"
 import { makeContexts } from "../catalog/engine-plane.ts"
@@ -21,7 +21,7 @@ import type { ConfigurationUnavailable } from "../configuration/errors.ts"
 import type { Entitlements } from "../metering/entitlements.ts"
 import type { FeatureNotInPlan } from "../metering/errors.ts"
 import { bytesOf, LIST_BYTES_MAX, makeNamedResources } from "../metering/named-resources.ts"
-import { Engine } from "../ports/engine.ts"
+import { Engine } from "../ports/engine/engine.ts"
 import {
   type CollectionNotAllowed,
   InputInvalid,
@@ -29,7 +29,7 @@ import {
   NotFound,
   organizationUnavailable,
   type OrganizationUnavailable
-} from "../wire/errors.ts"
+} from "../http/errors.ts"
 import { type AnswerGates, gatePart, gatesOf, type GateVisitor } from "./answer-gates.ts"
 import { type CompiledFor, compileFor, isCurrent, ruleFields } from "./compiled-for.ts"
 import { fieldTypeIssues } from "./field-types.ts"

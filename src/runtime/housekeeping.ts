@@ -4,7 +4,7 @@
  */
 import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
-import { expireCounters } from "../ports/counter-leased-sql.ts"
+import { expireCounters } from "../ports/counter/leased-sql.ts"
 import type { Expiry } from "../room.ts"
 import { rooms } from "../rooms.ts"
 

@@ -4,7 +4,7 @@
  * only acknowledges what is on disk.
  */
 import type { Awaitable, EngineError, Result, SearchEngine } from "../../engine-sdk/src/mod.ts"
-import { delegatingEngine } from "../ports/delegating-engine.ts"
+import { delegatingEngine } from "../ports/engine/delegating-engine.ts"
 
 /** `stopWriting`: resolves when its writer, in whatever state it was, stores and acknowledges nothing any more. */
 export type SupervisedEngine = SearchEngine & { readonly stopWriting?: () => Promise<void> }

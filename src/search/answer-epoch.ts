@@ -6,7 +6,7 @@
 import { Effect } from "effect"
 import { resourceOf } from "../catalog/resources.ts"
 import { Configuration } from "../configuration/configuration.ts"
-import { CurrentRemovals } from "../ports/engine.ts"
+import { CurrentRemovals } from "../ports/engine/engine.ts"
 
 export const makeAnswerEpoch = Effect.gen(function* () {
   const configuration = yield* Configuration

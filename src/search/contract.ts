@@ -3,7 +3,7 @@
  * part.
  */
 import { Schema } from "effect"
-import { operation } from "../wire/operation.ts"
+import { operation } from "../http/operation.ts"
 import { described } from "./examples.ts"
 
 const anything = Schema.Record(Schema.String, Schema.Unknown)

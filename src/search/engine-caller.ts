@@ -14,13 +14,13 @@ import {
 import { fieldContextOf } from "../../engine-sdk/src/query/query-context.ts"
 import { allOf, parseFilter } from "../../engine-sdk/src/query/filter-parser.ts"
 import type { Filter } from "../../engine-sdk/src/plan.ts"
-import type { Caller } from "../access/caller.ts"
-import { collectionClosed } from "../access/decision.ts"
+import type { Caller } from "../identity/caller.ts"
+import { collectionClosed } from "../access/check/decision.ts"
 import { forcedFilterParameter } from "../catalog/engine-plane.ts"
 import { forcedTextsOf } from "../catalog/forced-filters.ts"
 import { reachesNamed } from "../catalog/reached.ts"
-import { RestrictionNotApplicable, SessionRequired } from "../wire/errors.ts"
-import type { DeclaredError } from "../wire/render.ts"
+import { RestrictionNotApplicable, SessionRequired } from "../http/errors.ts"
+import type { DeclaredError } from "../http/render.ts"
 import { seenFieldsOf } from "./seen-fields.ts"
 
 /** Parameters that make a search an AI operation (contract part 1). */

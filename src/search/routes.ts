@@ -1,7 +1,7 @@
 /** Handlers of search and multi-search. */
 import { Effect } from "effect"
-import { textOf } from "../wire/body.ts"
-import { implement } from "../wire/route.ts"
+import { textOf } from "../http/body.ts"
+import { implement } from "../api/route.ts"
 import * as contract from "./contract.ts"
 import { Search } from "./search.ts"
 

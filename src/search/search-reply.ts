@@ -4,8 +4,8 @@ import type { EngineError } from "../../engine-sdk/src/mod.ts"
 import { stringifyJson } from "../../engine-sdk/src/documents/mod.ts"
 import type { Answered } from "../../engine-sdk/src/operations/mod.ts"
 import { declaredOf } from "../catalog/engine-plane.ts"
-import type { DeclaredError } from "../wire/render.ts"
-import { Reply } from "../wire/reply.ts"
+import type { DeclaredError } from "../http/render.ts"
+import { Reply } from "../http/reply.ts"
 
 export class SearchReply extends Reply {
   /**

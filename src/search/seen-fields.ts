@@ -5,7 +5,7 @@
 import { BoundedMap } from "../../engine-sdk/src/bounded-map.ts"
 import { fieldBoundsOf, seesNothing } from "../../engine-sdk/src/query/field-bounds.ts"
 import { covers, type FieldBounds, type FieldList } from "../../engine-sdk/src/query/field-list.ts"
-import type { Caller } from "../access/caller.ts"
+import type { Caller } from "../identity/caller.ts"
 
 /**
  * Different restrictions that are remembered; a storefront signs with some. What was parsed is a few times its text.

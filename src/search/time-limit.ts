@@ -1,7 +1,7 @@
 /** The time that a search may take (spec part 8). */
 import { Clock, Effect } from "effect"
-import { EngineUnavailable, SearchTimedOut } from "../wire/errors.ts"
-import type { DeclaredError } from "../wire/render.ts"
+import { EngineUnavailable, SearchTimedOut } from "../http/errors.ts"
+import type { DeclaredError } from "../http/render.ts"
 
 const timedOut = (limit_ms: number) =>
   new SearchTimedOut({ message: `The search took longer than ${limit_ms / 1_000} s.` })

@@ -5,7 +5,7 @@
  * budget of its time.
  */
 import { type EngineError, fail, type SearchEngine, type SearchPlan } from "../../engine-sdk/src/mod.ts"
-import { delegatingEngine } from "../ports/delegating-engine.ts"
+import { delegatingEngine } from "../ports/engine/delegating-engine.ts"
 import type { Refused, Turn, Turns } from "./turns.ts"
 
 const RETRY_AFTER_S = 10

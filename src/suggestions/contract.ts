@@ -1,5 +1,5 @@
 /** Query intelligence: typeahead and pre-search prompts of a collection, reachable with a search key. */
-import { operation } from "../wire/operation.ts"
+import { operation } from "../http/operation.ts"
 import { PromptsQuery, Suggestions, SuggestionsQuery } from "./schema.ts"
 import { described } from "./examples.ts"
 

@@ -1,6 +1,6 @@
 /** How many suggestions a request may ask for. */
 import { Effect } from "effect"
-import { inputInvalid } from "../wire/errors.ts"
+import { inputInvalid } from "../http/errors.ts"
 import { LIMIT_DEFAULT, LIMIT_MAX } from "./schema.ts"
 
 export const limitOf = (text: string | undefined) => {

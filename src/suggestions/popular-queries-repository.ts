@@ -1,8 +1,8 @@
 /** Reads of what the attribution processor keeps about queries (streams/processors/attribution/popularity.ts). */
 import { Effect, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { isCandidate, QUERIES_PER_COLLECTION_MAX, VISITORS_MIN } from "./bounds.ts"
-import type { Completable } from "./typeahead.ts"
+import { isCandidate, QUERIES_PER_COLLECTION_MAX, VISITORS_MIN } from "../../streams/figures/candidate-queries.ts"
+import type { Completable } from "./typeahead/typeahead.ts"
 
 interface Row {
   readonly q: string

@@ -6,8 +6,8 @@
 import { Clock, Context, Deferred, Effect, FiberSet, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import { makePopularQueriesRepository } from "./popular-queries-repository.ts"
-import { inSlices } from "./sliced.ts"
-import { type Completable, Typeahead } from "./typeahead.ts"
+import { inSlices } from "./typeahead/sliced.ts"
+import { type Completable, Typeahead } from "./typeahead/typeahead.ts"
 
 /** Of all indexes together, about 250 a query; the collection that was not asked for longest leaves. */
 const BYTES_MAX = 256 * 1024 * 1024

@@ -8,17 +8,17 @@
  */
 import type { CollectionInfo } from "../../engine-sdk/src/mod.ts"
 import { Context, Effect, Layer } from "effect"
-import type { Caller } from "../access/caller.ts"
-import { reachesCollection } from "../access/decision.ts"
+import type { Caller } from "../identity/caller.ts"
+import { reachesCollection } from "../access/check/decision.ts"
 import { CatalogResources } from "../catalog/resources.ts"
 import type { Entitlements } from "../metering/entitlements.ts"
-import type { Engine } from "../ports/engine.ts"
-import type { DeclaredError } from "../wire/render.ts"
-import { seesWhole } from "./bounds.ts"
+import type { Engine } from "../ports/engine/engine.ts"
+import type { DeclaredError } from "../http/render.ts"
+import { seesWhole } from "./sees-whole.ts"
 import { makeFacetValues } from "./facet-values.ts"
 import { PopularQueries } from "./popular-queries.ts"
 import type { Suggestion } from "./schema.ts"
-import type { Completable, Completion } from "./typeahead.ts"
+import type { Completable, Completion } from "./typeahead/typeahead.ts"
 
 type Answered = ReadonlyArray<typeof Suggestion.Type>
 

@@ -5,7 +5,7 @@
 import { Clock, Effect } from "effect"
 import { Seal } from "../access/seal.ts"
 import { version } from "../config.ts"
-import { OutboundHttp } from "../ports/outbound-http.ts"
+import { OutboundHttp } from "../ports/outbound-http/outbound-http.ts"
 import type { ClaimedDelivery } from "./deliveries-repository.ts"
 import { validSecrets } from "./secrets.ts"
 import { signedHeaders } from "./signature.ts"

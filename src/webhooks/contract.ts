@@ -1,7 +1,7 @@
 /** Outbound webhooks (spec parts 2 and 6, contract part 6). Full key only. */
 import { Schema } from "effect"
-import { pageLimit, refusing } from "../wire/checks.ts"
-import { operation } from "../wire/operation.ts"
+import { pageLimit, refusing } from "../http/checks.ts"
+import { operation } from "../http/operation.ts"
 import {
   WebhookBody,
   WebhookDelivery,

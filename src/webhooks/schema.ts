@@ -1,6 +1,6 @@
 /** Endpoints and deliveries as the API shows them (spec parts 2, 3 and 6), and their limits (part 8). */
 import { Schema } from "effect"
-import { refusing } from "../wire/checks.ts"
+import { refusing } from "../http/checks.ts"
 import { nameRefusal, urlRefusal } from "./endpoint-input.ts"
 import { subscriptionRefusal } from "./subscribable-events.ts"
 

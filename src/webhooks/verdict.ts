@@ -9,7 +9,7 @@
  * at least once would mean nothing for a receiver that restarts. An address that we refuse is final: waiting changes no
  * policy.
  */
-import type { OutboundFailure, OutboundResponse } from "../ports/outbound-http.ts"
+import type { OutboundFailure, OutboundResponse } from "../ports/outbound-http/outbound-http.ts"
 
 export type Verdict =
   | { readonly kind: "success"; readonly http_code: number }

@@ -4,9 +4,9 @@
  * Dead letters hold entries too, alone or whole records, and reasons that may quote them.
  */
 import { Effect } from "effect"
-import { EventLog } from "../../src/ports/event-log.ts"
-import { decodeRecord, encodeRecord, type Envelope } from "../record.ts"
-import { WHOLE_RECORD } from "../skipped.ts"
+import { EventLog } from "../../log/event-log/event-log.ts"
+import { decodeRecord, encodeRecord, type Envelope } from "../../log/record.ts"
+import { WHOLE_RECORD } from "../runner/skipped.ts"
 import type { Erasures } from "./erasures.ts"
 import { CONTENTS, entriesIn } from "./subjects.ts"
 import { walk } from "./walk.ts"

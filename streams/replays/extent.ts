@@ -6,10 +6,10 @@
  * what a processor that has lost its state would count as well.
  */
 import { Effect } from "effect"
-import { DAY_MS } from "../../src/analytics/grain.ts"
-import { EVENT_AGE_MAX_MS } from "../../src/events/schema.ts"
-import { EventLog } from "../../src/ports/event-log.ts"
-import { partitionsOf, type Topic } from "../topics.ts"
+import { DAY_MS } from "../figures/grain.ts"
+import { EVENT_AGE_MAX_MS } from "../../log/event-schema.ts"
+import { EventLog } from "../../log/event-log/event-log.ts"
+import { partitionsOf, type Topic } from "../../log/topics.ts"
 
 const REACH_BACK_MS = 35 * 60_000
 

@@ -3,7 +3,7 @@
  * exchanged (`adoptShadow`); a store that says less was left before that, here or in another process, and is rebuilt
  * from the log.
  */
-import type { StateStore } from "../state.ts"
+import type { StateStore } from "../state/state.ts"
 
 /** Behind every prefix of a processor. */
 const GENERATION = "\u0002generation"

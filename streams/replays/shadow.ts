@@ -10,14 +10,14 @@
  */
 import { Clock, Data, Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { EventLog, type EventLogUnavailable, type LogRecord } from "../../src/ports/event-log.ts"
+import { EventLog, type EventLogUnavailable, type LogRecord } from "../../log/event-log/event-log.ts"
 import type { Erasures } from "../erasure/erasures.ts"
-import { fetchInto } from "../fetch.ts"
-import { Intake } from "../intake.ts"
-import type { Processor, Rebuilding } from "../processor.ts"
-import { openRecord, type Envelope } from "../record.ts"
-import { placeKey, WHOLE_RECORD } from "../skipped.ts"
-import type { Positions, StateStore } from "../state.ts"
+import { fetchInto } from "../runner/fetch.ts"
+import { Intake } from "../runner/intake.ts"
+import type { Processor, Rebuilding } from "../runner/processor.ts"
+import { openRecord, type Envelope } from "../../log/record.ts"
+import { placeKey, WHOLE_RECORD } from "../runner/skipped.ts"
+import type { Positions, StateStore } from "../state/state.ts"
 import type { Run } from "./runs.ts"
 
 /** Of one write to the shadow tables, for which the partition waits: some tenths of a second. */

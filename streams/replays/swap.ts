@@ -4,9 +4,9 @@
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { DAY_MS, GRAINS } from "../../src/analytics/grain.ts"
-import { QUERY_CHARACTERS_MAX } from "../../src/suggestions/bounds.ts"
-import { weightOf } from "../../src/suggestions/recency.ts"
+import { DAY_MS, GRAINS } from "../figures/grain.ts"
+import { QUERY_CHARACTERS_MAX } from "../figures/candidate-queries.ts"
+import { weightOf } from "../figures/recency.ts"
 import { numbersLiteral, textsLiteral } from "../processors/attribution/literals.ts"
 import { recountMakers } from "../processors/attribution/popularity.ts"
 import { foldOrganization, holdFolds } from "../processors/attribution/fold.ts"

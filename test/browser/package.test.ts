@@ -1,6 +1,6 @@
 /** The package in a browser: the README's example, bundled as a web page would, in a real Chromium without a server. */
 import { expect, it } from "vitest"
-import { bundleOf } from "../../bench/package.ts"
+import { bundleOf } from "../../bench/lanes/package.ts"
 import { launchBrowser } from "../support/browser.ts"
 import { readmeExample } from "../support/readme-example.ts"
 

@@ -1,6 +1,6 @@
 /** Members sign in, reach what their role reaches and nothing of another organization; the table of roles is walked. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type Role, ROLES } from "../../src/console/roles.ts"
+import { type Role, ROLES } from "../../src/identity/roles.ts"
 import { twinId } from "../../src/console/twins.ts"
 import { rooms } from "../../src/rooms.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"

@@ -4,8 +4,8 @@
  * finds what its original deleted.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import type { Operation } from "../../src/wire/operation.ts"
-import { sampleIds } from "../../src/wire/sample-ids.ts"
+import type { Operation } from "../../src/http/operation.ts"
+import { sampleIds } from "../../src/api/sample-ids.ts"
 import { allOperations } from "../support/operations.ts"
 import { type Program, startProgram } from "../support/program.ts"
 

@@ -8,8 +8,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Schema } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { openApiOf } from "../../src/wire/openapi.ts"
-import { operation } from "../../src/wire/operation.ts"
+import { openApiOf } from "../../src/api/openapi.ts"
+import { operation } from "../../src/http/operation.ts"
 import { type Program, startProgram } from "../support/program.ts"
 
 const root = new URL("../..", import.meta.url).pathname

@@ -4,7 +4,7 @@
  * them is what is answered about collections that do not exist, and what the key does reach works.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { reaches } from "../../src/access/reach.ts"
+import { reaches } from "../../src/access/check/reach.ts"
 import { type Answer, type Program, startProgram, type Tenant } from "../support/program.ts"
 
 let program: Program

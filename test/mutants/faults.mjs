@@ -6,7 +6,7 @@ export const faults = [
   {
     name: "outbound-second-look",
     why: "the address that a socket says it is connected to is not judged",
-    file: "src/ports/outbound-http-node.ts",
+    file: "src/ports/outbound-http/node.ts",
     from: "if (socket.remoteAddress !== undefined && !isAllowed(socket.remoteAddress))",
     to: "if (false)",
     tests: ["test/ports/outbound-http-rebinding.test.ts"]
@@ -14,7 +14,7 @@ export const faults = [
   {
     name: "outbound-first-look",
     why: "addresses of a name are connected to before they are judged",
-    file: "src/ports/outbound-http-node.ts",
+    file: "src/ports/outbound-http/node.ts",
     from: "const allowed = all.filter(isAllowed)",
     to: "const allowed = all",
     tests: ["test/ports/outbound-http-rebinding.test.ts"]
@@ -22,7 +22,7 @@ export const faults = [
   {
     name: "outbound-by-name",
     why: "the connection goes to the name, which is looked up once more",
-    file: "src/ports/outbound-http-node.ts",
+    file: "src/ports/outbound-http/node.ts",
     from: "host: address,",
     to: "host,",
     tests: ["test/ports/outbound-http-rebinding.test.ts"]
@@ -30,7 +30,7 @@ export const faults = [
   {
     name: "fence-not-asked",
     why: "a stream worker whose partition was taken over commits",
-    file: "streams/offsets.ts",
+    file: "streams/offsets/offsets.ts",
     from: "if (fence !== undefined && !(yield* store.holdsFence(unit, fence)))",
     to: "if (false)",
     tests: ["test/streams/simulation.test.ts"]
@@ -38,7 +38,7 @@ export const faults = [
   {
     name: "retention-past-consumers",
     why: "retention removes what no consumer has counted",
-    file: "streams/retention.ts",
+    file: "streams/host/retention.ts",
     from: "Math.min(past, ...consumed)",
     to: "past",
     tests: ["test/streams/simulation.test.ts"]
@@ -46,7 +46,7 @@ export const faults = [
   {
     name: "retention-past-consumers-host",
     why: "the same, where the stream worker never reports",
-    file: "streams/retention.ts",
+    file: "streams/host/retention.ts",
     from: "Math.min(past, ...consumed)",
     to: "past",
     tests: ["test/streams/host.test.ts"],
@@ -55,7 +55,7 @@ export const faults = [
   {
     name: "retention-from-now",
     why: "retention reckons from now, not from where counting stands",
-    file: "streams/retention.ts",
+    file: "streams/host/retention.ts",
     from: "clock.currentTimeMillisUnsafe() - (yield* lag_ms)",
     to: "clock.currentTimeMillisUnsafe()",
     tests: ["test/streams/simulation.test.ts"]
@@ -63,7 +63,7 @@ export const faults = [
   {
     name: "retention-never",
     why: "retention never looks at the log",
-    file: "streams/retention.ts",
+    file: "streams/host/retention.ts",
     from: "Effect.catch(retain, ",
     to: "Effect.catch(Effect.void, ",
     tests: ["test/streams/simulation.test.ts"]
@@ -71,7 +71,7 @@ export const faults = [
   {
     name: "retention-not-started",
     why: "the host does not start its retention",
-    file: "streams/host.ts",
+    file: "streams/host/host.ts",
     from: "yield* Effect.forkScoped(every(retentionEvery_ms))",
     to: "void every",
     tests: ["test/streams/host.test.ts"],
@@ -83,7 +83,7 @@ export const faults = [
     file: "src/webhooks/fan-out.ts",
     from: "endpoint.organization_id === organization_id && subscribes(",
     to: "subscribes(",
-    tests: ["test/rooms/webhook-fan-out.test.ts"]
+    tests: ["test/rooms/webhooks/webhook-fan-out.test.ts"]
   },
   {
     name: "fan-out-first-organization",
@@ -91,7 +91,7 @@ export const faults = [
     file: "src/webhooks/fan-out.ts",
     from: "[...new Set(events.map(({ organization_id }) => organization_id))]",
     to: "[events[0].organization_id]",
-    tests: ["test/rooms/webhook-fan-out.test.ts"]
+    tests: ["test/rooms/webhooks/webhook-fan-out.test.ts"]
   },
   {
     name: "promised-14-days",
@@ -99,7 +99,7 @@ export const faults = [
     file: "src/webhooks/deliveries-retention.ts",
     from: "14 * 86_400_000",
     to: "13 * 86_400_000",
-    tests: ["test/rooms/promised-times.test.ts"]
+    tests: ["test/rooms/housekeeping/promised-times.test.ts"]
   },
   {
     name: "promised-5-days",
@@ -107,7 +107,7 @@ export const faults = [
     file: "src/webhooks/endpoint-failing.ts",
     from: "5 * 24 * 3_600_000",
     to: "4 * 24 * 3_600_000",
-    tests: ["test/rooms/promised-times.test.ts"]
+    tests: ["test/rooms/housekeeping/promised-times.test.ts"]
   },
   {
     name: "promised-24-hours",
@@ -115,7 +115,7 @@ export const faults = [
     file: "src/webhooks/secrets.ts",
     from: "24 * 3_600_000",
     to: "23 * 3_600_000",
-    tests: ["test/rooms/promised-times.test.ts"]
+    tests: ["test/rooms/housekeeping/promised-times.test.ts"]
   },
   {
     name: "promised-400-days",
@@ -123,7 +123,7 @@ export const faults = [
     file: "src/audit/audit-repository.ts",
     from: "400 * DAY_MS",
     to: "399 * DAY_MS",
-    tests: ["test/rooms/promised-times.test.ts"]
+    tests: ["test/rooms/housekeeping/promised-times.test.ts"]
   },
   {
     name: "promised-400-days-jobs",
@@ -131,7 +131,7 @@ export const faults = [
     file: "src/jobs/jobs-retention.ts",
     from: "400 * 86_400_000",
     to: "399 * 86_400_000",
-    tests: ["test/rooms/promised-times.test.ts"]
+    tests: ["test/rooms/housekeeping/promised-times.test.ts"]
   },
   {
     name: "promised-12-hours",
@@ -139,7 +139,7 @@ export const faults = [
     file: "src/console/schema.ts",
     from: "12 * 3_600_000",
     to: "13 * 3_600_000",
-    tests: ["test/rooms/promised-times.test.ts"]
+    tests: ["test/rooms/housekeeping/promised-times.test.ts"]
   },
   {
     name: "session-without-end",
@@ -147,7 +147,7 @@ export const faults = [
     file: "src/console/console.ts",
     from: "return session.expires_at > now && member",
     to: "return member",
-    tests: ["test/rooms/console-sessions.test.ts"]
+    tests: ["test/rooms/console/console-sessions.test.ts"]
   },
   {
     name: "forced-filter-ignored",
@@ -203,7 +203,7 @@ export const faults = [
   {
     name: "rate-never-refuses",
     why: "the rate limit of a key lets everything pass",
-    file: "src/access/decision.ts",
+    file: "src/access/check/decision.ts",
     from: "if (!rate.isAllowed) return",
     to: "if (false) return",
     tests: ["test/contract/gateway.test.ts"],
@@ -228,31 +228,31 @@ export const faults = [
   {
     name: "scope-unchecked",
     why: "a search key may do everything",
-    file: "src/access/decision.ts",
+    file: "src/access/check/decision.ts",
     from: 'if (!scopeReaches(key, input.scope) || (input.isSecured && input.scope !== "search"))',
     to: "if (false)",
-    tests: ["test/wire/scopes.test.ts"]
+    tests: ["test/http/scopes.test.ts"]
   },
   {
     name: "collection-unchecked",
     why: "a key reaches collections that it does not list",
-    file: "src/access/decision.ts",
+    file: "src/access/check/decision.ts",
     from: "if (input.collection !== undefined && !reachesCollection(input, input.collection)) return",
     to: "if (false) return",
-    tests: ["test/rooms/decision.test.ts"]
+    tests: ["test/rooms/access/decision.test.ts"]
   },
   {
     name: "secured-key-unchecked",
     why: "what is signed with a key does all that the key may",
-    file: "src/access/decision.ts",
+    file: "src/access/check/decision.ts",
     from: ' || (input.isSecured && input.scope !== "search"))',
     to: ")",
-    tests: ["test/rooms/decision.test.ts"]
+    tests: ["test/rooms/access/decision.test.ts"]
   },
   {
     name: "all-collections-unchecked",
     why: "a key of some collections does what is about all of them",
-    file: "src/access/decision.ts",
+    file: "src/access/check/decision.ts",
     from: "if (input.isOfAll && !reachesEverything(input))",
     to: "if (false)",
     tests: ["test/contract/reach.test.ts"]
@@ -260,7 +260,7 @@ export const faults = [
   {
     name: "everything-refused",
     why: "no key is let in, so every refusal is there",
-    file: "src/access/decision.ts",
+    file: "src/access/check/decision.ts",
     from: "const rate = input.takeRateToken()",
     to: "return collectionClosed()\n  const rate = input.takeRateToken()",
     tests: ["test/contract/key-security.test.ts"],
@@ -269,7 +269,7 @@ export const faults = [
   {
     name: "last-line-lost",
     why: "the last line of a long stream of events is not read",
-    file: "src/events/ndjson.ts",
+    file: "src/events/intake/ndjson.ts",
     from: "if (unfinishedBytes > 0) finishLine()",
     to: "void unfinishedBytes",
     tests: ["test/program/memory.test.ts"],

@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
 import { makeRandom } from "../../fixtures/random.ts"
-import type { Budget, Counter, CounterOptions } from "../../src/ports/counter.ts"
+import type { Budget, Counter, CounterOptions } from "../../src/ports/counter/counter.ts"
 
 const MINUTE = 60_000
 const start = 29_000_000 * MINUTE

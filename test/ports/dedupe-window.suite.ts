@@ -2,8 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Layer, type Scope } from "effect"
 import { makeRandom } from "../../fixtures/random.ts"
-import { DEDUPE_WINDOW_HOURS, DedupeWindow } from "../../src/ports/dedupe-window.ts"
-import { EventLog, type EventLogUnavailable } from "../../src/ports/event-log.ts"
+import { DEDUPE_WINDOW_HOURS } from "../../log/event-schema.ts"
+import { DedupeWindow } from "../../src/ports/dedupe/dedupe-window.ts"
+import { EventLog, type EventLogUnavailable } from "../../log/event-log/event-log.ts"
 import { makeSetClock } from "../support/clock.ts"
 
 export const HOUR = 3_600_000

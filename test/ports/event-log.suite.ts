@@ -4,7 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Queue } from "effect"
-import { type AppendRecord, EventLog } from "../../src/ports/event-log.ts"
+import { type AppendRecord, EventLog } from "../../log/event-log/event-log.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (value: Uint8Array) => new TextDecoder().decode(value.slice())

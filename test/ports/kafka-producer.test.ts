@@ -1,8 +1,8 @@
 /** The producer's two rules and its ways out of trouble, against brokers that do what a test says. */
 import { describe, expect, it } from "vitest"
 import { createRequire } from "node:module"
-import type { Brokers } from "../../src/ports/kafka/brokers.ts"
-import { KafkaProducer, type PartitionAppend } from "../../src/ports/kafka/producer.ts"
+import type { Brokers } from "../../log/event-log/kafka/brokers.ts"
+import { KafkaProducer, type PartitionAppend } from "../../log/event-log/kafka/producer.ts"
 
 const { errorCodes } = createRequire(import.meta.url)("kafkajs/src/protocol/error.js") as {
   readonly errorCodes: ReadonlyArray<{ readonly type: string; readonly code: number }>

@@ -1,9 +1,9 @@
 /** Batches of ours as the client's decoder reads them, which reads what brokers send. */
 import { createRequire } from "node:module"
 import { describe, expect, it } from "vitest"
-import { hasZstd, registerCodecs } from "../../src/ports/kafka/codecs.ts"
-import { decodeProduced, encodeProduce } from "../../src/ports/kafka/produce.ts"
-import { type BatchRecord, crc32c, encodeBatch } from "../../src/ports/kafka/record-batch.ts"
+import { hasZstd, registerCodecs } from "../../log/event-log/kafka/codecs.ts"
+import { decodeProduced, encodeProduce } from "../../log/event-log/kafka/produce.ts"
+import { type BatchRecord, crc32c, encodeBatch } from "../../log/event-log/kafka/record-batch.ts"
 
 const require = createRequire(import.meta.url)
 const Decoder = require("kafkajs/src/protocol/decoder.js") as new (bytes: Buffer) => {

@@ -1,6 +1,6 @@
 /** What readers ask of brokers at the same time, against brokers that do what a test says. */
 import { describe, expect, it } from "vitest"
-import { type AskedPartition, byTopic, Rounds } from "../../src/ports/kafka/rounds.ts"
+import { type AskedPartition, byTopic, Rounds } from "../../log/event-log/kafka/rounds.ts"
 
 interface Asked extends AskedPartition {
   readonly from: number

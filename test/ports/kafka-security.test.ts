@@ -7,9 +7,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { startKafka } from "../../src/cli/kafka.ts"
-import { EventLog } from "../../src/ports/event-log.ts"
-import { layerKafka } from "../../src/ports/event-log-kafka.ts"
-import { type KafkaSecurity, kafkaSecurityOf } from "../../src/ports/kafka/security.ts"
+import { EventLog } from "../../log/event-log/event-log.ts"
+import { layerKafka } from "../../log/event-log/kafka.ts"
+import { type KafkaSecurity, kafkaSecurityOf } from "../../log/event-log/kafka/security.ts"
 import { kafkaMissing, kafkaVersion } from "../support/kafka.ts"
 
 describe("security towards brokers", () => {

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, expect, it } from "vitest"
-import { copyLog, endOffsetsOf, frame, openLogEnvironment } from "../../src/ports/event-log-lmdb-environment.ts"
+import { copyLog, endOffsetsOf, frame, openLogEnvironment } from "../../log/event-log/lmdb-environment.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "dowser-log-copy-"))
 afterAll(() => {

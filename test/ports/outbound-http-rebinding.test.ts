@@ -6,8 +6,8 @@ import { it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Socket } from "node:net"
 import { afterEach, beforeEach, describe, expect, vi } from "vitest"
-import { OutboundHttp } from "../../src/ports/outbound-http.ts"
-import { layer } from "../../src/ports/outbound-http-node.ts"
+import { OutboundHttp } from "../../src/ports/outbound-http/outbound-http.ts"
+import { layer } from "../../src/ports/outbound-http/node.ts"
 import { startReceiver } from "../support/receiver.ts"
 
 const PUBLIC = "93.184.216.34",

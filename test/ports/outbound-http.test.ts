@@ -7,9 +7,9 @@ import { Effect, Layer } from "effect"
 import { createServer as createTcpServer, type Socket } from "node:net"
 import type { AddressInfo } from "node:net"
 import { describe, expect, it as plain } from "vitest"
-import { OutboundHttp } from "../../src/ports/outbound-http.ts"
-import { layer } from "../../src/ports/outbound-http-node.ts"
-import { isPublicAddress } from "../../src/ports/public-address.ts"
+import { OutboundHttp } from "../../src/ports/outbound-http/outbound-http.ts"
+import { layer } from "../../src/ports/outbound-http/node.ts"
+import { isPublicAddress } from "../../src/ports/outbound-http/public-address.ts"
 import { type Behaviour, startReceiver } from "../support/receiver.ts"
 
 const allowing = layer({ allowPrivateAddresses: true })

@@ -19,10 +19,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { denoFlags } from "../../scripts/deno-flags.mjs"
-import { openLogEnvironment } from "../../src/ports/event-log-lmdb-environment.ts"
+import { openLogEnvironment } from "../../log/event-log/lmdb-environment.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
-import { decodeRecord } from "../../streams/record.ts"
-import { BEHAVIOUR_EVENTS } from "../../streams/topics.ts"
+import { decodeRecord } from "../../log/record.ts"
+import { BEHAVIOUR_EVENTS } from "../../log/topics.ts"
 import { launch, type Launched } from "../support/launched.ts"
 
 const root = new URL("../..", import.meta.url).pathname

@@ -26,6 +26,7 @@ beforeAll(async () => {
   for (const part of [
     "src",
     "streams",
+    "log",
     "engine-sdk",
     "fixtures",
     "bench",

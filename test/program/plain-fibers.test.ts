@@ -25,15 +25,15 @@ describe("fibers", () => {
     for (const bytes of kept) expect(bytes).toBeLessThan(BYTES_A_STEP_MAX)
   }, 60_000)
   it("are so in every entry of the program: the import comes before all others", () => {
-    const entries = ["src", "streams"]
+    const entries = ["src", "streams", "log"]
       .flatMap((folder) =>
         readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) => join(folder, name))
       )
       .filter((name) => name.endsWith(".ts"))
       .map((name) => [name, readFileSync(join(root, name), "utf8")] as const)
       .filter(([name, text]) => name === "src/main.ts" || (/\bparentPort\b/.test(text) && /from "effect/.test(text)))
-    expect(entries.map(([name]) => name).sort()).toEqual(["src/main.ts", "streams/worker.ts"])
+    expect(entries.map(([name]) => name).sort()).toEqual(["src/main.ts", "streams/host/worker.ts"])
     for (const [name, text] of entries)
-      expect(/^import .*$/m.exec(text)?.[0], name).toMatch(/runtime\/plain-fibers\.ts"$/)
+      expect(/^import .*$/m.exec(text)?.[0], name).toMatch(/process\/plain-fibers\.ts"$/)
   })
 })

@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { getPriority, tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, it } from "vitest"
-import { BACKGROUND } from "../../src/ports/background.ts"
+import { BACKGROUND } from "../../log/process/background.ts"
 import { launch, processesNaming } from "../support/launched.ts"
 
 it("the collector's helpers, the threads that count and seal, and Postgres give way to the thread that answers", async (context) => {

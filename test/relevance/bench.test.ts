@@ -7,8 +7,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { joinedWords, withTypo } from "../../bench/query-errors.ts"
-import { benchRelevance } from "../../bench/relevance.ts"
+import { joinedWords, withTypo } from "../../bench/inputs/query-errors.ts"
+import { benchRelevance } from "../../bench/lanes/relevance.ts"
 import { generateCatalog } from "../../fixtures/catalog/generate.ts"
 
 describe("bench relevance", () => {

@@ -4,9 +4,15 @@
  */
 import { existsSync } from "node:fs"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
-import { evaluate, type JudgedQuery, type OpenCollection, openCollection, readJudged } from "../../bench/relevance.ts"
-import { joinedWords, withTypo } from "../../bench/query-errors.ts"
-import { mean, pairedBootstrap } from "../../bench/relevance-metrics.ts"
+import {
+  evaluate,
+  type JudgedQuery,
+  type OpenCollection,
+  openCollection,
+  readJudged
+} from "../../bench/lanes/relevance.ts"
+import { joinedWords, withTypo } from "../../bench/inputs/query-errors.ts"
+import { mean, pairedBootstrap } from "../../bench/inputs/relevance-metrics.ts"
 
 const data = new URL("../../../shared/data/", import.meta.url).pathname
 const sets = [

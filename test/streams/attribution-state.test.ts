@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import { Packr } from "msgpackr"
 import { AttributionState } from "../../streams/processors/attribution/state.ts"
 import { newSearch, type SearchFacts } from "../../streams/processors/attribution/visit.ts"
-import { memoryStore } from "../../streams/state.ts"
+import { memoryStore } from "../../streams/state/state.ts"
 
 const AT = 1_790_000_000_000
 const options = { fingerprintKey: [1, 2, 3, 4] as const }

@@ -2,7 +2,7 @@
  * The attribution step as a function: rules one by one, then against a plain oracle over random visits in random order.
  */
 import { assert, describe, it } from "vitest"
-import type { BehaviouralEvent, ServedSearch } from "../../src/events/schema.ts"
+import type { BehaviouralEvent, ServedSearch } from "../../log/event-schema.ts"
 import {
   newRollups,
   QUERY_AMOUNTS,
@@ -11,7 +11,7 @@ import {
 } from "../../streams/processors/attribution/rollups.ts"
 import { AttributionState } from "../../streams/processors/attribution/state.ts"
 import { type Body, step } from "../../streams/processors/attribution/step.ts"
-import { memoryStore, type StateStore } from "../../streams/state.ts"
+import { memoryStore, type StateStore } from "../../streams/state/state.ts"
 import { generate, oracleRows, type OracleRow, seeded } from "../support/attribution-oracle.ts"
 
 const NOW = Date.UTC(2026, 4, 4, 12)

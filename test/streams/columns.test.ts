@@ -4,14 +4,14 @@
  */
 import { describe, expect, it } from "vitest"
 import { Packr } from "msgpackr"
-import { EVENT_TYPES, type BehaviouralEvent } from "../../src/events/schema.ts"
-import { EventColumns, eventIdInto, kept } from "../../streams/columns/decode.ts"
-import { fingerprintInto } from "../../src/ports/fingerprint.ts"
-import { NUMBER_FIELDS, TEXT_FIELDS, TYPE_FIELD, TYPES } from "../../streams/columns/layout.ts"
-import { decodeRecord, encodeRecord, openRecord } from "../../streams/record.ts"
+import { EVENT_TYPES, type BehaviouralEvent } from "../../log/event-schema.ts"
+import { EventColumns, eventIdInto, kept } from "../../log/columns/decode.ts"
+import { fingerprintInto } from "../../log/fingerprint.ts"
+import { NUMBER_FIELDS, TEXT_FIELDS, TYPE_FIELD, TYPES } from "../../log/columns/layout.ts"
+import { decodeRecord, encodeRecord, openRecord } from "../../log/record.ts"
 import { makeAttribution } from "../../streams/processors/attribution/processor.ts"
-import { memoryStore } from "../../streams/state.ts"
-import { BEHAVIOUR_EVENTS } from "../../streams/topics.ts"
+import { memoryStore } from "../../streams/state/state.ts"
+import { BEHAVIOUR_EVENTS } from "../../log/topics.ts"
 import { Draws } from "../support/simulation/random.ts"
 
 type Fields = Record<string, unknown>

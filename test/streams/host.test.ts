@@ -6,18 +6,18 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Layer } from "effect"
 import { join } from "node:path"
 import { Analytics } from "../../src/analytics/service.ts"
-import { QUERY_ID_PARTITIONS_MAX } from "../../src/events/query-id.ts"
-import { SearchServed } from "../../src/events/serve-log.ts"
-import { Events } from "../../src/events/service.ts"
+import { QUERY_ID_PARTITIONS_MAX } from "../../log/query-id.ts"
+import { SearchServed } from "../../src/events/served/serve-log.ts"
+import { Events } from "../../src/events/intake/service.ts"
 import { layer as layerMigrations } from "../../src/migrations/index.ts"
-import { DedupeWindow } from "../../src/ports/dedupe-window.ts"
-import { EventLog, EventLogUnavailable } from "../../src/ports/event-log.ts"
-import { layerEmbedded as layerLog } from "../../src/ports/event-log-lmdb.ts"
-import { Identifiers } from "../../src/ports/identifiers.ts"
+import { DedupeWindow } from "../../src/ports/dedupe/dedupe-window.ts"
+import { EventLog, EventLogUnavailable } from "../../log/event-log/event-log.ts"
+import { layerEmbedded as layerLog } from "../../log/event-log/lmdb.ts"
+import { Identifiers } from "../../log/identifiers.ts"
 import { layerSql } from "../../src/runtime/embedded.ts"
-import { StreamWorker } from "../../streams/host.ts"
-import { decodeRecord } from "../../streams/record.ts"
-import { BEHAVIOUR_EVENTS, EVENT_FINGERPRINTS, SEARCH_SERVED } from "../../streams/topics.ts"
+import { StreamWorker } from "../../streams/host/host.ts"
+import { decodeRecord } from "../../log/record.ts"
+import { BEHAVIOUR_EVENTS, EVENT_FINGERPRINTS, SEARCH_SERVED } from "../../log/topics.ts"
 import { makeShiftedClock } from "../support/clock.ts"
 import { acquireTestPostgres, temporaryFolder } from "../support/postgres.ts"
 
@@ -316,7 +316,7 @@ describe("events under pressure", () => {
     Effect.gen(function* () {
       const real = yield* EventLog
       let mode: "full" | "gone" | "good" = "full"
-      const { EventLogOverloaded } = yield* Effect.promise(() => import("../../src/ports/event-log.ts"))
+      const { EventLogOverloaded } = yield* Effect.promise(() => import("../../log/event-log/event-log.ts"))
       const log = Layer.succeed(
         EventLog,
         EventLog.of({

@@ -5,8 +5,8 @@ import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { absorbedBlocks } from "../../streams/processors/attribution/id-blocks.ts"
 import { AttributionState } from "../../streams/processors/attribution/state.ts"
-import type { StateStore } from "../../streams/state.ts"
-import { openStateStore } from "../../streams/state-lmdb.ts"
+import type { StateStore } from "../../streams/state/state.ts"
+import { openStateStore } from "../../streams/state/lmdb.ts"
 
 const DAY = 86_400_000
 const START = Date.UTC(2026, 0, 5)

@@ -1,7 +1,7 @@
 /** Turns of mailboxes: order within a key, shares by weight and cost between keys, bounds. */
 import { describe, expect, it } from "@effect/vitest"
-import { Mailboxes, TURN_MAX } from "../../streams/actor.ts"
-import { parseWeights, weightIn } from "../../streams/weights.ts"
+import { Mailboxes, TURN_MAX } from "../../streams/runner/actor.ts"
+import { parseWeights, weightIn } from "../../streams/runner/weights.ts"
 import { Draws } from "../support/simulation/random.ts"
 
 interface Numbers {

@@ -10,15 +10,15 @@ import {
   EVENTS_SCHEMA_VERSION,
   SERVED_SCHEMA_VERSION,
   type ServedSearch
-} from "../../src/events/schema.ts"
-import { EventLog } from "../../src/ports/event-log.ts"
-import { weightOf } from "../../src/suggestions/recency.ts"
+} from "../../log/event-schema.ts"
+import { EventLog } from "../../log/event-log/event-log.ts"
+import { weightOf } from "../../streams/figures/recency.ts"
 import { makeAttribution } from "../../streams/processors/attribution/processor.ts"
-import type { OffsetStore } from "../../streams/offset-store.ts"
-import { encodeRecord } from "../../streams/record.ts"
-import { type Progress, runPartition, type RunnerOptions } from "../../streams/runner.ts"
-import { memoryStore, type StateStore } from "../../streams/state.ts"
-import { BEHAVIOUR_EVENTS, SEARCH_SERVED } from "../../streams/topics.ts"
+import type { OffsetStore } from "../../streams/offsets/offset-store.ts"
+import { encodeRecord } from "../../log/record.ts"
+import { type Progress, runPartition, type RunnerOptions } from "../../streams/runner/runner.ts"
+import { memoryStore, type StateStore } from "../../streams/state/state.ts"
+import { BEHAVIOUR_EVENTS, SEARCH_SERVED } from "../../log/topics.ts"
 import { generate, oracleRows, type OracleInput, seeded } from "../support/attribution-oracle.ts"
 import { layerTestSql } from "../support/postgres.ts"
 

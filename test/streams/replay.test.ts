@@ -12,14 +12,14 @@ import {
   EVENTS_SCHEMA_VERSION,
   SERVED_SCHEMA_VERSION,
   type ServedSearch
-} from "../../src/events/schema.ts"
-import { EventLog } from "../../src/ports/event-log.ts"
+} from "../../log/event-schema.ts"
+import { EventLog } from "../../log/event-log/event-log.ts"
 import { makeAttribution } from "../../streams/processors/attribution/processor.ts"
-import { encodeRecord } from "../../streams/record.ts"
-import { type Progress, runPartition, type RunnerOptions } from "../../streams/runner.ts"
-import type { Positions, StateStore } from "../../streams/state.ts"
-import { openStateStore } from "../../streams/state-lmdb.ts"
-import { BEHAVIOUR_EVENTS, SEARCH_SERVED } from "../../streams/topics.ts"
+import { encodeRecord } from "../../log/record.ts"
+import { type Progress, runPartition, type RunnerOptions } from "../../streams/runner/runner.ts"
+import type { Positions, StateStore } from "../../streams/state/state.ts"
+import { openStateStore } from "../../streams/state/lmdb.ts"
+import { BEHAVIOUR_EVENTS, SEARCH_SERVED } from "../../log/topics.ts"
 import { folded } from "../support/folded.ts"
 import { atTime } from "../support/clock.ts"
 import { layerTestSql, temporaryFolder } from "../support/postgres.ts"

@@ -1,8 +1,8 @@
 /** Partitions by content, the partition inside a query id, and fair turns of mailboxes. */
 import { describe, expect, it } from "vitest"
-import { markPartition, partitionOfQueryId, QUERY_ID_PARTITIONS_MAX } from "../../src/events/query-id.ts"
-import { ulid } from "../../src/ports/identifiers.ts"
-import { partitionOfEvent, partitionOfVisitor } from "../../streams/routing.ts"
+import { markPartition, partitionOfQueryId, QUERY_ID_PARTITIONS_MAX } from "../../log/query-id.ts"
+import { ulid } from "../../log/identifiers.ts"
+import { partitionOfEvent, partitionOfVisitor } from "../../log/routing.ts"
 
 const minted = (partition: number) =>
   markPartition(`qry_${ulid(1_777_777_777_777, new Uint8Array(11).fill(partition))}`, partition)

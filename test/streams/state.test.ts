@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest"
 import { newRollups } from "../../streams/processors/attribution/rollups.ts"
 import { AttributionState } from "../../streams/processors/attribution/state.ts"
 import { step } from "../../streams/processors/attribution/step.ts"
-import { type Form, KeyedState, memoryStore } from "../../streams/state.ts"
+import { type Form, KeyedState, memoryStore } from "../../streams/state/state.ts"
 import { seeded } from "../support/attribution-oracle.ts"
 
 const LIST_FORM: Form<Array<number>> = {

@@ -2,7 +2,7 @@
  * The analytics rules of contract part 3, computed from all records at once and in the plainest way, to hold the
  * incremental step against. Also a seeded generator of visits with retries, keystrokes and records out of order.
  */
-import type { BehaviouralEvent, ServedSearch } from "../../src/events/schema.ts"
+import type { BehaviouralEvent, ServedSearch } from "../../log/event-schema.ts"
 
 export interface OracleRow {
   searches: number

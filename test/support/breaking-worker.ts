@@ -4,8 +4,8 @@
 import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { workerData } from "node:worker_threads"
-import type { WorkerSettings } from "../../streams/messages.ts"
-import "../../streams/worker.ts"
+import type { WorkerSettings } from "../../streams/host/messages.ts"
+import "../../streams/host/worker.ts"
 
 const { statePath } = workerData as WorkerSettings
 const life = ["thrown", "exited", "rejected"].find((name) => !existsSync(join(statePath, "..", name)))

@@ -4,7 +4,7 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { Configuration } from "../../src/configuration/configuration.ts"
 import { type ConfigurationOptions, layerPostgres } from "../../src/configuration/configuration-postgres.ts"
-import { Identifiers } from "../../src/ports/identifiers.ts"
+import { Identifiers } from "../../log/identifiers.ts"
 
 export interface Address {
   readonly host: string

@@ -5,9 +5,9 @@
 import { Effect, Layer } from "effect"
 import { writeSync } from "node:fs"
 import { join } from "node:path"
-import { DedupeWindow } from "../../src/ports/dedupe-window.ts"
-import { EventLog } from "../../src/ports/event-log.ts"
-import { layerEmbedded } from "../../src/ports/event-log-lmdb.ts"
+import { DedupeWindow } from "../../src/ports/dedupe/dedupe-window.ts"
+import { EventLog } from "../../log/event-log/event-log.ts"
+import { layerEmbedded } from "../../log/event-log/lmdb.ts"
 
 const [folder, prefix] = process.argv.slice(2)
 const program = Effect.gen(function* () {

@@ -2,7 +2,7 @@
  * A program of its own, started with `--expose-gc`: prints how many bytes a living fiber keeps of each step it waited
  * for, for two ways to wait.
  */
-import "../../src/runtime/plain-fibers.ts"
+import "../../log/process/plain-fibers.ts"
 import { Effect, type Fiber } from "effect"
 
 const STEPS = 50_000

@@ -5,8 +5,8 @@
  */
 import { Effect } from "effect"
 import { openSync, writeSync } from "node:fs"
-import { layerEmbedded } from "../../src/ports/event-log-lmdb.ts"
-import { EventLog } from "../../src/ports/event-log.ts"
+import { layerEmbedded } from "../../log/event-log/lmdb.ts"
+import { EventLog } from "../../log/event-log/event-log.ts"
 
 const [path, acknowledgedPath, count, mode] = process.argv.slice(2)
 const acknowledged = openSync(acknowledgedPath!, "a")

@@ -4,7 +4,7 @@
 import { existsSync, readdirSync } from "node:fs"
 import { isTwinned, twinOf } from "../../src/console/twins.ts"
 import { rooms as roomList } from "../../src/rooms.ts"
-import type { Operation } from "../../src/wire/operation.ts"
+import type { Operation } from "../../src/http/operation.ts"
 
 const rooms = new URL("../../src/", import.meta.url)
 const isOperation = (value: unknown): value is Operation =>

@@ -6,8 +6,8 @@ import { join } from "node:path"
 import { layer as layerMigrations } from "../../src/migrations/index.ts"
 import { layerSql } from "../../src/runtime/embedded.ts"
 import { startEmbeddedPostgres } from "../../src/runtime/embedded-postgres.ts"
-import { LeaseStore } from "../../streams/lease-store.ts"
-import { layerOffsetStore } from "../../streams/offset-store-postgres.ts"
+import { LeaseStore } from "../../streams/ownership/lease-store.ts"
+import { layerOffsetStore } from "../../streams/offsets/postgres.ts"
 
 export const temporaryFolder = (name: string) =>
   Effect.acquireRelease(

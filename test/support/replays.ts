@@ -4,26 +4,26 @@
  */
 import { Effect, Fiber, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
-import { INSTANT_TABLES, MinuteReader } from "../../src/analytics/instants.ts"
+import { INSTANT_TABLES, MinuteReader } from "../../streams/figures/instants.ts"
 import {
   type BehaviouralEvent,
   EVENTS_SCHEMA_VERSION,
   SERVED_SCHEMA_VERSION,
   type ServedSearch
-} from "../../src/events/schema.ts"
-import { type AppendRecord, EventLog } from "../../src/ports/event-log.ts"
-import { readFingerprintKey } from "../../streams/fingerprint-key.ts"
+} from "../../log/event-schema.ts"
+import { type AppendRecord, EventLog } from "../../log/event-log/event-log.ts"
+import { readFingerprintKey } from "../../log/fingerprint-key.ts"
 import { makeAttribution } from "../../streams/processors/attribution/processor.ts"
 import { INSTANTS_TABLE, ROLLUP_TABLES } from "../../streams/processors/attribution/rollups.ts"
 import { rejections } from "../../streams/processors/rejections/processor.ts"
-import { encodeRecord } from "../../streams/record.ts"
-import type { OffsetStore } from "../../streams/offset-store.ts"
-import { layerOffsetStore } from "../../streams/offset-store-postgres.ts"
+import { encodeRecord } from "../../log/record.ts"
+import type { OffsetStore } from "../../streams/offsets/offset-store.ts"
+import { layerOffsetStore } from "../../streams/offsets/postgres.ts"
 import { makeBoard } from "../../streams/replays/board.ts"
 import { coordinate } from "../../streams/replays/coordinator.ts"
-import { type Progress, runPartition, type RunnerOptions } from "../../streams/runner.ts"
-import type { StateStore } from "../../streams/state.ts"
-import { BEHAVIOUR_EVENTS, BEHAVIOUR_REJECTED, SEARCH_SERVED } from "../../streams/topics.ts"
+import { type Progress, runPartition, type RunnerOptions } from "../../streams/runner/runner.ts"
+import type { StateStore } from "../../streams/state/state.ts"
+import { BEHAVIOUR_EVENTS, BEHAVIOUR_REJECTED, SEARCH_SERVED } from "../../log/topics.ts"
 import { folded } from "./folded.ts"
 
 export type Env = EventLog | SqlClient.SqlClient | Scope.Scope

@@ -5,15 +5,15 @@
  */
 import { Clock, Deferred, Effect, Exit, Option, Queue } from "effect"
 import type { Admission, AdmitRequest, DedupeWindowShape } from "./admission.ts"
-import { EventLog, EventLogUnavailable, type LogRecord } from "../event-log.ts"
-import { type FingerprintKey, FINGERPRINT_WORDS, fingerprintInto } from "../fingerprint.ts"
+import { EventLog, EventLogUnavailable, type LogRecord } from "../../../log/event-log/event-log.ts"
+import { type FingerprintKey, FINGERPRINT_WORDS, fingerprintInto } from "../../../log/fingerprint.ts"
 import { wordsOf } from "./block.ts"
 import { gapsOf } from "./compaction.ts"
 import { Layers } from "./layers.ts"
 import { digestOf, ROW_WORDS } from "./run-format.ts"
 import { RunThread } from "./run-thread.ts"
 import type { OpenedRun } from "./run-writer.ts"
-import { hourOf } from "../fingerprint-table.ts"
+import { hourOf } from "../../../log/fingerprint-table.ts"
 
 export interface SealedWindowOptions {
   readonly key: FingerprintKey

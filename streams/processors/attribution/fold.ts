@@ -9,10 +9,10 @@
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { DAY_MS, GRAINS, HOUR_MS, MINUTE_MS } from "../../../src/analytics/grain.ts"
-import { MinuteReader } from "../../../src/analytics/instants.ts"
-import { STANDSTILL_MAX_MS } from "../../offset-store-postgres.ts"
-import { isRefused } from "../../refusal.ts"
+import { DAY_MS, GRAINS, HOUR_MS, MINUTE_MS } from "../../figures/grain.ts"
+import { MinuteReader } from "../../figures/instants.ts"
+import { STANDSTILL_MAX_MS } from "../../offsets/postgres.ts"
+import { isRefused } from "../../runner/refusal.ts"
 import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "./literals.ts"
 import { type Key, INSTANTS_TABLE, millionths, ROLLUP_TABLES, type RollupTable, UNFOLDED_TABLE } from "./rollups.ts"
 

@@ -6,8 +6,8 @@
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { MINUTE_MS } from "../../../src/analytics/grain.ts"
-import { type InstantTable, MinutePacker } from "../../../src/analytics/instants.ts"
+import { MINUTE_MS } from "../../figures/grain.ts"
+import { type InstantTable, MinutePacker } from "../../figures/instants.ts"
 import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "./literals.ts"
 import { Makers } from "./makers.ts"
 import { writePopularity } from "./popularity.ts"

@@ -1,15 +1,15 @@
 /**
  * State of one partition of the attribution processor: visits by visitor and collection, searches by query id, and the
- * event ids of 30 days. All of it is derived from the log; see `../../state.ts` for how it is kept.
+ * event ids of 30 days. All of it is derived from the log; see `../../state/state.ts` for how it is kept.
  */
-import { DEDUPE_WINDOW_HOURS } from "../../../src/ports/dedupe-window.ts"
-import { FINGERPRINT_WORDS, shortPrint, type FingerprintKey, narrowKey } from "../../../src/ports/fingerprint.ts"
-import { FingerprintTable } from "../../../src/ports/fingerprint-table.ts"
-import type { BehaviouralEvent } from "../../../src/events/schema.ts"
-import { eventIdInto } from "../../columns/decode.ts"
-import { TURN_MAX } from "../../actor.ts"
-import type { Entries, Snapshot } from "../../processor.ts"
-import { KeyedState, type StateStore } from "../../state.ts"
+import { DEDUPE_WINDOW_HOURS } from "../../../log/event-schema.ts"
+import { FINGERPRINT_WORDS, shortPrint, type FingerprintKey, narrowKey } from "../../../log/fingerprint.ts"
+import { FingerprintTable } from "../../../log/fingerprint-table.ts"
+import type { BehaviouralEvent } from "../../../log/event-schema.ts"
+import { eventIdInto } from "../../../log/columns/decode.ts"
+import { TURN_MAX } from "../../runner/actor.ts"
+import type { Entries, Snapshot } from "../../runner/processor.ts"
+import { KeyedState, type StateStore } from "../../state/state.ts"
 import { IdBlocks } from "./id-blocks.ts"
 import { NOBODY, type Who } from "./makers.ts"
 import { newKeys } from "./rollups.ts"

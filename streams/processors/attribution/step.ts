@@ -4,12 +4,12 @@
  * that collection within 30 minutes, else to no query; products count them in any case (contract part 3).
  */
 import { BoundedMap } from "../../../engine-sdk/src/bounded-map.ts"
-import { usesOf } from "../../../src/analytics/filter-uses.ts"
-import { cutBytes, normalizeQuery, storable } from "../../../src/analytics/normalize-query.ts"
-import type { BehaviouralEvent, ServedSearch } from "../../../src/events/schema.ts"
-import { kept } from "../../columns/decode.ts"
-import { deadLetter, drop, OK, type Outcome } from "../../outcome.ts"
-import type { Place } from "../../processor.ts"
+import { usesOf } from "../../figures/filter-uses.ts"
+import { cutBytes, normalizeQuery, storable } from "../../../log/normalize-query.ts"
+import type { BehaviouralEvent, ServedSearch } from "../../../log/event-schema.ts"
+import { kept } from "../../../log/columns/decode.ts"
+import { deadLetter, drop, OK, type Outcome } from "../../runner/outcome.ts"
+import type { Place } from "../../runner/processor.ts"
 import { type Money, moneyOf, NO_MONEY, type Rollups } from "./rollups.ts"
 import { LOGGED_MAX } from "./rules.ts"
 import { type AttributionState, PENDING_MAX, type QueryReference } from "./state.ts"

@@ -3,9 +3,9 @@
  * with the one before it left out. Values of programs before are msgpack, by position or with names, and are read
  * still.
  */
-import type { FilterUse } from "../../../src/analytics/filter-uses.ts"
-import type { ByteReader, PageWriter } from "../../pages.ts"
-import type { Form } from "../../state.ts"
+import type { FilterUse } from "../../figures/filter-uses.ts"
+import type { ByteReader, PageWriter } from "../../state/pages.ts"
+import type { Form } from "../../state/state.ts"
 import { NOBODY } from "./makers.ts"
 import { NO_MONEY } from "./rollups.ts"
 import type { QueryReference } from "./state.ts"

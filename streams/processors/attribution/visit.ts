@@ -8,7 +8,7 @@
  * A run is a row of keystrokes: each query a prefix of the next, less than 4 s apart (contract part 3). A run counts as
  * one search, its last; what followed any of its searches belongs to that last one.
  */
-import type { FilterUse } from "../../../src/analytics/filter-uses.ts"
+import type { FilterUse } from "../../figures/filter-uses.ts"
 import { together, type Who } from "./makers.ts"
 import { type DeltaRow, type Money, type Rollups } from "./rollups.ts"
 

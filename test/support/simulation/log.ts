@@ -12,7 +12,7 @@ import {
   EventLogUnavailable,
   HINTS_MAX,
   type LogRecord
-} from "../../../src/ports/event-log.ts"
+} from "../../../log/event-log/event-log.ts"
 import { serverTime, type SimulatedProcess, type World } from "./world.ts"
 
 export interface LogFaults {

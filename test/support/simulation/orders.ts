@@ -5,11 +5,11 @@
  */
 import { type Effect } from "effect"
 import type { SqlError } from "effect/sql"
-import { deadLetter, drop, OK } from "../../../streams/outcome.ts"
-import { listed, type Processor } from "../../../streams/processor.ts"
-import { encodeRecord } from "../../../streams/record.ts"
-import { type Form, KeyedState } from "../../../streams/state.ts"
-import type { Topic } from "../../../streams/topics.ts"
+import { deadLetter, drop, OK } from "../../../streams/runner/outcome.ts"
+import { listed, type Processor } from "../../../streams/runner/processor.ts"
+import { encodeRecord } from "../../../log/record.ts"
+import { type Form, KeyedState } from "../../../streams/state/state.ts"
+import type { Topic } from "../../../log/topics.ts"
 import type { Draws } from "./random.ts"
 
 /** Kept longer than the workload's state lives. */

@@ -2,7 +2,7 @@
  * The folder of a state store, which outlives the process that writes it, and may remember less than it was told when
  * that one dies.
  */
-import type { Positions, StateStore } from "../../../streams/state.ts"
+import type { Positions, StateStore } from "../../../streams/state/state.ts"
 import type { SimulatedProcess, World } from "./world.ts"
 
 export interface FolderFaults {

@@ -1,0 +1,63 @@
+/**
+ * The documents, schema and queries of a bench: any files in the formats of the README, or generated ones of any size.
+ */
+import { readFileSync } from "node:fs"
+import { generateCatalog, productSchema } from "../../fixtures/catalog/generate.ts"
+import { type GeneratedQuery, generateQueries } from "../../fixtures/queries/generate.ts"
+import { readLines } from "../harness/harness.ts"
+import { Texts } from "./texts.ts"
+
+export interface InputOptions {
+  readonly docs: string | undefined
+  readonly schema: string | undefined
+  readonly queries: string | undefined
+  readonly warm: string | undefined
+  /** Generated when no files are named. */ readonly products: number
+  readonly queryCount: number
+  readonly seed: number
+}
+export interface Inputs {
+  readonly schema: { readonly name: string } & Record<string, unknown>
+  /** JSON texts. */ readonly documents: Texts
+  readonly queries: ReadonlyArray<Record<string, unknown>>
+  readonly warm: ReadonlyArray<Record<string, unknown>>
+  /** Which queries hold a typo, where that is known. */ readonly mistyped?: ReadonlyArray<boolean>
+}
+
+const parseQueries = async (file: string) =>
+  (await readLines(file)).map((line) => JSON.parse(line) as Record<string, unknown>)
+
+export const loadInputs = async (options: InputOptions): Promise<Inputs> => {
+  if (options.docs !== undefined) {
+    if (options.schema === undefined || options.queries === undefined)
+      throw new Error("--docs needs --schema and --queries beside it.")
+    return {
+      schema: JSON.parse(readFileSync(options.schema, "utf8")) as Inputs["schema"],
+      documents: Texts.of(await readLines(options.docs)),
+      queries: await parseQueries(options.queries),
+      warm: options.warm === undefined ? [] : await parseQueries(options.warm)
+    }
+  }
+  const products = [...generateCatalog({ seed: options.seed, products: options.products })]
+  const measured = [...generateQueries(products, { seed: options.seed, queries: options.queryCount })]
+  const warm = [...generateQueries(products, { seed: options.seed + 1, queries: Math.min(options.queryCount, 2_000) })]
+  const parameters = (generated: ReadonlyArray<GeneratedQuery>) =>
+    generated.map((each) => ({
+      q: each.q,
+      query_by: "title,brand,category,attributes",
+      facet_by: "brand,category",
+      per_page: 10,
+      ...(each.filter_by === undefined ? {} : { filter_by: each.filter_by })
+    }))
+  return {
+    schema: productSchema("products"),
+    documents: Texts.of(
+      (function* () {
+        for (const product of products) yield JSON.stringify(product)
+      })()
+    ),
+    queries: parameters(measured),
+    warm: parameters(warm),
+    mistyped: measured.map(({ hasTypo }) => hasTypo)
+  }
+}

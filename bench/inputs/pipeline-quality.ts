@@ -1,0 +1,39 @@
+/**
+ * What rerank and diversity do to the first ten hits: nDCG on judged queries, different brands, distance within the
+ * list.
+ */
+import { mean, scoreOf, type Judgments } from "./relevance-metrics.ts"
+
+export interface Listed {
+  readonly id: string
+  readonly brand: string
+  readonly vector: Float32Array | undefined
+}
+export interface Quality {
+  readonly ndcg: number
+  readonly distinct_brands: number
+  readonly intra_list_distance: number
+}
+const shown = 10
+
+/** Means over the lists; nDCG over those whose query has a relevant document. */
+export const qualityOf = (
+  lists: ReadonlyArray<{ readonly hits: ReadonlyArray<Listed>; readonly judgments: Judgments }>
+): Quality => ({
+  ndcg: mean(
+    lists.flatMap(
+      ({ hits, judgments }) =>
+        scoreOf(
+          hits.map(({ id }) => id),
+          judgments
+        )?.ndcg10 ?? []
+    )
+  ),
+  distinct_brands: mean(lists.map(({ hits }) => new Set(hits.slice(0, shown).map(({ brand }) => brand)).size)),
+  intra_list_distance: mean(
+    lists.map(({ hits }) => distanceWithin(hits.slice(0, shown).flatMap(({ vector }) => vector ?? [])))
+  )
+})
+/** Mean of 1 − cosine over all pairs; vectors have length 1. */
+const distanceWithin = (vectors: ReadonlyArray<Float32Array>): number =>
+  mean(vectors.flatMap((a, i) => vectors.slice(i + 1).map((b) => 1 - a.reduce((sum, part, d) => sum + part * b[d], 0))))

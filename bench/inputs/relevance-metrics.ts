@@ -1,0 +1,58 @@
+/**
+ * Measures of a ranked list against judgments: nDCG@10 with exponential gain, reciprocal rank, recall@100, and the
+ * paired bootstrap that says whether a difference is more than chance (Efron; Järvelin & Kekäläinen for nDCG).
+ */
+import { makeRandom } from "../../fixtures/random.ts"
+
+export type Judgments = ReadonlyMap<string, number>
+export interface QueryScore {
+  readonly ndcg10: number
+  readonly mrr: number
+  readonly recall100: number
+}
+
+const gain = (grade: number) => 2 ** grade - 1
+const discounted = (grades: ReadonlyArray<number>) =>
+  grades.slice(0, 10).reduce((sum, grade, i) => sum + gain(grade) / Math.log2(i + 2), 0)
+
+/**
+ * `ranked`: document ids, best first. Judgments with grade > 0 are relevant. undefined when nothing is relevant: such a
+ * query says nothing.
+ */
+export const scoreOf = (ranked: ReadonlyArray<string>, judgments: Judgments): QueryScore | undefined => {
+  const relevant = [...judgments.values()].filter((grade) => grade > 0).sort((a, b) => b - a)
+  if (relevant.length === 0) return undefined
+  const grades = ranked.map((id) => judgments.get(id) ?? 0)
+  const first = grades.findIndex((grade) => grade > 0)
+  return {
+    ndcg10: discounted(grades) / discounted(relevant),
+    mrr: first < 0 ? 0 : 1 / (first + 1),
+    recall100: grades.slice(0, 100).filter((grade) => grade > 0).length / relevant.length
+  }
+}
+
+export const mean = (values: ReadonlyArray<number>): number =>
+  values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length
+
+/** Mean difference `a − b` over the same queries with its 95 % interval, by resampling queries. Seeded. */
+export const pairedBootstrap = (
+  a: ReadonlyArray<number>,
+  b: ReadonlyArray<number>,
+  seed: number,
+  rounds = 10_000
+): { readonly difference: number; readonly low: number; readonly high: number } => {
+  const random = makeRandom(seed)
+  const differences = a.map((value, i) => value - b[i])
+  const means = new Float64Array(rounds)
+  for (let round = 0; round < rounds; round++) {
+    let sum = 0
+    for (let i = 0; i < differences.length; i++) sum += differences[random.below(differences.length)]
+    means[round] = sum / differences.length
+  }
+  means.sort()
+  return {
+    difference: mean(differences),
+    low: means[Math.floor(0.025 * rounds)],
+    high: means[Math.floor(0.975 * rounds)]
+  }
+}

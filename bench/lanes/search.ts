@@ -1,0 +1,224 @@
+/**
+ * Question: what does a search cost over HTTP, and how much of it is not the engine?
+ * Workload: the queries of `--queries` (one JSON object of search parameters a line) as multi-search requests of one,
+ * over keep-alive sockets from a load process of its own; one connection (latency), a closed loop (peak), then a fixed
+ * arrival rate. Excluded: TLS and the network. `--mixed` repeats the fixed rate while events and documents stream in.
+ * `--rules` asks on one connection again with a thousand rules, a linear rerank and diversity, and says what they cost
+ * beyond the engine call: the median over HTTP less the median of the engine call, which `explain` tells of the same
+ * searches.
+ */
+import { machine, percentiles, processorSeconds, report, round, rssMb } from "../harness/harness.ts"
+import { type InputOptions, type Inputs, loadInputs } from "../inputs/inputs.ts"
+import { requestBytes, runLoad, startServer } from "../harness/program.ts"
+import { ruleSetOf } from "./rules.ts"
+import type { Texts } from "../inputs/texts.ts"
+
+export interface SearchOptions extends InputOptions {
+  readonly seconds: number
+  readonly connections: number
+  readonly rate: number | undefined
+  readonly mixed: boolean
+  readonly rules: boolean
+  readonly out: string | undefined
+}
+
+const post = async (url: string, key: string, body: string): Promise<string> => {
+  const response = await fetch(url, { method: "POST", headers: { "x-svc-api-key": key }, body })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${text.slice(0, 300)}`)
+  return text
+}
+
+export const benchSearch = async (options: SearchOptions): Promise<void> => {
+  const inputs = await loadInputs(options)
+  const server = await startServer()
+  try {
+    await post(`${server.base}/collections`, server.full_key, JSON.stringify(inputs.schema))
+    const started = performance.now()
+    for (let at = 0; at < inputs.documents.length; at += 10_000) {
+      const answer = await post(
+        `${server.base}/collections/${inputs.schema.name}/documents/import?action=create`,
+        server.full_key,
+        [...inputs.documents.slice(at, at + 10_000)].join("\n")
+      )
+      const refused = answer.split("\n").find((line) => !line.includes('"success":true'))
+      if (refused !== undefined) throw new Error(`A document was refused: ${refused.slice(0, 300)}`)
+    }
+    const importSeconds = (performance.now() - started) / 1000
+    const requests = inputs.queries.map((query) =>
+      requestBytes(
+        "POST",
+        "/v1/multi_search",
+        server.search_key,
+        JSON.stringify({ searches: [{ collection: inputs.schema.name, ...query }] })
+      )
+    )
+    const common = { host: "127.0.0.1", port: server.port, requests, unique: false }
+    await runLoad({ ...common, connections: 4, seconds: 3, rate: 0 })
+    const single = await runLoad({ ...common, connections: 1, seconds: options.seconds, rate: 0 })
+    const before = processorSeconds(server.pid)
+    const peak = await runLoad({ ...common, connections: options.connections, seconds: options.seconds, rate: 0 })
+    const after = processorSeconds(server.pid)
+    const rate = options.rate ?? Math.max(1, Math.floor((0.3 * peak.answered) / peak.seconds))
+    const quiet = await runLoad({ ...common, connections: options.connections, seconds: options.seconds, rate })
+    const figures: Record<string, unknown> = {
+      machine: machine(),
+      rss_mb: rssMb(server.pid),
+      documents: inputs.documents.length,
+      import_docs_per_s: Math.round(inputs.documents.length / importSeconds),
+      one_connection: percentiles(single.latencies_ms as Array<number>),
+      peak_qps: Math.round(peak.answered / peak.seconds),
+      queries_per_processor_s: Math.round(peak.answered / Math.max(0.01, after.process - before.process)),
+      peak: percentiles(peak.latencies_ms as Array<number>),
+      statuses: peak.statuses,
+      fixed_rate_per_s: rate,
+      quiet: percentiles(quiet.latencies_ms as Array<number>)
+    }
+    if (options.rules)
+      Object.assign(
+        figures,
+        await ruled(options, server, common, inputs, percentiles(single.latencies_ms as Array<number>).p50_ms)
+      )
+    if (options.mixed) Object.assign(figures, await mixed(options, server, common, rate, inputs.documents))
+    report("search", figures, options.out)
+  } finally {
+    await server.stop()
+  }
+}
+
+const rulesCount = 1_000
+/** Requests whose explanation is read: enough for a median. */
+const explained = 300
+
+const ruled = async (
+  options: SearchOptions,
+  server: Awaited<ReturnType<typeof startServer>>,
+  common: {
+    readonly host: string
+    readonly port: number
+    readonly requests: ReadonlyArray<string>
+    readonly unique: boolean
+  },
+  inputs: Inputs,
+  plain_ms: number
+) => {
+  const engine = async () => percentiles(await engineCalls(server, inputs)).p50_ms
+  const plainEngine_ms = await engine()
+  const [first, ...more] = (inputs.queries[0].query_by as string).split(",").map((field) => field.trim())
+  const field =
+    more.find((name) =>
+      (inputs.schema.fields as ReadonlyArray<{ readonly name: string; readonly facet?: boolean }> | undefined)?.some(
+        (own) => own.name === name && own.facet === true
+      )
+    ) ?? first
+  const answer = await fetch(`${server.base}/collections/${inputs.schema.name}/search_rules`, {
+    method: "PUT",
+    headers: { "x-svc-api-key": server.full_key },
+    body: JSON.stringify(ruleSetOf(inputs, { rules: rulesCount, texts: [first, ...more], field }))
+  })
+  if (!answer.ok) throw new Error(`The rules were refused: ${await answer.text()}`)
+  await runLoad({ ...common, connections: 4, seconds: 3, rate: 0 })
+  const single = await runLoad({ ...common, connections: 1, seconds: options.seconds, rate: 0 })
+  const ruledEngine_ms = await engine()
+  const latency = percentiles(single.latencies_ms as Array<number>)
+  // The mixed part that follows measures what it always did.
+  await fetch(`${server.base}/collections/${inputs.schema.name}/search_rules`, {
+    method: "DELETE",
+    headers: { "x-svc-api-key": server.full_key }
+  })
+  return {
+    rules: rulesCount,
+    rules_one_connection: latency,
+    engine_call_p50_ms: { plain: plainEngine_ms, rules: ruledEngine_ms },
+    beyond_engine_p50_ms: { plain: round(plain_ms - plainEngine_ms), rules: round(latency.p50_ms - ruledEngine_ms) },
+    rules_statuses: single.statuses
+  }
+}
+/** Milliseconds of the engine call of each search, as its explanation tells. */
+const engineCalls = async (
+  server: Awaited<ReturnType<typeof startServer>>,
+  { queries, schema }: Inputs
+): Promise<Array<number>> => {
+  const calls: Array<number> = []
+  for (let i = 0; i < explained; i++) {
+    const text = await post(
+      `${server.base}/multi_search`,
+      server.full_key,
+      JSON.stringify({ searches: [{ collection: schema.name, ...queries[i % queries.length], debug: true }] })
+    )
+    const { explain } = (
+      JSON.parse(text) as {
+        readonly results: ReadonlyArray<{
+          readonly explain: { readonly stages: ReadonlyArray<{ readonly name: string; readonly us: number }> }
+        }>
+      }
+    ).results[0]
+    calls.push(explain.stages.filter(({ name }) => name === "engine").reduce((sum, { us }) => sum + us, 0) / 1_000)
+  }
+  return calls
+}
+
+/** 20,000 events/s and 2,000 documents/s beside the same fixed rate of searches. */
+const mixed = async (
+  options: SearchOptions,
+  server: Awaited<ReturnType<typeof startServer>>,
+  common: {
+    readonly host: string
+    readonly port: number
+    readonly requests: ReadonlyArray<string>
+    readonly unique: boolean
+  },
+  rate: number,
+  documents: Texts
+) => {
+  const events = requestBytes(
+    "POST",
+    "/v1/events",
+    server.search_key,
+    JSON.stringify({
+      events: Array.from({ length: 100 }, (_, i) => ({
+        type: i % 4 === 0 ? "search" : "click",
+        collection: "products",
+        event_id: `m-@@@@@@@@@@@@-${i}`,
+        session_id: "s-@@@@@@@@@@@@",
+        ...(i % 4 === 0 ? { q: "running shoes", results_found: 3 } : { document_id: `p${i + 1}`, q: "running shoes" })
+      }))
+    })
+  )
+  const imports = Array.from({ length: 20 }, (_, i) =>
+    requestBytes(
+      "POST",
+      "/v1/collections/products/documents/import?action=upsert",
+      server.full_key,
+      [...documents.slice(i * 100, i * 100 + 100)].join("\n")
+    )
+  )
+  const [busy, eventLoad, importLoad] = await Promise.all([
+    runLoad({ ...common, connections: options.connections, seconds: options.seconds, rate }),
+    runLoad({
+      host: common.host,
+      port: common.port,
+      connections: 8,
+      seconds: options.seconds,
+      rate: 200,
+      requests: [events],
+      unique: true,
+      uniqueFrom: 500_000_000
+    }),
+    runLoad({
+      host: common.host,
+      port: common.port,
+      connections: 2,
+      seconds: options.seconds,
+      rate: 20,
+      requests: imports,
+      unique: false
+    })
+  ])
+  return {
+    busy: percentiles(busy.latencies_ms as Array<number>),
+    busy_statuses: busy.statuses,
+    busy_events_per_s: Math.round(eventLoad.accepted / eventLoad.seconds),
+    busy_documents_per_s: Math.round((importLoad.answered * 100) / importLoad.seconds)
+  }
+}

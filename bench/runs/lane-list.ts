@@ -1,0 +1,298 @@
+/**
+ * The lanes of `npm run bench`: every bench with inputs so small that the whole run takes a few minutes, and the
+ * figures of its JSON that stand in the table. A lane is added here and nowhere else.
+ */
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { luceneMissing } from "../peers/lucene.ts"
+
+export interface Figure {
+  readonly name: string
+  readonly unit: string
+  /** Where it stands in what the bench wrote. */ readonly path: ReadonlyArray<string>
+}
+export interface Lane {
+  readonly name: string
+  /** Of `dowser bench`, without `--out`. `folder` is the lane's own, empty, and removed afterwards. */
+  readonly arguments: (folder: string) => ReadonlyArray<string>
+  readonly figures: ReadonlyArray<Figure>
+  /** Why it cannot run here. */ readonly missing?: () => string | undefined
+  /** Arguments of a run before it that writes the inputs. */ readonly prepare?: (
+    folder: string
+  ) => ReadonlyArray<string>
+}
+
+const figure = (name: string, unit: string, ...path: ReadonlyArray<string>): Figure => ({
+  name,
+  unit,
+  path: path.length === 0 ? [name] : path
+})
+const data = new URL("../../../shared/data/", import.meta.url).pathname
+const judgedSet = (name: string, queries: string, queryBy: string): Lane => ({
+  name: `relevance ${name}`,
+  missing: () =>
+    existsSync(join(data, name)) ? undefined : `the judged set ${name} is not beside the project (../shared/data)`,
+  arguments: () => [
+    "relevance",
+    "--docs",
+    join(data, name, "docs.jsonl.gz"),
+    "--queries",
+    join(data, name, queries),
+    "--qrels",
+    join(data, name, "qrels.tsv"),
+    "--query-by",
+    queryBy
+  ],
+  figures: [figure("nDCG@10", ""), figure("recall@100", "")]
+})
+const popularQueries = join(data, "query_suggestions_bestbuy", "suggestions.jsonl.gz")
+const pipelineFigures: ReadonlyArray<Figure> = [
+  figure("whole pipeline, p50", "ms", "p50_ms"),
+  figure("whole pipeline, p99", "ms", "p99_ms"),
+  figure("matching 10,000 rules, p99", "ms", "match_p99_ms"),
+  figure("MMR, p50", "µs", "stages", "mmr", "p50_us"),
+  figure("nDCG@10 before", "", "quality", "ndcg_before"),
+  figure("nDCG@10, rerank", "", "quality", "ndcg_rerank"),
+  figure("nDCG@10, diversity", "", "quality", "ndcg_diversity"),
+  figure("nDCG@10 after", "", "quality", "ndcg_after"),
+  figure("brands in ten before", "", "quality", "distinct_brands_before"),
+  figure("brands in ten after", "", "quality", "distinct_brands_after"),
+  figure("intra-list distance before", "", "quality", "intra_list_distance_before"),
+  figure("intra-list distance after", "", "quality", "intra_list_distance_after")
+]
+const engineInputs = ["engine", "--products", "20000", "--query-count", "500"]
+
+export const lanes: ReadonlyArray<Lane> = [
+  {
+    name: "engine",
+    arguments: () => engineInputs,
+    figures: [
+      figure("index", "bytes/document", "index_bytes_per_doc"),
+      figure("import", "documents/s", "import_docs_per_s"),
+      figure("queries", "/s", "qps"),
+      figure("p50", "ms", "p50_ms"),
+      figure("p99", "ms", "p99_ms")
+    ]
+  },
+  {
+    name: "engine writes",
+    arguments: () => [...engineInputs, "--writes"],
+    figures: [
+      figure("import, memory", "documents/processor s", "writes", "memory", "import_docs_per_processor_s_first_thread"),
+      figure("import, disk", "documents/processor s", "writes", "disk", "import_docs_per_processor_s_first_thread"),
+      figure("import, worker", "documents/s", "writes", "worker", "import_docs_per_s"),
+      ...["memory", "disk", "worker"].flatMap((mode) => [
+        figure(`upsert beside it found, ${mode}, p50`, "ms", "writes", mode, "found", "p50_ms"),
+        figure(`upsert beside it found, ${mode}, p99`, "ms", "writes", mode, "found", "p99_ms"),
+        figure(`upsert beside searches found, ${mode}, p99`, "ms", "writes", mode, "alone_found", "p99_ms")
+      ])
+    ]
+  },
+  {
+    name: "engine stalls",
+    arguments: () => [...engineInputs, "--stalls", "memory", "--stalls", "worker"],
+    figures: ["memory", "worker"].flatMap((mode) => [
+      figure(
+        `between searches beside merges, ${mode}, p99`,
+        "ms",
+        "stalls",
+        mode,
+        "phases",
+        "merging",
+        "held",
+        "p99_ms"
+      ),
+      figure(
+        `longest between searches without the collector, ${mode}`,
+        "ms",
+        "stalls",
+        mode,
+        "between_searches_max_without_collector_ms"
+      )
+    ])
+  },
+  {
+    name: "engine beside Lucene",
+    missing: luceneMissing,
+    arguments: () => [...engineInputs, "--peer", "lucene"],
+    figures: [
+      figure("queries, Lucene", "/s", "peers", "lucene", "qps"),
+      figure("p99, Lucene", "ms", "peers", "lucene", "p99_ms"),
+      figure("queries, ours / Lucene", "", "peers", "lucene", "qps_ratio")
+    ]
+  },
+  {
+    name: "search",
+    arguments: () => ["search", "--products", "10000", "--query-count", "500", "--seconds", "3"],
+    figures: [
+      figure("memory", "MB", "rss_mb"),
+      figure("one connection, p50", "ms", "one_connection", "p50_ms"),
+      figure("peak", "queries/s", "peak_qps"),
+      figure("fixed rate, p99", "ms", "quiet", "p99_ms")
+    ]
+  },
+  {
+    name: "events",
+    arguments: () => ["events", "--seconds", "3"],
+    figures: [
+      figure("accepted", "events/s", "accepted_events_per_s"),
+      figure("accepting thread", "events/processor s", "events_per_processor_s_first_thread"),
+      figure("whole program", "events/processor s", "events_per_processor_s_all"),
+      figure("fixed rate, p99", "ms", "fixed", "p99_ms")
+    ]
+  },
+  {
+    name: "configuration",
+    arguments: () => ["configuration", "--writes", "100", "--seconds", "3"],
+    figures: [
+      figure("write, embedded, p50", "ms", "embedded_write", "p50_ms"),
+      figure("write, five processes, p50", "ms", "several_write", "p50_ms"),
+      figure("write, five processes, p99", "ms", "several_write", "p99_ms"),
+      figure("read", "ns", "read_ns"),
+      figure("idle", "statements/s and process", "idle_statements_per_s_and_process")
+    ]
+  },
+  {
+    name: "access",
+    arguments: () => ["access", "--organizations", "500", "--requests", "20000"],
+    figures: [
+      figure("keys at rest", "bytes/key", "bytes_per_key"),
+      figure("plain key, p50", "µs", "check", "plain", "p50_us"),
+      figure("plain key, p99", "µs", "check", "plain", "p99_us"),
+      figure("signed key, p50", "µs", "check", "secured", "p50_us"),
+      figure("restricted key, p50", "µs", "check", "restricted", "p50_us")
+    ]
+  },
+  {
+    name: "analytics",
+    arguments: () => ["analytics", "--events", "200000", "--queries", "20000", "--reads", "50"],
+    figures: [
+      figure("differences from a recount", "", "differences"),
+      figure("query pages, p95", "ms", "query_pages", "p95_ms"),
+      figure("overview, p95", "ms", "overview", "p95_ms")
+    ]
+  },
+  {
+    name: "webhooks",
+    arguments: () => ["webhooks", "--events", "200", "--endpoints", "5", "--seconds", "2"],
+    figures: [
+      figure("one endpoint", "deliveries/s", "one_endpoint", "per_s"),
+      figure("many endpoints", "deliveries/s", "many_endpoints", "per_s"),
+      figure("whole program", "deliveries/processor s", "many_endpoints", "per_processor_s"),
+      figure("beside a hanging one, p99", "ms", "beside_a_hanging_endpoint", "p99_ms")
+    ]
+  },
+  {
+    name: "replays",
+    arguments: () => ["replays", "--events", "50000", "--seconds", "3"],
+    figures: [
+      figure("replay", "events/s", "replay", "events_per_s"),
+      figure("visible, quiet, p95", "ms", "visible_quiet", "p95_ms"),
+      figure("visible beside a replay, p95", "ms", "replay", "visible", "p95_ms"),
+      figure("erasure", "s", "erasure", "took_s")
+    ]
+  },
+  {
+    name: "suggestions",
+    arguments: () => ["suggestions", "--query-count", "5000", "--products", "2000", "--seconds", "2"],
+    figures: [
+      figure("index", "bytes/query", "in_process", "bytes_per_query"),
+      figure("completion, p99", "ms", "in_process", "p99_ms"),
+      figure("one connection, p99", "ms", "http", "one_connection", "p99_ms"),
+      figure("fixed rate, p99", "ms", "http", "fixed", "p99_ms")
+    ]
+  },
+  {
+    name: "suggestions bestbuy",
+    missing: () =>
+      existsSync(popularQueries)
+        ? undefined
+        : "the popular queries query_suggestions_bestbuy are not beside the project (../shared/data)",
+    arguments: () => [
+      "suggestions",
+      "--query-count",
+      "500",
+      "--products",
+      "200",
+      "--seconds",
+      "1",
+      "--queries-file",
+      popularQueries
+    ],
+    figures: [
+      figure("success@10, 3 letters", "", "quality", "success_3"),
+      figure("MRR, 3 letters", "", "quality", "mrr_3"),
+      figure("success@10, 6 letters, one wrong", "", "quality", "error_success_6"),
+      figure("the same, plain popularity", "", "quality", "plain_error_success_6")
+    ]
+  },
+  {
+    name: "relevance generated",
+    prepare: (folder) => ["fixtures", folder, "--products", "2000", "--query-count", "200", "--sessions", "10"],
+    arguments: (folder) => [
+      "relevance",
+      "--docs",
+      join(folder, "docs.jsonl"),
+      "--queries",
+      join(folder, "topics.jsonl"),
+      "--qrels",
+      join(folder, "qrels.tsv"),
+      "--schema",
+      join(folder, "schema.json"),
+      "--query-by",
+      "title,brand,category,attributes",
+      "--compare"
+    ],
+    figures: [
+      figure("nDCG@10", "", "relevance", "nDCG@10"),
+      figure("nDCG@10, our BM25", "", "bm25", "nDCG@10"),
+      figure("recall@100", "", "relevance", "recall@100"),
+      figure("p50", "ms", "relevance", "p50_ms")
+    ]
+  },
+  judgedSet("cranfield", "queries.jsonl.gz", "title,text"),
+  judgedSet("chorus_icecat", "queries.jsonl", "title,supplier,short_description,attr_t_*"),
+  { name: "pipeline", arguments: () => ["pipeline", "--products", "3000"], figures: pipelineFigures },
+  {
+    missing: judgedSet("chorus_icecat", "queries.jsonl", "").missing,
+    name: "pipeline chorus_icecat",
+    figures: pipelineFigures,
+    arguments: () => [
+      "pipeline",
+      "--docs",
+      join(data, "chorus_icecat", "docs.jsonl.gz"),
+      "--queries",
+      join(data, "chorus_icecat", "queries.jsonl"),
+      "--qrels",
+      join(data, "chorus_icecat", "qrels.tsv")
+    ]
+  },
+  {
+    name: "vectors",
+    arguments: () => [
+      "vectors",
+      "--vectors",
+      "3000",
+      "--dim",
+      "64",
+      "--query-count",
+      "50",
+      "--approximate-from",
+      "1000"
+    ],
+    figures: [
+      figure("approximate, recall@10", "", "clustered", "approximate, 100 % pass", "recall_at_10"),
+      figure("approximate, p50", "ms", "clustered", "approximate, 100 % pass", "p50_ms"),
+      figure("exact, p50", "ms", "clustered", "exact, 100 % pass", "p50_ms"),
+      figure("graph", "bytes/vector", "clustered", "graph_bytes_per_vector")
+    ]
+  },
+  {
+    name: "package",
+    arguments: () => ["package"],
+    figures: [
+      figure("createSearch, gzip", "kB", "{ createSearch }", "gzip_kb"),
+      figure("./query, gzip", "kB", "./query", "gzip_kb")
+    ]
+  }
+]

@@ -1,0 +1,32 @@
+/**
+ * Query ids (`qry_` + ULID) carry the partition of the visitor who searched in the first ten of their random bits, so
+ * that every event naming the id routes to where that search is, whatever else the event says.
+ */
+import { Effect } from "effect"
+import type { Identifiers } from "./identifiers.ts"
+
+const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+const minted = /^qry_[0-7][0-9A-HJKMNP-TV-Z]{25}$/
+/** Ten bits: `qry_`, ten characters of time, then two of partition. */
+const PARTITION_AT = 14
+/**
+ * What ten bits name. More visitor partitions than this would give two of them the same mark: `SearchServed` refuses to
+ * start.
+ */
+export const QUERY_ID_PARTITIONS_MAX = 1_024
+
+export const markPartition = (queryId: string, partition: number): string =>
+  queryId.slice(0, PARTITION_AT) +
+  crockford[(partition >> 5) & 31]! +
+  crockford[partition & 31]! +
+  queryId.slice(PARTITION_AT + 2)
+
+/** A new id for a search of a visitor in `partition` (see `partitionOfVisitor` in log/routing.ts). */
+export const mintQueryId = (identifiers: Identifiers["Service"], partition: number): Effect.Effect<string> =>
+  Effect.map(identifiers.make("qry"), (id) => markPartition(id, partition))
+
+/** The partition inside an id of ours; undefined for an id that somebody else made. */
+export const partitionOfQueryId = (queryId: string): number | undefined =>
+  minted.test(queryId)
+    ? crockford.indexOf(queryId[PARTITION_AT]!) * 32 + crockford.indexOf(queryId[PARTITION_AT + 1]!)
+    : undefined

@@ -1,0 +1,80 @@
+/**
+ * Refused entries as they are kept for seven days (contract part 3): the sender's own text with the reason, so that
+ * they can be looked at and sent through again after a fix. They ride in the log beside the events of their request.
+ *
+ * Decision: what is kept is bounded, because anybody with a search key can send rubbish: of an organization 10,000
+ * entries at once and 2,000 an hour after that, 8 kB of text each. What is beyond is refused and answered as ever, only
+ * not kept.
+ */
+import { storable } from "./normalize-query.ts"
+import { IDENTIFIER_BYTES_MAX } from "./event-schema.ts"
+
+export const REJECTIONS_KEPT_MS = 7 * 86_400_000
+const TEXT_CHARACTERS_MAX = 8_192
+const BURST_MAX = 10_000
+const REFILL_PER_MS = 2_000 / 3_600_000
+
+export interface KeptRejection {
+  /** JSON text of the entry, or the line as it came where that was no JSON; cut to 8,192 characters. */
+  readonly entry: string
+  /** The text is not whole, or was no JSON: it can be read and not sent through again. */
+  readonly isUnreadable: boolean
+  readonly collection?: string
+  readonly reason: string
+}
+
+/** Payload of `behaviour.rejected.v1`, schema version 1: refused entries of one request, null where one was erased. */
+export interface RejectionsPayload {
+  readonly rejections: ReadonlyArray<KeptRejection | null>
+}
+export const REJECTIONS_SCHEMA_VERSION = 1
+
+const collectionOf = (entry: unknown): string | undefined => {
+  const name =
+    typeof entry === "object" && entry !== null ? (entry as { readonly collection?: unknown }).collection : undefined
+  return typeof name === "string" && name !== "" && Buffer.byteLength(name) <= IDENTIFIER_BYTES_MAX
+    ? storable(name)
+    : undefined
+}
+
+/** O(size of the entry). */
+export const keptEntry = (entry: unknown, reason: string): KeptRejection => {
+  const text = JSON.stringify(entry)
+  const collection = collectionOf(entry)
+  return {
+    entry: storable(text.slice(0, TEXT_CHARACTERS_MAX)),
+    isUnreadable: text.length > TEXT_CHARACTERS_MAX,
+    ...(collection === undefined ? {} : { collection }),
+    reason
+  }
+}
+/** A line that is no entry at all. */
+export const keptLine = (line: string, reason: string): KeptRejection => ({
+  entry: storable(line.slice(0, TEXT_CHARACTERS_MAX)),
+  isUnreadable: true,
+  reason
+})
+
+interface Bucket {
+  tokens: number
+  at: number
+}
+/** How many more refused entries of each organization may be kept. Memory: the organizations that lately had any. */
+export class RejectionBudget {
+  readonly #buckets = new Map<string, Bucket>()
+
+  /** How many of `wanted` may be kept; takes them. */
+  take(organizationId: string, wanted: number, now: number): number {
+    const bucket = this.#buckets.get(organizationId) ?? { tokens: BURST_MAX, at: now }
+    const tokens = Math.min(BURST_MAX, bucket.tokens + Math.max(0, now - bucket.at) * REFILL_PER_MS)
+    const taken = Math.min(wanted, Math.floor(tokens))
+    // Put last: those at the front have been quiet longest, and are forgotten once they are full again.
+    this.#buckets.delete(organizationId)
+    this.#buckets.set(organizationId, { tokens: tokens - taken, at: now })
+    for (const [id, { at, tokens: left }] of this.#buckets) {
+      if (left + (now - at) * REFILL_PER_MS < BURST_MAX) break
+      this.#buckets.delete(id)
+    }
+    return taken
+  }
+}

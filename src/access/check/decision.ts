@@ -1,0 +1,153 @@
+/**
+ * The ordered check of contract part 0 as one pure function: the first refusal that holds answers. What comes after it
+ * (resource, session, body, plan) needs the resource and belongs to the use case.
+ */
+import { isInCidrs } from "../../net/network-address.ts"
+import {
+  AddressNotAllowed,
+  CollectionNotAllowed,
+  OrganizationPaused,
+  organizationUnavailable,
+  type OrganizationUnavailable,
+  OriginNotAllowed,
+  RestrictionNotApplicable,
+  ScopeDenied,
+  Throttled
+} from "../../http/errors.ts"
+import type { Scope } from "../../http/operation.ts"
+import type { KeyRecord } from "../../identity/key-record.ts"
+import { isOwnSubdomain, originMatches } from "./origins.ts"
+
+export interface DecisionInput {
+  readonly key: KeyRecord
+  readonly organization: {
+    readonly status: "active" | "paused"
+    readonly paused_reason: "payment" | "manual" | undefined
+    readonly plan: string
+  }
+  /** What of the organization could not be read; undefined for one that is well. */ readonly damage?:
+    | string
+    | undefined
+  /** Whose subdomains a free organization may list. */ readonly serviceDomain: string | undefined
+  /** The one collection that a scoped token reaches. */ readonly index: string | undefined
+  readonly isSecured: boolean
+  readonly scope: Scope
+  readonly address: string
+  readonly origin: string | undefined
+  /** The collection that the path names, if any. */ readonly collection: string | undefined
+  /** The operation concerns every collection of the organization (`reach.ts`). */ readonly isOfAll: boolean
+  /** Takes one token of the key's minute; false when none is left. Called only when everything before it passed. */
+  readonly takeRateToken: () => { readonly isAllowed: boolean; readonly resets_in_s: number }
+}
+
+export type Refusal =
+  | OrganizationPaused
+  | OrganizationUnavailable
+  | AddressNotAllowed
+  | OriginNotAllowed
+  | ScopeDenied
+  | Throttled
+  | CollectionNotAllowed
+  | RestrictionNotApplicable
+
+/** Whole-name match of names, `*` and patterns with `.*`; linear in the name, so no pattern can be made to hang. */
+export const collectionMatches = (name: string, patterns: ReadonlyArray<string>): boolean =>
+  patterns.some((pattern) => {
+    if (pattern === "*" || pattern === ".*" || pattern === name) return true
+    const parts = pattern.split(".*")
+    if (parts.length === 1) return false
+    if (!name.startsWith(parts[0])) return false
+    let at = parts[0].length
+    for (const part of parts.slice(1, -1)) {
+      const found = name.indexOf(part, at)
+      if (found < 0) return false
+      at = found + part.length
+    }
+    const last = parts[parts.length - 1]
+    return name.length - at >= last.length && name.endsWith(last)
+  })
+
+/** Whether a key may touch a collection by this name; an alias is a name of its own. */
+export const reachesCollection = (
+  { index, key }: { readonly key: Pick<KeyRecord, "collections">; readonly index?: string | undefined },
+  name: string
+): boolean => (index === undefined || index === name) && collectionMatches(name, key.collections)
+
+/** Whether no collection of the organization, of today or of tomorrow, is closed to the key. */
+export const reachesEverything = ({
+  index,
+  key
+}: {
+  readonly key: Pick<KeyRecord, "collections">
+  readonly index?: string | undefined
+}): boolean => index === undefined && (key.collections.includes("*") || key.collections.includes(".*"))
+
+export const collectionClosed = (): CollectionNotAllowed =>
+  new CollectionNotAllowed({ message: "This key does not reach the collection." })
+
+/** A full key reaches everything of the tenant; an installation's only its own runtime, which no other key reaches. */
+const scopeReaches = (key: KeyRecord, scope: Scope): boolean => {
+  switch (scope) {
+    case "public":
+      return true
+    case "operator":
+    case "console":
+      return false
+    case "installation":
+      return key.scope === "installation"
+    case "search":
+      return key.scope === "full" || key.scope === "search"
+    case "connector_write":
+      return key.scope === "full" || key.scope === "connector_write"
+    case "full":
+      return key.scope === "full"
+  }
+}
+
+/** A plan may have got smaller since the key was made: entries that it does not have count no more. */
+const countingOrigins = ({ key, organization, serviceDomain }: DecisionInput): ReadonlyArray<string> =>
+  organization.plan === "free" ? key.origins.filter((entry) => isOwnSubdomain(entry, serviceDomain)) : key.origins
+
+export const tooFast = (
+  { rate_limit_per_minute }: Pick<KeyRecord, "rate_limit_per_minute">,
+  resets_in_s: number
+): Throttled =>
+  new Throttled({
+    message: "Rate limit exceeded.",
+    kind: "rate",
+    retry_after_s: resets_in_s,
+    limit: rate_limit_per_minute
+  })
+
+/** undefined = allowed. */
+export const decide = (input: DecisionInput): Refusal | undefined => {
+  const { key, organization } = input
+  if (organization.status === "paused")
+    return new OrganizationPaused({
+      message: "The organization is paused.",
+      reason: organization.paused_reason ?? "manual"
+    })
+  if (input.damage !== undefined) return organizationUnavailable(input.damage)
+  if (key.cidrs.length > 0 && !isInCidrs(input.address, key.cidrs))
+    return new AddressNotAllowed({ message: "This key is not allowed from this address." })
+  if (key.origins.length > 0 && (input.origin === undefined || !originMatches(input.origin, countingOrigins(input))))
+    return new OriginNotAllowed({ message: "This key is not allowed from this origin." })
+  if (!scopeReaches(key, input.scope) || (input.isSecured && input.scope !== "search"))
+    return new ScopeDenied({ message: "The scope of this key does not reach the operation." })
+  const rate = input.takeRateToken()
+  if (!rate.isAllowed) return tooFast(key, rate.resets_in_s)
+  if (input.collection !== undefined && !reachesCollection(input, input.collection)) return collectionClosed()
+  if (input.isOfAll && !reachesEverything(input))
+    return new CollectionNotAllowed({
+      message: "This key reaches only some collections; the operation concerns every collection of the organization."
+    })
+  // Row and field restrictions hold in searches; a full key reads documents in other ways too (new ones cannot have
+  // both).
+  if (
+    key.scope === "full" &&
+    input.scope !== "search" &&
+    (key.fields.length > 0 || Object.keys(key.filter_by).length > 0)
+  )
+    return new RestrictionNotApplicable({ message: "The restrictions of this key can only be applied to searches." })
+  return undefined
+}

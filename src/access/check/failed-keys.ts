@@ -1,0 +1,45 @@
+/**
+ * How many unknown keys a network may present in a minute of the clock before it is told to wait. What a plain key
+ * costs is a look-up, so plain keys, browser keys and scoped tokens are looked at whatever their neighbours do: a shop
+ * behind one address with a stranger goes on. A secured key is checked against every key that may have signed it; that
+ * is what a network over its budget does not get.
+ *
+ * Decision: each process counts for itself, in memory: a shared count would cost strangers nothing and us a round trip.
+ * Bound: `NETWORKS_MAX` networks, some 10 MB; the one that failed first in the minute is forgotten.
+ */
+import type { Budget } from "../../ports/counter/counter.ts"
+import { makeMemoryCounter } from "../../ports/counter/memory.ts"
+import { networkOf } from "../../net/network-address.ts"
+
+const MINUTE_MS = 60_000
+const FAILED_KEYS_MAX = 600
+const NETWORKS_MAX = 100_000
+
+export interface FailedKeys {
+  /** Milliseconds until the network of the address may fail again; 0 when it may now. */
+  readonly wait_ms: (address: string, now_ms: number) => number
+  /** Counts an unknown key; answers as `wait_ms` did before it. */
+  readonly count: (address: string, now_ms: number) => number
+}
+
+export const makeFailedKeys = (): FailedKeys => {
+  const counter = makeMemoryCounter({ entriesMax: NETWORKS_MAX })
+  /** Minute of the last failure: nearly always there was none in this one, and no address has to be read. */
+  let failedIn = -1
+  const budgetOf = (address: string, now_ms: number): Budget => {
+    const started_at = now_ms - (now_ms % MINUTE_MS)
+    return { name: networkOf(address), limit: FAILED_KEYS_MAX, started_at, ends_at: started_at + MINUTE_MS }
+  }
+  return {
+    wait_ms: (address, now_ms) => {
+      if (failedIn !== Math.floor(now_ms / MINUTE_MS)) return 0
+      const budget = budgetOf(address, now_ms)
+      return counter.peek(budget).isAllowed ? 0 : budget.ends_at - now_ms
+    },
+    count: (address, now_ms) => {
+      failedIn = Math.floor(now_ms / MINUTE_MS)
+      const budget = budgetOf(address, now_ms)
+      return counter.take(budget, 1)?.isAllowed === true ? 0 : budget.ends_at - now_ms
+    }
+  }
+}

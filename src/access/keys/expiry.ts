@@ -1,0 +1,25 @@
+/**
+ * Keys that were made with `autodelete` disappear from the lists within an hour after they expired (reference contract
+ * 18.1).
+ */
+import { Effect, Layer } from "effect"
+import { Access } from "../access.ts"
+
+const EVERY_MS = 3_600_000
+
+/** Every hour as long as the layer lives; what fails is told and tried again with the next. */
+export const layerKeyExpiry: Layer.Layer<never, never, Access> = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const access = yield* Access
+    yield* Effect.forkScoped(
+      Effect.forever(
+        Effect.andThen(
+          Effect.sleep(EVERY_MS),
+          Effect.catch(access.deleteExpired, (error) =>
+            Effect.logError("Expired keys could not be deleted; tried again in an hour", error)
+          )
+        )
+      )
+    )
+  })
+)

@@ -1,0 +1,92 @@
+/** What each field of a request for a key may be, as part of its schema: everything that is wrong is told at once. */
+import { Schema } from "effect"
+import { parseCidr } from "../../net/network-address.ts"
+import { refusing } from "../../http/checks.ts"
+import { browserKeyPrefix } from "../tokens/browser-key.ts"
+import { rateLimitMax } from "../../identity/key-record.ts"
+import { isOriginPattern } from "../check/origins.ts"
+
+/** Entries of each list: what every request of the key is compared with. */
+const listMax = 250
+const filterLengthMax = 4_000
+const descriptionLengthMax = 1_000
+const madeHere = [browserKeyPrefix, "ss_scoped_", "ss_cms_"]
+
+const between = (min: number, max: number) =>
+  refusing((value: number) => (value >= min && value <= max ? undefined : `${min} to ${max}`))
+/** A list whose length, and whose entries, are bounded. */
+const listOf = (entry: (text: string) => string | undefined, length: (entries: number) => string | undefined) =>
+  Schema.Array(Schema.String.check(refusing(entry))).check(
+    refusing((entries: ReadonlyArray<string>) => length(entries.length))
+  )
+const atMost =
+  (what: string) =>
+  (entries: number): string | undefined =>
+    entries > listMax ? `At most ${listMax} ${what}` : undefined
+
+/** Names, `*`, and `.*` inside a name: what `collectionMatches` can decide in linear time. */
+const isPattern = (text: string): boolean =>
+  text === "*" || (text.length <= 256 && /^(?:[^\\^$+?()[\]{}|*]|\.\*)+$/.test(text))
+const shown = (text: string): string => `\`${text.slice(0, 80)}\``
+
+export const Description = Schema.String.check(
+  refusing((text: string) =>
+    text.length > descriptionLengthMax ? `At most ${descriptionLengthMax} characters` : undefined
+  )
+)
+export const Patterns = listOf(
+  (text) => (isPattern(text) ? undefined : `${shown(text)} is not a name, \`*\`, or a pattern with \`.*\``),
+  (entries) =>
+    entries === 0 || entries > listMax ? `Name at least one collection, or \`*\`, and at most ${listMax}` : undefined
+)
+export const Addresses = listOf(
+  (text) => (parseCidr(text) === undefined ? `${shown(text)} is not an address or a CIDR range` : undefined),
+  atMost("ranges")
+)
+export const Origins = listOf(
+  (text) =>
+    isOriginPattern(text)
+      ? undefined
+      : `${shown(text)} is not an origin like \`https://shop.example\` or \`https://*.shop.example\``,
+  atMost("origins")
+)
+export const FieldNames = listOf(
+  (name) =>
+    name.length <= 256 && /^[^*$(),\s`]+$/.test(name)
+      ? undefined
+      : `${shown(name)} is no name of a field; patterns are none`,
+  (entries) => (entries === 0 || entries > listMax ? `1 to ${listMax} names of fields` : undefined)
+)
+export const Filters = Schema.Record(
+  Schema.String,
+  Schema.String.check(
+    refusing((filter: string) =>
+      filter.trim() === "" || filter.length > filterLengthMax
+        ? `A filter of 1 to ${filterLengthMax} characters; an empty one would restrict nothing`
+        : undefined
+    )
+  )
+).check(
+  refusing((filters: Readonly<Record<string, string>>) => {
+    const names = Object.keys(filters),
+      wrong = names.find((name) => !isPattern(name))
+    return names.length > listMax
+      ? `At most ${listMax} collections`
+      : wrong === undefined
+        ? undefined
+        : `${shown(wrong)} is not a collection, \`*\`, or a pattern with \`.*\``
+  })
+)
+export const ChosenValue = Schema.String.check(
+  refusing((value: string) =>
+    value.length < 16 || value.length > 512
+      ? "A chosen key has 16 to 512 characters"
+      : !/^[\x21-\x7e]+$/.test(value) || madeHere.some((prefix) => value.startsWith(prefix))
+        ? `Printable ASCII without spaces, and not beginning as keys do that are only made here (${madeHere.map((prefix) => `\`${prefix}\``).join(", ")})`
+        : undefined
+  )
+)
+export const RateLimit = Schema.Int.check(
+  refusing((value: number) => (value < 0 || value > rateLimitMax ? `0 (no limit) to ${rateLimitMax}` : undefined))
+)
+export const Ttl = ({ max, min }: { readonly min: number; readonly max: number }) => Schema.Int.check(between(min, max))

@@ -1,0 +1,95 @@
+/**
+ * Whether a new key is no wider than the one that makes it: who stole a key that works from one address, for an hour,
+ * for one collection, must not make one of it that works from everywhere and for good. Pure.
+ */
+import { covers } from "../../../engine-sdk/src/query/field-list.ts"
+import { parseCidr } from "../../net/network-address.ts"
+import { collectionMatches } from "../check/decision.ts"
+import { type KeyRecord, rateLimitDefault } from "../../identity/key-record.ts"
+import { originMatches } from "../check/origins.ts"
+
+/** What of a key can be wide or narrow. */
+export type Width = Pick<
+  KeyRecord,
+  "scope" | "collections" | "cidrs" | "origins" | "filter_by" | "fields" | "rate_limit_per_minute" | "expires_at"
+>
+export type WidthField = keyof Width
+
+export const withinCollections = (asked: ReadonlyArray<string>, own: ReadonlyArray<string>): boolean =>
+  own.includes("*") ||
+  own.includes(".*") ||
+  asked.every(
+    (pattern) =>
+      own.includes(pattern) || (pattern !== "*" && !pattern.includes(".*") && collectionMatches(pattern, own))
+  )
+
+/** Every range within one of the others. An empty list is every address. */
+export const withinCidrs = (asked: ReadonlyArray<string>, own: ReadonlyArray<string>): boolean =>
+  own.length === 0 ||
+  (asked.length > 0 &&
+    asked.every((text) => {
+      const range = parseCidr(text)
+      return (
+        range !== undefined &&
+        own.some((other) => {
+          const outer = parseCidr(other)
+          return (
+            outer !== undefined &&
+            outer.length <= range.length &&
+            (outer.length === 0 ||
+              range.bits >> BigInt(128 - outer.length) === outer.bits >> BigInt(128 - outer.length))
+          )
+        })
+      )
+    }))
+
+const normal = (entry: string): string => entry.toLowerCase().replace(/\/+$/, "")
+const suffixOf = (entry: string): string | undefined => /^(?:[a-z]+:\/\/)?\*(\..+)$/.exec(entry)?.[1]
+const originWithin = (asked: string, own: string): boolean => {
+  const entry = normal(asked),
+    outer = normal(own)
+  if (outer === "*" || entry === outer) return true
+  if (entry === "*") return false
+  const inner = suffixOf(entry),
+    suffix = suffixOf(outer)
+  // All subdomains of a domain, by every scheme: within those of the same domain, or of one above it.
+  if (inner !== undefined) return suffix !== undefined && inner.endsWith(suffix)
+  if (entry.includes("://")) return originMatches(entry, [outer])
+  // A host by itself stands for it by every scheme and at every port.
+  return suffix !== undefined && entry.endsWith(suffix)
+}
+/** Every entry lets in only what one of the others lets in. An empty list is every origin, and none. */
+export const withinOrigins = (asked: ReadonlyArray<string>, own: ReadonlyArray<string>): boolean =>
+  own.length === 0 || (asked.length > 0 && asked.every((entry) => own.some((other) => originWithin(entry, other))))
+
+/** 0 is no limit, the widest of all. */
+const withinRate = (asked: number, own: number): boolean => own === 0 || (asked !== 0 && asked <= own)
+/** The creator's filters hold as they stand; more of them may be said. */
+const withinFilters = (asked: KeyRecord["filter_by"], own: KeyRecord["filter_by"]): boolean =>
+  Object.entries(own).every(([name, filter]) => Object.hasOwn(asked, name) && asked[name] === filter)
+const withinFields = (asked: ReadonlyArray<string>, own: ReadonlyArray<string>): boolean =>
+  own.length === 0 || (asked.length > 0 && asked.every((name) => covers(own, name)))
+const reaching: Readonly<Record<KeyRecord["scope"], ReadonlyArray<KeyRecord["scope"]>>> = {
+  full: ["full", "search", "connector_write"],
+  search: ["search"],
+  connector_write: ["connector_write"],
+  installation: []
+}
+
+/** The fields in which a key would be wider than its creator; none where it may be made. */
+export const widerFields = (asked: Width, own: Width): ReadonlyArray<WidthField> => {
+  const fits: Readonly<Record<WidthField, boolean>> = {
+    scope: reaching[own.scope].includes(asked.scope),
+    collections: withinCollections(asked.collections, own.collections),
+    cidrs: withinCidrs(asked.cidrs, own.cidrs),
+    origins: withinOrigins(asked.origins, own.origins),
+    filter_by: withinFilters(asked.filter_by, own.filter_by),
+    fields: withinFields(asked.fields, own.fields),
+    rate_limit_per_minute: withinRate(asked.rate_limit_per_minute, own.rate_limit_per_minute),
+    expires_at: asked.expires_at <= own.expires_at
+  }
+  return (Object.keys(fits) as ReadonlyArray<WidthField>).filter((field) => !fits[field])
+}
+
+/** The rate where nothing is said of it: what keys have, or less. */
+export const rateWithin = (own: number): number => (own === 0 ? rateLimitDefault : Math.min(rateLimitDefault, own))

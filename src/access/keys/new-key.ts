@@ -1,0 +1,118 @@
+/** What a request for a key may ask beyond its single fields (`key-fields.ts`), and what it does not say. */
+import { Effect } from "effect"
+import { issuesIn, refused } from "../../http/checks.ts"
+import { neverExpires, type NewKey } from "../access.ts"
+import type { CreateKey } from "../contract.ts"
+import { KeyTooWide } from "../errors.ts"
+import { type KeyRecord, type KeyScope, rateLimitDefault } from "../../identity/key-record.ts"
+import { rateWithin, type Width, widerFields } from "./narrower.ts"
+
+/** Of all its restrictions together: each request of the key is held to them, and every process keeps them. */
+const restrictionsBytesMax = 65_536
+
+/** Engine `actions` name a scope or nothing (contract part 1): never silently full. */
+const scopeOf = (request: typeof CreateKey.Type): Exclude<KeyScope, "installation"> | undefined => {
+  if (request.scope !== undefined) return request.scope
+  const actions = request.actions ?? []
+  if (actions.length === 1 && actions[0] === "*") return "full"
+  if (actions.length === 1 && actions[0] === "documents:search") return "search"
+  return undefined
+}
+
+/** All that is wider at once, so that one answer tells what to change. */
+export const checkWidth = (asked: Width, creator: Width | undefined): Effect.Effect<void, KeyTooWide> => {
+  const fields = creator === undefined ? [] : widerFields(asked, creator)
+  return fields.length === 0
+    ? Effect.void
+    : Effect.fail(
+        new KeyTooWide({
+          message: `A key makes only keys that are no wider than itself; this one would be in ${fields.map((name) => `\`${name}\``).join(", ")}.`,
+          fields
+        })
+      )
+}
+
+interface Restrictions {
+  readonly collections?: ReadonlyArray<string>
+  readonly filter_by?: Readonly<Record<string, string>>
+  readonly origins?: ReadonlyArray<string>
+}
+/**
+ * The restrictions that stored keys and browser keys have in common; what a request does not say is as its creator has
+ * it.
+ */
+export const restrictionsOf = (
+  request: Restrictions,
+  creator: Pick<KeyRecord, "collections" | "filter_by" | "origins"> | undefined
+) => ({
+  collections: request.collections ?? creator?.collections ?? ["*"],
+  filter_by: request.filter_by ?? creator?.filter_by ?? {},
+  origins: request.origins ?? creator?.origins ?? []
+})
+
+/**
+ * `creator`: the key that asks, whose restrictions hold where the request says nothing of them; undefined for the
+ * operator.
+ */
+export const newKeyOf = Effect.fnUntraced(function* (
+  organizationId: string,
+  request: typeof CreateKey.Type,
+  creator?: KeyRecord
+) {
+  const scope = scopeOf(request)
+  const restrictions = restrictionsOf(request, creator)
+  const cidrs = request.cidrs ?? creator?.cidrs ?? []
+  const fields = request.fields ?? (creator === undefined || creator.fields.length === 0 ? undefined : creator.fields)
+  yield* refused(
+    issuesIn([
+      [
+        "actions",
+        scope === undefined
+          ? 'Only ["*"] and ["documents:search"] are actions here; set `scope` to `full`, `search` or `connector_write` instead'
+          : undefined
+      ],
+      // Row and field restrictions hold in searches; who may read and write documents, or make another key, is not held
+      // by them.
+      ...(["filter_by", "fields"] as const).map(
+        (name) =>
+          [
+            name,
+            request[name] !== undefined && scope !== "search" ? "Only for keys with the scope `search`" : undefined
+          ] as const
+      ),
+      [
+        "gateway",
+        request.gateway === true && scope === "full"
+          ? "A gateway key has the scope `search` or `connector_write`"
+          : undefined
+      ],
+      [
+        "body",
+        Buffer.byteLength(JSON.stringify([restrictions, cidrs, fields])) > restrictionsBytesMax
+          ? `The restrictions of a key have at most ${restrictionsBytesMax} bytes together`
+          : undefined
+      ]
+    ])
+  )
+  // Refused above.
+  if (scope === undefined) return yield* Effect.die(new Error("a key without a scope"))
+  const key: NewKey = {
+    organization_id: organizationId,
+    scope,
+    description: request.description,
+    actions:
+      request.actions ?? (scope === "full" ? ["*"] : scope === "search" ? ["documents:search"] : ["documents:import"]),
+    ...restrictions,
+    ...(request.value === undefined ? {} : { value: request.value }),
+    isGateway: request.gateway === true,
+    cidrs,
+    ...(fields === undefined ? {} : { fields }),
+    autodelete: request.autodelete ?? false,
+    rate_limit_per_minute:
+      request.rate_limit_per_minute ??
+      (creator === undefined ? rateLimitDefault : rateWithin(creator.rate_limit_per_minute)),
+    expires_at: request.expires_at ?? creator?.expires_at ?? neverExpires
+  }
+  yield* checkWidth({ ...key, fields: key.fields ?? [] }, creator)
+  return key
+})

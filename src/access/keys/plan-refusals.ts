@@ -1,0 +1,19 @@
+/** What a plan does not have of keys and their restrictions. Pure. */
+import { FeatureNotInPlan } from "../../metering/errors.ts"
+import { isOwnSubdomain } from "../check/origins.ts"
+
+/** Spec part 5 item 9. An empty list allows all origins on every plan. */
+export const originsRefusal = (
+  plan: string,
+  origins: ReadonlyArray<string>,
+  serviceDomain: string | undefined
+): FeatureNotInPlan | undefined => {
+  const foreign = plan === "free" ? origins.find((entry) => !isOwnSubdomain(entry, serviceDomain)) : undefined
+  return foreign === undefined
+    ? undefined
+    : new FeatureNotInPlan({
+        message: `On the free plan \`origins\` may list ${serviceDomain === undefined ? "no origins" : `only subdomains of ${serviceDomain}`}: \`${foreign.slice(0, 80)}\` is none.`,
+        feature: "allowed_origins",
+        plan
+      })
+}

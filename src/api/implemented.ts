@@ -1,0 +1,34 @@
+/**
+ * The whole API as one list: what each room implements, and the console's twins of it. The server, the OpenAPI
+ * documents and the tests that walk every operation read it; a room that is not in `rooms.ts` does not exist.
+ */
+import { Effect } from "effect"
+import { twinsOf } from "../console/twins.ts"
+import { EngineAbsence } from "../ports/engine/engine.ts"
+import { rooms } from "../rooms.ts"
+import { EngineUnavailable } from "../http/errors.ts"
+import type { Implemented } from "./route.ts"
+
+/**
+ * Asked for its collections, an engine that is not there could only say that there are none. A group may be of several
+ * rooms.
+ */
+const withoutEngine = (absence: string, implemented: ReadonlyArray<Implemented>): ReadonlyArray<Implemented> => {
+  const groups = new Set(rooms.all.flatMap(({ engineGroups = [] }) => engineGroups))
+  const refuse = () => Effect.fail(new EngineUnavailable({ message: absence }))
+  return implemented.map(({ handler, operation }) => ({
+    operation,
+    handler: groups.has(operation.group) ? refuse : handler
+  }))
+}
+
+export const implementedOperations = Effect.gen(function* () {
+  const absence = yield* EngineAbsence
+  const roles = rooms.table("roles")
+  const made = yield* rooms.routes
+  const all = absence === undefined ? made : withoutEngine(absence, made)
+  return [
+    ...all.map((each) => (each.operation.scope === "console" ? { ...each, role: roles.get(each.operation.id) } : each)),
+    ...(yield* twinsOf(all, roles))
+  ]
+})

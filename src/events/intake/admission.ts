@@ -1,0 +1,227 @@
+/**
+ * Who may send more events while counting is behind. The log is one sequence for all, so what one organization stores
+ * delays every other by the time it takes to step it; inside the log nothing can be fair any more. Here it can: once
+ * what is stored and not counted takes longer than `SHARE_FROM_MS`, organizations share what is counted a second by
+ * weighted max-min fairness. Who sends less than its share is never refused; who sends more is told to come back when
+ * its share allows. An organization that is alone shares with nobody: the log keeps its backlog, up to its own bounds.
+ *
+ * Several API processes judge alone, each by what it stored and by the common lag; while the lag does not fall, each
+ * gives out less.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import { StreamWorker } from "../../../streams/host/host.ts"
+import { weightIn, type Weights } from "../../../streams/runner/weights.ts"
+
+/** How long an event may wait for those before it, about, when others send too. */
+export const SHARE_FROM_MS = 3_000
+const SAMPLE_EVERY_MS = 1_000
+/**
+ * A lag below which nothing is behind: flushes pause for 0.6 s while events keep coming (`streams/runner/runner.ts`).
+ * What falls out as known is never counted, so a backlog has to end some day.
+ */
+const KEEPS_UP_MS = 700
+/** Until it has been seen: the budget of attribution on one core. */
+const DRAIN_GUESS = 30_000
+/** Events a second below which no estimate goes: a standstill must not shut everyone out. */
+const DRAIN_MIN = 1_000
+/** A bucket holds what its share allows in this time, and always one whole batch. */
+const BUCKET_MS = 2_000
+const BUCKET_MIN = 1_000
+const RETRY_AFTER_MAX_S = 60
+/** How much of the drain is given out, at least, when the lag does not fall. */
+const GIVEN_MIN = 0.1
+/**
+ * Organizations with traffic in the last seconds that are told apart; beyond them nobody is refused. About 200 bytes
+ * each.
+ */
+const ORGANIZATIONS_MAX = 20_000
+/** Events a second below which an organization is not active any more. */
+const ACTIVE_FROM = 0.05
+
+export interface Offer {
+  readonly rate: number
+  readonly weight: number
+}
+
+/**
+ * The level up to which each may send, per weight, such that together they send at most `capacity`: who offers less
+ * than level × weight keeps its own rate, and what it leaves goes to the others. Infinity when all fit. O(n log n).
+ */
+export const fairLevel = (offers: ReadonlyArray<Offer>, capacity: number): number => {
+  let left = capacity
+  let weights = offers.reduce((sum, { weight }) => sum + weight, 0)
+  for (const { rate, weight } of [...offers].sort((a, b) => a.rate / a.weight - b.rate / b.weight)) {
+    if (rate / weight > left / weights) return left / weights
+    left -= rate
+    weights -= weight
+  }
+  return Number.POSITIVE_INFINITY
+}
+
+interface Sender {
+  readonly weight: number
+  /** Events offered since the last sample, stored or not. */
+  offered: number
+  /** Offered a second, smoothed over about three samples. */
+  rate: number
+  tokens: number
+  filledAt: number
+}
+
+export interface AdmissionOptions {
+  readonly weights?: Weights
+  readonly shareFrom_ms?: number
+}
+
+/** The decision alone, on times (ms) that it is given. */
+export class AdmissionControl {
+  readonly #weightOf: (organizationId: string) => number
+  readonly #shareFrom_ms: number
+  readonly #senders = new Map<string, Sender>()
+  #drain = DRAIN_GUESS
+  /** Stored by this process and, as far as is known, not counted yet. */
+  #backlog = 0
+  #lag_ms = 0
+  #given = 1
+  #level = Number.POSITIVE_INFINITY
+  #sampledAt: number | undefined
+
+  constructor({ shareFrom_ms = SHARE_FROM_MS, weights }: AdmissionOptions = {}) {
+    this.#weightOf = weightIn(weights)
+    this.#shareFrom_ms = shareFrom_ms
+  }
+
+  /** What an event stored now would wait, about. */
+  get behind_ms(): number {
+    return Math.max(this.#lag_ms, (this.#backlog / this.#drain) * 1_000)
+  }
+  /** Events a second and weight that each may send now; Infinity while nothing is shared out. */
+  get level(): number {
+    return this.#level
+  }
+
+  /**
+   * Seconds after which to come back, or 0: the events may be stored. O(1), but for the moment in which sharing begins.
+   */
+  admit(organizationId: string, events: number, now: number): number {
+    let sender = this.#senders.get(organizationId)
+    if (sender === undefined) {
+      if (this.#senders.size >= ORGANIZATIONS_MAX) return 0
+      const weight = this.#weightOf(organizationId)
+      this.#senders.set(organizationId, (sender = { weight, offered: 0, rate: 0, tokens: BUCKET_MIN, filledAt: now }))
+    }
+    sender.offered += events
+    // A burst can fill the log within a sample.
+    if (this.#level === Number.POSITIVE_INFINITY && this.behind_ms > this.#shareFrom_ms && this.#senders.size > 1)
+      this.#share(now)
+    if (this.#level < Number.POSITIVE_INFINITY) {
+      const rate = this.#level * sender.weight
+      sender.tokens = Math.min(
+        Math.max(BUCKET_MIN, (rate * BUCKET_MS) / 1_000),
+        sender.tokens + (rate * Math.max(0, now - sender.filledAt)) / 1_000
+      )
+      sender.filledAt = now
+      // A batch larger than the bucket passes when that is full, and is paid off after.
+      if (sender.tokens < Math.min(events, BUCKET_MIN))
+        return Math.min(
+          RETRY_AFTER_MAX_S,
+          Math.max(1, Math.ceil((Math.min(events, BUCKET_MIN) - sender.tokens) / rate))
+        )
+      sender.tokens -= events
+    }
+    this.#backlog += events
+    return 0
+  }
+
+  /**
+   * Once a second: the age of the oldest uncounted record, and how many events have been counted since the last time.
+   */
+  sample(now: number, lag_ms: number, counted: number): void {
+    const elapsed_s = Math.max(0.001, (now - (this.#sampledAt ?? now - SAMPLE_EVERY_MS)) / 1_000)
+    this.#sampledAt = now
+    const isFalling = lag_ms < this.#lag_ms
+    this.#lag_ms = lag_ms
+    const wasBusy = this.#backlog > 0 && lag_ms > SAMPLE_EVERY_MS
+    // Only while there is more to count than was counted does this say how fast counting is.
+    if (wasBusy && counted > 0) this.#drain = Math.max(DRAIN_MIN, 0.6 * this.#drain + (0.4 * counted) / elapsed_s)
+    this.#backlog = lag_ms < KEEPS_UP_MS ? 0 : Math.max(0, this.#backlog - counted)
+    for (const [organizationId, sender] of this.#senders) {
+      sender.rate = 0.6 * sender.rate + (0.4 * sender.offered) / elapsed_s
+      sender.offered = 0
+      if (sender.rate < ACTIVE_FROM) this.#senders.delete(organizationId)
+    }
+    if (this.behind_ms <= this.#shareFrom_ms || this.#senders.size < 2) {
+      this.#given = Math.min(1, this.#given * 1.2)
+      // Half the bound, so that it does not flutter.
+      if (this.behind_ms <= this.#shareFrom_ms / 2 || this.#senders.size < 2) this.#level = Number.POSITIVE_INFINITY
+      else if (this.#level < Number.POSITIVE_INFINITY) this.#share(now)
+      return
+    }
+    this.#given = isFalling ? this.#given : Math.max(GIVEN_MIN, this.#given * 0.85)
+    this.#share(now)
+  }
+
+  #share(now: number): void {
+    const begins = this.#level === Number.POSITIVE_INFINITY
+    // What came in this sample counts for the rate: a burst has no history.
+    const since_s = Math.max(0.1, (now - (this.#sampledAt ?? now)) / 1_000)
+    const offers = [...this.#senders.values()].map(({ offered, rate, weight }): Offer => ({
+      rate: Math.max(rate, offered / since_s),
+      weight
+    }))
+    const capacity = this.#drain * this.#given
+    const level = fairLevel(offers, capacity)
+    // All fit and yet it is behind: what waits must go first, so everyone keeps an even share and small senders feel
+    // nothing.
+    this.#level =
+      level === Number.POSITIVE_INFINITY ? capacity / offers.reduce((sum, { weight }) => sum + weight, 0) : level
+    if (begins)
+      for (const sender of this.#senders.values()) Object.assign(sender, { tokens: BUCKET_MIN, filledAt: now })
+  }
+}
+
+export interface AdmissionShape {
+  /** Seconds after which the organization may come back with so many events, or 0. */
+  readonly admit: (organizationId: string, events: number) => number
+}
+
+/** Everyone is admitted where nothing else is provided: a log without streams behind it has no lag. */
+export const Admission = Context.Reference<AdmissionShape>("dowser/events/Admission", {
+  defaultValue: () => ({ admit: () => 0 })
+})
+
+/** Of a process that accepts events; looks at the streams once a second. */
+export const layerAdmission = (options: AdmissionOptions): Layer.Layer<never, never, StreamWorker> =>
+  Layer.effect(
+    Admission,
+    Effect.gen(function* () {
+      const streams = yield* StreamWorker
+      const clock = yield* Clock.Clock
+      const control = new AdmissionControl(options)
+      let entriesBefore = 0
+      yield* Effect.forkScoped(
+        Effect.forever(
+          Effect.andThen(
+            Effect.sleep(SAMPLE_EVERY_MS),
+            Effect.gen(function* () {
+              const lag_ms = yield* streams.lag_ms
+              // Counters begin again with a runner's life, and a replay counts nothing new.
+              const entries = (yield* streams.progress).reduce(
+                (sum, report) => (report.isReplaying ? sum : sum + report.entries),
+                0
+              )
+              control.sample(clock.currentTimeMillisUnsafe(), lag_ms, Math.max(0, entries - entriesBefore))
+              entriesBefore = entries
+            }).pipe(
+              Effect.catch((error) =>
+                Effect.logWarning("How far counting is behind could not be seen; shares stay as they were", error)
+              )
+            )
+          )
+        )
+      )
+      return {
+        admit: (organizationId, events) => control.admit(organizationId, events, clock.currentTimeMillisUnsafe())
+      }
+    })
+  )

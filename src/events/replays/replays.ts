@@ -1,0 +1,114 @@
+/**
+ * `POST /events/replays` and `DELETE /events/subjects/{user_id}`: makes the jobs that the stream processes do
+ * (streams/replays). Nothing of the work happens here: a request costs a look at the log's bounds and one transaction.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { printOf } from "../../../streams/erasure/erasures.ts"
+import { CONTENTS } from "../../../streams/erasure/subjects.ts"
+import { putTombstone } from "../../../streams/erasure/tombstones.ts"
+import { readFingerprintKey } from "../../../log/fingerprint-key.ts"
+import { dayOf, readExtent } from "../../../streams/replays/extent.ts"
+import { BEHAVIOUR_EVENTS, partitionsOf, SEARCH_SERVED, TOPICS } from "../../../log/topics.ts"
+import type { DateRange } from "../../analytics/date-range.ts"
+import { makeJobStarter } from "../../jobs/jobs.ts"
+import type { Job } from "../../jobs/schema.ts"
+import { EventLog } from "../../../log/event-log/event-log.ts"
+import { narrowKey } from "../../../log/fingerprint.ts"
+import type { Identifiers } from "../../../log/identifiers.ts"
+import { Conflict, type InputInvalid, inputInvalid } from "../../http/errors.ts"
+import { EventsUnavailable } from "../errors.ts"
+import type { RowReaders } from "../../audit/subjects.ts"
+
+const RETRY_AFTER_S = 1
+const unavailable = () =>
+  new EventsUnavailable({
+    message: "The event log cannot be read at the moment; send the request again.",
+    retry_after_s: RETRY_AFTER_S
+  })
+
+export class Replays extends Context.Service<
+  Replays,
+  {
+    /**
+     * Rebuilds the organization's figures of every day (UTC) that the range touches. InputInvalid where the log reaches
+     * back to later days only; Conflict, naming the job, while another replay of the organization is queued or running.
+     */
+    readonly replay: (
+      organizationId: string,
+      range: DateRange
+    ) => Effect.Effect<Job, InputInvalid | Conflict | EventsUnavailable>
+    /** From the answer on nobody reads what was accepted of this person before. `userId` as events carry it. */
+    readonly erase: (organizationId: string, userId: string) => Effect.Effect<Job, EventsUnavailable>
+  }
+>()("dowser/events/Replays") {
+  static readonly layer = (options: {
+    readonly visitorPartitions: number
+  }): Layer.Layer<Replays, never, EventLog | Identifiers | RowReaders | SqlClient.SqlClient> =>
+    Layer.effect(
+      Replays,
+      Effect.gen(function* () {
+        const { visitorPartitions } = options
+        const sql = yield* SqlClient.SqlClient
+        const log = yield* EventLog
+        const fingerprintKey = yield* Effect.orDie(readFingerprintKey)
+        const jobs = yield* makeJobStarter
+        const withLog = Effect.provideService(EventLog, log)
+        return Replays.of({
+          replay: Effect.fn("Replays.replay")(function* (organizationId, range) {
+            const extent = yield* Effect.mapError(
+              withLog(readExtent([SEARCH_SERVED, BEHAVIOUR_EVENTS], visitorPartitions, yield* Clock.currentTimeMillis)),
+              unavailable
+            )
+            if (extent.isCut && dayOf(range.from) < extent.fromAt)
+              return yield* inputInvalid(
+                "from",
+                `The events of whole days are kept from ${new Date(extent.fromAt).toISOString().slice(0, 10)} on; earlier figures cannot be rebuilt`
+              )
+            return yield* jobs
+              .start(
+                organizationId,
+                "event_replay",
+                { target: "analytics", from_at: range.from, before_at: range.before },
+                () => Effect.void
+              )
+              .pipe(
+                Effect.catchTag("SqlError", (error) =>
+                  error.reason._tag === "UniqueViolation"
+                    ? Effect.flatMap(Effect.orDie(jobs.unfinished(organizationId, "event_replay")), (running) =>
+                        Effect.fail(
+                          new Conflict({
+                            message: `A replay is queued or running${running === undefined ? "" : `: ${running.id}`}.`
+                          })
+                        )
+                      )
+                    : Effect.die(error)
+                )
+              )
+          }),
+          erase: Effect.fn("Replays.erase")(function* (organizationId, userId) {
+            const ends: Record<string, number> = {}
+            for (const topic of TOPICS) {
+              if (!CONTENTS.has(topic.name)) continue
+              for (let partition = 0; partition < partitionsOf(topic, visitorPartitions); partition++) {
+                ends[`${topic.name}/${partition}`] = (yield* Effect.mapError(
+                  log.bounds(topic.name, partition),
+                  unavailable
+                )).endOffset
+              }
+            }
+            const prints = [printOf(narrowKey(fingerprintKey, organizationId), "user", userId)]
+            return yield* Effect.orDie(
+              jobs.start(organizationId, "subject_erasure", { user_id: userId }, ({ created_at, id }) =>
+                Effect.provideService(
+                  putTombstone({ organizationId, jobId: id, erasedAt: created_at, prints, ends }),
+                  SqlClient.SqlClient,
+                  sql
+                )
+              )
+            )
+          })
+        })
+      })
+    )
+}

@@ -1,0 +1,160 @@
+/**
+ * Reports of answered searches on their way to the log. A search hands its report over and goes on; a few milliseconds
+ * later all reports that came meanwhile are appended together. The buffer is bounded: when the log cannot keep up, the
+ * newest report is dropped and counted, because a search must not wait for its own statistics.
+ */
+import { Clock, Context, Effect, Latch, Layer, Schedule } from "effect"
+import { encodeRecord } from "../../../log/record.ts"
+import { partitionOfEvent, partitionOfVisitor } from "../../../log/routing.ts"
+import { SEARCH_SERVED } from "../../../log/topics.ts"
+import { cutBytes, storable } from "../../../log/normalize-query.ts"
+import { type AppendRecord, EventLog } from "../../../log/event-log/event-log.ts"
+import { Identifiers } from "../../../log/identifiers.ts"
+import { mintQueryId, QUERY_ID_PARTITIONS_MAX } from "../../../log/query-id.ts"
+import {
+  IDENTIFIER_BYTES_MAX,
+  QUERY_CHARACTERS_MAX,
+  SERVED_SCHEMA_VERSION,
+  type ServedPayload,
+  type ServedSearch,
+  TEXT_CHARACTERS_MAX
+} from "../../../log/event-schema.ts"
+
+export interface SearchServedShape {
+  /**
+   * A new query id for a search of this visitor (session, else user, else anonymous id; none for a search without any).
+   */
+  readonly mint: (organizationId: string, visitor: string | undefined) => Effect.Effect<string>
+  /**
+   * Hands a report over; returns at once and never fails. `at` is filled in. One report, with its own query id, per
+   * collection searched.
+   */
+  readonly record: (served: Omit<ServedSearch, "at">) => void
+  /** Reports dropped because the buffer was full. */
+  readonly dropped: Effect.Effect<number>
+}
+
+export interface SearchServedOptions {
+  readonly visitorPartitions: number
+  readonly reportsMax?: number
+}
+
+const REPORTS_MAX = 20_000
+/** How long a report waits for others to share its append; far below the two seconds until it must be visible. */
+const GATHER_MS = 15
+const REPORTS_PER_RECORD_MAX = 500
+const retry = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced("2 seconds")]).pipe(Schedule.jittered)
+const RETRIES_AT_SHUTDOWN = 3
+
+const identifier = (text: string | undefined): string | undefined =>
+  text === undefined || text === "" ? undefined : cutBytes(storable(text), IDENTIFIER_BYTES_MAX)
+
+const make = Effect.fnUntraced(function* (options: SearchServedOptions) {
+  if (options.visitorPartitions > QUERY_ID_PARTITIONS_MAX) {
+    return yield* Effect.die(
+      new RangeError(
+        `${options.visitorPartitions} visitor partitions are more than a query id can name; configure at most ${QUERY_ID_PARTITIONS_MAX}.`
+      )
+    )
+  }
+  const log = yield* EventLog
+  const identifiers = yield* Identifiers
+  const clock = yield* Clock.Clock
+  const reportsMax = options.reportsMax ?? REPORTS_MAX
+  const filled = yield* Latch.make()
+  let buffer: Array<ServedSearch> = []
+  let dropped = 0
+  /** Spreads searches of nobody in particular over the partitions. */
+  let turn = 0
+
+  const recordsOf = (reports: ReadonlyArray<ServedSearch>, now: number): ReadonlyArray<AppendRecord> => {
+    const parts = new Map<number, Array<ServedSearch>>()
+    for (const report of reports) {
+      const partition = partitionOfEvent(report.organization_id, report, options.visitorPartitions)
+      const part = parts.get(partition)
+      if (part === undefined) parts.set(partition, [report])
+      else part.push(report)
+    }
+    return [...parts].flatMap(([partition, part]) =>
+      Array.from({ length: Math.ceil(part.length / REPORTS_PER_RECORD_MAX) }, (_, i) => ({
+        topic: SEARCH_SERVED.name,
+        partition,
+        value: encodeRecord<ServedPayload>({
+          schema_version: SERVED_SCHEMA_VERSION,
+          organization_id: "",
+          occurred_at: now,
+          payload: { served: part.slice(i * REPORTS_PER_RECORD_MAX, (i + 1) * REPORTS_PER_RECORD_MAX) }
+        })
+      }))
+    )
+  }
+  /** Takes the whole buffer. What it took goes back when it is interrupted; a report stored twice still counts once. */
+  const flushWith = (schedule: typeof retry, times: number) =>
+    Effect.suspend(() => {
+      const reports = buffer
+      buffer = []
+      if (reports.length === 0) return Effect.void
+      const records = recordsOf(reports, clock.currentTimeMillisUnsafe())
+      return Effect.asVoid(Effect.retry(log.append(records), { schedule, times })).pipe(
+        Effect.onInterrupt(() =>
+          Effect.sync(() => {
+            buffer = [...reports, ...buffer]
+          })
+        )
+      )
+    })
+
+  // Registered before the fiber below, so that it runs after that has ended.
+  yield* Effect.addFinalizer(() =>
+    flushWith(retry, RETRIES_AT_SHUTDOWN).pipe(
+      Effect.catch((error) =>
+        Effect.logError("Reports of answered searches could not be stored before stopping", error)
+      )
+    )
+  )
+  yield* Effect.forkScoped(
+    Effect.forever(
+      Effect.gen(function* () {
+        yield* filled.await
+        yield* Effect.sleep(GATHER_MS)
+        yield* filled.close
+        yield* Effect.orDie(flushWith(retry, Number.POSITIVE_INFINITY))
+      })
+    )
+  )
+
+  return SearchServed.of({
+    mint: (organizationId, visitor) =>
+      mintQueryId(
+        identifiers,
+        visitor === undefined || visitor === ""
+          ? turn++ % options.visitorPartitions
+          : partitionOfVisitor(organizationId, visitor, options.visitorPartitions)
+      ),
+    record: (served) => {
+      if (buffer.length >= reportsMax) {
+        dropped++
+        return
+      }
+      buffer.push({
+        ...served,
+        at: clock.currentTimeMillisUnsafe(),
+        q: served.q.slice(0, QUERY_CHARACTERS_MAX),
+        filter_by: served.filter_by?.slice(0, TEXT_CHARACTERS_MAX),
+        facet_by: served.facet_by?.slice(0, TEXT_CHARACTERS_MAX),
+        analytics_tag: served.analytics_tag?.slice(0, TEXT_CHARACTERS_MAX),
+        session_id: identifier(served.session_id),
+        user_id: identifier(served.user_id),
+        anonymous_id: identifier(served.anonymous_id)
+      })
+      filled.openUnsafe()
+    },
+    dropped: Effect.sync(() => dropped)
+  })
+})
+
+export class SearchServed extends Context.Service<SearchServed, SearchServedShape>()("dowser/events/SearchServed") {
+  /** Stops by appending what is left in the buffer. */
+  static readonly layer = (options: SearchServedOptions): Layer.Layer<SearchServed, never, EventLog | Identifiers> =>
+    Layer.effect(SearchServed, make(options))
+}

@@ -1,0 +1,33 @@
+/**
+ * What a field may be, said in its schema: all fields are decoded together, so that one answer names every one that is
+ * wrong. What needs more than the field itself (another field, the resource) is looked at afterwards, with `refused`.
+ */
+import { Effect, Schema } from "effect"
+import { refusing } from "../../log/refusing.ts"
+import { InputInvalid } from "./errors.ts"
+
+export { refusing }
+/** A number of the query string, 1 to `max`. */
+export const pageLimit = (max: number) =>
+  Schema.String.check(
+    refusing((text: string) =>
+      /^\d{1,6}$/.test(text) && Number(text) >= 1 && Number(text) <= max ? undefined : `A whole number from 1 to ${max}`
+    )
+  )
+/** A parameter that may be left out, also by leaving it empty. */
+export const optionalText = (refusal: (text: string) => string | undefined) =>
+  Schema.optionalKey(Schema.String.check(refusing((text: string) => (text === "" ? undefined : refusal(text)))))
+
+export interface Issue {
+  readonly path: string
+  readonly message: string
+}
+/** One issue for each pair that has a sentence. */
+export const issuesIn = (
+  pairs: ReadonlyArray<readonly [path: string, message: string | undefined]>
+): ReadonlyArray<Issue> => pairs.flatMap(([path, message]) => (message === undefined ? [] : [{ path, message }]))
+export const invalidFields = (issues: ReadonlyArray<Issue>): InputInvalid =>
+  new InputInvalid({ message: "Input validation failed", issues })
+/** 400 with all of them, or nothing. */
+export const refused = (issues: ReadonlyArray<Issue>): Effect.Effect<void, InputInvalid> =>
+  issues.length === 0 ? Effect.void : Effect.fail(invalidFields(issues))

@@ -1,0 +1,55 @@
+/**
+ * Connections that one network and all together may hold open. A connection costs a descriptor and some 20 kB, whether
+ * it asks for anything or not; without a bound whoever opens most of them is the last who can. One beyond is told 503
+ * and closed.
+ *
+ * The network is the address of the connection: an IPv4 address, or the /64 of an IPv6 address, which is what one
+ * subscriber has. Proxies that are trusted bring many people's requests and count among all only.
+ */
+import type { Server } from "node:http"
+import type { Socket } from "node:net"
+import { isInCidrs, networkOf } from "../net/network-address.ts"
+
+export const CONNECTIONS_MAX = 10_000
+export const CONNECTIONS_PER_ADDRESS_MAX = 1_000
+
+export interface ConnectionBounds {
+  readonly connectionsMax?: number
+  readonly connectionsPerAddressMax?: number
+  readonly trustedProxies?: ReadonlyArray<string>
+}
+
+const body = JSON.stringify({ message: "Too many connections are open; close some, or try again later." })
+const refusal = `HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nretry-after: 5\r\naccess-control-allow-origin: *\r\nconnection: close\r\n\r\n${body}`
+
+export const boundConnections = (
+  server: Server,
+  {
+    connectionsMax = CONNECTIONS_MAX,
+    connectionsPerAddressMax = CONNECTIONS_PER_ADDRESS_MAX,
+    trustedProxies = []
+  }: ConnectionBounds
+): void => {
+  /** Open ones by network; at most `connectionsMax` entries, because a network without any has none. */
+  const open = new Map<string, number>()
+  let all = 0
+  server.prependListener("connection", (socket: Socket) => {
+    const address = socket.remoteAddress ?? ""
+    const network = trustedProxies.length > 0 && isInCidrs(address, trustedProxies) ? undefined : networkOf(address)
+    const own = network === undefined ? 0 : (open.get(network) ?? 0)
+    if (all >= connectionsMax || own >= connectionsPerAddressMax) {
+      socket.end(refusal)
+      socket.destroySoon()
+      return
+    }
+    all++
+    if (network !== undefined) open.set(network, own + 1)
+    socket.once("close", () => {
+      all--
+      if (network === undefined) return
+      const left = open.get(network)! - 1
+      if (left === 0) open.delete(network)
+      else open.set(network, left)
+    })
+  })
+}

@@ -1,0 +1,181 @@
+/**
+ * The edge below the router: what holds for every answer whatever happens above. Request ids, CORS on every answer
+ * including errors, `OPTIONS` before authentication, and a 503 until the routes exist (a request accepted before that
+ * would never be answered and would hold the shutdown).
+ */
+import { randomBytes } from "node:crypto"
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import type { Duplex } from "node:stream"
+import { isInCidrs } from "../net/network-address.ts"
+import { boundConnections, type ConnectionBounds } from "./connections.ts"
+
+/**
+ * Of silence on a socket, whoever owes the next byte: a body or an answer that nobody goes on with holds nothing for
+ * longer.
+ */
+const silence_ms = 120_000
+
+const exposed = "x-request-id, retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset"
+
+/** Random bytes as hex, for so many ids at once: asked for one by one they are a hundredth of a small request. */
+const ID_DIGITS = 24,
+  IDS_AT_ONCE = 256
+let digits = "",
+  digitsAt = 0
+const ownRequestId = (): string => {
+  if (digitsAt >= digits.length) {
+    digits = randomBytes((ID_DIGITS / 2) * IDS_AT_ONCE).toString("hex")
+    digitsAt = 0
+  }
+  return `req_${digits.slice(digitsAt, (digitsAt += ID_DIGITS))}`
+}
+/** Ours, or the caller's when it is short and harmless in a log line. */
+const requestIdOf = (given: string | Array<string> | undefined): string =>
+  typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) ? given : ownRequestId()
+
+/** The head of a request: its line and all its headers. */
+const headBytesMax = 32 * 1024
+
+/** On every answer. An upgraded connection writes its own head, so routes put these on it (`route.ts`). */
+export const edgeHeaders = (requestId: string): Readonly<Record<string, string>> => ({
+  "x-request-id": requestId,
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers": exposed,
+  "x-content-type-options": "nosniff"
+})
+
+/** What proxies say of the request that they pass on; lower case. */
+const forwardedHeaders = ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "forwarded", "x-real-ip"]
+export interface EdgeOptions extends ConnectionBounds {
+  /** The header in which a trusted proxy names the visitor's country. */ readonly countryHeader?: string | undefined
+}
+/**
+ * Who is no proxy of ours has nothing to say about whose request this is: nothing behind the edge sees such a header
+ * from anybody else.
+ */
+const makeForget = ({ countryHeader, trustedProxies = [] }: EdgeOptions) => {
+  const names = countryHeader === undefined ? forwardedHeaders : [...forwardedHeaders, countryHeader.toLowerCase()]
+  return ({ headers, socket }: IncomingMessage): void => {
+    for (const name of names) {
+      if (headers[name] === undefined) continue
+      if (trustedProxies.length > 0 && isInCidrs(socket.remoteAddress ?? "", trustedProxies)) return
+      delete headers[name]
+    }
+  }
+}
+
+/**
+ * Gives the request its id, and an address that cannot be decoded one that no operation has: it is refused as any
+ * unknown one.
+ */
+const named = (request: IncomingMessage): string => {
+  const id = requestIdOf(request.headers["x-request-id"])
+  request.headers["x-request-id"] = id
+  const url = request.url ?? "/"
+  if (!/[%;#]/.test(url)) return id
+  const mark = url.indexOf("?")
+  const path = mark < 0 ? url : url.slice(0, mark)
+  // The router would end the path at these; they are part of it (RFC 3986), and a proxy in front reads them so.
+  if (!isDecodable(path)) request.url = `${/^\/(?:(?:api|console)\/)?v1(?=\/)/.exec(path)?.[0] ?? ""}/%25`
+  else if (/[;#]/.test(path)) request.url = path.replaceAll(";", "%3B").replaceAll("#", "%23") + url.slice(path.length)
+  return id
+}
+const isDecodable = (path: string): boolean => {
+  try {
+    decodeURIComponent(path)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Answers what needs no route; false when the router has to see the request. */
+const answersAtEdge = (server: Server, request: IncomingMessage, response: ServerResponse): boolean => {
+  for (const [name, value] of Object.entries(edgeHeaders(named(request)))) response.setHeader(name, value)
+  // RFC 9112: a message without a host, or with an expectation we do not know.
+  if (request.headers.host === undefined && request.httpVersion === "1.1")
+    return refuses(response, 400, "The request names no host.")
+  if (request.headers.expect !== undefined && request.headers.expect.toLowerCase() !== "100-continue")
+    return refuses(response, 417, "Only `100-continue` can be expected.")
+  if (request.method === "OPTIONS") {
+    response.writeHead(204, {
+      "access-control-allow-methods": "GET, POST, PUT, PATCH, DELETE, OPTIONS",
+      "access-control-allow-headers": request.headers["access-control-request-headers"] ?? "*",
+      "access-control-max-age": "86400",
+      vary: "access-control-request-headers"
+    })
+    response.end()
+    return true
+  }
+  // Routes know GET; Node leaves the body out, because it remembers what was asked.
+  if (request.method === "HEAD") request.method = "GET"
+  if (server.listenerCount("request") === 0) {
+    response.setHeader("retry-after", "1")
+    return refuses(response, 503, "Starting")
+  }
+  return false
+}
+const refuses = (response: ServerResponse, status: number, message: string): true => {
+  response.writeHead(status, { "content-type": "application/json", connection: "close" })
+  response.end(JSON.stringify({ message }))
+  return true
+}
+
+/**
+ * What the parser refuses never becomes a request; it is answered here and the connection, whose framing is in doubt,
+ * closed.
+ */
+const answerUnparsed = (error: Error & { readonly code?: string }, socket: Duplex): void => {
+  if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy()
+  const [status, message] =
+    error.code === "HPE_HEADER_OVERFLOW"
+      ? ["431 Request Header Fields Too Large", `The head of a request is at most ${headBytesMax} bytes.`]
+      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+        ? ["408 Request Timeout", "The request did not arrive in time."]
+        : ["400 Bad Request", "This is not an HTTP request."]
+  const body = JSON.stringify({ message })
+  const headers = {
+    ...edgeHeaders(requestIdOf(undefined)),
+    "content-type": "application/json",
+    "content-length": String(body.length),
+    connection: "close"
+  }
+  socket.end(
+    `HTTP/1.1 ${status}\r\n${Object.entries(headers)
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join("")}\r\n${body}`
+  )
+}
+
+/**
+ * Events that bring a request; those of the second kind are not emitted to `request` by Node when somebody listens to
+ * them.
+ */
+const requestEvents: ReadonlySet<string> = new Set(["request", "checkContinue", "checkExpectation"])
+
+export const makeServer =
+  (options: EdgeOptions = {}) =>
+  (): Server => {
+    const forget = makeForget(options)
+    const server = createServer({
+      keepAliveTimeout: 65_000,
+      headersTimeout: 30_000,
+      requestTimeout: 0,
+      maxHeaderSize: headBytesMax,
+      requireHostHeader: false
+    })
+    server.setTimeout(silence_ms)
+    boundConnections(server, options)
+    server.on("clientError", answerUnparsed)
+    server.on("checkExpectation", () => {})
+    // A second `request` listener could not keep the router from answering again, so the event itself is taken.
+    const emit = server.emit.bind(server) as (event: string, ...args: Array<unknown>) => boolean
+    server.emit = ((event: string, ...args: Array<unknown>) => {
+      if (event === "upgrade" || requestEvents.has(event)) forget(args[0] as IncomingMessage)
+      if (event === "upgrade") named(args[0] as IncomingMessage)
+      return requestEvents.has(event) && answersAtEdge(server, args[0] as IncomingMessage, args[1] as ServerResponse)
+        ? true
+        : emit(event, ...args)
+    }) as typeof server.emit
+    return server
+  }

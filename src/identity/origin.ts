@@ -1,0 +1,22 @@
+/**
+ * On whose behalf the program acts: set for a request that may change something, where its caller is known
+ * (`src/api/route.ts`), and read where the change is recorded. What nobody asked for is the system's.
+ */
+import { Context } from "effect"
+
+export type Actor =
+  | { readonly type: "key"; readonly id: string }
+  | { readonly type: "member"; readonly id: string }
+  | { readonly type: "operator" }
+  | { readonly type: "system" }
+
+export interface Origin {
+  readonly actor: Actor
+  readonly requestId: string | undefined
+  /** Id of the API's operation. */ readonly operation: string | undefined
+}
+
+export const systemOrigin: Origin = { actor: { type: "system" }, requestId: undefined, operation: undefined }
+export const CurrentOrigin = Context.Reference<Origin>("dowser/audit/CurrentOrigin", {
+  defaultValue: () => systemOrigin
+})

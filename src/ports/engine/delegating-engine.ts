@@ -1,0 +1,26 @@
+/**
+ * An engine that asks another one for everything, and which one at every call. What a wrapper does otherwise it lays
+ * over this.
+ */
+import type { SearchEngine } from "../../../engine-sdk/src/mod.ts"
+
+/** `setDictionary` is there where the engine of this moment has it. */
+export const delegatingEngine = (engine: () => SearchEngine): SearchEngine => ({
+  capabilities: () => engine().capabilities(),
+  createCollection: (...given) => engine().createCollection(...given),
+  alterCollection: (...given) => engine().alterCollection(...given),
+  dropCollection: (...given) => engine().dropCollection(...given),
+  listCollections: (...given) => engine().listCollections(...given),
+  describeCollection: (...given) => engine().describeCollection(...given),
+  write: (...given) => engine().write(...given),
+  search: (...given) => engine().search(...given),
+  union: (...given) => engine().union(...given),
+  scan: (...given) => engine().scan(...given),
+  get: (...given) => engine().get(...given),
+  usage: (...given) => engine().usage(...given),
+  ...(engine().setDictionary === undefined
+    ? {}
+    : { setDictionary: async (...given) => engine().setDictionary?.(...given) }),
+  health: () => engine().health(),
+  close: () => engine().close()
+})

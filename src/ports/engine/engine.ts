@@ -1,0 +1,28 @@
+/** The search engine behind its port, as a service. Which engine it is, only `src/runtime` knows. */
+import type { SearchEngine } from "../../../engine-sdk/src/mod.ts"
+import { Context } from "effect"
+import type { CircuitState } from "./circuit.ts"
+
+export class Engine extends Context.Service<Engine, SearchEngine>()("dowser/ports/Engine") {}
+
+/** Why this process has no engine, where it runs without one: operations that need one answer that, as a 502. */
+export const EngineAbsence = Context.Reference<string | undefined>("dowser/ports/EngineAbsence", {
+  defaultValue: () => undefined
+})
+
+/** States of the circuit breakers between this process and its engine (`guarded-engine.ts`). */
+export interface EngineCircuits {
+  readonly reads: CircuitState
+  readonly writes: CircuitState
+}
+/** Read for the operator's status; both closed where an engine has none. */
+export const CurrentCircuits = Context.Reference<() => EngineCircuits>("dowser/ports/CurrentCircuits", {
+  defaultValue: () => () => ({ reads: "closed", writes: "closed" })
+})
+/**
+ * How often something was taken out of an organization's collections since the start: documents deleted, a collection
+ * dropped. 0 where an engine does not count.
+ */
+export const CurrentRemovals = Context.Reference<(organizationId: string) => number>("dowser/ports/CurrentRemovals", {
+  defaultValue: () => () => 0
+})

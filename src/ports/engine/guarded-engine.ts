@@ -1,0 +1,196 @@
+/**
+ * Any engine behind a time limit on every call and two circuit breakers: one for what reads and one for what writes,
+ * because they fail apart (a lost writer leaves the searches of the in-process engine running). Only an engine that
+ * cannot be reached or does not answer in time opens a circuit; whatever it answers, be it a refusal, says that it is
+ * there.
+ *
+ * A call that is answered at once stays without a promise and costs one clock reading more.
+ */
+import {
+  type Awaitable,
+  type EngineError,
+  fail,
+  ok,
+  type Result,
+  type SearchEngine
+} from "../../../engine-sdk/src/mod.ts"
+import {
+  admit,
+  type CallOutcome,
+  type Circuit,
+  circuitAt,
+  type CircuitOptions,
+  type CircuitState,
+  closedCircuit,
+  settle
+} from "./circuit.ts"
+import type { EngineCircuits } from "./engine.ts"
+
+export interface GuardOptions {
+  readonly reads?: Partial<CircuitOptions>
+  readonly writes?: Partial<CircuitOptions>
+  /** Searches, scans, documents. Longer than the 30 s after which an engine cuts a search off by itself. */
+  readonly read_ms?: number
+  /** One batch of documents, or a dictionary, behind others in the queue. */ readonly write_ms?: number
+  /** Collections: a change of a schema indexes every document again. */ readonly change_ms?: number
+  readonly onChange?: (circuit: keyof EngineCircuits, state: CircuitState) => void
+  /** Monotonic milliseconds. */ readonly now_ms?: () => number
+}
+
+/** Spec part 8: `Retry-After: 10` while the circuit is open. */
+const RETRY_AFTER_S = 10
+/** Failures of a quiet installation are far apart: five in a row within five minutes, none of them answered. */
+const optionsDefault: CircuitOptions = { failuresMax: 5, window_ms: 300_000, wait_ms: RETRY_AFTER_S * 1_000 }
+
+type Guarded = Result<unknown> | ReadonlyArray<Result<unknown>>
+const isUnavailable = (result: Result<unknown>): boolean =>
+  !result.ok && (result.error.kind === "Unavailable" || result.error.kind === "TimedOut")
+/** One plan that was answered says that the engine is there. */
+const outcomeOf = (answer: Guarded): CallOutcome =>
+  ("ok" in answer ? isUnavailable(answer) : answer.length > 0 && answer.every(isUnavailable))
+    ? "unavailable"
+    : "answered"
+
+const refusal: EngineError = {
+  kind: "Overloaded",
+  message: "The search engine did not answer lately and is given time; send the request again later.",
+  retryAfterSeconds: RETRY_AFTER_S
+}
+
+export interface GuardedEngine extends SearchEngine {
+  readonly circuits: () => EngineCircuits
+  /** Calls that took something away, whatever came of them, of a namespace. */ readonly removals: (
+    namespace: string
+  ) => number
+}
+
+export const guardEngine = (
+  engine: SearchEngine,
+  {
+    change_ms = 900_000,
+    now_ms = () => performance.now(),
+    onChange,
+    read_ms = 35_000,
+    write_ms = 120_000,
+    ...options
+  }: GuardOptions = {}
+): GuardedEngine => {
+  const makeGuard = (name: keyof EngineCircuits) => {
+    const settings = { ...optionsDefault, ...options[name] }
+    let circuit = closedCircuit
+    const become = (next: Circuit) => {
+      const before = circuit.state
+      circuit = next
+      if (next.state !== before) onChange?.(name, next.state)
+    }
+    const report = (ticket: number, outcome: CallOutcome) =>
+      become(settle(circuit, ticket, outcome, now_ms(), settings))
+    /** `failed` puts a failure into the shape of the call's answer. */
+    const call = <A extends Guarded>(
+      limit_ms: number,
+      failed: (error: EngineError) => A,
+      run: () => Awaitable<A>
+    ): Awaitable<A> => {
+      const { circuit: next, ticket } = admit(circuit, now_ms())
+      become(next)
+      if (ticket === undefined) return failed(refusal)
+      const told = (answer: A): A => {
+        report(ticket, outcomeOf(answer))
+        return answer
+      }
+      let answer: Awaitable<A>
+      try {
+        answer = run()
+      } catch (error) {
+        report(ticket, "abandoned")
+        throw error
+      }
+      return answer instanceof Promise
+        ? within(limit_ms, answer, failed).then(told, (error: unknown) => {
+            // A defect: nothing is known about the way to the engine.
+            report(ticket, "abandoned")
+            throw error
+          })
+        : told(answer)
+    }
+    return { call, state: () => circuitAt(circuit, now_ms()).state }
+  }
+  const reads = makeGuard("reads"),
+    writes = makeGuard("writes")
+  const failing = <A>(error: EngineError): Result<A> => fail(error)
+  const read = <A>(run: () => Awaitable<Result<A>>) => reads.call<Result<A>>(read_ms, failing, run)
+  /** What changes something answers later in any case. */
+  const write = async <A>(limit_ms: number, run: () => Promise<Result<A>>) =>
+    writes.call<Result<A>>(limit_ms, failing, run)
+  const removals = new Map<string, number>()
+  /** Counted when it is over, also where it failed: a part of it may have happened. */
+  const removing = <A>(namespace: string, run: () => Promise<A>): Promise<A> =>
+    run().finally(() => {
+      removals.set(namespace, (removals.get(namespace) ?? 0) + 1)
+    })
+  const { damaged, setDictionary } = engine
+
+  return {
+    capabilities: () => engine.capabilities(),
+    createCollection: (...given) => write(change_ms, () => engine.createCollection(...given)),
+    alterCollection: (...given) => write(change_ms, () => engine.alterCollection(...given)),
+    dropCollection: (...given) => removing(given[0], () => write(change_ms, () => engine.dropCollection(...given))),
+    listCollections: (...given) => engine.listCollections(...given),
+    describeCollection: (...given) => engine.describeCollection(...given),
+    write: (...given) =>
+      given[2].some(({ kind }) => kind === "delete")
+        ? removing(given[0], () => write(write_ms, () => engine.write(...given)))
+        : write(write_ms, () => engine.write(...given)),
+    search: (namespace, plans, budget) =>
+      reads.call(
+        read_ms,
+        (error) => plans.map(() => fail(error)),
+        () => engine.search(namespace, plans, budget)
+      ),
+    union: (...given) => read(() => engine.union(...given)),
+    scan: (...given) => read(() => engine.scan(...given)),
+    get: (...given) => read(() => engine.get(...given)),
+    usage: (...given) => engine.usage(...given),
+    ...(setDictionary === undefined
+      ? {}
+      : {
+          // Has no failure to answer with: a limit that is passed is an error of the configuration that could not be
+          // told.
+          setDictionary: async (...given) => {
+            const told = await within(
+              write_ms,
+              setDictionary.apply(engine, given).then(() => ok(undefined)),
+              failing
+            )
+            if (!told.ok) throw new Error(told.error.message)
+          }
+        }),
+    ...(damaged === undefined ? {} : { damaged: () => damaged.call(engine) }),
+    // Not held up by a circuit: it is how one hears whether it is worth trying.
+    health: () => {
+      const health = engine.health()
+      return health instanceof Promise ? within<Result<{ readonly ok: true }>>(read_ms, health, failing) : health
+    },
+    close: () => engine.close(),
+    circuits: () => ({ reads: reads.state(), writes: writes.state() }),
+    removals: (namespace) => removals.get(namespace) ?? 0
+  }
+}
+
+/** A call that goes on behind its limit is left alone: what it still does, nobody is told. */
+const within = <A>(limit_ms: number, answer: Promise<A>, failed: (error: EngineError) => A): Promise<A> => {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const limit = new Promise<A>((give) => {
+    timer = setTimeout(
+      () =>
+        give(
+          failed({
+            kind: "Unavailable",
+            message: `The search engine did not answer within ${limit_ms / 1_000} s; whether it did what was asked is not known.`
+          })
+        ),
+      limit_ms
+    )
+  })
+  return Promise.race([answer, limit]).finally(() => clearTimeout(timer))
+}

@@ -1,0 +1,61 @@
+/**
+ * Which addresses an outbound connection may reach. Pure. Whoever types an address into a webhook must not reach what
+ * only this machine or its network can: so only globally routable unicast passes (IANA special-purpose registries, RFC
+ * 6890), and an IPv6 address that carries an IPv4 one (mapped, 6to4, NAT64) is judged by what it carries.
+ */
+import { addressBits, parseCidr } from "../../net/network-address.ts"
+
+const specialIpv4 = [
+  "0.0.0.0/8",
+  "10.0.0.0/8",
+  "100.64.0.0/10",
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "172.16.0.0/12",
+  "192.0.0.0/24",
+  "192.0.2.0/24",
+  "192.88.99.0/24",
+  "192.168.0.0/16",
+  "198.18.0.0/15",
+  "198.51.100.0/24",
+  "203.0.113.0/24",
+  "224.0.0.0/4",
+  "240.0.0.0/4"
+]
+/** Inside 2000::/3, which is all of IPv6 that is globally routed. */
+const specialIpv6 = ["2001::/23", "2001:db8::/32", "3fff::/20"]
+
+interface Range {
+  readonly bits: bigint
+  readonly length: number
+}
+const rangeOf = (text: string): Range => {
+  const range = parseCidr(text)
+  if (range === undefined) throw new Error(`${text} is not a range`)
+  return range
+}
+const holds = ({ bits, length }: Range, address: bigint): boolean =>
+  address >> BigInt(128 - length) === bits >> BigInt(128 - length)
+
+const special4 = specialIpv4.map(rangeOf)
+const special6 = specialIpv6.map(rangeOf)
+const mapped = rangeOf("::ffff:0:0/96")
+const nat64 = rangeOf("64:ff9b::/96")
+const sixToFour = rangeOf("2002::/16")
+const global = rangeOf("2000::/3")
+const asMapped = (ipv4: bigint): bigint => (0xffffn << 32n) | (ipv4 & 0xffff_ffffn)
+
+const isPublicBits = (address: bigint): boolean => {
+  if (holds(mapped, address)) return !special4.some((range) => holds(range, address))
+  if (holds(nat64, address)) return isPublicBits(asMapped(address))
+  if (holds(sixToFour, address)) return isPublicBits(asMapped(address >> 80n))
+  return holds(global, address) && !special6.some((range) => holds(range, address))
+}
+
+/**
+ * False also for a text that is no address. A zone (`%eth0`) is ignored: only link-local addresses have one. O(ranges).
+ */
+export const isPublicAddress = (text: string): boolean => {
+  const bits = addressBits(text)
+  return bits !== undefined && isPublicBits(bits)
+}

@@ -1,0 +1,74 @@
+/**
+ * Keeps the log within its retention: what is past its time goes, but nothing that a consumer has not counted. The host
+ * (`host.ts`) runs it over the topics and the reports of its thread; the simulation runs the same over its own.
+ */
+import { Clock, Effect } from "effect"
+import { EventLog } from "../../log/event-log/event-log.ts"
+import type { Positions } from "../state/state.ts"
+import type { Topic } from "../../log/topics.ts"
+
+export interface RetentionOptions {
+  readonly partitions: ReadonlyArray<{ readonly topic: Topic; readonly partition: number }>
+  readonly readersOf: (topic: Topic) => ReadonlyArray<string>
+  /** How far a group has counted, as last heard; undefined where nothing was. */
+  readonly committedOf: (group: string, partition: number) => Positions | undefined
+}
+
+const HOUR_MS = 3_600_000
+
+export const makeRetention = Effect.fnUntraced(function* ({ committedOf, partitions, readersOf }: RetentionOptions) {
+  const log = yield* EventLog
+  const clock = yield* Clock.Clock
+  const startedAt = clock.currentTimeMillisUnsafe()
+
+  /**
+   * Age (ms) of the oldest record that is not counted yet, over all partitions; 0 when all are. A look at one record a
+   * partition.
+   */
+  const lag_ms = Effect.gen(function* () {
+    const now = clock.currentTimeMillisUnsafe()
+    let oldestAt = now
+    for (const { partition, topic } of partitions) {
+      if (!topic.waitsForConsumers) continue
+      const reports = readersOf(topic).map((group) => committedOf(group, partition))
+      // Nothing heard yet: it may have counted everything, or hang before it has looked.
+      if (reports.includes(undefined)) {
+        const { endOffset, startOffset } = yield* log.bounds(topic.name, partition)
+        if (endOffset > startOffset) oldestAt = Math.min(oldestAt, startedAt)
+      }
+      const known = reports.flatMap((committed) => (committed === undefined ? [] : [committed[topic.name] ?? 0]))
+      if (known.length === 0) continue
+      const from = Math.min(...known)
+      const { records } = yield* log.read({ topic: topic.name, partition, from, recordsMax: 1, bytesMax: 1 })
+      if (records[0] !== undefined) oldestAt = Math.min(oldestAt, records[0].appendedAt)
+    }
+    return now - oldestAt
+  })
+
+  /**
+   * Records past their time go, but none that a consumer has not committed. Their time ends where counting stands, not
+   * now: after a long standstill, a lost state needs what is as old as it remembers before the oldest uncounted record.
+   */
+  const retain = Effect.gen(function* () {
+    const countedAt = clock.currentTimeMillisUnsafe() - (yield* lag_ms)
+    for (const { partition, topic } of partitions) {
+      const past = yield* log.offsetAt(topic.name, partition, countedAt - topic.retentionHours * HOUR_MS)
+      const consumed = topic.waitsForConsumers
+        ? readersOf(topic).map((group) => committedOf(group, partition)?.[topic.name] ?? 0)
+        : []
+      yield* log.trim(topic.name, partition, Math.min(past, ...consumed))
+    }
+  })
+
+  /** For ever; a look that fails is told and made up for by the next. */
+  const every = (retentionEvery_ms: number) =>
+    Effect.forever(
+      Effect.andThen(
+        Effect.sleep(retentionEvery_ms),
+        Effect.catch(retain, (error) =>
+          Effect.logError("Retention of the event log failed and is tried again later", error)
+        )
+      )
+    )
+  return { lag_ms, every }
+})

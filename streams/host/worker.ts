@@ -1,0 +1,54 @@
+/** The entry of the stream worker's thread: carries `main.ts` over the thread's port and answers for its end. */
+import "../../log/process/plain-fibers.ts"
+import "effect/schema/SchemaJITCompiler/enable"
+import { Cause, Effect, Exit, Fiber, Logger } from "effect"
+import { parentPort, workerData } from "node:worker_threads"
+import { giveWayHere } from "../../log/process/background.ts"
+import { runStreams } from "../main.ts"
+import type { FromStreams, StreamsPort, ToStreams, WorkerSettings } from "./messages.ts"
+
+giveWayHere()
+
+const listeners = new Set<(message: ToStreams) => void>()
+const port: StreamsPort = {
+  send: (message: FromStreams) => parentPort!.postMessage(message),
+  onMessage: (listener) => void listeners.add(listener)
+}
+
+// Standard output belongs to the program's own answers.
+const toStandardError = Logger.layer([
+  Logger.make(({ cause, date, logLevel, message }) => {
+    const text = (Array.isArray(message) ? message : [message]).map(String).join(" ")
+    process.stderr.write(
+      `${date.toISOString()} ${logLevel} streams: ${text}${cause.reasons.length === 0 ? "" : `\n${Cause.pretty(cause)}`}\n`
+    )
+  })
+])
+
+const fail = (error: unknown) => {
+  const { message, name, stack } = error instanceof Error ? error : new Error(String(error))
+  port.send({ kind: "failed", name, message, stack })
+  // The message leaves with the turn; exiting at once would lose it.
+  setTimeout(() => process.exit(1), 20)
+}
+process.on("uncaughtException", fail)
+process.on("unhandledRejection", fail)
+
+const fiber = Effect.runFork(Effect.provide(runStreams(workerData as WorkerSettings, port), toStandardError))
+fiber.addObserver((exit) => {
+  if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return
+  fail(Cause.squash(exit.cause))
+})
+
+parentPort!.on("message", (message: ToStreams) => {
+  if (message.kind !== "stop") return listeners.forEach((listener) => listener(message))
+  Effect.runFork(
+    Effect.andThen(
+      Fiber.interrupt(fiber),
+      Effect.sync(() => {
+        port.send({ kind: "stopped" })
+        setTimeout(() => process.exit(0), 20)
+      })
+    )
+  )
+})

@@ -1,0 +1,34 @@
+/**
+ * Where consumer groups keep how far they are, beside what they have counted: the statements of the commit, and no
+ * rule. The rules are in `offsets.ts`. Adapters: Postgres in `offset-store-postgres.ts`; the simulation's in
+ * `test/support/simulation`.
+ */
+import { Context, type Effect } from "effect"
+import type { SqlError } from "effect/sql"
+import type { Unit } from "../ownership/assignment.ts"
+import type { Skipped } from "../runner/skipped.ts"
+import type { Positions } from "../state/state.ts"
+
+export interface OffsetStoreShape {
+  /** Offsets by topic; a topic never read is absent. */
+  readonly offsets: (unit: Unit) => Effect.Effect<Positions, SqlError.SqlError>
+  /** Reasons by `placeKey`. Places below `starts` (by topic), which the log has forgotten, are removed first. */
+  readonly skipped: (unit: Unit, starts: Positions) => Effect.Effect<ReadonlyMap<string, string>, SqlError.SqlError>
+  /**
+   * All or nothing. What `body` runs on this store, and what a processor writes, belongs to it. When it fails, it may
+   * have been committed.
+   */
+  readonly transaction: <A, E, R>(body: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError.SqlError, R>
+  /**
+   * Within a transaction: waits until no other one has the unit, and keeps it until the end. What is read after that is
+   * newer.
+   */
+  readonly lock: (unit: Unit) => Effect.Effect<void, SqlError.SqlError>
+  /** Whether the unit's lease still has this fence. */
+  readonly holdsFence: (unit: Unit, fence: number) => Effect.Effect<boolean, SqlError.SqlError>
+  readonly moveOffsets: (unit: Unit, to: Positions) => Effect.Effect<void, SqlError.SqlError>
+  /** Idempotent. */
+  readonly skip: (unit: Unit, places: ReadonlyArray<Skipped>) => Effect.Effect<void, SqlError.SqlError>
+}
+
+export class OffsetStore extends Context.Service<OffsetStore, OffsetStoreShape>()("dowser/streams/OffsetStore") {}

@@ -1,0 +1,91 @@
+/** How a group's offsets move: once, by its owner alone, together with what was counted. */
+import { Data, Effect } from "effect"
+import { OffsetStore } from "./offset-store.ts"
+import type { Positions } from "../state/state.ts"
+
+/**
+ * The offsets are not where this consumer left them: another one moved them, Postgres was restored, or a commit of its
+ * own went through unheard.
+ */
+class OffsetsMoved extends Data.TaggedError("OffsetsMoved")<{ readonly message: string }> {}
+
+/**
+ * The partition has another owner by now (`leases.ts`): what this one counted since its last flush is the other's to
+ * count.
+ */
+class LeaseLost extends Data.TaggedError("LeaseLost")<{ readonly message: string }> {}
+
+/** Offsets by topic; a topic never read is absent. */
+export const readOffsets = (group: string, partition: number) =>
+  Effect.flatMap(OffsetStore, (store) => store.offsets({ group, partition }))
+
+export const equalPositions = (a: Positions, b: Positions): boolean =>
+  Object.keys({ ...a, ...b }).every((topic) => (a[topic] ?? 0) === (b[topic] ?? 0))
+
+/**
+ * A transaction that has a group's partition to itself: nobody else moves its offsets until it ends. With a `fence`, it
+ * fails with LeaseLost once the partition has a newer owner: the successor's offsets must not move under it, and the
+ * check of the offsets alone would let a predecessor win that comes back before the successor's first flush.
+ */
+export const holdingPartition = <A, E, R>(
+  group: string,
+  partition: number,
+  fence: number | undefined,
+  effect: Effect.Effect<A, E, R>
+) =>
+  Effect.gen(function* () {
+    const store = yield* OffsetStore
+    const unit = { group, partition }
+    return yield* store.transaction(
+      Effect.gen(function* () {
+        yield* store.lock(unit)
+        if (fence !== undefined && !(yield* store.holdsFence(unit, fence)))
+          return yield* new LeaseLost({ message: `${group}/${partition} has another owner` })
+        return yield* effect
+      })
+    )
+  })
+
+/** Such a transaction while the group stands at `positions`; fails with OffsetsMoved when it does not. */
+export const standingAt = <A, E, R>(
+  group: string,
+  partition: number,
+  positions: Positions,
+  fence: number | undefined,
+  effect: Effect.Effect<A, E, R>
+) =>
+  holdingPartition(
+    group,
+    partition,
+    fence,
+    Effect.gen(function* () {
+      if (!equalPositions(yield* readOffsets(group, partition), positions))
+        return yield* new OffsetsMoved({ message: `offsets of ${group}/${partition} moved from under this consumer` })
+      return yield* effect
+    })
+  )
+
+/**
+ * Runs `write` and moves the group from `from` to `to` in one transaction; not when it stands elsewhere. Should it
+ * stand at `to`, that was an earlier attempt whose answer was lost, or another consumer, who may have passed over what
+ * this one counted into its state: the caller cannot know, and builds its state from what is stored. With a `fence`,
+ * nothing is written either once the partition has a newer owner.
+ */
+export const commitWith = <E, R>(
+  group: string,
+  partition: number,
+  from: Positions,
+  to: Positions,
+  write: Effect.Effect<void, E, R>,
+  fence?: number
+) =>
+  standingAt(
+    group,
+    partition,
+    from,
+    fence,
+    Effect.gen(function* () {
+      yield* write
+      yield* (yield* OffsetStore).moveOffsets({ group, partition }, to)
+    })
+  )

@@ -1,0 +1,44 @@
+/** Every processor there is, by name, closed over its own types: what runs them needs only their topics. */
+import type { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { EventLog } from "../../log/event-log/event-log.ts"
+import type { FingerprintKey } from "../../log/fingerprint.ts"
+import type { OffsetStore } from "../offsets/offset-store.ts"
+import type { Processor } from "../runner/processor.ts"
+import { makeAttribution } from "./attribution/processor.ts"
+import { rejections } from "./rejections/processor.ts"
+import { runPartition, type RunnerOptions } from "../runner/runner.ts"
+import { partitionsOf, type Topic } from "../../log/topics.ts"
+
+export interface Runnable<Sink = SqlClient.SqlClient> {
+  readonly name: string
+  /** Empty for a duty that reads no topic of its own: it has one partition. */
+  readonly inputs: ReadonlyArray<Topic>
+  readonly run: (options: RunnerOptions) => Effect.Effect<void, never, EventLog | OffsetStore | Sink>
+}
+
+export const runnable = <Body, State, Emitted, Sink>(
+  processor: Processor<Body, State, Emitted, Sink>
+): Runnable<Sink> => ({
+  name: processor.name,
+  inputs: processor.inputs,
+  run: (options) => runPartition(processor, options)
+})
+
+export const makeProcessors = (fingerprintKey: FingerprintKey): ReadonlyArray<Runnable> => [
+  runnable(makeAttribution({ fingerprintKey })),
+  runnable(rejections)
+]
+
+export const partitionsOfRunnable = (
+  { inputs: [first] }: Pick<Runnable, "inputs">,
+  visitorPartitions: number
+): number => (first === undefined ? 1 : partitionsOf(first, visitorPartitions))
+
+/**
+ * Groups that read a topic: what none of them has passed is neither counted nor to be removed. A key changes nothing of
+ * that.
+ */
+const readers = makeProcessors([0, 0, 0, 0])
+export const readersOf = (topic: Topic): ReadonlyArray<string> =>
+  readers.filter(({ inputs }) => inputs.includes(topic)).map(({ name }) => name)

@@ -1,0 +1,94 @@
+/**
+ * Records of several topics on their way into the mailboxes, in the order of their append times. Topics are unevenly
+ * dense: read by count, one would run days ahead of the other, and state that lives by the log's time would be gone for
+ * the slower one. In one order, a replay of a long log decides as the first reading did. Holds what one read of each
+ * topic brings.
+ */
+import type { LogRecord } from "../../log/event-log/event-log.ts"
+import type { Positions } from "../state/state.ts"
+
+interface Waiting {
+  readonly topic: string
+  records: ReadonlyArray<LogRecord>
+  taken: number
+  /** Where the next read starts. */
+  next: number
+  isAtEnd: boolean
+  /** Append time (ms) of the last record taken. */
+  lastAt: number
+}
+
+export class Intake {
+  /** In the order that settles ties: what others refer to comes first. */
+  readonly #topics: ReadonlyArray<Waiting>
+  #newest = 0
+
+  constructor(topics: ReadonlyArray<string>, from: Positions) {
+    this.#topics = topics.map((topic) => ({
+      topic,
+      records: [],
+      taken: 0,
+      next: from[topic] ?? 0,
+      isAtEnd: false,
+      lastAt: 0
+    }))
+  }
+
+  #of(topic: string): Waiting {
+    return this.#topics.find((waiting) => waiting.topic === topic)!
+  }
+
+  /** Where to read on, when nothing of the topic waits; undefined while something does. */
+  wants(topic: string): number | undefined {
+    const waiting = this.#of(topic)
+    return waiting.taken < waiting.records.length ? undefined : waiting.next
+  }
+
+  /** What a read brought. `isAtEnd`: nothing more is there for now, so the others need not wait for this topic. */
+  add(topic: string, records: ReadonlyArray<LogRecord>, next: number, isAtEnd: boolean): void {
+    Object.assign(this.#of(topic), { records, taken: 0, next, isAtEnd })
+  }
+
+  /**
+   * The oldest record; undefined when none waits, or when a topic must be read first because it may hold an older one.
+   */
+  take(): { readonly topic: string; readonly record: LogRecord } | undefined {
+    let oldest: Waiting | undefined
+    for (const waiting of this.#topics) {
+      if (waiting.taken === waiting.records.length) {
+        if (!waiting.isAtEnd) return undefined
+        continue
+      }
+      if (oldest === undefined || waiting.records[waiting.taken]!.appendedAt < oldest.records[oldest.taken]!.appendedAt)
+        oldest = waiting
+    }
+    if (oldest === undefined) return undefined
+    const record = oldest.records[oldest.taken++]!
+    oldest.lastAt = record.appendedAt
+    this.#newest = Math.max(this.#newest, record.appendedAt)
+    return { topic: oldest.topic, record }
+  }
+
+  /** Offsets behind everything taken. */
+  get reached(): Positions {
+    return Object.fromEntries(
+      this.#topics.map(({ next, records, taken, topic }) => [
+        topic,
+        taken < records.length ? records[taken]!.offset : next
+      ])
+    )
+  }
+
+  /**
+   * The log's time (ms) up to which every topic has been taken: what comes later is not older, but for steps of the
+   * log's clock.
+   */
+  get watermark(): number {
+    let low = this.#newest
+    for (const { isAtEnd, lastAt, records, taken } of this.#topics) {
+      if (taken < records.length) low = Math.min(low, records[taken]!.appendedAt)
+      else if (!isAtEnd) low = Math.min(low, lastAt)
+    }
+    return low
+  }
+}

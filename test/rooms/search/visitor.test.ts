@@ -1,0 +1,36 @@
+/**
+ * Device, language and country of a visitor (contract part 0): parameters first, then what the browser and a configured
+ * proxy say.
+ */
+import { expect, it } from "vitest"
+import { visitorOf } from "../../../src/search/visitor.ts"
+
+it("reads the wanted language of Accept-Language", () => {
+  const cases: ReadonlyArray<readonly [header: string | undefined, language: string | undefined]> = [
+    [undefined, undefined],
+    ["", undefined],
+    ["*", undefined],
+    ["de", "de"],
+    ["de-CH,de;q=0.9,en;q=0.8", "de-CH"],
+    ["en;q=0.2, fr;q=0.7", "fr"],
+    ["en;q=0, fr;q=0", undefined],
+    ["en;q=nonsense", undefined],
+    [" pt-BR ;q=1", "pt-BR"],
+    ["it,fr", "it"],
+    ["<script>", undefined],
+    [`${"x,".repeat(100_000)}de`, "x"]
+  ]
+  for (const [header, language] of cases)
+    expect([header?.slice(0, 40), visitorOf({}, { "accept-language": header }, undefined).language]).toEqual([
+      header?.slice(0, 40),
+      language
+    ])
+  expect(visitorOf({ x_language: "sv" }, { "accept-language": "de" }, undefined).language).toBe("sv")
+})
+it("believes a country header only where a proxy is configured", () => {
+  const headers = { "cf-ipcountry": "ch" }
+  expect(visitorOf({}, headers, undefined).country).toBeUndefined()
+  expect(visitorOf({}, headers, undefined, "cf-ipcountry").country).toBe("CH")
+  expect(visitorOf({ x_country: "at" }, headers, undefined, "cf-ipcountry").country).toBe("AT")
+  expect(visitorOf({}, {}, undefined, "cf-ipcountry").country).toBeUndefined()
+})
