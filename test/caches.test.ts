@@ -43,7 +43,7 @@ const caches: ReadonlyMap<string, { readonly bytes: number; readonly each?: stri
   ["src/analytics/popular-documents.ts", { bytes: 32 * MEGABYTE }],
   ["src/ports/outbound-http/node.ts", { bytes: 8 * MEGABYTE }],
   ["src/search/answer-cache.ts", { bytes: 64 * MEGABYTE }],
-  ["src/search/seen-fields.ts", { bytes: 16 * MEGABYTE }],
+  ["engine-sdk/src/operations/seen-fields.ts", { bytes: 16 * MEGABYTE }],
   ["src/suggestions/facet-values.ts", { bytes: 64 * MEGABYTE }],
   ["streams/processors/attribution/step.ts", { bytes: 2 * MEGABYTE }]
 ])

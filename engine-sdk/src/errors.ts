@@ -4,6 +4,8 @@
  */
 export type EngineError =
   | Invalid
+  | Closed
+  | RestrictionNotApplicable
   | NotFound
   | Conflict
   | CapReached
@@ -18,6 +20,16 @@ export interface Invalid {
   readonly kind: "Invalid"
   readonly message: string
   readonly parameter?: string
+}
+/** The caller's restrictions close the collection, whether it is there or not. */
+export interface Closed {
+  readonly kind: "Closed"
+  readonly message: string
+}
+/** A filter that the caller's restrictions force on the collection does not fit it: nothing of it can be shown. */
+export interface RestrictionNotApplicable {
+  readonly kind: "RestrictionNotApplicable"
+  readonly message: string
 }
 export interface NotFound {
   readonly kind: "NotFound"
@@ -90,6 +102,8 @@ export const statusOf = (error: EngineError): number => {
     case "CapabilityMissing":
       return 400
     case "CapReached":
+    case "Closed":
+    case "RestrictionNotApplicable":
       return 403
     case "NotFound":
       return 404

@@ -264,6 +264,8 @@ describe("failures", () => {
     const text = (failure: SearchFailure): string => {
       switch (failure.kind) {
         case "Invalid":
+        case "Closed":
+        case "RestrictionNotApplicable":
         case "NotFound":
         case "Conflict":
         case "CapReached":

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, it } from "vitest"
 import { openEngine } from "../src/mod.ts"
-import { createCollection, memoryResources, multiSearch, type OperationContext } from "../src/operations/mod.ts"
+import { createCollection, memoryResources, type OperationContext } from "../src/operations/mod.ts"
+import { ruledSearches } from "../../test/support/search-steps.ts"
 import { all } from "../src/pipeline/awaitable.ts"
 import { orLong, tellingTooLong } from "../src/pipeline/or-long.ts"
 import type { MerchandisedSearch } from "../src/pipeline/merchandising.ts"
@@ -95,11 +96,11 @@ it("makes hits that take long in the lane, of several searches too, and leaves n
     engine: Object.create(engine, { capabilities: { value: capabilities } }) as typeof engine,
     namespace: "a",
     resources: memoryResources(),
-    now_s: 0,
-    merchandising: {
-      environment: { now_us: () => performance.now() * 1_000 },
-      of: () => ({ rules: undefined, rerank, request: { now_ms: 0 }, explain: false })
-    }
+    now_s: 0
+  }
+  const rules = {
+    environment: { now_us: () => performance.now() * 1_000 },
+    of: () => ({ rules: undefined, rerank, request: { now_ms: 0 }, explain: false })
   }
   try {
     expect(
@@ -120,8 +121,8 @@ it("makes hits that take long in the lane, of several searches too, and leaves n
     )
     if (!written.ok || !written.value.every(({ result }) => result.ok)) throw new Error(JSON.stringify(written))
     const search = { collection: "texts", q: "needle", query_by: "body", highlight_full_fields: "body" }
-    const answer = await multiSearch(context, JSON.stringify({ searches: [search, search, search] }), {})
-    const { results } = JSON.parse(answer.ok ? answer.value.text! : "{}") as {
+    const answer = await ruledSearches(context, { searches: [search, search, search] }, {}, rules)
+    const { results } = JSON.parse(answer.ok ? answer.value : "{}") as {
       readonly results: ReadonlyArray<{
         readonly hits: ReadonlyArray<{ readonly highlight: { readonly body: { readonly value: string } } }>
       }>

@@ -7,6 +7,7 @@ import type { Answered, OperationContext, StreamAnswer } from "../../engine-sdk/
 import { stringifyJson } from "../../engine-sdk/src/documents/mod.ts"
 import type { EngineError, KeepLimits, Result } from "../../engine-sdk/src/mod.ts"
 import { Clock, Effect } from "effect"
+import { collectionClosed } from "../access/check/decision.ts"
 import { type Origin, systemOrigin } from "../identity/origin.ts"
 import { ConfigurationUnavailable } from "../configuration/errors.ts"
 import { Entitlements } from "../metering/entitlements.ts"
@@ -26,15 +27,13 @@ import { Reply } from "../http/reply.ts"
 import type { HeldMemory } from "../http/request-memory.ts"
 import { CatalogResources } from "./resources.ts"
 
-/** Marks a failure of a key's own forced filter: the caller did nothing wrong and gets no data (spec part 7, 403). */
-export const forcedFilterParameter = "forced filter"
-
 export const declaredOf = (error: EngineError): DeclaredError => {
   switch (error.kind) {
+    case "Closed":
+      return collectionClosed()
+    case "RestrictionNotApplicable":
+      return new RestrictionNotApplicable({ message: "The key's filter cannot be applied to this collection." })
     case "Invalid":
-      return error.parameter === forcedFilterParameter
-        ? new RestrictionNotApplicable({ message: "The key's filter cannot be applied to this collection." })
-        : new EngineRefusal({ message: error.message, status: 400 })
     case "CapabilityMissing":
       return new EngineRefusal({ message: error.message, status: 400 })
     case "CapReached":

@@ -4,13 +4,17 @@
  * everything nothing here is looked at.
  */
 import type { CollectionSchema } from "../../engine-sdk/src/mod.ts"
-import { type Alias, type OperationContext, resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
+import {
+  type Alias,
+  filtersReach,
+  type OperationContext,
+  resolveCollection
+} from "../../engine-sdk/src/operations/mod.ts"
 import { Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
 import { reachesCollection, reachesEverything } from "../access/check/decision.ts"
 import { referredBy } from "../access/check/reach.ts"
 import { CollectionNotAllowed } from "../http/errors.ts"
-import { filtersReach } from "./forced-filters.ts"
 
 /**
  * Whether a key reaches a collection by this name, by its list of collections and by its filters; the same whether it

@@ -9,7 +9,7 @@ import { collectionClosed, reachesCollection, reachesEverything } from "../acces
 import { CurrentOrigin } from "../identity/origin.ts"
 import { makeAuditRecorder } from "../audit/record.ts"
 import { SearchRules } from "../rules/search-rules.ts"
-import { engineCallerOf } from "../search/engine-caller.ts"
+import { restrictionsOf } from "../search/restrictions.ts"
 import { textOf, unstorablePath } from "../http/body.ts"
 import { type InputInvalid, inputInvalid, type Throttled } from "../http/errors.ts"
 import type { DeclaredError } from "../http/render.ts"
@@ -117,27 +117,9 @@ export const routes = Effect.gen(function* () {
   /** An operation whose filter or selection may name other collections; one that the key does not reach refuses it. */
   const within = <A, E>(
     input: AnyInput,
-    run: (context: engine.OperationContext, caller: engine.Caller) => Effect.Effect<A, E>
-  ): Effect.Effect<A, E | DeclaredError> =>
-    Effect.suspend(() => {
-      if (reachesEverything(input.caller)) return run(own(input), {})
-      const context = own(input)
-      let refused: DeclaredError | undefined
-      const answered = run(
-        context,
-        engineCallerOf(context, input.caller, (error) => {
-          refused ??= error
-        })
-      )
-      const told = <B>(effect: Effect.Effect<B, E>): Effect.Effect<B, E | DeclaredError> =>
-        Effect.suspend((): Effect.Effect<B, E | DeclaredError> =>
-          refused === undefined ? effect : Effect.fail(refused)
-        )
-      return Effect.matchEffect(answered, {
-        onFailure: (error) => told(Effect.fail(error)),
-        onSuccess: (value) => told(Effect.succeed(value))
-      })
-    })
+    run: (context: engine.OperationContext, restrictions: engine.Restrictions) => Effect.Effect<A, E>
+  ): Effect.Effect<A, E> =>
+    Effect.suspend(() => run(own(input), reachesEverything(input.caller) ? {} : restrictionsOf(input.caller)))
   const writing = (input: AnyInput) => writable(own(input), input.caller, input.params.collectionName)
   const deleting = (input: AnyInput) => deletable(own(input), input.caller, input.params.collectionName)
   /** The source of a clone: its schema becomes another collection's, with its references. */
@@ -197,9 +179,9 @@ export const routes = Effect.gen(function* () {
   const deleted = plain((context, { params, search }) =>
     engine.deleteDocument(context, params.collectionName, params.documentId, search)
   )
-  const updatedAll = (caller: engine.Caller) =>
+  const updatedAll = (restrictions: engine.Restrictions) =>
     inCollection((context, { params, search }, text) =>
-      engine.updateDocuments(context, params.collectionName, text, search, caller)
+      engine.updateDocuments(context, params.collectionName, text, search, restrictions)
     )
   const shownAlias = plain((context, { params }) => engine.getAlias(context, params.aliasName))
   const removedAlias = plain((context, { params }) => engine.deleteAlias(context, params.aliasName))

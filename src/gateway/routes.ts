@@ -4,7 +4,7 @@
  * seconds; and when this process cannot keep up, requests are turned away.
  */
 import { type CollectionInfo, statusOf } from "../../engine-sdk/src/mod.ts"
-import { ParsedBody, resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
+import { mayName, ParsedBody, resolveCollection, seenFieldsOf } from "../../engine-sdk/src/operations/mod.ts"
 import { Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
 import { declaredOf, makeContexts } from "../catalog/engine-plane.ts"
@@ -12,9 +12,11 @@ import { deletable, reachesNamed, writable } from "../catalog/reached.ts"
 import { version } from "../config.ts"
 import { Quota } from "../metering/quota.ts"
 import { Engine } from "../ports/engine/engine.ts"
-import type { SearchReply } from "../search/search-reply.ts"
-import { Search, type SearchRequest } from "../search/search.ts"
-import { mayName, seenFieldsOf } from "../search/seen-fields.ts"
+import { Installation } from "../installation.ts"
+import type { SearchAnswer, SearchRequest } from "../search/request.ts"
+import { replyOf, searchRequestOf } from "../search/routes.ts"
+import { Search } from "../search/search.ts"
+import { restrictionsOf } from "../search/restrictions.ts"
 import { withinTime } from "../search/time-limit.ts"
 import { limitOf } from "../suggestions/limit.ts"
 import { LIMIT_MAX, TYPED_CHARACTERS_MAX } from "../suggestions/schema.ts"
@@ -44,10 +46,10 @@ const asInvalid = <A>(effect: Effect.Effect<A, DeclaredError>): Effect.Effect<A,
   )
 
 /** A merged list has one outcome; the engine package tells its failure in a 200, as the tenant API does. */
-const mergedOutcome = (reply: SearchReply): Effect.Effect<SearchReply, DeclaredError> => {
-  const [failure] = reply.failures
+const mergedOutcome = (answer: SearchAnswer): Effect.Effect<SearchAnswer, DeclaredError> => {
+  const [failure] = answer.failures
   return failure === undefined
-    ? Effect.succeed(reply)
+    ? Effect.succeed(answer)
     : Effect.fail(new EngineRefusal({ message: failure.message, status: statusOf(failure) }))
 }
 
@@ -55,6 +57,7 @@ export const routes = Effect.gen(function* () {
   const { searchTimeMax_ms, ...settings } = yield* GatewaySettings
   const isShedding = settings.isShedding ?? (yield* makeShedding).isShedding
   const contextOf = yield* makeContexts
+  const { countryHeader } = yield* Installation
   const engine = yield* Engine
   const search = yield* Search
   const suggestions = yield* Suggestions
@@ -90,10 +93,12 @@ export const routes = Effect.gen(function* () {
     )
   const checked = <A extends object>(value: A | Fault): Effect.Effect<A, DeclaredError> =>
     isFault(value) ? Effect.fail(refused(value)) : Effect.succeed(value)
-  const requestOf = (
-    { address, caller, headers, held }: Input<unknown, unknown>,
-    shared: Parameters
-  ): SearchRequest => ({ caller, headers, address, held, shared, queryText: "", timeLimit_ms: searchTimeMax_ms })
+  const requestOf = (input: Input<unknown, unknown>, shared: Parameters): SearchRequest => ({
+    ...searchRequestOf(input, countryHeader),
+    shared,
+    queryText: "",
+    timeLimit_ms: searchTimeMax_ms
+  })
 
   const inIndex = (
     parametersIn: (
@@ -107,12 +112,8 @@ export const routes = Effect.gen(function* () {
       const collection = yield* indexOf(caller, params.collectionName)
       const { field, values } = yield* checked(parametersIn(yield* bodyOf(input), collection, caller))
       const request = requestOf(input, values)
-      return yield* asInvalid(
-        search.searchCollection(
-          field === undefined ? request : { ...request, distanceField: field },
-          params.collectionName
-        )
-      )
+      const asked = field === undefined ? request : { ...request, distanceField: field }
+      return replyOf(yield* asInvalid(search.searchCollection(asked, params.collectionName)))
     })
   const several = Effect.fnUntraced(function* (
     input: Input<unknown, unknown>,
@@ -191,7 +192,7 @@ export const routes = Effect.gen(function* () {
         const body = yield* bodyOf(input)
         const unknown = Object.keys(body).find((name) => name !== "searches")
         if (unknown !== undefined) return yield* inputInvalid(unknown, "Not a field of this body")
-        return yield* several(input, body, {}, {})
+        return replyOf(yield* several(input, body, {}, {}))
       })
     ),
     implement(
@@ -205,16 +206,17 @@ export const routes = Effect.gen(function* () {
         if (remove_duplicates !== undefined && typeof remove_duplicates !== "boolean")
           return yield* inputInvalid("remove_duplicates", "true or false")
         const { values } = yield* checked(parametersOf(paging))
-        return yield* Effect.flatMap(
-          several(input, { searches }, values, { union: true, remove_duplicates: remove_duplicates ?? true }),
-          (reply) => asInvalid(mergedOutcome(reply))
-        )
+        const merged = several(input, { searches }, values, {
+          union: true,
+          remove_duplicates: remove_duplicates ?? true
+        })
+        return replyOf(yield* asInvalid(Effect.flatMap(merged, mergedOutcome)))
       })
     ),
     implement(
       contract.gatewayGeoSearch,
       inIndex((body, collection, caller) => {
-        const seen = seenFieldsOf(caller, (name) => name)
+        const seen = seenFieldsOf(restrictionsOf(caller), (name) => name)
         return geoSearchOf(body, collection, (name) => mayName(seen, name))
       })
     ),

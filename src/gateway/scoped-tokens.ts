@@ -1,11 +1,12 @@
 /** Scoped tokens (spec part 5): what a search key may give away of itself. Nothing is stored; checked in `Access`. */
 import type { CollectionInfo } from "../../engine-sdk/src/mod.ts"
+import { Reach } from "../../engine-sdk/src/operations/mod.ts"
 import { Clock, Effect } from "effect"
 import { Access } from "../access/access.ts"
 import type { Caller } from "../identity/caller.ts"
 import { signedTextLengthMax } from "../access/tokens/signed-text.ts"
 import { makeContexts } from "../catalog/engine-plane.ts"
-import { engineCallerOf } from "../search/engine-caller.ts"
+import { restrictionsOf } from "../search/restrictions.ts"
 import { type CollectionNotAllowed, inputInvalid, RestrictionNotApplicable, ScopeDenied } from "../http/errors.ts"
 import type { DeclaredError } from "../http/render.ts"
 import type { Input } from "../api/route.ts"
@@ -24,7 +25,7 @@ export const makeScopedTokens = Effect.fnUntraced(function* (
   const contextOf = yield* makeContexts
   /** Whether the key's filter, with this one, can be applied to the index. */
   const isApplicable = (caller: Caller, collection: CollectionInfo): boolean =>
-    engineCallerOf(contextOf(caller.organizationId), caller, () => {}).forcedFilter?.(collection).ok ?? true
+    new Reach(contextOf(caller.organizationId), restrictionsOf(caller)).forcedFilter(collection).ok
 
   return ({
     caller,

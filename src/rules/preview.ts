@@ -2,8 +2,18 @@
  * A search without rules and with them, at any instant and for any visitor. It runs as searches do, over the same
  * engine, and leaves no trace: no query id, no report, nothing kept.
  */
-import type { CollectionInfo } from "../../engine-sdk/src/mod.ts"
-import { AnswerBudget, type Answered, type OperationContext, search } from "../../engine-sdk/src/operations/mod.ts"
+import { type CollectionInfo, type EngineError, fail, ok, type Result } from "../../engine-sdk/src/mod.ts"
+import {
+  AnswerBudget,
+  closed,
+  type OperationContext,
+  type PlannedSearch,
+  prepareSearch,
+  Reach,
+  readSearch,
+  runSearch,
+  writeAnswer
+} from "../../engine-sdk/src/operations/mod.ts"
 import type { Trace } from "../../engine-sdk/src/pipeline/mod.ts"
 import { parseInstant } from "../../engine-sdk/src/rules/instant.ts"
 import type { CompiledRules } from "../../engine-sdk/src/rules/mod.ts"
@@ -11,10 +21,10 @@ import { Clock, Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
 import { reachesCollection } from "../access/check/decision.ts"
 import { PopularDocuments } from "../analytics/popular-documents.ts"
-import { declaredOf, forcedFilterParameter, makeContexts } from "../catalog/engine-plane.ts"
-import { engineCallerOf } from "../search/engine-caller.ts"
+import { declaredOf, makeContexts } from "../catalog/engine-plane.ts"
+import { restrictionsOf, sessionRefusal } from "../search/restrictions.ts"
 import { environmentOf, searchMerchandise } from "../search/search-merchandise.ts"
-import { visitorOf } from "../search/visitor.ts"
+import { NO_TRAITS, visitorOf } from "../search/visitor.ts"
 import { InputInvalid, inputInvalid } from "../http/errors.ts"
 import type { DeclaredError } from "../http/render.ts"
 import type { HeldMemory } from "../http/request-memory.ts"
@@ -24,10 +34,20 @@ import { SearchRules } from "./search-rules.ts"
 type Preview = typeof SearchPreviewBody.Type
 
 /** What the search itself got wrong is told at its place in the body. */
-const refused = (answered: Extract<Answered, { readonly ok: false }>): DeclaredError => {
-  const { error } = answered
-  if (error.kind !== "Invalid" || error.parameter === forcedFilterParameter) return declaredOf(error)
-  return inputInvalid(error.parameter === undefined ? "search" : `search.${error.parameter}`, error.message)
+const refused = (error: EngineError): DeclaredError =>
+  error.kind !== "Invalid"
+    ? declaredOf(error)
+    : inputInvalid(error.parameter === undefined ? "search" : `search.${error.parameter}`, error.message)
+const resulting = <A>(result: Result<A, DeclaredError>): Effect.Effect<A, DeclaredError> =>
+  result.ok ? Effect.succeed(result.value) : Effect.fail(result.error)
+/** The visitor that the preview names, else the one that the search's own parameters do. */
+const visitorIn = (preview: Preview, parameters: Readonly<Record<string, string>>) => {
+  const { country, device, language } = visitorOf(parameters, NO_TRAITS, undefined)
+  return {
+    device: preview.device ?? device,
+    language: preview.language ?? language,
+    country: preview.country ?? country
+  }
 }
 
 /** Answers JSON text `{before, after, explain}`. Two engine calls, four with fallbacks. */
@@ -37,6 +57,7 @@ export const makePreview = Effect.gen(function* () {
   const popular = yield* PopularDocuments
   const clock = yield* Clock.Clock
 
+  /** The engine's part of a search, its text with what the rules add, and what they did. */
   const run = async (
     context: OperationContext,
     caller: Caller,
@@ -45,43 +66,26 @@ export const makePreview = Effect.gen(function* () {
     now_ms: number,
     own: CompiledRules | undefined,
     explain: boolean
-  ) => {
-    let trace: Trace | undefined
-    let refusal: DeclaredError | undefined
-    const answered = await search(
-      {
-        ...context,
-        now_s: Math.floor(now_ms / 1_000),
-        annotate: (answer) => {
-          trace = answer.trace
-          return undefined
-        },
-        merchandising: {
-          environment: environmentOf(caller.organizationId, popular),
-          of: (_collection, parameters) =>
-            searchMerchandise({
-              rules: own,
-              parameters,
-              now_ms,
-              explain,
-              visitor: () => {
-                const { country, device, language } = visitorOf(parameters, {}, undefined)
-                return {
-                  device: preview.device ?? device,
-                  language: preview.language ?? language,
-                  country: preview.country ?? country
-                }
-              }
-            })
-        }
-      },
-      collection.schema.name,
-      preview.search,
-      engineCallerOf(context, caller, (error) => {
-        refusal ??= error
-      })
-    )
-    return { answered, trace, refusal }
+  ): Promise<Result<{ readonly text: string; readonly trace: Trace | undefined }, DeclaredError>> => {
+    const reach = new Reach(context, restrictionsOf(caller))
+    const request = readSearch(context, collection.schema.name, preview.search, reach.restrictions)
+    if (!request.ok) return fail(refused(request.error))
+    const session = sessionRefusal(caller, request.value.parameters)
+    if (session !== undefined) return fail(session)
+    const planned = await prepareSearch(context, request.value, reach)
+    if (!planned.ok) return fail(refused(planned.error))
+    const merchandise = searchMerchandise({
+      rules: own,
+      parameters: planned.value.parameters,
+      now_ms,
+      explain,
+      visitor: () => visitorIn(preview, planned.value.parameters)
+    })
+    const search: PlannedSearch = { ...planned.value, merchandise }
+    const found = await runSearch(context, search, environmentOf(caller.organizationId, popular))
+    if (!found.ok) return fail(refused(found.error))
+    const open = writeAnswer(search, found.value)
+    return open.ok ? ok({ text: closed(open.value), trace: found.value.trace }) : fail(refused(open.error))
   }
 
   return Effect.fnUntraced(function* (
@@ -112,19 +116,21 @@ export const makePreview = Effect.gen(function* () {
           )
     const own =
       given === undefined
-        ? rules.compiled(organizationId, collection)
+        ? yield* resulting(rules.compiled(organizationId, collection))
         : rules.compile(organizationId, collection, given)
     const planned = contextOf(organizationId)
-    const context = {
+    const context: OperationContext = {
       ...planned,
+      now_s: Math.floor(now_ms / 1_000),
       budget: new AnswerBudget(planned.limits.answer_bytes_max, (bytes) => held().holdWriting(bytes))
     }
-    const before = yield* Effect.promise(() => run(context, caller, collection, preview, now_ms, undefined, false))
-    if (before.refusal !== undefined) return yield* Effect.fail(before.refusal)
-    if (!before.answered.ok) return yield* Effect.fail(refused(before.answered))
-    const after = yield* Effect.promise(() => run(context, caller, collection, preview, now_ms, own, true))
-    if (after.refusal !== undefined) return yield* Effect.fail(after.refusal)
-    if (!after.answered.ok) return yield* Effect.fail(refused(after.answered))
-    return `{"before":${before.answered.value.text},"after":${after.answered.value.text},"explain":${JSON.stringify(after.trace)}}`
+    const shown = (compiled: CompiledRules | undefined, explain: boolean) =>
+      Effect.flatMap(
+        Effect.promise(() => run(context, caller, collection, preview, now_ms, compiled, explain)),
+        resulting
+      )
+    const before = yield* shown(undefined, false)
+    const after = yield* shown(own, true)
+    return `{"before":${before.text},"after":${after.text},"explain":${JSON.stringify(after.trace)}}`
   })
 })

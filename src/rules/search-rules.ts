@@ -6,7 +6,7 @@
  * Decision: rules belong to a collection, not to a name of it. An alias leads to the rules of the collection it points
  * to; pointed elsewhere, it leads to that one's rules. A collection that is dropped takes its rules with it.
  */
-import type { CollectionInfo } from "../../engine-sdk/src/mod.ts"
+import { type CollectionInfo, fail, ok, type Result } from "../../engine-sdk/src/mod.ts"
 import { parseFilter } from "../../engine-sdk/src/query/filter-parser.ts"
 import { fieldNamed } from "../../engine-sdk/src/query/query-context.ts"
 import { checkRuleSet, type CompiledRules, type RuleSet } from "../../engine-sdk/src/rules/mod.ts"
@@ -35,14 +35,7 @@ import { type CompiledFor, compileFor, isCurrent, ruleFields } from "./compiled-
 import { fieldTypeIssues } from "./field-types.ts"
 import { makeRuleSetsRepository, type RuleSetRow, ruleSetOf, type StoredRuleSet } from "./rule-sets-repository.ts"
 
-/** Thrown within a search, whose handler answers the refusal. */
-export class RulesDamaged extends Error {
-  readonly refusal: OrganizationUnavailable
-  constructor(refusal: OrganizationUnavailable) {
-    super(refusal.message)
-    this.refusal = refusal
-  }
-}
+const NO_RULES = ok(undefined)
 
 interface Entry {
   readonly stored: StoredRuleSet
@@ -102,9 +95,12 @@ export class SearchRules extends Context.Service<
     readonly remove: (organizationId: string, collection: string) => Effect.Effect<void, ConfigurationUnavailable>
     /**
      * Ready to match; undefined where the collection has none. O(1), and O(rules) after the set or a schema changed.
-     * Throws RulesDamaged for a set that does not compile.
+     * Fails for a set that does not compile: a search without it could show what the rules hide.
      */
-    readonly compiled: (organizationId: string, collection: CollectionInfo) => CompiledRules | undefined
+    readonly compiled: (
+      organizationId: string,
+      collection: CollectionInfo
+    ) => Result<CompiledRules | undefined, OrganizationUnavailable>
     /** A set that is not stored, under the schema of now. O(rules). */
     readonly compile: (organizationId: string, collection: CollectionInfo, ruleSet: RuleSet) => CompiledRules
     /**
@@ -163,11 +159,15 @@ export class SearchRules extends Context.Service<
         if (ruleSet.zero_hits_fallback === "popular") popular.ids(organizationId, collection.schema.name)
         return compileFor(contextOf(organizationId), collection, ruleSet)
       }
-      const compiledOf = (organizationId: string, collection: CollectionInfo, stored: StoredRuleSet): CompiledFor => {
+      const compiledOf = (
+        organizationId: string,
+        collection: CollectionInfo,
+        stored: StoredRuleSet
+      ): Result<CompiledFor, OrganizationUnavailable> => {
         try {
-          return compile(organizationId, collection, stored.ruleSet)
+          return ok(compile(organizationId, collection, stored.ruleSet))
         } catch (error) {
-          throw new RulesDamaged(organizationUnavailable(refuse(stored, "do not compile", error)))
+          return fail(organizationUnavailable(refuse(stored, "do not compile", error)))
         }
       }
       yield* configuration.keep("search_rule_set", (subjects) =>
@@ -256,10 +256,13 @@ export class SearchRules extends Context.Service<
         }),
         compiled: (organizationId, collection) => {
           const entry = organizations.get(organizationId)?.entries.get(collection.schema.name)
-          if (entry === undefined || !isOf(entry, collection)) return undefined
-          if (entry.compiled === undefined || !isCurrent(entry.compiled, () => contextOf(organizationId), collection))
-            entry.compiled = compiledOf(organizationId, collection, entry.stored)
-          return entry.compiled.rules
+          if (entry === undefined || !isOf(entry, collection)) return NO_RULES
+          if (entry.compiled === undefined || !isCurrent(entry.compiled, () => contextOf(organizationId), collection)) {
+            const compiled = compiledOf(organizationId, collection, entry.stored)
+            if (!compiled.ok) return compiled
+            entry.compiled = compiled.value
+          }
+          return ok(entry.compiled.rules)
         },
         compile: (organizationId, collection, ruleSet) => compile(organizationId, collection, ruleSet).rules,
         answerKey: (organizationId, visitor, now_ms) => {

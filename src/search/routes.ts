@@ -1,19 +1,40 @@
-/** Handlers of search and multi-search. */
+/** Handlers of search and multi-search: what of a request is a value goes in, what comes out becomes the reply. */
 import { Effect } from "effect"
+import { originOf } from "../access/check/origins.ts"
+import { implement, type Input } from "../api/route.ts"
 import { textOf } from "../http/body.ts"
-import { implement } from "../api/route.ts"
+import { Reply } from "../http/reply.ts"
+import { Installation } from "../installation.ts"
 import * as contract from "./contract.ts"
+import type { SearchAnswer, SearchRequest } from "./request.ts"
 import { Search } from "./search.ts"
+import { traitsOf } from "./visitor.ts"
+
+/** `countryHeader`: where a proxy in front of this program names the visitor's country. */
+export const searchRequestOf = (
+  { address, caller, headers, held, search: shared, searchText }: Input<unknown, unknown>,
+  countryHeader: string | undefined
+): SearchRequest => ({
+  caller,
+  traits: traitsOf(headers, countryHeader),
+  address,
+  origin: () => originOf(headers),
+  shared,
+  queryText: searchText,
+  reserve: (bytes) => held().holdWriting(bytes)
+})
+export const replyOf = ({ text }: SearchAnswer): Reply => new Reply(200, text)
 
 export const routes = Effect.gen(function* () {
   const search = yield* Search
+  const { countryHeader } = yield* Installation
   return [
-    implement(contract.searchCollection, ({ address, caller, headers, held, params, search: shared, searchText }) =>
-      search.searchCollection({ caller, headers, address, held, shared, queryText: searchText }, params.collectionName)
+    implement(contract.searchCollection, (input) =>
+      Effect.map(search.searchCollection(searchRequestOf(input, countryHeader), input.params.collectionName), replyOf)
     ),
-    implement(contract.multiSearch, ({ address, bytes, caller, headers, held, search: shared, searchText }) =>
-      Effect.flatMap(bytes, (body) =>
-        search.multiSearch({ caller, headers, address, held, shared, queryText: searchText }, textOf(body))
+    implement(contract.multiSearch, (input) =>
+      Effect.flatMap(input.bytes, (body) =>
+        Effect.map(search.multiSearch(searchRequestOf(input, countryHeader), textOf(body)), replyOf)
       )
     )
   ]

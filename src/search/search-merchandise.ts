@@ -1,5 +1,5 @@
 /** What acts on one search around the engine: the rules of its collection, and what the request itself asks for. */
-import type { Merchandising, SearchMerchandise } from "../../engine-sdk/src/operations/mod.ts"
+import type { Environment, SearchMerchandise } from "../../engine-sdk/src/operations/mod.ts"
 import { WINDOW } from "../../engine-sdk/src/pipeline/mod.ts"
 import { type CompiledRules, defaultRerank, type RerankSettings } from "../../engine-sdk/src/rules/mod.ts"
 import type { PopularDocuments } from "../analytics/popular-documents.ts"
@@ -18,10 +18,7 @@ export interface MerchandiseInput {
 }
 
 /** What the pipeline gets from this program: its clock, and what visitors of the organization want most. */
-export const environmentOf = (
-  organizationId: string,
-  popular: PopularDocuments["Service"]
-): Merchandising["environment"] => ({
+export const environmentOf = (organizationId: string, popular: PopularDocuments["Service"]): Environment => ({
   now_us: () => Math.round(performance.now() * 1_000),
   popular: (collection, limit) => popular.ids(organizationId, collection).slice(0, limit)
 })

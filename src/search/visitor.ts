@@ -1,4 +1,4 @@
-/** Who searches, from what: parameters first, then headers (contract part 0). Unknown stays undefined. */
+/** Who searches, from what: parameters first, then what headers say (contract part 0). Unknown stays undefined. */
 import type { IncomingHttpHeaders } from "node:http"
 
 export type Device = "desktop" | "mobile" | "tablet"
@@ -6,10 +6,36 @@ export type Device = "desktop" | "mobile" | "tablet"
 const text = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value.slice(0, 256) : undefined
 
-const deviceOfAgent = (headers: IncomingHttpHeaders): Device | undefined => {
-  const hint = headers["sec-ch-ua-mobile"]
+/** What the connection says of the visitor's device, as it was sent. */
+export interface Traits {
+  readonly userAgent: string | undefined
+  /** `?1`: the browser calls itself mobile. */
+  readonly mobileHint: string | undefined
+  readonly acceptLanguage: string | undefined
+  /** As a proxy in front of this program names it. */
+  readonly country: string | undefined
+}
+export const NO_TRAITS: Traits = {
+  userAgent: undefined,
+  mobileHint: undefined,
+  acceptLanguage: undefined,
+  country: undefined
+}
+/**
+ * `countryHeader`: where a proxy in front of this program says the country; without one it is told by parameter only.
+ * Cost: four look-ups.
+ */
+export const traitsOf = (headers: IncomingHttpHeaders, countryHeader?: string): Traits => ({
+  userAgent: headers["user-agent"],
+  mobileHint: one(headers["sec-ch-ua-mobile"]),
+  acceptLanguage: headers["accept-language"],
+  country: countryHeader === undefined ? undefined : text(headers[countryHeader])
+})
+const one = (value: string | ReadonlyArray<string> | undefined): string | undefined =>
+  typeof value === "string" ? value : undefined
+
+const deviceOf = ({ mobileHint: hint, userAgent: agent = "" }: Traits): Device | undefined => {
   if (hint === "?1") return "mobile"
-  const agent = headers["user-agent"] ?? ""
   // Looked for from the end: a pattern that looks ahead from every place would cost the square of the header.
   const android = agent.lastIndexOf("Android")
   if (/iPad|Tablet/.test(agent) || (android >= 0 && !agent.includes("Mobile", android))) return "tablet"
@@ -43,25 +69,19 @@ const languageOf = (header: string | undefined): string | undefined => {
   return best
 }
 
-/**
- * `countryHeader`: where a proxy in front of this program says the country; without one it is told by parameter only.
- */
 export const visitorOf = (
   parameters: Readonly<Record<string, unknown>>,
-  headers: IncomingHttpHeaders,
-  sessionId: string | undefined,
-  countryHeader?: string
+  traits: Traits,
+  sessionId: string | undefined
 ): Visitor => ({
   session_id: sessionId,
   user_id: text(parameters.x_user_id),
   anonymous_id: text(parameters.x_anonymous_id),
-  device: text(parameters.x_device) ?? deviceOfAgent(headers),
+  device: text(parameters.x_device) ?? deviceOf(traits),
   // Read where a rule or a cache asks for it.
   get language() {
-    return text(parameters.x_language) ?? languageOf(headers["accept-language"])
+    return text(parameters.x_language) ?? languageOf(traits.acceptLanguage)
   },
-  country: (
-    text(parameters.x_country) ?? (countryHeader === undefined ? undefined : text(headers[countryHeader]))
-  )?.toUpperCase(),
+  country: (text(parameters.x_country) ?? traits.country)?.toUpperCase(),
   surface: text(parameters.x_surface)
 })

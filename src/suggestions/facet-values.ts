@@ -7,13 +7,20 @@
  * is asked of the engine each time, because a document may leave its filter at any moment.
  */
 import { BoundedMap } from "../../engine-sdk/src/bounded-map.ts"
-import type { CollectionInfo, Field } from "../../engine-sdk/src/mod.ts"
-import { search } from "../../engine-sdk/src/operations/mod.ts"
+import { type CollectionInfo, type FacetCount, type Field, ok, type Result } from "../../engine-sdk/src/mod.ts"
+import {
+  mayName,
+  type OperationContext,
+  prepareSearch,
+  Reach,
+  readSearch,
+  runSearch,
+  seenFieldsOf
+} from "../../engine-sdk/src/operations/mod.ts"
 import { Clock, Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
 import { declaredOf, makeContexts } from "../catalog/engine-plane.ts"
-import { engineCallerOf } from "../search/engine-caller.ts"
-import { mayName, seenFieldsOf } from "../search/seen-fields.ts"
+import { restrictionsOf } from "../search/restrictions.ts"
 import type { DeclaredError } from "../http/render.ts"
 import { seesWhole } from "./sees-whole.ts"
 import { valueFilter } from "./filter-text.ts"
@@ -24,13 +31,6 @@ export interface FacetValue extends Completable {
   readonly value: string
   readonly filter_by: string
 }
-interface FacetsAnswer {
-  readonly facet_counts: ReadonlyArray<{
-    readonly field_name: string
-    readonly counts: ReadonlyArray<{ readonly value: string; readonly count: number }>
-  }>
-}
-
 const FIELDS_MAX = 4
 const VALUES_MAX = 1_000
 /** Of each field, where they are asked for anew each time. */
@@ -45,8 +45,8 @@ const isFacetText = ({ facet, index, name, type }: Field): boolean =>
   facet && index && (type === "string" || type === "string[]") && !name.includes("*")
 
 /** What the key's own selection of fields hides stays hidden here. Nothing is joined. */
-const fieldsOf = ({ schema }: CollectionInfo, caller: Parameters<typeof seenFieldsOf>[0]): ReadonlyArray<string> => {
-  const seen = seenFieldsOf(caller, (name) => name)
+const fieldsOf = ({ schema }: CollectionInfo, caller: Caller): ReadonlyArray<string> => {
+  const seen = seenFieldsOf(restrictionsOf(caller), (name) => name)
   return schema.fields
     .filter(isFacetText)
     .map(({ name }) => name)
@@ -59,6 +59,21 @@ interface Held {
   index: Typeahead<FacetValue>
   read_at: number
   isBusy: boolean
+}
+
+/** Facets of a search as the caller may make it. */
+const facetsOf = async (
+  context: OperationContext,
+  reach: Reach,
+  name: string,
+  asked: { readonly [name: string]: unknown }
+): Promise<Result<ReadonlyArray<FacetCount>>> => {
+  const request = readSearch(context, name, asked, reach.restrictions)
+  if (!request.ok) return request
+  const planned = await prepareSearch(context, request.value, reach)
+  if (!planned.ok) return planned
+  const found = await runSearch(context, planned.value)
+  return found.ok ? ok(found.value.answer.facet_counts) : found
 }
 
 export const makeFacetValues = Effect.gen(function* () {
@@ -89,19 +104,19 @@ export const makeFacetValues = Effect.gen(function* () {
     }
     return Effect.flatMap(
       Effect.promise(() =>
-        search(
-          context,
-          collection.schema.name,
-          { q: "*", per_page: 0, facet_by: fields.join(","), max_facet_values: values_max, enable_curations: false },
-          engineCallerOf(context, restricted, () => {})
-        )
+        facetsOf(context, new Reach(context, restrictionsOf(restricted)), collection.schema.name, {
+          q: "*",
+          per_page: 0,
+          facet_by: fields.join(","),
+          max_facet_values: values_max,
+          enable_curations: false
+        })
       ),
-      (answered) => {
-        if (!answered.ok) return Effect.fail(declaredOf(answered.error))
-        const { facet_counts } = JSON.parse(answered.value.text ?? "{}") as FacetsAnswer
+      (facets) => {
+        if (!facets.ok) return Effect.fail(declaredOf(facets.error))
         const found: Array<FacetValue> = []
         const seen = new Set<string>()
-        for (const { counts, field_name } of facet_counts) {
+        for (const { counts, field_name } of facets.value) {
           for (const { count, value } of counts) {
             const filter = valueFilter(field_name, value)
             // The same word in two fields would be offered twice without a visible difference.

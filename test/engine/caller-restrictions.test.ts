@@ -10,10 +10,9 @@ import {
   multiSearch,
   search,
   upsertPreset,
-  type Caller,
-  type OperationContext
+  type OperationContext,
+  type Restrictions
 } from "../../engine-sdk/src/operations/mod.ts"
-import { ok } from "../../engine-sdk/src/errors.ts"
 import { isClosedFilterText, PARAMETER_OWNERS } from "../../engine-sdk/src/query/mod.ts"
 import { routerOver } from "../support/operation-router.ts"
 
@@ -56,7 +55,7 @@ beforeAll(async () => {
 })
 afterAll(() => context.engine.close())
 
-const scoped: Caller = { embedded: { filter_by: "shop:=a" } }
+const scoped: Restrictions = { embedded: { filter_by: "shop:=a" } }
 describe("an embedded filter", () => {
   // What is found, newest first, or how it is refused: a filter that let nothing through would hold as well.
   it.each([
@@ -108,7 +107,7 @@ describe("an embedded filter", () => {
     }
   })
   it("is joined with the forced filter of the caller", async () => {
-    const caller: Caller = { ...scoped, forcedFilter: () => ok({ kind: "ids", ids: ["2", "3"] }) }
+    const caller: Restrictions = { ...scoped, filters: { c: "id:[2,3]" } }
     expect((await answer(search(context, "c", { q: "*" }, caller))).hits.map((hit: any) => hit.document.id)).toEqual([
       "2"
     ])
@@ -134,10 +133,30 @@ it("embedded parameters overwrite the request's", async () => {
   expect(body.hits).toHaveLength(1)
   expect(body.hits[0].document).not.toHaveProperty("shop")
 })
-it("collections that may not be joined do not exist for joins", async () => {
-  expect(
-    await answer(search(context, "c", { q: "*", filter_by: "$people(id:*)" }, { mayJoin: (name) => name !== "people" }))
-  ).toEqual({ message: "Referenced collection `people` not found." })
+it("collections that are closed refuse who joins them, and do not exist for what joins them unasked", async () => {
+  const closed: Restrictions = { collections: ["c"] }
+  const refused = await search(context, "c", { q: "*", filter_by: "$people(id:*)" }, closed)
+  expect(refused).toEqual({
+    ok: false,
+    error: { kind: "Closed", message: "The caller does not reach the collection." }
+  })
+  expect((await answer(search(context, "c", { q: "*" }, closed))).hits).toHaveLength(4)
+  const searches = [
+    { collection: "c", q: "*" },
+    { collection: "people", q: "*" }
+  ]
+  for (const union of [false, true])
+    expect(await multiSearch(context, JSON.stringify({ union, searches }), {}, closed)).toMatchObject({
+      ok: false,
+      error: { kind: "Closed" }
+    })
+})
+it("filters that do not fit a collection close it, after what the request itself has wrong", async () => {
+  const misfit: Restrictions = { filters: { c: "nothing:=a", people: "pid:=a" } }
+  expect(await search(context, "c", { q: "*" }, misfit)).toMatchObject({
+    error: { kind: "RestrictionNotApplicable" }
+  })
+  expect(await search(context, "c", { q: "*", per_page: "many" }, misfit)).toMatchObject({ error: { kind: "Invalid" } })
 })
 it("tells closed filter texts from open ones", () => {
   expect(["a:1 && (b:2)", "a:=`)`", "a.{b:1}", "loc:(1, 2, 3 km)"].map(isClosedFilterText)).toEqual([

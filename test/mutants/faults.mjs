@@ -152,7 +152,7 @@ export const faults = [
   {
     name: "forced-filter-ignored",
     why: "the filters of a key are read and not added to its searches",
-    file: "src/search/engine-caller.ts",
+    file: "engine-sdk/src/operations/restrictions.ts",
     from: "forced = allOf(forced, own.value)",
     to: "forced = undefined",
     tests: ["test/contract/key-security.test.ts"],

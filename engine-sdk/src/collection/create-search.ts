@@ -6,7 +6,7 @@
 import type { Awaitable, SearchEngine } from "../engine.ts"
 import { ok, type EngineError, type Result } from "../errors.ts"
 import { createEngine } from "../memory/create-engine.ts"
-import { mergeSearchParameters, planSearch, type OperationContext } from "../operations/mod.ts"
+import { mergeSearchParameters, planSearch, Reach, type OperationContext } from "../operations/mod.ts"
 import { documentFieldContext } from "../operations/documents.ts"
 import { memoryResources, type Resources } from "../operations/resources.ts"
 import { merchandise } from "../pipeline/merchandise.ts"
@@ -243,7 +243,8 @@ class EngineSearch implements Search<Document> {
     }
   }
   #parseFilter(engine: SearchEngine, collection: CollectionInfo): ParseRuleFilter {
-    const fields = documentFieldContext(this.#context(engine), collection, {})
+    const context = this.#context(engine)
+    const fields = documentFieldContext(context, collection, {}, new Reach(context, {}))
     return (text) => parseFilter(text, fields)
   }
   #takeRules(engine: SearchEngine, rules: Rules): void {

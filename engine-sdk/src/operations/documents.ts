@@ -7,16 +7,9 @@ import { parseFilter } from "../query/filter-parser.ts"
 import { fieldContextOf, type FieldContext } from "../query/query-context.ts"
 import { parseSelection } from "../query/selection-parser.ts"
 import type { CollectionInfo, DirtyValues, Document, WriteAction } from "../schema.ts"
-import {
-  answer,
-  joinable,
-  withCollection,
-  type Answered,
-  type Caller,
-  type OperationContext,
-  type QueryParameters
-} from "./operation.ts"
+import { answer, withCollection, type Answered, type OperationContext, type QueryParameters } from "./operation.ts"
 import { searchResourcesOf } from "./resources.ts"
+import { CLOSED, Reach, type Restrictions, UNRESTRICTED } from "./restrictions.ts"
 
 const PAGE = 500
 const ACTIONS: ReadonlySet<string> = new Set(["create", "upsert", "update", "emplace"])
@@ -51,31 +44,33 @@ export const documentFieldContext = (
   context: OperationContext,
   collection: CollectionInfo,
   parameters: QueryParameters,
-  caller: Caller = {}
+  reach: Reach
 ): FieldContext =>
   fieldContextOf(
     collection,
     {
-      collectionOf: (name) => joinable(context, caller, name),
+      collectionOf: reach.joinable,
       limits: context.limits,
-      ...(caller.fields === undefined ? {} : { fields: caller.fields }),
+      ...(reach.fields === undefined ? {} : { fields: reach.fields }),
       resources: searchResourcesOf(context.resources, context.namespace)
     },
     parameters.validate_field_names !== "false",
     4
   )
 /**
- * The filter of a by-filter operation with the caller's forced filter. `none`: the text was empty, nothing is meant.
+ * The filter of a by-filter operation with those that the caller's restrictions force. undefined: the text was empty,
+ * nothing is meant. Fails with Closed where it joins what the caller does not reach.
  */
 export const filterOf = (
   context: OperationContext,
   collection: CollectionInfo,
   parameters: QueryParameters,
-  caller: Caller
+  reach: Reach
 ): Result<Filter | undefined> => {
-  const parsed = parseFilter(parameters.filter_by ?? "", documentFieldContext(context, collection, parameters, caller))
+  const parsed = parseFilter(parameters.filter_by ?? "", documentFieldContext(context, collection, parameters, reach))
+  if (reach.joinsClosed()) return fail(CLOSED)
   if (!parsed.ok) return parsed
-  const forced = caller.forcedFilter?.(collection) ?? ok(undefined)
+  const forced = reach.forcedFilter(collection)
   if (!forced.ok) return forced
   if (parsed.value === undefined || forced.value === undefined) return ok(parsed.value ?? forced.value)
   return ok({ kind: "and", left: parsed.value, right: forced.value })
@@ -85,15 +80,16 @@ export const selectionOf = (
   collection: CollectionInfo,
   parameters: QueryParameters,
   filter: Filter | undefined,
-  caller: Caller
+  reach: Reach
 ): Result<Selection> => {
   const sortContext = {
-    ...documentFieldContext(context, collection, parameters, caller),
+    ...documentFieldContext(context, collection, parameters, reach),
     now_s: context.now_s,
     hasVectorQuery: false,
     isGrouped: false
   }
   const parsed = parseSelection(parameters.include_fields ?? "", parameters.exclude_fields ?? "", filter, sortContext)
+  if (reach.joinsClosed()) return fail(CLOSED)
   return parsed.ok ? ok(parsed.value.selection) : parsed
 }
 
@@ -133,10 +129,10 @@ export const getDocument = (
   collection: string,
   id: string,
   parameters: QueryParameters,
-  caller: Caller = {}
+  restrictions: Restrictions = UNRESTRICTED
 ): Promise<Answered> =>
   withCollection(context, collection, async (info) => {
-    const selection = selectionOf(context, info, parameters, undefined, caller)
+    const selection = selectionOf(context, info, parameters, undefined, new Reach(context, restrictions))
     if (!selection.ok) return selection
     const found = await context.engine.get(context.namespace, info.schema.name, [id], selection.value)
     if (!found.ok) return found
@@ -209,7 +205,7 @@ export const updateDocuments = (
   collection: string,
   text: string,
   parameters: QueryParameters,
-  caller: Caller = {}
+  restrictions: Restrictions = UNRESTRICTED
 ): Promise<Answered> =>
   withCollection(context, collection, async (info) => {
     const filterText = requireFilter(parameters)
@@ -221,7 +217,7 @@ export const updateDocuments = (
       context,
       info,
       filterText.value.trim() === "*" ? { ...parameters, filter_by: "" } : parameters,
-      caller
+      new Reach(context, restrictions)
     )
     if (!filter.ok) return filter
     let updated = 0
@@ -246,7 +242,7 @@ export const deleteDocuments = (
   context: OperationContext,
   collection: string,
   parameters: QueryParameters,
-  caller: Caller = {}
+  restrictions: Restrictions = UNRESTRICTED
 ): Promise<Answered> =>
   withCollection(context, collection, async (info) => {
     const truncate = parameters.truncate === "true"
@@ -259,7 +255,7 @@ export const deleteDocuments = (
     const returnDoc = flagOf(parameters, "return_doc")
     if (!returnDoc.ok) return returnDoc
     if (!truncate && filterText.value.trim() === "") return answer(200, { num_deleted: 0 })
-    const filter = filterOf(context, info, truncate ? {} : parameters, caller)
+    const filter = filterOf(context, info, truncate ? {} : parameters, new Reach(context, restrictions))
     if (!filter.ok) return filter
     const deleted = await deletePages(context, info, filter.value, size.value ?? PAGE, returnDoc.value)
     if (!deleted.ok) return deleted

@@ -12,11 +12,11 @@ import { actionOf, batchSizeOf, dirtyValuesOf, filterOf, flagOf, selectionOf } f
 import {
   COLLECTION_NOT_FOUND,
   resolveCollection,
-  type Caller,
   type OperationContext,
   type QueryParameters,
   type StreamAnswer
 } from "./operation.ts"
+import { Reach, type Restrictions, UNRESTRICTED } from "./restrictions.ts"
 
 const BATCH_LINES_MAX = 1_024
 const BATCH_CHARACTERS_MAX = 4 * 1024 * 1024
@@ -240,15 +240,16 @@ export const exportDocuments = (
   context: OperationContext,
   collection: string,
   parameters: QueryParameters,
-  caller: Caller = {}
+  restrictions: Restrictions = UNRESTRICTED
 ): Result<StreamAnswer> => {
   const info = resolveCollection(context, collection)
   if (info === undefined) return fail(COLLECTION_NOT_FOUND)
   const size = batchSizeOf(parameters)
   if (!size.ok) return size
-  const filter = filterOf(context, info, parameters, caller)
+  const reach = new Reach(context, restrictions)
+  const filter = filterOf(context, info, parameters, reach)
   if (!filter.ok) return filter
-  const selection = selectionOf(context, info, parameters, filter.value, caller)
+  const selection = selectionOf(context, info, parameters, filter.value, reach)
   if (!selection.ok) return selection
   return ok({
     status: 200,

@@ -11,19 +11,14 @@ export {
 } from "./documents.ts"
 export { exportDocuments, importDocuments, type ImportMemory } from "./import-export.ts"
 export {
-  joinable,
   parseBody,
   ParsedBody,
   resolveCollection,
   type Answer,
   type Answered,
-  type AnsweredSearch,
   type Body,
-  type Caller,
-  type Merchandising,
   type OperationContext,
   type QueryParameters,
-  type SearchMerchandise,
   type StreamAnswer
 } from "./operation.ts"
 export {
@@ -35,18 +30,25 @@ export {
   type Resources,
   type StemmingDictionary
 } from "./resources.ts"
+export { collectionMatches, filtersReach, forcedTextsOf, type ForcedFilters } from "./collection-names.ts"
+export { type PlannedSearch, type PlannedUnion, type SearchMerchandise } from "./planned-search.ts"
+export { planSearch, prepareSearch, prepareSearches, prepareUnion } from "./prepare-search.ts"
 export {
   mergeSearchParameters,
-  multiSearch,
   multiSearchesLimit,
-  planSearch,
   readMultiSearch,
-  resultsText,
-  search,
-  searchMany,
-  type MultiSearch
-} from "./search.ts"
+  readSearch,
+  readSearches,
+  type MultiSearch,
+  type SearchRequest
+} from "./read-search.ts"
+export { isRestriction, Reach, type Restrictions } from "./restrictions.ts"
+export { isAway, runSearch, runSearches, runUnion, type Environment, type FoundAnswer } from "./run-search.ts"
+export { multiSearch, search } from "./search.ts"
+export { mayName, seenFieldsOf } from "./seen-fields.ts"
+export { closed, type OpenObject, resultsText, writeAnswer, writeFailure } from "./write-answer.ts"
 export { synonymSets } from "./synonym-sets.ts"
 export type { NamedSetOperations } from "./named-sets.ts"
 export * from "./text-resources.ts"
+export { weigh } from "./answer-bound.ts"
 export { AnswerBudget, AnswerRefused } from "../search/answer-budget.ts"

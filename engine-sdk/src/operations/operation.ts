@@ -28,12 +28,6 @@ export interface OperationContext {
   readonly budget?: AnswerBudget
   /** What the namespace may keep; refused with CapReached. Default: no limit. */ readonly keeps?: KeepLimits
   /** Dimensions of embedding models, for `embed` fields. */ readonly modelDimensions?: FieldOptions["modelDimensions"]
-  /** Rules and stages around the engine; without it every answer is the engine's own. */
-  readonly merchandising?: Merchandising
-  /** Called once per answered search; what it answers is added to the envelope. */ readonly annotate?: (
-    search: AnsweredSearch
-  ) => { readonly [key: string]: unknown } | undefined
-  /** Called for every hit before it is written; may add keys to it. */ readonly onHit?: (hit: Hit) => void
   /** Embeds query texts for a field; without it such searches are refused. */
   readonly embedQuery?: (
     collection: CollectionInfo,
@@ -42,34 +36,11 @@ export interface OperationContext {
     weights: ReadonlyArray<number>
   ) => Promise<Result<ReadonlyArray<number>>>
 }
-/** What a host has for one search. */
-export interface SearchMerchandise {
-  readonly rules: CompiledRules | undefined
-  /** Asked by the request, where no active rule asks for a rerank. */ readonly rerank?: RerankSettings
-  /** Who searches, when. */ readonly request: Omit<RuleRequest, "q" | "filter_by">
-  /** Collects moves and score parts for the trace. */ readonly explain: boolean
-}
-export interface Merchandising {
-  /** undefined: the engine's answer passes unchanged. Asked once per search, with the parameters merged. */
-  readonly of: (collection: CollectionInfo, parameters: Parameters) => SearchMerchandise | undefined
-  readonly environment: Pick<MerchandiseEnvironment, "now_us" | "reranker" | "popular" | "signal">
-}
-/** A search that was answered, for hosts that add to the envelope or keep account of it. */
-export interface AnsweredSearch {
-  readonly collection: CollectionInfo
-  /** Merged: request, scoped key, preset. */ readonly parameters: { readonly [name: string]: string }
-  readonly found: number
-  /** False where a rule answered with a redirect: no search was made. */ readonly asked: boolean
-  /** As the request asked for them; none in a union. */ readonly facet_counts: ReadonlyArray<FacetCount>
-  /** Where rules or stages had a say: what they did. */ readonly trace?: Trace
-}
 /** `text` is JSON ready to send; otherwise `body` is to be written as JSON (bigints as digits, see `stringifyJson`). */
 export interface Answer {
   readonly status: number
   readonly body?: unknown
   readonly text?: string
-  /** Of several searches that have an answer each: their texts, of which `text` is made (`resultsText`). */
-  readonly entries?: ReadonlyArray<string>
   /** Searches in an answer of 200 that failed; of a union the one failure that stands for all of it. */
   readonly failures?: ReadonlyArray<EngineError>
 }
@@ -80,29 +51,6 @@ export interface StreamAnswer {
 }
 export type Answered = Result<Answer>
 export type QueryParameters = { readonly [name: string]: string }
-
-/** What a caller may see and must obey: embedded parameters of a scoped key, forced filters, closed collections. */
-export interface Caller {
-  /** Embedded parameters; they overwrite, `filter_by` is AND-ed (engine-contract 18.3). */ readonly embedded?: {
-    readonly [name: string]: unknown
-  }
-  /** AND-ed to every search of the collection as a tree, pinned documents included. */ readonly forcedFilter?: (
-    collection: CollectionInfo
-  ) => Result<Filter | undefined>
-  /** Hears of a search that is refused because `forcedFilter` failed, where nothing else was wrong with it. */
-  readonly onUnfiltered?: () => void
-  /** False hides a collection from joins. Default: all may be joined. */ readonly mayJoin?: (
-    collection: string
-  ) => boolean
-  /** False refuses an entry of a search with the failure. */ readonly refusalOf?: (
-    collection: string
-  ) => EngineError | undefined
-  /** What may be named and seen, of every collection (`query/field-list.ts`). Default: everything. */
-  readonly fields?: FieldList
-  /** Refuses a search over a collection that is there, by its merged parameters. */ readonly refusalOfSearch?: (
-    parameters: QueryParameters
-  ) => EngineError | undefined
-}
 
 export const answer = (status: number, body: unknown): Answered => ok({ status, body })
 export const COLLECTION_NOT_FOUND = notFound("Collection not found")
@@ -115,12 +63,6 @@ export const resolveCollection = (
   if (direct !== undefined) return direct
   const alias = context.resources.get(context.namespace, "alias", name)
   return alias === undefined ? undefined : context.engine.describeCollection(context.namespace, alias.collection_name)
-}
-/** A collection that the caller may join, asked by the name that was written and by its own. */
-export const joinable = (context: OperationContext, caller: Caller, name: string): CollectionInfo | undefined => {
-  if (caller.mayJoin?.(name) === false) return undefined
-  const collection = resolveCollection(context, name)
-  return collection === undefined || caller.mayJoin?.(collection.schema.name) === false ? undefined : collection
 }
 export const withCollection = async <A>(
   context: OperationContext,

@@ -2,6 +2,7 @@
  * The ordered check of contract part 0 as one pure function: the first refusal that holds answers. What comes after it
  * (resource, session, body, plan) needs the resource and belongs to the use case.
  */
+import { collectionMatches } from "../../../engine-sdk/src/operations/mod.ts"
 import { isInCidrs } from "../../net/network-address.ts"
 import {
   AddressNotAllowed,
@@ -49,23 +50,6 @@ export type Refusal =
   | Throttled
   | CollectionNotAllowed
   | RestrictionNotApplicable
-
-/** Whole-name match of names, `*` and patterns with `.*`; linear in the name, so no pattern can be made to hang. */
-export const collectionMatches = (name: string, patterns: ReadonlyArray<string>): boolean =>
-  patterns.some((pattern) => {
-    if (pattern === "*" || pattern === ".*" || pattern === name) return true
-    const parts = pattern.split(".*")
-    if (parts.length === 1) return false
-    if (!name.startsWith(parts[0])) return false
-    let at = parts[0].length
-    for (const part of parts.slice(1, -1)) {
-      const found = name.indexOf(part, at)
-      if (found < 0) return false
-      at = found + part.length
-    }
-    const last = parts[parts.length - 1]
-    return name.length - at >= last.length && name.endsWith(last)
-  })
 
 /** Whether a key may touch a collection by this name; an alias is a name of its own. */
 export const reachesCollection = (

@@ -21,7 +21,7 @@ export interface Asked {
 export type NamesOf = (asked: Asked) => ReadonlyArray<string> | "organization"
 /**
  * - `path`: the collection in the path, and each that a filter, a selection or a sort of the request joins
- *   (`engineCallerOf`);
+ *   (`Reach`);
  * - a function: what the request names, the path's collection too where there is one;
  * - `each`: judged one by one where they are met: searches of a multi-search, events of a batch, what a new key may
  *   reach;

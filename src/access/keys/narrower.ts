@@ -4,7 +4,7 @@
  */
 import { covers } from "../../../engine-sdk/src/query/field-list.ts"
 import { parseCidr } from "../../net/network-address.ts"
-import { collectionMatches } from "../check/decision.ts"
+import { collectionMatches } from "../../../engine-sdk/src/operations/mod.ts"
 import { type KeyRecord, rateLimitDefault } from "../../identity/key-record.ts"
 import { originMatches } from "../check/origins.ts"
 

@@ -4,6 +4,7 @@
  * it stands. Random catalogues, hostile filters, joins, presets, curations, rules, pages, groups and unions.
  */
 import { afterAll, describe, expect, it } from "vitest"
+import type { EngineError } from "../../../engine-sdk/src/mod.ts"
 import { createEngine } from "../../../engine-sdk/src/memory/create-engine.ts"
 import {
   importDocuments,
@@ -19,11 +20,11 @@ import type { Caller } from "../../../src/identity/caller.ts"
 import { reachesCollection } from "../../../src/access/check/decision.ts"
 import type { KeyRecord } from "../../../src/identity/key-record.ts"
 import { declaredOf } from "../../../src/catalog/engine-plane.ts"
-import { engineCallerOf } from "../../../src/search/engine-caller.ts"
+import { restrictionsOf } from "../../../src/search/restrictions.ts"
 import { statusOf } from "../../../src/http/render.ts"
-import type { DeclaredError } from "../../../src/http/render.ts"
 import { seeded } from "../../support/attribution-oracle.ts"
 import { routerOver } from "../../support/operation-router.ts"
+import { type Ruled, ruledSearch, ruledSearches } from "../../support/search-steps.ts"
 
 const DOCUMENTS = 24
 type Document = Record<string, any>
@@ -227,7 +228,7 @@ const caller = (more: Partial<KeyRecord>, embedded?: Record<string, unknown>): C
   }
 })
 /** Rules of the tenant's that name whatever they like. */
-const merchandising = (): OperationContext["merchandising"] => ({
+const rules: Ruled = {
   environment: { now_us: () => 1 },
   of: (collection) => ({
     rules: compileRules(
@@ -273,7 +274,7 @@ const merchandising = (): OperationContext["merchandising"] => ({
     request: { now_ms: 1, device: undefined, language: undefined, country: undefined },
     explain: false
   })
-})
+}
 
 interface Sent {
   readonly status: number
@@ -286,23 +287,28 @@ const send = async (
   withRules: boolean
 ): Promise<Sent> => {
   await ready
-  let refused: DeclaredError | undefined
-  const own: OperationContext = withRules ? { ...context, merchandising: merchandising() } : context
-  const engineCaller = engineCallerOf(own, who, (error) => {
-    refused ??= error
-  })
+  const restrictions = restrictionsOf(who)
   const { collection, ...alone } = searches[0]
   // The collection of a path is the ordered check's matter (`decision.ts`), before a search is made.
   if (kind === "one" && !reachesCollection(who, collection)) return { status: 403, body: "" }
+  const many = { union: kind === "union", searches }
+  if (withRules) {
+    const text =
+      kind === "one"
+        ? await ruledSearch(context, collection, alone, restrictions, rules)
+        : await ruledSearches(context, many, restrictions, rules)
+    return text.ok ? { status: 200, body: text.value } : refusedBy(text.error)
+  }
   const result =
     kind === "one"
-      ? await search(own, collection, alone, engineCaller)
-      : await multiSearch(own, JSON.stringify({ union: kind === "union", searches }), {}, engineCaller)
-  if (refused !== undefined) return { status: statusOf(refused), body: refused.message }
-  return result.ok
-    ? { status: 200, body: result.value.text ?? "" }
-    : { status: statusOf(declaredOf(result.error)), body: declaredOf(result.error).message }
+      ? await search(context, collection, alone, restrictions)
+      : await multiSearch(context, JSON.stringify(many), {}, restrictions)
+  return result.ok ? { status: 200, body: result.value.text ?? "" } : refusedBy(result.error)
 }
+const refusedBy = (error: EngineError): Sent => ({
+  status: statusOf(declaredOf(error)),
+  body: declaredOf(error).message
+})
 
 /**
  * Every mark in a body that the caller must not see, as `collection.field[document]`. What the request itself said is

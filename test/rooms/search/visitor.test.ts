@@ -3,7 +3,7 @@
  * proxy say.
  */
 import { expect, it } from "vitest"
-import { visitorOf } from "../../../src/search/visitor.ts"
+import { traitsOf, visitorOf } from "../../../src/search/visitor.ts"
 
 it("reads the wanted language of Accept-Language", () => {
   const cases: ReadonlyArray<readonly [header: string | undefined, language: string | undefined]> = [
@@ -21,16 +21,18 @@ it("reads the wanted language of Accept-Language", () => {
     [`${"x,".repeat(100_000)}de`, "x"]
   ]
   for (const [header, language] of cases)
-    expect([header?.slice(0, 40), visitorOf({}, { "accept-language": header }, undefined).language]).toEqual([
+    expect([header?.slice(0, 40), visitorOf({}, traitsOf({ "accept-language": header }), undefined).language]).toEqual([
       header?.slice(0, 40),
       language
     ])
-  expect(visitorOf({ x_language: "sv" }, { "accept-language": "de" }, undefined).language).toBe("sv")
+  expect(visitorOf({ x_language: "sv" }, traitsOf({ "accept-language": "de" }), undefined).language).toBe("sv")
 })
 it("believes a country header only where a proxy is configured", () => {
   const headers = { "cf-ipcountry": "ch" }
-  expect(visitorOf({}, headers, undefined).country).toBeUndefined()
-  expect(visitorOf({}, headers, undefined, "cf-ipcountry").country).toBe("CH")
-  expect(visitorOf({ x_country: "at" }, headers, undefined, "cf-ipcountry").country).toBe("AT")
-  expect(visitorOf({}, {}, undefined, "cf-ipcountry").country).toBeUndefined()
+  const countryOf = (parameters: Record<string, string>, sent: Record<string, string>, header?: string) =>
+    visitorOf(parameters, traitsOf(sent, header), undefined).country
+  expect(countryOf({}, headers)).toBeUndefined()
+  expect(countryOf({}, headers, "cf-ipcountry")).toBe("CH")
+  expect(countryOf({ x_country: "at" }, headers, "cf-ipcountry")).toBe("AT")
+  expect(countryOf({}, {}, "cf-ipcountry")).toBeUndefined()
 })

@@ -1,0 +1,28 @@
+/** What the answers of one request may weigh together, and how each step says that it was too much. */
+import { fail, ok, type Result } from "../errors.ts"
+import { DEFAULT_LIMITS } from "../query/query-context.ts"
+import { AnswerBudget, AnswerRefused } from "../search/answer-budget.ts"
+import type { OperationContext } from "./operation.ts"
+
+/** Of the request: what all of its answers may weigh together. */
+export const budgetOf = ({ budget, limits }: OperationContext): AnswerBudget =>
+  budget ?? new AnswerBudget(limits?.answer_bytes_max ?? DEFAULT_LIMITS.answer_bytes_max)
+/** An answer that became too large is a refusal of the request, wherever on its way that was found. */
+export const refusable = async <A>(run: () => Promise<Result<A>>): Promise<Result<A>> => {
+  try {
+    return await run()
+  } catch (error) {
+    if (error instanceof AnswerRefused) return fail(error.error)
+    throw error
+  }
+}
+/** Bytes that a host adds to an answer. */
+export const weigh = (budget: AnswerBudget, bytes: number): Result<undefined> => {
+  try {
+    budget.wrote(bytes)
+    return ok(undefined)
+  } catch (error) {
+    if (error instanceof AnswerRefused) return fail(error.error)
+    throw error
+  }
+}

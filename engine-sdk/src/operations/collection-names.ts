@@ -1,0 +1,58 @@
+/**
+ * Which collections a list of names and patterns means, and which filters a table of them forces. A table that lists
+ * collections reaches those and no others, so that nothing is open because nobody thought of it; `*` says the rest.
+ *
+ * An entry names a collection, an alias of it as it leads now, or a pattern of either. What fits a collection by any of
+ * its names holds, all of it together: whoever made the table may have meant each of them.
+ */
+import { resolveCollection, type OperationContext } from "./operation.ts"
+
+/** Filter texts by name or pattern. */
+export type ForcedFilters = Readonly<Record<string, string>>
+type Names = Pick<OperationContext, "engine" | "namespace" | "resources">
+
+/** Whole-name match of names, `*` and patterns with `.*`; linear in the name, so no pattern can be made to hang. */
+export const collectionMatches = (name: string, patterns: ReadonlyArray<string>): boolean =>
+  patterns.some((pattern) => {
+    if (pattern === "*" || pattern === ".*" || pattern === name) return true
+    const parts = pattern.split(".*")
+    if (parts.length === 1) return false
+    if (!name.startsWith(parts[0])) return false
+    let at = parts[0].length
+    for (const part of parts.slice(1, -1)) {
+      const found = name.indexOf(part, at)
+      if (found < 0) return false
+      at = found + part.length
+    }
+    const last = parts[parts.length - 1]
+    return name.length - at >= last.length && name.endsWith(last)
+  })
+
+const isPattern = (entry: string): boolean => entry.includes(".*")
+const fits = (names: Names, entry: string, name: string): boolean => {
+  if (entry === "*") return false
+  if (collectionMatches(name, [entry])) return true
+  if (!isPattern(entry)) return resolveCollection(names, entry)?.schema.name === name
+  return names.resources
+    .list(names.namespace, "alias")
+    .some((alias) => alias.collection_name === name && collectionMatches(alias.name, [entry]))
+}
+
+/**
+ * The texts forced on a collection by its own name, as they were written; `*` holds where no other entry does.
+ * O(entries), with patterns O(entries × aliases).
+ */
+export const forcedTextsOf = (names: Names, filters: ForcedFilters, name: string): ReadonlyArray<string> => {
+  const fitting = Object.entries(filters)
+    .filter(([entry]) => fits(names, entry, name))
+    .map(([, text]) => text)
+  return fitting.length > 0 || !Object.hasOwn(filters, "*") ? fitting : [filters["*"]!]
+}
+
+/** Whether the table reaches a collection by this name, be it there or not; an empty one reaches everything. */
+export const filtersReach = (names: Names, filters: ForcedFilters, name: string): boolean => {
+  const entries = Object.keys(filters)
+  if (entries.length === 0 || Object.hasOwn(filters, "*")) return true
+  const own = resolveCollection(names, name)?.schema.name
+  return entries.some((entry) => (own === undefined ? collectionMatches(name, [entry]) : fits(names, entry, own)))
+}

@@ -1,0 +1,77 @@
+/**
+ * What planning one search asks the engine: whether filters of curation rules match, whether a document may be known.
+ */
+import { stringifyJson } from "../documents/json.ts"
+import { fail, invalid, ok, type Result } from "../errors.ts"
+import type { Filter, SearchPlan } from "../plan.ts"
+import { allOf } from "../query/filter-parser.ts"
+import type { CollectionInfo } from "../schema.ts"
+import type { OperationContext } from "./operation.ts"
+
+/** Questions that placeholders of curation rules put to the engine, of one search. */
+const LOOKUPS_MAX = 64
+
+/** Remembers which filters match anything; unanswered questions count as no until they settle. */
+export class Lookups {
+  readonly #context: OperationContext
+  readonly #collection: CollectionInfo
+  readonly #forced: Filter | undefined
+  readonly #known = new Map<string, boolean>()
+  #open: Array<Promise<void>> = []
+  constructor(context: OperationContext, collection: CollectionInfo, forced: Filter | undefined) {
+    this.#context = context
+    this.#collection = collection
+    this.#forced = forced
+  }
+  matchesAny(asked: Filter): boolean {
+    const filter = allOf(asked, this.#forced) ?? asked
+    const key = stringifyJson(asked)
+    const known = this.#known.get(key)
+    if (known !== undefined) return known
+    // What is not asked any more matches nothing.
+    if (this.#known.size + this.#open.length >= LOOKUPS_MAX) return false
+    const page = this.#context.engine.scan(this.#context.namespace, {
+      collection: this.#collection.schema.name,
+      filter,
+      limit: 1
+    })
+    if (page instanceof Promise) {
+      this.#open.push(
+        page.then((settled) => {
+          this.#known.set(key, settled.ok && settled.value.ids.length > 0)
+        })
+      )
+      return false
+    }
+    const matches = page.ok && page.value.ids.length > 0
+    this.#known.set(key, matches)
+    return matches
+  }
+  /** A document whose vector is the query must be one that the caller may find; otherwise it does not exist. */
+  async knowsExample(plan: SearchPlan): Promise<Result<SearchPlan>> {
+    if (this.#forced === undefined) return ok(plan)
+    const queries = [plan.vector, ...plan.sort.map((key) => (key.kind === "vector_query" ? key.query : undefined))]
+    for (const id of new Set(queries.flatMap((query) => query?.likeId ?? []))) {
+      const page = await this.#context.engine.scan(this.#context.namespace, {
+        collection: this.#collection.schema.name,
+        filter: { kind: "and", left: { kind: "ids", ids: [id] }, right: this.#forced },
+        limit: 1
+      })
+      if (!page.ok) return page
+      if (page.value.ids.length === 0)
+        return fail(invalid("Document id referenced in vector query is not found.", "vector_query"))
+    }
+    return ok(plan)
+  }
+  get isOpen(): boolean {
+    return this.#open.length > 0
+  }
+  /** True when something was learned since the last call. */
+  async settle(): Promise<boolean> {
+    if (this.#open.length === 0) return false
+    const open = this.#open
+    this.#open = []
+    await Promise.all(open)
+    return true
+  }
+}

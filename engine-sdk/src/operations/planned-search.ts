@@ -1,0 +1,34 @@
+/** What `prepare` makes and `run` takes: a plan with all that is said of it. */
+import type { SearchPlan } from "../plan.ts"
+import type { UnionPaging } from "../query/compile-union.ts"
+import type { FieldList } from "../query/field-list.ts"
+import type { Parameters } from "../query/parameters.ts"
+import type { CompiledRules, RerankSettings, RuleRequest } from "../rules/mod.ts"
+import type { CollectionInfo } from "../schema.ts"
+
+/** What a host has for one search. */
+export interface SearchMerchandise {
+  readonly rules: CompiledRules | undefined
+  /** Asked by the request, where no active rule asks for a rerank. */
+  readonly rerank?: RerankSettings
+  /** Who searches, when. */
+  readonly request: Omit<RuleRequest, "q" | "filter_by">
+  /** Collects moves and score parts for the trace. */
+  readonly explain: boolean
+}
+/** A search that can be run. */
+export interface PlannedSearch {
+  readonly plan: SearchPlan
+  readonly collection: CollectionInfo
+  readonly parameters: Parameters
+  /** What the caller may see, where that is not everything. */
+  readonly fields?: FieldList
+  /** Rules and stages that its host has for it; undefined: the engine's answer passes unchanged. */
+  readonly merchandise?: SearchMerchandise | undefined
+}
+/** One ranked list over several searches. */
+export interface PlannedUnion {
+  readonly searches: ReadonlyArray<PlannedSearch>
+  readonly paging: UnionPaging
+  readonly removeDuplicates: boolean
+}

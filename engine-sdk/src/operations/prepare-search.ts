@@ -1,0 +1,174 @@
+/**
+ * `prepare`: from typed requests to plans, which are all that `run` needs. The steps are named below in their order:
+ * restrictions, plan, what the plan asks the engine (placeholders, examples), embedding. A failure is the search's own;
+ * one of the caller's restrictions refuses the request whole (`isRestriction`).
+ */
+import { fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
+import type { Filter, SearchPlan } from "../plan.ts"
+import { compileParameters } from "../query/compile-search.ts"
+import { unionPaging } from "../query/compile-union.ts"
+import type { Parameters } from "../query/parameters.ts"
+import { fieldNamed, type KnownFilters, type SearchContext } from "../query/query-context.ts"
+import type { CollectionInfo } from "../schema.ts"
+import type { AnswerBudget } from "../search/answer-budget.ts"
+import { givingWay } from "../turns.ts"
+import { Lookups } from "./lookups.ts"
+import { COLLECTION_NOT_FOUND, type OperationContext, type QueryParameters } from "./operation.ts"
+import type { SearchRequest } from "./read-search.ts"
+import { searchResourcesOf } from "./resources.ts"
+import { CLOSED, isRestriction, Reach } from "./restrictions.ts"
+import type { PlannedSearch, PlannedUnion } from "./planned-search.ts"
+import { budgetOf, refusable } from "./answer-bound.ts"
+
+const PLACEHOLDER_ROUNDS_MAX = 16
+
+/** What the searches of one request share. */
+interface Shared {
+  readonly reach: Reach
+  readonly budget: AnswerBudget
+  readonly filters: KnownFilters
+}
+
+/** One search. NotFound where the collection is not there. */
+export const prepareSearch = (
+  context: OperationContext,
+  request: SearchRequest,
+  reach: Reach
+): Promise<Result<PlannedSearch>> =>
+  refusable(() => planned(context, request, { reach, budget: budgetOf(context), filters: new Map() }))
+
+/**
+ * Several searches, each with a plan or a failure of its own. Fails where a restriction refuses the request. Fifty
+ * searches are a lot to compile: others get their turn in between.
+ */
+export const prepareSearches = (
+  context: OperationContext,
+  requests: ReadonlyArray<SearchRequest>,
+  reach: Reach
+): Promise<Result<ReadonlyArray<Result<PlannedSearch>>>> =>
+  refusable(async () => {
+    const shared = { reach, budget: budgetOf(context), filters: new Map() }
+    const give = givingWay()
+    const plans: Array<Result<PlannedSearch>> = []
+    for (const request of requests) {
+      const plan = reach.reaches(request.name) ? await planned(context, request, shared) : fail(CLOSED)
+      if (!plan.ok && isRestriction(plan.error)) return plan
+      plans.push(plan)
+      await give()
+    }
+    return ok(plans)
+  })
+
+/** The searches of a union: the first failure is that of all. */
+export const prepareUnion = (
+  context: OperationContext,
+  requests: ReadonlyArray<SearchRequest>,
+  reach: Reach,
+  shared: QueryParameters,
+  removeDuplicates: boolean
+): Promise<Result<PlannedUnion>> =>
+  refusable(async () => {
+    // Before it is told whether any of them exists.
+    if (!requests.every(({ name }) => reach.reaches(name))) return fail(CLOSED)
+    const missing = requests.find(({ collection }) => collection === undefined)
+    if (missing !== undefined) return fail(notFound(`\`${missing.name}\` collection not found.`))
+    const paging = unionPaging(shared, context.limits)
+    if (!paging.ok) return paging
+    const own = { reach, budget: budgetOf(context), filters: new Map() }
+    const give = givingWay()
+    const searches: PlannedSearch[] = []
+    for (const request of requests) {
+      await give()
+      const plan = await planned(context, request, own)
+      if (!plan.ok) return plan
+      searches.push(plan.value)
+    }
+    return ok({ searches, paging: paging.value, removeDuplicates })
+  })
+
+const planned = async (
+  context: OperationContext,
+  { collection, parameters }: SearchRequest,
+  { budget, filters, reach }: Shared
+): Promise<Result<PlannedSearch>> => {
+  if (collection === undefined) return fail(COLLECTION_NOT_FOUND)
+  const plan = await planSearch(context, collection, parameters, reach, budget, filters)
+  if (!plan.ok) return plan
+  const { fields } = reach
+  return ok({ plan: plan.value, collection, parameters, ...(fields === undefined ? {} : { fields }) })
+}
+
+/**
+ * The plan of one search over a collection (name or alias). Placeholders of curation rules ask the engine; an engine
+ * that answers later makes this compile again with what it learned. Query texts are embedded here too.
+ */
+export const planSearch = async (
+  context: OperationContext,
+  collection: CollectionInfo,
+  parameters: Parameters,
+  reach: Reach = new Reach(context, {}),
+  budget?: AnswerBudget,
+  filters?: KnownFilters
+): Promise<Result<SearchPlan>> => {
+  reach.forget()
+  const forced = reach.forcedFilter(collection)
+  const lookups = new Lookups(context, collection, forced.ok ? forced.value : undefined)
+  const searchContext = searchContextOf(context, collection, reach, lookups, forced.ok ? forced.value : undefined)
+  const own: SearchContext = {
+    ...searchContext,
+    ...(budget === undefined ? {} : { budget }),
+    ...(filters === undefined ? {} : { filters })
+  }
+  for (let round = 0; ; round++) {
+    const plan = compileParameters(parameters, own)
+    const refused = refusalOf(plan, forced, reach, parameters)
+    if (refused !== undefined) return fail(refused)
+    // Hardly any search asks or embeds: each step that could wait is a turn of the queue even where it does not.
+    if (lookups.isOpen && (await lookups.settle()) && round < PLACEHOLDER_ROUNDS_MAX) continue
+    const known = plan.ok && forced.ok && forced.value !== undefined ? await lookups.knowsExample(plan.value) : plan
+    return known.ok && known.value.vector?.embed !== undefined ? embedQuery(context, collection, known.value) : known
+  }
+}
+/** A closed join goes before everything; what the caller did wrong before what its filters do not fit. */
+const refusalOf = (
+  plan: Result<SearchPlan>,
+  forced: Result<Filter | undefined>,
+  reach: Reach,
+  parameters: Parameters
+): EngineError | undefined => {
+  if (reach.joinsClosed(parameters)) return CLOSED
+  if (forced.ok) return undefined
+  return plan.ok ? forced.error : plan.error
+}
+const searchContextOf = (
+  context: OperationContext,
+  collection: CollectionInfo,
+  reach: Reach,
+  lookups: Lookups,
+  forcedFilter: Filter | undefined
+): SearchContext => {
+  const { fields } = reach
+  return {
+    collection,
+    collectionOf: reach.joinable,
+    resources: searchResourcesOf(context.resources, context.namespace),
+    now_s: context.now_s,
+    matchesAny: (filter) => lookups.matchesAny(filter),
+    ...(forcedFilter === undefined ? {} : { forcedFilter }),
+    limits: context.limits,
+    ...(fields === undefined ? {} : { fields })
+  }
+}
+const embedQuery = async (
+  context: OperationContext,
+  collection: CollectionInfo,
+  plan: SearchPlan
+): Promise<Result<SearchPlan>> => {
+  const { vector } = plan
+  if (vector?.embed === undefined || vector.vector !== undefined) return ok(plan)
+  const field = fieldNamed(collection.schema, vector.field)
+  if (field === undefined || context.embedQuery === undefined)
+    return fail(invalid(`No model is available to embed a query for the field \`${vector.field}\`.`, "query_by"))
+  const embedded = await context.embedQuery(collection, field, vector.embed.texts, vector.embed.weights)
+  return embedded.ok ? ok({ ...plan, vector: { ...vector, vector: embedded.value } }) : embedded
+}

@@ -1,0 +1,189 @@
+/**
+ * What a caller may reach, name and see, as values: so a plan is a function of a request and its restrictions, and
+ * nothing of the host is called while it is made. `Reach` reads them for one request.
+ */
+import { fail, ok, type EngineError, type Result } from "../errors.ts"
+import type { Filter } from "../plan.ts"
+import type { FieldList, FieldNames } from "../query/field-list.ts"
+import { allOf, parseFilter } from "../query/filter-parser.ts"
+import type { Parameters } from "../query/parameters.ts"
+import { fieldContextOf } from "../query/query-context.ts"
+import type { CollectionInfo } from "../schema.ts"
+import { collectionMatches, filtersReach, forcedTextsOf, type ForcedFilters } from "./collection-names.ts"
+import { resolveCollection, type OperationContext } from "./operation.ts"
+import { searchResourcesOf } from "./resources.ts"
+import { seenFieldsOf, type SeenFields } from "./seen-fields.ts"
+
+export interface Restrictions {
+  /**
+   * Names and patterns (`*`, `.*` inside a name) of what may be asked and joined; an alias is a name of its own.
+   * Default: all.
+   */
+  readonly collections?: ReadonlyArray<string>
+  /** The one name that may be asked, where there is one. */
+  readonly only?: string | undefined
+  /**
+   * Filter texts, AND-ed as trees to whatever is asked of the collections they name. A non-empty table closes the rest.
+   */
+  readonly filters?: ForcedFilters
+  /** Fields that may be named and seen, of every collection. Default, and empty: all. */
+  readonly fields?: FieldNames
+  /**
+   * Parameters inside a scoped key: they overwrite the request's; `filter_by` is AND-ed, `include_fields` and
+   * `exclude_fields` bound what can be named (engine-contract 18.3).
+   */
+  readonly embedded?: Readonly<Record<string, unknown>> | undefined
+}
+export const UNRESTRICTED: Restrictions = {}
+
+export const CLOSED: EngineError = { kind: "Closed", message: "The caller does not reach the collection." }
+const notApplicable = (message: string): Result<never> => fail({ kind: "RestrictionNotApplicable", message })
+/** Failures of a caller's restrictions: they refuse a request whole, be they those of one entry of many. */
+export const isRestriction = ({ kind }: EngineError): boolean =>
+  kind === "Closed" || kind === "RestrictionNotApplicable"
+
+/** Parameters in which a text may join collections. */
+const JOINING = ["filter_by", "include_fields", "exclude_fields", "sort_by", "facet_by", "facet_query"] as const
+/** Whether a request's own texts join something by that name; not all that is joined is: a curation may, too. */
+const joins = (parameters: Parameters, name: string): boolean => {
+  const joined = `$${name}`.replace(/\s+/g, "")
+  return JOINING.some((parameter) => parameters[parameter]?.replace(/\s+/g, "").includes(joined) === true)
+}
+
+interface Bounds {
+  readonly fields?: FieldList | undefined
+  readonly mayJoin?: (name: string) => boolean
+}
+
+/** The restrictions of one request, asked while it is planned. */
+export class Reach {
+  readonly restrictions: Restrictions
+  readonly #context: OperationContext
+  readonly #seen: SeenFields
+  /** Closed collections that something wanted to join. */
+  readonly #closed: Array<string> = []
+  readonly #realNameOf = (name: string): string | undefined => resolveCollection(this.#context, name)?.schema.name
+
+  constructor(context: OperationContext, restrictions: Restrictions) {
+    this.restrictions = restrictions
+    this.#context = context
+    this.#seen = seenFieldsOf(restrictions, this.#realNameOf)
+  }
+  /** What may be named and seen of every collection; undefined = all. One object for one restriction. */
+  get fields(): FieldList | undefined {
+    return this.#seen.fields
+  }
+  /** Whether a collection may be asked by this name, be it there or not. */
+  reaches(name: string): boolean {
+    const { collections, filters, only } = this.restrictions
+    return (
+      (only === undefined || only === name) &&
+      (collections === undefined || collectionMatches(name, collections)) &&
+      (filters === undefined || filtersReach(this.#context, filters, name))
+    )
+  }
+  /** A collection that may be joined, asked by the name that was written and by its own. */
+  joinable = (name: string): CollectionInfo | undefined => this.#joinable(name, (each) => this.#mayJoin(each))
+
+  /**
+   * Whether something that the request itself wrote, or anything where it has no parameters of a search, joins a
+   * collection that is closed to the caller. Until the next `forget`.
+   */
+  joinsClosed(parameters?: Parameters): boolean {
+    return this.#closed.some((name) => parameters === undefined || joins(parameters, name))
+  }
+  forget(): void {
+    this.#closed.length = 0
+  }
+
+  /**
+   * The filters that hold for a collection, whoever asks what, as one tree. Fails with RestrictionNotApplicable where
+   * they do not fit it: then the caller did nothing wrong and gets nothing.
+   */
+  forcedFilter(collection: CollectionInfo): Result<Filter | undefined> {
+    const { filters = {} } = this.restrictions
+    const signed = this.restrictions.embedded?.filter_by
+    if (signed === undefined && Object.keys(filters).length === 0) return ok(undefined)
+    const texts = forcedTextsOf(this.#context, filters, collection.schema.name)
+    // Refused before, where a caller names it; what comes here by itself is refused too.
+    if (texts.length === 0 && Object.keys(filters).length > 0)
+      return notApplicable("The caller's filters do not reach the collection.")
+    let forced: Filter | undefined
+    for (const text of texts) {
+      const own = this.#restricting(text, collection, {})
+      if (!own.ok) return own
+      forced = allOf(forced, own.value)
+    }
+    // Whoever has the parent key can sign: what the parent may not join or name, no key signed with it may.
+    const narrowed = signed === undefined ? ok(undefined) : this.#restricting(signed, collection, this.#ownBounds())
+    return narrowed.ok ? ok(allOf(forced, narrowed.value)) : narrowed
+  }
+
+  /** Of the key itself: what is signed with it may be about fields that the signed parameters hide. */
+  #ownBounds(): Bounds {
+    const { fields } = this.restrictions
+    return {
+      mayJoin: (name) => this.#mayJoinBySelf(name),
+      ...(fields === undefined || fields.length === 0 ? {} : { fields })
+    }
+  }
+  #mayJoin(name: string): boolean {
+    return this.#mayJoinBySelf(name) && !this.#seen.hides(this.#realNameOf(name) ?? name)
+  }
+  /**
+   * A joined collection under a filter of its own would be shown unfiltered: it cannot be joined. A signed filter is
+   * one of every collection that it fits, the searched one among them, to which a second join may lead back.
+   */
+  #mayJoinBySelf(name: string): boolean {
+    if (!this.reaches(name) || !this.reaches(this.#realNameOf(name) ?? name)) {
+      this.#closed.push(name)
+      return false
+    }
+    return !this.#isFiltered(name) && !this.#signedFits(name)
+  }
+  #joinable(name: string, mayJoin: (name: string) => boolean): CollectionInfo | undefined {
+    if (!mayJoin(name)) return undefined
+    const collection = resolveCollection(this.#context, name)
+    return collection === undefined || !mayJoin(collection.schema.name) ? undefined : collection
+  }
+  /** Filters that let everything through are none: whoever made them has said that the collection is open. */
+  #isFiltered(name: string): boolean {
+    const { filters = {} } = this.restrictions
+    const collection = Object.keys(filters).length === 0 ? undefined : resolveCollection(this.#context, name)
+    return (
+      collection !== undefined &&
+      !forcedTextsOf(this.#context, filters, collection.schema.name).every((text) => {
+        const filter = this.#parsed(text, collection, {})
+        return filter.ok && filter.value?.kind === "all"
+      })
+    )
+  }
+  #signedFits(name: string): boolean {
+    const signed = this.restrictions.embedded?.filter_by
+    const collection = typeof signed === "string" ? resolveCollection(this.#context, name) : undefined
+    return collection !== undefined && this.#parsed(String(signed), collection, {}).ok
+  }
+  #restricting(text: unknown, collection: CollectionInfo, bounds: Bounds): Result<Filter | undefined> {
+    const filter = typeof text === "string" ? this.#parsed(text, collection, bounds) : undefined
+    // An empty filter would restrict nothing: it cannot be what was meant.
+    if (filter?.ok === true && filter.value !== undefined) return filter
+    return notApplicable("The caller's filter cannot be applied to the collection.")
+  }
+  #parsed(text: string, collection: CollectionInfo, { fields, mayJoin }: Bounds): Result<Filter | undefined> {
+    const { limits, namespace, resources } = this.#context
+    return parseFilter(
+      text,
+      fieldContextOf(
+        collection,
+        {
+          collectionOf: (name) => this.#joinable(name, mayJoin ?? (() => true)),
+          limits,
+          ...(fields === undefined ? {} : { fields }),
+          resources: searchResourcesOf(resources, namespace)
+        },
+        true,
+        4
+      )
+    )
+  }
+}

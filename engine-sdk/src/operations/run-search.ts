@@ -1,0 +1,140 @@
+/**
+ * `run`: planned searches on their way through the engine, and the rules and stages that a host has for them. A host
+ * that says nothing about a search costs it one call: its plan goes to the engine as it is and the engine's answer
+ * comes back.
+ */
+import type { Awaitable } from "../engine.ts"
+import { fail, ok, type EngineError, type Result } from "../errors.ts"
+import { after } from "../pipeline/awaitable.ts"
+import {
+  merchandise,
+  merchandiseUnion,
+  type MerchandisedSearch,
+  type MerchandiseEnvironment,
+  type SearchExtras,
+  type Trace
+} from "../pipeline/mod.ts"
+import type { SearchAnswer, SearchPlan, UnionAnswer } from "../plan.ts"
+import { compileUnion } from "../query/compile-union.ts"
+import type { OperationContext } from "./operation.ts"
+import { budgetOf, refusable } from "./answer-bound.ts"
+import type { PlannedSearch, PlannedUnion } from "./planned-search.ts"
+
+/**
+ * What rules and stages ask of their host: its clock, its rerankers, what is popular, whether it still wants an answer.
+ */
+export type Environment = Pick<MerchandiseEnvironment, "now_us" | "reranker" | "popular" | "signal">
+
+/** An answer with what rules and stages say beside it. */
+export interface FoundAnswer<Answer = SearchAnswer> {
+  readonly answer: Answer
+  readonly extras?: SearchExtras
+  readonly trace?: Trace
+  /** False for a redirect: no search was made. */
+  readonly asked: boolean
+}
+
+/** One search: its answer, or why there is none. */
+export const runSearch = (
+  context: OperationContext,
+  search: PlannedSearch,
+  environment?: Environment
+): Promise<Result<FoundAnswer>> => refusable(async () => (await answersOf(context, [search], environment))[0]!)
+
+/** The engine's trouble, not the request's. */
+export const isAway = ({ kind }: EngineError): boolean =>
+  kind === "Unavailable" || kind === "Overloaded" || kind === "TimedOut"
+
+/**
+ * One answer or one failure a search, in order. Fails where all of them together weigh too much, and with the engine's
+ * failure where it answers none of them: that is no answer to the request.
+ */
+export const runSearches = (
+  context: OperationContext,
+  searches: ReadonlyArray<PlannedSearch>,
+  environment?: Environment
+): Promise<Result<ReadonlyArray<Result<FoundAnswer>>>> =>
+  refusable(async () => {
+    const answers = await answersOf(context, searches, environment)
+    const { refusal } = budgetOf(context)
+    if (refusal !== undefined) return fail(refusal)
+    const [first] = answers
+    const isNone = first?.ok === false && answers.every((answer) => !answer.ok && isAway(answer.error))
+    return isNone ? first : ok(answers)
+  })
+
+/** Invalid where the searches do not fit together (`compileUnion`). */
+export const runUnion = (
+  context: OperationContext,
+  { paging, removeDuplicates, searches }: PlannedUnion,
+  own?: Environment
+): Promise<Result<FoundAnswer<UnionAnswer>>> =>
+  refusable(async () => {
+    const environment = environmentOf(context, searches, own)
+    if (environment !== undefined)
+      return await merchandiseUnion(environment, searches.map(merchandisedOf), { ...paging, removeDuplicates })
+    const union = compileUnion(
+      searches.map(({ plan }) => plan),
+      paging,
+      removeDuplicates
+    )
+    if (!union.ok) return union
+    const found = plain(await context.engine.union(context.namespace, union.value))
+    const { refusal } = budgetOf(context)
+    return refusal === undefined ? found : fail(refusal)
+  })
+
+/** One answer or one failure per search, in order; as few engine calls as the engine's limit allows. */
+const answersOf = (
+  context: OperationContext,
+  searches: ReadonlyArray<PlannedSearch>,
+  own: Environment | undefined
+): Awaitable<ReadonlyArray<Result<FoundAnswer>>> => {
+  const environment = environmentOf(context, searches, own)
+  return environment === undefined
+    ? engineAnswers(
+        context,
+        searches.map(({ plan }) => plan)
+      )
+    : merchandise(environment, searches.map(merchandisedOf))
+}
+
+/** undefined where no search has any merchandise. */
+const environmentOf = (
+  { engine, namespace }: OperationContext,
+  searches: ReadonlyArray<PlannedSearch>,
+  own: Environment | undefined
+): MerchandiseEnvironment | undefined =>
+  own === undefined || !searches.some((search) => search.merchandise !== undefined)
+    ? undefined
+    : { ...own, engine, namespace, explain: searches.some((search) => search.merchandise?.explain === true) }
+const plain = <Answer>(result: Result<Answer>): Result<FoundAnswer<Answer>> =>
+  result.ok ? ok({ answer: result.value, asked: true }) : result
+const engineAnswers = (
+  context: OperationContext,
+  plans: ReadonlyArray<SearchPlan>
+): Awaitable<ReadonlyArray<Result<FoundAnswer>>> => {
+  const perTrip = context.engine.capabilities().limits.plans_per_trip_max
+  const trip = after(
+    context.engine.search(context.namespace, plans.length <= perTrip ? plans : plans.slice(0, perTrip)),
+    (results) => results.map(plain)
+  )
+  return plans.length <= perTrip
+    ? trip
+    : after(trip, (first) => after(engineAnswers(context, plans.slice(perTrip)), (rest) => [...first, ...rest]))
+}
+
+/** A search without merchandise beside others that have some passes unchanged. */
+const merchandisedOf = ({ fields, merchandise: own, parameters, plan }: PlannedSearch): MerchandisedSearch => ({
+  plan,
+  ...(fields === undefined ? {} : { fields }),
+  rules: own?.rules,
+  ...(own?.rerank === undefined ? {} : { rerank: own.rerank }),
+  filterCuratedHits: parameters.filter_curated_hits === "false" ? false : undefined,
+  request: {
+    now_ms: 0,
+    ...own?.request,
+    q: parameters.q ?? "",
+    ...(parameters.filter_by === undefined ? {} : { filter_by: parameters.filter_by })
+  }
+})

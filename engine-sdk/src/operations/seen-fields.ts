@@ -1,0 +1,44 @@
+/**
+ * The fields that a caller may name and see: a list, and what `include_fields` and `exclude_fields` inside a scoped key
+ * leave of it. One object for one restriction, because plans and views of schemas are kept by it.
+ */
+import { BoundedMap } from "../bounded-map.ts"
+import { fieldBoundsOf, seesNothing } from "../query/field-bounds.ts"
+import { covers, type FieldBounds, type FieldList, type FieldNames } from "../query/field-list.ts"
+
+/** Restrictions that are remembered; a storefront signs with some. What was parsed is a few times its text. */
+const BYTES_A_CHARACTER = 20
+const remembered = new BoundedMap<string, FieldBounds>({
+  bytes_max: 16_000_000,
+  bytesOf: (text) => 500 + BYTES_A_CHARACTER * text.length
+})
+
+const textOf = (value: unknown): string => (value === undefined || value === null ? "" : String(value))
+
+export interface SeenFields {
+  /** undefined = all. */
+  readonly fields: FieldList | undefined
+  /** Whether nothing of a collection may be shown: it cannot be joined. */
+  readonly hides: (collection: string) => boolean
+}
+
+/** `realNameOf`: a collection's own name by it or an alias. */
+export const seenFieldsOf = (
+  {
+    embedded,
+    fields
+  }: { readonly embedded?: Readonly<Record<string, unknown>> | undefined; readonly fields?: FieldNames | undefined },
+  realNameOf: (name: string) => string | undefined
+): SeenFields => {
+  const listed = fields === undefined || fields.length === 0 ? undefined : fields
+  const made =
+    embedded === undefined
+      ? undefined
+      : fieldBoundsOf(textOf(embedded.include_fields), textOf(embedded.exclude_fields), listed, realNameOf)
+  if (made === undefined) return { fields: listed, hides: () => false }
+  let bounds = remembered.get(made.text)
+  if (bounds === undefined) remembered.set(made.text, (bounds = made.bounds))
+  const { joined } = bounds
+  return { fields: bounds, hides: (collection) => seesNothing(joined(collection)) }
+}
+export const mayName = ({ fields }: SeenFields, name: string): boolean => fields === undefined || covers(fields, name)

@@ -1,0 +1,39 @@
+/**
+ * `write`: answers as JSON text, made once. An object is left open at its end, so that a host adds members of its own
+ * (`closed`) without the hits being written, or read, a second time.
+ */
+import { stringifyJson } from "../documents/json.ts"
+import { boundedText } from "../error-text.ts"
+import { fail, ok, statusOf, type EngineError, type Result } from "../errors.ts"
+import type { UnionAnswer } from "../plan.ts"
+import { AnswerRefused } from "../search/answer-budget.ts"
+import { answerToJson } from "../search/answer-json.ts"
+import type { PlannedSearch } from "./planned-search.ts"
+import type { FoundAnswer } from "./run-search.ts"
+
+/** The text of a JSON object without its last brace. */
+export type OpenObject = string
+/** `members`: JSON text of further members, without braces. */
+export const closed = (open: OpenObject, members = ""): string => (members === "" ? `${open}}` : `${open},${members}}`)
+
+/** One envelope with what the rules add to it. Fails where the answer weighs more than its request may. */
+export const writeAnswer = (
+  { plan: { budget } }: Pick<PlannedSearch, "plan">,
+  { answer, extras }: FoundAnswer | FoundAnswer<UnionAnswer>
+): Result<OpenObject> => {
+  try {
+    const text = answerToJson(answer, budget)
+    const more = extras === undefined ? "" : stringifyJson(extras).slice(1, -1)
+    budget?.wrote(text.length + more.length)
+    const open = text.slice(0, -1)
+    return ok(more === "" ? open : `${open},${more}`)
+  } catch (error) {
+    if (error instanceof AnswerRefused) return fail(error.error)
+    throw error
+  }
+}
+/** A failed search among others. */
+export const writeFailure = (error: EngineError): string =>
+  JSON.stringify({ code: statusOf(error), error: boundedText(error.message) })
+/** The answer to several searches, of theirs. */
+export const resultsText = (entries: ReadonlyArray<string>): string => `{"results":[${entries.join(",")}]}`

@@ -1,0 +1,115 @@
+/**
+ * The account of an answered search: its query id, minted here and reported to the log from a bounded buffer, and what
+ * an answer says beside its hits: refinements, and explanations for the owner.
+ */
+import { stringifyJson } from "../../engine-sdk/src/documents/mod.ts"
+import type { CollectionInfo, FacetCount } from "../../engine-sdk/src/mod.ts"
+import type { Trace } from "../../engine-sdk/src/pipeline/mod.ts"
+import { reachesCollection } from "../access/check/decision.ts"
+import type { Caller } from "../identity/caller.ts"
+import type { SearchServed } from "../events/served/serve-log.ts"
+import type { PopularQueries } from "../suggestions/popular-queries.ts"
+import { facetRefinements, queryRefinements, type Refinement } from "../suggestions/refinements.ts"
+import { seesWhole } from "../suggestions/sees-whole.ts"
+import { ignoredOf, isOn } from "./search-merchandise.ts"
+import type { SearchRequest } from "./request.ts"
+import { visitorOf } from "./visitor.ts"
+
+/** What an account needs of a search; kept with a cached answer, which is accounted again at every hit. */
+export interface AccountedSearch {
+  readonly collection: CollectionInfo
+  /** Merged: request, scoped key, preset. */
+  readonly parameters: Readonly<Record<string, string>>
+  readonly found: number
+  /** False where a rule answered with a redirect: no search was made. */
+  readonly asked: boolean
+}
+export interface AnsweredSearch extends AccountedSearch {
+  /** As the request asked for them; none in a union. */
+  readonly facet_counts: ReadonlyArray<FacetCount>
+  /** Where rules or stages had a say: what they did. */
+  readonly trace?: Trace | undefined
+}
+
+/** Explanations tell of rules and scores: they are for the owner, so neither for search keys nor for what they sign. */
+export const mayExplain = ({ embedded, scope }: Caller): boolean => scope === "full" && embedded === undefined
+
+export interface AccountsParts {
+  readonly mint: (organizationId: string, visitor: string | undefined) => string
+  readonly record: SearchServed["Service"]["record"]
+  readonly popularQueries: PopularQueries["Service"]
+  /** So that invented visitors of one network can be told from many; the address itself is kept nowhere. */
+  readonly networkPrint: (organizationId: string, address: string) => number
+}
+
+export class SearchAccounts {
+  readonly #parts: AccountsParts
+  constructor(parts: AccountsParts) {
+    this.#parts = parts
+  }
+
+  /** Mints the query_id of one answered search and reports it. `named` is how the caller named the collection. */
+  open(
+    { address, caller, traits }: SearchRequest,
+    named: string | undefined,
+    { asked, collection, found, parameters }: AccountedSearch
+  ): string {
+    const { mint, networkPrint, record } = this.#parts
+    const { anonymous_id, country, device, session_id, surface, user_id } = visitorOf(
+      parameters,
+      traits,
+      caller.sessionId
+    )
+    const query_id = mint(caller.organizationId, session_id ?? user_id ?? anonymous_id)
+    record({
+      organization_id: caller.organizationId,
+      query_id,
+      collection: named ?? parameters.collection ?? collection.schema.name,
+      q: parameters.q ?? "",
+      ...(parameters.filter_by === undefined ? {} : { filter_by: parameters.filter_by }),
+      ...(parameters.facet_by === undefined ? {} : { facet_by: parameters.facet_by }),
+      ...(parameters.analytics_tag === undefined ? {} : { analytics_tag: parameters.analytics_tag }),
+      found,
+      ...(asked ? {} : { isRedirected: true }),
+      ...(session_id === undefined ? {} : { session_id }),
+      ...(user_id === undefined ? {} : { user_id }),
+      ...(anonymous_id === undefined ? {} : { anonymous_id }),
+      ...(device === undefined ? {} : { device }),
+      ...(country === undefined ? {} : { country }),
+      ...(surface === undefined ? {} : { surface }),
+      network: networkPrint(caller.organizationId, address),
+      isCounted: parameters.enable_analytics !== "false"
+    })
+    return query_id
+  }
+
+  /** JSON members that stand behind the `query_id`, each with a comma before it. */
+  members(caller: Caller, named: string | undefined, search: AnsweredSearch): string {
+    const { parameters, trace } = search
+    const refinements =
+      parameters.refinements === "off"
+        ? ""
+        : `,"refinements":${JSON.stringify(this.#refinementsOf(caller, named, search))}`
+    return trace !== undefined && isOn(parameters, "debug") && mayExplain(caller)
+      ? `${refinements},"explain":${stringifyJson({ ...trace, ignored: ignoredOf(parameters) })}`
+      : refinements
+  }
+
+  /** An array in every answer, empty where there is nothing to narrow by. From memory: some microseconds. */
+  #refinementsOf(
+    caller: Caller,
+    named: string | undefined,
+    { asked, collection, facet_counts, found, parameters }: AnsweredSearch
+  ): ReadonlyArray<Refinement> {
+    if (!asked) return []
+    const names = new Set([collection.schema.name, named ?? parameters.collection ?? collection.schema.name])
+    const popular = [...names]
+      .filter((name) => reachesCollection(caller, name))
+      .map((name) => this.#parts.popularQueries.known(caller.organizationId, name))
+      .filter((index) => index !== undefined)
+    return [
+      ...(seesWhole(caller) ? queryRefinements(parameters.q ?? "", popular) : []),
+      ...(found === 0 ? [] : facetRefinements(collection, found, facet_counts))
+    ]
+  }
+}

@@ -1,0 +1,248 @@
+/**
+ * One request's way through the three steps: `prepare` (read, sessions, restrictions, plan, rules), the unit, `run`,
+ * the account, `write`. What is added to a search later is a step before `run`, or after it, here.
+ */
+import { type EngineError, fail, ok, type Result } from "../../engine-sdk/src/mod.ts"
+import {
+  closed,
+  type Environment,
+  type FoundAnswer,
+  isAway,
+  isRestriction,
+  type MultiSearch,
+  type OperationContext,
+  type PlannedSearch,
+  prepareSearch,
+  prepareSearches,
+  prepareUnion,
+  Reach,
+  readSearch,
+  readSearches,
+  runSearch,
+  runSearches,
+  runUnion,
+  type SearchRequest as ReadRequest,
+  weigh,
+  writeAnswer,
+  writeFailure
+} from "../../engine-sdk/src/operations/mod.ts"
+import { givingWay } from "../../engine-sdk/src/turns.ts"
+import type { UnionAnswer } from "../../engine-sdk/src/plan.ts"
+import { collectionClosed } from "../access/check/decision.ts"
+import { declaredOf } from "../catalog/engine-plane.ts"
+import { SearchTimedOut } from "../http/errors.ts"
+import type { DeclaredError } from "../http/render.ts"
+import type { SearchRules } from "../rules/search-rules.ts"
+import type { AccountedSearch, SearchAccounts } from "./accounts.ts"
+import { mayExplain } from "./accounts.ts"
+import type { Charge } from "./charge.ts"
+import type { SearchRequest } from "./request.ts"
+import { restrictionsOf, sessionRefusal } from "./restrictions.ts"
+import { isOn, searchMerchandise } from "./search-merchandise.ts"
+import { visitorOf } from "./visitor.ts"
+
+export type Outcome<A> = Result<A, DeclaredError>
+const refusedBy = (error: EngineError): Outcome<never> => fail(declaredOf(error))
+/** Nobody waits for the answer any more: nothing is counted of it, and nobody reads this. */
+const abandoned = () => fail(new SearchTimedOut({ message: "The request was given up before its answer was made." }))
+
+/** One answered search inside an answer, without its query id, which stands between `open` and `rest`. */
+export interface WrittenSearch {
+  readonly open: string
+  readonly rest: string
+  readonly search: AccountedSearch
+}
+/** What a request's searches came to. */
+export interface Written {
+  /** JSON text of the one answer, or of each entry of a multi-search (`isMany`). */
+  readonly texts: ReadonlyArray<string>
+  readonly isMany: boolean
+  readonly searches: ReadonlyArray<WrittenSearch>
+  readonly failures: ReadonlyArray<EngineError>
+}
+/** An answer's text with its query id in place. */
+export const identified = ({ open, rest }: WrittenSearch, query_id: string): string =>
+  closed(open, `"query_id":"${query_id}"${rest}`)
+
+export interface AskedParts {
+  readonly rules: SearchRules["Service"]
+  readonly accounts: SearchAccounts
+  readonly now_ms: () => number
+}
+
+export class AskedSearch {
+  readonly #parts: AskedParts
+  readonly #request: SearchRequest
+  readonly #charge: Charge
+  readonly #signal: AbortSignal
+  readonly #context: OperationContext
+  readonly #environment: Environment
+  readonly #reach: Reach
+
+  constructor(
+    parts: AskedParts,
+    request: SearchRequest,
+    charge: Charge,
+    context: OperationContext,
+    environment: Environment,
+    signal: AbortSignal
+  ) {
+    this.#parts = parts
+    this.#request = request
+    this.#charge = charge
+    this.#signal = signal
+    this.#context = context
+    this.#environment = environment
+    this.#reach = new Reach(context, restrictionsOf(request.caller))
+  }
+
+  /** A search of the collection that the path names. */
+  async one(name: string): Promise<Outcome<Written>> {
+    const read = readSearch(this.#context, name, this.#request.shared, this.#reach.restrictions)
+    if (!read.ok) return refusedBy(read.error)
+    const refused = this.#sessionOf([read.value])
+    if (refused !== undefined) return fail(refused)
+    const prepared = await prepareSearch(this.#context, read.value, this.#reach)
+    if (!prepared.ok) return refusedBy(prepared.error)
+    const planned = this.#payable([prepared.value])
+    if (!planned.ok) return planned
+    const [search] = planned.value
+    const found = await runSearch(this.#context, search!, this.#environment)
+    if (!found.ok) return refusedBy(found.error)
+    return this.#whole(search!, found.value, name)
+  }
+
+  /** Several searches: each with its own result or failure, or as a union one ranked list. */
+  async many(searches: MultiSearch): Promise<Outcome<Written>> {
+    const read = readSearches(this.#context, searches, this.#request.shared, this.#reach.restrictions)
+    if (!read.ok) return refusedBy(read.error)
+    const requests = read.value
+    if (requests.length === 0) return ok({ texts: [], isMany: true, searches: [], failures: [] })
+    if (!requests.every(({ name }) => this.#reach.reaches(name))) return fail(collectionClosed())
+    const refused = this.#sessionOf(requests)
+    if (refused !== undefined) return fail(refused)
+    return searches.union ? this.#union(requests, searches.removeDuplicates) : this.#separate(requests)
+  }
+
+  async #separate(requests: ReadonlyArray<ReadRequest>): Promise<Outcome<Written>> {
+    const prepared = await prepareSearches(this.#context, requests, this.#reach)
+    if (!prepared.ok) return refusedBy(prepared.error)
+    const planned = this.#payable(prepared.value.flatMap((plan) => (plan.ok ? [plan.value] : [])))
+    if (!planned.ok) return planned
+    const answers = await runSearches(this.#context, planned.value, this.#environment)
+    if (!answers.ok) return refusedBy(answers.error)
+    const give = givingWay()
+    const texts: Array<string> = [],
+      searches: Array<WrittenSearch> = [],
+      failures: Array<EngineError> = []
+    let at = 0
+    for (const plan of prepared.value) {
+      const search = plan.ok ? planned.value[at] : undefined
+      const result = plan.ok ? answers.value[at++]! : plan
+      if (!result.ok) {
+        failures.push(result.error)
+        texts.push(writeFailure(result.error))
+      } else if (search !== undefined) {
+        const written = this.#written(search, result.value as FoundAnswer, undefined)
+        if (!written.ok) return written
+        texts.push(written.value.text)
+        searches.push(written.value.search)
+        await give()
+      }
+    }
+    return ok({ texts, isMany: true, searches, failures })
+  }
+
+  async #union(requests: ReadonlyArray<ReadRequest>, removeDuplicates: boolean): Promise<Outcome<Written>> {
+    const union = await prepareUnion(this.#context, requests, this.#reach, this.#request.shared, removeDuplicates)
+    if (!union.ok) return this.#unionFailed(union.error)
+    const planned = this.#payable(union.value.searches)
+    if (!planned.ok) return planned
+    const found = await runUnion(this.#context, { ...union.value, searches: planned.value }, this.#environment)
+    if (!found.ok) return this.#unionFailed(found.error)
+    // One answer, one account: the first entry's query over its collection stands for the whole.
+    return this.#whole(planned.value[0]!, found.value, undefined)
+  }
+  /** Decision: a failed union is an answer of 200 that says so, but where the engine failed, or it is not to be had. */
+  #unionFailed(error: EngineError): Outcome<Written> {
+    return isAway(error) || isRestriction(error) || this.#charge.budget.refusal !== undefined
+      ? refusedBy(error)
+      : ok({ texts: [writeFailure(error)], isMany: false, searches: [], failures: [error] })
+  }
+
+  /** An AI operation without a session is refused before it is planned; a collection that is missing, before that. */
+  #sessionOf(requests: ReadonlyArray<ReadRequest>): DeclaredError | undefined {
+    for (const { collection, parameters } of requests) {
+      const refused = collection === undefined ? undefined : sessionRefusal(this.#request.caller, parameters)
+      if (refused !== undefined) return refused
+    }
+    return undefined
+  }
+
+  /**
+   * The searches with the rules of their collections. Here a quota that is used up answers: a search that is wrong in
+   * itself was told so, and nothing that costs was done.
+   */
+  #payable(searches: ReadonlyArray<PlannedSearch>): Outcome<ReadonlyArray<PlannedSearch>> {
+    const { refusal } = this.#charge.unit
+    if (refusal !== undefined && searches.length > 0) return fail(refusal)
+    const ruled: Array<PlannedSearch> = []
+    for (const search of searches) {
+      const rules = this.#parts.rules.compiled(this.#request.caller.organizationId, search.collection)
+      if (!rules.ok) return rules
+      const merchandise = searchMerchandise({
+        rules: rules.value,
+        parameters: search.parameters,
+        visitor: () => visitorOf(search.parameters, this.#request.traits, this.#request.caller.sessionId),
+        now_ms: this.#parts.now_ms(),
+        explain: isOn(search.parameters, "debug") && mayExplain(this.#request.caller)
+      })
+      ruled.push(merchandise === undefined ? search : { ...search, merchandise })
+    }
+    return ok(ruled)
+  }
+
+  #whole(
+    search: PlannedSearch,
+    found: FoundAnswer | FoundAnswer<UnionAnswer>,
+    named: string | undefined
+  ): Outcome<Written> {
+    const written = this.#written(search, found, named)
+    return written.ok
+      ? ok({ texts: [written.value.text], isMany: false, searches: [written.value.search], failures: [] })
+      : written
+  }
+  /** The text is made, then the search is accounted for: what cannot be sent was not answered. */
+  #written(
+    planned: PlannedSearch,
+    found: FoundAnswer | FoundAnswer<UnionAnswer>,
+    named: string | undefined
+  ): Outcome<{ readonly text: string; readonly search: WrittenSearch }> {
+    const { caller, distanceField } = this.#request
+    if (distanceField !== undefined) sayDistances(found, distanceField)
+    const open = writeAnswer(planned, found)
+    if (!open.ok) return refusedBy(open.error)
+    if (this.#signal.aborted) return abandoned()
+    const { answer, asked, trace } = found
+    const search: AccountedSearch = {
+      collection: planned.collection,
+      parameters: planned.parameters,
+      found: answer.found,
+      asked
+    }
+    const query_id = this.#parts.accounts.open(this.#request, named, search)
+    this.#charge.isUsed ||= asked
+    const facet_counts = "facet_counts" in answer ? answer.facet_counts : []
+    const rest = this.#parts.accounts.members(caller, named, { ...search, facet_counts, trace })
+    const written = { open: open.value, rest, search }
+    const weighed = weigh(this.#charge.budget, rest.length)
+    return weighed.ok ? ok({ text: identified(written, query_id), search: written }) : refusedBy(weighed.error)
+  }
+}
+
+const sayDistances = ({ answer }: FoundAnswer | FoundAnswer<UnionAnswer>, field: string): void => {
+  for (const hit of answer.hits ?? answer.grouped_hits?.flatMap(({ hits }) => hits) ?? []) {
+    const distance_m = hit.geo_distance_meters?.[field]
+    if (distance_m !== undefined) hit.distance_m = distance_m
+  }
+}

@@ -1,0 +1,39 @@
+/** The unit that a request costs: taken before the engine is asked, given back unless the engine answered. */
+import { Effect, Exit } from "effect"
+import type { AnswerBudget } from "../../engine-sdk/src/operations/mod.ts"
+import type { DeclaredError } from "../http/render.ts"
+import type { Quota, Unit } from "../metering/quota.ts"
+import type { SearchRequest } from "./request.ts"
+import { withinTime, withoutLimit } from "./time-limit.ts"
+
+/** One request's unit, and whether it was used. */
+export interface Charge {
+  readonly unit: Unit
+  isUsed: boolean
+  /** Of the whole request, whatever it asks and of whom. */
+  readonly budget: AnswerBudget
+  /** `performance.now()` when the request's time is over. */
+  readonly until: number
+}
+
+/** A unit for the effect, given back unless a search was answered by the engine, now or when it was cached. */
+export const charging = <A>(
+  quota: Quota["Service"],
+  organizationId: string,
+  { timeLimit_ms }: SearchRequest,
+  budget: AnswerBudget,
+  run: (charge: Charge) => Effect.Effect<A, DeclaredError>
+): Effect.Effect<A, DeclaredError> =>
+  Effect.suspend(() => {
+    const until = timeLimit_ms === undefined ? Infinity : performance.now() + timeLimit_ms
+    return Effect.flatMap(quota.reserve(organizationId), (unit) => {
+      const charge: Charge = { unit, isUsed: false, budget, until }
+      return Effect.onExit(
+        timeLimit_ms === undefined ? withoutLimit(run(charge)) : withinTime(timeLimit_ms, run(charge)),
+        (exit) =>
+          Effect.sync(() => {
+            if (!charge.isUsed || Exit.isFailure(exit)) unit.giveBack()
+          })
+      )
+    })
+  })

@@ -1,0 +1,73 @@
+/**
+ * Entries of a multi-search that bring keys of their own (reference contract 6.7 item 7): each is decided by its own
+ * key, and one refusal refuses the request.
+ */
+import { Effect } from "effect"
+import { type MultiSearch, multiSearchesLimit, type OperationContext } from "../../engine-sdk/src/operations/mod.ts"
+import type { Access } from "../access/access.ts"
+import { declaredOf } from "../catalog/engine-plane.ts"
+import { EngineRefusal } from "../http/errors.ts"
+import type { DeclaredError } from "../http/render.ts"
+import type { Caller } from "../identity/caller.ts"
+import type { SearchRequest } from "./request.ts"
+import { restrictionsOf } from "./restrictions.ts"
+
+/** The keys inside the entries, by entry; a preset's are nobody's. */
+export const entryKeys = (
+  searches: MultiSearch["searches"],
+  shared: SearchRequest["shared"]
+): ReadonlyArray<string | undefined> =>
+  shared.preset !== undefined && shared.preset !== ""
+    ? []
+    : searches.map((entry) => {
+        const key = entry["x-svc-api-key"] ?? entry["x-typesense-api-key"]
+        return typeof key === "string" ? key : undefined
+      })
+
+/** Who asks each entry. */
+export const callersOf = (
+  access: Access["Service"],
+  { address, caller, origin }: SearchRequest,
+  keys: ReadonlyArray<string | undefined>
+): Effect.Effect<ReadonlyArray<Caller>, DeclaredError> =>
+  Effect.forEach(keys, (key) =>
+    key === undefined
+      ? Effect.succeed(caller)
+      : access.check({
+          key,
+          scope: "search",
+          address,
+          origin: origin(),
+          collection: undefined,
+          sessionId: caller.sessionId,
+          isRateFree: false,
+          isGateway: false
+        })
+  )
+
+/** Whether all entries are one caller's, so that they are one request. */
+export const areOne = (callers: ReadonlyArray<Caller>): boolean =>
+  callers.every(({ embedded, key }) => key.id === callers[0]!.key.id && embedded === undefined)
+
+/** One by one, each entry would pass for a search of its own: every key's limit counts them all. */
+export const withinLimits = (
+  context: OperationContext,
+  callers: ReadonlyArray<Caller>,
+  shared: SearchRequest["shared"]
+): Effect.Effect<void, DeclaredError> =>
+  Effect.forEach(
+    callers,
+    (caller): Effect.Effect<void, DeclaredError> => {
+      const limit = multiSearchesLimit(context, shared, restrictionsOf(caller))
+      if (!limit.ok) return Effect.fail(declaredOf(limit.error))
+      return callers.length <= limit.value
+        ? Effect.void
+        : Effect.fail(
+            new EngineRefusal({
+              message: "Number of multi searches exceeds `limit_multi_searches` parameter.",
+              status: 400
+            })
+          )
+    },
+    { discard: true }
+  )

@@ -1,0 +1,27 @@
+/** What a key restricts, as values that the engine package reads while it plans a search. */
+import type { Restrictions } from "../../engine-sdk/src/operations/mod.ts"
+import type { Caller } from "../identity/caller.ts"
+import { SessionRequired } from "../http/errors.ts"
+
+/** Cost: one object; everything in it is the key's own. */
+export const restrictionsOf = ({ embedded, index, key }: Caller): Restrictions => ({
+  collections: key.collections,
+  only: index,
+  filters: key.filter_by,
+  fields: key.fields,
+  embedded
+})
+
+/** Parameters that make a search an AI operation (contract part 1). */
+const isAiSearch = (parameters: Readonly<Record<string, string>>): boolean =>
+  ["nl_query", "conversation"].some((name) => parameters[name] === "true" || parameters[name] === "1") ||
+  (parameters.voice_query ?? "") !== ""
+
+/** An AI operation of a search key needs a session; undefined where the search may go on. */
+export const sessionRefusal = (
+  { scope, sessionId }: Pick<Caller, "scope" | "sessionId">,
+  parameters: Readonly<Record<string, string>>
+): SessionRequired | undefined =>
+  scope === "full" || sessionId !== undefined || !isAiSearch(parameters)
+    ? undefined
+    : new SessionRequired({ message: "Header `X-SVC-SESSION-ID` is required." })
