@@ -2,16 +2,10 @@
  * What every engine-plane operation takes and answers. An operation authenticates nobody and renders no error: it
  * answers a status with a body, or a failure whose message is for the caller.
  */
-import type { MerchandiseEnvironment } from "../pipeline/mod.ts"
-import type { Parameters } from "../query/parameters.ts"
-import type { CompiledRules, RerankSettings, RuleRequest } from "../rules/mod.ts"
 import { parseBounded } from "../documents/json.ts"
 import type { Namespace, SearchEngine } from "../engine.ts"
 import type { KeepLimits } from "../keep-limits.ts"
 import { fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
-import type { Trace } from "../pipeline/trace.ts"
-import type { FacetCount, Filter, Hit } from "../plan.ts"
-import type { FieldList } from "../query/field-list.ts"
 import type { QueryLimits } from "../query/query-context.ts"
 import type { FieldOptions } from "../schema/field-attributes.ts"
 import type { CollectionInfo, Field } from "../schema.ts"
