@@ -172,7 +172,7 @@ describe("names from outside", () => {
     ["src/metering/wallet-repository.ts: statusOf[how]", "the two ends of a reservation"],
     ["log/event-log/kafka/record-batch.ts: ATTRIBUTES[compression]", "an option of the operator, checked at the start"],
     ["log/event-log/kafka/security.ts: env[name]", "names of variables, of ours"],
-    ["engine-sdk/src/search/answer-budget.ts: LOWER[part]", "the parts of an answer, of ours"],
+    ["engine-sdk/src/budget/answer-budget.ts: LOWER[part]", "the parts of an answer, of ours"],
     ["engine-sdk/src/query/plan-templates.ts: PARAMETER_OWNERS[name]", "the table's own keys"],
     ["src/access/keys/narrower.ts: reaching[own.scope]", "the scope of a stored key"],
     ["src/catalog/resources.ts: isList[kind]", "kinds of resources, of ours"],
@@ -291,8 +291,8 @@ describe("files", () => {
   })
   it("form no circles but the old ones, which may only become fewer", () => {
     const owed: ReadonlyArray<string> = [
-      "engine-sdk/src/search/execution.ts engine-sdk/src/search/injecting.ts",
-      "engine-sdk/src/search/filters.ts engine-sdk/src/search/joins.ts",
+      "engine-sdk/src/search/execution/execution.ts engine-sdk/src/search/execution/injecting.ts",
+      "engine-sdk/src/search/filter/filters.ts engine-sdk/src/search/filter/joins.ts",
       "streams/processors/attribution/makers.ts streams/processors/attribution/popularity.ts streams/processors/attribution/rollups.ts streams/processors/attribution/rules.ts",
       "streams/processors/attribution/state.ts streams/processors/attribution/step.ts streams/processors/attribution/stored.ts"
     ]

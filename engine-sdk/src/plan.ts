@@ -3,7 +3,7 @@
  * executes it. `query/compile-search.ts` is the one producer; engines, rules and tests are the consumers. No text of a
  * `filter_by`, `sort_by` or `facet_by` travels past this point.
  */
-import type { AnswerBudget } from "./search/answer-budget.ts"
+import type { AnswerBudget } from "./budget/answer-budget.ts"
 import type { DirtyValues, Document, ScalarType, WriteAction } from "./schema.ts"
 
 // ---- filters -------------------------------------------------------------------------------------------------------
@@ -377,7 +377,7 @@ export interface SearchPlan {
 /** A field of a document as stages read it: vectors as they are indexed, everything else as it is stored. */
 export type FieldValue = string | number | boolean | ReadonlyArray<string | number | boolean> | Float32Array
 
-/** `text_match` is a 64-bit integer: bigint here, plain digits on the wire (`answer-json.ts`). */
+/** `text_match` is a 64-bit integer: bigint here, plain digits on the wire (`search/answer/answer-json.ts`). */
 export interface Hit {
   document: Record<string, unknown>
   highlight: Record<string, unknown>

@@ -1,6 +1,6 @@
 /** The account of one answer: what fits is taken, what is beyond the bound is refused, and the first refusal stays. */
 import { expect, it } from "vitest"
-import { AnswerBudget, AnswerRefused } from "../src/search/answer-budget.ts"
+import { AnswerBudget, AnswerRefused } from "../src/budget/answer-budget.ts"
 
 const outcome = (run: () => void): string => {
   try {

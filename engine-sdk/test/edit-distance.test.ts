@@ -1,7 +1,7 @@
 /** The banded table against a slow, obvious one. */
 import { expect, it } from "vitest"
 import { makeRandom } from "../../fixtures/random.ts"
-import { editDistance } from "../src/search/edit-distance.ts"
+import { editDistance } from "../src/analysis/edit-distance.ts"
 
 const slow = (a: string, b: string): number => {
   const cell: number[][] = Array.from({ length: a.length + 1 }, (_row, i) => [

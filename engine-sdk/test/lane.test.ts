@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { openEngine } from "../src/mod.ts"
 import type { Filter, SearchAnswer, SearchPlan } from "../src/plan.ts"
 import type { LocalEngine } from "../src/memory/local-engine.ts"
-import { answerToJson } from "../src/search/answer-json.ts"
+import { answerToJson } from "../src/search/answer/answer-json.ts"
 import { putOf, suiteField, suitePlan, suiteSchema } from "../src/testing/engine-suite.ts"
 
 const DOCS = 30_000

@@ -9,8 +9,8 @@ import { ruledSearches } from "../../test/support/search-steps.ts"
 import { all } from "../src/pipeline/awaitable.ts"
 import { orLong, tellingTooLong } from "../src/pipeline/or-long.ts"
 import type { MerchandisedSearch } from "../src/pipeline/merchandising.ts"
-import { AnswerBudget } from "../src/search/answer-budget.ts"
-import { Allowance, Cutoff, GIVE_WAY, LateQuantum, spend } from "../src/search/cutoff.ts"
+import { AnswerBudget } from "../src/budget/answer-budget.ts"
+import { Allowance, Cutoff, GIVE_WAY, LateQuantum, spend } from "../src/budget/cutoff.ts"
 
 const busy = (ms: number): void => {
   for (const until = performance.now() + ms; performance.now() < until;) spend(10_000)

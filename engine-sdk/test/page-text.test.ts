@@ -9,7 +9,7 @@ import {
   type OperationContext
 } from "../src/operations/mod.ts"
 import type { SearchAnswer } from "../src/plan.ts"
-import { answerToJson } from "../src/search/answer-json.ts"
+import { answerToJson } from "../src/search/answer/answer-json.ts"
 import { randomOf } from "./random.ts"
 
 const WORDS = [

@@ -5,8 +5,8 @@ import { expect, it } from "vitest"
 import { packed, unpacked } from "../src/lane/portable.ts"
 import { StoredDocument } from "../src/documents/mod.ts"
 import type { FacetCount, SearchAnswer } from "../src/plan.ts"
-import { answerToJson, idOfHit, partialHit, storedHit } from "../src/search/answer-json.ts"
-import { countsLength, leadingCounts, writtenText } from "../src/search/written.ts"
+import { answerToJson, idOfHit, partialHit, storedHit } from "../src/search/answer/answer-json.ts"
+import { countsLength, leadingCounts, writtenText } from "../src/search/answer/written.ts"
 
 it("keeps the places of an answer's members", () => {
   const answer = {

@@ -8,8 +8,8 @@ import { StringTable } from "../src/index/string-table.ts"
 import { TokenTable } from "../src/index/token-table.ts"
 import { IdFilter } from "../src/store/id-filter.ts"
 import { pickFields, StoredDocument } from "../src/documents/mod.ts"
-import { bestWindow, isShownWhole, markWhole, snippetOf } from "../src/search/highlight-text.ts"
-import { answerToJson, storedHit } from "../src/search/answer-json.ts"
+import { bestWindow, isShownWhole, markWhole, snippetOf } from "../src/search/highlight/highlight-text.ts"
+import { answerToJson, storedHit } from "../src/search/answer/answer-json.ts"
 import { suiteField, suiteSchema } from "../src/testing/engine-suite.ts"
 
 /** mulberry32 */

@@ -5,7 +5,7 @@
  */
 import type { CollectionInfo, FacetCount } from "../../engine-sdk/src/mod.ts"
 import { fieldNamed } from "../../engine-sdk/src/query/query-context.ts"
-import { leadingCounts } from "../../engine-sdk/src/search/written.ts"
+import { leadingCounts } from "../../engine-sdk/src/search/answer/written.ts"
 import { valueFilter } from "./filter-text.ts"
 import type { Completable, Typeahead } from "./typeahead/typeahead.ts"
 

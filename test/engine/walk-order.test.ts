@@ -4,8 +4,8 @@
 import { expect, it } from "vitest"
 import { createEngine } from "../../engine-sdk/src/memory/mod.ts"
 import { memoryResources } from "../../engine-sdk/src/operations/mod.ts"
-import { introsort } from "../../engine-sdk/src/search/introsort.ts"
-import { walkOrder } from "../../engine-sdk/src/search/walk-order.ts"
+import { introsort } from "../../engine-sdk/src/compat/introsort.ts"
+import { walkOrder } from "../../engine-sdk/src/compat/walk-order.ts"
 import { randomOf } from "../../engine-sdk/test/random.ts"
 import { routerOver, type WireCall } from "../support/operation-router.ts"
 

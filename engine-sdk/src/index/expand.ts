@@ -2,7 +2,7 @@
  * Words of a vocabulary within an edit distance of a typed one. The vocabulary is sorted, so neighbours share prefixes
  * and with them rows of the distance matrix; a prefix that is already too far away skips all words behind it.
  */
-import { spend } from "../search/cutoff.ts"
+import { spend } from "../budget/cutoff.ts"
 import type { TextColumn } from "./columns.ts"
 
 const FAR = 99

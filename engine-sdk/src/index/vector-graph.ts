@@ -1,7 +1,7 @@
 /**
  * The approximate index of one vector field in one segment: an HNSW graph (Malkov and Yashunin, 2016) of the optional
  * library `usearch`. Here a graph is built, measured and opened; when one is built is decided in
- * `store/vector-graphs.ts`, and how a search uses it in `search/nearest.ts`.
+ * `store/vector-graphs.ts`, and how a search uses it in `search/vector/nearest.ts`.
  */
 import { hasOptionalPackage, optionalPackage } from "../optional-package.ts"
 import type { Field } from "../schema.ts"

@@ -14,8 +14,8 @@ import type {
   UnionAnswer,
   UnionPlan
 } from "../plan.ts"
-import { idOfHit, partialHit, plain, storedHit, wholeTextOf } from "../search/answer-json.ts"
-import { FACET_HEAD, putWritten } from "../search/written.ts"
+import { idOfHit, partialHit, plain, storedHit, wholeTextOf } from "../search/answer/answer-json.ts"
+import { FACET_HEAD, putWritten } from "../search/answer/written.ts"
 
 type WrittenMember = "highlight" | "highlights"
 interface PortableHit {

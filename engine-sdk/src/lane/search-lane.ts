@@ -12,7 +12,7 @@ import { Worker } from "node:worker_threads"
 import type { Namespace } from "../engine.ts"
 import { fail, type EngineError, type Result } from "../errors.ts"
 import type { CollectionSchema } from "../schema.ts"
-import { type AnswerBudget, AnswerRefused } from "../search/answer-budget.ts"
+import { type AnswerBudget, AnswerRefused } from "../budget/answer-budget.ts"
 import { warn } from "../warning.ts"
 import type { Done, FromLane, ToLane, Work } from "./messages.ts"
 

@@ -1,7 +1,7 @@
 /** What the answers of one request may weigh together, and how each step says that it was too much. */
 import { fail, ok, type Result } from "../errors.ts"
 import { DEFAULT_LIMITS } from "../query/query-context.ts"
-import { AnswerBudget, AnswerRefused } from "../search/answer-budget.ts"
+import { AnswerBudget, AnswerRefused } from "../budget/answer-budget.ts"
 import type { OperationContext } from "./operation.ts"
 
 /** Of the request: what all of its answers may weigh together. */

@@ -9,7 +9,7 @@ import { fail, invalid, notFound, ok, type EngineError, type Result } from "../e
 import type { QueryLimits } from "../query/query-context.ts"
 import type { FieldOptions } from "../schema/field-attributes.ts"
 import type { CollectionInfo, Field } from "../schema.ts"
-import type { AnswerBudget } from "../search/answer-budget.ts"
+import type { AnswerBudget } from "../budget/answer-budget.ts"
 import type { Resources } from "./resources.ts"
 
 export interface OperationContext {

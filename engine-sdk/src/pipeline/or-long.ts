@@ -4,7 +4,7 @@
  */
 import type { Awaitable } from "../engine.ts"
 import { type EngineError, fail, type Result } from "../errors.ts"
-import { GIVE_WAY } from "../search/cutoff.ts"
+import { GIVE_WAY } from "../budget/cutoff.ts"
 import { after } from "./awaitable.ts"
 import type { MerchandisedSearch } from "./merchandising.ts"
 

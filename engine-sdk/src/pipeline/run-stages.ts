@@ -5,7 +5,7 @@
 import { givingWay } from "../turns.ts"
 import type { Awaitable } from "../engine.ts"
 import type { EngineError } from "../errors.ts"
-import { GIVE_WAY } from "../search/cutoff.ts"
+import { GIVE_WAY } from "../budget/cutoff.ts"
 import { after } from "./awaitable.ts"
 import { permutationOf } from "./permutation.ts"
 import { StageLate, type Candidate, type Stage, type StageContext, type StageRequest } from "./stage.ts"

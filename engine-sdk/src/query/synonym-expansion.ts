@@ -3,7 +3,7 @@
  * replaced by each other member; combinations over runs that do not overlap; never chained, at most 200.
  */
 import { createAnalyzer } from "../analysis/mod.ts"
-import { damerauWithin } from "../search/edit-distance.ts"
+import { damerauWithin } from "../analysis/edit-distance.ts"
 import type { SynonymItem, SynonymSet } from "./query-context.ts"
 
 const VARIANTS_MAX = 200

@@ -5,7 +5,7 @@
  */
 import { encodeUtf8 } from "../index/bytes.ts"
 import { expandTerm } from "../index/expand.ts"
-import { spend } from "../search/cutoff.ts"
+import { spend } from "../budget/cutoff.ts"
 import type { CollectionReader } from "../index/reader.ts"
 import type { RelevanceUnit } from "../plan.ts"
 import { frequenciesOf } from "./frequency-table.ts"

@@ -3,7 +3,7 @@
  * completed (the last word), taken apart, or corrected. Known words are never corrected.
  */
 import type { RelevanceQuery } from "../plan.ts"
-import { editDistance } from "../search/edit-distance.ts"
+import { editDistance } from "../analysis/edit-distance.ts"
 import { adjacent, countPairs, type Lexicon, type Places } from "./lexicon.ts"
 import { FIRST_TERM } from "./unit-index.ts"
 import { wordAnalyzerOf, type Word, type WordAnalyzer } from "./words.ts"

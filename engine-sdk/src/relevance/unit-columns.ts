@@ -3,7 +3,7 @@
  * is much to read. Units are kept with the segment and counted in its bytes; the least recently used goes when there
  * are too many. What a merge or an upsert replaces is derived again from the new segment.
  */
-import { spend } from "../search/cutoff.ts"
+import { spend } from "../budget/cutoff.ts"
 import { parseJson } from "../documents/json.ts"
 import { leavesOf, valueAt } from "../documents/nested.ts"
 import { hasBit } from "../index/bits.ts"

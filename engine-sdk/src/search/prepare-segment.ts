@@ -5,9 +5,9 @@
  */
 import { PREPARED_DOCS_MIN, type CollectionReader, type PublishedSegment, type SegmentView } from "../index/reader.ts"
 import type { SearchPlan } from "../plan.ts"
-import { preparingCounts } from "./facets.ts"
-import { preparingClasses } from "./sort-keys.ts"
-import { preparingAges } from "./value-age.ts"
+import { preparingCounts } from "./facets/facets.ts"
+import { preparingClasses } from "./rank/sort-keys.ts"
+import { preparingAges } from "../compat/value-age.ts"
 
 /**
  * The segment that is about to be published instead of `replaced`. Cost: O(documents) a facet field, no text is read.

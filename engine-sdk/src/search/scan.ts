@@ -4,8 +4,8 @@ import type { ScanPage, ScanRequest } from "../engine.ts"
 import { hasBit } from "../index/bits.ts"
 import type { CollectionReader } from "../index/reader.ts"
 import type { Document } from "../schema.ts"
-import { spend } from "./cutoff.ts"
-import { allowedBits } from "./filters.ts"
+import { spend } from "../budget/cutoff.ts"
+import { allowedBits } from "./filter/filters.ts"
 import type { SearchScope } from "./scope.ts"
 
 /** Taking a document in its turn, and a few characters of it that are parsed. */

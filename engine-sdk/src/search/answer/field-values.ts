@@ -2,12 +2,12 @@
  * A field of a stored document as stages read it: from its column where there is one that holds the value as it was
  * written, else from the document. Vectors are views into the segment: not to be changed.
  */
-import { valueAt, type StoredDocument } from "../documents/mod.ts"
-import { hasBit } from "../index/bits.ts"
-import type { Segment } from "../index/segment.ts"
-import type { FieldValue } from "../plan.ts"
-import type { Field } from "../schema.ts"
-import { eachOrdinal } from "./facets.ts"
+import { valueAt, type StoredDocument } from "../../documents/mod.ts"
+import { hasBit } from "../../index/bits.ts"
+import type { Segment } from "../../index/segment.ts"
+import type { FieldValue } from "../../plan.ts"
+import type { Field } from "../../schema.ts"
+import { eachOrdinal } from "../facets/facets.ts"
 
 /**
  * Reads one field of the documents of a segment; the stored document only where no column holds the value and it was

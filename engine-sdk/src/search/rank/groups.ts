@@ -1,8 +1,8 @@
 /** Group numbers of documents by the values of their group fields (engine-contract 9.6). */
-import type { GroupRequest } from "../plan.ts"
-import type { SegmentView } from "../index/reader.ts"
-import { spend } from "./cutoff.ts"
-import { eachOrdinal } from "./facets.ts"
+import type { GroupRequest } from "../../plan.ts"
+import type { SegmentView } from "../../index/reader.ts"
+import { spend } from "../../budget/cutoff.ts"
+import { eachOrdinal } from "../facets/facets.ts"
 
 /** Numbers groups across segments: documents with the same values share one. */
 export class Grouping {

@@ -2,12 +2,12 @@
  * Exact vector distances (engine-contract 13): every vector of a segment against one query, in single precision
  * storage.
  */
-import type { VectorQuery } from "../plan.ts"
-import { hasBit } from "../index/bits.ts"
-import type { CollectionReader } from "../index/reader.ts"
-import type { Segment } from "../index/segment.ts"
-import { distanceTo, normOf } from "../index/vector-graph.ts"
-import { spend } from "./cutoff.ts"
+import type { VectorQuery } from "../../plan.ts"
+import { hasBit } from "../../index/bits.ts"
+import type { CollectionReader } from "../../index/reader.ts"
+import type { Segment } from "../../index/segment.ts"
+import { distanceTo, normOf } from "../../index/vector-graph.ts"
+import { spend } from "../../budget/cutoff.ts"
 
 /** Distance per document; NaN or nothing where a document has none. */
 export interface DistanceTable {

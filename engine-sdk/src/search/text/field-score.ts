@@ -2,7 +2,7 @@
  * How well one field of one document matches (engine-contract 5.3): 48 bits kept in a double, so that no object is made
  * per document. Composition into the 64-bit record score (5.4) is here too, as two halves.
  */
-import { SPILLED, type TextColumn } from "../index/columns.ts"
+import { SPILLED, type TextColumn } from "../../index/columns.ts"
 
 /** Places that a window of words spans at most. */
 export const WINDOW = 10

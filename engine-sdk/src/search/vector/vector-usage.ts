@@ -2,10 +2,10 @@
  * What `usage` says of vector fields: how many vectors, how many of them behind an approximate index, and how good that
  * is.
  */
-import type { VectorUsage } from "../engine.ts"
-import { countBits } from "../index/bits.ts"
-import type { CollectionReader } from "../index/reader.ts"
-import { graphOf } from "../index/vector-graph.ts"
+import type { VectorUsage } from "../../engine.ts"
+import { countBits } from "../../index/bits.ts"
+import type { CollectionReader } from "../../index/reader.ts"
+import { graphOf } from "../../index/vector-graph.ts"
 
 /**
  * Nothing where the schema has no vector field. `missing`: why there can be no index, "" where there can. Counts take

@@ -3,13 +3,20 @@
  * has one and the filter leaves enough, else over every vector that counts. Distances always come from the stored
  * vectors, so only which documents are candidates is ever approximate.
  */
-import { countBits, hasBit, type ReadonlyBits } from "../index/bits.ts"
-import type { VectorColumn } from "../index/columns.ts"
-import { sortSpending, spend } from "./cutoff.ts"
-import type { CollectionReader } from "../index/reader.ts"
-import type { Segment } from "../index/segment.ts"
-import { distanceTo, graphOf, normOf, rescoredOf, type NativeIndex, type VectorGraph } from "../index/vector-graph.ts"
-import type { VectorQuery } from "../plan.ts"
+import { countBits, hasBit, type ReadonlyBits } from "../../index/bits.ts"
+import type { VectorColumn } from "../../index/columns.ts"
+import { sortSpending, spend } from "../../budget/cutoff.ts"
+import type { CollectionReader } from "../../index/reader.ts"
+import type { Segment } from "../../index/segment.ts"
+import {
+  distanceTo,
+  graphOf,
+  normOf,
+  rescoredOf,
+  type NativeIndex,
+  type VectorGraph
+} from "../../index/vector-graph.ts"
+import type { VectorQuery } from "../../plan.ts"
 import { isCosineField, queryVector } from "./vectors.ts"
 
 export interface Neighbour {

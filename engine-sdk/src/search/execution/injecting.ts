@@ -12,11 +12,11 @@ import {
   setBit,
   type Bits,
   type ReadonlyBits
-} from "../index/bits.ts"
-import type { Filter, Injection } from "../plan.ts"
+} from "../../index/bits.ts"
+import type { Filter, Injection } from "../../plan.ts"
 import type { Execution } from "./execution.ts"
-import { allowedBits } from "./filters.ts"
-import { settlePositions } from "./placement.ts"
+import { allowedBits } from "../filter/filters.ts"
+import { settlePositions } from "../rank/placement.ts"
 
 /** A pinned or injected document and where it stands, from 1. */
 export interface FixedDocument {

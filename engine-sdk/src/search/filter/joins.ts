@@ -2,15 +2,15 @@
  * References between collections (engine-contract 7.8): which documents of one collection belong to which of another.
  * A reference may lie on either side; its values are compared as the generated equality filter would: on tokens.
  */
-import type { Filter } from "../plan.ts"
-import type { CollectionSchema } from "../schema.ts"
-import { bitsOf, hasBit, setBit, type Bits } from "../index/bits.ts"
-import { SPILLED } from "../index/columns.ts"
-import type { CollectionReader, SegmentView } from "../index/reader.ts"
-import type { Segment } from "../index/segment.ts"
-import { spend, spendInFilter, unlessGivenUp } from "./cutoff.ts"
+import type { Filter } from "../../plan.ts"
+import type { CollectionSchema } from "../../schema.ts"
+import { bitsOf, hasBit, setBit, type Bits } from "../../index/bits.ts"
+import { SPILLED } from "../../index/columns.ts"
+import type { CollectionReader, SegmentView } from "../../index/reader.ts"
+import type { Segment } from "../../index/segment.ts"
+import { spend, spendInFilter, unlessGivenUp } from "../../budget/cutoff.ts"
 import { FilterEvaluation } from "./filters.ts"
-import type { SearchScope } from "./scope.ts"
+import type { SearchScope } from "../scope.ts"
 
 /** Keys of every document of a segment in one field: distinct texts and, per document, indexes into them. */
 export interface JoinKeys {

@@ -2,12 +2,12 @@
  * Sums of boosts per document. They depend on the rules and the segment only, so a segment keeps them for as long as
  * the rules are in use; cases that look into other collections are summed for each search.
  */
-import type { Bits } from "../index/bits.ts"
-import type { SegmentView } from "../index/reader.ts"
-import type { Segment } from "../index/segment.ts"
-import type { Filter, SortKey } from "../plan.ts"
-import { spendInFilter } from "./cutoff.ts"
-import type { FilterEvaluation } from "./filters.ts"
+import type { Bits } from "../../index/bits.ts"
+import type { SegmentView } from "../../index/reader.ts"
+import type { Segment } from "../../index/segment.ts"
+import type { Filter, SortKey } from "../../plan.ts"
+import { spendInFilter } from "../../budget/cutoff.ts"
+import type { FilterEvaluation } from "../filter/filters.ts"
 
 type Cases = Extract<SortKey, { readonly kind: "boosts" }>["cases"]
 const known = new WeakMap<Cases, WeakMap<Segment, Float64Array>>()

@@ -1,9 +1,9 @@
 /**
  * One search from plan to ranked documents: what may match, what does, how it is ordered. Rendering hits, facets and
- * the envelope lies in `answer.ts`; several executions together make a union.
+ * the envelope lies in `search/answer`; several executions together make a union.
  */
-import type { Injection, RelevanceQuery, SearchPlan, SortKey } from "../plan.ts"
-import { RelevanceSearch } from "../relevance/relevance-search.ts"
+import type { Injection, RelevanceQuery, SearchPlan, SortKey } from "../../plan.ts"
+import { RelevanceSearch } from "../../relevance/relevance-search.ts"
 import {
   andInto,
   andNotInto,
@@ -15,24 +15,24 @@ import {
   setBit,
   type Bits,
   type ReadonlyBits
-} from "../index/bits.ts"
-import type { CollectionReader } from "../index/reader.ts"
-import { encodeUtf8 } from "../index/bytes.ts"
-import { diversify } from "../diversity/mmr.ts"
-import { Allowance, Cutoff, isOver, sortSpending, spend, within } from "./cutoff.ts"
-import { eachOrdinal, type FacetedSet } from "./facets.ts"
-import { allowedBits } from "./filters.ts"
-import { Grouping } from "./groups.ts"
+} from "../../index/bits.ts"
+import type { CollectionReader } from "../../index/reader.ts"
+import { encodeUtf8 } from "../../index/bytes.ts"
+import { diversify } from "../../diversity/mmr.ts"
+import { Allowance, Cutoff, isOver, sortSpending, spend, within } from "../../budget/cutoff.ts"
+import { eachOrdinal, type FacetedSet } from "../facets/facets.ts"
+import { allowedBits } from "../filter/filters.ts"
+import { Grouping } from "../rank/groups.ts"
 import { Injecting, type FixedDocument } from "./injecting.ts"
-import { nearest, type Neighbour } from "./nearest.ts"
-import { interleave } from "./placement.ts"
-import { phraseBits } from "./places.ts"
-import { keyOffsets, rankMatches, sortRanked, type Ranked } from "./rank.ts"
-import type { SearchScope } from "./scope.ts"
-import { keyColumns, type KeyColumn } from "./sort-keys.ts"
-import { newMatches, TextSearch, type Combination, type KnownTerms, type SegmentMatches } from "./text-search.ts"
-import type { Wanted } from "./top-scores.ts"
-import { distanceIn, type DistanceTable } from "./vectors.ts"
+import { nearest, type Neighbour } from "../vector/nearest.ts"
+import { interleave } from "../rank/placement.ts"
+import { phraseBits } from "../../index/places.ts"
+import { keyOffsets, rankMatches, sortRanked, type Ranked } from "../rank/rank.ts"
+import type { SearchScope } from "../scope.ts"
+import { keyColumns, type KeyColumn } from "../rank/sort-keys.ts"
+import { newMatches, TextSearch, type Combination, type KnownTerms, type SegmentMatches } from "../text/text-search.ts"
+import type { Wanted } from "../text/top-scores.ts"
+import { distanceIn, type DistanceTable } from "../vector/vectors.ts"
 
 /** Hits that re-ordering (buckets, diversity) looks at, at least. */
 const WINDOW_MIN = 250

@@ -1,8 +1,8 @@
 /** Answers as JSON text. `text_match` exceeds 2^53 and is a bigint here: it is written as plain digits. */
-import { stringifyJson, type StoredDocument } from "../documents/mod.ts"
-import type { AnswerBudget } from "./answer-budget.ts"
-import type { Hit, SearchAnswer, TextMatchInfo, UnionAnswer } from "../plan.ts"
-import type { HitMarks } from "./highlight.ts"
+import { stringifyJson, type StoredDocument } from "../../documents/mod.ts"
+import type { AnswerBudget } from "../../budget/answer-budget.ts"
+import type { Hit, SearchAnswer, TextMatchInfo, UnionAnswer } from "../../plan.ts"
+import type { HitMarks } from "../highlight/highlight.ts"
 import { Given, writtenText } from "./written.ts"
 
 /**

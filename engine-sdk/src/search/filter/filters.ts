@@ -3,9 +3,9 @@
  * segment, since segments never change; negation complements within the segment, so documents without the field are
  * included.
  */
-import { analyzerOf } from "../analysis/analyzer.ts"
-import type { Filter, NumberFilter, StringFilter } from "../plan.ts"
-import type { CollectionSchema } from "../schema.ts"
+import { analyzerOf } from "../../analysis/analyzer.ts"
+import type { Filter, NumberFilter, StringFilter } from "../../plan.ts"
+import type { CollectionSchema } from "../../schema.ts"
 import {
   andInto,
   andNotInto,
@@ -20,20 +20,20 @@ import {
   setBit,
   type Bits,
   type ReadonlyBits
-} from "../index/bits.ts"
-import { compareBytes, encodeUtf8 } from "../index/bytes.ts"
-import type { NumberColumn, TextColumn } from "../index/columns.ts"
-import { expandTerm } from "../index/expand.ts"
-import type { CollectionReader, SegmentView } from "../index/reader.ts"
-import { BoundedMap } from "../bounded-map.ts"
-import type { Segment } from "../index/segment.ts"
-import { nextTurn } from "../turns.ts"
-import { spendInFilter, unlessGivenUp } from "./cutoff.ts"
-import type { SearchScope } from "./scope.ts"
+} from "../../index/bits.ts"
+import { compareBytes, encodeUtf8 } from "../../index/bytes.ts"
+import type { NumberColumn, TextColumn } from "../../index/columns.ts"
+import { expandTerm } from "../../index/expand.ts"
+import type { CollectionReader, SegmentView } from "../../index/reader.ts"
+import { BoundedMap } from "../../bounded-map.ts"
+import type { Segment } from "../../index/segment.ts"
+import { nextTurn } from "../../turns.ts"
+import { spendInFilter, unlessGivenUp } from "../../budget/cutoff.ts"
+import type { SearchScope } from "../scope.ts"
 import { distance_m, SphericalPolygon } from "./geo.ts"
 import { joinBits } from "./joins.ts"
-import { hasPlace, intersectTerms, isPhraseAt } from "./places.ts"
-import { WALKED, walkOrder } from "./walk-order.ts"
+import { hasPlace, intersectTerms, isPhraseAt } from "../../index/places.ts"
+import { WALKED, walkOrder } from "../../compat/walk-order.ts"
 
 /** Sets of a segment: some hundred and sixty of them, and their texts. */
 const SETS_bytes_A_DOCUMENT = 20,

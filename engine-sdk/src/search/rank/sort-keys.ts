@@ -2,19 +2,19 @@
  * Sort keys as doubles per document, where higher is better (engine-contract 8). A string key is an ordinal within its
  * segment; ranks of different segments are compared by the texts behind it.
  */
-import type { Decay, SortKey } from "../plan.ts"
-import { hasBit, type Bits } from "../index/bits.ts"
-import type { CollectionReader, SegmentView } from "../index/reader.ts"
-import type { Segment } from "../index/segment.ts"
-import { pause } from "../turns.ts"
+import type { Decay, SortKey } from "../../plan.ts"
+import { hasBit, type Bits } from "../../index/bits.ts"
+import type { CollectionReader, SegmentView } from "../../index/reader.ts"
+import type { Segment } from "../../index/segment.ts"
+import { pause } from "../../turns.ts"
 import { boostSums } from "./boosts.ts"
-import { spend, unlessGivenUp } from "./cutoff.ts"
-import { FilterEvaluation } from "./filters.ts"
-import { distance_m } from "./geo.ts"
-import { relatedDocs, relationOf } from "./joins.ts"
-import type { SearchScope } from "./scope.ts"
-import type { SegmentMatches } from "./text-search.ts"
-import { vectorDistances, type DistanceTable } from "./vectors.ts"
+import { spend, unlessGivenUp } from "../../budget/cutoff.ts"
+import { FilterEvaluation } from "../filter/filters.ts"
+import { distance_m } from "../filter/geo.ts"
+import { relatedDocs, relationOf } from "../filter/joins.ts"
+import type { SearchScope } from "../scope.ts"
+import type { SegmentMatches } from "../text/text-search.ts"
+import { vectorDistances, type DistanceTable } from "../vector/vectors.ts"
 
 /** Distance of a document without a point (8.3). */
 const NOWHERE_m = 2_147_483_647

@@ -1,7 +1,7 @@
 /** Where tokens stand in a document: places are `element << 16 | position`, read from postings without allocation. */
-import { bitsOf, setBit, type Bits } from "../index/bits.ts"
-import { SPILLED, type TextColumn } from "../index/columns.ts"
-import { spend } from "./cutoff.ts"
+import { bitsOf, setBit, type Bits } from "./bits.ts"
+import { SPILLED, type TextColumn } from "./columns.ts"
+import { spend } from "../budget/cutoff.ts"
 
 /** True when the posting has this place. */
 export const hasPlace = (column: TextColumn, posting: number, place: number): boolean => {

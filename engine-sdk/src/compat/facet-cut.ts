@@ -14,8 +14,8 @@
  */
 import { encodeUtf8 } from "../index/bytes.ts"
 import type { CollectionReader } from "../index/reader.ts"
-import { wyhash } from "../index/wyhash.ts"
-import { sortSpending, spend } from "./cutoff.ts"
+import { wyhash } from "./wyhash.ts"
+import { sortSpending, spend } from "../budget/cutoff.ts"
 import { pickByAge, type Age } from "./value-age.ts"
 
 /** Bytes of a value that the reference keeps. */

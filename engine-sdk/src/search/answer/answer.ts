@@ -2,9 +2,9 @@
  * From an execution to what the wire shows: hits with their scores and highlights, groups, facets, the envelope
  * (engine-contract 6.5).
  */
-import { parseJson, select, StoredDocument } from "../documents/mod.ts"
-import { ownValue, putAllOwn, putOwn } from "../documents/own-value.ts"
-import { fail, notFound, ok, type Result } from "../errors.ts"
+import { parseJson, select, StoredDocument } from "../../documents/mod.ts"
+import { ownValue, putAllOwn, putOwn } from "../../documents/own-value.ts"
+import { fail, notFound, ok, type Result } from "../../errors.ts"
 import type {
   FacetCount,
   FieldValue,
@@ -19,26 +19,26 @@ import type {
   TextQuery,
   UnionAnswer,
   UnionPlan
-} from "../plan.ts"
-import { fieldNamed } from "../query/query-context.ts"
-import { bitsOf, hasBit, setBit } from "../index/bits.ts"
-import type { CollectionReader, SegmentView } from "../index/reader.ts"
-import { AnswerRefused } from "./answer-budget.ts"
+} from "../../plan.ts"
+import { fieldNamed } from "../../query/query-context.ts"
+import { bitsOf, hasBit, setBit } from "../../index/bits.ts"
+import type { CollectionReader, SegmentView } from "../../index/reader.ts"
+import { AnswerRefused } from "../../budget/answer-budget.ts"
 import { lazyHit, partialHit, putPage, storedHit, type FoundHit } from "./answer-json.ts"
-import { Allowance, Cutoff, GIVE_WAY, LateQuantum, sortSpending, spend, within } from "./cutoff.ts"
-import { Execution, fixedPlace, organicPlace, type Placed } from "./execution.ts"
-import { chooseByNumber, cutByCount, numberOfValue } from "./facet-cut.ts"
-import { compareCounts, countFacets, eachOrdinal, type FacetedSet } from "./facets.ts"
-import { FilterEvaluation } from "./filters.ts"
-import { scoreAsBigInt } from "./field-score.ts"
+import { Allowance, Cutoff, GIVE_WAY, LateQuantum, sortSpending, spend, within } from "../../budget/cutoff.ts"
+import { Execution, fixedPlace, organicPlace, type Placed } from "../execution/execution.ts"
+import { chooseByNumber, cutByCount, numberOfValue } from "../../compat/facet-cut.ts"
+import { compareCounts, countFacets, eachOrdinal, type FacetedSet } from "../facets/facets.ts"
+import { FilterEvaluation } from "../filter/filters.ts"
+import { scoreAsBigInt } from "../text/field-score.ts"
 import { fieldReader, type FieldReader } from "./field-values.ts"
-import { Highlighter, markedWords, NO_MARKS } from "./highlight.ts"
-import { relatedDocs, relationOf } from "./joins.ts"
-import { interleave, settlePositions } from "./placement.ts"
-import type { SearchScope } from "./scope.ts"
-import { keyColumns, shownDistance_m } from "./sort-keys.ts"
-import { sortRanked, type Ranked } from "./rank.ts"
-import { releaseMatches } from "./text-search.ts"
+import { Highlighter, markedWords, NO_MARKS } from "../highlight/highlight.ts"
+import { relatedDocs, relationOf } from "../filter/joins.ts"
+import { interleave, settlePositions } from "../rank/placement.ts"
+import type { SearchScope } from "../scope.ts"
+import { keyColumns, shownDistance_m } from "../rank/sort-keys.ts"
+import { sortRanked, type Ranked } from "../rank/rank.ts"
+import { releaseMatches } from "../text/text-search.ts"
 
 type Json = Record<string, unknown>
 /**

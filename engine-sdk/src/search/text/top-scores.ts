@@ -3,10 +3,10 @@
  * alone bounds the score a document can reach, so positions are read for the few documents whose bound, together with
  * what the order looks at next, beats the best ones known so far. Everything else is found and counted without a score.
  */
-import type { Bits } from "../index/bits.ts"
-import { SPILLED } from "../index/columns.ts"
+import type { Bits } from "../../index/bits.ts"
+import { SPILLED } from "../../index/columns.ts"
 import type { MarkedList } from "./candidates.ts"
-import { spend } from "./cutoff.ts"
+import { spend } from "../../budget/cutoff.ts"
 import {
   composeMaxScore,
   fieldScoreBound,

@@ -1,6 +1,6 @@
 /** Which lists of a combination hold each of its documents, and the postings of those documents that are scored. */
-import type { Bits } from "../index/bits.ts"
-import { postingIn, type ListSet } from "../index/list-sets.ts"
+import type { Bits } from "../../index/bits.ts"
+import { postingIn, type ListSet } from "../../index/list-sets.ts"
 import { firstFrom, SET_DOCS_MIN, SPARSE_FACTOR, spareSets, type MarkedList } from "./candidates.ts"
 
 /** Postings of the documents at hand, a row per document with a cell per list. */

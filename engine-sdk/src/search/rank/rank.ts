@@ -2,12 +2,12 @@
  * The best documents in order: a bounded heap of doubles per segment, then one merge. Newest first breaks the last tie
  * (engine-contract 8.1).
  */
-import type { SortKey } from "../plan.ts"
-import { compareUtf8 } from "../index/bytes.ts"
-import { hasBit, type Bits } from "../index/bits.ts"
+import type { SortKey } from "../../plan.ts"
+import { compareUtf8 } from "../../index/bytes.ts"
+import { hasBit, type Bits } from "../../index/bits.ts"
 import type { KeyColumn } from "./sort-keys.ts"
-import { sortSpending, spend } from "./cutoff.ts"
-import type { SegmentMatches } from "./text-search.ts"
+import { sortSpending, spend } from "../../budget/cutoff.ts"
+import type { SegmentMatches } from "../text/text-search.ts"
 
 /** A ranked document: segment position, number in it, and its key cells. */
 export interface Ranked {

@@ -2,8 +2,8 @@
  * Which documents hold every word of a combination. Lists are read in their order, those of common words are sets
  * (`index/list-sets.ts`) that are joined 32 documents at a time, so little here touches memory at random.
  */
-import { bitsOf, countBits, type Bits, type ReadonlyBits } from "../index/bits.ts"
-import type { TextColumn } from "../index/columns.ts"
+import { bitsOf, countBits, type Bits, type ReadonlyBits } from "../../index/bits.ts"
+import type { TextColumn } from "../../index/columns.ts"
 
 /** One word in one field of one segment. */
 export interface MarkedList {

@@ -18,8 +18,8 @@ import type { ValueColumn } from "../index/columns.ts"
 import type { FieldDictionary } from "../index/field-dictionary.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import { BATCH_docs, batchOrder } from "./batch-order.ts"
-import { sortSpending, spend } from "./cutoff.ts"
-import { SpareNumbers } from "./spare.ts"
+import { sortSpending, spend } from "../budget/cutoff.ts"
+import { SpareNumbers } from "../spare.ts"
 
 /** `born`: the batch that brought a value; `changed`: the last one that added to it. */
 export type Age = "born" | "changed"

@@ -3,8 +3,8 @@
  * once when somebody reads them, who may change them. What a page of megabytes weighs on the thread that only passes it
  * on is its text, not its objects.
  */
-import { parseJson } from "../documents/mod.ts"
-import type { FacetCount } from "../plan.ts"
+import { parseJson } from "../../documents/mod.ts"
+import type { FacetCount } from "../../plan.ts"
 
 interface Written {
   readonly text: string

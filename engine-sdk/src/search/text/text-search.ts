@@ -4,14 +4,14 @@
  * scores; thresholds look at all segments together, so the result does not depend on how documents are spread over
  * them.
  */
-import type { TextQuery } from "../plan.ts"
-import type { CollectionSchema, Field } from "../schema.ts"
-import { andInto, andNotInto, bitsOf, hasBit, orInto, setBit, type Bits, type ReadonlyBits } from "../index/bits.ts"
-import { compareBytes, decodeUtf8, encodeUtf8 } from "../index/bytes.ts"
-import type { TextColumn } from "../index/columns.ts"
-import { expandTerm } from "../index/expand.ts"
-import type { CollectionReader, SegmentView } from "../index/reader.ts"
-import type { StringTable } from "../index/string-table.ts"
+import type { TextQuery } from "../../plan.ts"
+import type { CollectionSchema, Field } from "../../schema.ts"
+import { andInto, andNotInto, bitsOf, hasBit, orInto, setBit, type Bits, type ReadonlyBits } from "../../index/bits.ts"
+import { compareBytes, decodeUtf8, encodeUtf8 } from "../../index/bytes.ts"
+import type { TextColumn } from "../../index/columns.ts"
+import { expandTerm } from "../../index/expand.ts"
+import type { CollectionReader, SegmentView } from "../../index/reader.ts"
+import type { StringTable } from "../../index/string-table.ts"
 import {
   composeMaxScore,
   composeMaxWeight,
@@ -22,9 +22,9 @@ import {
   scoreSingle,
   type ScoreRules
 } from "./field-score.ts"
-import { isOver, spend } from "./cutoff.ts"
-import { isPhraseAt, intersectTerms, phraseBits } from "./places.ts"
-import { WALKED, walkOrder } from "./walk-order.ts"
+import { isOver, spend } from "../../budget/cutoff.ts"
+import { isPhraseAt, intersectTerms, phraseBits } from "../../index/places.ts"
+import { WALKED, walkOrder } from "../../compat/walk-order.ts"
 import { addDocs, addFirstDocs, matchingDocs, type MarkedList } from "./candidates.ts"
 import { postingRows } from "./posting-rows.ts"
 import { MARKS_MAX, scoreBest, tokensOf, type Pending, type Wanted } from "./top-scores.ts"

@@ -1,16 +1,16 @@
 /** Highlights of one hit in both wire forms (engine-contract 10.3, 10.4), from the stored document. */
-import { analyzerOf, FewTokens, wantedTokens, type Analyzer, type WantedTokens } from "../analysis/analyzer.ts"
-import { isSelected, type StoredDocument } from "../documents/mod.ts"
-import { ownValue, putAllOwn, putOwn } from "../documents/own-value.ts"
-import type { HighlightRequest, Selection, TextQuery } from "../plan.ts"
-import type { CollectionSchema } from "../schema.ts"
-import type { TextColumn } from "../index/columns.ts"
-import type { Segment } from "../index/segment.ts"
-import { BoundedMap } from "../bounded-map.ts"
-import type { AnswerBudget } from "./answer-budget.ts"
-import { isOver, spend } from "./cutoff.ts"
-import type { SearchScope } from "./scope.ts"
-import type { Combination, KnownTerms } from "./text-search.ts"
+import { analyzerOf, FewTokens, wantedTokens, type Analyzer, type WantedTokens } from "../../analysis/analyzer.ts"
+import { isSelected, type StoredDocument } from "../../documents/mod.ts"
+import { ownValue, putAllOwn, putOwn } from "../../documents/own-value.ts"
+import type { HighlightRequest, Selection, TextQuery } from "../../plan.ts"
+import type { CollectionSchema } from "../../schema.ts"
+import type { TextColumn } from "../../index/columns.ts"
+import type { Segment } from "../../index/segment.ts"
+import { BoundedMap } from "../../bounded-map.ts"
+import type { AnswerBudget } from "../../budget/answer-budget.ts"
+import { isOver, spend } from "../../budget/cutoff.ts"
+import type { SearchScope } from "../scope.ts"
+import type { Combination, KnownTerms } from "../text/text-search.ts"
 import {
   bestWindow,
   isShownWhole,

@@ -2,8 +2,8 @@
  * Marking words in a text and cutting snippets (engine-contract 10). Works on the original text and the offsets of its
  * tokens; which words count is decided by the caller.
  */
-import type { FewTokens, TokenSpan } from "../analysis/analyzer.ts"
-import { answerTooLarge } from "./answer-budget.ts"
+import type { FewTokens, TokenSpan } from "../../analysis/analyzer.ts"
+import { answerTooLarge } from "../../budget/answer-budget.ts"
 
 /** What a token of the text matches: which wanted word, and how many of its characters to mark. */
 export type TokenMatcher = (token: string) => { readonly wanted: number; readonly length: number } | undefined
