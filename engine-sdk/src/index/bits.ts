@@ -30,6 +30,10 @@ export const countBits = (bits: ReadonlyBits): number => {
   for (let i = 0; i < bits.length; i++) if (bits[i] !== 0) total += popcount32(bits[i])
   return total
 }
+export const hasAnyBit = (bits: ReadonlyBits): boolean => {
+  for (let i = 0; i < bits.length; i++) if (bits[i] !== 0) return true
+  return false
+}
 /** Sets the first `size` bits and clears what lies behind them in the last word. */
 export const fillBits = (bits: Bits, size: number): Bits => {
   bits.fill(0xffffffff)

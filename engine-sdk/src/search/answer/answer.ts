@@ -38,7 +38,7 @@ import { interleave, settlePositions } from "../rank/placement.ts"
 import type { SearchScope } from "../scope.ts"
 import { keyColumns, shownDistance_m } from "../rank/sort-keys.ts"
 import { sortRanked, type Ranked } from "../rank/rank.ts"
-import { releaseMatches } from "../text/text-search.ts"
+import { releaseMatches } from "../text/segment-matches.ts"
 
 type Json = Record<string, unknown>
 /**

@@ -30,8 +30,12 @@ import { phraseBits } from "../../index/places.ts"
 import { keyOffsets, rankMatches, sortRanked, type Ranked } from "../rank/rank.ts"
 import type { SearchScope } from "../scope.ts"
 import { keyColumns, type KeyColumn } from "../rank/sort-keys.ts"
-import { newMatches, TextSearch, type Combination, type KnownTerms, type SegmentMatches } from "../text/text-search.ts"
-import type { Wanted } from "../text/top-scores.ts"
+import { phraseMatches } from "../text/phrases.ts"
+import { newMatches, type SegmentMatches } from "../text/segment-matches.ts"
+import type { KnownTerms } from "../text/term-lookup.ts"
+import { searchText } from "../text/text-search.ts"
+import type { TopK } from "../text/top-k-scorer.ts"
+import type { Combination } from "../text/word-matcher.ts"
 import { distanceIn, type DistanceTable } from "../vector/vectors.ts"
 
 /** Hits that re-ordering (buckets, diversity) looks at, at least. */
@@ -39,7 +43,7 @@ const WINDOW_MIN = 250
 /** Text score of every document where no word was asked. */
 const MATCH_ALL_SCORE = 100
 /** Beyond this many positions every match is scored. */
-const WANTED_MAX = 1_000
+const TOP_K_MAX = 1_000
 /** Looking an id up in a segment, and finding the group of a document. */
 const LOOK_UP_STEPS = 16,
   GROUP_STEPS = 16
@@ -153,7 +157,7 @@ export class Execution {
           if (column !== undefined) andNotInto(own(), phraseBits(column, tokens, segment.docs))
         }
       }
-      if (plan.text.phrases.length > 0) andInto(own(), TextSearch.phraseMatches(reader, plan.text, view))
+      if (plan.text.phrases.length > 0) andInto(own(), phraseMatches(reader, plan.text, view))
     }
     // What an exclusion did not get to would be let through.
     if (changed !== undefined && isOver()) changed.fill(0)
@@ -170,11 +174,9 @@ export class Execution {
         if (vector !== undefined) this.fuse()
         return
       }
-      const search = new TextSearch(this.reader, text, this.matches, () => this.resultCount(), this.wanted())
-      if (text.tokens.length > 0) search.run()
-      else search.phrasesOnly()
-      this.combinations = search.combinations
-      this.knownTerms = search.knownTerms
+      const outcome = searchText(this.reader, text, this.matches, () => this.resultCount(), this.topK())
+      this.combinations = outcome.combinations
+      this.knownTerms = outcome.knownTerms
       if (vector !== undefined) this.fuse()
     } else if (vector !== undefined) this.nearest()
     else
@@ -201,7 +203,7 @@ export class Execution {
     return true
   }
   /** What bounds the documents to score; undefined where all scores are needed or the order is another. */
-  private wanted(): Wanted | undefined {
+  private topK(): TopK | undefined {
     const { plan } = this
     const [first, second] = plan.sort
     if (
@@ -212,13 +214,13 @@ export class Execution {
     )
       return undefined
     if (plan.injected?.some(({ target }) => "filter" in target) === true) return undefined
-    const most = this.windowOf(this.rankedMax) + this.pinned.length
-    if (most > WANTED_MAX) return undefined
+    const k = this.windowOf(this.rankedMax) + this.pinned.length
+    if (k > TOP_K_MAX) return undefined
     if (second === undefined)
-      return { most, ties: this.matches.map(({ view }) => ({ sign: 1, first: view.segment.seqs, absent: 0 })) }
-    if (second.kind !== "field") return { most, ties: this.matches.map(() => undefined) }
+      return { k, ties: this.matches.map(({ view }) => ({ sign: 1, first: view.segment.seqs, absent: 0 })) }
+    if (second.kind !== "field") return { k, ties: this.matches.map(() => undefined) }
     return {
-      most,
+      k,
       ties: keyColumns(
         { scope: this.scope, reader: this.reader, distances: undefined, fused: undefined, groupSize: undefined },
         [second],

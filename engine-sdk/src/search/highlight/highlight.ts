@@ -10,7 +10,8 @@ import { BoundedMap } from "../../bounded-map.ts"
 import type { AnswerBudget } from "../../budget/answer-budget.ts"
 import { isOver, spend } from "../../budget/cutoff.ts"
 import type { SearchScope } from "../scope.ts"
-import type { Combination, KnownTerms } from "../text/text-search.ts"
+import type { KnownTerms } from "../text/term-lookup.ts"
+import type { Combination } from "../text/word-matcher.ts"
 import {
   bestWindow,
   isShownWhole,

@@ -7,7 +7,7 @@ import { compareUtf8 } from "../../index/bytes.ts"
 import { hasBit, type Bits } from "../../index/bits.ts"
 import type { KeyColumn } from "./sort-keys.ts"
 import { sortSpending, spend } from "../../budget/cutoff.ts"
-import type { SegmentMatches } from "../text/text-search.ts"
+import type { SegmentMatches } from "../text/segment-matches.ts"
 
 /** A ranked document: segment position, number in it, and its key cells. */
 export interface Ranked {

@@ -13,7 +13,7 @@ import { FilterEvaluation } from "../filter/filters.ts"
 import { distance_m } from "../filter/geo.ts"
 import { relatedDocs, relationOf } from "../filter/joins.ts"
 import type { SearchScope } from "../scope.ts"
-import type { SegmentMatches } from "../text/text-search.ts"
+import type { SegmentMatches } from "../text/segment-matches.ts"
 import { vectorDistances, type DistanceTable } from "../vector/vectors.ts"
 
 /** Distance of a document without a point (8.3). */

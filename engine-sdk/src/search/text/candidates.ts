@@ -6,7 +6,7 @@ import { bitsOf, countBits, type Bits, type ReadonlyBits } from "../../index/bit
 import type { TextColumn } from "../../index/columns.ts"
 
 /** One word in one field of one segment. */
-export interface MarkedList {
+export interface PostingList {
   readonly word: number
   readonly field: number
   readonly column: TextColumn
@@ -22,7 +22,7 @@ export const SET_DOCS_MIN = 1_024
  * eighth of a byte a document for each word, or a look per candidate where the rarest word has few.
  */
 export const matchingDocs = (
-  lists: ReadonlyArray<MarkedList>,
+  lists: ReadonlyArray<PostingList>,
   words: number,
   allowed: ReadonlyBits | undefined,
   docsOfSegment: number
@@ -63,8 +63,8 @@ export const matchingDocs = (
   }
   return docs.length === 0 ? undefined : docs
 }
-const onlyListOf = (lists: ReadonlyArray<MarkedList>, word: number): MarkedList | undefined => {
-  let only: MarkedList | undefined
+const onlyListOf = (lists: ReadonlyArray<PostingList>, word: number): PostingList | undefined => {
+  let only: PostingList | undefined
   for (const list of lists) {
     if (list.word !== word) continue
     if (only !== undefined) return undefined
@@ -73,7 +73,7 @@ const onlyListOf = (lists: ReadonlyArray<MarkedList>, word: number): MarkedList 
   return only
 }
 /** First and last word, exclusive, of the set of a word's documents. */
-const spanOf = (lists: ReadonlyArray<MarkedList>, word: number): readonly [number, number] => {
+const spanOf = (lists: ReadonlyArray<PostingList>, word: number): readonly [number, number] => {
   let first = Infinity,
     last = 0
   for (const {
@@ -122,13 +122,13 @@ export const spareSets = (docsOfSegment: number): [Bits, Bits] => {
  */
 const setOfWord = (
   room: Bits,
-  lists: ReadonlyArray<MarkedList>,
+  lists: ReadonlyArray<PostingList>,
   word: number,
   from: number,
   end: number
 ): ReadonlyBits => {
   const sets: Bits[] = [],
-    rest: MarkedList[] = []
+    rest: PostingList[] = []
   for (const list of lists) {
     if (list.word !== word) continue
     const set = list.column.setOf(list.term)
@@ -176,7 +176,7 @@ export const listOf = (
   }
   return n === docs.length ? docs : docs.subarray(0, n)
 }
-const sortedUnion = (lists: ReadonlyArray<MarkedList>, word: number): Uint32Array => {
+const sortedUnion = (lists: ReadonlyArray<PostingList>, word: number): Uint32Array => {
   let all: Uint32Array | undefined
   for (const list of lists) {
     if (list.word !== word) continue
@@ -203,7 +203,7 @@ const mergeSorted = (a: Uint32Array, b: Uint32Array): Uint32Array => {
   return merged.subarray(0, n)
 }
 /** Those of `docs` that one of the word's lists holds. */
-const docsWith = (docs: Uint32Array, lists: ReadonlyArray<MarkedList>, word: number): Uint32Array => {
+const docsWith = (docs: Uint32Array, lists: ReadonlyArray<PostingList>, word: number): Uint32Array => {
   const own = lists.filter((list) => list.word === word)
   const sets = own.map(({ column, term }) => column.setOf(term, docs.length < SET_DOCS_MIN)?.bits)
   const [a, b] = sets

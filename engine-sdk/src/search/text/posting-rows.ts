@@ -1,7 +1,7 @@
 /** Which lists of a combination hold each of its documents, and the postings of those documents that are scored. */
 import type { Bits } from "../../index/bits.ts"
 import { postingIn, type ListSet } from "../../index/list-sets.ts"
-import { firstFrom, SET_DOCS_MIN, SPARSE_FACTOR, spareSets, type MarkedList } from "./candidates.ts"
+import { firstFrom, SET_DOCS_MIN, SPARSE_FACTOR, spareSets, type PostingList } from "./candidates.ts"
 
 /** Postings of the documents at hand, a row per document with a cell per list. */
 export let postingRows = new Uint32Array(1 << 14)
@@ -16,7 +16,7 @@ const SINGLE_ROWS_SHARE = 32
 
 /** Marks and postings of the documents of one combination; one at a time. */
 export class PostingRows {
-  private readonly lists: ReadonlyArray<MarkedList>
+  private readonly lists: ReadonlyArray<PostingList>
   private readonly docs: Uint32Array
   /** Documents that are the only list itself: a posting is known by its place. */ private readonly isList: boolean
   private readonly sets: Array<ListSet | undefined> = []
@@ -27,7 +27,7 @@ export class PostingRows {
    * `words`: lists that every document is in, where there are no others. Cost: a look per list and document, and a pass
    * over lists that have no set.
    */
-  constructor(lists: ReadonlyArray<MarkedList>, words: number, docs: Uint32Array, docsOfSegment: number) {
+  constructor(lists: ReadonlyArray<PostingList>, words: number, docs: Uint32Array, docsOfSegment: number) {
     const n = docs.length
     this.lists = lists
     this.docs = docs
@@ -92,7 +92,7 @@ export class PostingRows {
     this.walked |= 1 << bit
   }
 }
-const listBits = ({ column: { docs, starts }, term }: MarkedList, docsOfSegment: number): Bits => {
+const listBits = ({ column: { docs, starts }, term }: PostingList, docsOfSegment: number): Bits => {
   const [bits] = spareSets(docsOfSegment)
   bits.fill(0)
   for (let p = starts[term], end = starts[term + 1]; p < end; p++) {

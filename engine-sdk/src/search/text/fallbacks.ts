@@ -1,0 +1,141 @@
+/**
+ * What is tried when words as they were typed find too little (engine-contract 5.2): other spellings by gluing and
+ * splitting words, fewer words, and words in the middle of others.
+ */
+import type { TextQuery } from "../../plan.ts"
+import { andNotInto, bitsOf, hasAnyBit, hasBit } from "../../index/bits.ts"
+import { intersectTerms, isPhraseAt } from "../../index/places.ts"
+import { spend } from "../../budget/cutoff.ts"
+import type { QueryToken } from "./candidate-words.ts"
+import { countMatches, record, type SegmentMatches } from "./segment-matches.ts"
+import { WORD_STEPS, type TermLookup } from "./term-lookup.ts"
+import { DROP_TOKENS_MAX } from "./word-matcher.ts"
+
+const SPLIT_TOKENS_MAX = 5
+const INFIX_SCORE = 100
+
+/** The first spelling with words glued together or one split in two that the first possible field knows. */
+export const respell = (
+  tokens: ReadonlyArray<string>,
+  lookup: TermLookup,
+  matches: ReadonlyArray<SegmentMatches>
+): string[] | undefined => {
+  for (let field = 0; field < lookup.fields.length; field++) {
+    const whole = tokens.join("")
+    if (tokens.length > 1 && lookup.exists(field, whole)) return [whole]
+    const most = Math.min(SPLIT_TOKENS_MAX, tokens.length)
+    if (tokens.length > 2) {
+      for (let i = 1; i < most; i++) {
+        const joined = tokens[i - 1] + tokens[i]
+        if (lookup.exists(field, joined)) return [...tokens.slice(0, i - 1), joined, ...tokens.slice(i + 1)]
+      }
+    }
+    for (let i = 0; i < most; i++) {
+      const token = tokens[i]
+      for (let cut = token.length - 1; cut > 0; cut--) {
+        const left = token.slice(0, cut),
+          right = token.slice(cut)
+        if (
+          lookup.exists(field, left) &&
+          lookup.exists(field, right) &&
+          areNeighbours(field, left, right, lookup, matches)
+        )
+          return [...tokens.slice(0, i), left, right, ...tokens.slice(i + 1)]
+      }
+    }
+  }
+  return undefined
+}
+/** True where a live document has both words next to each other in the field. */
+const areNeighbours = (
+  field: number,
+  left: string,
+  right: string,
+  lookup: TermLookup,
+  matches: ReadonlyArray<SegmentMatches>
+): boolean => {
+  const width = lookup.fields.length
+  return matches.some(({ view }, s) => {
+    const a = lookup.termsOf(left)[s * width + field],
+      b = lookup.termsOf(right)[s * width + field]
+    if (a < 0 || b < 0) return false
+    const bits = bitsOf(view.segment.docs)
+    const column = lookup.columns[s][field]!
+    intersectTerms(column, [a, b], (_doc, postings) => isPhraseAt(column, postings), bits)
+    return hasAnyBit(view.deleted === undefined ? bits : andNotInto(bits, view.deleted))
+  })
+}
+
+/** Some of the tokens, and the others. */
+export interface FewerTokens {
+  readonly kept: ReadonlyArray<QueryToken>
+  readonly dropped: ReadonlyArray<QueryToken>
+}
+/**
+ * Ever fewer tokens, down to one: from one side, then from the other. `wantsMore` is asked before each; without it only
+ * few tokens go on, where both sides are asked for.
+ */
+export function* fewerTokens(
+  all: ReadonlyArray<QueryToken>,
+  mode: TextQuery["dropTokensMode"],
+  wantsMore: () => boolean
+): Generator<FewerTokens> {
+  const tokens = all.slice(0, DROP_TOKENS_MAX)
+  if (tokens.length < 2) return
+  const bothSides = mode.kind === "both_sides" && tokens.length <= mode.tokens_max
+  let fromRight = mode.kind !== "left_to_right"
+  let droppedCount = 0,
+    directionsDone = 0
+  while (wantsMore() || bothSides) {
+    if (droppedCount >= tokens.length - 1) {
+      fromRight = !fromRight
+      droppedCount = 0
+      directionsDone++
+    }
+    if (directionsDone >= 2) return
+    droppedCount++
+    const cut = fromRight ? tokens.length - droppedCount : droppedCount
+    yield fromRight
+      ? { kept: tokens.slice(0, cut), dropped: tokens.slice(cut) }
+      : { kept: tokens.slice(cut), dropped: tokens.slice(0, cut) }
+  }
+}
+
+/** Fields in which words are found in the middle of others: always, or where nothing was found otherwise. */
+export const infixFields = (
+  query: TextQuery,
+  lookup: TermLookup,
+  matches: ReadonlyArray<SegmentMatches>
+): ReadonlyArray<number> => {
+  const wasEmpty = countMatches(matches) === 0
+  return lookup.fields.flatMap((field, f) => {
+    const mode = query.fields[f].infix
+    return mode === "off" || (mode === "fallback" && !wasEmpty) || !field.infix ? [] : [f]
+  })
+}
+/** Adds documents with a word that contains `wanted`. False when the time is over. Cost: O(terms of the field). */
+export const matchInfix = (
+  wanted: string,
+  f: number,
+  query: TextQuery,
+  lookup: TermLookup,
+  matches: ReadonlyArray<SegmentMatches>
+): boolean => {
+  for (let s = 0; s < matches.length; s++) {
+    const column = lookup.columns[s][f]
+    if (column === undefined) continue
+    const match = matches[s]
+    for (let term = 0; term < column.terms.size; term++) {
+      if (spend(WORD_STEPS + column.frequency(term))) return false
+      const word = column.terms.text(term)
+      const at = word.indexOf(wanted)
+      if (at < 0 || at > query.maxExtraPrefix || word.length - at - wanted.length > query.maxExtraSuffix) continue
+      for (let p = column.starts[term]; p < column.starts[term + 1]; p++) {
+        const doc = column.docs[p]
+        if ((match.allowed === undefined || hasBit(match.allowed, doc)) && !hasBit(match.found, doc))
+          record(match, doc, 0, INFIX_SCORE)
+      }
+    }
+  }
+  return true
+}

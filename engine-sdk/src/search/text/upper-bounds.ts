@@ -1,0 +1,242 @@
+/**
+ * Upper bounds of scores. Which word stands in which field of a document is its mark, a bit per list of the
+ * combination; that alone bounds the score the document can reach. Few marks occur, so bounds are tables by mark, and
+ * so is how each bound compares with the score that a document must reach to be among the best (the threshold).
+ */
+import { fieldScoreBound, composeMaxScore, scoreHigh, scoreLow, WINDOW } from "./field-score.ts"
+import type { PostingList } from "./candidates.ts"
+import { tokensMatched, type CombinationScoring } from "./record-scorer.ts"
+
+/** Bits a document's mark may have: word and field pairs of one combination. */
+export const MARKS_MAX = 16
+const MARKS = 1 << MARKS_MAX
+
+/** Matches of one combination of words in one segment, not scored yet. */
+export interface UnscoredMatches {
+  readonly s: number
+  /**
+   * In the order of words, and of fields within a word; the place is the bit of a mark. Words from `scoring.words` on
+   * were dropped: they count where they are.
+   */
+  readonly lists: ReadonlyArray<PostingList>
+  readonly scoring: CombinationScoring
+  readonly docs: Uint32Array
+}
+
+/** How an upper bound compares with the threshold. `UNSEEN`: no document has the mark. */
+const UNSEEN = 0
+export const BELOW = 1,
+  AT = 2,
+  ABOVE = 3
+
+// The tables are three megabytes, so all searches of the thread share them: they do not overlap, and each clears
+// what it wrote.
+const plainHigh = new Float64Array(MARKS),
+  plainLow = new Float64Array(MARKS),
+  exactHigh = new Float64Array(MARKS),
+  exactLow = new Float64Array(MARKS)
+const richest = new Uint16Array(MARKS),
+  fieldCounts = new Uint8Array(MARKS)
+const exactVerdicts = new Uint8Array(MARKS),
+  plainVerdicts = new Uint8Array(MARKS),
+  isTop = new Uint8Array(MARKS)
+const losing = new Float64Array(MARKS)
+const tokens = new Uint8Array(MARKS)
+/** The marks that are there: their cells are cleared when the combination is done. */
+const seen: number[] = []
+
+const ALL_FIELDS = -1
+
+export class UpperBounds {
+  /** The bound of documents with a field that consists of the words, beside the threshold. */
+  readonly exactVerdicts = exactVerdicts
+  /** The same for documents without such a field. */
+  readonly plainVerdicts = plainVerdicts
+  /** 1 for the marks with the highest bound. */
+  readonly isTop = isTop
+  /** Where one plain field holds more of the words than any other, its lists by bit; else 0. */
+  readonly richest = richest
+  /** How many fields hold any word, as far as that counts. */
+  readonly fieldCounts = fieldCounts
+  /** The highest score of the richest field that is known to be below the threshold, whatever decides ties. */
+  readonly losing = losing
+  /** `tokens_matched`. */
+  readonly tokens = tokens
+  readonly seen: ReadonlyArray<number> = seen
+  readonly weights: ReadonlyArray<number>
+  private readonly countFields: boolean
+  /** Words that each field holds, of the mark at hand. */ private readonly held: Int32Array
+
+  /** `weights`: of the fields of the query. `countFields`: how many match is part of the score. */
+  constructor(weights: ReadonlyArray<number>, countFields: boolean) {
+    this.weights = weights
+    this.countFields = countFields
+    this.held = new Int32Array(weights.length)
+  }
+
+  /** The highest score of any document, in `scoreHigh` and `scoreLow`. */
+  ofAll(one: UnscoredMatches): void {
+    this.bound(one, (1 << one.lists.length) - 1, ALL_FIELDS)
+  }
+  /** Fills the tables for all documents of the combination: `marks` has as many as `one.docs`. */
+  fill(one: UnscoredMatches, marks: Uint16Array): void {
+    const { words } = one.scoring
+    // Where every word has one list, all documents have the same mark.
+    if (one.lists.length === words) {
+      this.fillMark(one, (1 << words) - 1)
+      return
+    }
+    let topHigh = -1,
+      topLow = 0
+    for (let i = 0, n = one.docs.length; i < n; i++) {
+      const mark = marks[i]
+      if (exactVerdicts[mark] !== UNSEEN) continue
+      this.fillMark(one, mark)
+      if (plainHigh[mark] > topHigh || (plainHigh[mark] === topHigh && plainLow[mark] > topLow)) {
+        topHigh = plainHigh[mark]
+        topLow = plainLow[mark]
+      }
+    }
+    for (const mark of seen) if (plainHigh[mark] === topHigh && plainLow[mark] === topLow) isTop[mark] = 1
+  }
+  /** Leaves the tables to the next. */
+  clear(): void {
+    for (const mark of seen) exactVerdicts[mark] = isTop[mark] = 0
+    seen.length = 0
+  }
+  /** Compares all bounds with a new threshold. */
+  compare(high: number, low: number): void {
+    for (const mark of seen) {
+      exactVerdicts[mark] = verdictOf(exactHigh[mark], exactLow[mark], high, low)
+      plainVerdicts[mark] = verdictOf(plainHigh[mark], plainLow[mark], high, low)
+    }
+  }
+
+  private fillMark(one: UnscoredMatches, mark: number): void {
+    const { held } = this
+    exactVerdicts[mark] = plainVerdicts[mark] = ABOVE
+    losing[mark] = -1
+    tokens[mark] = tokensOf(one, mark)
+    seen.push(mark)
+    this.bound(one, mark, 0)
+    plainHigh[mark] = scoreHigh
+    plainLow[mark] = scoreLow
+    richest[mark] = richestField(one, mark, held)
+    fieldCounts[mark] = this.countFields ? Math.min(7, heldFields(held)) : 0
+    this.bound(one, mark, possiblyWhole(one, mark))
+    exactHigh[mark] = scoreHigh
+    exactLow[mark] = scoreLow
+  }
+
+  /**
+   * The highest record score of a document with this mark whose `whole` fields (by bit) may consist of the words, in
+   * `scoreHigh` and `scoreLow`.
+   */
+  bound(one: UnscoredMatches, mark: number, whole: number): void {
+    const { held, weights } = this
+    const { lists } = one
+    const { cost, mayBeExact, repeats, rules } = one.scoring
+    held.fill(0)
+    for (let bit = 0; bit < lists.length; bit++) if ((mark & (1 << bit)) !== 0) held[lists[bit].field]++
+    let best = 0,
+      weight = 0,
+      fields = 0
+    for (let field = 0; field < held.length; field++) {
+      if (held[field] === 0) continue
+      fields++
+      const score = fieldScoreBound(
+        held[field],
+        cost,
+        repeats,
+        (whole & (1 << (field & 31))) !== 0 && (held[field] > 1 || mayBeExact),
+        rules
+      )
+      if (score > best || (score === best && weights[field] > weight)) {
+        best = score
+        weight = weights[field]
+      }
+    }
+    composeMaxScore(tokensOf(one, mark), best, weight, this.countFields ? Math.min(7, fields) : 0)
+  }
+}
+
+const verdictOf = (high: number, low: number, thresholdHigh: number, thresholdLow: number): number =>
+  high > thresholdHigh || (high === thresholdHigh && low > thresholdLow)
+    ? ABOVE
+    : high === thresholdHigh && low === thresholdLow
+      ? AT
+      : BELOW
+/** `tokens_matched`: the words of the combination, and those of the dropped ones that the mark has. */
+export const tokensOf = ({ lists, scoring: { rules, words } }: UnscoredMatches, mark: number): number => {
+  let found = words,
+    last = -1
+  for (let bit = 0; bit < lists.length; bit++) {
+    const { word } = lists[bit]
+    if (word < words || word === last || (mark & (1 << bit)) === 0) continue
+    last = word
+    found++
+  }
+  return tokensMatched(found, rules)
+}
+const heldFields = (held: Int32Array): number => {
+  let fields = 0
+  for (let field = 0; field < held.length; field++) if (held[field] > 0) fields++
+  return fields
+}
+const richestField = ({ lists }: UnscoredMatches, mark: number, held: Int32Array): number => {
+  let most = 1,
+    richestSoFar = -1
+  for (let field = 0; field < held.length; field++) {
+    if (held[field] > most) {
+      most = held[field]
+      richestSoFar = field
+    } else if (held[field] === most) richestSoFar = -1
+  }
+  if (richestSoFar < 0 || most > WINDOW) return 0
+  let bits = 0
+  for (let bit = 0; bit < lists.length; bit++) {
+    if ((mark & (1 << bit)) === 0 || lists[bit].field !== richestSoFar) continue
+    if (lists[bit].column.isArray) return 0
+    bits |= 1 << bit
+  }
+  return bits
+}
+/**
+ * Fields (by bit) where some document with the words may have a value of as many words as were found: a bound by the
+ * shortest values of each word.
+ */
+const possiblyWhole = ({ lists }: UnscoredMatches, mark: number): number => {
+  let whole = 0,
+    impossible = 0
+  for (let bit = 0; bit < lists.length; bit++) {
+    if ((mark & (1 << bit)) === 0) continue
+    const { column, field, term } = lists[bit]
+    let words = 0
+    for (let other = 0; other < lists.length; other++)
+      if ((mark & (1 << other)) !== 0 && lists[other].field === field) words++
+    whole |= 1 << (field & 31)
+    if (column.shortestOf(term) > words) impossible |= 1 << (field & 31)
+  }
+  return whole & ~impossible
+}
+/** Fields (by bit) of the document with a value of as many words as were found in the field. */
+export const wholeFields = ({ lists }: UnscoredMatches, mark: number, doc: number): number => {
+  let whole = 0
+  for (let bit = 0; bit < lists.length; bit++) {
+    if ((mark & (1 << bit)) === 0) continue
+    const { column, field } = lists[bit]
+    const own = 1 << (field & 31)
+    if ((whole & own) !== 0) continue
+    let words = 0
+    for (let other = 0; other < lists.length; other++)
+      if ((mark & (1 << other)) !== 0 && lists[other].field === field) words++
+    if (column.lengths !== undefined) {
+      if (column.lengths[doc] === words || words > WINDOW) whole |= own
+      continue
+    }
+    // An element may consist of fewer of the words than the field holds.
+    for (let e = column.elementStarts![doc], end = column.elementStarts![doc + 1]; e < end; e++)
+      if (column.elementLengths![e] <= words) whole |= own
+  }
+  return whole
+}

@@ -1,0 +1,223 @@
+/**
+ * Documents that hold every word of one combination in some field (engine-contract 5.3). Where only the best are asked
+ * for, they are found here and scored later, all combinations together (`top-k-scorer.ts`); else they are scored as
+ * they are found.
+ */
+import type { TextQuery } from "../../plan.ts"
+import { spend } from "../../budget/cutoff.ts"
+import { addDocs, addFirstDocs, matchingDocs, type PostingList } from "./candidates.ts"
+import type { QueryToken } from "./candidate-words.ts"
+import { postingRows } from "./posting-rows.ts"
+import { RecordScorer, type CombinationScoring, type PostingCursor, type RecordRules } from "./record-scorer.ts"
+import { scoreOnlyBest, type SegmentMatches } from "./segment-matches.ts"
+import type { TermLookup } from "./term-lookup.ts"
+import { scoreTopK, type TopK } from "./top-k-scorer.ts"
+import { MARKS_MAX, tokensOf, type UnscoredMatches } from "./upper-bounds.ts"
+
+/** Dropped words that are looked for beside those that were kept. */
+export const DROP_TOKENS_MAX = 20
+
+/** A word that was looked up, and how it relates to what was typed. */
+export interface MatchedWord {
+  readonly word: string
+  readonly typed: string
+  readonly cost: number
+  readonly isPrefix: boolean
+}
+/** The words behind a score: highlighting marks them. */
+export interface Combination {
+  readonly words: ReadonlyArray<MatchedWord>
+  readonly dropped: ReadonlyArray<string>
+}
+/** A combination with its terms (`TermLookup.termsOf`). */
+interface LookedUp {
+  readonly words: ReadonlyArray<MatchedWord>
+  readonly terms: ReadonlyArray<Int32Array>
+  readonly droppedTerms: ReadonlyArray<Int32Array>
+  readonly scoring: CombinationScoring
+}
+
+export class WordMatcher {
+  /** Combinations that led somewhere, in the order in which they were tried. */
+  readonly combinations: Combination[] = []
+  private readonly query: TextQuery
+  private readonly lookup: TermLookup
+  private readonly matches: ReadonlyArray<SegmentMatches>
+  private readonly scorer: RecordScorer
+  private readonly topK: TopK | undefined
+  private readonly unscored: UnscoredMatches[] = []
+
+  /** `topK` undefined: every document gets its score. */
+  constructor(query: TextQuery, lookup: TermLookup, matches: ReadonlyArray<SegmentMatches>, topK: TopK | undefined) {
+    this.query = query
+    this.lookup = lookup
+    this.matches = matches
+    this.scorer = new RecordScorer(query)
+    this.topK = topK
+    if (topK !== undefined) scoreOnlyBest(matches)
+  }
+
+  /** Adds the documents with all `words`; of `dropped` ones a document may have some, which count. */
+  match(words: ReadonlyArray<MatchedWord>, dropped: ReadonlyArray<QueryToken>, rules: RecordRules): void {
+    const { lookup, matches } = this
+    let cost = 0
+    for (const word of words) cost += 2 * word.cost + (word.isPrefix ? 1 : 0)
+    const texts = [...words.map(({ word }) => word), ...dropped.map(({ text }) => text)]
+    const combination: LookedUp = {
+      words,
+      terms: words.map(({ word }) => lookup.termsOf(word)),
+      droppedTerms: dropped.slice(0, DROP_TOKENS_MAX).map(({ text }) => lookup.termsOf(text)),
+      scoring: {
+        words: words.length,
+        cost,
+        mayBeExact: words.length === 1 && cost === 0,
+        repeats: new Set(texts).size < texts.length,
+        rules
+      }
+    }
+    const isDeferrable = this.topK !== undefined && rules.synonym === undefined
+    let hasMatches = false
+    for (let s = 0; s < matches.length; s++) {
+      const lists = isDeferrable ? this.listsOf(s, combination) : undefined
+      const isFound =
+        lists !== undefined && lists.length <= MARKS_MAX
+          ? this.findUnscored(s, lists, combination)
+          : this.findScored(s, combination)
+      if (isFound) hasMatches = true
+    }
+    // Only words that led somewhere are highlighted.
+    if (hasMatches) this.combinations.push({ words, dropped: dropped.map(({ text }) => text) })
+  }
+
+  /** A word found by typo or completion still has to be allowed in the field. */
+  private isAsked(word: MatchedWord, field: number): boolean {
+    const asked = this.query.fields[field]
+    return word.cost <= asked.numTypos && (!word.isPrefix || asked.prefix)
+  }
+
+  // ---- found now, scored later
+  // ---------------------------------------------------------------------------------------
+
+  /**
+   * The lists of one segment: words in order, fields within a word, then dropped words. None where a word that must be
+   * there is not.
+   */
+  private listsOf(s: number, { droppedTerms, terms, words }: LookedUp): PostingList[] {
+    const columns = this.lookup.columns[s]
+    const width = columns.length
+    const lists: PostingList[] = []
+    for (let t = 0; t < words.length; t++) {
+      const before = lists.length
+      for (let f = 0; f < width; f++) {
+        const term = terms[t][s * width + f]
+        if (term >= 0 && this.isAsked(words[t], f)) lists.push({ word: t, field: f, column: columns[f]!, term })
+      }
+      if (lists.length === before) return []
+    }
+    // Dropped words need not be there; where they are, they count as they stand.
+    for (let d = 0; d < droppedTerms.length; d++)
+      for (let f = 0; f < width; f++) {
+        const term = droppedTerms[d][s * width + f]
+        if (term >= 0) lists.push({ word: words.length + d, field: f, column: columns[f]!, term })
+      }
+    return lists
+  }
+
+  private findUnscored(s: number, lists: ReadonlyArray<PostingList>, { scoring }: LookedUp): boolean {
+    if (lists.length === 0) return false
+    const match = this.matches[s]
+    let postings = match.view.segment.docs >>> 5
+    for (const { column, term } of lists) postings += column.frequency(term) >>> 2
+    if (spend(postings)) return false
+    const docs = matchingDocs(lists, scoring.words, match.allowed, match.view.segment.docs)
+    if (docs === undefined) return false
+    // Combinations that found everything so far have the lists that facets count over.
+    if (match.count === 0) {
+      addFirstDocs(docs, match.found)
+      match.docs = [docs]
+      match.count = docs.length
+    } else {
+      const fresh = addDocs(docs, match.found)
+      if (fresh.length > 0) match.docs?.push(fresh)
+      match.count += fresh.length
+    }
+    this.unscored.push({ s, lists, scoring, docs })
+    return true
+  }
+
+  /** Scores what can be among the best of everything that was found so far. To be called once, after all words. */
+  scoreFound(): void {
+    if (this.topK === undefined || this.unscored.length === 0) return
+    const { scorer } = this
+    const { columns } = this.lookup
+    const width = this.query.fields.length
+    const postings = Array.from({ length: width }, () => new Int32Array(MARKS_MAX))
+    const held = new Int32Array(width)
+    scoreTopK(
+      this.unscored,
+      this.topK,
+      this.matches,
+      this.query.fields.map(({ weight }) => weight),
+      this.query.prioritizeNumMatchingFields,
+      (one, i, mark) => {
+        const { docs, lists, s, scoring } = one
+        held.fill(0)
+        const row = i * lists.length
+        for (let bit = 0; bit < lists.length; bit++) {
+          if ((mark & (1 << bit)) === 0) continue
+          const { field } = lists[bit]
+          postings[field][held[field]++] = postingRows[row + bit]
+        }
+        scorer.composeScore(docs[i], columns[s], postings, held, scoring, tokensOf(one, mark))
+      }
+    )
+  }
+
+  // ---- scored as they are found
+  // --------------------------------------------------------------------------------------
+
+  private findScored(s: number, { droppedTerms, scoring, terms, words }: LookedUp): boolean {
+    const columns = this.lookup.columns[s]
+    const match = this.matches[s]
+    const width = columns.length
+    const lists: PostingCursor[][] = []
+    let lead = 0,
+      leadSize = Infinity
+    for (let t = 0; t < words.length; t++) {
+      const own: PostingCursor[] = []
+      let size = 0
+      for (let f = 0; f < width; f++) {
+        const term = terms[t][s * width + f]
+        if (term < 0 || !this.isAsked(words[t], f)) continue
+        const column = columns[f]!
+        own.push({ field: f, column, at: column.starts[term], end: column.starts[term + 1] })
+        size += column.frequency(term)
+      }
+      lists.push(own)
+      if (size < leadSize) {
+        leadSize = size
+        lead = t
+      }
+    }
+    if (leadSize === 0) return false
+    if (words.length === 1 && droppedTerms.length === 0)
+      return lists[0].length === 1
+        ? this.scorer.scoreList(match, lists[0][0], scoring)
+        : this.scorer.scoreLists(match, lists[0], scoring)
+    const extra = droppedTerms.map((own) => this.cursorsOf(s, own))
+    return this.scorer.scoreAll(match, columns, lists, lead, extra, scoring)
+  }
+  /** A dropped word counts in every field that has it. */
+  private cursorsOf(s: number, terms: Int32Array): PostingCursor[] {
+    const columns = this.lookup.columns[s]
+    const width = columns.length
+    const cursors: PostingCursor[] = []
+    for (let f = 0; f < width; f++) {
+      const term = terms[s * width + f]
+      if (term < 0) continue
+      const column = columns[f]!
+      cursors.push({ field: f, column, at: column.starts[term], end: column.starts[term + 1] })
+    }
+    return cursors
+  }
+}
