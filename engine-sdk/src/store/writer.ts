@@ -12,15 +12,12 @@ import { allocatePlain, type Allocate, type Region } from "../index/sections.ts"
 import type { Publication } from "../index/reader.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
-import {
-  CollectionWriter,
-  CommitFailed,
-  countEqual,
-  type MoreOperations,
-  type PrepareSegment
-} from "./collection-writer.ts"
+import { CollectionWriter, type MoreOperations } from "./collection-writer.ts"
 import type { CollectionRecord, Journal, UnreadableRecord } from "./journal.ts"
 import { exceeds, NamespaceUse } from "./namespace-use.ts"
+import { CommitFailed } from "./publisher.ts"
+import { countEqual } from "./references.ts"
+import type { PrepareSegment } from "./segment-merger.ts"
 import { graphOptions, type GraphOptions } from "./vector-graphs.ts"
 import { warn } from "../warning.ts"
 

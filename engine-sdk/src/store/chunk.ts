@@ -1,0 +1,262 @@
+/**
+ * Operations of one write that become one segment and one journal batch: each is validated, given its verdict and added
+ * to the segment, before anybody else sees it.
+ */
+import type { Dictionaries } from "../analysis/analyzer.ts"
+import {
+  documentPlanOf,
+  isObject,
+  parseBounded,
+  parseJson,
+  prepareWrite,
+  stringifyJson,
+  type IndexValue,
+  type Prepared
+} from "../documents/mod.ts"
+import type { WriteVerdict, Written } from "../engine.ts"
+import { capReached, fail, notFound, ok, type EngineError } from "../errors.ts"
+import { SegmentBuilder } from "../index/builders.ts"
+import type { Allocate } from "../index/sections.ts"
+import type { KeepLimits } from "../keep-limits.ts"
+import type { WriteOperation } from "../plan.ts"
+import type { CollectionSchema, Document, Field } from "../schema.ts"
+import type { StoredDocument } from "./journal.ts"
+import type { Place } from "./live-segments.ts"
+import { exceeds, type NamespaceUse } from "./namespace-use.ts"
+import { missingReference, type WriterNeighbours } from "./references.ts"
+import { wholeDocument, type BuiltSegment } from "./segment-building.ts"
+
+/** The collection that a chunk is written to. */
+export interface ChunkOwner {
+  readonly schema: CollectionSchema
+  readonly dictionaries: Dictionaries | undefined
+  readonly neighbours: WriterNeighbours
+  readonly use: NamespaceUse
+  /** The insertion number of the next new document. */ readonly upcomingSeq: number
+  takeSeq(): number
+  /** Detected fields become part of the schema. */ appendFields(detected: ReadonlyArray<Field>): void
+  locate(id: string): Place | undefined
+  /** A live document with what is kept beside it, also where its commit is not readable yet. */
+  storedOf(seq: number): StoredDocument | undefined
+  textOf(seq: number): string | undefined
+  /** An operation of `own` names this id: whatever another open chunk did to it is committed first. */
+  settleOthers(own: Chunk, id: string): void
+  isOpenElsewhere(own: Chunk, id: string): boolean
+}
+
+/** What a chunk did to an id. */
+interface Change {
+  readonly seq: number
+  readonly text: string | undefined
+  /** Its number in the segment, -1 where it was removed. */ readonly doc: number
+}
+/**
+ * Operations of one write that become one segment and one journal batch.
+ *
+ * filling (`apply`) -> laying out (`layOut`, column by column) -> closed (committed by the writer). Nobody sees its
+ * documents before that, and an id is in at most one open chunk: an operation of another write that names it has this
+ * one committed first.
+ */
+export class Chunk {
+  readonly builder: SegmentBuilder
+  readonly puts = new Map<number, string>()
+  readonly removes = new Set<number>()
+  readonly unstored = new Map<number, string>()
+  /** Ids whose documents of older segments this chunk replaces or removes. */ readonly superseded = new Set<string>()
+  /** Numbers in the new segment that a later operation of the same chunk replaced. */ readonly replaced: number[] = []
+  isClosed = false
+  /** What its documents are more than those they replace, in characters. */ addedDocuments = 0
+  addedBytes = 0
+  laidOut: BuiltSegment | undefined
+  private work: Generator<void, BuiltSegment> | undefined
+  private readonly writer: ChunkOwner
+  /** What this chunk did to an id so far. */ private readonly ids = new Map<string, Change>()
+  constructor(writer: ChunkOwner) {
+    this.writer = writer
+    this.builder = new SegmentBuilder(writer.schema, writer.dictionaries)
+  }
+
+  /** What the journal stores of it. */
+  documents(): StoredDocument[] {
+    return [...this.puts].map(([seq, text]) => {
+      const unstored = this.unstored.get(seq)
+      return { seq, text, ...(unstored === undefined ? {} : { unstored }) }
+    })
+  }
+  holds(id: string): boolean {
+    return this.ids.has(id)
+  }
+  /** One step of the segment; true when there is nothing left to do. */
+  layOut(allocate: Allocate): boolean {
+    if (this.builder.docs === 0 || this.laidOut !== undefined) return true
+    const step = (this.work ??= this.builder.finishing(allocate)).next()
+    if (step.done !== true) return false
+    this.laidOut = step.value
+    return true
+  }
+  apply(operation: WriteOperation, returnDocuments: boolean, keeps: KeepLimits | undefined): WriteVerdict {
+    if (operation.kind === "delete") return this.delete(operation.id, returnDocuments)
+    const { writer } = this
+    this.located = undefined
+    let source = operation
+    if (operation.rewrite === true) {
+      const id = operation.id ?? idOf(operation).id
+      const current = id === undefined ? undefined : this.existing(id)
+      // Gone since the caller read it: there is nothing to index again, and it must not come back.
+      if (id === undefined || current === undefined)
+        return {
+          ...(id === undefined ? {} : { id }),
+          result: fail(notFound(`Could not find a document with id: ${id}`))
+        }
+      source = { ...operation, document: current }
+    }
+    const prepared = prepareWrite(
+      writer.schema,
+      source,
+      (id) => this.existing(id),
+      () => this.freeId()
+    )
+    if (!prepared.ok) return { ...idOf(operation), result: prepared }
+    const { value } = prepared
+    const refused = missingReference(writer.schema, writer.neighbours, value)
+    if (refused !== undefined) return { id: value.id, result: fail(refused) }
+    if (!value.changed && operation.action !== "create" && operation.rewrite !== true)
+      return { id: value.id, result: ok(written(value.id, returnDocuments ? value.stored : undefined, false)) }
+    const draft = this.draftOf(value)
+    const cap = keeps === undefined || operation.rewrite === true ? undefined : this.capOver(value, draft, keeps)
+    if (cap !== undefined) return { id: value.id, result: fail(cap) }
+    this.put(value, draft)
+    return { id: value.id, result: ok(written(value.id, returnDocuments ? value.stored : undefined, true)) }
+  }
+  /** The decimal text of the next insertion number; numbers that a caller used as an id are passed over. */
+  private freeId(): string {
+    for (;;) {
+      const id = String(this.writer.upcomingSeq)
+      const own = this.ids.get(id)
+      if (
+        own === undefined
+          ? this.writer.locate(id) === undefined && !this.writer.isOpenElsewhere(this, id)
+          : own.text === undefined
+      )
+        return id
+      this.writer.takeSeq()
+    }
+  }
+  private existing(id: string): Document | undefined {
+    const own = this.ids.get(id)
+    if (own !== undefined)
+      return own.text === undefined
+        ? undefined
+        : wholeDocument({
+            seq: own.seq,
+            text: own.text,
+            ...(this.unstored.has(own.seq) ? { unstored: this.unstored.get(own.seq)! } : {})
+          })
+    this.writer.settleOthers(this, id)
+    const place = this.placeOf(id)
+    const stored = place === undefined ? undefined : this.writer.storedOf(place.view.segment.seqs[place.doc])
+    this.existingSize = sizeOf(stored)
+    return stored === undefined ? undefined : wholeDocument(stored)
+  }
+  /** Of the document that was looked up last, which the next put replaces; 0 where there is none. */
+  private existingSize = 0
+  /** Texts of a document, and how much more it is than what it replaces. */
+  private draftOf({ id, stored, values }: Prepared): Draft {
+    const own = this.ids.get(id)
+    const isNew = own === undefined ? this.placeOf(id) === undefined : own.text === undefined
+    const text = stringifyJson(stored)
+    const { unstored } = documentPlanOf(this.writer.schema)
+    const names = unstored.length === 0 ? unstored : unstored.filter((name) => values.has(name))
+    const hidden =
+      names.length === 0 ? undefined : stringifyJson(Object.fromEntries(names.map((name) => [name, values.get(name)])))
+    const before = isNew
+      ? 0
+      : own === undefined
+        ? this.existingSize
+        : own.text!.length + (this.unstored.get(own.seq)?.length ?? 0)
+    return { text, hidden, isNew, grows: text.length + (hidden?.length ?? 0) - before }
+  }
+  private capOver({ detected }: Prepared, { grows, isNew }: Draft, keeps: KeepLimits): EngineError | undefined {
+    const { schema, use } = this.writer
+    if (detected.length > 0 && exceeds(keeps.fields_per_collection, schema.fields.length + detected.length))
+      return capReached("fields_per_collection", keeps)
+    if (isNew && exceeds(keeps.documents, use.documents + 1)) return capReached("documents", keeps)
+    return grows > 0 && exceeds(keeps.stored_bytes, use.bytes + grows) ? capReached("stored_bytes", keeps) : undefined
+  }
+  private count(documents: number, bytes: number): void {
+    this.addedDocuments += documents
+    this.addedBytes += bytes
+    this.writer.use.add(documents, bytes)
+  }
+  /** Checking and putting a document ask for the same id one after the other, with nothing in between. */
+  private located: { readonly id: string; readonly place: Place | undefined } | undefined
+  private placeOf(id: string): Place | undefined {
+    if (this.located?.id !== id) this.located = { id, place: this.writer.locate(id) }
+    return this.located.place
+  }
+  private put(prepared: Prepared, { grows, hidden, isNew, text }: Draft): void {
+    const { writer } = this
+    const { id } = prepared
+    const own = this.ids.get(id)
+    let seq: number
+    if (own !== undefined) {
+      seq = own.text === undefined ? writer.takeSeq() : own.seq
+      if (own.doc >= 0) this.replaced.push(own.doc)
+    } else {
+      const place = this.placeOf(id)
+      seq = place === undefined ? writer.takeSeq() : place.view.segment.seqs[place.doc]
+      if (place !== undefined) this.superseded.add(id)
+    }
+    if (prepared.detected.length > 0) {
+      writer.appendFields(prepared.detected)
+      this.builder.extend(writer.schema, writer.dictionaries)
+    }
+    const doc = this.builder.add(seq, id, prepared.values as ReadonlyMap<string, IndexValue>)
+    this.count(isNew ? 1 : 0, grows)
+    this.puts.set(seq, text)
+    if (hidden !== undefined) this.unstored.set(seq, hidden)
+    else if (this.unstored.size > 0) this.unstored.delete(seq)
+    this.removes.delete(seq)
+    this.ids.set(id, { seq, text, doc })
+  }
+  private delete(id: string, returnDocuments: boolean): WriteVerdict {
+    const own = this.ids.get(id)
+    if (own === undefined) this.writer.settleOthers(this, id)
+    const place = own === undefined ? this.writer.locate(id) : undefined
+    const seq = own !== undefined ? own.seq : place === undefined ? -1 : place.view.segment.seqs[place.doc]
+    const text = own !== undefined ? own.text : place === undefined ? undefined : this.writer.textOf(seq)
+    if (text === undefined) return { id, result: fail(notFound(`Could not find a document with id: ${id}`)) }
+    // What is kept beside it is told by the commit.
+    this.count(-1, -text.length)
+    if (own !== undefined) {
+      if (own.doc >= 0) this.replaced.push(own.doc)
+    } else this.superseded.add(id)
+    this.puts.delete(seq)
+    this.removes.add(seq)
+    this.ids.set(id, { seq, text: undefined, doc: -1 })
+    return { id, result: ok(written(id, returnDocuments ? (parseJson(text) as Document) : undefined, true)) }
+  }
+}
+/** A put as it will be stored. */
+interface Draft {
+  readonly text: string
+  readonly hidden: string | undefined
+  readonly isNew: boolean
+  /** Characters. */ readonly grows: number
+}
+const sizeOf = (stored: StoredDocument | undefined): number =>
+  stored === undefined ? 0 : stored.text.length + (stored.unstored?.length ?? 0)
+const written = (id: string, document: Document | undefined, changed: boolean): Written =>
+  document === undefined ? { id, changed } : { id, changed, document }
+const idOf = (operation: Extract<WriteOperation, { kind: "put" }>): { id?: string } => {
+  if (operation.id !== undefined) return { id: operation.id }
+  const { document } = operation
+  if (typeof document === "object" && !(document instanceof Uint8Array))
+    return typeof document.id === "string" ? { id: document.id } : {}
+  const text = typeof document === "string" ? document : new TextDecoder().decode(document)
+  // A line that is no JSON has no id; the verdict itself says what is wrong with it.
+  const parsed = parseBounded(text)
+  return typeof parsed === "object" && isObject(parsed.value) && typeof parsed.value.id === "string"
+    ? { id: parsed.value.id }
+    : {}
+}

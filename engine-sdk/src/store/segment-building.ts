@@ -1,0 +1,87 @@
+/**
+ * Stored documents as segments: when a collection is opened without a usable snapshot, and when its schema changes. In
+ * slices, so that what else waits gets its turn.
+ */
+import type { Dictionaries } from "../analysis/analyzer.ts"
+import { flatten, isDynamic, parseJson, revalidate } from "../documents/mod.ts"
+import { ok, type Result } from "../errors.ts"
+import { SegmentBuilder } from "../index/builders.ts"
+import type { Allocate, Region, SegmentMeta } from "../index/sections.ts"
+import type { CollectionSchema, Document, Field } from "../schema.ts"
+import { inSlices, nextTurn } from "../turns.ts"
+import type { StoredDocument } from "./journal.ts"
+
+const SLICE_ms = 0.5
+/** Documents of one segment. */
+const REBUILD_DOCS = 4_096
+
+export interface BuiltSegment {
+  readonly meta: SegmentMeta
+  readonly region: Region
+}
+
+/** A stored document with the values of its `store: false` fields. */
+export const wholeDocument = ({ text, unstored }: StoredDocument): Document => {
+  const document = parseJson(text) as Document
+  return unstored === undefined ? document : { ...document, ...(parseJson(unstored) as Document) }
+}
+
+/** A turn of the event loop for the others, whenever a slice is over. */
+const slices = (): (() => Promise<void> | undefined) => {
+  let until = performance.now() + SLICE_ms
+  return () =>
+    performance.now() <= until
+      ? undefined
+      : nextTurn().then(() => {
+          until = performance.now() + SLICE_ms
+        })
+}
+
+/** Segments of documents that are valid under the schema. Cost: about what writing them anew does. */
+export async function* buildSegments(
+  schema: CollectionSchema,
+  documents: Iterable<StoredDocument>,
+  dictionaries: Dictionaries | undefined,
+  allocate: Allocate
+): AsyncGenerator<BuiltSegment, void> {
+  const giveWay = slices()
+  let builder = new SegmentBuilder(schema, dictionaries)
+  for (const stored of documents) {
+    const document = wholeDocument(stored)
+    builder.add(stored.seq, String(document.id), flatten(schema, document))
+    if (builder.docs >= REBUILD_DOCS) {
+      yield await inSlices(builder.finishing(allocate), SLICE_ms)
+      builder = new SegmentBuilder(schema, dictionaries)
+    }
+    const turn = giveWay()
+    if (turn !== undefined) await turn
+  }
+  if (builder.docs > 0) yield await inSlices(builder.finishing(allocate), SLICE_ms)
+}
+
+/**
+ * The schema with the fields that its dynamic ones detect in the documents; a failure where one of them is not valid
+ * under it. `check` is asked of every schema on the way.
+ */
+export const revalidateAll = async (
+  schema: CollectionSchema,
+  documents: Iterable<StoredDocument>,
+  check: (schema: CollectionSchema) => Result<void>
+): Promise<Result<CollectionSchema>> => {
+  const giveWay = slices()
+  let target = schema
+  for (const stored of documents) {
+    const prepared = revalidate(target, wholeDocument(stored))
+    if (!prepared.ok) return prepared
+    if (prepared.value.detected.length > 0) target = withFields(target, prepared.value.detected)
+    const checked = check(target)
+    if (!checked.ok) return checked
+    const turn = giveWay()
+    if (turn !== undefined) await turn
+  }
+  return ok(target)
+}
+const withFields = (schema: CollectionSchema, detected: ReadonlyArray<Field>): CollectionSchema => {
+  const known = new Set(schema.fields.filter((field) => !isDynamic(field)).map(({ name }) => name))
+  return { ...schema, fields: [...schema.fields, ...detected.filter(({ name }) => !known.has(name))] }
+}

@@ -1,0 +1,154 @@
+/**
+ * Keeps the number of a collection's segments small: merges run behind the writes, one at a time and in slices, and
+ * after a while of quiet everything becomes one segment. What is worth merging is decided in `merge-policy.ts`.
+ */
+import { hasBit } from "../index/bits.ts"
+import { GONE, mergeSegments } from "../index/merge.ts"
+import { PREPARED_DOCS_MIN, type PublishedSegment, type SegmentView } from "../index/reader.ts"
+import type { Allocate, Region } from "../index/sections.ts"
+import type { CollectionSchema } from "../schema.ts"
+import { inSlices, nextTurn } from "../turns.ts"
+import type { LiveSegments } from "./live-segments.ts"
+import { isWorthCompacting, mergeableOf } from "./merge-policy.ts"
+import type { Publisher } from "./publisher.ts"
+
+/** Work between two turns of the event loop: what else waits (a single upsert, a search) waits for one slice. */
+const SLICE_ms = 0.5
+/** While writes run: merging must keep up with them, and leave them most of the time. */
+const WRITING_SLICE_ms = 0.25
+/** So long after a full chunk an import is thought to go on. */
+const IMPORTING_ms = 1_500
+const QUIET_ms = 1_000
+/** A merge of fewer documents does not wait for a turn of its own. */
+const SMALL_MERGE_DOCS = 256
+
+/** Lets readers make a segment ready before it replaces others; resolves when they have, or will not search it. */
+export type PrepareSegment = (segment: PublishedSegment, replaced: ReadonlyArray<number>) => Promise<void>
+
+interface MergerOptions {
+  readonly segments: LiveSegments
+  readonly publisher: Publisher
+  readonly schema: () => CollectionSchema
+  readonly isWriting: () => boolean
+  /** Nothing is left to merge for now. */ readonly rested: () => void
+  readonly prepare: PrepareSegment | undefined
+  readonly allocate: Allocate
+  readonly release: (region: Region) => void
+}
+
+export class SegmentMerger {
+  private readonly options: MergerOptions
+  /** Merged segments that readers may still read. */ private readonly leaving = new Set<SegmentView>()
+  /** When a full chunk was written last. */ private importedAt = Number.NEGATIVE_INFINITY
+  private merging: Promise<void> | undefined
+  private quiet: ReturnType<typeof setTimeout> | undefined
+  private isClosed = false
+
+  constructor(options: MergerOptions) {
+    this.options = options
+  }
+  /** The merge under way. */
+  get running(): Promise<void> | undefined {
+    return this.merging
+  }
+  /** Segments that were merged and whose memory is not given back yet. */
+  get held(): ReadonlyArray<SegmentView> {
+    return [...this.leaving]
+  }
+  /** A write filled a whole chunk: an import runs. */
+  noteImport(): void {
+    this.importedAt = performance.now()
+  }
+  /** Begins no more merges; resolves when the one under way has ended. */
+  async close(): Promise<void> {
+    this.isClosed = true
+    clearTimeout(this.quiet)
+    await this.merging
+  }
+
+  /** Merges what is worth it, then what became worth it meanwhile. */
+  schedule(): void {
+    const { publisher, rested, segments } = this.options
+    if (this.merging !== undefined || this.isClosed || publisher.failure !== undefined) return
+    const chosen = mergeableOf(segments.views, this.isImporting)
+    if (chosen === undefined) {
+      this.compactWhenQuiet()
+      rested()
+      return
+    }
+    this.begin(this.merge(chosen, this.isImporting))
+  }
+  private begin(merge: Promise<void>): void {
+    this.merging = this.options.publisher.behind(merge).finally(() => {
+      this.merging = undefined
+      this.schedule()
+    })
+  }
+  /** After a while without writes everything becomes one segment, provided that enough is new to be worth it. */
+  private compactWhenQuiet(): void {
+    const { isWriting, segments } = this.options
+    clearTimeout(this.quiet)
+    if (!isWorthCompacting(segments.views) && !this.isImporting) return
+    this.quiet = setTimeout(() => {
+      if (this.isClosed || this.merging !== undefined || isWriting()) return
+      // Too little is new for one segment of everything: the import is over, and its segments merge by the narrower
+      // levels of single writes.
+      if (!isWorthCompacting(segments.views)) {
+        this.importedAt = Number.NEGATIVE_INFINITY
+        this.schedule()
+        return
+      }
+      this.begin(this.merge([...segments.views], false))
+    }, QUIET_ms)
+    // A pending compaction must not keep the process alive.
+    ;(this.quiet as { unref?: () => void }).unref?.()
+  }
+  private get isImporting(): boolean {
+    return performance.now() - this.importedAt < IMPORTING_ms
+  }
+
+  /** `isPassing`: the result will soon be merged again. */
+  private async merge(views: ReadonlyArray<SegmentView>, isPassing: boolean): Promise<void> {
+    const { allocate, isWriting, prepare, publisher, release, schema, segments } = this.options
+    const sources = views.map(({ segment, deleted }) => ({ segment, deleted: deleted?.slice() }))
+    const live = views.reduce((n, { segment, deletedCount }) => n + segment.docs - deletedCount, 0)
+    if (live > SMALL_MERGE_DOCS) await nextTurn()
+    const work = mergeSegments(schema(), sources, allocate, isPassing)
+    const merged = await inSlices(work, () => (isWriting() ? WRITING_SLICE_ms : SLICE_ms))
+    const id = segments.takeNumber(),
+      removed = views.map(({ segment }) => segment.id)
+    if (merged.meta.docs >= PREPARED_DOCS_MIN && !this.isClosed)
+      await prepare?.({ id, meta: merged.meta, region: merged.region }, removed)
+    if (this.isClosed || !views.every((view) => segments.views.includes(view))) {
+      release(merged.region)
+      return
+    }
+    const lost = deletedMeanwhile(views, merged.moved)
+    segments.remove(views)
+    // Of one document that is written again and again all but the newest segment are empty.
+    const added = merged.meta.docs === 0 ? undefined : segments.adopt(merged.meta, merged.region, lost, id)
+    if (added === undefined) release(merged.region)
+    for (const old of views) this.leaving.add(old)
+    publisher.enqueueSegment(added?.view, undefined, () => {
+      publisher.send({ added: added === undefined ? [] : [added.published], removed, deletions: [] })
+      for (const old of views) {
+        this.leaving.delete(old)
+        release(old.segment.region)
+      }
+    })
+  }
+}
+
+/** Documents deleted while a merge ran are deleted in its result: their numbers there. */
+const deletedMeanwhile = (
+  views: ReadonlyArray<SegmentView>,
+  moved: ReadonlyArray<ArrayLike<number>>
+): ReadonlyArray<number> => {
+  const lost: number[] = []
+  views.forEach((view, s) => {
+    if (view.deleted === undefined) return
+    for (let doc = 0; doc < view.segment.docs; doc++)
+      if (hasBit(view.deleted, doc) && moved[s][doc] !== GONE) lost.push(moved[s][doc])
+  })
+  return lost
+}
