@@ -39,7 +39,7 @@ const caches: ReadonlyMap<string, { readonly bytes: number; readonly each?: stri
   ["engine-sdk/src/rules/condition-index.ts", { bytes: 16 * MEGABYTE }],
   ["engine-sdk/src/schema/name-pattern.ts", { bytes: 8 * MEGABYTE }],
   [
-    "engine-sdk/src/search/filter/filters.ts",
+    "engine-sdk/src/search/filter/leaf-cache.ts",
     { bytes: MEGABYTE, each: "of each segment, or 20 bytes a document of it" }
   ],
   ["engine-sdk/src/search/highlight/highlight.ts", { bytes: MEGABYTE }],

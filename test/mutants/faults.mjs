@@ -278,7 +278,7 @@ export const faults = [
   {
     name: "filter-memory-without-field",
     why: "a remembered filter is taken for one of another field with the same value",
-    file: "engine-sdk/src/search/filter/filters.ts",
+    file: "engine-sdk/src/search/filter/leaf-cache.ts",
     from: "const key = keyOf(filter)",
     to: 'const key = keyOf({ ...filter, field: "" } as Filter)',
     tests: ["engine-sdk/test/filters.test.ts"],
@@ -287,7 +287,7 @@ export const faults = [
   {
     name: "filter-memory-large-only",
     why: "the same, in segments of more than 1,000 documents only",
-    file: "engine-sdk/src/search/filter/filters.ts",
+    file: "engine-sdk/src/search/filter/leaf-cache.ts",
     from: "const key = keyOf(filter)",
     to: 'const key = keyOf(segment.docs > 1_000 ? { ...filter, field: "" } as Filter : filter)',
     tests: ["engine-sdk/test/filters.test.ts"]
@@ -295,7 +295,7 @@ export const faults = [
   {
     name: "filter-memory-key-cut",
     why: "remembered lists that begin alike are taken for one",
-    file: "engine-sdk/src/search/filter/filters.ts",
+    file: "engine-sdk/src/search/filter/leaf-cache.ts",
     from: "const key = keyOf(filter)",
     to: "const key = keyOf(filter).slice(0, 300)",
     tests: ["engine-sdk/test/filters.test.ts"],

@@ -14,21 +14,21 @@ import {
   type ReadonlyBits
 } from "../../index/bits.ts"
 import type { Filter, Injection } from "../../plan.ts"
-import type { Execution } from "./execution.ts"
 import { allowedBits } from "../filter/filters.ts"
 import { settlePositions } from "../rank/placement.ts"
+import type { Ranked } from "../rank/rank.ts"
+import type { FixedDocument } from "./placed.ts"
+import type { SearchRequest } from "./request.ts"
 
-/** A pinned or injected document and where it stands, from 1. */
-export interface FixedDocument {
-  readonly s: number
-  readonly doc: number
-  readonly position: number
-  readonly injection?: Injection
+/** Who finds the best document of some sets, one for each segment; undefined where none is. */
+export interface BestDocuments {
+  /** Of the matches. */ bestWithin(within: ReadonlyArray<Bits>): Ranked | undefined
+  /** Whether or not it matches. */ bestAnywhere(within: ReadonlyArray<Bits>): Ranked | undefined
 }
 type Chosen = FixedDocument | undefined
 
 export class Injecting {
-  readonly #execution: Execution
+  readonly #request: SearchRequest
   readonly #injected: ReadonlyArray<Injection>
   /** The caller's filter; undefined = everything of a segment. */ readonly #filtered: ReadonlyArray<
     ReadonlyBits | undefined
@@ -36,10 +36,10 @@ export class Injecting {
   #restricted: ReadonlyArray<ReadonlyBits | undefined> | undefined
   /** One per injection, in order; undefined where nothing is to be shown or is not known yet. */ #chosen: Chosen[] = []
 
-  constructor(execution: Execution, filtered: ReadonlyArray<ReadonlyBits | undefined>) {
-    this.#execution = execution
-    this.#injected = execution.plan.injected ?? []
-    const { scope, reader, plan } = execution
+  constructor(request: SearchRequest, filtered: ReadonlyArray<ReadonlyBits | undefined>) {
+    this.#request = request
+    this.#injected = request.plan.injected ?? []
+    const { scope, reader, plan } = request
     this.#filtered = plan.injectedFilter === undefined ? filtered : allowedBits(scope, reader, plan.injectedFilter)
   }
   get asksForBest(): boolean {
@@ -58,7 +58,7 @@ export class Injecting {
    * part 2).
    */
   #named(injection: Injection, id: string): Chosen {
-    const { reader } = this.#execution
+    const { reader } = this.#request
     const place = reader.locate(id)
     if (place === undefined) return undefined
     const passing = this.#passing(injection)[place.at]
@@ -67,7 +67,7 @@ export class Injecting {
       : undefined
   }
   #passing(injection: Injection): ReadonlyArray<ReadonlyBits | undefined> {
-    const { scope, reader, plan } = this.#execution
+    const { scope, reader, plan } = this.#request
     return injection.mustPassFilter
       ? this.#filtered
       : (this.#restricted ??= allowedBits(scope, reader, plan.pinnedFilter))
@@ -76,22 +76,22 @@ export class Injecting {
   /**
    * Slots for the best match filled, one after the other: no document fills two. O(documents / 32 + matches) a slot.
    */
-  withBest(curated: ReadonlyArray<FixedDocument>): FixedDocument[] {
+  withBest(curated: ReadonlyArray<FixedDocument>, documents: BestDocuments): FixedDocument[] {
     this.#injected.forEach((injection, i) => {
-      if ("filter" in injection.target) this.#chosen[i] = this.#best(injection, injection.target.filter)
+      if ("filter" in injection.target) this.#chosen[i] = this.#best(injection, injection.target.filter, documents)
     })
     return this.#settled(curated)
   }
-  #best(injection: Injection, filter: Filter): Chosen {
+  #best(injection: Injection, filter: Filter, documents: BestDocuments): Chosen {
     const within = this.#eligible(injection, filter)
-    const best = this.#execution.bestWithin(within) ?? this.#execution.bestAnywhere(within)
+    const best = documents.bestWithin(within) ?? documents.bestAnywhere(within)
     return best === undefined ? undefined : { s: best.s, doc: best.doc, position: injection.position, injection }
   }
   /**
    * Live documents that pass both filters, are not hidden (a slot for the best takes another) and not injected already.
    */
   #eligible(injection: Injection, filter: Filter): Bits[] {
-    const { scope, reader, plan } = this.#execution
+    const { scope, reader, plan } = this.#request
     const passing = this.#passing(injection)
     return allowedBits(scope, reader, filter).map((bits, s) => {
       const { segment, deleted } = reader.views[s]
@@ -105,7 +105,7 @@ export class Injecting {
   }
 
   #settled(curated: ReadonlyArray<FixedDocument>): FixedDocument[] {
-    const seen = this.#execution.reader.views.map(({ segment }) => bitsOf(segment.docs))
+    const seen = this.#request.reader.views.map(({ segment }) => bitsOf(segment.docs))
     const claims = [...this.#chosen.flatMap((chosen) => chosen ?? []), ...curated].filter(({ s, doc }) => {
       const isFirst = !hasBit(seen[s], doc)
       setBit(seen[s], doc)

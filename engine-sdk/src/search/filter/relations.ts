@@ -2,15 +2,12 @@
  * References between collections (engine-contract 7.8): which documents of one collection belong to which of another.
  * A reference may lie on either side; its values are compared as the generated equality filter would: on tokens.
  */
-import type { Filter } from "../../plan.ts"
 import type { CollectionSchema } from "../../schema.ts"
-import { bitsOf, hasBit, setBit, type Bits } from "../../index/bits.ts"
+import { bitsOf, hasBit, setBit, type Bits, type ReadonlyBits } from "../../index/bits.ts"
 import { SPILLED } from "../../index/columns.ts"
 import type { CollectionReader, SegmentView } from "../../index/reader.ts"
 import type { Segment } from "../../index/segment.ts"
 import { spend, spendInFilter, unlessGivenUp } from "../../budget/cutoff.ts"
-import { FilterEvaluation } from "./filters.ts"
-import type { SearchScope } from "../scope.ts"
 
 /** Keys of every document of a segment in one field: distinct texts and, per document, indexes into them. */
 export interface JoinKeys {
@@ -119,12 +116,15 @@ const textKeys = (segment: Segment, field: string): JoinKeys =>
       for (const element of values[doc] ?? []) if (element !== undefined) emit(doc, element.join("\u0000"))
   })
 
-/** Live documents of `reader` that pass, as keys of one of its fields. */
-const keysMatching = (scope: SearchScope, reader: CollectionReader, filter: Filter, field: string): Set<string> => {
-  const evaluation = new FilterEvaluation(scope, reader)
+/** Keys in `field` of the live documents that are in the set of their view. */
+export const keysOf = (
+  reader: CollectionReader,
+  field: string,
+  passing: (view: SegmentView) => ReadonlyBits
+): ReadonlySet<string> => {
   const found = new Set<string>()
   for (const view of reader.views) {
-    const bits = evaluation.bits(filter, view)
+    const bits = passing(view)
     const keys = joinKeys(view.segment, field)
     for (let doc = 0; doc < view.segment.docs; doc++) {
       spendInFilter(1)
@@ -135,29 +135,14 @@ const keysMatching = (scope: SearchScope, reader: CollectionReader, filter: Filt
   }
   return found
 }
-
-/**
- * Documents of the view that are related to a document which the join's filter lets through; `known`: what it lets
- * through, of other views of the reader.
- */
-export const joinBits = (
-  scope: SearchScope,
-  reader: CollectionReader,
-  join: Filter & { readonly kind: "join" },
-  view: SegmentView,
-  known: Map<Filter, ReadonlySet<string>>
-): Bits => {
-  const bits = bitsOf(view.segment.docs)
-  const other = scope.collection(join.collection)
-  const relation = other === undefined ? undefined : relationOf(reader.schema, other.schema)
-  if (other === undefined || relation === undefined) return bits
-  const wanted = known.get(join) ?? keysMatching(scope, other, join.filter, relation.foreign)
-  known.set(join, wanted)
-  const keys = joinKeys(view.segment, relation.local)
+/** Documents with one of the keys in `field`. Deleted documents may be among them. */
+export const docsWithKeys = (segment: Segment, field: string, wanted: ReadonlySet<string>): Bits => {
+  const bits = bitsOf(segment.docs)
+  const keys = joinKeys(segment, field)
   spendInFilter(keys.texts.length * 8)
   const isWanted = keys.texts.map((text) => wanted.has(text))
-  spendInFilter(view.segment.docs * 2 + keys.entries.length)
-  for (let doc = 0; doc < view.segment.docs; doc++)
+  spendInFilter(segment.docs * 2 + keys.entries.length)
+  for (let doc = 0; doc < segment.docs; doc++)
     for (let i = keys.starts[doc]; i < keys.starts[doc + 1]; i++)
       if (isWanted[keys.entries[i]]) {
         setBit(bits, doc)
@@ -166,7 +151,7 @@ export const joinBits = (
   return bits
 }
 
-interface Related {
+export interface Related {
   view: SegmentView
   doc: number
   key: string

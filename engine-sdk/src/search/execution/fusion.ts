@@ -1,0 +1,128 @@
+/** Matches by vectors (engine-contract 13): the nearest documents, alone or fused with what the words found. */
+import { hasBit, setBit } from "../../index/bits.ts"
+import type { CollectionReader } from "../../index/reader.ts"
+import type { SearchPlan, VectorQuery } from "../../plan.ts"
+import { sortSpending, spend } from "../../budget/cutoff.ts"
+import type { SegmentMatches } from "../text/segment-matches.ts"
+import { nearest, type Neighbour } from "../vector/nearest.ts"
+import { distanceIn, type DistanceTable } from "../vector/vectors.ts"
+import type { FixedDocument } from "./placed.ts"
+
+export interface HybridScores {
+  readonly fused: ReadonlyArray<Float64Array>
+  /** NaN where a document has no distance. */ readonly distances: ReadonlyArray<DistanceTable>
+}
+/** A document in the list of what the words found. */
+interface TextMatch {
+  readonly s: number
+  readonly doc: number
+  readonly high: number
+  readonly low: number
+  readonly seq: number
+}
+
+/** The k nearest of what is allowed, nearest first; without pinned documents and the one that is looked around. */
+export const nearestAllowed = (
+  reader: CollectionReader,
+  plan: SearchPlan,
+  query: VectorQuery,
+  matches: ReadonlyArray<SegmentMatches>,
+  pinned: ReadonlyArray<FixedDocument>
+): Neighbour[] => {
+  const self = query.likeId === undefined ? undefined : reader.locate(query.likeId)
+  return nearest(reader, {
+    query,
+    k: query.k,
+    isFiltered: plan.filter !== undefined,
+    allowed: matches.map(({ allowed }) => allowed),
+    excluded: [...pinned, ...(self === undefined ? [] : [{ s: self.at, doc: self.doc }])]
+  })
+}
+/** Makes matches of the nearest documents; answers their distances. */
+export const matchNearest = (
+  near: ReadonlyArray<Neighbour>,
+  matches: ReadonlyArray<SegmentMatches>
+): ReadonlyArray<DistanceTable> => {
+  const distances = matches.map((): Record<number, number> => ({}))
+  for (const { s, doc, distance } of near) {
+    distances[s][doc] = distance
+    const match = matches[s]
+    setBit(match.found, doc)
+    match.high[doc] = 0
+    match.low[doc] = 0
+    match.count++
+  }
+  return distances
+}
+
+/**
+ * Rank fusion of text and vector ranks, in single precision as recorded. What is near becomes a match, too. With
+ * `rerankHybridMatches` every match gets a rank and a distance.
+ */
+export const fuse = (
+  reader: CollectionReader,
+  vector: VectorQuery,
+  near: ReadonlyArray<Neighbour>,
+  matches: ReadonlyArray<SegmentMatches>
+): HybridScores => {
+  const alpha = Math.fround(vector.alpha)
+  const isReranked = vector.rerankHybridMatches
+  const fused = matches.map(({ view }) => new Float64Array(view.segment.docs))
+  const distances = matches.map(({ view }) => new Float64Array(view.segment.docs).fill(NaN))
+  const texts = textMatches(matches)
+  for (const { s, doc, distance } of near) {
+    spend(8)
+    distances[s][doc] = distance
+    const match = matches[s]
+    if (hasBit(match.found, doc)) continue
+    setBit(match.found, doc)
+    match.count++
+    match.high[doc] = 0
+    match.low[doc] = 0
+    if (isReranked) texts.push(textMatch(match, s, doc))
+  }
+  sortSpending(texts, (a, b) => b.high - a.high || b.low - a.low || b.seq - a.seq)
+  let rank = 0
+  for (let i = 0; i < texts.length; i++) {
+    // Equal scores share a rank, except when every match is ranked anew.
+    if (isReranked || i === 0 || texts[i].high !== texts[i - 1].high || texts[i].low !== texts[i - 1].low) rank++
+    fused[texts[i].s][texts[i].doc] = (1 - alpha) / rank
+  }
+  const ordered = isReranked ? byDistance(texts, distances, distanceIn(reader, vector)) : near
+  ordered.forEach(({ s, doc }, i) => {
+    fused[s][doc] = Math.fround(fused[s][doc] + alpha / (i + 1))
+  })
+  return { fused: fused.map((table) => table.map(Math.fround)), distances }
+}
+const textMatch = ({ high, low, view }: SegmentMatches, s: number, doc: number): TextMatch => ({
+  s,
+  doc,
+  high: high[doc],
+  low: low[doc],
+  seq: view.segment.seqs[doc]
+})
+const textMatches = (matches: ReadonlyArray<SegmentMatches>): TextMatch[] => {
+  const texts: TextMatch[] = []
+  matches.forEach((match, s) => {
+    for (let doc = 0; doc < match.view.segment.docs; doc++)
+      if (hasBit(match.found, doc)) {
+        spend(8)
+        texts.push(textMatch(match, s, doc))
+      }
+  })
+  return texts
+}
+/** All matches, nearest first; fills in their distances. */
+const byDistance = (
+  texts: ReadonlyArray<TextMatch>,
+  distances: ReadonlyArray<Float64Array>,
+  distanceOf: (s: number, doc: number) => number
+): ReadonlyArray<{ readonly s: number; readonly doc: number }> =>
+  sortSpending(
+    texts.map(({ s, doc }) => {
+      // A match without a vector ranks before every distance, as recorded.
+      const distance = (distances[s][doc] = distanceOf(s, doc))
+      return { s, doc, distance: Number.isNaN(distance) ? -1 : distance }
+    }),
+    (a, b) => a.distance - b.distance
+  )

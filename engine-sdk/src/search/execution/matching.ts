@@ -1,0 +1,176 @@
+/**
+ * What may match and what does: the filter narrowed down by what is hidden, excluded and phrased, then words, a named
+ * ranking, vectors, or simply everything.
+ */
+import type { RelevanceQuery } from "../../plan.ts"
+import { RelevanceSearch } from "../../relevance/relevance-search.ts"
+import {
+  andInto,
+  andNotInto,
+  bitsOf,
+  clearBit,
+  countBits,
+  fillBits,
+  hasBit,
+  type Bits,
+  type ReadonlyBits
+} from "../../index/bits.ts"
+import { encodeUtf8 } from "../../index/bytes.ts"
+import { phraseBits } from "../../index/places.ts"
+import { isOver, spend } from "../../budget/cutoff.ts"
+import { keyColumns } from "../rank/sort-keys.ts"
+import { phraseMatches } from "../text/phrases.ts"
+import type { SegmentMatches } from "../text/segment-matches.ts"
+import type { KnownTerms } from "../text/term-lookup.ts"
+import { searchText } from "../text/text-search.ts"
+import type { TopK } from "../text/top-k-scorer.ts"
+import type { Combination } from "../text/word-matcher.ts"
+import type { DistanceTable } from "../vector/vectors.ts"
+import { fuse, matchNearest, nearestAllowed, type HybridScores } from "./fusion.ts"
+import type { FixedDocument } from "./placed.ts"
+import { windowOf } from "./reordering.ts"
+import type { SearchRequest } from "./request.ts"
+
+/** Text score of every document where no word was asked. */
+const MATCH_ALL_SCORE = 100
+/** Beyond this many positions every match is scored. */
+const TOP_K_MAX = 1_000
+/** Looking an id up in a segment, and finding the group of a document. */
+const LOOK_UP_STEPS = 16,
+  GROUP_STEPS = 16
+
+/** What matching leaves beside the matches. */
+export interface Matched {
+  readonly combinations: ReadonlyArray<Combination>
+  readonly knownTerms: KnownTerms | undefined
+  /** Set when the words were matched and scored by a named ranking. */ readonly relevance: RelevanceSearch | undefined
+  readonly distances: ReadonlyArray<DistanceTable> | undefined
+  readonly hybrid: HybridScores | undefined
+}
+const NOTHING: Matched = {
+  combinations: [],
+  knownTerms: undefined,
+  relevance: undefined,
+  distances: undefined,
+  hybrid: undefined
+}
+
+/** The filter of one segment without hidden documents and exclusions, within the phrases. */
+export const narrowed = (
+  { plan, reader }: SearchRequest,
+  filtered: ReadonlyBits | undefined,
+  s: number
+): ReadonlyBits | undefined => {
+  const view = reader.views[s]
+  const { segment } = view
+  // What passes the filter may be remembered by the segment: a change needs a copy.
+  let changed: Bits | undefined
+  const own = (): Bits => (changed ??= filtered?.slice() ?? fillBits(bitsOf(segment.docs), segment.docs))
+  for (const id of plan.hidden) {
+    spend(LOOK_UP_STEPS)
+    for (const doc of segment.docsOfId(id)) clearBit(own(), doc)
+  }
+  if (plan.text !== undefined) {
+    for (const phrase of plan.text.excluded) {
+      const tokens = phrase.map(encodeUtf8)
+      if (tokens.length === 0) continue
+      for (const { field } of plan.text.fields) {
+        const column = segment.text(field)
+        if (column !== undefined) andNotInto(own(), phraseBits(column, tokens, segment.docs))
+      }
+    }
+    if (plan.text.phrases.length > 0) andInto(own(), phraseMatches(reader, plan.text, view))
+  }
+  // What an exclusion did not get to would be let through.
+  if (changed !== undefined && isOver()) changed.fill(0)
+  return changed ?? filtered
+}
+
+/** Fills the matches, which hold what may match. `pinned`: fixed documents as far as they are known. */
+export const collectMatches = (
+  request: SearchRequest,
+  matches: ReadonlyArray<SegmentMatches>,
+  pinned: ReadonlyArray<FixedDocument>
+): Matched => {
+  const { plan, reader } = request
+  if (plan.matchesNothing) return NOTHING
+  const { text, vector } = plan
+  if (text !== undefined && (text.tokens.length > 0 || text.phrases.length > 0)) {
+    const relevance = text.relevance === undefined ? undefined : rankByRelevance(request, text.relevance, matches)
+    const { combinations, knownTerms } =
+      relevance === undefined
+        ? searchText(reader, text, matches, () => resultCount(request, matches), topKOf(request, matches, pinned))
+        : NOTHING
+    const hybrid =
+      vector === undefined
+        ? undefined
+        : fuse(reader, vector, nearestAllowed(reader, plan, vector, matches, pinned), matches)
+    return { combinations, knownTerms, relevance, distances: hybrid?.distances, hybrid }
+  }
+  if (vector === undefined) {
+    matchAll(matches)
+    return NOTHING
+  }
+  return { ...NOTHING, distances: matchNearest(nearestAllowed(reader, plan, vector, matches, pinned), matches) }
+}
+
+const matchAll = (matches: ReadonlyArray<SegmentMatches>): void => {
+  for (const match of matches) {
+    const { docs } = match.view.segment
+    match.found.set((match.allowed as Bits | undefined) ?? fillBits(bitsOf(docs), docs))
+    match.count = countBits(match.found)
+    match.high.fill(0, 0, docs)
+    match.low.fill(MATCH_ALL_SCORE, 0, docs)
+  }
+}
+
+/** Undefined when there is no word to rank by (only stop words): the engine-compatible search answers those. */
+const rankByRelevance = (
+  { plan, reader }: SearchRequest,
+  query: RelevanceQuery,
+  matches: ReadonlyArray<SegmentMatches>
+): RelevanceSearch | undefined => {
+  const ordersByScore = plan.sort.length === 0 || plan.sort[0].kind === "text_match" || plan.vector !== undefined
+  const search = new RelevanceSearch(reader, query, matches, ordersByScore)
+  return search.run() ? search : undefined
+}
+
+/** What bounds the documents to score; undefined where all scores are needed or the order is another. */
+const topKOf = (
+  { grouping, plan, rankedMax, reader, scope }: SearchRequest,
+  matches: ReadonlyArray<SegmentMatches>,
+  pinned: ReadonlyArray<FixedDocument>
+): TopK | undefined => {
+  const [first, second] = plan.sort
+  if (first?.kind !== "text_match" || first.order !== "desc" || plan.vector !== undefined || grouping !== undefined)
+    return undefined
+  if (plan.injected?.some(({ target }) => "filter" in target) === true) return undefined
+  const k = windowOf(plan, rankedMax) + pinned.length
+  if (k > TOP_K_MAX) return undefined
+  if (second === undefined)
+    return { k, ties: matches.map(({ view }) => ({ sign: 1, first: view.segment.seqs, absent: 0 })) }
+  if (second.kind !== "field") return { k, ties: matches.map(() => undefined) }
+  return {
+    k,
+    ties: keyColumns(
+      { scope, reader, distances: undefined, fused: undefined, groupSize: undefined },
+      [second],
+      matches
+    ).map(([{ arrays }]) => arrays)
+  }
+}
+
+/** Documents, or groups where there are any: what thresholds of a search for words compare. */
+const resultCount = ({ grouping }: SearchRequest, matches: ReadonlyArray<SegmentMatches>): number => {
+  if (grouping === undefined) return matches.reduce((total, { count }) => total + count, 0)
+  const groups = new Set<number>()
+  matches.forEach((match, s) => {
+    if (match.count > 0)
+      for (let doc = 0; doc < match.view.segment.docs && !spend(1); doc++)
+        if (hasBit(match.found, doc)) {
+          spend(GROUP_STEPS)
+          groups.add(grouping.groupOf(s, doc))
+        }
+  })
+  return groups.size
+}
