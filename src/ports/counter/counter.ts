@@ -1,7 +1,7 @@
 /**
  * Budgets of a window: requests of a key's minute, searches of an organization's month, an AI session's hour. Taking a
  * unit costs a look into memory; where several processes share a budget, or it has to survive this one, units come from
- * Postgres in blocks (`counter-leased-sql.ts`). Never more units pass than the budget has.
+ * Postgres in blocks (`leased-sql.ts`). Never more units pass than the budget has.
  *
  * Decision: the window is named by the clock of the process that counts (minutes and months of UTC). A clock that is
  * off charges a request to the neighbouring window; within each window the limit holds whatever the clocks say.

@@ -1,0 +1,235 @@
+/**
+ * What one process holds of the budgets of one kind: units in hand, units to give back, units that were used and not
+ * told yet. Plain decisions over memory, without a statement and without a wait; the time is given. `Exchanger` tells
+ * Postgres what stands here and applies what it answers.
+ */
+import type { Deferred } from "effect"
+import { type Budget, type CounterOptions, HELD_MAX, type Taken } from "../counter.ts"
+
+const BLOCK_MIN = 8
+/** Several processes leave each other something; one that is alone may take what is left. */
+export const SHARE = 8
+const IDLE_MS = 10 * 60_000
+/** A block that is used up within so long is followed by one of twice its size, otherwise by one of half of it. */
+const BUSY_BLOCK_MS = 1_000
+/** A window that is over for so long gets no late request any more. */
+const OVER_AFTER_MS = 1_000
+
+export interface BudgetEntry {
+  budget: Budget
+  /** Units in hand. */ held: number
+  /** Units of this process as Postgres knows them. */ told: number
+  /** Units that nobody held when Postgres last answered. */ pool: number
+  /** Units that are asked for next, beyond those that requests wait for. */ block: number
+  /** When a block was last asked for, in milliseconds of the monotonic clock. */ askedAt: number
+  /** Units that requests wait for. */ waiting: number
+  wantsBlock: boolean
+  /** Units to give back with the next statement. */ back: number
+  /** Units that were used without being leased: of a budget without a limit, or on credit. */ debt: number
+  isRecalled: boolean
+  /** A statement that names it is under way, or its answer was lost. */ isUnderWay: boolean
+  /** Statements that named it and were sent. */ exchanges: number
+  /** Nobody has any, until then (Unix milliseconds). */ exhaustedUntil: number
+  isRecalling: boolean
+  /** Done when another process gave back what was recalled. */ returned: Deferred.Deferred<void> | undefined
+  /** Done after the next exchange that names it. */ pending: Deferred.Deferred<void> | undefined
+  /** Unix milliseconds. */ usedAt: number
+}
+
+const entryFor = (budget: Budget, now: number): BudgetEntry => ({
+  budget,
+  held: 0,
+  told: 0,
+  pool: 0,
+  block: BLOCK_MIN,
+  askedAt: -Infinity,
+  waiting: 0,
+  wantsBlock: false,
+  back: 0,
+  debt: 0,
+  isRecalled: false,
+  isUnderWay: false,
+  exchanges: 0,
+  exhaustedUntil: 0,
+  isRecalling: false,
+  returned: undefined,
+  pending: undefined,
+  usedAt: now
+})
+
+/** Grows the block of a busy budget up to half of what a process may hold, and shrinks that of a quiet one. */
+export const resizeBlock = (entry: BudgetEntry, monotonic: number): void => {
+  entry.block =
+    monotonic - entry.askedAt < BUSY_BLOCK_MS
+      ? Math.min(HELD_MAX / 2, entry.block * 2)
+      : Math.max(BLOCK_MIN, Math.floor(entry.block / 2))
+  entry.askedAt = monotonic
+}
+
+/** What the table is told of the world around it. */
+export interface Surroundings {
+  /** Postgres did not answer lately. */ readonly isAway: () => boolean
+  /** Called when an entry is to be exchanged soon. */ readonly wake: () => void
+}
+
+export class BudgetTable {
+  readonly #entries = new Map<string, BudgetEntry>()
+  /** Evicted or past their window, with something left to tell. */
+  readonly leaving = new Set<BudgetEntry>()
+  /** To be exchanged at once. */
+  readonly asking = new Set<BudgetEntry>()
+  /** To be exchanged with the next telling. */
+  readonly telling = new Set<BudgetEntry>()
+  readonly #options: Pick<CounterOptions, "creditMax" | "entriesMax" | "isDurable">
+  readonly #surroundings: Surroundings
+
+  constructor(options: Pick<CounterOptions, "creditMax" | "entriesMax" | "isDurable">, surroundings: Surroundings) {
+    this.#options = options
+    this.#surroundings = surroundings
+  }
+
+  /** The entry of that name, of whatever window it is. */
+  get(name: string): BudgetEntry | undefined {
+    return this.#entries.get(name)
+  }
+
+  /** The entry of this window. Makes it where there is none; the window before and the oldest entry then leave. */
+  entryOf(budget: Budget, now: number): BudgetEntry {
+    const known = this.#entries.get(budget.name)
+    if (known !== undefined && known.budget.started_at === budget.started_at) {
+      if (known.budget.limit !== budget.limit) {
+        known.exhaustedUntil = 0
+        known.budget = budget
+      }
+      return known
+    }
+    const made = entryFor(budget, now)
+    if (known !== undefined) {
+      // A busy budget begins its next window with a block of the size it had.
+      made.block = known.block
+      this.#entries.delete(budget.name)
+      if (this.#options.isDurable || known.debt !== 0) this.release(known)
+    }
+    this.#entries.set(budget.name, made)
+    if (this.#entries.size > this.#options.entriesMax) this.#evictOldest()
+    return made
+  }
+
+  #evictOldest(): void {
+    for (const [name, oldest] of this.#entries) {
+      this.#entries.delete(name)
+      this.release(oldest)
+      return
+    }
+  }
+
+  /** Takes units at once; undefined where Postgres has to be asked. O(1), no allocation beyond the answer. */
+  take(entry: BudgetEntry, units: number, now: number): Taken | undefined {
+    const { limit } = entry.budget
+    entry.usedAt = now
+    if (limit === Infinity) {
+      entry.debt += units
+      this.telling.add(entry)
+      return { isAllowed: true, remaining: Infinity }
+    }
+    if (entry.held >= units) {
+      entry.held -= units
+      if (this.#options.isDurable) this.telling.add(entry)
+      if (
+        entry.held * 2 < entry.block &&
+        entry.pool >= BLOCK_MIN * SHARE &&
+        !entry.wantsBlock &&
+        !this.#surroundings.isAway()
+      ) {
+        entry.wantsBlock = true
+        this.want(entry)
+      }
+      return { isAllowed: true, remaining: entry.held + entry.pool }
+    }
+    if (units > limit || now < entry.exhaustedUntil) return { isAllowed: false, remaining: entry.held + entry.pool }
+    return undefined
+  }
+
+  /**
+   * Lets units pass while Postgres is away, at most `creditMax` of a budget; undefined when they are used up. They are
+   * told when it is back.
+   */
+  takeOnCredit(entry: BudgetEntry, units: number): Taken | undefined {
+    if (entry.debt + units > Math.min(this.#options.creditMax, entry.budget.limit)) return undefined
+    entry.debt += units
+    this.telling.add(entry)
+    return { isAllowed: true, remaining: 0 }
+  }
+
+  /** How a budget stands, taking nothing. */
+  peek(budget: Budget): Taken {
+    const entry = this.#entries.get(budget.name)
+    const remaining =
+      entry === undefined || entry.budget.started_at !== budget.started_at ? budget.limit : entry.held + entry.pool
+    return { isAllowed: remaining > 0, remaining }
+  }
+
+  /** Units that were taken and not used: to hand again, or off the debt of a budget without a limit. */
+  giveBack(entry: BudgetEntry, units: number): void {
+    if (entry.budget.limit === Infinity) {
+      const unsaid = Math.min(units, entry.debt)
+      entry.debt -= unsaid
+      entry.back += units - unsaid
+    } else entry.held += units
+    entry.exhaustedUntil = 0
+    this.telling.add(entry)
+  }
+
+  /** Counts units whatever the limit says. */
+  add(entry: BudgetEntry, units: number): void {
+    entry.debt += units
+    this.telling.add(entry)
+  }
+
+  /** Has an entry exchanged at once. */
+  want(entry: BudgetEntry): void {
+    this.asking.add(entry)
+    this.#surroundings.wake()
+  }
+
+  /** Another process needs what is in hand: it is given back at once, or with the answer that is under way. */
+  recall(entry: BudgetEntry): void {
+    entry.isRecalled = true
+    if (entry.isUnderWay) return
+    entry.back += entry.held
+    entry.held = 0
+    entry.block = BLOCK_MIN
+    this.want(entry)
+  }
+
+  /** An entry that leaves memory gives back what it holds. */
+  release(entry: BudgetEntry): void {
+    entry.back += entry.held
+    entry.held = 0
+    if (entry.back > 0 || entry.debt !== 0 || this.#options.isDurable) this.leaving.add(entry)
+  }
+
+  /** Releases what is idle, or past its window. */
+  sweep(now: number): void {
+    for (const [name, entry] of this.#entries) {
+      const isOver = entry.budget.ends_at + OVER_AFTER_MS < now
+      if (entry.waiting > 0 || entry.pending !== undefined || !(isOver || now - entry.usedAt > IDLE_MS)) continue
+      this.#entries.delete(name)
+      // Rows of a past minute are swept, whatever they say.
+      if (this.#options.isDurable || !isOver || entry.debt !== 0) this.release(entry)
+    }
+  }
+
+  /** The process stops: everything is released. */
+  releaseAll(): void {
+    for (const entry of this.#entries.values()) this.release(entry)
+    this.#entries.clear()
+  }
+
+  /** After a statement whose answer was lost: an entry that left meanwhile is released, a recalled one recalled. */
+  resume(entry: BudgetEntry): void {
+    if (this.#entries.get(entry.budget.name) !== entry) this.release(entry)
+    else if (entry.isRecalled) this.recall(entry)
+    else this.telling.add(entry)
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * One exchange with Postgres: what a process says of its budgets, the two statements, and what their answers change in
+ * memory. `say`, `applyExchange` and `applyOutcome` decide and send nothing; `Exchanger` sends.
+ */
+import type { Deferred } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { Budget, CounterOptions } from "../counter.ts"
+import { type BudgetEntry, resizeBlock, SHARE } from "./budget-table.ts"
+
+/** A budget of a month is asked for again: units come back, plans change. */
+export const EXHAUSTED_MS = 1_000
+/** As a limit in Postgres. */
+const ENDLESS = Number.MAX_SAFE_INTEGER
+
+/** What a statement says of a budget; the entry itself goes on while it is under way. */
+export interface Said {
+  readonly entry: BudgetEntry
+  readonly back: number
+  readonly debt: number
+  readonly held: number
+  readonly isRecalled: boolean
+  readonly wantsBlock: boolean
+  /** Units that requests wait for beyond those in hand. */ readonly least: number
+  readonly pending: Deferred.Deferred<void> | undefined
+}
+export interface ExchangedRow {
+  readonly name: string
+  readonly started_at: number
+  readonly taken: number
+  readonly available: number
+  readonly others: number
+  readonly used: number
+}
+export interface OutcomeRow {
+  readonly name: string
+  readonly started_at: number
+  readonly held: number
+}
+/** Who speaks, and of which kind of budgets. */
+export interface Speaker {
+  readonly process: string
+  readonly isAlone: boolean
+  readonly options: CounterOptions
+}
+
+/** Reads off an entry what the next statement says of it, and marks it as under way. */
+export const say = (entry: BudgetEntry, monotonic: number): Said => {
+  const { back, debt, held, isRecalled, pending, waiting, wantsBlock } = entry
+  entry.isRecalled = false
+  entry.isUnderWay = true
+  entry.exchanges++
+  entry.wantsBlock = false
+  if (wantsBlock) resizeBlock(entry, monotonic)
+  return { entry, back, debt, held, isRecalled, wantsBlock, least: Math.max(0, waiting - held), pending }
+}
+
+const int8s = (said: ReadonlyArray<Said>, of: (row: Said) => number) => said.map((row) => String(of(row)))
+const names = (said: ReadonlyArray<Said>) => said.map(({ entry }) => entry.budget.name)
+const starts = (said: ReadonlyArray<Said>) => int8s(said, ({ entry }) => entry.budget.started_at)
+
+/** Statement `number` of a process: gives back, tells debts and asks for units of all budgets that are named. */
+export const exchangeStatement = (
+  sql: SqlClient.SqlClient,
+  { isAlone, options, process }: Speaker,
+  number: number,
+  said: ReadonlyArray<Said>
+) =>
+  sql<ExchangedRow>`SELECT o_name AS name, o_started AS started_at, o_taken AS taken, o_available AS available, o_others AS others, o_used AS used FROM counter_exchange(${String(number)}::text::int8,
+      ${options.kind}::text, ${process}::text, ${isAlone ? "1" : String(SHARE)}::text::int8, ${names(said)}::text[],
+      ${starts(said)}::text[]::int8[], ${int8s(said, ({ entry }) => entry.budget.ends_at + options.kept_ms)}::text[]::int8[],
+      ${int8s(said, ({ entry }) => Math.min(ENDLESS, entry.budget.limit))}::text[]::int8[], ${int8s(said, ({ least }) => least)}::text[]::int8[],
+      ${int8s(said, ({ entry, wantsBlock }) => (wantsBlock ? entry.block : 0))}::text[]::int8[], ${int8s(said, ({ back }) => back)}::text[]::int8[],
+      ${int8s(said, ({ debt }) => debt)}::text[]::int8[], ${int8s(said, ({ held }) => held)}::text[]::int8[], ${said.map(({ isRecalled }) => String(isRecalled))}::text[]::bool[])`
+
+/** Whether statement `number`, whose answer was lost, was done; from then on it will not be. */
+export const outcomeStatement = (
+  sql: SqlClient.SqlClient,
+  { options, process }: Speaker,
+  number: number,
+  said: ReadonlyArray<Said>
+) =>
+  sql<OutcomeRow>`SELECT o_name AS name, o_started AS started_at, o_held AS held FROM counter_exchange_outcome(
+      ${String(number)}::text::int8, ${options.kind}::text, ${process}::text, ${names(said)}::text[], ${starts(said)}::text[]::int8[])`
+
+const keyOf = ({ name, started_at }: Pick<Budget, "name" | "started_at">) => `${started_at} ${name}`
+
+/** Puts what Postgres granted into the entries, and notes which of them have to wait for others or are exhausted. */
+export const applyExchange = (
+  said: ReadonlyArray<Said>,
+  rows: ReadonlyArray<ExchangedRow>,
+  { isDurable, onUsed }: Pick<CounterOptions, "isDurable" | "onUsed">,
+  now: number
+): void => {
+  const byName = new Map(rows.map((row) => [keyOf(row), row]))
+  for (const { back, debt, entry, held, least } of said) {
+    const { available, others, taken, used } = byName.get(keyOf(entry.budget))!
+    entry.back -= back
+    entry.debt -= debt
+    entry.held += taken
+    entry.told = held + taken
+    entry.pool = available
+    entry.isUnderWay = false
+    entry.isRecalling = taken < least && others > 0
+    if (taken < least && others === 0)
+      entry.exhaustedUntil = isDurable ? Math.min(entry.budget.ends_at, now + EXHAUSTED_MS) : entry.budget.ends_at
+    onUsed?.(entry.budget, used + entry.debt)
+  }
+}
+
+/** Makes up for an answer that was lost: budgets without a row stand as before, because the statement was not done. */
+export const applyOutcome = (said: ReadonlyArray<Said>, rows: ReadonlyArray<OutcomeRow>): void => {
+  const byName = new Map(rows.map((row) => [keyOf(row), row.held]))
+  for (const { back, debt, entry, held: before } of said) {
+    const after = byName.get(keyOf(entry.budget))
+    if (after !== undefined) {
+      entry.back -= back
+      entry.debt -= debt
+      entry.held += Math.max(0, after - before)
+      entry.told = after
+    }
+    entry.isUnderWay = false
+  }
+}

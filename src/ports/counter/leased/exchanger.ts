@@ -1,0 +1,154 @@
+/**
+ * Exchanges budgets with Postgres, one numbered statement at a time, always from one fiber. A statement without an
+ * answer is asked after by its number before the next one is sent, so nothing is counted twice and nothing is lost.
+ */
+import { type Cause, Deferred, Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { BudgetEntry, BudgetTable } from "./budget-table.ts"
+import {
+  applyExchange,
+  applyOutcome,
+  exchangeStatement,
+  outcomeStatement,
+  type Said,
+  say,
+  type Speaker
+} from "./exchange.ts"
+import type { Availability, TimelyStatements } from "./statements.ts"
+
+/** Budgets in one statement. */
+const ROWS_MAX = 500
+
+export interface ExchangerParts {
+  readonly sql: SqlClient.SqlClient
+  readonly speaker: Speaker
+  readonly table: BudgetTable
+  readonly availability: Availability
+  readonly statements: TimelyStatements
+  /** Unix milliseconds. */ readonly now: () => number
+  /** Milliseconds. */ readonly monotonic: () => number
+}
+
+export class Exchanger {
+  readonly #parts: ExchangerParts
+  #number = 0
+  /** What the last statement said, where its answer was lost. */
+  #unsure: ReadonlyArray<Said> | undefined
+  #lastStatementMs = 0
+
+  constructor(parts: ExchangerParts) {
+    this.#parts = parts
+  }
+
+  /** How long the last statement took. */
+  get lastStatementMs(): number {
+    return this.#lastStatementMs
+  }
+
+  /** Exchanges these entries, at most `ROWS_MAX`. A failure makes Postgres count as away and is not raised. */
+  readonly exchange = (entries: ReadonlyArray<BudgetEntry>): Effect.Effect<void> =>
+    Effect.uninterruptibleMask((restore) =>
+      this.#unsure === undefined
+        ? this.#send(entries, restore)
+        : Effect.flatMap(Effect.exit(restore(this.#settle(this.#unsure))), (outcome) =>
+            outcome._tag === "Failure" ? this.#away(outcome.cause) : this.#send(entries, restore)
+          )
+    )
+
+  /** Exchanges what is asked for, until nothing is. */
+  readonly exchangeAsked: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
+    const { asking } = this.#parts.table
+    while (asking.size > 0) yield* this.exchange(firstOf(asking, ROWS_MAX))
+  })
+
+  /** Tells what leaves and what was used, and asks after a lost answer. */
+  readonly tell: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
+    const { leaving, telling } = this.#parts.table
+    if (this.#unsure !== undefined) yield* this.exchange([])
+    if (leaving.size > 0) yield* this.#flush(leaving)
+    if (telling.size > 0) yield* this.#flush(telling)
+  })
+
+  /** What a process that stops has left to tell. */
+  readonly tellLast: Effect.Effect<void> = Effect.suspend(() => {
+    const { leaving } = this.#parts.table
+    for (const { entry } of this.#unsure ?? []) leaving.add(entry)
+    return this.#flush(leaving)
+  })
+
+  /** Once through: who is added meanwhile is told next time. */
+  readonly #flush = Effect.fnUntraced({ self: this }, function* (all: ReadonlySet<BudgetEntry>) {
+    const entries = [...all]
+    for (let at = 0; at < entries.length && !this.#parts.availability.isAway(); at += ROWS_MAX)
+      yield* this.exchange(entries.slice(at, at + ROWS_MAX))
+  })
+
+  readonly #settle = Effect.fnUntraced({ self: this }, function* (said: ReadonlyArray<Said>) {
+    const { speaker, sql, statements, table } = this.#parts
+    const rows = yield* statements.run(outcomeStatement(sql, speaker, this.#number, said))
+    this.#unsure = undefined
+    applyOutcome(said, rows)
+    for (const { entry } of said) table.resume(entry)
+  })
+
+  readonly #send = Effect.fnUntraced(
+    { self: this },
+    function* (
+      entries: ReadonlyArray<BudgetEntry>,
+      restore: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
+    ) {
+      const { availability, monotonic, now, speaker, sql, statements, table } = this.#parts
+      if (entries.length === 0) return
+      const said = entries.map((entry) => {
+        table.asking.delete(entry)
+        table.telling.delete(entry)
+        table.leaving.delete(entry)
+        return say(entry, monotonic())
+      })
+      this.#number++
+      const sentAt = monotonic()
+      const answer = yield* Effect.exit(restore(statements.run(exchangeStatement(sql, speaker, this.#number, said))))
+      this.#lastStatementMs = monotonic() - sentAt
+      if (answer._tag === "Failure") {
+        this.#unsure = said
+        yield* this.#away(answer.cause)
+      } else {
+        availability.answered()
+        applyExchange(said, answer.value, speaker.options, now())
+      }
+      for (const { entry, pending } of said) {
+        // Recalled while it was granted.
+        if (entry.isRecalled) table.recall(entry)
+        settlePending(entry, pending)
+      }
+    }
+  )
+
+  /** Whoever waits goes on, on credit. */
+  #away(cause: Cause.Cause<unknown>): Effect.Effect<void> {
+    const { availability, table } = this.#parts
+    // Before whoever waits goes on: it looks whether Postgres is away.
+    availability.failed()
+    for (const entry of table.asking) {
+      table.telling.add(entry)
+      settlePending(entry, entry.pending)
+    }
+    table.asking.clear()
+    return availability.warn(cause)
+  }
+}
+
+const settlePending = (entry: BudgetEntry, pending: Deferred.Deferred<void> | undefined): void => {
+  if (pending === undefined) return
+  if (entry.pending === pending) entry.pending = undefined
+  Deferred.doneUnsafe(pending, Effect.void)
+}
+
+const firstOf = (entries: Iterable<BudgetEntry>, countMax: number): ReadonlyArray<BudgetEntry> => {
+  const first: Array<BudgetEntry> = []
+  for (const entry of entries) {
+    if (first.length === countMax) break
+    first.push(entry)
+  }
+  return first
+}

@@ -1,0 +1,39 @@
+/**
+ * A process says every half a minute that its leases are of somebody who lives, and sweeps those of processes that
+ * stopped saying so: their units count as used.
+ */
+import { Cause, Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { TimelyStatements } from "./statements.ts"
+
+const RENEW_MS = 30_000
+/** A lease that was not renewed for so long is of a process that is gone. */
+const DEAD_AFTER_MS = 180_000
+
+export class Heartbeat {
+  readonly #renewal: Effect.Effect<unknown, unknown>
+  readonly #monotonic: () => number
+  #renewedAt: number
+
+  constructor(sql: SqlClient.SqlClient, process: string, statements: TimelyStatements, monotonic: () => number) {
+    this.#monotonic = monotonic
+    this.#renewedAt = monotonic()
+    this.#renewal =
+      statements.run(sql`WITH mine AS (UPDATE counter_leases SET seen_at = (extract(epoch FROM clock_timestamp()) * 1000)::int8 WHERE process = ${process} RETURNING process)
+      DELETE FROM counter_leases WHERE process <> ${process} AND seen_at < (extract(epoch FROM clock_timestamp()) * 1000)::int8 - ${String(DEAD_AFTER_MS)}::text::int8`)
+  }
+
+  /** Renews where it is due. One that fails is said, and tried again when the next is due: five more are in time. */
+  readonly beat: Effect.Effect<void> = Effect.suspend(() => {
+    if (this.#monotonic() - this.#renewedAt < RENEW_MS) return Effect.void
+    this.#renewedAt = this.#monotonic()
+    return Effect.catchCause(Effect.asVoid(this.#renewal), (cause) =>
+      Cause.hasInterruptsOnly(cause)
+        ? Effect.failCause(cause as Cause.Cause<never>)
+        : Effect.logWarning(
+            `Limits: the leases of this process could not be renewed; tried again in ${RENEW_MS / 1_000} s, and lost after ${DEAD_AFTER_MS / 1_000} s`,
+            cause
+          )
+    )
+  })
+}
