@@ -15,6 +15,7 @@ import { runInNewContext } from "node:vm"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { Access, neverExpires } from "../../src/access/access.ts"
+import { Organizations } from "../../src/organizations/organizations.ts"
 import { Seal } from "../../src/access/seal.ts"
 import { Configuration } from "../../src/configuration/configuration.ts"
 import { Entitlements } from "../../src/metering/entitlements.ts"
@@ -73,10 +74,13 @@ const fill = Effect.fnUntraced(function* (organizations: number, keys: number) {
   }
 })
 
-const requestsOf = Effect.fnUntraced(function* (context: Context.Context<Access | Quota>, requests: number) {
+const requestsOf = Effect.fnUntraced(function* (
+  context: Context.Context<Access | Organizations | Quota>,
+  requests: number
+) {
   const access = Context.get(context, Access)
   const quota = Context.get(context, Quota)
-  const { id } = yield* access.createOrganization("Bench", "standard")
+  const { id } = yield* Context.get(context, Organizations).create("Bench", "standard")
   const make = (extra: Readonly<Record<string, unknown>>) =>
     access.createKey({
       organization_id: id,
@@ -167,7 +171,7 @@ export const benchAccess = async ({ keys, organizations, out, requests }: Access
           bytes_per_key: Math.round(((after.live_mb - before.live_mb) * 2 ** 20) / (organizations * keys)),
           read_s,
           read_cpu_s,
-          check: yield* requestsOf(context as Context.Context<Access | Quota>, requests)
+          check: yield* requestsOf(context as Context.Context<Access | Organizations | Quota>, requests)
         },
         out
       )

@@ -10,6 +10,7 @@ import type { DistributedConfig, ServerConfig } from "../config.ts"
 import { Demo, readDemoRecord, writeDemoRecord } from "../demo/demo.ts"
 import { seedDemo } from "../demo/seed.ts"
 import { dataVersion } from "../migrations/index.ts"
+import { Organizations } from "../organizations/organizations.ts"
 import { createWithKeys } from "../organizations/routes.ts"
 import { parseWeights } from "../../streams/runner/weights.ts"
 import { collectorGivesWay } from "../../log/process/background.ts"
@@ -52,7 +53,7 @@ interface Prepared {
 /** The first start makes the organization and shows its keys; later ones only find it. */
 const prepareOrganization = Effect.fnUntraced(function* (folder: DataFolder, isDemo: boolean) {
   const access = yield* Access
-  const [existing] = yield* access.organizations
+  const [existing] = yield* (yield* Organizations).list
   if (!folder.isFresh() && existing !== undefined) return { organization_id: existing.id } satisfies Prepared
   // A start that was killed before it could show its keys left an organization whose keys nobody knows: begin again.
   for (const key of existing === undefined ? [] : access.listKeys(existing.id))
@@ -68,7 +69,7 @@ const distributedRuntime = Effect.promise(() => import("../runtime/distributed.t
  * Several processes start over one database: what is there is left alone, and one of them makes the first organization.
  */
 const prepareShared = Effect.gen(function* () {
-  const [existing] = yield* (yield* Access).organizations
+  const [existing] = yield* (yield* Organizations).list
   if (existing !== undefined) return { organization_id: existing.id } satisfies Prepared
   const { claimFirstOrganization } = yield* distributedRuntime
   const made: Prepared = (yield* claimFirstOrganization) ? yield* createWithKeys("Main", "unlimited", 0) : {}

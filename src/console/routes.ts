@@ -1,9 +1,8 @@
 /** Handlers of members and sessions. */
 import { Effect } from "effect"
-import { Access } from "../access/access.ts"
 import { CurrentOrigin, systemOrigin } from "../identity/origin.ts"
 import { Entitlements } from "../metering/entitlements.ts"
-import { organizationOf } from "../organizations/routes.ts"
+import { Organizations } from "../organizations/organizations.ts"
 import { NotFound, OriginNotAllowed } from "../http/errors.ts"
 import { Reply } from "../http/reply.ts"
 import { implement } from "../api/route.ts"
@@ -27,7 +26,7 @@ const signedIn = (caller: ConsoleCaller) =>
 
 export const routes = Effect.gen(function* () {
   const console = yield* Console
-  const access = yield* Access
+  const organizations = yield* Organizations
   const entitlements = yield* Entitlements
   const opened = (status: number, session: OpenedSession, isSecure: boolean) =>
     new Reply(status, JSON.stringify(shownSession(session)), "application/json", {
@@ -82,12 +81,12 @@ export const routes = Effect.gen(function* () {
       })
     ),
     implement(contract.listMembers, ({ params }) =>
-      Effect.map(organizationOf(access, params.organizationId), ({ id }) => ({ data: console.members(id).map(shown) }))
+      Effect.map(organizations.get(params.organizationId), ({ id }) => ({ data: console.members(id).map(shown) }))
     ),
     implement(
       contract.createMember,
       Effect.fnUntraced(function* ({ consoleCaller, params, payload }) {
-        const { id } = yield* organizationOf(access, params.organizationId)
+        const { id } = yield* organizations.get(params.organizationId)
         const { email, name = "", password, role } = yield* payload
         const { initialPassword, member } = yield* console.addMember(
           consoleCaller,
@@ -101,14 +100,14 @@ export const routes = Effect.gen(function* () {
     implement(
       contract.updateMember,
       Effect.fnUntraced(function* ({ consoleCaller, params, payload }) {
-        const { id } = yield* organizationOf(access, params.organizationId)
+        const { id } = yield* organizations.get(params.organizationId)
         return shown(yield* console.changeMember(consoleCaller, id, params.memberId, yield* payload))
       })
     ),
     implement(
       contract.deleteMember,
       Effect.fnUntraced(function* ({ consoleCaller, params }) {
-        const { id } = yield* organizationOf(access, params.organizationId)
+        const { id } = yield* organizations.get(params.organizationId)
         yield* console.removeMember(consoleCaller, id, params.memberId)
         return { id: params.memberId }
       })

@@ -3,9 +3,8 @@
  * session under `/console/v1/organizations/{id}`: those that their room names a role for.
  */
 import { Effect } from "effect"
-import { Access } from "../access/access.ts"
 import type { Caller } from "../identity/caller.ts"
-import { organizationOf } from "../organizations/routes.ts"
+import { Organizations } from "../organizations/organizations.ts"
 import type { Operation } from "../http/operation.ts"
 import type { Implemented } from "../api/route.ts"
 import type { Role } from "../identity/roles.ts"
@@ -60,7 +59,7 @@ export const twinOf = (operation: Operation): Operation => ({
 
 /** Twins of those that `roles` names. */
 export const twinsOf = (implemented: ReadonlyArray<Implemented>, roles: ReadonlyMap<string, Role>) =>
-  Effect.map(Access, (access): ReadonlyArray<Implemented> =>
+  Effect.map(Organizations, (organizations): ReadonlyArray<Implemented> =>
     implemented
       .filter(({ operation }) => isTwinned(operation) && roles.has(operation.id))
       .map(({ handler, operation }) => ({
@@ -68,7 +67,7 @@ export const twinsOf = (implemented: ReadonlyArray<Implemented>, roles: Readonly
         role: roles.get(operation.id)!,
         handler: (input) =>
           Effect.andThen(
-            organizationOf(access, input.params.organizationId!),
+            organizations.get(input.params.organizationId!),
             handler({ ...input, caller: callerOf(input.params.organizationId!) })
           )
       }))

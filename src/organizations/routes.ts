@@ -1,13 +1,13 @@
 /** Handlers of the operator's organizations. */
-import { Effect } from "effect"
+import { Context, Effect } from "effect"
 import { Access, neverExpires, type NewKey, rateLimitDefault } from "../access/access.ts"
-import type { OrganizationRecord } from "../access/keys/keys-repository.ts"
 import { newKeyOf } from "../access/keys/new-key.ts"
 import { createdWithinPlan, shownKey } from "../access/routes.ts"
 import { Entitlements } from "../metering/entitlements.ts"
-import { NotFound } from "../http/errors.ts"
 import { implement } from "../api/route.ts"
 import * as contract from "./contract.ts"
+import type { OrganizationRecord } from "./organization.ts"
+import { Organizations } from "./organizations.ts"
 
 const shown = (organization: OrganizationRecord): typeof contract.Organization.Type => ({
   id: organization.id,
@@ -39,56 +39,47 @@ export const createWithKeys = Effect.fn("organizations.createWithKeys")(function
   rateLimit: number
 ) {
   const access = yield* Access
-  const organization = yield* access.createOrganization(name, plan)
+  const organization = yield* (yield* Organizations).create(name, plan)
   const full = yield* Effect.orDie(access.createKey(plainKey(organization.id, "full", rateLimit)))
   const search = yield* Effect.orDie(access.createKey(plainKey(organization.id, "search", rateLimit)))
   return { organization_id: organization.id, full_key: full.value, search_key: search.value }
 })
 
-/** What an operation of the console is about. */
-export const organizationOf = (access: Access["Service"], id: string) =>
-  Effect.flatMap(access.organizations, (organizations) => {
-    const found = organizations.find((organization) => organization.id === id)
-    return found === undefined
-      ? Effect.fail(new NotFound({ message: `Organization ${id} does not exist.` }))
-      : Effect.succeed(found)
-  })
-
 export const routes = Effect.gen(function* () {
   const access = yield* Access
+  const organizations = yield* Organizations
   const entitlements = yield* Entitlements
+  const context = Context.make(Access, access).pipe(Context.add(Organizations, organizations))
   return [
     implement(contract.listOrganizations, ({ consoleCaller }) =>
-      Effect.map(access.organizations, (organizations) => ({
-        data: organizations
+      Effect.map(organizations.list, (all) => ({
+        data: all
           .filter(({ id }) => consoleCaller.type === "operator" || id === consoleCaller.member.organization_id)
           .map(shown)
       }))
     ),
-    implement(contract.getOrganization, ({ params }) =>
-      Effect.map(organizationOf(access, params.organizationId), shown)
-    ),
+    implement(contract.getOrganization, ({ params }) => Effect.map(organizations.get(params.organizationId), shown)),
     implement(
       contract.createOrganization,
       Effect.fnUntraced(function* ({ payload }) {
         const { name, plan } = yield* payload
-        return yield* Effect.provideService(createWithKeys(name, plan ?? "standard", rateLimitDefault), Access, access)
+        return yield* Effect.provideContext(createWithKeys(name, plan ?? "standard", rateLimitDefault), context)
       })
     ),
     implement(
       contract.pauseOrganization,
       Effect.fnUntraced(function* ({ params, payload }) {
         const { reason } = yield* payload
-        return shown(yield* access.setOrganization(params.organizationId, { status: "paused", paused_reason: reason }))
+        return shown(yield* organizations.set(params.organizationId, { status: "paused", paused_reason: reason }))
       })
     ),
     implement(contract.resumeOrganization, ({ params }) =>
-      Effect.map(access.setOrganization(params.organizationId, { status: "active", paused_reason: undefined }), shown)
+      Effect.map(organizations.set(params.organizationId, { status: "active", paused_reason: undefined }), shown)
     ),
     implement(
       contract.createOrganizationKey,
       Effect.fnUntraced(function* ({ consoleCaller, params, payload }) {
-        const { id } = yield* organizationOf(access, params.organizationId)
+        const { id } = yield* organizations.get(params.organizationId)
         const request = yield* newKeyOf(id, yield* payload)
         // Decision: the plan binds the organization's people, not the operator, who sets the plan.
         if (consoleCaller.type === "member") return yield* createdWithinPlan(access, entitlements, request)

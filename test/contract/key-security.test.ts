@@ -7,6 +7,7 @@ import { connect } from "node:net"
 import { Effect } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Access, neverExpires } from "../../src/access/access.ts"
+import { Organizations } from "../../src/organizations/organizations.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 import { securedKey } from "../support/secured.ts"
 
@@ -588,7 +589,7 @@ describe("origins of the free plan", () => {
     const free = await program.tenant("Free")
     await program.run(
       Effect.gen(function* () {
-        yield* (yield* Access).setOrganization(free.organization_id, { plan: "free" })
+        yield* (yield* Organizations).set(free.organization_id, { plan: "free" })
       })
     )
     expect((await makeKey({ origins: ["https://my.dowser.example"] }, free)).status).toBe(201)
@@ -608,7 +609,7 @@ describe("origins of the free plan", () => {
     expect([await from("https://shop.example"), await from("https://my.dowser.example")]).toEqual([404, 404])
     await program.run(
       Effect.gen(function* () {
-        yield* (yield* Access).setOrganization(shrinking.organization_id, { plan: "free" })
+        yield* (yield* Organizations).set(shrinking.organization_id, { plan: "free" })
       })
     )
     expect([await from("https://shop.example"), await from("https://my.dowser.example")]).toEqual([403, 404])

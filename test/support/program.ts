@@ -16,6 +16,7 @@ import { SERVED_SCHEMA_VERSION, type ServedSearch } from "../../log/event-schema
 import { EventLog } from "../../log/event-log/event-log.ts"
 import { seedDemo } from "../../src/demo/seed.ts"
 import { dataVersion } from "../../src/migrations/index.ts"
+import { Organizations } from "../../src/organizations/organizations.ts"
 import { createWithKeys } from "../../src/organizations/routes.ts"
 import { GatewaySettings } from "../../src/gateway/settings.ts"
 import type { GuardOptions } from "../../src/ports/engine/guarded-engine.ts"
@@ -46,7 +47,7 @@ export interface Program {
     path: string,
     options?: { readonly key?: string; readonly body?: unknown; readonly headers?: Record<string, string> }
   ) => Promise<Answer>
-  readonly run: <A, E>(effect: Effect.Effect<A, E, Access>) => Promise<A>
+  readonly run: <A, E>(effect: Effect.Effect<A, E, Access | Organizations>) => Promise<A>
   /**
    * Reports of answered searches as the search room writes them, for times and networks that a test cannot search from.
    */
@@ -106,7 +107,7 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
     )
   )
   const base = `http://127.0.0.1:${port}`
-  const access = Context.get(context as Context.Context<Access>, Access)
+  const services = context as Context.Context<Access | Organizations>
   const { demoProducts } = options
   const demo =
     demoProducts === undefined
@@ -151,8 +152,8 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
         )
       )
     },
-    run: (effect) => Effect.runPromise(Effect.provideService(effect, Access, access)),
-    tenant: (name) => Effect.runPromise(Effect.provideService(createWithKeys(name, "unlimited", 0), Access, access)),
+    run: (effect) => Effect.runPromise(Effect.provideContext(effect, services)),
+    tenant: (name) => Effect.runPromise(Effect.provideContext(createWithKeys(name, "unlimited", 0), services)),
     request: async (method, address, { body, headers, key } = {}) => {
       const payload =
         body === undefined

@@ -1,10 +1,11 @@
 /** What a request for a key may ask beyond its single fields (`key-fields.ts`), and what it does not say. */
 import { Effect } from "effect"
 import { issuesIn, refused } from "../../http/checks.ts"
-import { neverExpires, type NewKey } from "../access.ts"
+import { neverExpires } from "../access.ts"
 import type { CreateKey } from "../contract.ts"
 import { KeyTooWide } from "../errors.ts"
 import { type KeyRecord, type KeyScope, rateLimitDefault } from "../../identity/key-record.ts"
+import type { NewKey } from "./create-key.ts"
 import { rateWithin, type Width, widerFields } from "./narrower.ts"
 
 /** Of all its restrictions together: each request of the key is held to them, and every process keeps them. */

@@ -3,6 +3,7 @@ import { it } from "@effect/vitest"
 import { Clock, Effect, Layer } from "effect"
 import { describe, expect } from "vitest"
 import { Access, neverExpires, type NewKey } from "../../../src/access/access.ts"
+import { Organizations } from "../../../src/organizations/organizations.ts"
 import { Seal } from "../../../src/access/seal.ts"
 import { Configuration } from "../../../src/configuration/configuration.ts"
 import { Outbox } from "../../../log/outbox.ts"
@@ -64,7 +65,7 @@ it.live("600 unknown keys a minute of one network, then it waits; plain keys pas
       Effect.gen(function* () {
         const access = yield* Access
         const asked = asking(access)
-        const { id } = yield* access.createOrganization("Failing", "standard")
+        const { id } = yield* (yield* Organizations).create("Failing", "standard")
         const { value } = yield* access.createKey(newKey(id))
         const { value: old } = yield* access.createKey(newKey(id, { expires_at: 1 }))
         const browser = yield* access.mintBrowserKey({
@@ -134,7 +135,7 @@ it.live("new keys begin as few others do, and chosen values sign nothing", () =>
   return Effect.gen(function* () {
     const access = yield* Access
     const asked = asking(access)
-    const { id } = yield* access.createOrganization("Crowded", "standard")
+    const { id } = yield* (yield* Organizations).create("Crowded", "standard")
     const values: Array<string> = []
     for (let n = 0; n < 100; n++) values.push((yield* access.createKey(newKey(id))).value)
     expect(values.filter((value) => value.startsWith("SAME")).length).toBe(32)

@@ -8,7 +8,9 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import { PgClient } from "@effect/sql-pg"
 import { createCollection, search, upsertPreset, deletePreset } from "../../../engine-sdk/src/operations/mod.ts"
 import { openEngine } from "../../../engine-sdk/src/memory/open-engine.ts"
-import { Access, lookupHash, neverExpires } from "../../../src/access/access.ts"
+import { Access, neverExpires } from "../../../src/access/access.ts"
+import { Organizations } from "../../../src/organizations/organizations.ts"
+import { lookupHash } from "../../../src/access/tokens/lookup-hash.ts"
 import { OperatorAuth } from "../../../src/access/check/operator.ts"
 import { Seal } from "../../../src/access/seal.ts"
 import { PopularDocuments } from "../../../src/analytics/popular-documents.ts"
@@ -110,6 +112,7 @@ it.live(
             const context = yield* Layer.build(Layer.fresh(layer))
             return {
               access: Context.get(context, Access),
+              organizations: Context.get(context, Organizations),
               people: Context.get(context, Console),
               rules: Context.get(context, SearchRules),
               resources: Context.get(context, CatalogResources),
@@ -119,11 +122,11 @@ it.live(
         const [a, b] = [yield* member("a"), yield* member("b")]
 
         // Keys and organizations.
-        const organization = yield* a.access.createOrganization("One", "standard")
-        const other = yield* b.access.createOrganization("Two", "standard")
+        const organization = yield* a.organizations.create("One", "standard")
+        const other = yield* b.organizations.create("Two", "standard")
         assert.deepStrictEqual(
-          (yield* b.access.organizations).map(({ id }) => id),
-          (yield* a.access.organizations).map(({ id }) => id)
+          (yield* b.organizations.list).map(({ id }) => id),
+          (yield* a.organizations.list).map(({ id }) => id)
         )
         const { key, value } = yield* b.access.createKey(newKey(organization.id))
         assert.strictEqual(yield* statusOf(a.access.check(presented(value))), "ok")
@@ -144,21 +147,21 @@ it.live(
         // Two changes at the same time, of different fields: neither is lost.
         yield* Effect.all(
           [
-            a.access.setOrganization(organization.id, { plan: "unlimited" }),
-            b.access.setOrganization(organization.id, { status: "paused", paused_reason: "payment" })
+            a.organizations.set(organization.id, { plan: "unlimited" }),
+            b.organizations.set(organization.id, { status: "paused", paused_reason: "payment" })
           ],
           { concurrency: 2 }
         )
-        for (const { access } of [a, b]) {
+        for (const { access, organizations } of [a, b]) {
           assert.deepStrictEqual(
-            (yield* access.organizations)
+            (yield* organizations.list)
               .filter(({ id }) => id === organization.id)
               .map(({ plan, status }) => [plan, status]),
             [["unlimited", "paused"]]
           )
           assert.strictEqual(yield* statusOf(access.check(presented(value))), "OrganizationPaused")
         }
-        yield* b.access.setOrganization(organization.id, { status: "active", paused_reason: undefined })
+        yield* b.organizations.set(organization.id, { status: "active", paused_reason: undefined })
         const revoked = yield* Effect.forEach(
           [a, b],
           ({ access }) => statusOf(access.revokeKey(organization.id, key.id)),

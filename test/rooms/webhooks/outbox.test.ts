@@ -4,6 +4,7 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
 import { Access, neverExpires } from "../../../src/access/access.ts"
+import { Organizations } from "../../../src/organizations/organizations.ts"
 import { Configuration } from "../../../src/configuration/configuration.ts"
 import { Seal } from "../../../src/access/seal.ts"
 import { Outbox } from "../../../log/outbox.ts"
@@ -40,7 +41,7 @@ it.live("keys put api_key.created and api_key.revoked into the outbox, and a fai
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const access = yield* Access
-    const { id: organizationId } = yield* access.createOrganization("Outbox", "standard")
+    const { id: organizationId } = yield* (yield* Organizations).create("Outbox", "standard")
     const { key, value } = yield* access.createKey(newKey(organizationId, "one"))
     yield* access.revokeKey(organizationId, key.id)
     const rows = yield* sql<{
@@ -70,7 +71,7 @@ it.live("a row that cannot be read, or whose seal cannot be opened, shuts out th
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const access = yield* Access
-    const { id } = yield* access.createOrganization("Damaged", "standard")
+    const { id } = yield* (yield* Organizations).create("Damaged", "standard")
     const [good, bad, unsealed] = [
       yield* access.createKey(newKey(id, "good")),
       yield* access.createKey(newKey(id, "bad")),
@@ -111,7 +112,7 @@ it.live("keys come back after a restart from what is stored, and no plaintext is
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const access = yield* Access
-    const { id } = yield* access.createOrganization("Stored", "standard")
+    const { id } = yield* (yield* Organizations).create("Stored", "standard")
     const { value } = yield* access.createKey(newKey(id, "kept"))
     const dump = JSON.stringify(yield* sql`SELECT to_jsonb(api_keys) AS row FROM api_keys`)
     expect(dump).not.toContain(value)

@@ -1,0 +1,136 @@
+/**
+ * Whether a request may pass, in the contract's order: the key, then what it may do (`decision.ts`), and a token of its
+ * minute. Waits only where memory may be stale or another process holds the tokens.
+ */
+import { Clock, Effect } from "effect"
+import type { ConfigurationShape } from "../../configuration/configuration.ts"
+import type { Caller } from "../../identity/caller.ts"
+import type { KeyRecord } from "../../identity/key-record.ts"
+import type { OrganizationRecord } from "../../organizations/organization.ts"
+import type { Budget, Counter, Taken } from "../../ports/counter/counter.ts"
+import { securedKeyLengthMax } from "../tokens/secured-key.ts"
+import { decide, type DecisionInput, tooFast } from "./decision.ts"
+import type { Presented } from "./presented.ts"
+import { rateBudget, rateOf } from "./rate.ts"
+import { type KnownKeys, missing, rejected, resolveKey, unresolvedRefusal } from "./resolve-key.ts"
+
+export interface CheckParts {
+  readonly configuration: ConfigurationShape
+  readonly known: KnownKeys
+  readonly organizationOf: (id: string) => OrganizationRecord | undefined
+  readonly rates: Counter
+  readonly serviceDomain: string | undefined
+}
+
+/** What is taken where the tokens cannot be asked for. */
+const none = (): Taken => ({ isAllowed: false, remaining: 0 })
+
+/** The token that one request takes of its key's minute. */
+class RateToken {
+  readonly #budget: Budget | undefined
+  readonly #key: KeyRecord
+  readonly #now_ms: number
+  readonly #onKey: Presented["onKey"]
+  readonly #rates: Counter
+  /** How the minute stands, as soon as it was counted. */
+  rate: Caller["rate"]
+  /** There is none in hand here, and Postgres was not asked yet. */
+  isUnknown = false
+  /** What Postgres said. */
+  asked: Taken | undefined
+
+  constructor(key: KeyRecord, now_ms: number, rates: Counter, { isRateFree, onKey }: Presented) {
+    this.#budget = key.rate_limit_per_minute === 0 || isRateFree ? undefined : rateBudget(key, now_ms)
+    this.#key = key
+    this.#now_ms = now_ms
+    this.#onKey = onKey
+    this.#rates = rates
+  }
+
+  /** Shows the headers how the minute stands before anything is taken. */
+  show(): void {
+    if (this.#onKey === undefined) return
+    this.#onKey(
+      this.#key,
+      this.#budget === undefined ? undefined : rateOf(this.#budget, this.#rates.peek(this.#budget))
+    )
+  }
+
+  take(): ReturnType<DecisionInput["takeRateToken"]> {
+    const budget = this.#budget
+    if (budget === undefined) return { isAllowed: true, resets_in_s: 0 }
+    const taken = this.asked ?? this.#rates.take(budget, 1)
+    this.isUnknown = taken === undefined
+    if (taken === undefined) return { isAllowed: true, resets_in_s: 0 }
+    this.rate = rateOf(budget, taken)
+    this.#onKey?.(this.#key, this.rate)
+    return { isAllowed: taken.isAllowed, resets_in_s: Math.ceil((budget.ends_at - this.#now_ms) / 1000) }
+  }
+
+  /** Waits for a token. */
+  ask(): Effect.Effect<void> {
+    return this.#budget === undefined
+      ? Effect.void
+      : Effect.map(Effect.orElseSucceed(this.#rates.ask(this.#budget, 1), none), (taken) => {
+          this.asked = taken
+        })
+  }
+}
+
+/** The first refusal in the contract's order, or who asks. */
+export const makeCheck = ({ configuration, known, organizationOf, rates, serviceDomain }: CheckParts) =>
+  Effect.fnUntraced(function* (presented: Presented) {
+    if (!configuration.isCurrent()) yield* configuration.current
+    if (presented.key === undefined || presented.key === "") return yield* missing
+    if (presented.key.length > securedKeyLengthMax) return yield* rejected
+    const now_ms = yield* Clock.currentTimeMillis
+    const resolved = resolveKey(known, presented.key, now_ms, presented)
+    if (typeof resolved === "string") return yield* unresolvedRefusal(known, resolved, presented, now_ms)
+    const organization = organizationOf(resolved.key.organization_id)
+    if (organization === undefined) return yield* unresolvedRefusal(known, "refused", presented, now_ms)
+    const { embedded, index, key } = resolved
+    const token = new RateToken(key, now_ms, rates, presented)
+    token.show()
+    const input: DecisionInput = {
+      key,
+      organization,
+      damage: configuration.damages.of(key.organization_id),
+      serviceDomain,
+      index,
+      isSecured: embedded !== undefined,
+      scope: presented.scope,
+      address: presented.address,
+      origin: presented.origin,
+      collection: presented.collection,
+      isOfAll: presented.isOfAll === true,
+      takeRateToken: () => token.take()
+    }
+    let refusal = decide(input)
+    if (token.isUnknown) {
+      // Once a minute and key, among several processes: the request that finds no token here waits for a block of them.
+      yield* token.ask()
+      refusal = decide(input)
+    }
+    if (refusal !== undefined) return yield* refusal
+    const caller: Caller = {
+      organizationId: key.organization_id,
+      key,
+      scope: key.scope,
+      embedded,
+      ...(index === undefined ? {} : { index }),
+      sessionId: presented.sessionId,
+      rate: token.rate
+    }
+    return caller
+  })
+
+/** More tokens of the caller's minute, for a request that is several: all of them or 429. */
+export const makeTakeTokens = ({ rates }: Pick<CheckParts, "rates">) =>
+  Effect.fnUntraced(function* ({ key, rate }: Caller, tokens: number) {
+    if (rate === undefined || tokens <= 0) return
+    const budget = rateBudget(key, yield* Clock.currentTimeMillis)
+    const taken = rates.take(budget, tokens) ?? (yield* Effect.orElseSucceed(rates.ask(budget, tokens), none))
+    rate.remaining = Math.max(0, taken.remaining)
+    if (!taken.isAllowed)
+      return yield* tooFast(key, Math.ceil((budget.ends_at - (yield* Clock.currentTimeMillis)) / 1000))
+  })

@@ -1,0 +1,20 @@
+/** What the edge knows of a request before its body: what `Access.check` decides by. */
+import type { Caller } from "../../identity/caller.ts"
+import type { KeyRecord } from "../../identity/key-record.ts"
+import type { Scope } from "../../http/operation.ts"
+
+export interface Presented {
+  readonly key: string | undefined
+  readonly scope: Scope
+  readonly address: string
+  readonly origin: string | undefined
+  readonly collection: string | undefined
+  /** The operation is for keys that reach every collection (`reach.ts`). */ readonly isOfAll?: boolean
+  readonly sessionId: string | undefined
+  readonly isRateFree: boolean
+  /** On the search gateway, the one place for scoped tokens. */ readonly isGateway: boolean
+  /**
+   * Called as soon as the key is known, and again when it was counted: what the answer's headers say, refusal or not.
+   */
+  readonly onKey?: (key: Pick<KeyRecord, "origins">, rate: Caller["rate"]) => void
+}

@@ -1,0 +1,126 @@
+/**
+ * Which stored key a presented text stands for: the key itself, the parent of a secured key, the key behind a scoped
+ * token or a browser key. Reads memory alone, so it is a plain function of the text, the time and what is kept.
+ */
+import { Throttled, Unauthorized } from "../../http/errors.ts"
+import type { KeyRecord, KeyScope } from "../../identity/key-record.ts"
+import type { KeyStore } from "../keys/key-store.ts"
+import { browserKeyPrefix, recordOfBrowserKey, verifyBrowserKey } from "../tokens/browser-key.ts"
+import { digestOf, lookupHash } from "../tokens/lookup-hash.ts"
+import { scopedTokenPrefix, verifyScopedToken } from "../tokens/scoped-token.ts"
+import { isSignedBy, parseSecuredKey } from "../tokens/secured-key.ts"
+import type { FailedKeys } from "./failed-keys.ts"
+import type { Presented } from "./presented.ts"
+
+/** A key with the parameters that a secured key or a scoped token carries. */
+export interface Resolved {
+  readonly key: KeyRecord
+  readonly embedded: Record<string, unknown> | undefined
+  /** The one collection that a scoped token reaches. */ readonly index?: string
+}
+/** Why a text stands for no key: it is one that does not count any more, nobody's, or was not looked at. */
+export type Unresolved = "refused" | "unknown" | "waiting"
+
+/** What is kept in memory to resolve keys by. */
+export interface KnownKeys {
+  readonly keys: Pick<KeyStore, "byHash" | "byId" | "signer">
+  readonly signingKeyOf: (organizationId: string) => Uint8Array | undefined
+  readonly failedKeys: FailedKeys
+}
+
+const noKey = "Forbidden - a valid `x-svc-api-key` header must be sent."
+export const rejected = new Unauthorized({ message: noKey, reason: "rejected" })
+export const missing = new Unauthorized({ message: noKey, reason: "missing" })
+const badToken = new Unauthorized({ message: "The scoped token is invalid or expired.", reason: "scoped_token" })
+
+const isLive = (key: KeyRecord, now_ms: number): boolean =>
+  key.revoked_at === undefined && key.expires_at * 1000 > now_ms
+
+/** A stored key that another one goes back to: there, in time, of the organization and scope that it must have. */
+const originOf = (
+  { keys }: KnownKeys,
+  id: string,
+  organizationId: string,
+  scope: KeyScope,
+  now_ms: number
+): KeyRecord | undefined => {
+  const key = keys.byId(id)
+  return key !== undefined && key.organization_id === organizationId && key.scope === scope && isLive(key, now_ms)
+    ? key
+    : undefined
+}
+
+const resolveScopedToken = (known: KnownKeys, text: string, now_ms: number): Resolved | undefined => {
+  const token = verifyScopedToken(text, now_ms, known.signingKeyOf)
+  const key = token === undefined ? undefined : originOf(known, token.key_id, token.organization_id, "search", now_ms)
+  return token === undefined || key === undefined
+    ? undefined
+    : { key, embedded: { filter_by: token.scopedFilter }, index: token.index }
+}
+
+const resolveBrowserKey = (known: KnownKeys, text: string, now_ms: number): Resolved | undefined => {
+  const browserKey = verifyBrowserKey(text, now_ms, known.signingKeyOf)
+  const minter =
+    browserKey === undefined
+      ? undefined
+      : originOf(known, browserKey.minted_by, browserKey.organization_id, "full", now_ms)
+  return browserKey === undefined || minter === undefined
+    ? undefined
+    : { key: recordOfBrowserKey(browserKey, minter), embedded: undefined }
+}
+
+const resolveSecuredKey = (
+  { failedKeys, keys }: KnownKeys,
+  text: string,
+  address: string,
+  now_ms: number
+): Resolved | Unresolved => {
+  const secured = parseSecuredKey(text)
+  if (secured === undefined) return "unknown"
+  if (failedKeys.wait_ms(address, now_ms) > 0) return "waiting"
+  const parent = keys.signer(secured.parentPrefix, ({ digest }) => isSignedBy(secured, digest))
+  if (parent === undefined) return "unknown"
+  const expires_at = secured.parameters.expires_at
+  return isLive(parent, now_ms) &&
+    (expires_at === undefined || (typeof expires_at === "number" && expires_at * 1000 > now_ms))
+    ? { key: parent, embedded: { ...secured.parameters } }
+    : "refused"
+}
+
+/** The key a text stands for. O(1) for plain keys and tokens; for secured keys at most 64 signatures. */
+export const resolveKey = (
+  known: KnownKeys,
+  text: string,
+  now_ms: number,
+  { address, isGateway, scope }: Pick<Presented, "address" | "isGateway" | "scope">
+): Resolved | Unresolved => {
+  // One signature of a key that the text names: forged or expired, it costs no more than a plain key.
+  if (isGateway && text.startsWith(scopedTokenPrefix)) return resolveScopedToken(known, text, now_ms) ?? "refused"
+  const plain = known.keys.byHash(lookupHash(digestOf(text)))
+  // Keys of installations know their own runtime, and it knows no others (spec, CMS installations).
+  if (plain !== undefined)
+    return isLive(plain, now_ms) && (plain.scope === "installation") === (scope === "installation")
+      ? { key: plain, embedded: undefined }
+      : "refused"
+  if (scope === "installation") return "unknown"
+  if (!isGateway && text.startsWith(browserKeyPrefix)) return resolveBrowserKey(known, text, now_ms) ?? "refused"
+  return resolveSecuredKey(known, text, address, now_ms)
+}
+
+/** What a text that stands for no key is answered; unknown ones count against their network. */
+export const unresolvedRefusal = (
+  { failedKeys }: Pick<KnownKeys, "failedKeys">,
+  why: Unresolved,
+  { address, isGateway, key }: Pick<Presented, "address" | "isGateway" | "key">,
+  now_ms: number
+): Throttled | Unauthorized => {
+  const wait_ms =
+    why === "unknown" ? failedKeys.count(address, now_ms) : why === "waiting" ? failedKeys.wait_ms(address, now_ms) : 0
+  if (wait_ms > 0)
+    return new Throttled({
+      message: "Too many unknown keys came from this network; wait before the next one.",
+      kind: "rate",
+      retry_after_s: Math.ceil(wait_ms / 1000)
+    })
+  return isGateway && key?.startsWith(scopedTokenPrefix) === true ? badToken : rejected
+}

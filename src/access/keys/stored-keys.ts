@@ -1,0 +1,202 @@
+/**
+ * Keys as their rows have them: whole, or in two parts where all of them are read. A row that cannot be read is a key
+ * that nobody has, and stops none of the others.
+ */
+import { Effect, Schema } from "effect"
+import type { KeyRecord } from "../../identity/key-record.ts"
+import type { OwnPart, Shared } from "./key-row.ts"
+
+const Restrictions = Schema.Struct({
+  cidrs: Schema.Array(Schema.String),
+  origins: Schema.Array(Schema.String),
+  filter_by: Schema.Record(Schema.String, Schema.String),
+  // Rows of before this restriction do not have it.
+  fields: Schema.optionalKey(Schema.Array(Schema.String))
+})
+const decodeRestrictions = Schema.decodeUnknownSync(Restrictions)
+const decodeNames = Schema.decodeUnknownSync(Schema.Array(Schema.String))
+
+export interface KeyRow {
+  readonly id: string
+  readonly organization_id: string
+  readonly scope: KeyRecord["scope"]
+  readonly description: string
+  readonly actions: unknown
+  readonly collections: unknown
+  readonly value_prefix: string
+  readonly lookup_hash: string
+  readonly sealed_digest: string | null
+  readonly restrictions: unknown
+  readonly rate_limit_per_minute: number
+  readonly expires_at: number
+  readonly created_at: number
+  readonly revoked_at: number | null
+  readonly autodelete: boolean
+  readonly installation_id: string | null
+}
+const keyOfRow = (row: KeyRow): KeyRecord => ({
+  id: row.id,
+  organization_id: row.organization_id,
+  scope: row.scope,
+  description: row.description,
+  actions: decodeNames(row.actions),
+  collections: decodeNames(row.collections),
+  value_prefix: row.value_prefix,
+  lookup_hash: row.lookup_hash,
+  sealed_digest: row.sealed_digest ?? undefined,
+  fields: [],
+  ...decodeRestrictions(row.restrictions),
+  autodelete: row.autodelete,
+  installation_id: row.installation_id ?? undefined,
+  rate_limit_per_minute: row.rate_limit_per_minute,
+  expires_at: row.expires_at,
+  created_at: row.created_at,
+  revoked_at: row.revoked_at ?? undefined
+})
+
+/**
+ * A row that cannot be read is a key that nobody has: told, and known as revoked, so that memory forgets what it was.
+ * All others go on; a row that stopped them all would shut out every organization.
+ */
+export const keysOfRows = (rows: ReadonlyArray<KeyRow>) =>
+  Effect.forEach(rows, (row) =>
+    Effect.catch(Effect.try({ try: () => keyOfRow(row), catch: (error) => error }), (error) =>
+      Effect.as(
+        Effect.logError(`The row of key ${row.id} cannot be read; the key is refused`, error),
+        keyOfRow({
+          ...row,
+          actions: [],
+          collections: [],
+          restrictions: { cidrs: [], origins: [], filter_by: {} },
+          sealed_digest: null,
+          revoked_at: row.revoked_at ?? row.created_at
+        })
+      )
+    )
+  )
+
+/** A key in two parts: what is its own, and what many say alike, one object for all that say the same. */
+export interface KeyParts {
+  readonly own: OwnPart
+  readonly shared: Shared
+}
+export interface PartsRow extends Pick<
+  KeyRow,
+  | "id"
+  | "organization_id"
+  | "description"
+  | "value_prefix"
+  | "lookup_hash"
+  | "sealed_digest"
+  | "created_at"
+  | "revoked_at"
+> {
+  /** `SharedRow` as JSON. */ readonly shared: string
+}
+type SharedRow = readonly [
+  scope: KeyRecord["scope"],
+  actions: unknown,
+  collections: unknown,
+  restrictions: unknown,
+  rate_limit_per_minute: number,
+  expires_at: number,
+  autodelete: boolean,
+  installation_id: string | null
+]
+/** Different ones that are remembered while pages are read; the key store keeps as many. */
+const SHARED_MAX = 20_000
+/** What a key has whose row cannot be read. */
+const unreadableShared = { actions: [], collections: [], restrictions: { cidrs: [], origins: [], filter_by: {} } }
+
+const sharedOf = (text: string): Shared => {
+  const [scope, actions, collections, restrictions, rate_limit_per_minute, expires_at, autodelete, installation_id] =
+    JSON.parse(text) as SharedRow
+  const {
+    created_at: _c,
+    description: _d,
+    id: _i,
+    lookup_hash: _l,
+    organization_id: _o,
+    revoked_at: _r,
+    sealed_digest: _s,
+    value_prefix: _v,
+    ...shared
+  } = keyOfRow({
+    scope,
+    actions,
+    collections,
+    restrictions,
+    rate_limit_per_minute,
+    expires_at,
+    autodelete,
+    installation_id,
+    id: "",
+    organization_id: "",
+    description: "",
+    value_prefix: "",
+    lookup_hash: "",
+    sealed_digest: null,
+    created_at: 0,
+    revoked_at: null
+  })
+  return shared
+}
+
+/** Reads the rows of all keys, page by page: what many of them say alike is read once. */
+export class PartsReader {
+  readonly #known = new Map<string, Shared>()
+
+  #sharedOf(text: string): Shared {
+    let shared = this.#known.get(text)
+    if (shared === undefined) {
+      shared = sharedOf(text)
+      if (this.#known.size < SHARED_MAX) this.#known.set(text, shared)
+    }
+    return shared
+  }
+
+  /** At once where the row can be read, else an effect that tells. */
+  partsOf(row: PartsRow): Effect.Effect<KeyParts> | KeyParts {
+    const own: OwnPart = {
+      id: row.id,
+      organization_id: row.organization_id,
+      description: row.description,
+      value_prefix: row.value_prefix,
+      lookup_hash: row.lookup_hash,
+      created_at: row.created_at,
+      sealed_digest: row.sealed_digest ?? undefined,
+      revoked_at: row.revoked_at ?? undefined
+    }
+    try {
+      return { own, shared: this.#sharedOf(row.shared) }
+    } catch (error) {
+      return Effect.as(Effect.logError(`The row of key ${row.id} cannot be read; the key is refused`, error), {
+        own: { ...own, sealed_digest: undefined, revoked_at: own.revoked_at ?? own.created_at },
+        shared: unreadablePart(row.shared)
+      })
+    }
+  }
+
+  /** After the last page. */
+  forget(): void {
+    this.#known.clear()
+  }
+}
+
+/** What many keys say alike, of one whose restrictions cannot be read: it reaches nothing. */
+const unreadablePart = (text: string): Shared => {
+  const [scope, , , , rate_limit_per_minute, expires_at, autodelete, installation_id] = JSON.parse(text) as SharedRow
+  const { actions, collections, restrictions } = unreadableShared
+  return sharedOf(
+    JSON.stringify([
+      scope,
+      actions,
+      collections,
+      restrictions,
+      rate_limit_per_minute,
+      expires_at,
+      autodelete,
+      installation_id
+    ])
+  )
+}

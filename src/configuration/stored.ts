@@ -1,0 +1,8 @@
+/** How a room writes its rows: a refusal of its own is answered, a statement that fails is a defect. */
+import { Effect } from "effect"
+import type { SqlError } from "effect/sql"
+
+export const stored = <A, E extends { readonly _tag: string }>(
+  write: Effect.Effect<A, E | SqlError.SqlError>
+): Effect.Effect<A, Exclude<E, SqlError.SqlError>> =>
+  Effect.catchTag(write, "SqlError", Effect.die) as Effect.Effect<A, Exclude<E, SqlError.SqlError>>
