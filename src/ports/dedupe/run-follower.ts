@@ -1,0 +1,140 @@
+/**
+ * Hands what the log shows to the thread that seals it into runs: first the gaps that the runs leave, then its end for
+ * as long as this life of the thread lasts. Rows of other processes go into the tables as well.
+ */
+import { Effect, Queue } from "effect"
+import type { AppendedHint, LogRecord } from "../../../log/event-log/event-log.ts"
+import { FINGERPRINT_WORDS } from "../../../log/fingerprint.ts"
+import { gapsOf } from "./compaction.ts"
+import type { FollowedLog } from "./followed-log.ts"
+import { packRecords, READ_RECORDS, turn, waitFor } from "./log-words.ts"
+import { digestOf } from "./run-format.ts"
+import type { RunThread } from "./run-thread.ts"
+import type { OpenedRun } from "./run-writer.ts"
+
+/** Looks at the log while nothing hints at anything new. */
+const IDLE_MS = 1_000
+/**
+ * Between two looks while little comes: one look for the appends of some time. Own blocks are only taken into runs by
+ * it, and looking every 10 ms was a twentieth of the accepting thread; another process's ids are known here so much
+ * later.
+ */
+const TAIL_EVERY_MS = 50
+
+export class RunFollower {
+  readonly #followed: FollowedLog
+  readonly #thread: RunThread
+  /** Changes the tables when nobody looks into them; a change that throws ends this life. */
+  readonly #guarded: (change: () => void) => void
+  /** Where the run begins that is sealed next. */
+  #from = 0
+  /** The first offset that was not read. */
+  #position = 0
+  /** The newest record that was read: a run tells by it which log it is of. */
+  #last: LogRecord | undefined
+  #sealing: Promise<void> = Promise.resolve()
+
+  constructor(followed: FollowedLog, thread: RunThread, guarded: (change: () => void) => void) {
+    this.#followed = followed
+    this.#thread = thread
+    this.#guarded = guarded
+  }
+
+  /** Reads what no run covers between `first` and `stop`. */
+  readonly fillGaps = Effect.fnUntraced(
+    { self: this },
+    function* (runs: ReadonlyArray<OpenedRun>, first: number, stop: number) {
+      for (const gap of gapsOf(
+        runs.map(({ header }) => header),
+        first,
+        stop
+      )) {
+        this.#from = this.#position = gap.from
+        while (this.#position < gap.to) {
+          if ((yield* this.#take(gap.to)) < 0) break
+          yield* turn
+        }
+        yield* this.#seal()
+      }
+    }
+  )
+
+  /** Reads the log from an offset on without end. */
+  readonly followFrom = Effect.fnUntraced(
+    { self: this },
+    function* (start: number, hints: Queue.Dequeue<AppendedHint>) {
+      const { reach, readBytesMax, topic } = this.#followed
+      this.#from = this.#position = start
+      for (;;) {
+        const isBehind = this.#position < reach.knownTo
+        const bytes = yield* this.#take(isBehind ? reach.knownTo : Infinity)
+        if (isBehind) {
+          // Nothing is there to be read though it was told: what is known ends here.
+          if (bytes < 0) this.#position = reach.knownTo
+          if (this.#position >= reach.knownTo && this.#from < reach.hotFrom) yield* this.#seal()
+          yield* turn
+        } else if (bytes < 0)
+          yield* Effect.timeoutOption(
+            Effect.repeat(Queue.take(hints), { until: (hint) => hint.topic === topic }),
+            IDLE_MS
+          )
+        else if (bytes < readBytesMax) yield* Effect.sleep(TAIL_EVERY_MS)
+        else yield* turn
+      }
+    }
+  )
+
+  /** Takes the records of one read; answers their bytes, or -1 when there was none. */
+  readonly #take = Effect.fnUntraced({ self: this }, function* (stop: number) {
+    const { layers, log, reach, readBytesMax, sealIds, topic } = this.#followed
+    const answer = yield* log.read({
+      topic,
+      partition: 0,
+      from: this.#position,
+      recordsMax: READ_RECORDS,
+      bytesMax: readBytesMax
+    })
+    const records = answer.records.filter(({ offset }) => offset < stop)
+    const { buffer, parts } = packRecords(records)
+    let at = 0
+    records.forEach(({ appendedAt, offset }, i) => {
+      const words = buffer.subarray(at, (at += parts[2 * i + 1]!))
+      if (offset >= reach.knownTo) layers.tailed(words, appendedAt)
+    })
+    const final = records.at(-1)
+    if (final !== undefined) this.#last = final
+    const isMoved = answer.nextOffset > this.#position
+    this.#position = Math.max(this.#position, Math.min(answer.nextOffset, stop))
+    reach.unsealedRows += buffer.length / FINGERPRINT_WORDS
+    if (stop === Infinity) reach.knownTo = Math.max(reach.knownTo, this.#position)
+    const bytes = buffer.byteLength
+    const room = bytes === 0 ? undefined : this.#thread.add(buffer.buffer as ArrayBuffer, parts)
+    if (room !== undefined) yield* waitFor(() => room)
+    if (reach.unsealedRows >= sealIds) yield* this.#seal()
+    return isMoved ? bytes : -1
+  })
+
+  /** Has what was read since the last seal made a run; waits only for the one before it. */
+  readonly #seal = Effect.fnUntraced({ self: this }, function* () {
+    const { layers, now, reach } = this.#followed
+    yield* waitFor(() => this.#sealing)
+    if (reach.unsealedRows === 0) return
+    const isCovering = this.#position >= reach.knownTo
+    if (isCovering && !layers.isSealing) layers.swap()
+    const range = {
+      from: this.#from,
+      to: this.#position,
+      lastOffset: this.#last?.offset ?? -1,
+      digest: this.#last === undefined ? 0 : digestOf(this.#last.appendedAt, this.#last.value)
+    }
+    this.#from = this.#position
+    reach.unsealedRows = 0
+    this.#sealing = this.#thread.seal(range, layers.oldestHour(now())).then((sealed) =>
+      this.#guarded(() => {
+        layers.sealed(sealed, isCovering)
+        if (isCovering) reach.hotFrom = Math.max(reach.hotFrom, range.to)
+      })
+    )
+    this.#sealing.catch(() => {})
+  })
+}
