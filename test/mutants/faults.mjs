@@ -144,7 +144,7 @@ export const faults = [
   {
     name: "session-without-end",
     why: "a session of the console never ends by its time",
-    file: "src/console/console.ts",
+    file: "src/console/session-table.ts",
     from: "return session.expires_at > now && member",
     to: "return member",
     tests: ["test/rooms/console/console-sessions.test.ts"]

@@ -1,0 +1,166 @@
+/**
+ * Signing in and out, and changing one's own password: each attempt is counted against who tries it (`attempts.ts`) and
+ * takes the time of one password hash, whether the person exists or not.
+ */
+import { Clock, Effect } from "effect"
+import type { ConfigurationShape } from "../configuration/configuration.ts"
+import { stored } from "../configuration/stored.ts"
+import { Throttled } from "../http/errors.ts"
+import { CurrentOrigin } from "../identity/origin.ts"
+import type { Identifiers } from "../../log/identifiers.ts"
+import type { SignInAttempts } from "./attempts.ts"
+import type { OpenedSession } from "./caller.ts"
+import { SignInRefused } from "./errors.ts"
+import { memberNotFound } from "./members.ts"
+import type { makeMembersRepository, MemberRecord, SessionRecord } from "./members-repository.ts"
+import { type makePasswords, PASSWORD_CHARACTERS_MAX } from "./password.ts"
+import { EMAIL_CHARACTERS_MAX, normalEmail, SESSION_MS, SESSIONS_PER_MEMBER_MAX } from "./schema.ts"
+import { hashOfToken, type SessionTable, TOKEN_CHARACTERS } from "./session-table.ts"
+
+/** Attempts to sign in that wait at once, of accounts that are tried from many networks. */
+const SLOWED_MAX = 200
+
+export interface SignInParts {
+  readonly attempts: SignInAttempts
+  readonly configuration: ConfigurationShape
+  readonly hashed: (password: string) => Effect.Effect<string, Throttled>
+  readonly identifiers: Identifiers["Service"]
+  readonly passwords: Effect.Success<typeof makePasswords>
+  readonly repository: Effect.Success<typeof makeMembersRepository>
+  readonly table: SessionTable
+}
+
+const tooMany = (wait_ms: number) =>
+  new Throttled({
+    message: "Too many attempts to sign in; wait before the next one.",
+    kind: "rate",
+    retry_after_s: Math.ceil(wait_ms / 1000)
+  })
+
+/**
+ * Holds nothing but its request; beyond `SLOWED_MAX` at once one is sent away for as long as it would have waited.
+ */
+const makeSlowly = () => {
+  let slowed = 0
+  return (delay_ms: number): Effect.Effect<void, Throttled> =>
+    Effect.suspend((): Effect.Effect<void, Throttled> => {
+      if (slowed >= SLOWED_MAX) return Effect.fail(tooMany(delay_ms))
+      slowed++
+      return Effect.ensuring(
+        Effect.sleep(delay_ms),
+        Effect.sync(() => {
+          slowed--
+        })
+      )
+    })
+}
+
+/** Proves that somebody knows the password of an account. */
+const makeProven = ({ attempts, passwords }: SignInParts) => {
+  const slowly = makeSlowly()
+  return Effect.fnUntraced(function* (
+    account: string,
+    address: string,
+    password: string,
+    member: MemberRecord | undefined
+  ) {
+    const { delay_ms, wait_ms } = yield* attempts.take(account, address)
+    if (wait_ms > 0) return yield* tooMany(wait_ms)
+    if (delay_ms > 0) yield* slowly(delay_ms)
+    // Longer ones are nobody's: their hash would only cost.
+    if (!(yield* passwords.isRight(password.slice(0, PASSWORD_CHARACTERS_MAX + 1), member?.password_hash)))
+      return yield* new SignInRefused({
+        message: "Wrong address or password. A member of several organizations names one as `organization_id`."
+      })
+    yield* attempts.succeed(account, address)
+  })
+}
+
+/** Makes a session of a member and its token; the member's oldest one beyond the bound is over then. */
+const makeOpen = ({ configuration, identifiers, repository }: SignInParts) =>
+  Effect.fnUntraced(function* (member: MemberRecord) {
+    const token = yield* identifiers.secret(TOKEN_CHARACTERS)
+    // Always later than what ended the sessions before.
+    const now = Math.max(yield* Clock.currentTimeMillis, member.sessions_after + 1)
+    const session: SessionRecord = {
+      id: yield* identifiers.make("ses"),
+      organization_id: member.organization_id,
+      member_id: member.id,
+      token_hash: hashOfToken(token),
+      created_at: now,
+      expires_at: now + SESSION_MS
+    }
+    const origin = yield* CurrentOrigin
+    yield* stored(
+      configuration.write(
+        { kind: "console_session", organizationId: member.organization_id, id: session.id },
+        repository.insertSession(session, SESSIONS_PER_MEMBER_MAX)
+      )
+    ).pipe(Effect.provideService(CurrentOrigin, { ...origin, actor: { type: "member", id: member.id } }))
+    const opened: OpenedSession = { session, member, token }
+    return opened
+  })
+
+/** Writes a new password; every session of before is over with it. */
+const savePassword = Effect.fnUntraced(function* (
+  repository: SignInParts["repository"],
+  member: MemberRecord,
+  password_hash: string
+) {
+  yield* repository.lockRoles(member.organization_id)
+  const found = yield* repository.get(member.id)
+  if (found === undefined) return yield* memberNotFound(member.id)
+  const now = yield* Clock.currentTimeMillis
+  const next: MemberRecord = {
+    ...found,
+    password_hash,
+    sessions_after: Math.max(now, found.sessions_after),
+    updated_at: now
+  }
+  yield* repository.save(next)
+  return next
+})
+
+export const makeSignIn = (parts: SignInParts) => {
+  const { configuration, hashed, repository, table } = parts
+  const proven = makeProven(parts)
+  const open = makeOpen(parts)
+  return {
+    signIn: Effect.fn("Console.signIn")(function* ({
+      address,
+      email,
+      organizationId,
+      password
+    }: {
+      readonly email: string
+      readonly password: string
+      readonly organizationId: string | undefined
+      readonly address: string
+    }) {
+      yield* configuration.current
+      const normal = normalEmail(email).slice(0, EMAIL_CHARACTERS_MAX)
+      const found = table.membersBy(normal, organizationId)
+      const member = found.length === 1 ? found[0] : undefined
+      yield* proven(`${organizationId ?? ""}\n${normal}`, address, password, member)
+      return yield* open(member!)
+    }),
+    signOut: (session: SessionRecord) =>
+      Effect.asVoid(
+        stored(
+          configuration.write(
+            { kind: "console_session", organizationId: session.organization_id, id: session.id },
+            repository.removeSession(session.id)
+          )
+        )
+      ),
+    changePassword: Effect.fn("Console.changePassword")(function* (
+      member: MemberRecord,
+      { address, current, next }: { readonly current: string; readonly next: string; readonly address: string }
+    ) {
+      yield* proven(member.id, address, current, member)
+      const password_hash = yield* hashed(next)
+      const change = { kind: "member", organizationId: member.organization_id, id: member.id }
+      return yield* open(yield* stored(configuration.write(change, savePassword(repository, member, password_hash))))
+    })
+  }
+}
