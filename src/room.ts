@@ -5,11 +5,11 @@
  */
 import { Effect, Layer, type Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import type { Reach } from "./access/check/reach.ts"
+import type { Reach } from "./identity/reach.ts"
 import type { RowReader } from "./audit/subjects.ts"
 import type { Role } from "./identity/roles.ts"
 import type { PlanFeature } from "./metering/plans.ts"
-import type { Implemented } from "./api/route.ts"
+import type { Implemented } from "./api/implement.ts"
 
 /** Removes up to `rowsMax` rows that nothing uses any more, some milliseconds of work; answers how many. */
 export type Expiry = (rowsMax: number) => Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient>
@@ -45,7 +45,7 @@ export interface Room<Out = never, In = never, Needs = never> {
    * (`src/console/twins.ts`).
    */
   readonly roles?: Readonly<Record<string, Role>>
-  /** By operation id: which collections it touches (`src/access/check/reach.ts`). */ readonly reaches?: Readonly<
+  /** By operation id: which collections it touches (`src/identity/reach.ts`). */ readonly reaches?: Readonly<
     Record<string, Reach>
   >
   /** Of tables that would only grow. */ readonly expiries?: ReadonlyArray<Expiry>

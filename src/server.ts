@@ -2,22 +2,25 @@
 import { NodeHttpServer } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
-import { reaches } from "./access/check/reach.ts"
-import { implementedOperations } from "./api/implemented.ts"
+import { implementedOperations } from "./implemented.ts"
 import { documents } from "./docs/routes.ts"
 import { type EdgeOptions, makeServer } from "./http/edges.ts"
 import { rooms } from "./rooms.ts"
-import { type RouteOptions, routesOf, unmatchedRoute } from "./api/route.ts"
+import { unmatchedRoute } from "./api/unmatched.ts"
+import { type RouteOptions, routesOf } from "./api/route.ts"
 
-const routes = (options: RouteOptions) =>
+/** Of the person who starts the program. */
+type Chosen = Omit<RouteOptions, "reaches">
+
+const routes = (options: Chosen) =>
   HttpRouter.addAll(
     Effect.gen(function* () {
       const implemented = yield* implementedOperations
       const described = documents(implemented, { groups: rooms.table("groups"), facts: rooms.table("facts") })
       return [
         ...(yield* routesOf([...implemented, ...described], {
-          reaches: { ...reaches, ...Object.fromEntries(rooms.table("reaches")) },
-          ...options
+          ...options,
+          reaches: rooms.table("reaches")
         })),
         yield* unmatchedRoute(options)
       ]
@@ -33,7 +36,7 @@ const PATH_PART_CHARACTERS_MAX = 4_096
 const routerConfig = { maxParamLength: PATH_PART_CHARACTERS_MAX, caseSensitive: true, ignoreDuplicateSlashes: false }
 
 /** Listens when built and stops accepting when its scope closes; requests in flight get 5 s. */
-export const layerServer = (options: RouteOptions & EdgeOptions & { readonly host: string; readonly port: number }) =>
+export const layerServer = (options: Chosen & EdgeOptions & { readonly host: string; readonly port: number }) =>
   HttpRouter.serve(routes(options), { disableLogger: true, disableListenLog: true, routerConfig }).pipe(
     Layer.provide(
       NodeHttpServer.layer(makeServer(options), {

@@ -6,6 +6,7 @@ import { layerKeyExpiry } from "./keys/expiry.ts"
 import { routes } from "./routes.ts"
 import { seeds } from "./seeds.ts"
 import { defineRoom } from "../room.ts"
+import { KeyAuthenticator } from "../identity/authenticators.ts"
 import { errorSamples } from "./error-samples.ts"
 
 export const room = defineRoom({
@@ -15,9 +16,25 @@ export const room = defineRoom({
   facts: {
     /** In which a new key would be wider than its maker. */ fields: Schema.optionalKey(Schema.Array(Schema.String))
   },
+  reaches: {
+    listKeys: "filtered",
+    getKey: "filtered",
+    deleteKey: "filtered",
+    createKey: "each",
+    createBrowserKey: "each"
+  },
   groups: { keys: "API keys and short-lived keys for browsers." },
   seeds,
-  layer: Layer.provideMerge(layerKeyExpiry, Layer.unwrap(Effect.map(Installation, Access.layerWith))),
+  layer: Layer.provideMerge(
+    Layer.mergeAll(
+      layerKeyExpiry,
+      Layer.effect(
+        KeyAuthenticator,
+        Effect.map(Access, ({ check }) => KeyAuthenticator.of({ check }))
+      )
+    ),
+    Layer.unwrap(Effect.map(Installation, Access.layerWith))
+  ),
   audited: {
     api_key: (sql, { id }) => sql`SELECT row_to_json(t)::text AS row FROM api_keys t WHERE id = ${id}`
   },

@@ -9,6 +9,13 @@ import { defineRoom } from "../room.ts"
 export const room = defineRoom({
   name: "analytics",
   routes,
+  reaches: {
+    getQueryMetrics: "each",
+    getZeroResultMetrics: "each",
+    getOverviewMetrics: "each",
+    getProductMetrics: "each",
+    getFilterMetrics: "each"
+  },
   groups: { analytics: "Figures of searches, products and filters." },
   layer: Layer.mergeAll(Analytics.layer, PopularDocuments.layer),
   expiries: [expireInstants]

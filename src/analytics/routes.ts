@@ -1,10 +1,10 @@
 /** Handlers of analytics metrics: parameters become one request, the service answers it. */
 import { Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
-import { reachesCollection, reachesEverything } from "../access/check/decision.ts"
+import { reachesCollection, reachesEverything } from "../identity/reach.ts"
 import { invalidFields, issuesIn } from "../http/checks.ts"
 import { CollectionNotAllowed, RestrictionNotApplicable } from "../http/errors.ts"
-import { implement } from "../api/route.ts"
+import { implement } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import { parseDateRange } from "./date-range.ts"
 import { storable } from "../../log/normalize-query.ts"

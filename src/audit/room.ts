@@ -6,6 +6,7 @@ import { defineRoom } from "../room.ts"
 export const room = defineRoom({
   name: "audit",
   routes,
+  reaches: { listAudit: "organization" },
   groups: { audit: "Who changed what, and when." },
   roles: { listAudit: "admin" },
   expiries: [(rowsMax) => expireAudit(rowsMax)]

@@ -1,6 +1,6 @@
 /** Handler of the audit log. */
 import { Effect } from "effect"
-import { implement } from "../api/route.ts"
+import { implement } from "../api/implement.ts"
 import { makeAuditRepository } from "./audit-repository.ts"
 import * as contract from "./contract.ts"
 

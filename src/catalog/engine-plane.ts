@@ -7,7 +7,7 @@ import type { Answered, OperationContext, StreamAnswer } from "../../engine-sdk/
 import { stringifyJson } from "../../engine-sdk/src/documents/mod.ts"
 import type { EngineError, KeepLimits, Result } from "../../engine-sdk/src/mod.ts"
 import { Clock, Effect } from "effect"
-import { collectionClosed } from "../access/check/decision.ts"
+import { collectionClosed } from "../identity/reach.ts"
 import { type Origin, systemOrigin } from "../identity/origin.ts"
 import { ConfigurationUnavailable } from "../configuration/errors.ts"
 import { Entitlements } from "../metering/entitlements.ts"

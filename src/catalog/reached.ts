@@ -12,8 +12,8 @@ import {
 } from "../../engine-sdk/src/operations/mod.ts"
 import { Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
-import { reachesCollection, reachesEverything } from "../access/check/decision.ts"
-import { referredBy } from "../access/check/reach.ts"
+import { reachesCollection, reachesEverything } from "../identity/reach.ts"
+import { referredBy } from "./reaches.ts"
 import { CollectionNotAllowed } from "../http/errors.ts"
 
 /**

@@ -1,4 +1,5 @@
 /** Collections, documents, aliases, presets, synonyms, curations and stopwords. */
+import { reaches } from "./reaches.ts"
 import { Layer } from "effect"
 import { CatalogNames } from "./names.ts"
 import { CatalogResources } from "./resources.ts"
@@ -11,6 +12,7 @@ import { defineRoom } from "../room.ts"
 export const room = defineRoom({
   name: "catalog",
   routes,
+  reaches,
   groups: {
     collections: "Schemas of what can be searched, and their rebuild.",
     documents: "Records of a collection, one at a time, by filter, or as JSON Lines.",

@@ -1,11 +1,11 @@
 /** The one check of the console API: who asks, and whether the operation is theirs. Asks memory alone. */
 import { Clock, Effect } from "effect"
-import type { OperatorAuth } from "../access/check/operator.ts"
+import type { OperatorAuth } from "../identity/operator.ts"
 import type { ConfigurationShape } from "../configuration/configuration.ts"
 import type { ConfigurationUnavailable } from "../configuration/errors.ts"
 import { OriginNotAllowed, Unauthorized } from "../http/errors.ts"
 import { reaches } from "../identity/roles.ts"
-import type { ConsoleCaller, ConsoleRequest } from "./caller.ts"
+import type { ConsoleCaller, ConsoleRequest } from "../identity/console-caller.ts"
 import { isOwnPage, sessionTokenOf } from "./cookie.ts"
 import { RoleDenied } from "./errors.ts"
 import type { SessionTable } from "./session-table.ts"

@@ -2,27 +2,8 @@
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Subject } from "../configuration/change.ts"
+import type { MemberRecord, SessionRecord } from "../identity/console-caller.ts"
 import type { Role } from "../identity/roles.ts"
-
-export interface MemberRecord {
-  readonly id: string
-  readonly organization_id: string
-  readonly email: string
-  readonly name: string
-  readonly role: Role
-  readonly password_hash: string
-  /** Unix milliseconds: sessions made until then are over. */ readonly sessions_after: number
-  readonly created_at: number
-  readonly updated_at: number
-}
-export interface SessionRecord {
-  readonly id: string
-  readonly organization_id: string
-  readonly member_id: string
-  /** SHA-256 of the cookie's token, hex. */ readonly token_hash: string
-  readonly created_at: number
-  readonly expires_at: number
-}
 
 export const makeMembersRepository = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

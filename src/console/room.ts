@@ -1,4 +1,6 @@
 /** Members, their sessions and what their roles reach. */
+import { Effect, Layer } from "effect"
+import { ConsoleAuthenticator } from "../identity/authenticators.ts"
 import { Console } from "./console.ts"
 import { expireSessions } from "./members-repository.ts"
 import { routes } from "./routes.ts"
@@ -15,7 +17,13 @@ export const room = defineRoom({
     members: "People of an organization and their roles."
   },
   seeds,
-  layer: Console.layer,
+  layer: Layer.provideMerge(
+    Layer.effect(
+      ConsoleAuthenticator,
+      Effect.map(Console, ({ check }) => ConsoleAuthenticator.of({ check }))
+    ),
+    Console.layer
+  ),
   audited: {
     member: (sql, { id }) => sql`SELECT row_to_json(t)::text AS row FROM members t WHERE id = ${id}`,
     console_session: (sql, { id }) => sql`SELECT row_to_json(t)::text AS row FROM console_sessions t WHERE id = ${id}`

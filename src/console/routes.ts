@@ -5,11 +5,11 @@ import { Entitlements } from "../metering/entitlements.ts"
 import { Organizations } from "../organizations/organizations.ts"
 import { NotFound, OriginNotAllowed } from "../http/errors.ts"
 import { Reply } from "../http/reply.ts"
-import { implement } from "../api/route.ts"
+import { implement } from "../api/implement.ts"
 import { Console, type ConsoleCaller, type OpenedSession } from "./console.ts"
 import * as contract from "./contract.ts"
 import { cookieText, isOverTls, isOwnPage } from "./cookie.ts"
-import type { MemberRecord } from "./members-repository.ts"
+import type { MemberRecord } from "../identity/console-caller.ts"
 import type { Member } from "./schema.ts"
 
 const shown = ({ created_at, email, id, name, role }: MemberRecord): Member => ({ id, email, name, role, created_at })

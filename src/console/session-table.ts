@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto"
 import type { Subject } from "../configuration/change.ts"
-import type { MemberRecord, SessionRecord } from "./members-repository.ts"
+import type { MemberRecord, SessionRecord } from "../identity/console-caller.ts"
 import { SESSIONS_PER_MEMBER_MAX } from "./schema.ts"
 
 const SWEEP_EVERY_MS = 60_000

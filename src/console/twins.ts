@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
 import { Organizations } from "../organizations/organizations.ts"
 import type { Operation } from "../http/operation.ts"
-import type { Implemented } from "../api/route.ts"
+import type { Implemented } from "../api/implement.ts"
 import type { Role } from "../identity/roles.ts"
 import { sampleIds } from "../api/sample-ids.ts"
 

@@ -8,7 +8,7 @@ import { NotFound } from "../http/errors.ts"
 import { type DocumentOptions, openApiOf } from "../api/openapi.ts"
 import type { Operation } from "../http/operation.ts"
 import { Reply } from "../http/reply.ts"
-import { implement, type Implemented } from "../api/route.ts"
+import { implement, type Implemented } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import { pageFile } from "./reference-page.ts"
 

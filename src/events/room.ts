@@ -25,6 +25,13 @@ export const room = defineRoom({
     rejected: Schema.optionalKey(Schema.Array(Schema.Struct({ index: Schema.Int, reason: Schema.String }))),
     rejected_total: Schema.optionalKey(Schema.Int)
   },
+  reaches: {
+    ingestEvents: "each",
+    listFailedEvents: "each",
+    retryFailedEvents: "each",
+    replayEvents: "organization",
+    eraseSubject: "organization"
+  },
   groups: { events: "What visitors do: reported, repaired, replayed and erased." },
   seeds,
   layer: Layer.unwrap(

@@ -9,7 +9,7 @@ import { makeContexts } from "../catalog/engine-plane.ts"
 import { restrictionsOf } from "../search/restrictions.ts"
 import { type CollectionNotAllowed, inputInvalid, RestrictionNotApplicable, ScopeDenied } from "../http/errors.ts"
 import type { DeclaredError } from "../http/render.ts"
-import type { Input } from "../api/route.ts"
+import type { Input } from "../api/implement.ts"
 import type { createScopedToken } from "./contract.ts"
 
 type Body = typeof createScopedToken.payload extends (infer P) | undefined

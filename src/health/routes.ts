@@ -1,7 +1,7 @@
 /** The health probe and the operator's status: both show what `Health` found last. */
 import { Effect } from "effect"
 import { version } from "../config.ts"
-import { implement } from "../api/route.ts"
+import { implement } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import { Unhealthy } from "./errors.ts"
 import { Health } from "./health.ts"

@@ -9,6 +9,12 @@ export const room = defineRoom({
   name: "ingest",
   routes,
   errorSamples,
+  reaches: {
+    reindexCollection: "path",
+    listIngestJobs: "filtered",
+    getIngestJob: "filtered",
+    cancelIngestJob: "filtered"
+  },
   groups: { "ingest jobs": "Jobs that write many documents." },
   seeds,
   layer: Ingest.layer

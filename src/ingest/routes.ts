@@ -1,11 +1,11 @@
 /** Handlers of reindex and ingest jobs. */
 import { Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
-import { reachesEverything } from "../access/check/decision.ts"
+import { reachesEverything } from "../identity/reach.ts"
 import { makeContexts } from "../catalog/engine-plane.ts"
 import { CatalogNames } from "../catalog/names.ts"
 import { patternsOf, reachesOwnName, writable } from "../catalog/reached.ts"
-import { implement } from "../api/route.ts"
+import { implement } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import { CollectionMissing, JobNotFound } from "./errors.ts"
 import { Ingest } from "./ingest.ts"

@@ -11,6 +11,7 @@ export const room = defineRoom({
   facts: {
     job_id: Schema.optionalKey(Schema.String)
   },
+  reaches: { listJobs: "filtered", getJob: "filtered", cancelJob: "filtered" },
   groups: { jobs: "Everything that goes on after its request was answered." },
   layer: Jobs.layer,
   expiries: [(rowsMax) => expireJobs(rowsMax)]

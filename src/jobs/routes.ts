@@ -1,11 +1,11 @@
 /** Handlers of jobs. */
 import { Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
-import { reachesEverything } from "../access/check/decision.ts"
+import { reachesEverything } from "../identity/reach.ts"
 import { makeContexts } from "../catalog/engine-plane.ts"
 import { patternsOf, reachesOwnName } from "../catalog/reached.ts"
 import { NotFound } from "../http/errors.ts"
-import { implement } from "../api/route.ts"
+import { implement } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import { Jobs } from "./jobs.ts"
 import type { Job } from "./schema.ts"

@@ -20,6 +20,7 @@ export const room = defineRoom({
     requested: Schema.optionalKey(Schema.Finite),
     retry_after: Schema.optionalKey(Schema.Int)
   },
+  reaches: { getEntitlement: "none" },
   groups: { entitlement: "What the plan covers and what is left of it." },
   layer: Layer.provideMerge(
     Layer.mergeAll(Quota.layer, AiAllowance.layer, WindowedCaps.layer),

@@ -1,6 +1,6 @@
 /** Handlers of the entitlement read-out, and of the operator's plan and top-up. */
 import { Effect } from "effect"
-import { implement } from "../api/route.ts"
+import { implement } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import { Entitlements } from "./entitlements.ts"
 import { creditsOf, MICRO } from "./plans.ts"

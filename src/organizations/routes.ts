@@ -4,7 +4,7 @@ import { Access, neverExpires, type NewKey, rateLimitDefault } from "../access/a
 import { newKeyOf } from "../access/keys/new-key.ts"
 import { createdWithinPlan, shownKey } from "../access/routes.ts"
 import { Entitlements } from "../metering/entitlements.ts"
-import { implement } from "../api/route.ts"
+import { implement } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import type { OrganizationRecord } from "./organization.ts"
 import { Organizations } from "./organizations.ts"

@@ -9,6 +9,7 @@ export const room = defineRoom({
   name: "rules",
   routes,
   errorSamples,
+  reaches: { getSearchRule: "path", upsertSearchRule: "path", deleteSearchRule: "path", previewSearchRule: "path" },
   groups: { "search rules": "Merchandising of a collection, and its preview." },
   seeds,
   engineGroups: ["search rules"],

@@ -5,7 +5,7 @@
 import { stringifyJson } from "../../engine-sdk/src/documents/mod.ts"
 import type { CollectionInfo, FacetCount } from "../../engine-sdk/src/mod.ts"
 import type { Trace } from "../../engine-sdk/src/pipeline/mod.ts"
-import { reachesCollection } from "../access/check/decision.ts"
+import { reachesCollection } from "../identity/reach.ts"
 import type { Caller } from "../identity/caller.ts"
 import type { SearchServed } from "../events/served/serve-log.ts"
 import type { PopularQueries } from "../suggestions/popular-queries.ts"

@@ -28,7 +28,7 @@ import {
 } from "../../engine-sdk/src/operations/mod.ts"
 import { givingWay } from "../../engine-sdk/src/turns.ts"
 import type { UnionAnswer } from "../../engine-sdk/src/plan.ts"
-import { collectionClosed } from "../access/check/decision.ts"
+import { collectionClosed } from "../identity/reach.ts"
 import { declaredOf } from "../catalog/engine-plane.ts"
 import { SearchTimedOut } from "../http/errors.ts"
 import type { DeclaredError } from "../http/render.ts"

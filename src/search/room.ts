@@ -9,6 +9,7 @@ import { defineRoom } from "../room.ts"
 export const room = defineRoom({
   name: "search",
   routes,
+  reaches: { searchCollection: "path", multiSearch: "each" },
   groups: { search: "Searching one collection or several." },
   seeds,
   engineGroups: ["search"],

@@ -1,7 +1,7 @@
 /** Handlers of search and multi-search: what of a request is a value goes in, what comes out becomes the reply. */
 import { Effect } from "effect"
-import { originOf } from "../access/check/origins.ts"
-import { implement, type Input } from "../api/route.ts"
+import { originOf } from "../http/origin.ts"
+import { implement, type Input } from "../api/implement.ts"
 import { textOf } from "../http/body.ts"
 import { Reply } from "../http/reply.ts"
 import { Installation } from "../installation.ts"

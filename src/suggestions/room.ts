@@ -9,6 +9,7 @@ import { defineRoom } from "../room.ts"
 export const room = defineRoom({
   name: "suggestions",
   routes,
+  reaches: { getSuggestions: "path", getPrompts: "path" },
   groups: { suggestions: "Completions of what is typed, and prompts before it." },
   engineGroups: ["suggestions"],
   layer: Layer.provideMerge(Suggestions.layer, PopularQueries.layer),

@@ -9,7 +9,7 @@
 import type { CollectionInfo } from "../../engine-sdk/src/mod.ts"
 import { Context, Effect, Layer } from "effect"
 import type { Caller } from "../identity/caller.ts"
-import { reachesCollection } from "../access/check/decision.ts"
+import { reachesCollection } from "../identity/reach.ts"
 import { CatalogResources } from "../catalog/resources.ts"
 import type { Entitlements } from "../metering/entitlements.ts"
 import type { Engine } from "../ports/engine/engine.ts"

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { Entitlements } from "../metering/entitlements.ts"
 import { capOf } from "../metering/plans.ts"
-import { implement } from "../api/route.ts"
+import { implement } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import { endpointFields } from "./endpoint-input.ts"
 import { deliveriesListed, endpointsMax } from "./schema.ts"

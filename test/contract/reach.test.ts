@@ -4,8 +4,10 @@
  * them is what is answered about collections that do not exist, and what the key does reach works.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { reaches } from "../../src/access/check/reach.ts"
+import { rooms } from "../../src/rooms.ts"
 import { type Answer, type Program, startProgram, type Tenant } from "../support/program.ts"
+
+const reaches = rooms.table("reaches")
 
 let program: Program
 let tenant: Tenant
@@ -419,8 +421,8 @@ const alike = ({ status, text }: Answer, ...names: ReadonlyArray<string>): strin
 
 describe("a key with a list of collections", () => {
   it("has a line in the table for every operation, and no line is left over", () => {
-    expect(Object.keys(reaches).filter((id) => !operations.some((operation) => operation.id === id))).toEqual([])
-    expect(operations.filter(({ id }) => reaches[id] === undefined)).toEqual([])
+    expect([...reaches.keys()].filter((id) => !operations.some((operation) => operation.id === id))).toEqual([])
+    expect(operations.filter(({ id }) => reaches.get(id) === undefined)).toEqual([])
     expect(operations.length).toBeGreaterThan(90)
   })
   it("learns nothing of the others and changes nothing of them, whatever it asks", async () => {
@@ -468,7 +470,7 @@ describe("a key with a list of collections", () => {
           )
           const isEvents = operation.id === "ingestEvents"
           if (isEvents) expect(answer.body.accepted, place).toBe(0)
-          else if (Object.keys(attempt).length > 0 || reaches[operation.id] !== "none")
+          else if (Object.keys(attempt).length > 0 || reaches.get(operation.id) !== "none")
             expect([400, 403, 404], place).toContain(answer.status)
           if (attempt.collection === "apples" || operation.path.includes("{collectionName}"))
             expect(answer.status, place).toBe(403)
@@ -533,7 +535,7 @@ describe("a key with a list of collections", () => {
     const rank = ({ id, method }: Operation) =>
       order.includes(id) ? 0 : id === "deleteCollection" ? 3 : method === "DELETE" ? 2 : 1
     for (const operation of [...operations].sort((a, b) => rank(a) - rank(b))) {
-      const reach = reaches[operation.id]!
+      const reach = reaches.get(operation.id)!
       for (const key of operation.id === "createScopedToken"
         ? [search]
         : operation.scope === "connector_write"

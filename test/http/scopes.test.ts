@@ -7,13 +7,15 @@ import { Effect, Exit, Layer, Schema, Scope } from "effect"
 import { HttpRouter } from "effect/http"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Access, neverExpires, type NewKey } from "../../src/access/access.ts"
-import { OperatorAuth } from "../../src/access/check/operator.ts"
-import { Console } from "../../src/console/console.ts"
+import { OperatorAuth } from "../../src/identity/operator.ts"
+import { ConsoleAuthenticator, KeyAuthenticator } from "../../src/identity/authenticators.ts"
+import type { Reach } from "../../src/identity/reach.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
 import { makeServer } from "../../src/http/edges.ts"
 import { NotFound } from "../../src/http/errors.ts"
 import { operation } from "../../src/http/operation.ts"
-import { implement, routesOf } from "../../src/api/route.ts"
+import { implement } from "../../src/api/implement.ts"
+import { routesOf } from "../../src/api/route.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 
 const payload = Schema.Struct({ text: Schema.String })
@@ -71,7 +73,7 @@ beforeAll(async () => {
     })
   )
   // No operation of this test is the console's.
-  const people = {} as Console["Service"]
+  const people = {} as ConsoleAuthenticator["Service"]
   const port = await freePort()
   const scope = Effect.runSync(Scope.make())
   const routes = HttpRouter.addAll(
@@ -87,7 +89,14 @@ beforeAll(async () => {
         implement(push, ({ caller }) => Effect.succeed({ by: caller.key.scope })),
         implement(look, ({ caller }) => Effect.succeed({ filter: caller.embedded?.filter_by ?? null }))
       ],
-      { reaches: { speak: "none", report: "none", push: "path", look: "path" } }
+      {
+        reaches: new Map<string, Reach>([
+          ["speak", "none"],
+          ["report", "none"],
+          ["push", "path"],
+          ["look", "path"]
+        ])
+      }
     )
   )
   await Effect.runPromise(
@@ -96,8 +105,8 @@ beforeAll(async () => {
         Layer.provide(
           Layer.mergeAll(
             NodeHttpServer.layer(makeServer(), { host: "127.0.0.1", port }),
-            Layer.succeed(Access, access),
-            Layer.succeed(Console, people),
+            Layer.succeed(KeyAuthenticator, access),
+            Layer.succeed(ConsoleAuthenticator, people),
             OperatorAuth.layer("t")
           )
         )

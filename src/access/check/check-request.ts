@@ -10,7 +10,7 @@ import type { OrganizationRecord } from "../../organizations/organization.ts"
 import type { Budget, Counter, Taken } from "../../ports/counter/counter.ts"
 import { securedKeyLengthMax } from "../tokens/secured-key.ts"
 import { decide, type DecisionInput, tooFast } from "./decision.ts"
-import type { Presented } from "./presented.ts"
+import type { Presented } from "../../identity/presented.ts"
 import { rateBudget, rateOf } from "./rate.ts"
 import { type KnownKeys, missing, rejected, resolveKey, unresolvedRefusal } from "./resolve-key.ts"
 

@@ -2,7 +2,6 @@
  * The ordered check of contract part 0 as one pure function: the first refusal that holds answers. What comes after it
  * (resource, session, body, plan) needs the resource and belongs to the use case.
  */
-import { collectionMatches } from "../../../engine-sdk/src/operations/mod.ts"
 import { isInCidrs } from "../../net/network-address.ts"
 import {
   AddressNotAllowed,
@@ -16,6 +15,7 @@ import {
   Throttled
 } from "../../http/errors.ts"
 import type { Scope } from "../../http/operation.ts"
+import { collectionClosed, reachesCollection, reachesEverything } from "../../identity/reach.ts"
 import type { KeyRecord } from "../../identity/key-record.ts"
 import { isOwnSubdomain, originMatches } from "./origins.ts"
 
@@ -50,24 +50,6 @@ export type Refusal =
   | Throttled
   | CollectionNotAllowed
   | RestrictionNotApplicable
-
-/** Whether a key may touch a collection by this name; an alias is a name of its own. */
-export const reachesCollection = (
-  { index, key }: { readonly key: Pick<KeyRecord, "collections">; readonly index?: string | undefined },
-  name: string
-): boolean => (index === undefined || index === name) && collectionMatches(name, key.collections)
-
-/** Whether no collection of the organization, of today or of tomorrow, is closed to the key. */
-export const reachesEverything = ({
-  index,
-  key
-}: {
-  readonly key: Pick<KeyRecord, "collections">
-  readonly index?: string | undefined
-}): boolean => index === undefined && (key.collections.includes("*") || key.collections.includes(".*"))
-
-export const collectionClosed = (): CollectionNotAllowed =>
-  new CollectionNotAllowed({ message: "This key does not reach the collection." })
 
 /** A full key reaches everything of the tenant; an installation's only its own runtime, which no other key reaches. */
 const scopeReaches = (key: KeyRecord, scope: Scope): boolean => {

@@ -1,11 +1,4 @@
-/** Where a request comes from in a browser's words, and which origins a key lists. Pure. */
-import type { IncomingHttpHeaders } from "node:http"
-
-/** `Origin`; a browser that sends none with a GET sends `Referer`. */
-export const originOf = ({ origin, referer }: IncomingHttpHeaders): string | undefined => {
-  if (typeof origin === "string") return origin
-  return typeof referer === "string" && URL.canParse(referer) ? new URL(referer).origin : undefined
-}
+/** Which origins a key lists. Pure. */
 
 /** `https://shop.example`, or `*.shop.example` for every subdomain. */
 export const originMatches = (origin: string, allowed: ReadonlyArray<string>): boolean => {

@@ -10,7 +10,7 @@ import { digestOf, lookupHash } from "../tokens/lookup-hash.ts"
 import { scopedTokenPrefix, verifyScopedToken } from "../tokens/scoped-token.ts"
 import { isSignedBy, parseSecuredKey } from "../tokens/secured-key.ts"
 import type { FailedKeys } from "./failed-keys.ts"
-import type { Presented } from "./presented.ts"
+import type { Presented } from "../../identity/presented.ts"
 
 /** A key with the parameters that a secured key or a scoped token carries. */
 export interface Resolved {

@@ -5,7 +5,8 @@
 import { createHmac } from "node:crypto"
 import { describe, expect, it } from "vitest"
 import { signBrowserKey, verifyBrowserKey } from "../../../src/access/tokens/browser-key.ts"
-import { isOriginPattern, isOwnSubdomain, originMatches, originOf } from "../../../src/access/check/origins.ts"
+import { originOf } from "../../../src/http/origin.ts"
+import { isOriginPattern, isOwnSubdomain, originMatches } from "../../../src/access/check/origins.ts"
 import { type ScopedToken, signScopedToken, verifyScopedToken } from "../../../src/access/tokens/scoped-token.ts"
 import { clientAddress } from "../../../src/http/client-address.ts"
 

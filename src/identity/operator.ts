@@ -4,7 +4,7 @@
  */
 import { createHash, timingSafeEqual } from "node:crypto"
 import { Context, Effect, Layer } from "effect"
-import { Unauthorized } from "../../http/errors.ts"
+import { Unauthorized } from "../http/errors.ts"
 
 const digest = (text: string) => createHash("sha256").update(text).digest()
 

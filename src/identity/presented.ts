@@ -1,7 +1,7 @@
 /** What the edge knows of a request before its body: what `Access.check` decides by. */
-import type { Caller } from "../../identity/caller.ts"
-import type { KeyRecord } from "../../identity/key-record.ts"
-import type { Scope } from "../../http/operation.ts"
+import type { Caller } from "./caller.ts"
+import type { KeyRecord } from "./key-record.ts"
+import type { Scope } from "../http/operation.ts"
 
 export interface Presented {
   readonly key: string | undefined

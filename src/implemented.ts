@@ -3,11 +3,11 @@
  * documents and the tests that walk every operation read it; a room that is not in `rooms.ts` does not exist.
  */
 import { Effect } from "effect"
-import { twinsOf } from "../console/twins.ts"
-import { EngineAbsence } from "../ports/engine/engine.ts"
-import { rooms } from "../rooms.ts"
-import { EngineUnavailable } from "../http/errors.ts"
-import type { Implemented } from "./route.ts"
+import { twinsOf } from "./console/twins.ts"
+import { EngineAbsence } from "./ports/engine/engine.ts"
+import { rooms } from "./rooms.ts"
+import { EngineUnavailable } from "./http/errors.ts"
+import type { Implemented } from "./api/implement.ts"
 
 /**
  * Asked for its collections, an engine that is not there could only say that there are none. A group may be of several

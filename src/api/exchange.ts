@@ -1,0 +1,63 @@
+/** One request on its way to its answer: what is known of it so far. */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Readable } from "node:stream"
+import { NodeHttpServerRequest } from "@effect/platform-node"
+import { Effect } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import { bodyBytes } from "../http/body.ts"
+import { clientAddress } from "../http/client-address.ts"
+import type { InputInvalid, Throttled } from "../http/errors.ts"
+import { originOf } from "../http/origin.ts"
+import type { DeclaredError } from "../http/render.ts"
+import type { HeldMemory, RequestMemory } from "../http/request-memory.ts"
+import type { Caller } from "../identity/caller.ts"
+import { searchOf } from "./presented-key.ts"
+import type { Known } from "./responses.ts"
+
+export class Exchange {
+  readonly node: IncomingMessage
+  readonly params: Record<string, string> = {}
+  readonly search: Record<string, string>
+  readonly searchText: string
+  readonly requestId: string
+  readonly origin: string | undefined
+  readonly address: string
+  /** Whose it is, once that is known: an organization, or nobody's. */ holder = ""
+  known: Known | undefined
+  /** A body can be read once; a handler may look at it twice. */ read: Buffer | undefined
+  /** A body that is read as it comes. */ streamed: Readable | undefined
+  check: Effect.Effect<Caller, DeclaredError> = Effect.never
+  readonly held: () => HeldMemory
+
+  constructor(
+    request: HttpServerRequest.HttpServerRequest,
+    memory: RequestMemory,
+    trustedProxies: ReadonlyArray<string>
+  ) {
+    const node = (this.node = NodeHttpServerRequest.toIncomingMessage(request) as IncomingMessage)
+    const { text, values } = searchOf(node.url ?? "/")
+    this.search = values
+    this.searchText = text
+    this.requestId = String(node.headers["x-request-id"])
+    this.origin = originOf(node.headers)
+    this.address = clientAddress(node.socket.remoteAddress ?? "", node.headers["x-forwarded-for"], trustedProxies)
+    let opened: HeldMemory | undefined
+    const held = () => {
+      if (opened !== undefined) return opened
+      const response = NodeHttpServerRequest.toServerResponse(request) as ServerResponse
+      const account = (opened = memory.open(this.holder, () => response.destroy()))
+      // Its end, whoever made it: all is sent, or nobody is there any more.
+      if (response.destroyed || response.writableFinished) account.close()
+      else response.once("close", () => account.close())
+      return account
+    }
+    // Not at once: a function that is written where a property is set is made for long (`ARCHITECTURE.md`).
+    this.held = held
+  }
+}
+export const bodyOf = (exchange: Exchange, bytes_max: number): Effect.Effect<Buffer, InputInvalid | Throttled> =>
+  Effect.suspend(() =>
+    exchange.read === undefined
+      ? Effect.map(bodyBytes(exchange.node, bytes_max, exchange.held), (body) => (exchange.read = body))
+      : Effect.succeed(exchange.read)
+  )

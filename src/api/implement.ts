@@ -1,0 +1,49 @@
+/** What a handler gets and answers, and how it is paired with its operation. */
+import type { IncomingMessage } from "node:http"
+import type { Readable } from "node:stream"
+import type { Effect } from "effect"
+import type { EngineRefusal, InputInvalid, Throttled } from "../http/errors.ts"
+import type { Operation } from "../http/operation.ts"
+import type { DeclaredError } from "../http/render.ts"
+import type { Reply } from "../http/reply.ts"
+import type { HeldMemory } from "../http/request-memory.ts"
+import type { Caller } from "../identity/caller.ts"
+import type { ConsoleCaller } from "../identity/console-caller.ts"
+import type { Role } from "../identity/roles.ts"
+
+export interface Input<Q, B> {
+  readonly caller: Caller
+  /**
+   * Decides once more: whether the key still holds and reaches, for another token of its rate. For requests that go on
+   * for long; none without a caller.
+   */
+  readonly again: Effect.Effect<Caller, DeclaredError>
+  /** Of operations of scope `console`, which have no `caller`. */ readonly consoleCaller: ConsoleCaller
+  readonly params: Readonly<Record<string, string>>
+  /** Raw query parameters; the last of a repeated name wins. */ readonly search: Readonly<Record<string, string>>
+  /** Everything behind the `?`, as sent. */ readonly searchText: string
+  readonly headers: IncomingMessage["headers"]
+  readonly address: string
+  /** This connection is TLS; a proxy in front may be without it. */ readonly isEncrypted: boolean
+  /** Decoded by the operation's schema when yielded. */ readonly query: Effect.Effect<Q, InputInvalid>
+  readonly payload: Effect.Effect<B, InputInvalid | Throttled | EngineRefusal>
+  /** Decoded from its transfer, nothing more; at most the operation's bound. */ readonly bytes: Effect.Effect<
+    Buffer,
+    InputInvalid | Throttled
+  >
+  /** Unbounded: the handler must hold only a bounded part. */ readonly stream: Effect.Effect<Readable, InputInvalid>
+  /** What this request holds in memory, of what all may; for who reads `stream` or answers with one. */
+  readonly held: () => HeldMemory
+}
+export type Handler<Q, B, S> = (input: Input<Q, B>) => Effect.Effect<S | Reply, DeclaredError>
+
+export interface Implemented {
+  readonly operation: Operation
+  /** The least that reaches it, of an operation of scope `console`. */ readonly role?: Role
+  readonly handler: Handler<unknown, unknown, unknown>
+}
+/** Pairs an operation with its handler; the types of query, body and answer come from the operation. */
+export const implement = <Q, B, S>(operation: Operation<Q, B, S>, handler: Handler<Q, B, S>): Implemented => ({
+  operation: operation as Operation,
+  handler: handler as Handler<unknown, unknown, unknown>
+})

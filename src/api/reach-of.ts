@@ -1,0 +1,19 @@
+/** What the rooms say of an operation's reach, checked against the operation when routes are built. */
+import type { Operation } from "../http/operation.ts"
+import type { Reach } from "../identity/reach.ts"
+
+const takesKey = ({ scope }: Pick<Operation, "scope">): boolean =>
+  scope !== "public" && scope !== "operator" && scope !== "console"
+
+/** undefined for operations that no key reaches. Throws where the rooms' lines do not fit the operation. */
+export const reachOf = (
+  operation: Pick<Operation, "id" | "path" | "scope">,
+  reaches: ReadonlyMap<string, Reach>
+): Reach | undefined => {
+  if (!takesKey(operation)) return undefined
+  const reach = reaches.get(operation.id)
+  if (reach === undefined) throw new Error(`No room says which collections ${operation.id} touches`)
+  if (reach === "path" && !operation.path.includes(":collectionName"))
+    throw new Error(`Its room says that ${operation.id} names its collection in the path, which it does not`)
+  return reach
+}

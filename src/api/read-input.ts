@@ -1,0 +1,37 @@
+/** Bodies and parameters before their schemas: what does not parse, and what nothing can be named. */
+import { Effect } from "effect"
+import { isStorable, parseBounded, parseRefusals, textOf, unstorablePath } from "../http/body.ts"
+import { EngineRefusal, type InputInvalid, inputInvalid } from "../http/errors.ts"
+import type { Operation } from "../http/operation.ts"
+
+/** JSON whatever the content type says; the engine plane has the engine's words for a body that does not parse. */
+export const parseJson = (
+  { payloadIsChecked, plane }: Operation,
+  bytes: Buffer
+): Effect.Effect<unknown, InputInvalid | EngineRefusal> => {
+  const refuse = (message: string) =>
+    plane === "engine" ? new EngineRefusal({ message: "Bad JSON.", status: 400 }) : inputInvalid("body", message)
+  const text = textOf(bytes)
+  const parsed = parseBounded(text)
+  if (typeof parsed !== "object") return Effect.fail(refuse(parseRefusals[parsed]))
+  // Only an escape can write them. A room that checks its payload itself says what it does with them.
+  const unstorable = payloadIsChecked && text.includes("\\u") ? unstorablePath(parsed.value) : undefined
+  return unstorable === undefined
+    ? Effect.succeed(parsed.value)
+    : Effect.fail(inputInvalid(unstorable === "" ? "body" : unstorable, notStorable))
+}
+export const notStorable = "No NUL character and no half surrogate pair"
+/**
+ * The first parameter of the path, or of the query, that nothing can be named; a search of the engine takes any, and
+ * what is public reads none.
+ */
+export const unnameable = (
+  { plane, scope }: Operation,
+  params: Readonly<Record<string, string>>,
+  search: Readonly<Record<string, string>>
+): string | undefined => {
+  for (const name in params) if (!isStorable(params[name]!)) return name
+  if (scope !== "public" && (plane !== "engine" || scope !== "search"))
+    for (const name in search) if (!isStorable(search[name]!)) return name
+  return undefined
+}

@@ -1,0 +1,8 @@
+/** Where a request comes from, in a browser's words. */
+import type { IncomingHttpHeaders } from "node:http"
+
+/** `Origin`; a browser that sends none with a GET sends `Referer`. */
+export const originOf = ({ origin, referer }: IncomingHttpHeaders): string | undefined => {
+  if (typeof origin === "string") return origin
+  return typeof referer === "string" && URL.canParse(referer) ? new URL(referer).origin : undefined
+}

@@ -1,0 +1,25 @@
+/**
+ * Who tells the API whose a request is. The rooms that keep keys and members give these; nothing that reads a request
+ * knows them.
+ */
+import { Context, type Effect } from "effect"
+import type { DeclaredError } from "../http/render.ts"
+import type { Caller } from "./caller.ts"
+import type { ConsoleCaller, ConsoleRequest } from "./console-caller.ts"
+import type { Presented } from "./presented.ts"
+
+export class KeyAuthenticator extends Context.Service<
+  KeyAuthenticator,
+  {
+    /** The ordered check of contract part 0. From memory: some microseconds. */
+    readonly check: (presented: Presented) => Effect.Effect<Caller, DeclaredError>
+  }
+>()("dowser/identity/KeyAuthenticator") {}
+
+export class ConsoleAuthenticator extends Context.Service<
+  ConsoleAuthenticator,
+  {
+    /** The operator by the token, or a member by the session and its role. From memory. */
+    readonly check: (request: ConsoleRequest) => Effect.Effect<ConsoleCaller, DeclaredError>
+  }
+>()("dowser/identity/ConsoleAuthenticator") {}
