@@ -4,6 +4,7 @@
  */
 import { spend } from "../budget/cutoff.ts"
 import type { TextColumn } from "./columns.ts"
+import type { StringTable } from "./string-table.ts"
 
 const FAR = 99
 let rows = new Uint8Array(64 * 64)
@@ -23,17 +24,11 @@ export const expandTerm = (
   prefix: boolean,
   visit: (term: number) => void
 ): void => {
-  const { terms, shared } = column
   if (cost === 0) {
-    const from = terms.lowerBound(token)
-    if (prefix)
-      for (let term = from, end = terms.prefixEnd(token, from); term < end; term++) {
-        if (spend(2)) return
-        visit(term)
-      }
-    else if (terms.find(token) >= 0) visit(from)
+    visitContinuations(column.terms, token, prefix, visit)
     return
   }
+  const { terms, shared } = column
   const columns = token.length,
     width = columns + 1
   const depthMost = columns + cost
@@ -54,35 +49,11 @@ export const expandTerm = (
     if (spend(8 + (most - depth) * 4)) return
     for (; depth < most; depth++) {
       const d = depth + 1,
-        byte = bytes[start + depth]
-      const here = d * width,
-        above = here - width
+        here = d * width
       const low = Math.max(0, d - cost),
         high = Math.min(columns, d + cost)
-      let least = FAR
       if (low > 0) row[here + low - 1] = FAR
-      for (let c = low; c <= high; c++) {
-        if (c === 0) {
-          row[here] = d
-          least = d
-          continue
-        }
-        const wanted = token[c - 1]
-        let value = row[above + c - 1] + (byte === wanted ? 0 : 1)
-        // The cell above lies outside the band at its right edge.
-        if (c < d + cost) {
-          const up = row[above + c] + 1
-          if (up < value) value = up
-        }
-        const left = row[here + c - 1] + 1
-        if (left < value) value = left
-        if (c > 1 && d > 2 && byte === token[c - 2] && bytes[start + depth - 1] === wanted && byte !== wanted) {
-          const swapped = row[above - width + c - 2] + 1
-          if (swapped < value) value = swapped
-        }
-        row[here + c] = value
-        if (value < least) least = value
-      }
+      const least = fillRow(row, here, width, d, low, high, cost, token, bytes, start + depth)
       if (high < columns) row[here + high + 1] = FAR
       const final = high === columns && d >= columns ? row[here + columns] : FAR
       near[d] = final < near[d - 1] ? final : near[d - 1]
@@ -116,4 +87,66 @@ export const expandTerm = (
     term++
     if (length > depthMost) while (term < size && shared[term] > depthMost) term++
   }
+}
+
+/** Terms without a typo: the token itself, or all that begin with it. */
+const visitContinuations = (
+  terms: StringTable,
+  token: Uint8Array,
+  prefix: boolean,
+  visit: (term: number) => void
+): void => {
+  const from = terms.lowerBound(token)
+  if (!prefix) {
+    if (terms.find(token) >= 0) visit(from)
+    return
+  }
+  for (let term = from, end = terms.prefixEnd(token, from); term < end; term++) {
+    if (spend(2)) return
+    visit(term)
+  }
+}
+
+/**
+ * Cells `low` to `high` of the row at `here`, which is that of the `d`th letter of a word, at `at` in `bytes`. Answers
+ * the smallest of them.
+ */
+const fillRow = (
+  row: Uint8Array,
+  here: number,
+  width: number,
+  d: number,
+  low: number,
+  high: number,
+  cost: number,
+  token: Uint8Array,
+  bytes: Uint8Array,
+  at: number
+): number => {
+  const byte = bytes[at],
+    above = here - width
+  let least = FAR
+  for (let c = low; c <= high; c++) {
+    if (c === 0) {
+      row[here] = d
+      least = d
+      continue
+    }
+    const wanted = token[c - 1]
+    let value = row[above + c - 1] + (byte === wanted ? 0 : 1)
+    // The cell above lies outside the band at its right edge.
+    if (c < d + cost) {
+      const up = row[above + c] + 1
+      if (up < value) value = up
+    }
+    const left = row[here + c - 1] + 1
+    if (left < value) value = left
+    if (c > 1 && d > 2 && byte === token[c - 2] && bytes[at - 1] === wanted && byte !== wanted) {
+      const swapped = row[above - width + c - 2] + 1
+      if (swapped < value) value = swapped
+    }
+    row[here + c] = value
+    if (value < least) least = value
+  }
+  return least
 }

@@ -164,26 +164,43 @@ function* mergeText(
 ): Generator<void, void> {
   const present = columns.flatMap((column, s) => (column === undefined ? [] : [{ column, map: plan.moved[s], s }]))
   const keep: Array<Uint8Array | undefined> = []
-  for (const { column, map, s } of present) {
-    if (plan.sources[s].deleted === undefined) {
-      keep.push(undefined)
-      continue
-    }
-    const used = new Uint8Array(column.terms.size)
-    for (let term = 0; term < used.length; term++) {
-      for (let p = column.starts[term]; p < column.starts[term + 1]; p++)
-        if (map[column.docs[p]] !== GONE) {
-          used[term] = 1
-          break
-        }
-      if ((term & 4_095) === 4_095) yield
-    }
-    keep.push(used)
-  }
+  for (const source of present)
+    keep.push(plan.sources[source.s].deleted === undefined ? undefined : yield* usedTerms(source))
   const table = yield* mergeTables(
     present.map(({ column }) => column.terms),
     keep
   )
+  const postings = yield* mergePostings(plan, present, table)
+  out.put(prefix + "terms.bytes", table.bytes)
+  out.put(prefix + "terms.offsets", table.offsets)
+  yield* putPostings(out, prefix, { table, ...postings })
+  if (isArray) yield* mergeElements(plan, out, prefix, columns)
+  else yield* mergeLengths(plan, out, prefix, present)
+}
+/** A column with the new numbers of its documents. */
+interface TextSource {
+  readonly column: TextColumn
+  readonly map: Plan["moved"][number]
+  readonly s: number
+}
+/** 1 for terms that a document has which stays. */
+function* usedTerms({ column, map }: TextSource): Generator<void, Uint8Array> {
+  const used = new Uint8Array(column.terms.size)
+  for (let term = 0; term < used.length; term++) {
+    for (let p = column.starts[term]; p < column.starts[term + 1]; p++)
+      if (map[column.docs[p]] !== GONE) {
+        used[term] = 1
+        break
+      }
+    if ((term & 4_095) === 4_095) yield
+  }
+  return used
+}
+function* mergePostings(
+  plan: Plan,
+  present: ReadonlyArray<TextSource>,
+  table: { readonly offsets: Uint32Array; readonly moved: ReadonlyArray<Uint32Array> }
+): Generator<void, Omit<Parameters<typeof putPostings>[2], "table">> {
   const terms = table.offsets.length - 1
   const inverse = present.map(({ column }, i) => {
     const back = new Uint32Array(terms).fill(GONE)
@@ -232,39 +249,43 @@ function* mergeText(
     starts[term + 1] = to
     if ((term & 255) === 255) yield
   }
-  out.put(prefix + "terms.bytes", table.bytes)
-  out.put(prefix + "terms.offsets", table.offsets)
-  yield* putPostings(out, prefix, {
-    table,
-    best,
-    starts,
-    docs: docs.subarray(0, to),
-    locs: locs.subarray(0, to),
-    spill: spill.subarray(0, spilled)
-  })
-  if (isArray) {
-    const lengths = new WordLog(plan.docs + 1),
-      elementStarts = new Uint32Array(plan.docs + 1)
-    for (let to = 0; to < plan.docs; to++) {
-      if ((to & STEP_MASK) === STEP_MASK) yield
-      const doc = plan.fromDoc[to],
-        column = columns[plan.fromSource[to]]
-      if (column?.elementStarts !== undefined)
-        for (let e = column.elementStarts[doc]; e < column.elementStarts[doc + 1]; e++)
-          lengths.push(column.elementLengths![e])
-      elementStarts[to + 1] = lengths.length
-    }
-    out.put(prefix + "elementStarts", elementStarts)
-    out.put(prefix + "elementLengths", Uint16Array.from(lengths.done()))
-  } else {
-    const lengths = new Uint16Array(plan.docs)
-    for (const { column, map } of present)
-      for (let doc = 0; doc < map.length; doc++) {
-        if (map[doc] !== GONE) lengths[map[doc]] = column.lengths![doc]
-        if ((doc & STEP_MASK) === STEP_MASK) yield
-      }
-    out.put(prefix + "lengths", lengths)
+  return { best, starts, docs: docs.subarray(0, to), locs: locs.subarray(0, to), spill: spill.subarray(0, spilled) }
+}
+/** Lengths of the elements of lists. */
+function* mergeElements(
+  plan: Plan,
+  out: SectionWriter,
+  prefix: string,
+  columns: ReadonlyArray<TextColumn | undefined>
+): Generator<void, void> {
+  const lengths = new WordLog(plan.docs + 1),
+    elementStarts = new Uint32Array(plan.docs + 1)
+  for (let to = 0; to < plan.docs; to++) {
+    if ((to & STEP_MASK) === STEP_MASK) yield
+    const doc = plan.fromDoc[to],
+      column = columns[plan.fromSource[to]]
+    if (column?.elementStarts !== undefined)
+      for (let e = column.elementStarts[doc]; e < column.elementStarts[doc + 1]; e++)
+        lengths.push(column.elementLengths![e])
+    elementStarts[to + 1] = lengths.length
   }
+  out.put(prefix + "elementStarts", elementStarts)
+  out.put(prefix + "elementLengths", Uint16Array.from(lengths.done()))
+}
+/** Lengths of single texts. */
+function* mergeLengths(
+  plan: Plan,
+  out: SectionWriter,
+  prefix: string,
+  present: ReadonlyArray<TextSource>
+): Generator<void, void> {
+  const lengths = new Uint16Array(plan.docs)
+  for (const { column, map } of present)
+    for (let doc = 0; doc < map.length; doc++) {
+      if (map[doc] !== GONE) lengths[map[doc]] = column.lengths![doc]
+      if ((doc & STEP_MASK) === STEP_MASK) yield
+    }
+  out.put(prefix + "lengths", lengths)
 }
 
 function* mergeNumbers(

@@ -222,8 +222,42 @@ export class UnitBuilder {
   }
   /** In steps. */
   *finishing(): Generator<void, UnitIndex> {
-    const docs = this.lengths.length
     const words = this.stream.done()
+    const { isUsed, rank, stems } = yield* this.rankedStems(words)
+    const stream = yield* streamOf(words, rank, stems.length)
+    const streamStarts = this.starts.done().slice()
+    const postings = yield* postingsOf(stream, streamStarts, stems.length)
+    const surfaces = yield* this.surfacesOf(isUsed, rank)
+    let lengthTotal = 0,
+      docsWith = 0
+    const lengths = Uint16Array.from(this.lengths.done())
+    for (const length of lengths) {
+      lengthTotal += length
+      if (length > 0) docsWith++
+    }
+    yield
+    const terms = yield* tabling(stems),
+      hashes = new Uint32Array(stems.length)
+    for (let i = 0; i < stems.length; i++) {
+      if ((i & STEP_MASK) === STEP_MASK) yield
+      const bytes = encodeUtf8(stems[i])
+      hashes[i] = hashBytes(bytes, 0, bytes.length)
+    }
+    return new UnitIndex({
+      docs: lengths.length,
+      terms,
+      ...postings,
+      streamStarts,
+      stream,
+      lengths,
+      lengthTotal,
+      docsWith,
+      hashes,
+      surfaces
+    })
+  }
+  /** Stems that are in a document, sorted, and the place of each number among them. */
+  private *rankedStems(words: Uint32Array): Generator<void, RankedStems> {
     // An adopted vocabulary may hold words whose documents are gone.
     const isUsed = new Uint8Array(this.termIds.size)
     for (let i = 0; i < words.length; i++) {
@@ -239,80 +273,75 @@ export class UnitBuilder {
       if ((i & STEP_MASK) === STEP_MASK) yield
       rank[this.termIds.get(stems[i])!] = i
     }
-    const stream = stems.length + FIRST_TERM <= 0x10000 ? new Uint16Array(words.length) : new Uint32Array(words.length)
-    for (let i = 0; i < words.length; i++) {
-      if ((i & STEP_MASK) === STEP_MASK) yield
-      stream[i] = words[i] < FIRST_TERM ? words[i] : rank[words[i] - FIRST_TERM] + FIRST_TERM
-    }
-    const streamStarts = this.starts.done().slice()
-    // Documents per term, then their postings in document order.
-    const starts = new Uint32Array(stems.length + 1),
-      last = new Uint32Array(stems.length).fill(NO_TERM)
-    for (let doc = 0; doc < docs; doc++)
-      for (let i = streamStarts[doc]; i < streamStarts[doc + 1]; i++) {
-        if ((i & STEP_MASK) === STEP_MASK) yield
-        const term = stream[i] - FIRST_TERM
-        if (term >= 0 && last[term] !== doc) {
-          last[term] = doc
-          starts[term + 1]++
-        }
-      }
-    for (let t = 0; t < stems.length; t++) starts[t + 1] += starts[t]
-    const postingDocs = new Uint32Array(starts[stems.length]),
-      counts = new Uint8Array(starts[stems.length]),
-      next = starts.slice()
-    last.fill(NO_TERM)
-    for (let doc = 0; doc < docs; doc++)
-      for (let i = streamStarts[doc]; i < streamStarts[doc + 1]; i++) {
-        if ((i & STEP_MASK) === STEP_MASK) yield
-        const term = stream[i] - FIRST_TERM
-        if (term < 0) continue
-        if (last[term] !== doc) {
-          last[term] = doc
-          postingDocs[next[term]] = doc
-          counts[next[term]++] = 1
-        } else if (counts[next[term] - 1] < COUNT_MAX) counts[next[term] - 1]++
-      }
+    return { isUsed, stems, rank }
+  }
+  /** Words as they were written, with their stems. */
+  private *surfacesOf(
+    isUsed: Uint8Array,
+    rank: Uint32Array
+  ): Generator<void, ConstructorParameters<typeof UnitIndex>[0]["surfaces"]> {
     const written: string[] = []
     for (const [surface, id] of this.surfaceIds)
       if (id >= 0 && isUsed[this.surfaceTerm.words[id]] !== 0) written.push(surface)
     yield
     const surfaces = yield* sortingUtf8(written)
-    const surfaceTable = yield* tabling(surfaces)
+    const terms = yield* tabling(surfaces)
     const termOf = new Uint32Array(surfaces.length)
     for (let i = 0; i < surfaces.length; i++) {
       if ((i & STEP_MASK) === STEP_MASK) yield
       termOf[i] = rank[this.surfaceTerm.words[this.surfaceIds.get(surfaces[i])!]]
     }
-    let lengthTotal = 0,
-      docsWith = 0
-    const lengths = Uint16Array.from(this.lengths.done())
-    for (let doc = 0; doc < docs; doc++) {
-      lengthTotal += lengths[doc]
-      if (lengths[doc] > 0) docsWith++
-    }
-    yield
-    const shared = yield* sharingPrefixes(surfaceTable.bytes, surfaceTable.offsets)
-    const terms = yield* tabling(stems),
-      hashes = new Uint32Array(stems.length)
-    for (let i = 0; i < stems.length; i++) {
-      if ((i & STEP_MASK) === STEP_MASK) yield
-      const bytes = encodeUtf8(stems[i])
-      hashes[i] = hashBytes(bytes, 0, bytes.length)
-    }
-    return new UnitIndex({
-      docs,
-      terms,
-      starts,
-      postingDocs,
-      counts,
-      streamStarts,
-      stream,
-      lengths,
-      lengthTotal,
-      docsWith,
-      hashes,
-      surfaces: { terms: surfaceTable, shared, termOf }
-    })
+    const shared = yield* sharingPrefixes(terms.bytes, terms.offsets)
+    return { terms, shared, termOf }
   }
+}
+interface RankedStems {
+  readonly isUsed: Uint8Array
+  readonly stems: ReadonlyArray<string>
+  readonly rank: Uint32Array
+}
+/** The words of all documents by the places of their stems, in as few bytes as they need. */
+function* streamOf(words: Uint32Array, rank: Uint32Array, stems: number): Generator<void, Uint16Array | Uint32Array> {
+  const stream = stems + FIRST_TERM <= 0x10000 ? new Uint16Array(words.length) : new Uint32Array(words.length)
+  for (let i = 0; i < words.length; i++) {
+    if ((i & STEP_MASK) === STEP_MASK) yield
+    stream[i] = words[i] < FIRST_TERM ? words[i] : rank[words[i] - FIRST_TERM] + FIRST_TERM
+  }
+  return stream
+}
+/** Documents of each stem, in their order, and how often it is in them. */
+function* postingsOf(
+  stream: Uint16Array | Uint32Array,
+  streamStarts: Uint32Array,
+  stems: number
+): Generator<void, { readonly starts: Uint32Array; readonly postingDocs: Uint32Array; readonly counts: Uint8Array }> {
+  const docs = streamStarts.length - 1
+  const starts = new Uint32Array(stems + 1),
+    last = new Uint32Array(stems).fill(NO_TERM)
+  for (let doc = 0; doc < docs; doc++)
+    for (let i = streamStarts[doc]; i < streamStarts[doc + 1]; i++) {
+      if ((i & STEP_MASK) === STEP_MASK) yield
+      const term = stream[i] - FIRST_TERM
+      if (term >= 0 && last[term] !== doc) {
+        last[term] = doc
+        starts[term + 1]++
+      }
+    }
+  for (let t = 0; t < stems; t++) starts[t + 1] += starts[t]
+  const postingDocs = new Uint32Array(starts[stems]),
+    counts = new Uint8Array(starts[stems]),
+    next = starts.slice()
+  last.fill(NO_TERM)
+  for (let doc = 0; doc < docs; doc++)
+    for (let i = streamStarts[doc]; i < streamStarts[doc + 1]; i++) {
+      if ((i & STEP_MASK) === STEP_MASK) yield
+      const term = stream[i] - FIRST_TERM
+      if (term < 0) continue
+      if (last[term] !== doc) {
+        last[term] = doc
+        postingDocs[next[term]] = doc
+        counts[next[term]++] = 1
+      } else if (counts[next[term] - 1] < COUNT_MAX) counts[next[term] - 1]++
+    }
+  return { starts, postingDocs, counts }
 }

@@ -177,57 +177,66 @@ export const scoreMany = (
   cost: number,
   rules: ScoreRules
 ): number => {
-  if (!column.isArray && tokens <= WINDOW) {
-    // The common case by hand: every word stands once, and all of them in one window.
-    let first = Infinity,
-      last = -1,
-      t = 0
-    for (; t < tokens; t++) {
-      const loc = column.locs[postings[t]]
-      if (loc >= SPILLED) break
-      if (loc < first) first = loc
-      if (loc > last) last = loc
-    }
-    if (t === tokens && last - first <= WINDOW) {
-      bestWords = tokens
-      bestDistance = last - first
-      bestLast = last
-      return composeWindow(
-        tokens,
-        tokens,
-        cost,
-        rules.exactMatch && column.lengths![doc] === tokens && last === tokens - 1,
-        rules
-      )
-    }
+  if (!column.isArray && tokens <= WINDOW && isOneWindow(column, postings, tokens)) {
+    const isExact = rules.exactMatch && column.lengths![doc] === tokens && bestLast === tokens - 1
+    return composeWindow(tokens, tokens, cost, isExact, rules)
   }
   const most = Math.min(tokens, WINDOW)
+  for (let t = 0; t < most; t++) readPlaces(column, postings[t], t)
+  if (column.isArray) return scoreElements(column, most, tokens, doc, cost, rules)
   for (let t = 0; t < most; t++) {
+    const keep = places[t]
+    places[t] = all[t]
+    all[t] = keep
+    counts[t] = allCounts[t]
+  }
+  findWindow(most)
+  return composeWindow(tokens, tokens, cost, rules.exactMatch && isWhole(column.lengths![doc], most), rules)
+}
+/** The common case by hand: every word stands once, and all of them in one window. Sets the three results above then. */
+const isOneWindow = (column: TextColumn, postings: Int32Array, tokens: number): boolean => {
+  let first = Infinity,
+    last = -1
+  for (let t = 0; t < tokens; t++) {
     const loc = column.locs[postings[t]]
-    if (loc < SPILLED) {
-      all[t][0] = loc
-      allCounts[t] = 1
-      continue
-    }
-    const at = loc - SPILLED,
-      n = column.spill[at]
-    if (n > all[t].length) all[t] = new Int32Array(n * 2)
-    for (let i = 0; i < n; i++) all[t][i] = column.spill[at + 1 + i]
-    allCounts[t] = n
+    if (loc >= SPILLED) return false
+    if (loc < first) first = loc
+    if (loc > last) last = loc
   }
-  if (!column.isArray) {
-    for (let t = 0; t < most; t++) {
-      const keep = places[t]
-      places[t] = all[t]
-      all[t] = keep
-      counts[t] = allCounts[t]
-    }
-    findWindow(most)
-    return composeWindow(tokens, tokens, cost, rules.exactMatch && isWhole(column.lengths![doc], most), rules)
+  if (last - first > WINDOW) return false
+  bestWords = tokens
+  bestDistance = last - first
+  bestLast = last
+  return true
+}
+/** All places of a token, over all elements. */
+const readPlaces = (column: TextColumn, posting: number, t: number): void => {
+  const loc = column.locs[posting]
+  if (loc < SPILLED) {
+    all[t][0] = loc
+    allCounts[t] = 1
+    return
   }
+  const at = loc - SPILLED,
+    n = column.spill[at]
+  if (n > all[t].length) all[t] = new Int32Array(n * 2)
+  for (let i = 0; i < n; i++) all[t][i] = column.spill[at + 1 + i]
+  allCounts[t] = n
+}
+/** How far the places of each token were read. */
+const cursor = new Int32Array(TOKENS_MAX)
+/** The score of the best element. */
+const scoreElements = (
+  column: TextColumn,
+  most: number,
+  tokens: number,
+  doc: number,
+  cost: number,
+  rules: ScoreRules
+): number => {
   let best = 0
   for (;;) {
-    // The next element that holds any of the tokens; `from` walks each token's places in order.
+    // The next element that holds any of the tokens; `cursor` walks each token's places in order.
     let element = -1
     for (let t = 0; t < most; t++) {
       const from = cursor[t]
@@ -237,33 +246,32 @@ export const scoreMany = (
       }
     }
     if (element < 0) break
-    let present = 0
-    for (let t = 0; t < most; t++) {
-      let n = 0
-      while (cursor[t] < allCounts[t] && all[t][cursor[t]] >>> 16 === element) {
-        if (n >= places[present].length) {
-          const wider = new Int32Array(n * 2)
-          wider.set(places[present])
-          places[present] = wider
-        }
-        places[present][n++] = all[t][cursor[t]++] & 0xffff
-      }
-      if (n > 0) counts[present++] = n
-    }
+    const present = readElement(element, most)
     findWindow(present)
-    const score = composeWindow(
-      bestWords,
-      tokens,
-      cost,
-      rules.exactMatch && isWhole(column.lengthOf(doc, element), present),
-      rules
-    )
+    const isExact = rules.exactMatch && isWhole(column.lengthOf(doc, element), present)
+    const score = composeWindow(bestWords, tokens, cost, isExact, rules)
     if (score > best) best = score
   }
   cursor.fill(0)
   return best
 }
-const cursor = new Int32Array(TOKENS_MAX)
+/** Places of one element, of the tokens that are in it; answers how many are. */
+const readElement = (element: number, most: number): number => {
+  let present = 0
+  for (let t = 0; t < most; t++) {
+    let n = 0
+    while (cursor[t] < allCounts[t] && all[t][cursor[t]] >>> 16 === element) {
+      if (n >= places[present].length) {
+        const wider = new Int32Array(n * 2)
+        wider.set(places[present])
+        places[present] = wider
+      }
+      places[present][n++] = all[t][cursor[t]++] & 0xffff
+    }
+    if (n > 0) counts[present++] = n
+  }
+  return present
+}
 
 /** The value consists only of matched words: as many as were found, and one of them is its last. */
 const isWhole = (length: number, present: number): boolean => {
