@@ -199,3 +199,10 @@ export class VectorColumn {
     this.dimensions = docs === 0 ? 0 : this.values.length / docs
   }
 }
+
+/** Calls `visit` with the values of a document, in its order. */
+export const eachOrdinal = (column: ValueColumn, doc: number, visit: (ordinal: number) => void): void => {
+  if (column.single !== undefined) {
+    if (column.single[doc] !== 0) visit(column.single[doc] - 1)
+  } else for (let i = column.starts![doc]; i < column.starts![doc + 1]; i++) visit(column.ordinals![i])
+}

@@ -5,7 +5,7 @@
  */
 import { PREPARED_DOCS_MIN, type CollectionReader, type PublishedSegment, type SegmentView } from "../index/reader.ts"
 import type { SearchPlan } from "../plan.ts"
-import { preparingCounts } from "./facets/facets.ts"
+import { preparingCounts } from "./facets/segment-totals.ts"
 import { preparingClasses } from "./rank/sort-keys.ts"
 import { preparingAges } from "../compat/value-age.ts"
 

@@ -7,7 +7,7 @@ import { hasBit } from "../../index/bits.ts"
 import type { Segment } from "../../index/segment.ts"
 import type { FieldValue } from "../../plan.ts"
 import type { Field } from "../../schema.ts"
-import { eachOrdinal } from "../facets/facets.ts"
+import { eachOrdinal } from "../../index/columns.ts"
 
 /**
  * Reads one field of the documents of a segment; the stored document only where no column holds the value and it was

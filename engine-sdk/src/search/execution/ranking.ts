@@ -5,7 +5,7 @@
 import type { SortKey } from "../../plan.ts"
 import { andInto, bitsOf, countBits, setBit, type Bits } from "../../index/bits.ts"
 import { spend } from "../../budget/cutoff.ts"
-import type { FacetedSet } from "../facets/facets.ts"
+import type { FacetedSet } from "../facets/facet-rows.ts"
 import { rankMatches, type Ranked } from "../rank/rank.ts"
 import { keyColumns, type KeyColumn } from "../rank/sort-keys.ts"
 import type { SegmentMatches } from "../text/segment-matches.ts"

@@ -2,7 +2,7 @@
 import type { GroupRequest } from "../../plan.ts"
 import type { SegmentView } from "../../index/reader.ts"
 import { spend } from "../../budget/cutoff.ts"
-import { eachOrdinal } from "../facets/facets.ts"
+import { eachOrdinal } from "../../index/columns.ts"
 
 /** Numbers groups across segments: documents with the same values share one. */
 export class Grouping {

@@ -193,7 +193,7 @@ export const scoreMany = (
   findWindow(most)
   return composeWindow(tokens, tokens, cost, rules.exactMatch && isWhole(column.lengths![doc], most), rules)
 }
-/** The common case by hand: every word stands once, and all of them in one window. Sets the three results above then. */
+/** The common case: every word stands once, and all of them in one window. Sets the three results above then. */
 const isOneWindow = (column: TextColumn, postings: Int32Array, tokens: number): boolean => {
   let first = Infinity,
     last = -1

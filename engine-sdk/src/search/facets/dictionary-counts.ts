@@ -1,0 +1,192 @@
+/**
+ * Documents per value over all segments, by numbers: ordinals of a segment are counted in one tight loop and mapped to
+ * the numbers of the field's dictionary once, so nothing is decoded or hashed per search. The rooms that this takes are
+ * used again by the next facet.
+ */
+import { andNotInto, bitsOf, countBits, fillBits, type Bits } from "../../index/bits.ts"
+import type { ValueColumn } from "../../index/columns.ts"
+import type { FieldDictionary } from "../../index/field-dictionary.ts"
+import type { CollectionReader } from "../../index/reader.ts"
+import type { Ordinals } from "../../index/sections.ts"
+import { isOver, sortSpending, spend } from "../../budget/cutoff.ts"
+import { SpareNumbers } from "../../spare.ts"
+import { listOf } from "../text/candidates.ts"
+import type { FacetedSet } from "./facet-rows.ts"
+import { REPEATS_LOOKED_FOR_MAX, segmentTotals } from "./segment-totals.ts"
+
+/**
+ * Of one facet at a time; what a segment counts by its own numbers goes into the first before the next segment is
+ * counted.
+ */
+const spareCounts = new SpareNumbers(),
+  spareSeen = new SpareNumbers(),
+  spareOwn = new SpareNumbers()
+const spareZeros = (size: number): Uint32Array => spareCounts.zeros(size)
+/** Matches as numbers, of all sets of one search one after the other: its facets share them. */
+const spareDocs = new SpareNumbers()
+let listRoom: Uint32Array | undefined
+/** The facets of another search begin: the lists of the last one are its own no more. */
+export const beginCounting = (): void => {
+  listRoom = undefined
+}
+const listed = (sets: ReadonlyArray<FacetedSet>, bits: Bits): Uint32Array => {
+  listRoom ??= spareDocs.take(
+    sets.reduce((sum, { bits, count, docs }) => (docs === undefined ? sum + (count ?? countBits(bits)) : sum), 0)
+  )
+  const docs = listOf(bits, listRoom.length, 0, bits.length, listRoom)
+  listRoom = listRoom.subarray(docs.length)
+  return docs
+}
+export interface DictionaryCounts {
+  readonly dictionary: FieldDictionary
+  readonly counts: Uint32Array
+  /** Set and document where a value was met first. */ readonly seen: Uint32Array | undefined
+}
+/**
+ * Documents per value over all segments, in numbers: each segment's ordinals map into one growing dictionary of the
+ * reader, so nothing is decoded or hashed per search. Ordinals are counted in one tight loop per segment and mapped
+ * once; with `numbersOnly` nobody asks where a value was met.
+ */
+export const countByDictionary = (
+  reader: CollectionReader,
+  field: string,
+  sets: ReadonlyArray<FacetedSet>,
+  numbersOnly = false,
+  zeros = spareZeros
+): DictionaryCounts => {
+  const dictionary = reader.dictionary(field)
+  const maps = sets.map(({ view }) => dictionary.ordinalsOf(view.segment))
+  // What was seen is read of counted values alone.
+  const counts = zeros(dictionary.size),
+    seen = numbersOnly ? undefined : spareSeen.take(dictionary.size * 2)
+  for (let s = 0; s < sets.length; s++) {
+    const map = maps[s]
+    const column = sets[s].view.segment.values(field)
+    if (map === undefined || column === undefined) continue
+    const { bits, isAll, view } = sets[s]
+    if (numbersOnly && isAll === true) {
+      const totals = segmentTotals(view, field, column)
+      spend(totals.length)
+      for (let ordinal = 0; ordinal < totals.length; ordinal++) counts[map[ordinal]] += totals[ordinal]
+    } else if (seen !== undefined) countSeen(column, bits, view.segment.seqs, map, counts, seen, s)
+    else {
+      // Cell 0 takes the documents without a value.
+      const own = spareOwn.zeros(column.table.size + 1)
+      for (const docs of (sets[s].docs ??= [listed(sets, bits)])) {
+        if (spend(docs.length)) break
+        if (column.single !== undefined) countSingles(column.single, docs, own)
+        else countLists(column, docs, own)
+      }
+      for (let ordinal = 0; ordinal < map.length; ordinal++) counts[map[ordinal]] += own[ordinal + 1]
+    }
+  }
+  return { dictionary, counts, seen }
+}
+/** A loop for each kind of array: one that reads all kinds asks for the kind at every document. */
+const countSingles = (single: Ordinals, docs: Uint32Array, into: Uint32Array): void => {
+  if (single instanceof Uint8Array) countBytes(single, docs, into)
+  else if (single instanceof Uint16Array) countShorts(single, docs, into)
+  else countLongs(single, docs, into)
+}
+const countBytes = (single: Uint8Array, docs: Uint32Array, into: Uint32Array): void => {
+  for (let i = 0; i < docs.length; i++) into[single[docs[i]]]++
+}
+const countShorts = (single: Uint16Array, docs: Uint32Array, into: Uint32Array): void => {
+  for (let i = 0; i < docs.length; i++) into[single[docs[i]]]++
+}
+const countLongs = (single: Uint32Array, docs: Uint32Array, into: Uint32Array): void => {
+  for (let i = 0; i < docs.length; i++) into[single[docs[i]]]++
+}
+const countLists = (column: ValueColumn, docs: Uint32Array, into: Uint32Array): void => {
+  const starts = column.starts!,
+    ordinals = column.ordinals!,
+    { hasRepeats } = column
+  for (let d = 0; d < docs.length; d++) {
+    const start = starts[docs[d]],
+      count = starts[docs[d] + 1] - start
+    if (spend(count)) return
+    if (hasRepeats && count > REPEATS_LOOKED_FOR_MAX) {
+      for (const ordinal of new Set(ordinals.subarray(start, start + count))) into[ordinal + 1]++
+      continue
+    }
+    for (let i = start, end = starts[docs[d] + 1]; i < end; i++) {
+      // A value repeated within a document counts once.
+      let isRepeated = false
+      if (hasRepeats) for (let j = start; j < i && !isRepeated; j++) isRepeated = ordinals[j] === ordinals[i]
+      if (!isRepeated) into[ordinals[i] + 1]++
+    }
+  }
+}
+/** Where a value was met: of several documents the one that was inserted first, wherever it lies. */
+const countSeen = (
+  column: ValueColumn,
+  bits: Bits,
+  seqs: Uint32Array,
+  map: Uint32Array,
+  counts: Uint32Array,
+  seen: Uint32Array,
+  s: number
+): void => {
+  const { single, starts, ordinals, hasRepeats } = column
+  const meet = (value: number, doc: number): void => {
+    if (counts[value]++ > 0 && (seen[value * 2] !== s || seqs[seen[value * 2 + 1]] < seqs[doc])) return
+    seen[value * 2] = s
+    seen[value * 2 + 1] = doc
+  }
+  for (let w = 0; w < bits.length; w++) {
+    let word = bits[w]
+    while (word !== 0) {
+      const low = word & -word
+      word ^= low
+      const doc = (w << 5) + 31 - Math.clz32(low)
+      if (spend(4)) return
+      if (single !== undefined) {
+        const ordinal = single[doc]
+        if (ordinal !== 0) meet(map[ordinal - 1], doc)
+        continue
+      }
+      const start = starts![doc],
+        count = starts![doc + 1] - start
+      spend(count)
+      if (hasRepeats && count > REPEATS_LOOKED_FOR_MAX) {
+        for (const ordinal of new Set(ordinals!.subarray(start, start + count))) meet(map[ordinal], doc)
+        continue
+      }
+      for (let i = start, end = starts![doc + 1]; i < end; i++) {
+        const ordinal = ordinals![i]
+        let isRepeated = false
+        if (hasRepeats) for (let j = start; j < i && !isRepeated; j++) isRepeated = ordinals![j] === ordinal
+        if (!isRepeated) meet(map[ordinal], doc)
+      }
+    }
+  }
+}
+const liveSets = (reader: CollectionReader): FacetedSet[] =>
+  reader.views.map((view) => {
+    const bits = fillBits(bitsOf(view.segment.docs), view.segment.docs)
+    return { view, bits: view.deleted === undefined ? bits : andNotInto(bits, view.deleted), isAll: true }
+  })
+interface Largest {
+  readonly version: number
+  /** Values by their counts; equals in no order. */ readonly order: Uint32Array
+  /** Documents per value. */ readonly totals: Uint32Array
+}
+const orders = new WeakMap<FieldDictionary, Largest>()
+/** The dictionary's values by their counts in the whole collection; kept until something is published. */
+export const largestFirst = (reader: CollectionReader, field: string): Largest => {
+  const known = orders.get(reader.dictionary(field))
+  if (known !== undefined && known.version === reader.version) return known
+  // Kept, and asked for while the counts of a facet are in use.
+  const { counts: totals } = countByDictionary(reader, field, liveSets(reader), true, (size) => new Uint32Array(size))
+  const values: number[] = []
+  for (let value = 0; value < totals.length; value++) if (totals[value] > 0) values.push(value)
+  // Half an order is nobody's.
+  if (isOver()) return { version: -1, order: Uint32Array.from(values), totals }
+  const largest = {
+    version: reader.version,
+    order: Uint32Array.from(sortSpending(values, (a, b) => totals[b] - totals[a])),
+    totals
+  }
+  orders.set(reader.dictionary(field), largest)
+  return largest
+}

@@ -1,0 +1,62 @@
+/** Facet queries: values that hold the words that somebody types into a facet. */
+import { analyzerOf } from "../../analysis/analyzer.ts"
+import { damerauWithin } from "../../analysis/edit-distance.ts"
+import type { FacetQuery } from "../../plan.ts"
+import type { CollectionSchema } from "../../schema.ts"
+import { spend } from "../../budget/cutoff.ts"
+import type { TokenMatcher } from "../highlight/highlight-text.ts"
+import type { Row } from "./facet-rows.ts"
+
+/** A text that is tokenized, beside its characters; and comparing two words by their edits. */
+const TOKENIZING_STEPS = 64,
+  EDITS_STEPS = 32
+
+/**
+ * Rows whose value holds every word of the query: without typos if there are any, else with the fewest that find some.
+ */
+export const matchingRows = (
+  schema: CollectionSchema,
+  name: string,
+  rows: ReadonlyArray<Row>,
+  query: FacetQuery
+): Row[] => {
+  const field = schema.fields.find((candidate) => candidate.name === name)
+  if (field === undefined) return []
+  const analyzer = analyzerOf(schema, field)
+  // Values that the time was too short for match nothing.
+  const spans = rows.map(({ value }) =>
+    spend(TOKENIZING_STEPS + value.length) ? [] : analyzer.tokenizeWithOffsets(value)
+  )
+  for (let typos = 0; typos <= query.numTypos; typos++) {
+    const matcher = facetMatcher(query, typos)
+    const found = rows.flatMap((row, i): Row[] => {
+      const words = new Set<number>()
+      if (spend(4 + spans[i].length * query.tokens.length * (typos === 0 ? 1 : EDITS_STEPS))) return []
+      for (const { token } of spans[i]) {
+        const match = matcher(token)
+        if (match !== undefined) words.add(match.wanted)
+      }
+      return words.size < query.tokens.length ? [] : [{ ...row, found: { spans: spans[i], matcher } }]
+    })
+    if (found.length > 0) return found
+  }
+  return []
+}
+const facetMatcher =
+  (query: FacetQuery, typos: number): TokenMatcher =>
+  (token) => {
+    for (let i = 0; i < query.tokens.length; i++) {
+      const wanted = query.tokens[i]
+      const isLast = i === query.tokens.length - 1
+      if (token === wanted) return { wanted: i, length: token.length }
+      if (isLast && token.startsWith(wanted)) return { wanted: i, length: wanted.length }
+      const most = Math.min(typos, wanted.length < 3 ? 0 : wanted.length < 7 ? 1 : 2)
+      if (
+        most > 0 &&
+        (damerauWithin(wanted, token, most) ||
+          (isLast && token.length > wanted.length && damerauWithin(wanted, token.slice(0, wanted.length), most)))
+      )
+        return { wanted: i, length: Math.min(wanted.length, token.length) }
+    }
+    return undefined
+  }

@@ -1,0 +1,62 @@
+/** Least, greatest, sum and mean of the numbers of a facet. */
+import { hasBit } from "../../index/bits.ts"
+import { ORDERED_DOCS_MIN } from "../../index/document-order.ts"
+import { spend } from "../../budget/cutoff.ts"
+import type { FacetedSet, Row } from "./facet-rows.ts"
+
+/** Of the values that were looked at, as often as they were found. */
+export const sumOf = (rows: ReadonlyArray<Row>): { sum: number; avg: number } => {
+  let sum = 0,
+    n = 0
+  for (const { value, counted } of rows) {
+    sum += (value.includes(".") ? Math.fround(Number(value)) : Number(value)) * counted.count
+    n += counted.count
+  }
+  return { sum, avg: n === 0 ? 0 : sum / n }
+}
+/** Over every element of every matching document. */
+export const numericStats = (
+  field: string,
+  sets: ReadonlyArray<FacetedSet>
+): { min: number; max: number; sum: number; avg: number } | undefined => {
+  let min = Infinity,
+    max = -Infinity,
+    sum = 0,
+    n = 0
+  // What adding lost: the sum must not depend on how the documents of a large segment lie (`index/document-order.ts`).
+  let rest = 0
+  for (const { view, bits } of sets) {
+    const isOrdered = view.segment.docs >= ORDERED_DOCS_MIN
+    const column = view.segment.numbers(field)
+    if (column === undefined) continue
+    const { values, starts, has } = column
+    for (let w = 0; w < bits.length; w++) {
+      let word = bits[w]
+      if (word !== 0 && spend(32)) break
+      while (word !== 0) {
+        const low = word & -word
+        word ^= low
+        const doc = (w << 5) + 31 - Math.clz32(low)
+        if (starts === undefined && !hasBit(has!, doc)) continue
+        if (starts !== undefined) spend(starts[doc + 1] - starts[doc])
+        for (
+          let i = starts === undefined ? doc : starts[doc], end = starts === undefined ? doc + 1 : starts[doc + 1];
+          i < end;
+          i++
+        ) {
+          const value = values[i]
+          if (value < min) min = value
+          if (value > max) max = value
+          const before = sum
+          sum += value
+          if (isOrdered) {
+            const taken = sum - before
+            rest += before - (sum - taken) + (value - taken)
+          }
+          n++
+        }
+      }
+    }
+  }
+  return n === 0 ? undefined : { min, max, sum: sum + rest, avg: (sum + rest) / n }
+}

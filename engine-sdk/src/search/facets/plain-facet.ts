@@ -1,0 +1,158 @@
+/**
+ * The common facet, by count over all values without a query, groups or numbers: only values that are shown get a text,
+ * so a field of a million values costs a pass over numbers.
+ */
+import type { CollectionReader } from "../../index/reader.ts"
+import type { FacetCount, FacetRequest, SearchPlan } from "../../plan.ts"
+import { sortSpending, spend } from "../../budget/cutoff.ts"
+import { chooseByAge, chooseByHash, chooseByNumber, cutByCount } from "../../compat/facet-cut.ts"
+import { countByDictionary, largestFirst, type DictionaryCounts } from "./dictionary-counts.ts"
+import { parentOf } from "./facet-parents.ts"
+import { compareCounts, type FacetedSet } from "./facet-rows.ts"
+
+/** Shown values up to which the best are kept in order while all are looked at; more are sorted. */
+const KEPT_IN_ORDER_MAX = 256
+/** The common facet (by count over all values, no query, no groups, no numbers) needs no row per value. */
+export const isPlain = (
+  request: FacetRequest,
+  plan: SearchPlan,
+  sets: ReadonlyArray<FacetedSet>,
+  type: string
+): boolean =>
+  request.ranges.length === 0 &&
+  request.order.kind === "count" &&
+  plan.facetQuery?.field !== request.field &&
+  !/^(int|float)/.test(type) &&
+  sets.every(({ groupOf }) => groupOf === undefined)
+/** `isMatchAll`: counted by lists, so no more values than are shown are looked at. */
+export const plainFacet = (
+  reader: CollectionReader,
+  request: FacetRequest,
+  plan: SearchPlan,
+  sets: ReadonlyArray<FacetedSet>,
+  isMatchAll: boolean
+): FacetCount => {
+  const counted = countByDictionary(reader, request.field, sets, !request.returnParent)
+  const { dictionary, counts } = counted
+  const most = plan.facetValuesMax
+  const best: number[] = []
+  let total = 0,
+    highestLeft = 0
+  const keepsOrder = most <= KEPT_IN_ORDER_MAX
+  for (let value = 0; value < counts.length; value++) {
+    const count = counts[value]
+    if (count === 0) continue
+    if (spend(1)) break
+    total++
+    if (!keepsOrder) {
+      best.push(value)
+      continue
+    }
+    if (best.length === most) {
+      if (most === 0) continue
+      if (count <= counts[best[most - 1]]) {
+        if (count > highestLeft) highestLeft = count
+        continue
+      }
+      highestLeft = counts[best.pop()!]
+    }
+    let at = best.length
+    while (at > 0 && count > counts[best[at - 1]]) at--
+    best.splice(at, 0, value)
+  }
+  if (!keepsOrder) {
+    sortSpending(best, (a, b) => counts[b] - counts[a])
+    if (best.length > most) highestLeft = counts[best[most]]
+    best.length = Math.min(best.length, most)
+  }
+  if (most > 0 && highestLeft > 0 && highestLeft === counts[best[most - 1]]) {
+    const above = best.filter((value) => counts[value] > highestLeft)
+    const tied: number[] = []
+    spend(counts.length)
+    for (let value = 0; value < counts.length; value++) if (counts[value] === highestLeft) tied.push(value)
+    const choose = isMatchAll
+      ? chooseByAge<number>(reader, request.field, identity, "changed")
+      : chooseByNumber<number>(reader, request.field, (value) => dictionary.text(value), identity)
+    best.splice(0, most, ...above, ...choose(tied, most - above.length))
+  }
+  return countOf(
+    reader,
+    plan,
+    request,
+    sets,
+    counted,
+    inOrder(counted, best),
+    isMatchAll ? Math.min(total, most) : total
+  )
+}
+const identity = (value: number): number => value
+/** The common facet of a large result: of the values that are largest in the collection, those that were found. */
+export const topFacet = (
+  reader: CollectionReader,
+  request: FacetRequest,
+  plan: SearchPlan,
+  sets: ReadonlyArray<FacetedSet>
+): FacetCount => {
+  const counted = countByDictionary(reader, request.field, sets, !request.returnParent)
+  const { dictionary, counts } = counted
+  const { order, totals } = largestFirst(reader, request.field)
+  const most = plan.facetValuesMax * 2
+  const found: number[] = []
+  for (let at = 0; at < order.length && found.length < most && !spend(2);) {
+    const equals: number[] = [],
+      total = totals[order[at]]
+    for (; at < order.length && totals[order[at]] === total; at++) if (counts[order[at]] > 0) equals.push(order[at])
+    const room = most - found.length
+    for (const value of equals.length > room
+      ? chooseByAge<number>(reader, request.field, identity, "changed")(equals, room)
+      : equals)
+      found.push(value)
+  }
+  const total = found.length
+  const best = cutByCount(
+    found,
+    plan.facetValuesMax,
+    (value) => counts[value],
+    chooseByHash((value) => dictionary.text(value))
+  )
+  return countOf(reader, plan, request, sets, counted, inOrder(counted, best), total)
+}
+/** As they are shown; a text is read once. */
+const inOrder = ({ counts, dictionary }: DictionaryCounts, values: ReadonlyArray<number>): number[] =>
+  sortSpending(
+    values.map((value) => {
+      spend(16)
+      return { value, text: dictionary.text(value) }
+    }),
+    (a, b) => compareCounts(a.text, counts[a.value], b.text, counts[b.value])
+  ).map(({ value }) => value)
+const countOf = (
+  reader: CollectionReader,
+  plan: SearchPlan,
+  request: FacetRequest,
+  sets: ReadonlyArray<FacetedSet>,
+  { dictionary, counts, seen }: DictionaryCounts,
+  values: ReadonlyArray<number>,
+  total: number
+): FacetCount => ({
+  field_name: request.field,
+  sampled: false,
+  counts: values.map((value) => {
+    spend(32)
+    const text = dictionary.text(value)
+    plan.budget?.hold(text.length * 2, "facets")
+    return {
+      value: text,
+      highlighted: text,
+      count: counts[value],
+      ...(request.returnParent
+        ? parentOf(reader, plan, request.field, text, {
+            count: counts[value],
+            view: sets[seen![value * 2]].view,
+            doc: seen![value * 2 + 1]
+          })
+        : {})
+    }
+  }),
+  stats: { total_values: total }
+})

@@ -1,0 +1,83 @@
+/**
+ * Live documents per value of a segment, kept with it: a facet over everything reads them instead of counting, and
+ * deletions are taken off as they come.
+ */
+import { bitsOf, type Bits } from "../../index/bits.ts"
+import type { ValueColumn } from "../../index/columns.ts"
+import type { SegmentView } from "../../index/reader.ts"
+import { spend } from "../../budget/cutoff.ts"
+
+/** Values of a document up to which a repeated one is looked for among those before it. */
+export const REPEATS_LOOKED_FOR_MAX = 64
+/** Documents between two chances to give way. */
+const TOTALS_STEP_DOCS = 8_192
+/** Live documents per ordinal of a segment, and which deletions it knows of. */
+interface Totals {
+  readonly live: Uint32Array
+  gone: Bits | undefined
+  goneCount: number
+}
+const totalsName = (field: string): string => `totals:${field}`
+/**
+ * Counted once, then only new deletions are taken off. Cost then: a look at the words of the deleted set. Not to be
+ * written.
+ */
+export const segmentTotals = (view: SegmentView, field: string, column: ValueColumn): Uint32Array => {
+  const work = totalling(view, field, column)
+  let step = work.next()
+  while (step.done !== true) {
+    spend(TOTALS_STEP_DOCS)
+    step = work.next()
+  }
+  const totals = step.value
+  if (view.deleted !== undefined && totals.goneCount !== view.deletedCount) {
+    const gone = (totals.gone ??= bitsOf(view.segment.docs))
+    for (let w = 0; w < gone.length; w++) {
+      for (let word = view.deleted[w] & ~gone[w]; word !== 0; word &= word - 1)
+        addDocument(column, (w << 5) + 31 - Math.clz32(word & -word), totals.live, -1)
+      gone[w] = view.deleted[w]
+    }
+    totals.goneCount = view.deletedCount
+  }
+  return totals.live
+}
+function* totalling({ segment }: SegmentView, field: string, column: ValueColumn): Generator<void, Totals> {
+  const known = segment.derived.get(totalsName(field)) as Totals | undefined
+  if (known !== undefined) return known
+  const live = new Uint32Array(column.table.size)
+  for (let doc = 0; doc < segment.docs; doc++) {
+    addDocument(column, doc, live, 1)
+    if ((doc & (TOTALS_STEP_DOCS - 1)) === TOTALS_STEP_DOCS - 1) yield
+  }
+  const totals: Totals = { live, gone: undefined, goneCount: 0 }
+  segment.derived.set(totalsName(field), totals)
+  return totals
+}
+/** What counting a field asks of a segment, in steps: where it comes instead of others, as far as those were asked. */
+export function* preparingCounts(
+  view: SegmentView,
+  field: string,
+  replaced?: ReadonlyArray<SegmentView>
+): Generator<void, void> {
+  const column = view.segment.values(field)
+  if (column === undefined) return
+  yield* column.lookingForRepeats()
+  if (replaced === undefined || replaced.some(({ segment }) => segment.derived.has(totalsName(field))))
+    yield* totalling(view, field, column)
+}
+const addDocument = (column: ValueColumn, doc: number, counts: Uint32Array, step: number): void => {
+  if (column.single !== undefined) {
+    if (column.single[doc] !== 0) counts[column.single[doc] - 1] += step
+    return
+  }
+  const { starts, ordinals } = column
+  if (starts![doc + 1] - starts![doc] > REPEATS_LOOKED_FOR_MAX) {
+    for (const ordinal of new Set(ordinals!.subarray(starts![doc], starts![doc + 1]))) counts[ordinal] += step
+    return
+  }
+  for (let i = starts![doc]; i < starts![doc + 1]; i++) {
+    let isRepeated = false
+    for (let j = starts![doc]; j < i && !isRepeated; j++) isRepeated = ordinals![j] === ordinals![i]
+    if (!isRepeated) counts[ordinals![i]] += step
+  }
+}
