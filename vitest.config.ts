@@ -1,7 +1,12 @@
 /** One suite, all lanes: lanes that need a server start it themselves or are skipped by name. */
 import { defineConfig } from "vitest/config"
 
+/** The packages of this repository are read from their sources. */
+const conditions = ["dowser-source", "node", "import", "module", "default"]
+
 export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
     include: [
       "test/**/*.test.ts",

@@ -75,7 +75,14 @@ function runtime() {
       fail(
         `Node ${major}.${minor} cannot run TypeScript; Node 22.18 or later can. Without DOWSER_RUNTIME=node the program runs on Deno.`
       )
-    return { binary, flags: ["--disable-warning=ExperimentalWarning", "--disable-warning=TimeoutNegativeWarning"] }
+    return {
+      binary,
+      flags: [
+        "--conditions=dowser-source",
+        "--disable-warning=ExperimentalWarning",
+        "--disable-warning=TimeoutNegativeWarning"
+      ]
+    }
   }
   return { binary: denoBinary(), flags: denoFlags }
 }

@@ -6,6 +6,7 @@
  */
 export const denoFlags = [
   "run",
+  "--conditions=dowser-source",
   "-A",
   "--no-prompt",
   "--quiet",

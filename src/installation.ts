@@ -1,6 +1,6 @@
 /** What the person who starts the program chooses, for the rooms that ask. */
 import { Context } from "effect"
-import type { Weights } from "../streams/runner/weights.ts"
+import type { Weights } from "@dowser/streams/runner/weights"
 
 export class Installation extends Context.Service<
   Installation,

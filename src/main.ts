@@ -2,7 +2,7 @@
  * The program's one entry: the command line. Schemas compile just in time, which must be switched on before any is
  * used.
  */
-import "../log/process/plain-fibers.ts"
+import "@dowser/log/process/plain-fibers"
 import "effect/schema/SchemaJITCompiler/enable"
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Cause, Effect, Exit, Logger } from "effect"

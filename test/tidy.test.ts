@@ -3,10 +3,11 @@
  * bound, that no file is an orphan, and that nothing names this machine.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
-import { dirname, join, relative, resolve } from "node:path"
+import { join, relative, resolve } from "node:path"
 import { describe, expect, it } from "vitest"
 import { circlesOf } from "./support/circles.ts"
 import { readExports, unusedExports } from "./support/module-exports.ts"
+import { packages, resolveModule } from "./support/packages.ts"
 import { readModule, unguardedLookups } from "./support/property-names.ts"
 
 const root = resolve(new URL("..", import.meta.url).pathname)
@@ -29,9 +30,9 @@ const text = new Map(files.map((path) => [path, readFileSync(path, "utf8")]))
 const codeOf = (path: string) => (text.get(path) ?? "").replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "")
 
 const referred = (path: string, pattern: RegExp): ReadonlyArray<string> =>
-  [...codeOf(path).matchAll(pattern)].map((match) => nameOf(resolve(dirname(path), match[1])))
+  [...codeOf(path).matchAll(pattern)].flatMap((match) => resolveModule(nameOf(path), match[1]!) ?? [])
 const importedBy = (path: string): ReadonlyArray<string> =>
-  referred(path, /(?:from|import)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g)
+  referred(path, /(?:from|import)\s*\(?\s*["']((?:\.{1,2}|@dowser)\/[^"']+)["']/g)
 /** Also the programs and threads that it starts. */
 const importsOf = (path: string): ReadonlyArray<string> => [
   ...importedBy(path),
@@ -78,6 +79,28 @@ describe("import directions", () => {
       []
     )
     expect(violations((from, to) => inFolder(from, "streams") && /^(src|test|bench|fixtures)\//.test(to))).toEqual([])
+  })
+  it("packages are imported by name, through what they export, and every export but the SDK's is imported", () => {
+    const home = (name: string) => [...packages.values()].find(({ folder }) => inFolder(name, folder))?.folder
+    const packaged = files.filter(
+      (path) => home(nameOf(path)) !== undefined && !/\/(test|scripts)\//.test(nameOf(path))
+    )
+    const written = packaged.flatMap((path) =>
+      [...codeOf(path).matchAll(/(?:from|import)\s*\(?\s*["']([^"']+)["']/g)].map(
+        (match) => [nameOf(path), match[1]!] as const
+      )
+    )
+    const isDeep = ([from, to]: readonly [string, string]) => {
+      const file = resolveModule(from, to)
+      if (!to.startsWith(".")) return to.startsWith("@dowser/") && file === undefined
+      return file !== undefined && home(file) !== undefined && home(file) !== home(from)
+    }
+    expect(written.filter(isDeep)).toEqual([])
+    const asked = new Set(written.map(([, to]) => to))
+    const idle = [...packages].flatMap(([name, { exports }]) =>
+      name === "@dowser/engine-sdk" ? [] : [...exports.keys()].map((subpath) => name + subpath.slice(1))
+    )
+    expect(idle.filter((name) => !asked.has(name) && !name.endsWith("package.json"))).toEqual([])
   })
   it("the HTTP kernel and identity know no room", () => {
     const kernel = /^src\/(http|identity|net|api)\//
@@ -192,7 +215,7 @@ describe("names from outside", () => {
     const modules = files
       .filter((path) => /^(src|streams|log|engine-sdk\/src)\//.test(nameOf(path)) && path.endsWith(".ts"))
       .map((path) => readModule(nameOf(path), text.get(path) ?? ""))
-    const found = unguardedLookups(modules, (from, written) => relative(root, resolve(root, dirname(from), written)))
+    const found = unguardedLookups(modules, (from, written) => resolveModule(from, written) ?? written)
     expect(found.filter((lookup) => !allowed.has(lookup))).toEqual([])
     expect([...allowed.keys()].filter((lookup) => !found.includes(lookup))).toEqual([])
   })
@@ -258,7 +281,7 @@ describe("files", () => {
     ).toEqual([])
   })
   it("export no value that nobody imports", () => {
-    const written = (from: string, to: string) => relative(root, resolve(root, dirname(from), to))
+    const written = (from: string, to: string) => resolveModule(from, to) ?? to
     // Programs that read the packed package are not of these files.
     const modules = files
       .filter((path) => !inFolder(nameOf(path), "test/package/programs"))

@@ -4,7 +4,7 @@
  * Tests put a simulated disk here by wrapping `synced`, the one place that says "this survives a power cut".
  */
 import { open } from "lmdb"
-import { copyEnvironment } from "../../engine-sdk/src/store/copy-environment.ts"
+import { copyEnvironment } from "@dowser/engine-sdk/store"
 import type { LogRecord } from "./event-log.ts"
 import type { LogUsage } from "./log-space.ts"
 

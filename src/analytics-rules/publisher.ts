@@ -9,8 +9,8 @@
  * is lost or wins. A failing rule is told and tried again; the others go on.
  */
 import { createHash } from "node:crypto"
-import type { CollectionInfo, Document, WriteOperation } from "../../engine-sdk/src/mod.ts"
-import { resolveCollection, search } from "../../engine-sdk/src/operations/mod.ts"
+import type { CollectionInfo, Document, WriteOperation } from "@dowser/engine-sdk"
+import { resolveCollection, search } from "@dowser/engine-sdk/operations"
 import { Effect, Layer } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { makeContexts } from "../catalog/engine-plane.ts"

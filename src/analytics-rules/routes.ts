@@ -1,6 +1,6 @@
 /** Handlers of analytics rules: the rule is looked for before the body is read. */
-import { resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
-import { fieldNamed } from "../../engine-sdk/src/query/query-context.ts"
+import { resolveCollection } from "@dowser/engine-sdk/operations"
+import { fieldNamed } from "@dowser/engine-sdk/query"
 import { Clock, Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { Caller } from "../identity/caller.ts"

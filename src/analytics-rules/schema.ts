@@ -6,7 +6,7 @@ import {
   RULE_TYPES,
   type RuleParams,
   type RuleType
-} from "../../streams/figures/analytics-rule.ts"
+} from "@dowser/streams/figures/analytics-rule"
 
 export { META_FIELDS, type MetaField, RULE_TYPES, type RuleParams, type RuleType }
 

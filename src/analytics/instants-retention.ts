@@ -7,7 +7,7 @@
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { DateRange } from "./date-range.ts"
-import { DAY_MS, MINUTE_MS } from "../../streams/figures/grain.ts"
+import { DAY_MS, MINUTE_MS } from "@dowser/streams/figures/grain"
 
 const INSTANTS_KEPT_DAYS = 400
 

@@ -9,8 +9,8 @@
 import { Duration, Effect, FiberSet, type Scope, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { DateRange } from "./date-range.ts"
-import { MINUTE_MS } from "../../streams/figures/grain.ts"
-import { type InstantTable, MinuteReader } from "../../streams/figures/instants.ts"
+import { MINUTE_MS } from "@dowser/streams/figures/grain"
+import { type InstantTable, MinuteReader } from "@dowser/streams/figures/instants"
 import { RankedTable, type Ranking } from "./ranked-table.ts"
 import { parseSnapshot, seesAllOf, type Snapshot } from "./snapshot.ts"
 

@@ -4,10 +4,10 @@
  * time after a start is not known yet, and the caller has another order for that.
  */
 import { Clock, Context, Effect, FiberSet, Layer } from "effect"
-import { BoundedMap } from "../../engine-sdk/src/bounded-map.ts"
+import { BoundedMap } from "@dowser/engine-sdk/host"
 import { SqlClient } from "effect/sql"
 import { CatalogResources } from "../catalog/resources.ts"
-import { DAY_MS, GRAINS } from "../../streams/figures/grain.ts"
+import { DAY_MS, GRAINS } from "@dowser/streams/figures/grain"
 
 /** A page never shows more of a fallback than the window of 250 hits. */
 const IDS_MAX = 250

@@ -7,7 +7,7 @@ import { CollectionNotAllowed, RestrictionNotApplicable } from "../http/errors.t
 import { implement } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import { parseDateRange } from "./date-range.ts"
-import { storable } from "../../log/normalize-query.ts"
+import { storable } from "@dowser/log/normalize-query"
 import {
   type MetricsQuery,
   PAGE_LIMIT_DEFAULT,

@@ -2,7 +2,7 @@
 import { Context, Effect, Layer } from "effect"
 import type { DateRange } from "./date-range.ts"
 import { type QuerySums, ratesOf, searchRates, zeroResultRate } from "./formulas.ts"
-import { DAY_MS } from "../../streams/figures/grain.ts"
+import { DAY_MS } from "@dowser/streams/figures/grain"
 import { type Grouped, type RollupFilter, Rollups } from "./rollups-repository.ts"
 import type {
   FilterMetrics,

@@ -5,7 +5,7 @@
  */
 import { Clock, Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { Identifiers } from "../../log/identifiers.ts"
+import { Identifiers } from "@dowser/log/identifiers"
 import { changedFields, shownValue } from "./masked.ts"
 import { CurrentOrigin } from "../identity/origin.ts"
 import { type AuditSubject, RowReaders } from "./subjects.ts"

@@ -3,9 +3,9 @@
  * bodies as text. Rooms of this plane add nothing to what the package answers.
  */
 import { Readable } from "node:stream"
-import type { Answered, OperationContext, StreamAnswer } from "../../engine-sdk/src/operations/mod.ts"
-import { stringifyJson } from "../../engine-sdk/src/documents/mod.ts"
-import type { EngineError, KeepLimits, Result } from "../../engine-sdk/src/mod.ts"
+import type { Answered, OperationContext, StreamAnswer } from "@dowser/engine-sdk/operations"
+import { stringifyJson } from "@dowser/engine-sdk/documents"
+import type { EngineError, KeepLimits, Result } from "@dowser/engine-sdk"
 import { Clock, Effect } from "effect"
 import { collectionClosed } from "../identity/reach.ts"
 import { type Origin, systemOrigin } from "../identity/origin.ts"

@@ -3,13 +3,8 @@
  * another collection asks that one, and one that is deleted takes those with it that refer to it. For keys that reach
  * everything nothing here is looked at.
  */
-import type { CollectionSchema } from "../../engine-sdk/src/mod.ts"
-import {
-  type Alias,
-  filtersReach,
-  type OperationContext,
-  resolveCollection
-} from "../../engine-sdk/src/operations/mod.ts"
+import type { CollectionSchema } from "@dowser/engine-sdk"
+import { type Alias, filtersReach, type OperationContext, resolveCollection } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
 import { reachesCollection, reachesEverything } from "../identity/reach.ts"

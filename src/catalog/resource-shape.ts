@@ -2,7 +2,7 @@
  * Whether a stored resource is what its kind says: what is not must not come into memory, where every search reads it.
  * Pure.
  */
-import type { ResourceKind } from "../../engine-sdk/src/operations/mod.ts"
+import type { ResourceKind } from "@dowser/engine-sdk/operations"
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)

@@ -3,12 +3,7 @@
  * Postgres, kept in memory because every search needs several, read again where a write of any process changed them
  * (`Configuration`). A write is durable before it is seen.
  */
-import {
-  memoryResources,
-  type ResourceKind,
-  type ResourceKinds,
-  type Resources
-} from "../../engine-sdk/src/operations/mod.ts"
+import { memoryResources, type ResourceKind, type ResourceKinds, type Resources } from "@dowser/engine-sdk/operations"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { CurrentOrigin, type Origin, systemOrigin } from "../identity/origin.ts"

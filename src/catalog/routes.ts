@@ -2,7 +2,7 @@
  * Handlers of collections, documents and what belongs to them: unpack, call one operation of the engine package,
  * answer.
  */
-import * as engine from "../../engine-sdk/src/operations/mod.ts"
+import * as engine from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
 import { collectionClosed, reachesCollection, reachesEverything } from "../identity/reach.ts"

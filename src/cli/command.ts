@@ -3,7 +3,7 @@ import { Config, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { VISITOR_PARTITIONS_DISTRIBUTED } from "../../log/topics.ts"
+import { VISITOR_PARTITIONS_DISTRIBUTED } from "@dowser/log/topics"
 import { type DistributedConfig, portDefault } from "../config.ts"
 import {
   benchAccess,

@@ -1,10 +1,10 @@
 /** `dowser streams [names…]`: processors in a process of their own, beside any number of others. */
 import { join } from "node:path"
 import { Effect } from "effect"
-import { parseWeights } from "../../streams/runner/weights.ts"
+import { parseWeights } from "@dowser/streams/runner/weights"
 import type { DistributedConfig } from "../config.ts"
 import { dataVersion } from "../migrations/index.ts"
-import { Identifiers } from "../../log/identifiers.ts"
+import { Identifiers } from "@dowser/log/identifiers"
 import { openDataFolder, StartRefused } from "../runtime/data-folder.ts"
 
 export const streams = Effect.fn("cli.streams")(function* (flags: {

@@ -16,7 +16,7 @@ import { Cause, Context, Deferred, Effect, Layer, Queue, Semaphore } from "effec
 import { SqlClient, type SqlError } from "effect/sql"
 import { makeAuditRecorder } from "../audit/record.ts"
 import type { RowReaders } from "../audit/subjects.ts"
-import { Identifiers } from "../../log/identifiers.ts"
+import { Identifiers } from "@dowser/log/identifiers"
 import type { Change } from "./change.ts"
 import { Configuration, SERVED_WITHOUT_POSTGRES_MS, unreadable } from "./configuration.ts"
 import { ConfigurationUnavailable } from "./errors.ts"

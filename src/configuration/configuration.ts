@@ -7,7 +7,7 @@
 import { Context, Effect, Layer, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { makeAuditRecorder } from "../audit/record.ts"
-import type { Identifiers } from "../../log/identifiers.ts"
+import type { Identifiers } from "@dowser/log/identifiers"
 import type { Change, ConfigurationKind } from "./change.ts"
 import { Damages } from "./damages.ts"
 import { ConfigurationUnavailable } from "./errors.ts"

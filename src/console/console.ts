@@ -14,7 +14,7 @@ import type { OriginNotAllowed, Throttled, Unauthorized } from "../http/errors.t
 import type { Cap } from "../metering/entitlements.ts"
 import type { FeatureNotInPlan } from "../metering/errors.ts"
 import type { Counters } from "../ports/counter/counter.ts"
-import { Identifiers } from "../../log/identifiers.ts"
+import { Identifiers } from "@dowser/log/identifiers"
 import { makeSignInAttempts } from "./attempts.ts"
 import type { ConsoleCaller, ConsoleRequest } from "../identity/console-caller.ts"
 import type { MemberChange, NewMember, OpenedSession } from "./caller.ts"

@@ -8,7 +8,7 @@ import {
   importDocuments,
   type OperationContext,
   resolveCollection
-} from "../../engine-sdk/src/operations/mod.ts"
+} from "@dowser/engine-sdk/operations"
 import { Clock, Effect } from "effect"
 import { generateCatalog, type Product, productSchema } from "../../fixtures/catalog/generate.ts"
 import { generateVisitors } from "../../fixtures/events/generate.ts"

@@ -15,7 +15,7 @@ import {
   ReplayBody,
   RetryAnswer,
   RetryBody
-} from "../../log/event-schema.ts"
+} from "@dowser/log/event-schema"
 import { described } from "./examples.ts"
 
 export const ingestEvents = operation({

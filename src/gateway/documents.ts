@@ -1,13 +1,7 @@
 /** What a connector's key may do: store and delete documents of one index, each with a verdict of its own. */
-import {
-  type EngineError,
-  type Result,
-  statusOf,
-  type WriteOperation,
-  type WriteVerdict
-} from "../../engine-sdk/src/mod.ts"
-import { boundedText } from "../../engine-sdk/src/error-text.ts"
-import { CONTAINERS_MAX, parseBounded, parseJson } from "../../engine-sdk/src/documents/json.ts"
+import { type EngineError, type Result, statusOf, type WriteOperation, type WriteVerdict } from "@dowser/engine-sdk"
+import { boundedText } from "@dowser/engine-sdk/host"
+import { CONTAINERS_MAX, parseBounded, parseJson } from "@dowser/engine-sdk/documents"
 import { DOCUMENTS_MAX } from "./limits.ts"
 import { type Fault, isObject } from "./search-body.ts"
 

@@ -3,8 +3,8 @@
  * the gateway's own is here: indexes that the organization lacks are refused, not missing; searches end after ten
  * seconds; and when this process cannot keep up, requests are turned away.
  */
-import { type CollectionInfo, statusOf } from "../../engine-sdk/src/mod.ts"
-import { mayName, ParsedBody, resolveCollection, seenFieldsOf } from "../../engine-sdk/src/operations/mod.ts"
+import { type CollectionInfo, statusOf } from "@dowser/engine-sdk"
+import { mayName, ParsedBody, resolveCollection, seenFieldsOf } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
 import { declaredOf, makeContexts } from "../catalog/engine-plane.ts"

@@ -1,6 +1,6 @@
 /** Scoped tokens (spec part 5): what a search key may give away of itself. Nothing is stored; checked in `Access`. */
-import type { CollectionInfo } from "../../engine-sdk/src/mod.ts"
-import { Reach } from "../../engine-sdk/src/operations/mod.ts"
+import type { CollectionInfo } from "@dowser/engine-sdk"
+import { Reach } from "@dowser/engine-sdk/operations"
 import { Clock, Effect } from "effect"
 import { Access } from "../access/access.ts"
 import type { Caller } from "../identity/caller.ts"

@@ -1,6 +1,6 @@
 /** Bodies of the gateway as parameters of a search: every value as the text that the engine package reads. Pure. */
-import { isClosedFilterText, joinFilterTexts } from "../../engine-sdk/src/query/filter-parser.ts"
-import type { CollectionInfo } from "../../engine-sdk/src/mod.ts"
+import { isClosedFilterText, joinFilterTexts } from "@dowser/engine-sdk/query"
+import type { CollectionInfo } from "@dowser/engine-sdk"
 import { SEARCHES_MAX } from "./limits.ts"
 
 export type Parameters = Readonly<Record<string, string>>

@@ -5,12 +5,12 @@
  */
 import { Clock, Context, Effect, Exit, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { StreamWorker } from "../../streams/host/host.ts"
-import type { Progress } from "../../streams/runner/runner.ts"
+import { StreamWorker } from "@dowser/streams/host/host"
+import type { Progress } from "@dowser/streams/runner/runner"
 import { Configuration } from "../configuration/configuration.ts"
 import { SearchServed } from "../events/served/serve-log.ts"
 import { CurrentCircuits, Engine, type EngineCircuits } from "../ports/engine/engine.ts"
-import { EventLog } from "../../log/event-log/event-log.ts"
+import { EventLog } from "@dowser/log/event-log/event-log"
 import { changesOf, type Finding, growthOf, type Losses, type Verdict, verdictOf } from "./verdict.ts"
 import { countWebhooks, type WebhookFigures } from "./webhook-figures.ts"
 

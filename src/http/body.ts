@@ -5,7 +5,7 @@
 import type { IncomingMessage } from "node:http"
 import { pipeline, type Readable, Transform } from "node:stream"
 import { Effect } from "effect"
-import { CONTAINERS_MAX, parseBounded as parseWithin } from "../../engine-sdk/src/documents/json.ts"
+import { CONTAINERS_MAX, parseBounded as parseWithin } from "@dowser/engine-sdk/documents"
 import { type ContentCoding, contentCoding } from "./content-coding.ts"
 import { type InputInvalid, inputInvalid, Throttled } from "./errors.ts"
 import { FREE_BYTES, type HeldMemory } from "./request-memory.ts"

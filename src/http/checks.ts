@@ -3,7 +3,7 @@
  * wrong. What needs more than the field itself (another field, the resource) is looked at afterwards, with `refused`.
  */
 import { Effect, Schema } from "effect"
-import { refusing } from "../../log/refusing.ts"
+import { refusing } from "@dowser/log/refusing"
 import { InputInvalid } from "./errors.ts"
 
 export { refusing }

@@ -3,7 +3,7 @@
  * `{message, …extras}`, shape B `{defined, code, status, message, data, …extras}`, gateway `{error, …extras}`
  * (spec part 7, contract part 0). A new error needs no entry here unless it has a gateway code or a header of its own.
  */
-import { boundedText } from "../../engine-sdk/src/error-text.ts"
+import { boundedText } from "@dowser/engine-sdk/host"
 import type { Plane } from "./plane.ts"
 
 /** What every declared failure has: a tag, a sentence, and a status as data on its schema. */

@@ -4,7 +4,7 @@
  * between.
  */
 import { Readable } from "node:stream"
-import { givingWay } from "../../engine-sdk/src/turns.ts"
+import { givingWay } from "@dowser/engine-sdk/host"
 
 /** Characters from which on a text goes in pieces: until there it is one write of about a millisecond. */
 export const IN_PIECES_CHARS = 262_144

@@ -8,7 +8,7 @@
  * so is naming a set of synonyms or curations in a collection's schema, since it would show in searches what the set
  * says about others.
  */
-import { collectionMatches } from "../../engine-sdk/src/operations/mod.ts"
+import { collectionMatches } from "@dowser/engine-sdk/operations"
 import { CollectionNotAllowed } from "../http/errors.ts"
 import type { KeyRecord } from "./key-record.ts"
 

@@ -4,12 +4,12 @@
  *
  * States (spec part 3): queued → importing → ready | failed; cancelled from any of the first two by the caller.
  */
-import type { WriteAction } from "../../engine-sdk/src/mod.ts"
+import type { WriteAction } from "@dowser/engine-sdk"
 import { Clock, Context, Effect, FiberMap, Layer, Semaphore } from "effect"
 import { SqlClient } from "effect/sql"
 import { makeAuditRecorder } from "../audit/record.ts"
 import { Engine, EngineAbsence } from "../ports/engine/engine.ts"
-import { Identifiers } from "../../log/identifiers.ts"
+import { Identifiers } from "@dowser/log/identifiers"
 import { CollectionMissing, JobNotFound, ReindexInProgress } from "./errors.ts"
 import { makeJobsRepository, type StoredJob } from "./jobs-repository.ts"
 import { type IngestJob, isTerminal, jobErrorsMax } from "./schema.ts"

@@ -12,7 +12,7 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { Outbox } from "../../log/outbox.ts"
+import { Outbox } from "@dowser/log/outbox"
 import { type Budget, Counters, type CounterUnavailable, type Taken } from "../ports/counter/counter.ts"
 import { Throttled } from "../http/errors.ts"
 import { Entitlements } from "./entitlements.ts"

@@ -13,7 +13,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { makeAuditRecorder } from "../audit/record.ts"
-import { Identifiers } from "../../log/identifiers.ts"
+import { Identifiers } from "@dowser/log/identifiers"
 import { NotFound } from "../http/errors.ts"
 import { CreditsExhausted, WalletUnreachable } from "./errors.ts"
 import { creditsOf } from "./plans.ts"

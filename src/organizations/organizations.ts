@@ -8,7 +8,7 @@ import { Configuration } from "../configuration/configuration.ts"
 import type { ConfigurationUnavailable } from "../configuration/errors.ts"
 import { stored } from "../configuration/stored.ts"
 import { NotFound } from "../http/errors.ts"
-import { Identifiers } from "../../log/identifiers.ts"
+import { Identifiers } from "@dowser/log/identifiers"
 import type { OrganizationRecord } from "./organization.ts"
 import { makeOrganizationsRepository } from "./organizations-repository.ts"
 

@@ -2,11 +2,11 @@
  * A rule set made ready under the schemas of the moment. Filters may reach into related collections, so a compiled set
  * remembers every schema it looked at: when one of them changes, the set is compiled again before the next search.
  */
-import type { CollectionInfo, CollectionSchema } from "../../engine-sdk/src/mod.ts"
-import { type OperationContext, resolveCollection, searchResourcesOf } from "../../engine-sdk/src/operations/mod.ts"
-import { parseFilter } from "../../engine-sdk/src/query/filter-parser.ts"
-import { type FieldContext, fieldContextOf } from "../../engine-sdk/src/query/query-context.ts"
-import { type CompiledRules, compileRules, type RuleSet } from "../../engine-sdk/src/rules/mod.ts"
+import type { CollectionInfo, CollectionSchema } from "@dowser/engine-sdk"
+import { type OperationContext, resolveCollection, searchResourcesOf } from "@dowser/engine-sdk/operations"
+import { parseFilter } from "@dowser/engine-sdk/query"
+import { type FieldContext, fieldContextOf } from "@dowser/engine-sdk/query"
+import { type CompiledRules, compileRules, type RuleSet } from "@dowser/engine-sdk/rules"
 
 export interface CompiledFor {
   readonly rules: CompiledRules

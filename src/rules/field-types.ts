@@ -1,9 +1,9 @@
 /**
  * Which fields a rule may name, beyond their existence: a facet suggestion needs a facet, a vector rule a vector. Pure.
  */
-import type { CollectionSchema } from "../../engine-sdk/src/mod.ts"
-import { fieldNamed } from "../../engine-sdk/src/query/query-context.ts"
-import type { RuleIssue, RuleSet } from "../../engine-sdk/src/rules/mod.ts"
+import type { CollectionSchema } from "@dowser/engine-sdk"
+import { fieldNamed } from "@dowser/engine-sdk/query"
+import type { RuleIssue, RuleSet } from "@dowser/engine-sdk/rules"
 
 /** O(named fields). Fields that do not exist were told before. */
 export const fieldTypeIssues = (

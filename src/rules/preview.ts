@@ -2,7 +2,7 @@
  * A search without rules and with them, at any instant and for any visitor. It runs as searches do, over the same
  * engine, and leaves no trace: no query id, no report, nothing kept.
  */
-import { type CollectionInfo, type EngineError, fail, ok, type Result } from "../../engine-sdk/src/mod.ts"
+import { type CollectionInfo, type EngineError, fail, ok, type Result } from "@dowser/engine-sdk"
 import {
   AnswerBudget,
   closed,
@@ -13,10 +13,10 @@ import {
   readSearch,
   runSearch,
   writeAnswer
-} from "../../engine-sdk/src/operations/mod.ts"
-import type { Trace } from "../../engine-sdk/src/pipeline/mod.ts"
-import { parseInstant } from "../../engine-sdk/src/rules/instant.ts"
-import type { CompiledRules } from "../../engine-sdk/src/rules/mod.ts"
+} from "@dowser/engine-sdk/operations"
+import type { Trace } from "@dowser/engine-sdk/pipeline"
+import { parseInstant } from "@dowser/engine-sdk/rules"
+import type { CompiledRules } from "@dowser/engine-sdk/rules"
 import { Clock, Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
 import { reachesCollection } from "../identity/reach.ts"

@@ -1,5 +1,5 @@
 /** Handlers of search rules: the collection is looked for before the body is read. */
-import { resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
+import { resolveCollection } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
 import { reachesCollection } from "../identity/reach.ts"

@@ -1,5 +1,5 @@
 /** Rows of search rule sets. One function per statement. */
-import { emptyRuleSet, type RuleSet } from "../../engine-sdk/src/rules/mod.ts"
+import { emptyRuleSet, type RuleSet } from "@dowser/engine-sdk/rules"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Subject } from "../configuration/change.ts"

@@ -6,10 +6,10 @@
  * Decision: rules belong to a collection, not to a name of it. An alias leads to the rules of the collection it points
  * to; pointed elsewhere, it leads to that one's rules. A collection that is dropped takes its rules with it.
  */
-import { type CollectionInfo, fail, ok, type Result } from "../../engine-sdk/src/mod.ts"
-import { parseFilter } from "../../engine-sdk/src/query/filter-parser.ts"
-import { fieldNamed } from "../../engine-sdk/src/query/query-context.ts"
-import { checkRuleSet, type CompiledRules, type RuleSet } from "../../engine-sdk/src/rules/mod.ts"
+import { type CollectionInfo, fail, ok, type Result } from "@dowser/engine-sdk"
+import { parseFilter } from "@dowser/engine-sdk/query"
+import { fieldNamed } from "@dowser/engine-sdk/query"
+import { checkRuleSet, type CompiledRules, type RuleSet } from "@dowser/engine-sdk/rules"
 import { Clock, Context, Effect, Layer } from "effect"
 import { collectionClosed } from "../identity/reach.ts"
 import type { SqlClient } from "effect/sql"

@@ -3,7 +3,7 @@
  * this far (`src/api/implemented.ts` answers them); what does is inner work, which hears that the engine is
  * unavailable.
  */
-import { type Capabilities, fail, ok, type SearchEngine } from "../../engine-sdk/src/mod.ts"
+import { type Capabilities, fail, ok, type SearchEngine } from "@dowser/engine-sdk"
 
 export const engineAbsence =
   "This process runs without a search engine (--engine none); send the request to the process that has it."

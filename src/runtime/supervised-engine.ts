@@ -3,7 +3,7 @@
  * is open; writes answer that the engine is unavailable meanwhile, and nothing acknowledged is lost, because the writer
  * only acknowledges what is on disk.
  */
-import type { Awaitable, EngineError, Result, SearchEngine } from "../../engine-sdk/src/mod.ts"
+import type { Awaitable, EngineError, Result, SearchEngine } from "@dowser/engine-sdk"
 import { delegatingEngine } from "../ports/engine/delegating-engine.ts"
 
 /** `stopWriting`: resolves when its writer, in whatever state it was, stores and acknowledges nothing any more. */

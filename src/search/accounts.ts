@@ -2,9 +2,9 @@
  * The account of an answered search: its query id, minted here and reported to the log from a bounded buffer, and what
  * an answer says beside its hits: refinements, and explanations for the owner.
  */
-import { stringifyJson } from "../../engine-sdk/src/documents/mod.ts"
-import type { CollectionInfo, FacetCount } from "../../engine-sdk/src/mod.ts"
-import type { Trace } from "../../engine-sdk/src/pipeline/mod.ts"
+import { stringifyJson } from "@dowser/engine-sdk/documents"
+import type { CollectionInfo, FacetCount } from "@dowser/engine-sdk"
+import type { Trace } from "@dowser/engine-sdk/pipeline"
 import { reachesCollection } from "../identity/reach.ts"
 import type { Caller } from "../identity/caller.ts"
 import type { SearchServed } from "../events/served/serve-log.ts"

@@ -6,7 +6,7 @@
  * key's entry, and by whatever rules tell requests apart; a hit still gets its own query_id.
  */
 import { createHash } from "node:crypto"
-import { BoundedMap } from "../../engine-sdk/src/bounded-map.ts"
+import { BoundedMap } from "@dowser/engine-sdk/host"
 import type { Written } from "./asked-search.ts"
 
 /** Bytes of all entries together: many large answers leave earlier than many small ones. */

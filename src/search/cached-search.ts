@@ -2,8 +2,8 @@
  * A request with `use_cache`, answered from what was kept, or asked and kept. A hit costs a unit like the search that
  * made it, and each of its answers is accounted for again, under a query id of its own.
  */
-import { ok, type Result } from "../../engine-sdk/src/mod.ts"
-import { type MultiSearch, weigh } from "../../engine-sdk/src/operations/mod.ts"
+import { ok, type Result } from "@dowser/engine-sdk"
+import { type MultiSearch, weigh } from "@dowser/engine-sdk/operations"
 import { declaredOf } from "../catalog/engine-plane.ts"
 import type { SearchRules } from "../rules/search-rules.ts"
 import type { SearchAccounts } from "./accounts.ts"

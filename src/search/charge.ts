@@ -1,6 +1,6 @@
 /** The unit that a request costs: taken before the engine is asked, given back unless the engine answered. */
 import { Effect, Exit } from "effect"
-import type { AnswerBudget } from "../../engine-sdk/src/operations/mod.ts"
+import type { AnswerBudget } from "@dowser/engine-sdk/operations"
 import type { DeclaredError } from "../http/render.ts"
 import type { Quota, Unit } from "../metering/quota.ts"
 import type { SearchRequest } from "./request.ts"

@@ -3,7 +3,7 @@
  * key, and one refusal refuses the request.
  */
 import { Effect } from "effect"
-import { type MultiSearch, multiSearchesLimit, type OperationContext } from "../../engine-sdk/src/operations/mod.ts"
+import { type MultiSearch, multiSearchesLimit, type OperationContext } from "@dowser/engine-sdk/operations"
 import type { Access } from "../access/access.ts"
 import { declaredOf } from "../catalog/engine-plane.ts"
 import { EngineRefusal } from "../http/errors.ts"

@@ -1,5 +1,5 @@
 /** One request to search, in values: what the tenant API and the gateway make of their requests, and what they get. */
-import type { EngineError } from "../../engine-sdk/src/mod.ts"
+import type { EngineError } from "@dowser/engine-sdk"
 import type { Caller } from "../identity/caller.ts"
 import type { Traits } from "./visitor.ts"
 

@@ -1,5 +1,5 @@
 /** What a key restricts, as values that the engine package reads while it plans a search. */
-import type { Restrictions } from "../../engine-sdk/src/operations/mod.ts"
+import type { Restrictions } from "@dowser/engine-sdk/operations"
 import type { Caller } from "../identity/caller.ts"
 import { SessionRequired } from "../http/errors.ts"
 

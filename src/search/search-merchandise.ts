@@ -1,7 +1,7 @@
 /** What acts on one search around the engine: the rules of its collection, and what the request itself asks for. */
-import type { Environment, SearchMerchandise } from "../../engine-sdk/src/operations/mod.ts"
-import { WINDOW } from "../../engine-sdk/src/pipeline/mod.ts"
-import { type CompiledRules, defaultRerank, type RerankSettings } from "../../engine-sdk/src/rules/mod.ts"
+import type { Environment, SearchMerchandise } from "@dowser/engine-sdk/operations"
+import { WINDOW } from "@dowser/engine-sdk/pipeline"
+import { type CompiledRules, defaultRerank, type RerankSettings } from "@dowser/engine-sdk/rules"
 import type { PopularDocuments } from "../analytics/popular-documents.ts"
 import type { Visitor } from "./visitor.ts"
 

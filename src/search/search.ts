@@ -10,11 +10,11 @@ import {
   type OperationContext,
   readMultiSearch,
   resultsText
-} from "../../engine-sdk/src/operations/mod.ts"
+} from "@dowser/engine-sdk/operations"
 import { Clock, Context, Effect, Layer } from "effect"
-import { readFingerprintKey } from "../../log/fingerprint-key.ts"
-import { narrowKey, shortPrint } from "../../log/fingerprint.ts"
-import { type Weights, weightIn } from "../../streams/runner/weights.ts"
+import { readFingerprintKey } from "@dowser/log/fingerprint-key"
+import { narrowKey, shortPrint } from "@dowser/log/fingerprint"
+import { type Weights, weightIn } from "@dowser/streams/runner/weights"
 import { Access } from "../access/access.ts"
 import { collectionClosed } from "../identity/reach.ts"
 import { PopularDocuments } from "../analytics/popular-documents.ts"

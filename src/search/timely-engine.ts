@@ -4,7 +4,7 @@
  * on this thread, several searches are asked one by one, so that others get their turn between them, and share one
  * budget of its time.
  */
-import { type EngineError, fail, type SearchEngine, type SearchPlan } from "../../engine-sdk/src/mod.ts"
+import { type EngineError, fail, type SearchEngine, type SearchPlan } from "@dowser/engine-sdk"
 import { delegatingEngine } from "../ports/engine/delegating-engine.ts"
 import type { Refused, Turn, Turns } from "./turns.ts"
 

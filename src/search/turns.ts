@@ -6,7 +6,7 @@
  *
  * Cost of a search that need not wait: two readings of the clock. An engine elsewhere answers later and uses no slice.
  */
-import type { Awaitable } from "../../engine-sdk/src/mod.ts"
+import type { Awaitable } from "@dowser/engine-sdk"
 import { makeFairQueue } from "./fair-queue.ts"
 
 /** Decision: what another request waits at most for searches that are quick; slow ones are not divided. */

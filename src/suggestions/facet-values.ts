@@ -6,8 +6,8 @@
  * every document the values are kept for half a minute and completed with typing errors; what a restricted key may see
  * is asked of the engine each time, because a document may leave its filter at any moment.
  */
-import { BoundedMap } from "../../engine-sdk/src/bounded-map.ts"
-import { type CollectionInfo, type FacetCount, type Field, ok, type Result } from "../../engine-sdk/src/mod.ts"
+import { BoundedMap } from "@dowser/engine-sdk/host"
+import { type CollectionInfo, type FacetCount, type Field, ok, type Result } from "@dowser/engine-sdk"
 import {
   mayName,
   type OperationContext,
@@ -16,7 +16,7 @@ import {
   readSearch,
   runSearch,
   seenFieldsOf
-} from "../../engine-sdk/src/operations/mod.ts"
+} from "@dowser/engine-sdk/operations"
 import { Clock, Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
 import { declaredOf, makeContexts } from "../catalog/engine-plane.ts"

@@ -1,7 +1,7 @@
 /** Reads of what the attribution processor keeps about queries (streams/processors/attribution/popularity.ts). */
 import { Effect, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { isCandidate, QUERIES_PER_COLLECTION_MAX, VISITORS_MIN } from "../../streams/figures/candidate-queries.ts"
+import { isCandidate, QUERIES_PER_COLLECTION_MAX, VISITORS_MIN } from "@dowser/streams/figures/candidate-queries"
 import type { Completable } from "./typeahead/typeahead.ts"
 
 interface Row {

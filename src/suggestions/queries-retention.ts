@@ -4,8 +4,8 @@
  */
 import { Clock, Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { QUERIES_PER_COLLECTION_MAX } from "../../streams/figures/candidate-queries.ts"
-import { weightOf } from "../../streams/figures/recency.ts"
+import { QUERIES_PER_COLLECTION_MAX } from "@dowser/streams/figures/candidate-queries"
+import { weightOf } from "@dowser/streams/figures/recency"
 
 /** Eight half-lives: one search goes after eight weeks, a hundred after fifteen. */
 const FADED = 1 / 256

@@ -3,9 +3,9 @@
  * values that split what was found. From memory and from the facets that the request asked for anyway; no engine call.
  * Pure.
  */
-import type { CollectionInfo, FacetCount } from "../../engine-sdk/src/mod.ts"
-import { fieldNamed } from "../../engine-sdk/src/query/query-context.ts"
-import { leadingCounts } from "../../engine-sdk/src/search/answer/written.ts"
+import type { CollectionInfo, FacetCount } from "@dowser/engine-sdk"
+import { fieldNamed } from "@dowser/engine-sdk/query"
+import { leadingCounts } from "@dowser/engine-sdk/operations"
 import { valueFilter } from "./filter-text.ts"
 import type { Completable, Typeahead } from "./typeahead/typeahead.ts"
 

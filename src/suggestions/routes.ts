@@ -1,6 +1,6 @@
 /** Handlers of suggestions and prompts. The collection is looked for before the parameters are read. */
-import type { CollectionInfo } from "../../engine-sdk/src/mod.ts"
-import { resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
+import type { CollectionInfo } from "@dowser/engine-sdk"
+import { resolveCollection } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
 import { collectionClosed } from "../identity/reach.ts"

@@ -6,7 +6,7 @@
  * Queries of an alias count for its collection, each name by its own visitors: three must have made a query under one
  * of them.
  */
-import type { CollectionInfo } from "../../engine-sdk/src/mod.ts"
+import type { CollectionInfo } from "@dowser/engine-sdk"
 import { Context, Effect, Layer } from "effect"
 import type { Caller } from "../identity/caller.ts"
 import { reachesCollection } from "../identity/reach.ts"

@@ -8,8 +8,8 @@
  * Cost: nothing without tombstones; a look-up of the organization for each record with them; fingerprints of an entry's
  * ids only in an organization that has some, and only below their offsets.
  */
-import { FINGERPRINT_WORDS, fingerprintInto, type FingerprintKey, narrowKey } from "../../log/fingerprint.ts"
-import type { Envelope } from "../../log/record.ts"
+import { FINGERPRINT_WORDS, fingerprintInto, type FingerprintKey, narrowKey } from "@dowser/log/fingerprint"
+import type { Envelope } from "@dowser/log/record"
 import { CONTENTS, entriesIn, type Subject } from "./subjects.ts"
 
 export interface Tombstone {

@@ -3,11 +3,11 @@
  * searches of all of those. One step and no further: who shares a session with somebody who shares another is not him.
  */
 import { Effect } from "effect"
-import { type FingerprintKey, narrowKey } from "../../log/fingerprint.ts"
-import { decodeRecord, type Envelope } from "../../log/record.ts"
+import { type FingerprintKey, narrowKey } from "@dowser/log/fingerprint"
+import { decodeRecord, type Envelope } from "@dowser/log/record"
 import { Erasures, type PrintKind, printOf, type Tombstone } from "./erasures.ts"
 import { CONTENTS, entriesIn, type Subject } from "./subjects.ts"
-import { BEHAVIOUR_EVENTS, SEARCH_SERVED } from "../../log/topics.ts"
+import { BEHAVIOUR_EVENTS, SEARCH_SERVED } from "@dowser/log/topics"
 import { walk } from "./walk.ts"
 
 /**

@@ -4,8 +4,8 @@
  * Dead letters hold entries too, alone or whole records, and reasons that may quote them.
  */
 import { Effect } from "effect"
-import { EventLog } from "../../log/event-log/event-log.ts"
-import { decodeRecord, encodeRecord, type Envelope } from "../../log/record.ts"
+import { EventLog } from "@dowser/log/event-log/event-log"
+import { decodeRecord, encodeRecord, type Envelope } from "@dowser/log/record"
 import { WHOLE_RECORD } from "../runner/skipped.ts"
 import type { Erasures } from "./erasures.ts"
 import { CONTENTS, entriesIn } from "./subjects.ts"

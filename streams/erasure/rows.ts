@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { EVENT_AHEAD_MAX_MS } from "../../log/event-schema.ts"
+import { EVENT_AHEAD_MAX_MS } from "@dowser/log/event-schema"
 import type { Erasures, Tombstone } from "./erasures.ts"
 import { subjectOfText } from "./subjects.ts"
 

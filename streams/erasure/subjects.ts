@@ -2,10 +2,10 @@
  * Whose the entries of a record are, for every topic that holds what visitors did. A topic that is not in here holds
  * nothing of a person. Pure; costs nothing where nobody was erased, since nobody asks then.
  */
-import type { BehaviouralEvent, ServedSearch } from "../../log/event-schema.ts"
-import type { KeptRejection } from "../../log/rejection.ts"
-import type { Envelope } from "../../log/record.ts"
-import { BEHAVIOUR_EVENTS, BEHAVIOUR_REJECTED, SEARCH_SERVED } from "../../log/topics.ts"
+import type { BehaviouralEvent, ServedSearch } from "@dowser/log/event-schema"
+import type { KeptRejection } from "@dowser/log/rejection"
+import type { Envelope } from "@dowser/log/record"
+import { BEHAVIOUR_EVENTS, BEHAVIOUR_REJECTED, SEARCH_SERVED } from "@dowser/log/topics"
 
 /** What an entry says about who it is of. */
 export interface Subject {

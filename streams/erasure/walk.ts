@@ -3,7 +3,7 @@
  * and the disk.
  */
 import { Clock, Effect } from "effect"
-import { EventLog, type LogRecord } from "../../log/event-log/event-log.ts"
+import { EventLog, type LogRecord } from "@dowser/log/event-log/event-log"
 
 const RECORDS_PER_READ = 32
 const BYTES_PER_READ = 4 * 1024 * 1024

@@ -3,7 +3,7 @@
  * that moment is not known here, so a text is read for what it names and not for what it means; one that is no filter
  * names nothing. Pure.
  */
-import { cutBytes, storable } from "../../log/normalize-query.ts"
+import { cutBytes, storable } from "@dowser/log/normalize-query"
 
 /** `value` of a facet is empty. An operator other than equality stands before the value: `>=10`, `!=red`. */
 export type FilterUse = readonly [type: "filter" | "facet", field: string, value: string]

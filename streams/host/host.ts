@@ -4,12 +4,12 @@
  */
 import { Cause, Clock, Context, Deferred, Effect, Layer, Queue } from "effect"
 import { Worker } from "node:worker_threads"
-import { EventLog, type EventLogUnavailable } from "../../log/event-log/event-log.ts"
+import { EventLog, type EventLogUnavailable } from "@dowser/log/event-log/event-log"
 import type { FromStreams, PartitionEnd, ToStreams, WorkerSettings } from "./messages.ts"
 import { makeRetention } from "./retention.ts"
 import { readersOf } from "../processors/runnable.ts"
 import type { Progress } from "../runner/runner.ts"
-import { partitionsOf, TOPICS } from "../../log/topics.ts"
+import { partitionsOf, TOPICS } from "@dowser/log/topics"
 
 export interface HostOptions extends Omit<WorkerSettings, "ends"> {
   /** The script of the thread; tests put one there that breaks. */

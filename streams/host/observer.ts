@@ -4,11 +4,11 @@
  */
 import { Clock, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
-import { EventLog } from "../../log/event-log/event-log.ts"
+import { EventLog } from "@dowser/log/event-log/event-log"
 import { StreamWorker } from "./host.ts"
 import { readLeases } from "../ownership/leases.ts"
 import { readersOf } from "../processors/runnable.ts"
-import { partitionsOf, TOPICS } from "../../log/topics.ts"
+import { partitionsOf, TOPICS } from "@dowser/log/topics"
 
 const LOOK_EVERY_MS = 1_000
 

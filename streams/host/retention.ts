@@ -3,9 +3,9 @@
  * (`host.ts`) runs it over the topics and the reports of its thread; the simulation runs the same over its own.
  */
 import { Clock, Effect } from "effect"
-import { EventLog } from "../../log/event-log/event-log.ts"
+import { EventLog } from "@dowser/log/event-log/event-log"
 import type { Positions } from "../state/state.ts"
-import type { Topic } from "../../log/topics.ts"
+import type { Topic } from "@dowser/log/topics"
 
 export interface RetentionOptions {
   readonly partitions: ReadonlyArray<{ readonly topic: Topic; readonly partition: number }>

@@ -9,9 +9,9 @@ import {
   EventLogOverloaded,
   EventLogUnavailable,
   HINTS_MAX
-} from "../../log/event-log/event-log.ts"
-import { offsetAtOrAfter, readDurable } from "../../log/event-log/lmdb.ts"
-import { openLogEnvironment } from "../../log/event-log/lmdb-environment.ts"
+} from "@dowser/log/event-log/event-log"
+import { offsetAtOrAfter, readDurable } from "@dowser/log/event-log/lmdb"
+import { openLogEnvironment } from "@dowser/log/event-log/lmdb-environment"
 import type { PartitionEnd, StreamsPort, ToStreams } from "./messages.ts"
 
 /** Appends that may wait for the front's answer; dead letters are rare, so a full table means something is wrong. */

@@ -1,9 +1,9 @@
 /** The entry of the stream worker's thread: carries `main.ts` over the thread's port and answers for its end. */
-import "../../log/process/plain-fibers.ts"
+import "@dowser/log/process/plain-fibers"
 import "effect/schema/SchemaJITCompiler/enable"
 import { Cause, Effect, Exit, Fiber, Logger } from "effect"
 import { parentPort, workerData } from "node:worker_threads"
-import { giveWayHere } from "../../log/process/background.ts"
+import { giveWayHere } from "@dowser/log/process/background"
 import { runStreams } from "../main.ts"
 import type { FromStreams, StreamsPort, ToStreams, WorkerSettings } from "./messages.ts"
 

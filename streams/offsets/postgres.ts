@@ -1,7 +1,7 @@
 /** Offsets in Postgres, moved in the transaction that writes what was counted. */
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { storable } from "../../log/normalize-query.ts"
+import { storable } from "@dowser/log/normalize-query"
 import { OffsetStore } from "./offset-store.ts"
 import { placeKey } from "../runner/skipped.ts"
 import type { Positions } from "../state/state.ts"

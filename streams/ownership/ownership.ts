@@ -10,7 +10,7 @@
  */
 import { Clock, Duration, Effect, Fiber, Scope } from "effect"
 import type { SqlClient } from "effect/sql"
-import { EventLog } from "../../log/event-log/event-log.ts"
+import { EventLog } from "@dowser/log/event-log/event-log"
 import { assign, type Standing, standing, type Unit, unitKey } from "./assignment.ts"
 import { LeaseStore } from "./lease-store.ts"
 import type { OffsetStore } from "../offsets/offset-store.ts"

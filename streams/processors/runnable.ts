@@ -1,14 +1,14 @@
 /** Every processor there is, by name, closed over its own types: what runs them needs only their topics. */
 import type { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import type { EventLog } from "../../log/event-log/event-log.ts"
-import type { FingerprintKey } from "../../log/fingerprint.ts"
+import type { EventLog } from "@dowser/log/event-log/event-log"
+import type { FingerprintKey } from "@dowser/log/fingerprint"
 import type { OffsetStore } from "../offsets/offset-store.ts"
 import type { Processor } from "../runner/processor.ts"
 import { makeAttribution } from "./attribution/processor.ts"
 import { rejections } from "./rejections/processor.ts"
 import { runPartition, type RunnerOptions } from "../runner/runner.ts"
-import { partitionsOf, type Topic } from "../../log/topics.ts"
+import { partitionsOf, type Topic } from "@dowser/log/topics"
 
 export interface Runnable<Sink = SqlClient.SqlClient> {
   readonly name: string

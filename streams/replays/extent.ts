@@ -7,9 +7,9 @@
  */
 import { Effect } from "effect"
 import { DAY_MS } from "../figures/grain.ts"
-import { EVENT_AGE_MAX_MS } from "../../log/event-schema.ts"
-import { EventLog } from "../../log/event-log/event-log.ts"
-import { partitionsOf, type Topic } from "../../log/topics.ts"
+import { EVENT_AGE_MAX_MS } from "@dowser/log/event-schema"
+import { EventLog } from "@dowser/log/event-log/event-log"
+import { partitionsOf, type Topic } from "@dowser/log/topics"
 
 const REACH_BACK_MS = 35 * 60_000
 

@@ -1,9 +1,9 @@
 /** Reads what each topic of a processor wants next into its intake, for the runner and for shadows alike. */
 import { Effect } from "effect"
-import { type EventLog, EventLogUnavailable } from "../../log/event-log/event-log.ts"
+import { type EventLog, EventLogUnavailable } from "@dowser/log/event-log/event-log"
 import type { Intake } from "./intake.ts"
 import type { Positions } from "../state/state.ts"
-import type { Topic } from "../../log/topics.ts"
+import type { Topic } from "@dowser/log/topics"
 
 /**
  * Few, so that what is decoded dies young. By bytes too, since a record holds anything from one event to 500: some

@@ -4,7 +4,7 @@
  * the slower one. In one order, a replay of a long log decides as the first reading did. Holds what one read of each
  * topic brings.
  */
-import type { LogRecord } from "../../log/event-log/event-log.ts"
+import type { LogRecord } from "@dowser/log/event-log/event-log"
 import type { Positions } from "../state/state.ts"
 
 interface Waiting {

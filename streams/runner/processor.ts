@@ -5,9 +5,9 @@
 import type { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { Outcome } from "./outcome.ts"
-import type { Envelope } from "../../log/record.ts"
+import type { Envelope } from "@dowser/log/record"
 import type { StateStore } from "../state/state.ts"
-import type { Topic } from "../../log/topics.ts"
+import type { Topic } from "@dowser/log/topics"
 
 /** Where an entry stands in the log: the same on every replay. */
 export interface Place {

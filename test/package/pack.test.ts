@@ -90,7 +90,7 @@ describe("the packed engine-sdk", () => {
       Object.fromEntries(
         Object.entries(sources).map(([name, source]) => [
           name,
-          { types: built(source, ".d.ts"), default: built(source, ".js") }
+          { "dowser-source": source, types: built(source, ".d.ts"), default: built(source, ".js") }
         ])
       )
     )

@@ -129,7 +129,7 @@ export const unusedExports = (
   }
   for (const path of entries) use(path, EVERYTHING)
   for (const { path, uses } of modules)
-    for (const { from, name } of uses) if (from.startsWith(".")) use(resolve(path, from), name)
+    for (const { from, name } of uses) if (/^(\.|@dowser\/)/.test(from)) use(resolve(path, from), name)
   return modules
     .flatMap(({ exports, path }) =>
       used.get(path)?.has(EVERYTHING) === true

@@ -10,7 +10,7 @@ export {
   type IndexValue
 } from "./coerce.ts"
 export { documentPlanOf, isDynamic, dynamicFieldFor, typeOfValue } from "./document-plan.ts"
-export { parseBounded, parseDocument, parseJson, stringifyJson, isObject } from "./json.ts"
+export { CONTAINERS_MAX, parseBounded, parseDocument, parseJson, stringifyJson, isObject } from "./json.ts"
 export { valueAt, leavesOf } from "./nested.ts"
 export { mergeDocument, sameJson } from "./merge.ts"
 export { select, isSelected } from "./select.ts"

@@ -50,5 +50,6 @@ export { closed, type OpenObject, resultsText, writeAnswer, writeFailure } from 
 export { synonymSets } from "./synonym-sets.ts"
 export type { NamedSetOperations } from "./named-sets.ts"
 export * from "./text-resources.ts"
+export { leadingCounts } from "../search/answer/written.ts"
 export { weigh } from "./answer-bound.ts"
 export { AnswerBudget, AnswerRefused } from "../budget/answer-budget.ts"

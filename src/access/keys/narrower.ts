@@ -2,9 +2,9 @@
  * Whether a new key is no wider than the one that makes it: who stole a key that works from one address, for an hour,
  * for one collection, must not make one of it that works from everywhere and for good. Pure.
  */
-import { covers } from "../../../engine-sdk/src/query/field-list.ts"
+import { covers } from "@dowser/engine-sdk/query"
 import { parseCidr } from "../../net/network-address.ts"
-import { collectionMatches } from "../../../engine-sdk/src/operations/mod.ts"
+import { collectionMatches } from "@dowser/engine-sdk/operations"
 import { type KeyRecord, rateLimitDefault } from "../../identity/key-record.ts"
 import { originMatches } from "../check/origins.ts"
 

@@ -7,7 +7,7 @@ import { SqlClient } from "effect/sql"
 import type { Subject } from "../../configuration/change.ts"
 import { Configuration } from "../../configuration/configuration.ts"
 import { stored } from "../../configuration/stored.ts"
-import { Identifiers } from "../../../log/identifiers.ts"
+import { Identifiers } from "@dowser/log/identifiers"
 import { Seal } from "../seal.ts"
 
 /** Characters: more than the 256 bits of an HMAC. */

@@ -1,7 +1,7 @@
 /** Rows of refused entries. One function per statement; the organization stands in every one. */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { REJECTIONS_KEPT_MS } from "../../../log/rejection.ts"
+import { REJECTIONS_KEPT_MS } from "@dowser/log/rejection"
 
 export interface FailedRow {
   readonly id: string

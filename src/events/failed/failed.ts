@@ -6,7 +6,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import { type FailedRow, makeFailedRepository, type Verdict } from "./failed-repository.ts"
-import type { FailedEvent, RetryAnswer } from "../../../log/event-schema.ts"
+import type { FailedEvent, RetryAnswer } from "@dowser/log/event-schema"
 import { Events, type IngestFailure } from "../intake/service.ts"
 
 export interface FailedPage {

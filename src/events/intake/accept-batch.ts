@@ -18,7 +18,7 @@ import {
   QUERY_CHARACTERS_MAX,
   type Rejection,
   TEXT_CHARACTERS_MAX
-} from "../../../log/event-schema.ts"
+} from "@dowser/log/event-schema"
 
 export interface AcceptedBatch {
   readonly accepted: ReadonlyArray<BehaviouralEvent>

@@ -9,8 +9,8 @@
  * gives out less.
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import { StreamWorker } from "../../../streams/host/host.ts"
-import { weightIn, type Weights } from "../../../streams/runner/weights.ts"
+import { StreamWorker } from "@dowser/streams/host/host"
+import { weightIn, type Weights } from "@dowser/streams/runner/weights"
 
 /** How long an event may wait for those before it, about, when others send too. */
 export const SHARE_FROM_MS = 3_000

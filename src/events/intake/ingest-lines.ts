@@ -14,13 +14,8 @@ import { type DeclaredError, statusOf } from "../../http/render.ts"
 import type { Input } from "../../api/implement.ts"
 import { EventStreamEnded } from "../errors.ts"
 import { eachChunk } from "./ndjson.ts"
-import { type KeptRejection, keptLine } from "../../../log/rejection.ts"
-import {
-  BATCH_BYTES_MAX,
-  EVENTS_PER_BATCH_MAX,
-  REJECTIONS_LISTED_MAX,
-  type Rejection
-} from "../../../log/event-schema.ts"
+import { type KeptRejection, keptLine } from "@dowser/log/rejection"
+import { BATCH_BYTES_MAX, EVENTS_PER_BATCH_MAX, REJECTIONS_LISTED_MAX, type Rejection } from "@dowser/log/event-schema"
 import type { EventsShape } from "./service.ts"
 import { PAUSE_MAX_MS, pauseOf, tokensOf } from "./stream-rate.ts"
 

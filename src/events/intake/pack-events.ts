@@ -8,11 +8,11 @@
  * anyway, a repetition is told by `event_id`, and a place in the log is record and index. A record stays of one
  * organization, so that a tombstone, a dead letter or a shadow passes over all others by one look.
  */
-import { encodeRecord } from "../../../log/record.ts"
-import { partitionOfEvent } from "../../../log/routing.ts"
-import { BEHAVIOUR_EVENTS } from "../../../log/topics.ts"
-import type { AppendRecord } from "../../../log/event-log/event-log.ts"
-import { type BehaviouralEvent, EVENTS_SCHEMA_VERSION, type EventsPayload } from "../../../log/event-schema.ts"
+import { encodeRecord } from "@dowser/log/record"
+import { partitionOfEvent } from "@dowser/log/routing"
+import { BEHAVIOUR_EVENTS } from "@dowser/log/topics"
+import type { AppendRecord } from "@dowser/log/event-log/event-log"
+import { type BehaviouralEvent, EVENTS_SCHEMA_VERSION, type EventsPayload } from "@dowser/log/event-schema"
 
 /** Accepted events of one request. */
 export interface RequestEvents {

@@ -4,10 +4,10 @@
  * append, one sync for all of them. What a duplicate repeats is therefore always stored, or fails in the same group.
  */
 import { Clock, Context, Deferred, Effect, Latch, Layer } from "effect"
-import { encodeRecord } from "../../../log/record.ts"
-import { BEHAVIOUR_REJECTED, EVENT_FINGERPRINTS } from "../../../log/topics.ts"
+import { encodeRecord } from "@dowser/log/record"
+import { BEHAVIOUR_REJECTED, EVENT_FINGERPRINTS } from "@dowser/log/topics"
 import { type Admission, DedupeWindow } from "../../ports/dedupe/dedupe-window.ts"
-import { type AppendRecord, EventLog } from "../../../log/event-log/event-log.ts"
+import { type AppendRecord, EventLog } from "@dowser/log/event-log/event-log"
 import { Throttled } from "../../http/errors.ts"
 import { Admission as SenderAdmission } from "./admission.ts"
 import { acceptBatch, type AcceptOptions } from "./accept-batch.ts"
@@ -20,8 +20,8 @@ import {
   RejectionBudget,
   REJECTIONS_SCHEMA_VERSION,
   type RejectionsPayload
-} from "../../../log/rejection.ts"
-import type { BehaviouralEvent, Rejection } from "../../../log/event-schema.ts"
+} from "@dowser/log/rejection"
+import type { BehaviouralEvent, Rejection } from "@dowser/log/event-schema"
 
 export interface IngestAnswer {
   readonly accepted: number

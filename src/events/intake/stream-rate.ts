@@ -7,7 +7,7 @@
  * Pure.
  */
 import type { Caller } from "../../identity/caller.ts"
-import { BATCH_BYTES_MAX, EVENTS_PER_BATCH_MAX } from "../../../log/event-schema.ts"
+import { BATCH_BYTES_MAX, EVENTS_PER_BATCH_MAX } from "@dowser/log/event-schema"
 
 /** Longer than this a stream holds no sender back. */
 export const PAUSE_MAX_MS = 10_000

@@ -4,13 +4,13 @@
  * newest report is dropped and counted, because a search must not wait for its own statistics.
  */
 import { Clock, Context, Effect, Latch, Layer, Schedule } from "effect"
-import { encodeRecord } from "../../../log/record.ts"
-import { partitionOfEvent, partitionOfVisitor } from "../../../log/routing.ts"
-import { SEARCH_SERVED } from "../../../log/topics.ts"
-import { cutBytes, storable } from "../../../log/normalize-query.ts"
-import { type AppendRecord, EventLog } from "../../../log/event-log/event-log.ts"
-import { Identifiers } from "../../../log/identifiers.ts"
-import { mintQueryId, QUERY_ID_PARTITIONS_MAX } from "../../../log/query-id.ts"
+import { encodeRecord } from "@dowser/log/record"
+import { partitionOfEvent, partitionOfVisitor } from "@dowser/log/routing"
+import { SEARCH_SERVED } from "@dowser/log/topics"
+import { cutBytes, storable } from "@dowser/log/normalize-query"
+import { type AppendRecord, EventLog } from "@dowser/log/event-log/event-log"
+import { Identifiers } from "@dowser/log/identifiers"
+import { mintQueryId, QUERY_ID_PARTITIONS_MAX } from "@dowser/log/query-id"
 import {
   IDENTIFIER_BYTES_MAX,
   QUERY_CHARACTERS_MAX,
@@ -18,7 +18,7 @@ import {
   type ServedPayload,
   type ServedSearch,
   TEXT_CHARACTERS_MAX
-} from "../../../log/event-schema.ts"
+} from "@dowser/log/event-schema"
 
 export interface SearchServedShape {
   /**

@@ -18,7 +18,7 @@ import { SqlClient } from "effect/sql"
 import { Counters } from "./counter.ts"
 import { makeLeased, type Shared } from "./leased/counter.ts"
 import { makeMemoryCounter } from "./memory.ts"
-import { Identifiers } from "../../../log/identifiers.ts"
+import { Identifiers } from "@dowser/log/identifiers"
 
 /** Numbers of processes that are long gone. */
 const EXCHANGES_KEPT_MS = 7 * 86_400_000

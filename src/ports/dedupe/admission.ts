@@ -1,6 +1,6 @@
 /** What `admit` is asked and answers, and one call of it taken apart into fingerprints. Shared by every adapter. */
 import type { Effect } from "effect"
-import { FINGERPRINT_WORDS, fingerprintInto, type FingerprintKey, narrowKey } from "../../../log/fingerprint.ts"
+import { FINGERPRINT_WORDS, fingerprintInto, type FingerprintKey, narrowKey } from "@dowser/log/fingerprint"
 import { beginSection, organizationTag } from "./block.ts"
 
 /** The ids of one request of one organization, in order; repetitions inside the list count as seen. */

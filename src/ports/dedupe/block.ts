@@ -3,7 +3,7 @@
  * organization. A section begins with a row that no fingerprint is taken for (64 fixed bits), names the organization by
  * a tag and counts its rows. Rows before any section belong to no organization known (blocks of earlier versions).
  */
-import { FINGERPRINT_WORDS, type FingerprintKey } from "../../../log/fingerprint.ts"
+import { FINGERPRINT_WORDS, type FingerprintKey } from "@dowser/log/fingerprint"
 
 const MARK_0 = 0xd0e5b10c
 const MARK_1 = 0x5ec7104d

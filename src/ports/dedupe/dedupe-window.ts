@@ -3,14 +3,14 @@
  * keeps most repetitions out of the log; exactness does not rest on it, since each partition's processor looks at
  * event_id again. Derived data: made from blocks of fingerprints that ride in the log beside the events (`dedupe/`).
  */
-import { DEDUPE_WINDOW_HOURS } from "../../../log/event-schema.ts"
+import { DEDUPE_WINDOW_HOURS } from "@dowser/log/event-schema"
 import { Clock, Context, Effect, Layer } from "effect"
 import { type Admission, answerOf, type DedupeWindowShape, fingerprintsOf } from "./admission.ts"
 import { eachRow, wordsOf } from "./block.ts"
 import { makeSealedWindow, type SealedWindowOptions } from "./sealed-window.ts"
-import type { EventLog, EventLogUnavailable } from "../../../log/event-log/event-log.ts"
-import type { FingerprintKey } from "../../../log/fingerprint.ts"
-import { FingerprintTable } from "../../../log/fingerprint-table.ts"
+import type { EventLog, EventLogUnavailable } from "@dowser/log/event-log/event-log"
+import type { FingerprintKey } from "@dowser/log/fingerprint"
+import { FingerprintTable } from "@dowser/log/fingerprint-table"
 
 export type { Admission }
 

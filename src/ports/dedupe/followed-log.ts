@@ -3,7 +3,7 @@
  * Two questions are asked of it when a life begins: which runs are of another log, and what was appended last.
  */
 import { Effect } from "effect"
-import type { EventLog } from "../../../log/event-log/event-log.ts"
+import type { EventLog } from "@dowser/log/event-log/event-log"
 import { wordsOf } from "./block.ts"
 import type { Layers } from "./layers.ts"
 import { READ_RECORDS, turn } from "./log-words.ts"

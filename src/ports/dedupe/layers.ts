@@ -2,8 +2,8 @@
  * The window in layers, newest first: the table that ids are admitted to (hot), the one whose rows are on their way
  * into a run (sealing), and the sealed runs behind their filters. No effects but reading pages of runs.
  */
-import { FINGERPRINT_WORDS, type FingerprintKey } from "../../../log/fingerprint.ts"
-import { FingerprintTable, hourOf } from "../../../log/fingerprint-table.ts"
+import { FINGERPRINT_WORDS, type FingerprintKey } from "@dowser/log/fingerprint"
+import { FingerprintTable, hourOf } from "@dowser/log/fingerprint-table"
 import { type Admission, type AdmitRequest, answerOf, type Asked, fingerprintsOf } from "./admission.ts"
 import { eachRow, wordsOf } from "./block.ts"
 import { SealedRun } from "./run-file.ts"

@@ -1,8 +1,8 @@
 /** Blocks of fingerprints as the log has them, and how the window waits for what is not an effect. */
 import { Effect } from "effect"
-import { EventLogUnavailable, type LogRecord } from "../../../log/event-log/event-log.ts"
-import { FINGERPRINT_WORDS } from "../../../log/fingerprint.ts"
-import { hourOf } from "../../../log/fingerprint-table.ts"
+import { EventLogUnavailable, type LogRecord } from "@dowser/log/event-log/event-log"
+import { FINGERPRINT_WORDS } from "@dowser/log/fingerprint"
+import { hourOf } from "@dowser/log/fingerprint-table"
 
 export const READ_RECORDS = 256
 

@@ -4,7 +4,7 @@
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs"
 import { join } from "node:path"
-import { FINGERPRINT_WORDS } from "../../../log/fingerprint.ts"
+import { FINGERPRINT_WORDS } from "@dowser/log/fingerprint"
 import {
   checkedRows,
   checksumOf,

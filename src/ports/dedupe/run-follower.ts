@@ -3,8 +3,8 @@
  * as long as this life of the thread lasts. Rows of other processes go into the tables as well.
  */
 import { Effect, Queue } from "effect"
-import type { AppendedHint, LogRecord } from "../../../log/event-log/event-log.ts"
-import { FINGERPRINT_WORDS } from "../../../log/fingerprint.ts"
+import type { AppendedHint, LogRecord } from "@dowser/log/event-log/event-log"
+import { FINGERPRINT_WORDS } from "@dowser/log/fingerprint"
 import { gapsOf } from "./compaction.ts"
 import type { FollowedLog } from "./followed-log.ts"
 import { packRecords, READ_RECORDS, turn, waitFor } from "./log-words.ts"

@@ -1,6 +1,6 @@
 /** The entry of the thread that seals and merges runs, so that neither ever holds up the thread that accepts. */
 import { parentPort, workerData } from "node:worker_threads"
-import { giveWayHere } from "../../../log/process/background.ts"
+import { giveWayHere } from "@dowser/log/process/background"
 import type { FromRuns, RunThreadSettings, ToRuns } from "./messages.ts"
 import { RunCorrupt } from "./run-format.ts"
 import { RunStore } from "./run-store.ts"

@@ -1,7 +1,7 @@
 /** Writes one run: rows in order, then what makes them found. The file has its name only once all of it is on disk. */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs"
 import { join } from "node:path"
-import { FINGERPRINT_WORDS } from "../../../log/fingerprint.ts"
+import { FINGERPRINT_WORDS } from "@dowser/log/fingerprint"
 import {
   checksumOf,
   encodeHeader,

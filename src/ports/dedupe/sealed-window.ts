@@ -5,8 +5,8 @@
  */
 import { Clock, Deferred, Effect, Exit, Option } from "effect"
 import type { Admission, AdmitRequest, DedupeWindowShape } from "./admission.ts"
-import { EventLog } from "../../../log/event-log/event-log.ts"
-import { type FingerprintKey, FINGERPRINT_WORDS, fingerprintInto } from "../../../log/fingerprint.ts"
+import { EventLog } from "@dowser/log/event-log/event-log"
+import { type FingerprintKey, FINGERPRINT_WORDS, fingerprintInto } from "@dowser/log/fingerprint"
 import type { FollowedLog } from "./followed-log.ts"
 import { Layers } from "./layers.ts"
 import { turn } from "./log-words.ts"

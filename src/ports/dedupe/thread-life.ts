@@ -3,7 +3,7 @@
  * followed until the thread ends or a run turns out to be damaged.
  */
 import { Deferred, Effect, type Scope } from "effect"
-import type { EventLogUnavailable } from "../../../log/event-log/event-log.ts"
+import type { EventLogUnavailable } from "@dowser/log/event-log/event-log"
 import { type FollowedLog, foreignRuns, restoreNewest } from "./followed-log.ts"
 import { failed, waitFor } from "./log-words.ts"
 import type { RunThreadSettings } from "./messages.ts"

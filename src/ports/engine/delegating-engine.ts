@@ -2,7 +2,7 @@
  * An engine that asks another one for everything, and which one at every call. What a wrapper does otherwise it lays
  * over this.
  */
-import type { SearchEngine } from "../../../engine-sdk/src/mod.ts"
+import type { SearchEngine } from "@dowser/engine-sdk"
 
 /** `setDictionary` is there where the engine of this moment has it. */
 export const delegatingEngine = (engine: () => SearchEngine): SearchEngine => ({

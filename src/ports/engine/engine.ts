@@ -1,5 +1,5 @@
 /** The search engine behind its port, as a service. Which engine it is, only `src/runtime` knows. */
-import type { SearchEngine } from "../../../engine-sdk/src/mod.ts"
+import type { SearchEngine } from "@dowser/engine-sdk"
 import { Context } from "effect"
 import type { CircuitState } from "./circuit.ts"
 

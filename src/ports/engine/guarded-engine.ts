@@ -6,14 +6,7 @@
  *
  * A call that is answered at once stays without a promise and costs one clock reading more.
  */
-import {
-  type Awaitable,
-  type EngineError,
-  fail,
-  ok,
-  type Result,
-  type SearchEngine
-} from "../../../engine-sdk/src/mod.ts"
+import { type Awaitable, type EngineError, fail, ok, type Result, type SearchEngine } from "@dowser/engine-sdk"
 import {
   admit,
   type CallOutcome,

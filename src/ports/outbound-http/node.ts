@@ -14,7 +14,7 @@ import { Agent as HttpsAgent, request as requestHttps } from "node:https"
 import { lookup } from "node:dns/promises"
 import { isIP } from "node:net"
 import { Effect, Layer } from "effect"
-import { BoundedMap } from "../../../engine-sdk/src/bounded-map.ts"
+import { BoundedMap } from "@dowser/engine-sdk/host"
 import { OutboundFailure, OutboundHttp, type OutboundRequest, type OutboundResponse } from "./outbound-http.ts"
 import { isPublicAddress } from "./public-address.ts"
 

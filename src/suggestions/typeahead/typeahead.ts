@@ -11,11 +11,11 @@
  * accents folded, punctuation gone. A text that is new after the index was built stands in a small list that is looked
  * through, until there are enough of them for another build.
  */
-import { createAnalyzer } from "../../../engine-sdk/src/analysis/mod.ts"
-import { sharedPrefixes } from "../../../engine-sdk/src/index/builders.ts"
-import { compareBytes, encodeUtf8 } from "../../../engine-sdk/src/index/bytes.ts"
-import { expandTerm } from "../../../engine-sdk/src/index/expand.ts"
-import { StringTable } from "../../../engine-sdk/src/index/string-table.ts"
+import { createAnalyzer } from "@dowser/engine-sdk/analysis"
+import { sharedPrefixes } from "@dowser/engine-sdk/tables"
+import { compareBytes, encodeUtf8 } from "@dowser/engine-sdk/tables"
+import { expandTerm } from "@dowser/engine-sdk/tables"
+import { StringTable } from "@dowser/engine-sdk/tables"
 import { type Place, SortedTexts } from "./sorted-texts.ts"
 import { atOnce, sortSliced } from "./sliced.ts"
 

@@ -3,7 +3,7 @@
  * block, together with the day's blocks that are not much larger, so that a day keeps few blocks however many snapshots
  * it saw, and an id is written again only some times. Blocks of days behind the window go.
  */
-import { FINGERPRINT_WORDS } from "../../../log/fingerprint.ts"
+import { FINGERPRINT_WORDS } from "@dowser/log/fingerprint"
 import type { StateStore } from "../../state/state.ts"
 
 const DAY_MS = 86_400_000

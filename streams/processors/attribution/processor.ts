@@ -6,12 +6,12 @@
  * count exact, partial sums of all processes meet before rows are written (`fold.ts`), and readers see them at once. A
  * topic would add a hop to every event's way and offsets of its own without making any figure more right.
  */
-import type { EventsPayload, ServedPayload } from "../../../log/event-schema.ts"
-import { EVENTS_SCHEMA_VERSION, SERVED_SCHEMA_VERSION } from "../../../log/event-schema.ts"
-import { EventColumns } from "../../../log/columns/decode.ts"
+import type { EventsPayload, ServedPayload } from "@dowser/log/event-schema"
+import { EVENTS_SCHEMA_VERSION, SERVED_SCHEMA_VERSION } from "@dowser/log/event-schema"
+import { EventColumns } from "@dowser/log/columns/decode"
 import { type Entries, listed, type Processor } from "../../runner/processor.ts"
-import type { Envelope } from "../../../log/record.ts"
-import { BEHAVIOUR_EVENTS, SEARCH_SERVED } from "../../../log/topics.ts"
+import type { Envelope } from "@dowser/log/record"
+import { BEHAVIOUR_EVENTS, SEARCH_SERVED } from "@dowser/log/topics"
 import { foldSome } from "./fold.ts"
 import { newRollups, type Rollups, sizeOfRollups, writeRollups, writeShadow } from "./rollups.ts"
 import { LogKnowledge } from "./rules.ts"

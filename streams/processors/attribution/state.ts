@@ -2,11 +2,11 @@
  * State of one partition of the attribution processor: visits by visitor and collection, searches by query id, and the
  * event ids of 30 days. All of it is derived from the log; see `../../state/state.ts` for how it is kept.
  */
-import { DEDUPE_WINDOW_HOURS } from "../../../log/event-schema.ts"
-import { FINGERPRINT_WORDS, shortPrint, type FingerprintKey, narrowKey } from "../../../log/fingerprint.ts"
-import { FingerprintTable } from "../../../log/fingerprint-table.ts"
-import type { BehaviouralEvent } from "../../../log/event-schema.ts"
-import { eventIdInto } from "../../../log/columns/decode.ts"
+import { DEDUPE_WINDOW_HOURS } from "@dowser/log/event-schema"
+import { FINGERPRINT_WORDS, shortPrint, type FingerprintKey, narrowKey } from "@dowser/log/fingerprint"
+import { FingerprintTable } from "@dowser/log/fingerprint-table"
+import type { BehaviouralEvent } from "@dowser/log/event-schema"
+import { eventIdInto } from "@dowser/log/columns/decode"
 import { TURN_MAX } from "../../runner/actor.ts"
 import type { Entries, Snapshot } from "../../runner/processor.ts"
 import { KeyedState, type StateStore } from "../../state/state.ts"

@@ -3,11 +3,11 @@
  * arithmetic). Clicks, carts and purchases belong to the query of their query id, else to the visitor's last search of
  * that collection within 30 minutes, else to no query; products count them in any case (contract part 3).
  */
-import { BoundedMap } from "../../../engine-sdk/src/bounded-map.ts"
+import { BoundedMap } from "@dowser/engine-sdk/host"
 import { usesOf } from "../../figures/filter-uses.ts"
-import { cutBytes, normalizeQuery, storable } from "../../../log/normalize-query.ts"
-import type { BehaviouralEvent, ServedSearch } from "../../../log/event-schema.ts"
-import { kept } from "../../../log/columns/decode.ts"
+import { cutBytes, normalizeQuery, storable } from "@dowser/log/normalize-query"
+import type { BehaviouralEvent, ServedSearch } from "@dowser/log/event-schema"
+import { kept } from "@dowser/log/columns/decode"
 import { deadLetter, drop, OK, type Outcome } from "../../runner/outcome.ts"
 import type { Place } from "../../runner/processor.ts"
 import { type Money, moneyOf, NO_MONEY, type Rollups } from "./rollups.ts"

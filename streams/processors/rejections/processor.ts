@@ -1,11 +1,11 @@
 /** Refused entries of `POST /events` become rows, each once: the offset moves in the transaction that writes them. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { type KeptRejection, REJECTIONS_SCHEMA_VERSION, type RejectionsPayload } from "../../../log/rejection.ts"
-import { ulid } from "../../../log/identifiers.ts"
+import { type KeptRejection, REJECTIONS_SCHEMA_VERSION, type RejectionsPayload } from "@dowser/log/rejection"
+import { ulid } from "@dowser/log/identifiers"
 import { OK } from "../../runner/outcome.ts"
 import { listed, type Place, type Processor } from "../../runner/processor.ts"
-import { BEHAVIOUR_REJECTED } from "../../../log/topics.ts"
+import { BEHAVIOUR_REJECTED } from "@dowser/log/topics"
 
 interface Rejected {
   readonly organizationId: string

@@ -25,6 +25,8 @@ await products.add({ name: "Kettle", price: "40", tags: [] })
 export const sentenceOf = (failure: SearchFailure): string => {
   switch (failure.kind) {
     case "Invalid":
+    case "Closed":
+    case "RestrictionNotApplicable":
     case "NotFound":
     case "Conflict":
     case "CapReached":
