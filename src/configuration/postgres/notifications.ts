@@ -1,0 +1,48 @@
+/** What Postgres tells: that something changed, or that another process has every change up to a version. */
+import type { PgClient } from "@effect/sql-pg"
+import { Cause, Effect, Queue } from "effect"
+import { channel } from "../leases-repository.ts"
+
+const LISTEN_AGAIN_MS = 200
+
+export interface Listener {
+  /** Listening began: whatever was told before is unknown. */ readonly onListening: () => void
+  readonly onChange: () => void
+  /** Infinity for a process that left. */ readonly onConfirmed: (process: string, version: number) => void
+}
+
+const hear = ({ onChange, onConfirmed }: Listener, payload: string): void => {
+  if (payload === "") return onChange()
+  const [process, version] = payload.split(" ") as [string, string]
+  onConfirmed(process, version === "gone" ? Infinity : Number(version))
+}
+
+/** Listens for ever; a connection that is lost is told once and made again. */
+export const listening = (own: PgClient.PgClient, listener: Listener): Effect.Effect<never> => {
+  let isDeaf = false
+  const deaf = (cause: Cause.Cause<unknown>) =>
+    Effect.suspend(() => {
+      const isNew = !isDeaf
+      isDeaf = true
+      return isNew
+        ? Effect.logWarning(
+            "Configuration: Postgres no longer tells of changes; listened again, meanwhile renewals of the lease ask",
+            cause
+          )
+        : Effect.void
+    })
+  const heard = Effect.gen(function* () {
+    const notifications = yield* own.listen(channel)
+    isDeaf = false
+    listener.onListening()
+    for (;;) for (const { payload } of yield* Queue.takeAll(notifications)) hear(listener, payload ?? "")
+  })
+  return Effect.forever(
+    Effect.andThen(
+      Effect.catchCause(Effect.scoped(heard), (cause) =>
+        Cause.hasInterruptsOnly(cause) ? Effect.interrupt : deaf(cause)
+      ),
+      Effect.sleep(LISTEN_AGAIN_MS)
+    )
+  )
+}

@@ -1,0 +1,82 @@
+/** The leases of the other processes, as they were last seen and heard of: whom a write has to wait for. */
+import { Deferred, Effect } from "effect"
+import { ended, type LeaseRow, type Observed, observe, unconfirmed } from "../leases.ts"
+import type { makeLeasesRepository } from "../leases-repository.ts"
+import type { OwnStatements } from "./own-statements.ts"
+
+/** The rows are read again this often while confirmations are awaited: for what a lost connection did not tell. */
+const LOOK_AGAIN_MS = 100
+
+export interface OthersParts {
+  readonly repository: ReturnType<typeof makeLeasesRepository>
+  readonly statements: OwnStatements
+  readonly lease_ms: number
+  /** Milliseconds of the monotonic clock. */ readonly now: () => number
+  /** Whether a lease is this process's own. */ readonly isOwn: (process: string) => boolean
+}
+
+export class OtherLeases {
+  readonly #parts: OthersParts
+  #observed: ReadonlyMap<string, Observed> = new Map()
+  /** Newest versions told by other processes, at most one for each lease. */
+  readonly #heard = new Map<string, number>()
+  /** Done when one of them tells something. */
+  #told = Deferred.makeUnsafe<void>()
+
+  constructor(parts: OthersParts) {
+    this.#parts = parts
+  }
+
+  /** All leases, read with a renewal. */
+  see(leases: ReadonlyArray<LeaseRow>): void {
+    this.#observed = observe(this.#observed, leases, this.#parts.now())
+    for (const process of this.#heard.keys()) if (!this.#observed.has(process)) this.#heard.delete(process)
+  }
+
+  /** A process has every change up to a version; Infinity for one that left. */
+  hear(process: string, version: number): void {
+    if (this.#parts.isOwn(process)) return
+    this.#heard.set(process, Math.max(this.#heard.get(process) ?? 0, version))
+    const before = this.#told
+    this.#told = Deferred.makeUnsafe()
+    Deferred.doneUnsafe(before, Effect.void)
+  }
+
+  /** Ends the leases of processes that fell silent. */
+  readonly endSilent = Effect.suspend(() => {
+    const { isOwn, lease_ms, now, repository, statements } = this.#parts
+    return Effect.forEach(
+      ended(this.#observed, now(), lease_ms).filter(({ process }) => !isOwn(process)),
+      (lease) => statements.run(repository.end(lease)),
+      { discard: true }
+    )
+  })
+
+  /** Settles when every lease has the version or has ended. */
+  readonly confirmed = Effect.fnUntraced({ self: this }, function* (version: number) {
+    const { isOwn, lease_ms, now } = this.#parts
+    // Kept here: a renewal that was sent earlier may answer later, with leases of before the commit.
+    let after = yield* this.#look()
+    for (;;) {
+      // Taken before looking, so that what is told meanwhile is not missed.
+      const next = this.#told
+      const missing = unconfirmed(after, this.#heard, version).filter(({ process }) => !isOwn(process))
+      if (missing.length === 0) return
+      const over_ms = Math.min(...missing.map(({ seenAt }) => seenAt + lease_ms - now()))
+      const isTold =
+        over_ms > 0 &&
+        (yield* Effect.timeoutOption(Deferred.await(next), Math.min(over_ms, LOOK_AGAIN_MS)))._tag === "Some"
+      if (isTold) continue
+      yield* this.endSilent
+      after = yield* this.#look()
+    }
+  })
+
+  #look() {
+    const { now, repository, statements } = this.#parts
+    return Effect.map(
+      statements.run(repository.leases),
+      (leases) => (this.#observed = observe(this.#observed, leases, now()))
+    )
+  }
+}
