@@ -14,6 +14,9 @@ export interface Finding {
   /** One sentence. */
   readonly detail: string
 }
+/** Milliseconds for a person. */
+export const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
+
 export type Verdict = "ok" | "degraded" | "down"
 
 export const verdictOf = (findings: ReadonlyArray<Finding>): Verdict => {

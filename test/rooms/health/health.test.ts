@@ -17,7 +17,7 @@ import { Engine } from "../../../src/ports/engine/engine.ts"
 import { layerEmbedded as layerLog } from "../../../log/event-log/lmdb.ts"
 import { statusLines } from "../../../src/cli/status.ts"
 import { type LogEnvironment, openLogEnvironment } from "../../../log/event-log/lmdb-environment.ts"
-import { EventLog } from "../../../log/event-log/event-log.ts"
+import { EventLog, EventLogUnavailable } from "../../../log/event-log/event-log.ts"
 import { Identifiers } from "../../../log/identifiers.ts"
 import { layerSql } from "../../../src/runtime/embedded.ts"
 import type { PostgresServer } from "../../../src/runtime/embedded-postgres.ts"
@@ -236,6 +236,36 @@ it.live(
         yield* health.latest
         expect(performance.now() - startedAt).toBeLessThan(50)
       }).pipe(Effect.provide(Layer.provideMerge(Health.layer({ every_ms: 50, probe_ms: 300, lagMax_ms: 400 }), parts)))
+    }).pipe(Effect.scoped, Effect.provideService(References.MinimumLogLevel, "Fatal")),
+  60_000
+)
+
+it.live(
+  "a lag that cannot be read is told as unknown, not as none",
+  () =>
+    Effect.gen(function* () {
+      const server = yield* acquireTestPostgres
+      const parts = partsOver(server, yield* temporaryFolder("unread"), { engine: createEngine() })
+      for (const [lag_ms, detail] of [
+        [Effect.fail(new EventLogUnavailable({ message: "input/output error" })), "input/output error"],
+        [Effect.never, "does not answer within 0.2 s"],
+        [Effect.succeed(90_000), "the oldest record that is not counted yet waits for 90.0 s"]
+      ] as const) {
+        const streams = Layer.succeed(StreamWorker, {
+          progress: Effect.succeed([]),
+          restarts: Effect.succeed(0),
+          lag_ms
+        })
+        const { findings, lag_ms: told } = yield* Effect.provide(
+          Effect.flatMap(Health, ({ latest }) => latest),
+          Layer.fresh(Health.layer({ every_ms: 60_000, probe_ms: 200 })).pipe(
+            Layer.provide(streams),
+            Layer.provide(parts)
+          )
+        )
+        expect(findings.find(({ part }) => part === "streams")).toEqual({ part: "streams", ok: false, detail })
+        expect(told).toBe(detail.endsWith("90.0 s") ? 90_000 : undefined)
+      }
     }).pipe(Effect.scoped, Effect.provideService(References.MinimumLogLevel, "Fatal")),
   60_000
 )

@@ -1,0 +1,66 @@
+/**
+ * One probe a part: what it says of itself while it is well, or fails with the sentence that says what is wrong. A
+ * probe is not bounded in time; `Looks` bounds it.
+ */
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { EventLog } from "@dowser/log/event-log/event-log"
+import type { StreamWorker } from "@dowser/streams/host/host"
+import type { Damages } from "../configuration/damages.ts"
+import type { Engine, EngineCircuits } from "../ports/engine/engine.ts"
+import { seconds } from "./verdict.ts"
+
+export type Probe = Effect.Effect<string, { readonly message: string }>
+
+const DAMAGED_TOLD_MAX = 10
+
+/** Searches that are refused are not answered. Half open is well: without requests nothing would ever close it. */
+export const engineProbe = (engine: Engine["Service"], circuits: () => EngineCircuits): Probe =>
+  Effect.flatMap(
+    Effect.promise(async () => engine.health()),
+    (health) => {
+      if (!health.ok) return Effect.fail(health.error)
+      return circuits().reads === "open"
+        ? Effect.fail({ message: "did not answer searches, which are refused for some seconds" })
+        : Effect.succeed("answers")
+    }
+  )
+
+export const eventLogProbe = (log: EventLog["Service"]): Probe => Effect.as(log.health, "takes records")
+
+export const postgresProbe = (sql: SqlClient.SqlClient): Probe => Effect.as(sql`SELECT 1`, "answers")
+
+/** `onLag` is told how far the streams are behind, in milliseconds, as soon as that was read. */
+export const streamsProbe = (
+  streams: StreamWorker["Service"],
+  lagMax_ms: number,
+  onLag: (lag_ms: number) => void
+): Probe =>
+  Effect.flatMap(streams.lag_ms, (lag_ms) => {
+    onLag(lag_ms)
+    return lag_ms <= lagMax_ms
+      ? Effect.succeed(`${seconds(lag_ms)} behind`)
+      : Effect.fail({ message: `the oldest record that is not counted yet waits for ${seconds(lag_ms)}` })
+  })
+
+/** What of single organizations could not be read, told up to a length. */
+export const organizationsProbe = (damages: Damages, engine: Engine["Service"]): Probe =>
+  Effect.suspend(() => {
+    const damaged = [
+      ...damages.list(),
+      ...(engine.damaged?.() ?? [])
+        .filter(({ collection, namespace }) => collection !== undefined || namespace === "")
+        .map(({ message, namespace }) => ({
+          organizationId: namespace === "" ? "an organization that cannot be told" : namespace,
+          reason: message
+        }))
+    ]
+    if (damaged.length === 0) return Effect.succeed("all are read")
+    const told = damaged
+      .slice(0, DAMAGED_TOLD_MAX)
+      .map(({ organizationId, reason }) => `${organizationId}: ${reason}`)
+      .join(" ")
+    return Effect.fail({
+      message: `${new Set(damaged.map(({ organizationId }) => organizationId)).size} cannot be read and are refused. ${told}${damaged.length > DAMAGED_TOLD_MAX ? " …" : ""}`
+    })
+  })
