@@ -12,9 +12,10 @@ import { KeyValueTaken } from "../errors.ts"
 import type { Seal } from "../seal.ts"
 import { digestOf, lookupHash } from "../tokens/lookup-hash.ts"
 import { parentLengthMin } from "../tokens/secured-key.ts"
-import { type KeyStore, SIGNERS_PER_PREFIX_MAX } from "./key-store.ts"
+import type { KeyStore } from "./key-store.ts"
 import type { makeKeysRepository } from "./keys-repository.ts"
 import { originsRefusal } from "./plan-refusals.ts"
+import { SIGNERS_PER_PREFIX_MAX } from "./signer-rows.ts"
 
 export interface NewKey {
   readonly organization_id: string

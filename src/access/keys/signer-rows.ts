@@ -1,0 +1,80 @@
+/**
+ * Which keys may have signed a secured key: those that can sign and begin with the same characters. Where more begin so
+ * than are tried, each organization's oldest goes before any second one: keys that are made here hardly ever meet, so
+ * whoever crowds a beginning with chosen values crowds out himself.
+ */
+import { prefixCodeAt, prefixCodeOf } from "./key-row.ts"
+import type { KeyRows } from "./key-rows.ts"
+import { RowChain, RowTable } from "./row-table.ts"
+
+/** Signatures that are tried for one presented key. */
+export const SIGNERS_PER_PREFIX_MAX = 64
+/**
+ * Beginnings of which it is remembered who is tried, of those that more keys have; they come from chosen values of
+ * before.
+ */
+const CROWDED_MAX = 1_000
+
+/** The first so many in turns of their groups: every group's first, every group's second, and so on. O(rows). */
+const fairly = (rows: ReadonlyArray<number>, groupOf: (row: number) => number, max: number): ReadonlyArray<number> => {
+  const taken = new Map<number, number>()
+  const turns: Array<Array<number>> = []
+  for (const row of rows) {
+    const group = groupOf(row),
+      turn = taken.get(group) ?? 0
+    taken.set(group, turn + 1)
+    if (turn < max) (turns[turn] ??= []).push(row)
+  }
+  return turns.flat().slice(0, max)
+}
+
+export class SignerRows {
+  readonly #rows: KeyRows
+  /** Many may begin alike: the newest of each beginning, and of each row the one before it. */
+  readonly #newest: RowTable
+  readonly #chain = new RowChain()
+  readonly #crowded = new Map<string, ReadonlyArray<number>>()
+  /** Whether a row is not revoked and begins with these characters. */
+  readonly #signs: (row: number, prefix: string) => boolean
+
+  constructor(rows: KeyRows, signs: (row: number, prefix: string) => boolean) {
+    this.#rows = rows
+    this.#signs = signs
+    this.#newest = new RowTable((row) => prefixCodeAt(rows.chunkAt(row), rows.placeAt(row)))
+  }
+
+  add(row: number): void {
+    const code = prefixCodeAt(this.#rows.chunkAt(row), this.#rows.placeAt(row))
+    const newest = this.#newestOf(code)
+    if (newest < 0) return this.#newest.add(row)
+    this.#chain.link(row, newest)
+    this.#newest.replace(code, newest, row)
+  }
+
+  /** A key that begins so was added or changed. */
+  changed(prefix: string): void {
+    this.#crowded.delete(prefix)
+  }
+
+  /** Rows that may have signed what begins so, at most `SIGNERS_PER_PREFIX_MAX`; revoked ones left out. */
+  of(prefix: string): ReadonlyArray<number> {
+    const known = this.#crowded.get(prefix)
+    if (known !== undefined) return known
+    const rows: Array<number> = []
+    for (let row = this.#newestOf(prefixCodeOf(prefix)); row >= 0; row = this.#chain.before(row))
+      if (this.#signs(row, prefix)) rows.push(row)
+    if (rows.length <= SIGNERS_PER_PREFIX_MAX) return rows
+    const tried = fairly(rows.reverse(), (row) => this.#rows.read(row).numbers.organization, SIGNERS_PER_PREFIX_MAX)
+    if (this.#crowded.size >= CROWDED_MAX) this.#crowded.clear()
+    this.#crowded.set(prefix, tried)
+    return tried
+  }
+
+  reserve(rows: number): void {
+    this.#chain.reserve(rows)
+  }
+
+  #newestOf(code: number): number {
+    return this.#newest.find(code, () => true)
+  }
+}
