@@ -233,6 +233,109 @@ const isNormal = (entry: Record<string, unknown>, now: number): boolean => {
   return hasCollection && hasTimestamp
 }
 
+/** Reads a field that names something; false for one that is none of these. */
+const readName = (event: Draft, key: string, value: unknown): boolean => {
+  switch (key) {
+    case "type":
+      return true
+    case "collection":
+      event.collection = identifier(key, value, IDENTIFIER_BYTES_MAX) ?? ""
+      return true
+    case "event_id":
+      event.event_id =
+        typeof value === "string" ? identifier(key, value, EVENT_ID_BYTES_MAX) : refuse("event_id must be a string")
+      return true
+    case "query_id":
+      event.query_id = identifier(key, value, EVENT_ID_BYTES_MAX)
+      return true
+    case "user_id":
+      event.user_id = identifier(key, value, IDENTIFIER_BYTES_MAX)
+      return true
+    case "anonymous_id":
+      event.anonymous_id = identifier(key, value, IDENTIFIER_BYTES_MAX)
+      return true
+    case "session_id":
+      event.session_id = identifier(key, value, IDENTIFIER_BYTES_MAX)
+      return true
+    case "document_id":
+      event.document_id = identifier(key, value, IDENTIFIER_BYTES_MAX)
+      return true
+    case "surface":
+      event.surface = identifier(key, value, IDENTIFIER_BYTES_MAX)
+      return true
+    case "device":
+      event.device = identifier(key, value, IDENTIFIER_BYTES_MAX)
+      return true
+    case "country":
+      event.country = identifier(key, value, IDENTIFIER_BYTES_MAX)
+      return true
+    default:
+      return false
+  }
+}
+
+/** Reads a field that says something of the event; false for one that is none of these. */
+const readFact = (event: Draft, key: string, value: unknown): boolean => {
+  switch (key) {
+    case "timestamp":
+      if (typeof value !== "number" || !Number.isFinite(value)) refuse("timestamp must be Unix milliseconds")
+      event.timestamp = Math.floor(value as number)
+      return true
+    case "document_ids":
+      if (!Array.isArray(value) || value.length > ITEMS_MAX)
+        refuse(`document_ids must be a list of at most ${ITEMS_MAX} ids`)
+      event.document_ids = (value as ReadonlyArray<unknown>).map(
+        (id) => identifier(key, id, IDENTIFIER_BYTES_MAX) ?? refuse("document_ids must not contain an empty id")
+      )
+      return true
+    case "items":
+      event.items = itemsOf(value)
+      return true
+    case "position":
+      event.position = count(key, value)
+      return true
+    case "results_found":
+      event.results_found = count(key, value)
+      return true
+    case "quantity":
+      event.quantity = amount(key, value)
+      return true
+    case "price":
+      event.price = money(key, value)
+      return true
+    case "revenue":
+      event.revenue = money(key, value)
+      return true
+    case "q":
+      event.q = words(key, value, QUERY_CHARACTERS_MAX)
+      return true
+    case "filter_by":
+      event.filter_by = words(key, value, TEXT_CHARACTERS_MAX)
+      return true
+    case "currency":
+      event.currency = words(key, value, CURRENCY_CHARACTERS_MAX)
+      return true
+    case "name":
+      event.name = words(key, value, IDENTIFIER_BYTES_MAX)
+      return true
+    case "metadata":
+      if (!isPlainObject(value)) return refuse("metadata must be an object")
+      if (!isMetadataBounded(value)) refuse(`metadata must be at most ${METADATA_CHARACTERS_MAX} characters of JSON`)
+      event.metadata = value
+      return true
+    default:
+      return false
+  }
+}
+
+/** Refuses an event that lacks what all events need, or those of its type. */
+const requireAll = (event: Draft, now: number): void => {
+  if (event.collection === "") refuse("collection is required")
+  if (event.timestamp < now - EVENT_AGE_MAX_MS) refuse("timestamp is more than 30 days old")
+  if (event.timestamp > now + EVENT_AHEAD_MAX_MS) refuse("timestamp is more than 5 minutes in the future")
+  requirements[event.type](event)
+}
+
 const read = (entry: unknown, now: number): { readonly event: BehaviouralEvent; readonly unknownKeys: number } => {
   if (!isPlainObject(entry)) return refuse("the entry must be an object")
   if (typeof entry.type !== "string" || !types.has(entry.type))
@@ -244,95 +347,11 @@ const read = (entry: unknown, now: number): { readonly event: BehaviouralEvent; 
     const value = entry[key]
     // Decision: `null` means "not given": languages without absent fields send it for every optional one.
     if (value === null || value === undefined) continue
-    switch (key) {
-      case "type":
-        break
-      case "collection":
-        event.collection = identifier(key, value, IDENTIFIER_BYTES_MAX) ?? ""
-        break
-      case "event_id":
-        event.event_id =
-          typeof value === "string" ? identifier(key, value, EVENT_ID_BYTES_MAX) : refuse("event_id must be a string")
-        break
-      case "query_id":
-        event.query_id = identifier(key, value, EVENT_ID_BYTES_MAX)
-        break
-      case "user_id":
-        event.user_id = identifier(key, value, IDENTIFIER_BYTES_MAX)
-        break
-      case "anonymous_id":
-        event.anonymous_id = identifier(key, value, IDENTIFIER_BYTES_MAX)
-        break
-      case "session_id":
-        event.session_id = identifier(key, value, IDENTIFIER_BYTES_MAX)
-        break
-      case "document_id":
-        event.document_id = identifier(key, value, IDENTIFIER_BYTES_MAX)
-        break
-      case "timestamp":
-        if (typeof value !== "number" || !Number.isFinite(value)) refuse("timestamp must be Unix milliseconds")
-        event.timestamp = Math.floor(value as number)
-        break
-      case "document_ids":
-        if (!Array.isArray(value) || value.length > ITEMS_MAX)
-          refuse(`document_ids must be a list of at most ${ITEMS_MAX} ids`)
-        event.document_ids = (value as ReadonlyArray<unknown>).map(
-          (id) => identifier(key, id, IDENTIFIER_BYTES_MAX) ?? refuse("document_ids must not contain an empty id")
-        )
-        break
-      case "items":
-        event.items = itemsOf(value)
-        break
-      case "position":
-        event.position = count(key, value)
-        break
-      case "results_found":
-        event.results_found = count(key, value)
-        break
-      case "quantity":
-        event.quantity = amount(key, value)
-        break
-      case "price":
-        event.price = money(key, value)
-        break
-      case "revenue":
-        event.revenue = money(key, value)
-        break
-      case "q":
-        event.q = words(key, value, QUERY_CHARACTERS_MAX)
-        break
-      case "filter_by":
-        event.filter_by = words(key, value, TEXT_CHARACTERS_MAX)
-        break
-      case "currency":
-        event.currency = words(key, value, CURRENCY_CHARACTERS_MAX)
-        break
-      case "surface":
-        event.surface = identifier(key, value, IDENTIFIER_BYTES_MAX)
-        break
-      case "device":
-        event.device = identifier(key, value, IDENTIFIER_BYTES_MAX)
-        break
-      case "country":
-        event.country = identifier(key, value, IDENTIFIER_BYTES_MAX)
-        break
-      case "name":
-        event.name = words(key, value, IDENTIFIER_BYTES_MAX)
-        break
-      case "metadata":
-        if (!isPlainObject(value)) return refuse("metadata must be an object")
-        if (!isMetadataBounded(value)) refuse(`metadata must be at most ${METADATA_CHARACTERS_MAX} characters of JSON`)
-        event.metadata = value
-        break
-      default:
-        ;(unknown ??= Object.create(null) as Record<string, unknown>)[key] = value
-        unknownKeys++
-    }
+    if (readName(event, key, value) || readFact(event, key, value)) continue
+    ;(unknown ??= Object.create(null) as Record<string, unknown>)[key] = value
+    unknownKeys++
   }
-  if (event.collection === "") refuse("collection is required")
-  if (event.timestamp < now - EVENT_AGE_MAX_MS) refuse("timestamp is more than 30 days old")
-  if (event.timestamp > now + EVENT_AHEAD_MAX_MS) refuse("timestamp is more than 5 minutes in the future")
-  requirements[event.type](event)
+  requireAll(event, now)
   if (unknown !== undefined) {
     // The sender's own metadata wins over a stray key of the same name.
     const together = { ...unknown, ...event.metadata }

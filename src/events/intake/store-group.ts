@@ -1,0 +1,87 @@
+/**
+ * Stores a group of requests: one look into the dedupe window a slice, one append and one sync for all of them. What a
+ * duplicate repeats is therefore always stored, or fails in the same group.
+ */
+import { type Clock, Deferred, Effect } from "effect"
+import type { AppendRecord, EventLog } from "@dowser/log/event-log/event-log"
+import { Throttled } from "../../http/errors.ts"
+import type { Admission, DedupeWindow } from "../../ports/dedupe/dedupe-window.ts"
+import { EventsUnavailable } from "../errors.ts"
+import { requestsWithin, type Waiting } from "./group-commit.ts"
+import { idsOf, type Judged, packSlice } from "./pack-slice.ts"
+
+/** Events packed in one go of the front's thread, which searches wait for: about four milliseconds. */
+const SLICE_EVENTS_MAX = 2_000
+const RETRY_AFTER_S = 1
+
+export type IngestFailure = Throttled | EventsUnavailable
+/** Answers how many of the events were duplicates. */
+export type WaitingEvents = Judged & Waiting<number, IngestFailure>
+
+export interface StoreParts {
+  readonly clock: Clock.Clock
+  readonly log: EventLog["Service"]
+  readonly window: DedupeWindow["Service"]
+  readonly visitorPartitions: number
+}
+
+export const overloaded = (retry_after_s = RETRY_AFTER_S) =>
+  new Throttled({
+    message: "Too many events are waiting to be stored; send the batch again later.",
+    kind: "backpressure",
+    retry_after_s
+  })
+
+/** The duplicates of each request, or why none of them was stored. What was admitted is told as soon as it is. */
+const storeAdmitting = Effect.fnUntraced(function* (
+  { clock, log, visitorPartitions, window }: StoreParts,
+  group: ReadonlyArray<WaitingEvents>,
+  admissions: Array<Admission>
+) {
+  const records: Array<AppendRecord> = []
+  const duplicates: Array<number> = []
+  for (let from = 0; from < group.length;) {
+    const slice = group.slice(from, from + requestsWithin(group, from, SLICE_EVENTS_MAX))
+    const admission = yield* window.admit(
+      slice.map(({ events, organizationId }) => ({ organizationId, eventIds: idsOf(events) }))
+    )
+    admissions.push(admission)
+    const packed = packSlice(slice, admission, visitorPartitions, clock.currentTimeMillisUnsafe())
+    records.push(...packed.records)
+    duplicates.push(...packed.duplicates)
+    from += slice.length
+    if (from < group.length) yield* Effect.sleep(0)
+  }
+  const stored = yield* Effect.result(records.length === 0 ? Effect.succeed([]) : log.append(records))
+  if (stored._tag === "Success") return duplicates
+  for (const admission of admissions) yield* window.forget(admission)
+  if (stored.failure._tag === "EventLogOverloaded") return overloaded(Math.ceil(stored.failure.retry_after_s))
+  yield* Effect.logError("The event log refused an append", stored.failure)
+  return new EventsUnavailable({
+    message: "The events could not be stored; send the same batch again.",
+    retry_after_s: RETRY_AFTER_S
+  })
+})
+
+/**
+ * Answers every request of the group, whatever happens: a defect is theirs to hear of, and must not end the commits.
+ */
+export const makeStoreGroup = (parts: StoreParts) =>
+  Effect.fnUntraced(function* (group: ReadonlyArray<WaitingEvents>) {
+    const admissions: Array<Admission> = []
+    yield* storeAdmitting(parts, group, admissions).pipe(
+      Effect.map((result) =>
+        group.forEach(({ done }, i) =>
+          Deferred.doneUnsafe(done, "_tag" in result ? Effect.fail(result) : Effect.succeed(result[i]!))
+        )
+      ),
+      Effect.catchCause((cause) =>
+        Effect.andThen(
+          Effect.forEach(admissions, parts.window.forget, { discard: true }),
+          Effect.sync(() => {
+            for (const { done } of group) Deferred.doneUnsafe(done, Effect.failCause(cause))
+          })
+        )
+      )
+    )
+  })
