@@ -54,6 +54,119 @@ const FETCHED = 2_000
 /** Packed minutes written since the last look; more are read anew. */
 const CHANGES_MAX = 5_000
 
+/** What the database shows at the moment of a transaction. */
+const momentOf = (database: Database, organizationId: string) =>
+  Effect.map(
+    database<{ snapshot: string; rewrites: string }>(
+      "SELECT pg_current_snapshot()::text AS snapshot, coalesce((SELECT rewrites FROM analytics_rewrites WHERE organization_id = $1), 0)::text AS rewrites",
+      [organizationId]
+    ),
+    ([row]) => ({ snapshot: parseSnapshot(row!.snapshot), rewrites: Number(row!.rewrites) })
+  )
+/** A driver failure is a defect here: no caller can act on it. */
+type Database = <A extends object>(text: string, parameters: ReadonlyArray<unknown>) => Effect.Effect<ReadonlyArray<A>>
+
+/** The tables in memory, least recently used first. */
+class TableCache {
+  readonly #bytesMax: number
+  readonly #tables = new Map<string, Kept>()
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax
+  }
+  has(id: string): boolean {
+    return this.#tables.has(id)
+  }
+  /** Counts as a use. */
+  get(id: string): Kept | undefined {
+    const kept = this.#tables.get(id)
+    if (kept === undefined) return undefined
+    this.#tables.delete(id)
+    this.#tables.set(id, kept)
+    return kept
+  }
+  put(id: string, kept: Kept): void {
+    this.#tables.delete(id)
+    this.#tables.set(id, kept)
+    this.makeRoom()
+  }
+  /** Forgets this very table, not one that was loaded in its place. */
+  forget(id: string, kept: Kept): void {
+    if (this.#tables.get(id) === kept) this.#tables.delete(id)
+  }
+  bytes(): number {
+    let sum = 0
+    for (const { table } of this.#tables.values()) sum += table.bytes
+    return sum
+  }
+  makeRoom(): void {
+    for (const [id] of this.#tables) {
+      if (this.bytes() <= this.#bytesMax) return
+      this.#tables.delete(id)
+    }
+  }
+}
+
+/**
+ * Reads a table in slices, so that searches on this thread wait for milliseconds at most; undefined where it is too
+ * large to be kept.
+ */
+const load = Effect.fnUntraced(function* (database: Database, source: KeptSource, bytesMax: number) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`
+  const { rewrites, snapshot } = yield* momentOf(database, source.organizationId)
+  const { parameters, text } = yield* source.rows
+  yield* sql.unsafe(`DECLARE kept NO SCROLL CURSOR FOR ${text}`, parameters)
+  const table = new RankedTable(source.width)
+  for (let fetched = FETCHED; fetched === FETCHED;) {
+    const rows = yield* database<{ row: ReadonlyArray<string | number> }>(`FETCH ${FETCHED} FROM kept`, [])
+    fetched = rows.length
+    for (const { row } of rows)
+      table.add(row.slice(0, source.keyParts).map(String), row.slice(source.keyParts) as ReadonlyArray<number>)
+    for (const ranking of source.rankings) table.page(ranking, 0, 0)
+    if (table.size > ROWS_MAX || table.bytes > bytesMax) return undefined
+    yield* Effect.sleep(0)
+  }
+  const kept: Kept = { table, lock: yield* Semaphore.make(1), snapshot, rewrites }
+  return kept
+})
+
+/** Adds what a packed minute has of the range. */
+const addMinute = (source: KeptSource, kept: Kept, minute_at: number, packed: Uint8Array): void => {
+  const { before, from } = source.range
+  if (minute_at + MINUTE_MS <= from || minute_at >= before) return
+  new MinuteReader(packed).each(source.instants, (key, after_ms, sums) => {
+    const at = minute_at + after_ms
+    const row = at >= from && at < before ? source.keyOf(key, at) : undefined
+    if (row !== undefined) kept.table.add(row, sums)
+  })
+}
+
+/** Brings the table to the transaction's moment; false when it cannot. */
+const refresh = Effect.fnUntraced(function* (database: Database, cache: TableCache, source: KeptSource, kept: Kept) {
+  const { rewrites, snapshot } = yield* momentOf(database, source.organizationId)
+  if (snapshot.text === kept.snapshot.text && rewrites === kept.rewrites) return true
+  // A transaction that began before another reader's sees less than the table holds.
+  if (!seesAllOf(snapshot, kept.snapshot)) return false
+  if (rewrites !== kept.rewrites) {
+    cache.forget(source.id, kept)
+    return false
+  }
+  const rows = yield* database<{ minute_at: number; packed: Uint8Array }>(
+    `SELECT minute_at::float8 AS minute_at, packed FROM analytics_instants WHERE organization_id = $1
+          AND written_by >= pg_snapshot_xmin($2::text::pg_snapshot) AND NOT pg_visible_in_snapshot(written_by, $2::text::pg_snapshot) LIMIT ${CHANGES_MAX + 1}`,
+    [source.organizationId, kept.snapshot.text]
+  )
+  if (rows.length > CHANGES_MAX) {
+    cache.forget(source.id, kept)
+    return false
+  }
+  for (const { minute_at, packed } of rows) addMinute(source, kept, minute_at, packed)
+  kept.snapshot = snapshot
+  cache.makeRoom()
+  return true
+})
+
 export const makeKeptTables = ({ bytesMax = BYTES_MAX, worth_ms = WORTH_MS }: KeptTablesOptions = {}): Effect.Effect<
   KeptTables,
   never,
@@ -61,64 +174,23 @@ export const makeKeptTables = ({ bytesMax = BYTES_MAX, worth_ms = WORTH_MS }: Ke
 > =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const database: Database = <A extends object>(text: string, parameters: ReadonlyArray<unknown>) =>
+      Effect.orDie(sql.unsafe<A>(text, parameters) as Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>)
     const loads = yield* FiberSet.make()
     // Not in the fiber that asks: its transaction would be the load's.
     const outside = yield* FiberSet.runtime(loads)()
     const loading = yield* Semaphore.make(1)
-    const tables = new Map<string, Kept>()
+    const cache = new TableCache(bytesMax)
     const pending = new Set<string>()
-    // A driver failure is a defect here: no caller can act on it.
-    const all = <A extends object>(text: string, parameters: ReadonlyArray<unknown>): Effect.Effect<ReadonlyArray<A>> =>
-      Effect.orDie(sql.unsafe<A>(text, parameters) as Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>)
-
-    const momentOf = (organizationId: string) =>
-      Effect.map(
-        all<{ snapshot: string; rewrites: string }>(
-          "SELECT pg_current_snapshot()::text AS snapshot, coalesce((SELECT rewrites FROM analytics_rewrites WHERE organization_id = $1), 0)::text AS rewrites",
-          [organizationId]
-        ),
-        ([row]) => ({ snapshot: parseSnapshot(row!.snapshot), rewrites: Number(row!.rewrites) })
-      )
-
-    const bytes = () => {
-      let sum = 0
-      for (const { table } of tables.values()) sum += table.bytes
-      return sum
-    }
-    const makeRoom = () => {
-      for (const [id] of tables) {
-        if (bytes() <= bytesMax) return
-        tables.delete(id)
-      }
-    }
-
-    /** In slices, so that searches on this thread wait for milliseconds at most. */
-    const load = (source: KeptSource) =>
-      Effect.gen(function* () {
-        yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`
-        const { rewrites, snapshot } = yield* momentOf(source.organizationId)
-        const { parameters, text } = yield* source.rows
-        yield* sql.unsafe(`DECLARE kept NO SCROLL CURSOR FOR ${text}`, parameters)
-        const table = new RankedTable(source.width)
-        for (let fetched = FETCHED; fetched === FETCHED;) {
-          const rows = yield* all<{ row: ReadonlyArray<string | number> }>(`FETCH ${FETCHED} FROM kept`, [])
-          fetched = rows.length
-          for (const { row } of rows)
-            table.add(row.slice(0, source.keyParts).map(String), row.slice(source.keyParts) as ReadonlyArray<number>)
-          for (const ranking of source.rankings) table.page(ranking, 0, 0)
-          if (table.size > ROWS_MAX || table.bytes > bytesMax) return
-          yield* Effect.sleep(0)
-        }
-        tables.delete(source.id)
-        tables.set(source.id, { table, lock: yield* Semaphore.make(1), snapshot, rewrites })
-        makeRoom()
-      })
     const requestLoad = (source: KeptSource): void => {
       if (pending.has(source.id)) return
       pending.add(source.id)
+      const loaded = Effect.map(load(database, source, bytesMax), (kept) => {
+        if (kept !== undefined) cache.put(source.id, kept)
+      })
       outside(
         loading
-          .withPermits(1)(sql.withTransaction(load(source)))
+          .withPermits(1)(sql.withTransaction(Effect.provideService(loaded, SqlClient.SqlClient, sql)))
           .pipe(
             Effect.catchCause((cause) =>
               Effect.logWarning("Figures could not be kept in memory; they are read from the database", cause)
@@ -127,60 +199,22 @@ export const makeKeptTables = ({ bytesMax = BYTES_MAX, worth_ms = WORTH_MS }: Ke
           )
       )
     }
-
-    /** Brings the table to the transaction's moment; false when it cannot. */
-    const refresh = (source: KeptSource, kept: Kept) =>
-      Effect.gen(function* () {
-        const { rewrites, snapshot } = yield* momentOf(source.organizationId)
-        if (snapshot.text === kept.snapshot.text && rewrites === kept.rewrites) return true
-        // A transaction that began before another reader's sees less than the table holds.
-        if (!seesAllOf(snapshot, kept.snapshot)) return false
-        const forget = () => {
-          if (tables.get(source.id) === kept) tables.delete(source.id)
-        }
-        if (rewrites !== kept.rewrites) {
-          forget()
-          return false
-        }
-        const rows = yield* all<{ minute_at: number; packed: Uint8Array }>(
-          `SELECT minute_at::float8 AS minute_at, packed FROM analytics_instants WHERE organization_id = $1
-          AND written_by >= pg_snapshot_xmin($2::text::pg_snapshot) AND NOT pg_visible_in_snapshot(written_by, $2::text::pg_snapshot) LIMIT ${CHANGES_MAX + 1}`,
-          [source.organizationId, kept.snapshot.text]
-        )
-        if (rows.length > CHANGES_MAX) {
-          forget()
-          return false
-        }
-        const { before, from } = source.range
-        for (const { minute_at, packed } of rows) {
-          if (minute_at + MINUTE_MS <= from || minute_at >= before) continue
-          new MinuteReader(packed).each(source.instants, (key, after_ms, sums) => {
-            const at = minute_at + after_ms
-            const row = at >= from && at < before ? source.keyOf(key, at) : undefined
-            if (row !== undefined) kept.table.add(row, sums)
-          })
-        }
-        kept.snapshot = snapshot
-        makeRoom()
-        return true
-      })
-
     return {
       read: Effect.fnUntraced(function* (source, use, fallback) {
-        const kept = tables.get(source.id)
+        const kept = cache.get(source.id)
         if (kept !== undefined) {
-          tables.delete(source.id)
-          tables.set(source.id, kept)
           const answer = yield* kept.lock.withPermits(1)(
-            Effect.map(refresh(source, kept), (isCurrent) => (isCurrent ? { value: use(kept.table) } : undefined))
+            Effect.map(refresh(database, cache, source, kept), (isCurrent) =>
+              isCurrent ? { value: use(kept.table) } : undefined
+            )
           )
           if (answer !== undefined) return answer.value
         }
         const [took, answer] = yield* Effect.timed(fallback)
-        if (!tables.has(source.id) && Duration.toMillis(took) >= worth_ms) requestLoad(source)
+        if (!cache.has(source.id) && Duration.toMillis(took) >= worth_ms) requestLoad(source)
         return answer
       }),
       settled: FiberSet.awaitEmpty(loads),
-      bytes
+      bytes: () => cache.bytes()
     }
   })

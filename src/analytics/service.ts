@@ -62,125 +62,139 @@ const daysOf = ({ before, from }: DateRange): ReadonlyArray<number> => {
   return days
 }
 
+const envelope = (request: MetricsRequest, events: number, total: number) => {
+  const next = request.offset + request.limit
+  return {
+    from: iso(request.range.from),
+    to: iso(request.range.before - 1),
+    collection: request.collection ?? null,
+    // No bound leaves rows out: paging reaches every one of them.
+    events,
+    truncated: false,
+    total,
+    next_offset: next < total ? next : null
+  }
+}
+
+const queryMetrics = (rollups: Rollups["Service"]) =>
+  Effect.fn("analytics/Analytics.getQueryMetrics")(function* (request: MetricsRequest) {
+    const [{ rows, total }, events] = yield* rollups.atOneMoment(
+      Effect.all([rollups.queryPage(request, { ...request, order: "popular" }), rollups.events(request)])
+    )
+    return {
+      ...envelope(request, events, total),
+      data: rows.map((row) => ({
+        q: row.q,
+        ...dimensionOf(request.segment, row),
+        searches: row.searches,
+        clicks: row.clicks,
+        add_to_carts: row.add_to_carts,
+        purchases: row.purchases,
+        revenue: row.revenue,
+        cart_value: row.cart_value,
+        ...ratesOf(row)
+      }))
+    }
+  })
+
+const zeroResultMetrics = (rollups: Rollups["Service"]) =>
+  Effect.fn("analytics/Analytics.getZeroResultMetrics")(function* (request: MetricsRequest) {
+    const [{ rows, total }, events, { all }] = yield* rollups.atOneMoment(
+      Effect.all([
+        rollups.queryPage(request, { ...request, order: "zero-results" }),
+        rollups.events(request),
+        // Over every search of the organization in the range, whatever the view is narrowed to (contract part 7);
+        // a key of some collections learns nothing of the others.
+        rollups.totals({
+          organizationId: request.organizationId,
+          range: request.range,
+          collection: request.isNarrow === true ? request.collection : undefined,
+          segment: undefined
+        })
+      ])
+    )
+    return {
+      ...envelope(request, events, total),
+      organization_zero_result_rate: zeroResultRate(all),
+      data: rows.map((row) => ({
+        q: row.q,
+        ...dimensionOf(request.segment, row),
+        searches: row.searches,
+        zero_results: row.zero_results,
+        zero_result_rate: zeroResultRate(row)
+      }))
+    }
+  })
+
+const productMetrics = (rollups: Rollups["Service"]) =>
+  Effect.fn("analytics/Analytics.getProductMetrics")(function* (request: MetricsRequest) {
+    const [{ rows, total }, events] = yield* rollups.atOneMoment(
+      Effect.all([rollups.productPage(request, request), rollups.events(request)])
+    )
+    return {
+      ...envelope(request, events, total),
+      data: rows.map((row) => ({
+        document_id: row.document_id,
+        ...dimensionOf(request.segment, row),
+        views: row.views,
+        clicks: row.clicks,
+        add_to_carts: row.add_to_carts,
+        purchases: row.purchases,
+        revenue: row.revenue,
+        cart_value: row.cart_value
+      }))
+    }
+  })
+
+const filterMetrics = (rollups: Rollups["Service"]) =>
+  Effect.fn("analytics/Analytics.getFilterMetrics")(function* (request: MetricsRequest) {
+    const [{ rows, total }, events] = yield* rollups.atOneMoment(
+      Effect.all([rollups.filterPage(request, request), rollups.events(request)])
+    )
+    return {
+      ...envelope(request, events, total),
+      data: rows.map((row) => ({
+        type: row.type,
+        field: row.field,
+        ...(row.type === "facet" ? {} : { value: row.value }),
+        ...dimensionOf(request.segment, row),
+        searches: row.searches,
+        zero_results: row.zero_results,
+        ...searchRates(row)
+      }))
+    }
+  })
+
+const overviewMetrics = (rollups: Rollups["Service"]) =>
+  Effect.fn("analytics/Analytics.getOverviewMetrics")(function* (request: RollupFilter) {
+    const [{ all, days }, events] = yield* rollups.atOneMoment(
+      Effect.all([rollups.totals(request), rollups.events(request)])
+    )
+    return {
+      from: iso(request.range.from),
+      to: iso(request.range.before - 1),
+      collection: request.collection ?? null,
+      events,
+      totals: totalsOf(all),
+      series: daysOf(request.range).map((day) => ({
+        date: iso(day).slice(0, 10),
+        ...totalsOf(days.get(day) ?? NOTHING)
+      }))
+    }
+  })
+
 export class Analytics extends Context.Service<Analytics, AnalyticsShape>()("dowser/analytics/Analytics") {
   static readonly layerNoDeps: Layer.Layer<Analytics, never, Rollups> = Layer.effect(
     Analytics,
-    Effect.gen(function* () {
-      const rollups = yield* Rollups
-
-      const envelope = (request: MetricsRequest, events: number, total: number) => {
-        const next = request.offset + request.limit
-        return {
-          from: iso(request.range.from),
-          to: iso(request.range.before - 1),
-          collection: request.collection ?? null,
-          // No bound leaves rows out: paging reaches every one of them.
-          events,
-          truncated: false,
-          total,
-          next_offset: next < total ? next : null
-        }
-      }
-      return Analytics.of({
-        getQueryMetrics: Effect.fn("analytics/Analytics.getQueryMetrics")(function* (request) {
-          const [{ rows, total }, events] = yield* rollups.atOneMoment(
-            Effect.all([rollups.queryPage(request, { ...request, order: "popular" }), rollups.events(request)])
-          )
-          return {
-            ...envelope(request, events, total),
-            data: rows.map((row) => ({
-              q: row.q,
-              ...dimensionOf(request.segment, row),
-              searches: row.searches,
-              clicks: row.clicks,
-              add_to_carts: row.add_to_carts,
-              purchases: row.purchases,
-              revenue: row.revenue,
-              cart_value: row.cart_value,
-              ...ratesOf(row)
-            }))
-          }
-        }),
-        getZeroResultMetrics: Effect.fn("analytics/Analytics.getZeroResultMetrics")(function* (request) {
-          const [{ rows, total }, events, { all }] = yield* rollups.atOneMoment(
-            Effect.all([
-              rollups.queryPage(request, { ...request, order: "zero-results" }),
-              rollups.events(request),
-              // Over every search of the organization in the range, whatever the view is narrowed to (contract part 7);
-              // a key of some collections learns nothing of the others.
-              rollups.totals({
-                organizationId: request.organizationId,
-                range: request.range,
-                collection: request.isNarrow === true ? request.collection : undefined,
-                segment: undefined
-              })
-            ])
-          )
-          return {
-            ...envelope(request, events, total),
-            organization_zero_result_rate: zeroResultRate(all),
-            data: rows.map((row) => ({
-              q: row.q,
-              ...dimensionOf(request.segment, row),
-              searches: row.searches,
-              zero_results: row.zero_results,
-              zero_result_rate: zeroResultRate(row)
-            }))
-          }
-        }),
-        getProductMetrics: Effect.fn("analytics/Analytics.getProductMetrics")(function* (request) {
-          const [{ rows, total }, events] = yield* rollups.atOneMoment(
-            Effect.all([rollups.productPage(request, request), rollups.events(request)])
-          )
-          return {
-            ...envelope(request, events, total),
-            data: rows.map((row) => ({
-              document_id: row.document_id,
-              ...dimensionOf(request.segment, row),
-              views: row.views,
-              clicks: row.clicks,
-              add_to_carts: row.add_to_carts,
-              purchases: row.purchases,
-              revenue: row.revenue,
-              cart_value: row.cart_value
-            }))
-          }
-        }),
-        getFilterMetrics: Effect.fn("analytics/Analytics.getFilterMetrics")(function* (request) {
-          const [{ rows, total }, events] = yield* rollups.atOneMoment(
-            Effect.all([rollups.filterPage(request, request), rollups.events(request)])
-          )
-          return {
-            ...envelope(request, events, total),
-            data: rows.map((row) => ({
-              type: row.type,
-              field: row.field,
-              ...(row.type === "facet" ? {} : { value: row.value }),
-              ...dimensionOf(request.segment, row),
-              searches: row.searches,
-              zero_results: row.zero_results,
-              ...searchRates(row)
-            }))
-          }
-        }),
-        getOverviewMetrics: Effect.fn("analytics/Analytics.getOverviewMetrics")(function* (request) {
-          const [{ all, days }, events] = yield* rollups.atOneMoment(
-            Effect.all([rollups.totals(request), rollups.events(request)])
-          )
-          return {
-            from: iso(request.range.from),
-            to: iso(request.range.before - 1),
-            collection: request.collection ?? null,
-            events,
-            totals: totalsOf(all),
-            series: daysOf(request.range).map((day) => ({
-              date: iso(day).slice(0, 10),
-              ...totalsOf(days.get(day) ?? NOTHING)
-            }))
-          }
-        })
+    Effect.map(Rollups, (rollups) =>
+      Analytics.of({
+        getQueryMetrics: queryMetrics(rollups),
+        getZeroResultMetrics: zeroResultMetrics(rollups),
+        getProductMetrics: productMetrics(rollups),
+        getFilterMetrics: filterMetrics(rollups),
+        getOverviewMetrics: overviewMetrics(rollups)
       })
-    })
+    )
   )
   static readonly layer = Analytics.layerNoDeps.pipe(Layer.provide(Rollups.layerSql))
 }

@@ -179,15 +179,15 @@ export const faults = [
   {
     name: "tenant-dropped-metrics",
     why: "figures are sums of all organizations",
-    file: "src/analytics/rollups-repository.ts",
-    from: '"t.organization_id = $2",\n              "t.grain',
-    to: '"$2::text IS NOT NULL",\n              "t.grain',
+    file: "src/analytics/rollup-source.ts",
+    from: '"t.organization_id = $2",\n        "t.grain',
+    to: '"$2::text IS NOT NULL",\n        "t.grain',
     tests: ["test/contract/isolation-metrics.test.ts"]
   },
   {
     name: "tenant-dropped-unrolled",
     why: "figures of ranges that are not rolled up yet are of all organizations",
-    file: "src/analytics/rollups-repository.ts",
+    file: "src/analytics/rollup-source.ts",
     from: "WHERE organization_id = $1 AND minute_at >= $2",
     to: "WHERE $1::text IS NOT NULL AND minute_at >= $2",
     tests: ["test/contract/isolation-metrics.test.ts"]
@@ -195,9 +195,9 @@ export const faults = [
   {
     name: "metrics-empty",
     why: "figures are empty for everybody",
-    file: "src/analytics/rollups-repository.ts",
-    from: '"t.organization_id = $2",\n              "t.grain',
-    to: '"t.organization_id = $2 AND false",\n              "t.grain',
+    file: "src/analytics/rollup-source.ts",
+    from: '"t.organization_id = $2",\n        "t.grain',
+    to: '"t.organization_id = $2 AND false",\n        "t.grain',
     tests: ["test/contract/isolation-metrics.test.ts"]
   },
   {
