@@ -116,12 +116,19 @@ const PARAMS: Record<RuleType, ReadonlyArray<string>> = {
 
 const combination = "Event type or type is invalid (or) combination of both is invalid"
 
-/**
- * A rule, or everything that is wrong with the body. `existing` is the rule of that name: only its tag and parameters
- * may change, and what is left out stays.
- */
-export const ruleOf = (body: unknown, known: Known, existing?: Rule): Rule | InputInvalid => {
-  if (!isObject(body)) return invalidFields([{ path: "body", message: "A rule is an object" }])
+/** The fields of a rule as a body gives them, and where it does not as they stand. */
+interface Asked {
+  readonly body: Fields
+  readonly collection: unknown
+  readonly event_type: unknown
+  readonly name: unknown
+  readonly rule_tag: unknown
+  readonly type: unknown
+  readonly kind: RuleType | undefined
+  readonly given: unknown
+  readonly merged: Fields
+}
+const askedOf = (body: Fields, existing: Rule | undefined): Asked => {
   const {
     collection = existing?.collection,
     event_type = existing?.event_type,
@@ -129,68 +136,95 @@ export const ruleOf = (body: unknown, known: Known, existing?: Rule): Rule | Inp
     rule_tag = existing?.rule_tag,
     type = existing?.type
   } = body
-  const kind = (RULE_TYPES as ReadonlyArray<unknown>).includes(type) ? (type as RuleType) : undefined
   const given = body.params ?? (existing === undefined ? {} : undefined)
-  const merged: Fields = { ...existing?.params, ...(isObject(given) ? given : {}) }
+  return {
+    body,
+    collection,
+    event_type,
+    name,
+    rule_tag,
+    type,
+    kind: (RULE_TYPES as ReadonlyArray<unknown>).includes(type) ? (type as RuleType) : undefined,
+    given,
+    merged: { ...existing?.params, ...(isObject(given) ? given : {}) }
+  }
+}
+
+/** What is wrong with the fields themselves, each field of the body told. */
+const fieldIssues = (
+  { body, collection, event_type, given, kind, merged, name, rule_tag, type }: Asked,
+  known: Known,
+  existing: Rule | undefined
+) =>
+  issuesIn([
+    ...Object.keys(body)
+      .filter((field) => !FIELDS.includes(field))
+      .map((field) => [field.slice(0, 100), "Not a field of a rule"] as const),
+    [
+      "name",
+      !isText(name)
+        ? "Name is required when creating an analytics rule"
+        : name.length > NAME_CHARACTERS_MAX
+          ? `At most ${NAME_CHARACTERS_MAX} characters`
+          : undefined
+    ],
+    [
+      "type",
+      !isText(type)
+        ? "Type is required when creating an analytics rule"
+        : existing !== undefined && type !== existing.type
+          ? "Rule type cannot be changed"
+          : kind === undefined
+            ? combination
+            : undefined
+    ],
+    [
+      "collection",
+      !isText(collection)
+        ? "Collection is required when creating an analytics rule"
+        : existing !== undefined && collection !== existing.collection
+          ? "Rule collection cannot be changed"
+          : known.hasCollection(collection)
+            ? undefined
+            : `Collection ${collection.slice(0, 200)} does not exist`
+    ],
+    [
+      "event_type",
+      !isText(event_type)
+        ? "Event type is required when creating an analytics rule"
+        : existing !== undefined && event_type !== existing.event_type
+          ? "Rule event type cannot be changed"
+          : kind === undefined || EVENT_TYPES[kind].includes(event_type)
+            ? undefined
+            : combination
+    ],
+    ["rule_tag", rule_tag === undefined || isText(rule_tag) ? undefined : "A text"],
+    ["params", given === undefined || isObject(given) ? undefined : "An object"],
+    ...(kind === undefined
+      ? []
+      : Object.keys(merged)
+          .filter((param) => !PARAMS[kind].includes(param))
+          .map((param) => [`params.${param.slice(0, 100)}`, `Not a parameter of a rule of type ${kind}`] as const))
+  ])
+
+/**
+ * A rule, or everything that is wrong with the body. `existing` is the rule of that name: only its tag and parameters
+ * may change, and what is left out stays.
+ */
+export const ruleOf = (body: unknown, known: Known, existing?: Rule): Rule | InputInvalid => {
+  if (!isObject(body)) return invalidFields([{ path: "body", message: "A rule is an object" }])
+  const asked = askedOf(body, existing)
+  const { collection, event_type, given, kind, merged, name, rule_tag } = asked
   const { issues, params } =
     kind === "counter"
       ? counterParams(merged, String(collection), known)
       : kind === undefined || kind === "log"
         ? { issues: [], params: {} }
         : queryParams(merged, known)
-  const all = [
-    ...issuesIn([
-      ...Object.keys(body)
-        .filter((field) => !FIELDS.includes(field))
-        .map((field) => [field.slice(0, 100), "Not a field of a rule"] as const),
-      [
-        "name",
-        !isText(name)
-          ? "Name is required when creating an analytics rule"
-          : name.length > NAME_CHARACTERS_MAX
-            ? `At most ${NAME_CHARACTERS_MAX} characters`
-            : undefined
-      ],
-      [
-        "type",
-        !isText(type)
-          ? "Type is required when creating an analytics rule"
-          : existing !== undefined && type !== existing.type
-            ? "Rule type cannot be changed"
-            : kind === undefined
-              ? combination
-              : undefined
-      ],
-      [
-        "collection",
-        !isText(collection)
-          ? "Collection is required when creating an analytics rule"
-          : existing !== undefined && collection !== existing.collection
-            ? "Rule collection cannot be changed"
-            : known.hasCollection(collection)
-              ? undefined
-              : `Collection ${collection.slice(0, 200)} does not exist`
-      ],
-      [
-        "event_type",
-        !isText(event_type)
-          ? "Event type is required when creating an analytics rule"
-          : existing !== undefined && event_type !== existing.event_type
-            ? "Rule event type cannot be changed"
-            : kind === undefined || EVENT_TYPES[kind].includes(event_type)
-              ? undefined
-              : combination
-      ],
-      ["rule_tag", rule_tag === undefined || isText(rule_tag) ? undefined : "A text"],
-      ["params", given === undefined || isObject(given) ? undefined : "An object"],
-      ...(kind === undefined
-        ? []
-        : Object.keys(merged)
-            .filter((param) => !PARAMS[kind].includes(param))
-            .map((param) => [`params.${param.slice(0, 100)}`, `Not a parameter of a rule of type ${kind}`] as const))
-    ]),
-    ...(isObject(given) || given === undefined ? issues : [])
-  ].slice(0, ISSUES_MAX)
+  const all = [...fieldIssues(asked, known, existing), ...(isObject(given) || given === undefined ? issues : [])].slice(
+    0,
+    ISSUES_MAX
+  )
   return all.length > 0 || kind === undefined
     ? invalidFields(all)
     : {

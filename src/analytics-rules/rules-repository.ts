@@ -1,7 +1,7 @@
 /**
- * Rows of analytics rules, of what they counted, and of the events they kept. One function per statement. Nothing is
- * cached: rules are read by their operations, by a flush and by the publisher, never by a search or an event on its way
- * in.
+ * Rows of analytics rules, of what they counted, and of the events they kept: a list of one function per statement,
+ * however long. Nothing is cached: rules are read by their operations, by a flush and by the publisher, never by a
+ * search or an event on its way in.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
