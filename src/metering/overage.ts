@@ -24,57 +24,28 @@ interface Block {
 }
 export type Payment = { readonly giveBack: () => void } | CreditsExhausted | WalletUnreachable
 
-export const makeOverage = Effect.gen(function* () {
-  const wallet = yield* Wallet
-  const clock = yield* Clock.Clock
-  const blocks = new Map<string, Block>()
-  const shortUntil = new Map<string, { readonly until: number; readonly error: CreditsExhausted }>()
-  const opening = new Map<string, Effect.Effect<unknown>>()
-
-  /** Tried again with every look while the wallet is away, until the reservation is over. */
-  const settle = (block: Block) =>
-    Effect.flatMap(Effect.result(wallet.settle(block.reservation, block.used * OVERAGE_PRICE_MICRO)), (settled) =>
-      Effect.suspend(() => {
-        if (settled._tag === "Success")
-          return settled.success
-            ? Effect.void
-            : Effect.logError(
-                `${block.used} searches beyond the quota of ${block.reservation.organizationId} were not settled before their reservation was over; they stay unpaid`
-              )
-        ending.add(block)
-        return Effect.logWarning(
-          `${block.used} searches beyond the quota of ${block.reservation.organizationId} could not be settled; tried again`,
-          settled.failure
-        )
-      })
-    )
+/** What can be settled, and when. */
+class Blocks {
+  readonly #wallet: Wallet["Service"]
+  readonly #open = new Map<string, Block>()
   /**
    * Used up or old, and not settled before the next look but one: requests that are under way may still give units
    * back.
    */
-  const ending = new Set<Block>()
-  let settling: ReadonlyArray<Block> = []
-  const end = (block: Block) => {
-    if (blocks.get(block.reservation.organizationId) === block) blocks.delete(block.reservation.organizationId)
-    ending.add(block)
+  readonly #ending = new Set<Block>()
+  #settling: ReadonlyArray<Block> = []
+
+  constructor(wallet: Wallet["Service"]) {
+    this.#wallet = wallet
   }
-  const open = Effect.fnUntraced(function* (organizationId: string) {
-    const reserve = (units: number) =>
-      wallet.reserve(organizationId, units * OVERAGE_PRICE_MICRO, "searches beyond the quota")
-    const reservation = yield* Effect.catchTag(reserve(BLOCK_UNITS), "CreditsExhausted", ({ available }) => {
-      // The last credits buy what they buy; whole units at least.
-      const units = Math.floor(available / creditsOf(OVERAGE_PRICE_MICRO) + 1e-9)
-      return reserve(Math.max(1, Math.min(BLOCK_UNITS, units)))
-    })
-    blocks.set(organizationId, {
-      reservation,
-      openedAt: clock.currentTimeMillisUnsafe(),
-      left: reservation.amount / OVERAGE_PRICE_MICRO,
-      used: 0
-    })
-  })
-  const takeFrom = (organizationId: string): Payment | undefined => {
-    const block = blocks.get(organizationId)
+
+  put(block: Block): void {
+    this.#open.set(block.reservation.organizationId, block)
+  }
+
+  /** A unit of the organization's block; undefined where it has none left. */
+  take(organizationId: string): Payment | undefined {
+    const block = this.#open.get(organizationId)
     if (block === undefined || block.left === 0) return undefined
     block.left--
     block.used++
@@ -85,55 +56,112 @@ export const makeOverage = Effect.gen(function* () {
       }
     }
   }
+
+  /** The organization's block is settled soon. */
+  end(organizationId: string): void {
+    const block = this.#open.get(organizationId)
+    if (block === undefined) return
+    this.#open.delete(organizationId)
+    this.#ending.add(block)
+  }
+
+  /** Settles what ended before the last look, and lets old blocks end. */
+  look(now: number): Effect.Effect<void> {
+    for (const [organizationId, { openedAt }] of this.#open) if (now - openedAt >= BLOCK_MS) this.end(organizationId)
+    const due = this.#settling
+    this.#settling = [...this.#ending]
+    this.#ending.clear()
+    return Effect.forEach(due, (block) => this.#settle(block), { discard: true })
+  }
+
+  readonly settleAll: Effect.Effect<void> = Effect.suspend(() =>
+    Effect.forEach([...this.#settling, ...this.#ending, ...this.#open.values()], (block) => this.#settle(block), {
+      concurrency: 4,
+      discard: true
+    })
+  )
+
+  /** Tried again with every look while the wallet is away, until the reservation is over. */
+  #settle(block: Block): Effect.Effect<void> {
+    const { reservation, used } = block
+    return Effect.flatMap(Effect.result(this.#wallet.settle(reservation, used * OVERAGE_PRICE_MICRO)), (settled) =>
+      Effect.suspend(() => {
+        if (settled._tag === "Success")
+          return settled.success
+            ? Effect.void
+            : Effect.logError(
+                `${used} searches beyond the quota of ${reservation.organizationId} were not settled before their reservation was over; they stay unpaid`
+              )
+        this.#ending.add(block)
+        return Effect.logWarning(
+          `${used} searches beyond the quota of ${reservation.organizationId} could not be settled; tried again`,
+          settled.failure
+        )
+      })
+    )
+  }
+}
+
+/** Reserves a block. */
+const open = Effect.fnUntraced(function* (wallet: Wallet["Service"], organizationId: string, openedAt: number) {
+  const reserve = (units: number) =>
+    wallet.reserve(organizationId, units * OVERAGE_PRICE_MICRO, "searches beyond the quota")
+  const reservation = yield* Effect.catchTag(reserve(BLOCK_UNITS), "CreditsExhausted", ({ available }) => {
+    // The last credits buy what they buy; whole units at least.
+    const units = Math.floor(available / creditsOf(OVERAGE_PRICE_MICRO) + 1e-9)
+    return reserve(Math.max(1, Math.min(BLOCK_UNITS, units)))
+  })
+  const block: Block = { reservation, openedAt, left: reservation.amount / OVERAGE_PRICE_MICRO, used: 0 }
+  return block
+})
+
+export const makeOverage = Effect.gen(function* () {
+  const wallet = yield* Wallet
+  const clock = yield* Clock.Clock
+  const now = () => clock.currentTimeMillisUnsafe()
+  const blocks = new Blocks(wallet)
+  const shortUntil = new Map<string, { readonly until: number; readonly error: CreditsExhausted }>()
+  const opening = new Map<string, Effect.Effect<CreditsExhausted | WalletUnreachable | undefined>>()
+
   const pay = (organizationId: string): Effect.Effect<Payment> =>
     Effect.suspend(() => {
-      const paid = takeFrom(organizationId)
+      const paid = blocks.take(organizationId)
       if (paid !== undefined) return Effect.succeed(paid)
       const short = shortUntil.get(organizationId)
-      if (short !== undefined && clock.currentTimeMillisUnsafe() < short.until) return Effect.succeed(short.error)
+      if (short !== undefined && now() < short.until) return Effect.succeed(short.error)
       return refill(organizationId)
     })
-  const refill = Effect.fnUntraced(function* (organizationId: string) {
-    // One block is opened at a time; the others wait for it and try again.
+  /** One block is opened at a time; the others wait for it and try again. */
+  const refill = Effect.fnUntraced(function* (organizationId: string): Effect.fn.Return<Payment> {
     let running = opening.get(organizationId)
     if (running === undefined) {
-      const used = blocks.get(organizationId)
-      if (used !== undefined) end(used)
+      blocks.end(organizationId)
+      const opened = Effect.match(open(wallet, organizationId, now()), {
+        onFailure: (error) => error,
+        onSuccess: (block) => {
+          blocks.put(block)
+          return undefined
+        }
+      })
       running = yield* Effect.cached(
         Effect.ensuring(
-          Effect.result(open(organizationId)),
+          opened,
           Effect.sync(() => opening.delete(organizationId))
         )
       )
       opening.set(organizationId, running)
     }
-    const outcome = (yield* running) as
-      | { readonly _tag: "Success" }
-      | { readonly _tag: "Failure"; readonly failure: CreditsExhausted | WalletUnreachable }
-    if (outcome._tag === "Success") return yield* pay(organizationId)
-    if (outcome.failure instanceof CreditsExhausted)
-      shortUntil.set(organizationId, { until: clock.currentTimeMillisUnsafe() + SHORT_MS, error: outcome.failure })
-    return outcome.failure
-  }) as (organizationId: string) => Effect.Effect<Payment>
+    const failure = yield* running
+    if (failure === undefined) return yield* pay(organizationId)
+    if (failure instanceof CreditsExhausted) shortUntil.set(organizationId, { until: now() + SHORT_MS, error: failure })
+    return failure
+  })
 
-  yield* Effect.addFinalizer(() =>
-    Effect.forEach([...settling, ...ending, ...blocks.values()], settle, { concurrency: 4, discard: true })
-  )
-  yield* Effect.forkScoped(
-    Effect.forever(
-      Effect.andThen(
-        Effect.sleep(LOOK_MS),
-        Effect.suspend(() => {
-          const now = clock.currentTimeMillisUnsafe()
-          for (const [organizationId, { until }] of shortUntil) if (until < now) shortUntil.delete(organizationId)
-          for (const block of blocks.values()) if (now - block.openedAt >= BLOCK_MS) end(block)
-          const due = settling
-          settling = [...ending]
-          ending.clear()
-          return Effect.forEach(due, settle, { discard: true })
-        })
-      )
-    )
-  )
+  yield* Effect.addFinalizer(() => blocks.settleAll)
+  const look = Effect.suspend(() => {
+    for (const [organizationId, { until }] of shortUntil) if (until < now()) shortUntil.delete(organizationId)
+    return blocks.look(now())
+  })
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(LOOK_MS), look)))
   return { pay }
 })

@@ -11,18 +11,18 @@
  * counted when it is back; then 503.
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
-import { Outbox } from "@dowser/log/outbox"
-import { type Budget, Counters, type CounterUnavailable, type Taken } from "../ports/counter/counter.ts"
+import type { SqlClient } from "effect/sql"
+import type { Outbox } from "@dowser/log/outbox"
+import { type Budget, type Counter, Counters, type CounterUnavailable, type Taken } from "../ports/counter/counter.ts"
 import { Throttled } from "../http/errors.ts"
 import { Entitlements } from "./entitlements.ts"
 import { CreditsExhausted, LimitsUnavailable, limitsUnavailable, type WalletUnreachable } from "./errors.ts"
 import { makeOverage } from "./overage.ts"
 import { monthOf, type Period } from "./period.ts"
-import { Wallet } from "./wallet.ts"
+import { makeQuotaNotices } from "./quota-notices.ts"
+import type { Wallet } from "./wallet.ts"
 
 const CREDIT_MAX = 1_000
-const WARNING_SHARE = 0.8
 /** A year of periods for whoever asks later. */
 const KEPT_MS = 400 * 86_400_000
 const ENTRIES_MAX = 100_000
@@ -38,6 +38,78 @@ export interface QuotaState {
   readonly used: number
   readonly resets_at: number
 }
+
+const options = { isDurable: true, entriesMax: ENTRIES_MAX, creditMax: CREDIT_MAX, kept_ms: KEPT_MS } as const
+const endless = (budget: Budget): Budget => ({ ...budget, limit: Infinity })
+
+const unitOf = (giveBack: () => void): Unit => {
+  let isBack = false
+  return {
+    refusal: undefined,
+    giveBack: () => {
+      if (isBack) return
+      isBack = true
+      giveBack()
+    }
+  }
+}
+const refused = (refusal: QuotaRefusal): Unit => ({ refusal, giveBack: () => {} })
+
+/** The counters of the quota, and the wallet behind it. */
+interface QuotaParts {
+  readonly budgetOf: (organizationId: string) => Budget
+  readonly counter: Counter
+  /** What the wallet paid for, counted apart: a unit of the quota that comes back is one of the quota again. */
+  readonly paid: Counter
+  readonly hasOverage: (organizationId: string) => boolean
+  readonly overage: Effect.Success<typeof makeOverage>
+  /** Unix milliseconds. */ readonly now: () => number
+}
+
+/** Takes a unit of the quota, else of the wallet. */
+const makeReserve = ({ budgetOf, counter, hasOverage, now, overage, paid }: QuotaParts) => {
+  const usedUp = ({ ends_at, limit }: Budget) =>
+    new Throttled({
+      message: `The monthly quota of ${limit} searches is used up.`,
+      kind: "quota",
+      retry_after_s: Math.ceil((ends_at - now()) / 1000),
+      resets_at: ends_at
+    })
+  const settled = (budget: Budget, taken: Taken): Effect.Effect<Unit> => {
+    if (taken.isAllowed) return Effect.succeed(unitOf(() => counter.giveBack(budget, 1)))
+    if (!hasOverage(budget.name)) return Effect.succeed(refused(usedUp(budget)))
+    return Effect.map(overage.pay(budget.name), (payment) => {
+      if (payment instanceof CreditsExhausted) return refused(usedUp(budget))
+      if (!("giveBack" in payment)) return refused(payment)
+      paid.add(endless(budget), 1)
+      return unitOf(() => {
+        payment.giveBack()
+        paid.giveBack(endless(budget), 1)
+      })
+    })
+  }
+  return (organizationId: string): Effect.Effect<Unit> =>
+    Effect.suspend(() => {
+      const budget = budgetOf(organizationId)
+      const taken = counter.take(budget, 1)
+      if (taken !== undefined) return settled(budget, taken)
+      return Effect.matchEffect(counter.ask(budget, 1), {
+        onFailure: (_: CounterUnavailable) => Effect.succeed(refused(limitsUnavailable())),
+        onSuccess: (asked) => settled(budget, asked)
+      })
+    })
+}
+
+const makeState =
+  ({ budgetOf, counter, paid }: QuotaParts) =>
+  (organizationId: string): Effect.Effect<QuotaState, LimitsUnavailable> =>
+    Effect.suspend(() => {
+      const budget = budgetOf(organizationId)
+      return Effect.mapBoth(Effect.all([counter.used(budget), paid.used(endless(budget))], { concurrency: 2 }), {
+        onFailure: limitsUnavailable,
+        onSuccess: ([free, beyond]) => ({ limit: budget.limit, used: free + beyond, resets_at: budget.ends_at })
+      })
+    })
 
 export class Quota extends Context.Service<
   Quota,
@@ -60,121 +132,26 @@ export class Quota extends Context.Service<
     Layer.effect(
       Quota,
       Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
         const entitlements = yield* Entitlements
-        const outbox = yield* Outbox
         const clock = yield* Clock.Clock
-        const overage = yield* makeOverage
-        const fork = Effect.runForkWith(yield* Effect.context<never>())
-
-        /**
-         * Organizations whose event of the period was sent or is being sent. Those of past periods go with the period.
-         */
-        let told = new Map<string, "quota.warning" | "quota.exhausted">()
-        let month: Period = monthOf(clock.currentTimeMillisUnsafe())
+        const counters = yield* Counters
+        const now = () => clock.currentTimeMillisUnsafe()
+        let month: Period = monthOf(now())
         const budgetOf = (name: string): Budget => {
-          const now = clock.currentTimeMillisUnsafe()
-          if (now >= month.ends_at || now < month.started_at) {
-            month = monthOf(now)
-            told = new Map()
-          }
+          const at = now()
+          if (at >= month.ends_at || at < month.started_at) month = monthOf(at)
           return { name, limit: entitlements.of(name).quotaUnits, started_at: month.started_at, ends_at: month.ends_at }
         }
-
-        /** Once for an organization and period, whichever process is first. */
-        const tell = (
-          event: "quota.warning" | "quota.exhausted",
-          { ends_at, limit, name, started_at }: Budget,
-          used: number
-        ) =>
-          sql.withTransaction(
-            Effect.gen(function* () {
-              const first =
-                yield* sql`INSERT INTO quota_notices (organization_id, period_at, event) VALUES (${name}, ${String(started_at)}::text::int8, ${event}) ON CONFLICT DO NOTHING RETURNING event`
-              if (first.length > 0)
-                yield* outbox.put(name, event, {
-                  limit,
-                  used: Math.max(used, 0),
-                  period_started_at: started_at,
-                  resets_at: ends_at
-                })
-            })
-          )
-        const onUsed = (budget: Budget, used: number) => {
-          if (
-            budget.limit === Infinity ||
-            budget.limit === 0 ||
-            used < WARNING_SHARE * budget.limit ||
-            budget.started_at !== month.started_at
-          )
-            return
-          const event = used >= budget.limit ? ("quota.exhausted" as const) : ("quota.warning" as const)
-          const before = told.get(budget.name)
-          if (before === "quota.exhausted" || before === event) return
-          told.set(budget.name, event)
-          const sent =
-            event === "quota.exhausted" && before === undefined
-              ? Effect.andThen(tell("quota.warning", budget, used), tell(event, budget, used))
-              : tell(event, budget, used)
-          fork(
-            Effect.catch(sent, (error) =>
-              Effect.suspend(() => {
-                // Tried again with the next exchange.
-                told.delete(budget.name)
-                return Effect.logWarning(`The event ${event} of ${budget.name} could not be stored; tried again`, error)
-              })
-            )
-          )
+        const onUsed = yield* makeQuotaNotices(() => month.started_at)
+        const parts: QuotaParts = {
+          budgetOf,
+          counter: yield* counters.open({ ...options, kind: "quota", onUsed }),
+          paid: yield* counters.open({ ...options, kind: "quota_overage" }),
+          hasOverage: (organizationId) => entitlements.of(organizationId).hasOverage,
+          overage: yield* makeOverage,
+          now
         }
-        const options = { isDurable: true, entriesMax: ENTRIES_MAX, creditMax: CREDIT_MAX, kept_ms: KEPT_MS } as const
-        const counters = yield* Counters
-        const counter = yield* counters.open({ ...options, kind: "quota", onUsed })
-        /** What the wallet paid for, counted apart: a unit of the quota that comes back is one of the quota again. */
-        const paid = yield* counters.open({ ...options, kind: "quota_overage" })
-        const endless = (budget: Budget): Budget => ({ ...budget, limit: Infinity })
-
-        const unitOf = (giveBack: () => void): Unit => {
-          let isBack = false
-          return {
-            refusal: undefined,
-            giveBack: () => {
-              if (isBack) return
-              isBack = true
-              giveBack()
-            }
-          }
-        }
-        const refused = (refusal: QuotaRefusal): Unit => ({ refusal, giveBack: () => {} })
-        const usedUp = ({ ends_at, limit }: Budget) =>
-          new Throttled({
-            message: `The monthly quota of ${limit} searches is used up.`,
-            kind: "quota",
-            retry_after_s: Math.ceil((ends_at - clock.currentTimeMillisUnsafe()) / 1000),
-            resets_at: ends_at
-          })
-        const settled = (budget: Budget, taken: Taken): Effect.Effect<Unit> => {
-          if (taken.isAllowed) return Effect.succeed(unitOf(() => counter.giveBack(budget, 1)))
-          if (!entitlements.of(budget.name).hasOverage) return Effect.succeed(refused(usedUp(budget)))
-          return Effect.map(overage.pay(budget.name), (payment) => {
-            if (payment instanceof CreditsExhausted) return refused(usedUp(budget))
-            if (!("giveBack" in payment)) return refused(payment)
-            paid.add(endless(budget), 1)
-            return unitOf(() => {
-              payment.giveBack()
-              paid.giveBack(endless(budget), 1)
-            })
-          })
-        }
-        const reserve = (organizationId: string): Effect.Effect<Unit> =>
-          Effect.suspend(() => {
-            const budget = budgetOf(organizationId)
-            const taken = counter.take(budget, 1)
-            if (taken !== undefined) return settled(budget, taken)
-            return Effect.matchEffect(counter.ask(budget, 1), {
-              onFailure: (_: CounterUnavailable) => Effect.succeed(refused(limitsUnavailable())),
-              onSuccess: (asked) => settled(budget, asked)
-            })
-          })
+        const reserve = makeReserve(parts)
         return Quota.of({
           reserve,
           counted: Effect.fnUntraced(function* (organizationId, effect) {
@@ -182,21 +159,7 @@ export class Quota extends Context.Service<
             if (refusal !== undefined) return yield* refusal
             return yield* Effect.onError(effect, () => Effect.sync(giveBack))
           }),
-          state: (organizationId) =>
-            Effect.suspend(() => {
-              const budget = budgetOf(organizationId)
-              return Effect.mapBoth(
-                Effect.all([counter.used(budget), paid.used(endless(budget))], { concurrency: 2 }),
-                {
-                  onFailure: limitsUnavailable,
-                  onSuccess: ([free, beyond]) => ({
-                    limit: budget.limit,
-                    used: free + beyond,
-                    resets_at: budget.ends_at
-                  })
-                }
-              )
-            })
+          state: makeState(parts)
         })
       })
     )

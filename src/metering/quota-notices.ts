@@ -1,0 +1,71 @@
+/**
+ * `quota.warning` at 80 % and `quota.exhausted` when it is used up, each once for an organization and month, whichever
+ * process is first.
+ */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { Outbox } from "@dowser/log/outbox"
+import type { Budget } from "../ports/counter/counter.ts"
+
+const WARNING_SHARE = 0.8
+
+type QuotaEvent = "quota.warning" | "quota.exhausted"
+
+/** The event that a use calls for; undefined for none. Pure. */
+const eventOf = ({ limit }: Pick<Budget, "limit">, used: number): QuotaEvent | undefined =>
+  limit === Infinity || limit === 0 || used < WARNING_SHARE * limit
+    ? undefined
+    : used >= limit
+      ? "quota.exhausted"
+      : "quota.warning"
+
+/** Answers what is told of every exchange with Postgres. `startOf`: when the present period began. */
+export const makeQuotaNotices = Effect.fnUntraced(function* (startOf: () => number) {
+  const sql = yield* SqlClient.SqlClient
+  const outbox = yield* Outbox
+  const fork = Effect.runForkWith(yield* Effect.context<never>())
+  /** Organizations whose event of the period was sent or is being sent. */
+  let told = new Map<string, QuotaEvent>()
+  let toldFrom = startOf()
+
+  const tell = Effect.fnUntraced(function* (
+    event: QuotaEvent,
+    { ends_at, limit, name, started_at }: Budget,
+    used: number
+  ) {
+    const first =
+      yield* sql`INSERT INTO quota_notices (organization_id, period_at, event) VALUES (${name}, ${String(started_at)}::text::int8, ${event}) ON CONFLICT DO NOTHING RETURNING event`
+    if (first.length > 0)
+      yield* outbox.put(name, event, {
+        limit,
+        used: Math.max(used, 0),
+        period_started_at: started_at,
+        resets_at: ends_at
+      })
+  }, sql.withTransaction)
+
+  return (budget: Budget, used: number): void => {
+    const startedAt = startOf()
+    if (startedAt !== toldFrom) {
+      told = new Map()
+      toldFrom = startedAt
+    }
+    const event = budget.started_at === startedAt ? eventOf(budget, used) : undefined
+    const before = told.get(budget.name)
+    if (event === undefined || before === "quota.exhausted" || before === event) return
+    told.set(budget.name, event)
+    const sent =
+      event === "quota.exhausted" && before === undefined
+        ? Effect.andThen(tell("quota.warning", budget, used), tell(event, budget, used))
+        : tell(event, budget, used)
+    fork(
+      Effect.catch(sent, (error) =>
+        Effect.suspend(() => {
+          // Tried again with the next exchange.
+          told.delete(budget.name)
+          return Effect.logWarning(`The event ${event} of ${budget.name} could not be stored; tried again`, error)
+        })
+      )
+    )
+  }
+})
