@@ -1,4 +1,7 @@
-/** Rows of deliveries, which are also the due-time queue. One function per statement, batches first. */
+/**
+ * Rows of deliveries, which are also the due-time queue: a list of one function per statement, however long, batches
+ * first.
+ */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { decodeSecrets } from "./endpoints-repository.ts"

@@ -61,167 +61,209 @@ const resultOf = (
   }
 }
 
-const make = Effect.fnUntraced(function* ({ attemptTimeout_ms = ATTEMPT_TIMEOUT_MS, isAlone }: DispatcherOptions) {
-  const deliveries = yield* makeDeliveriesRepository
-  const fanOut = yield* makeFanOut
-  const recordAttempts = yield* makeRecordAttempts
-  const attempt = yield* makeAttempt(attemptTimeout_ms)
-  const clock = yield* Clock.Clock
-  const now = () => clock.currentTimeMillisUnsafe()
+interface Ended {
+  readonly delivery: ClaimedDelivery
+  readonly attempt: Attempt
+  readonly recorded: RecordedAttempt
+}
+/** What the loops are made of. */
+interface Parts {
+  readonly attemptTimeout_ms: number
+  readonly deliveries: Effect.Success<typeof makeDeliveriesRepository>
+  readonly fanOut: Effect.Success<typeof makeFanOut>
+  readonly recordAttempts: Effect.Success<typeof makeRecordAttempts>
+  readonly attempt: Effect.Success<ReturnType<typeof makeAttempt>>
+  readonly sending: FiberSet.FiberSet<void>
+  readonly recording: Semaphore.Semaphore
+  readonly wakeOutbox: Latch.Latch
+  readonly wakeQueue: Latch.Latch
+  readonly wakeResults: Latch.Latch
+  /** Unix milliseconds. */ readonly now: () => number
+}
 
-  const actors = makeEndpointActors()
-  const sending = yield* FiberSet.make<void>()
-  const held = new Set<ClaimedDelivery>()
-  let results: Array<{
-    readonly delivery: ClaimedDelivery
-    readonly attempt: Attempt
-    readonly recorded: RecordedAttempt
-  }> = []
-  const wakeOutbox = yield* Latch.make(true)
-  const wakeQueue = yield* Latch.make(true)
-  const wakeResults = yield* Latch.make(false)
-  let isStopping = false
-  let isBehind = true
+class Dispatcher {
+  readonly #parts: Parts
+  readonly #actors = makeEndpointActors()
+  /** Claimed and not recorded yet. */
+  readonly #held = new Set<ClaimedDelivery>()
+  #results: Array<Ended> = []
+  #isStopping = false
+  /** The table may know of something that the actors do not. */
+  #isBehind = true
+  #lookedAt = -Infinity
 
-  if (isAlone) yield* Effect.orDie(deliveries.giveBackAll(now()))
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
 
-  const send = (delivery: ClaimedDelivery) =>
-    Effect.gen(function* () {
-      const done = yield* attempt(delivery)
-      const recorded = {
-        ...resultOf(delivery, done, yield* Random.next),
-        wasFailing: delivery.isEndpointFailing || actors.isFailing(delivery.endpoint_id)
-      }
-      results.push({ delivery, attempt: done, recorded })
-      wakeResults.openUnsafe()
-    })
+  /** Outbox rows become deliveries. */
+  readonly outboxLoop = Effect.suspend(() =>
+    Effect.forever(this.#again("turning events into deliveries", this.#spread()))
+  )
+  /** Claims what is due and starts attempts. */
+  readonly queueLoop = Effect.suspend(() => Effect.forever(this.#again("claiming deliveries", this.#claimDue())))
+  /** Records what ended. */
+  readonly resultsLoop = Effect.suspend(() => Effect.forever(this.#again("recording results", this.#recordEnded())))
 
-  const claimAndSend = Effect.gen(function* () {
-    const wanted = actors.wanted(now())
+  /** An endpoint with something due; empty: the outbox has something; undefined: signals may have been lost. */
+  readonly hear = (signal: string | undefined): void => {
+    if (signal === undefined) this.#isBehind = true
+    if (signal === undefined || signal === "") this.#parts.wakeOutbox.openUnsafe()
+    else this.#dueBy(signal, this.#parts.now())
+    this.#parts.wakeQueue.openUnsafe()
+  }
+
+  /** Waits for attempts on their way, then gives the rest back. */
+  readonly stop = Effect.gen({ self: this }, function* () {
+    const { deliveries, now, sending } = this.#parts
+    this.#isStopping = true
+    yield* Effect.timeoutOption(FiberSet.awaitEmpty(sending), DRAIN_MS)
+    yield* FiberSet.clear(sending)
+    yield* this.#recordAll()
+    if (this.#held.size > 0) yield* deliveries.giveBack([...this.#held], now())
+  })
+
+  #dueBy(endpointId: string, at: number): void {
+    this.#actors.dueBy(endpointId, at)
+    this.#parts.wakeQueue.openUnsafe()
+  }
+
+  #again<A, E, R>(what: string, effect: Effect.Effect<A, E, R>) {
+    return Effect.catchCause(effect, (cause) =>
+      this.#isStopping
+        ? Effect.interrupt
+        : Effect.andThen(Effect.logError(`Webhooks: ${what} failed; tried again`, cause), Effect.sleep(AGAIN_MS))
+    )
+  }
+
+  readonly #spread = Effect.fnUntraced({ self: this }, function* () {
+    const { fanOut, now, wakeOutbox } = this.#parts
+    yield* Effect.timeoutOption(wakeOutbox.await, LOOK_EVERY_MS)
+    wakeOutbox.closeUnsafe()
+    for (let taken = FAN_OUT_ROWS; taken === FAN_OUT_ROWS;) {
+      const done = yield* Effect.tapError(fanOut, () => Effect.sync(() => wakeOutbox.openUnsafe()))
+      taken = done.taken
+      for (const endpointId of done.endpointIds) this.#dueBy(endpointId, now())
+    }
+  })
+
+  readonly #claimDue = Effect.fnUntraced({ self: this }, function* () {
+    const { deliveries, now, wakeQueue } = this.#parts
+    wakeQueue.closeUnsafe()
+    if (this.#isBehind || performance.now() - this.#lookedAt >= LOOK_EVERY_MS) {
+      for (const { due_at, endpoint_id } of yield* deliveries.nextDue) this.#actors.dueBy(endpoint_id, due_at)
+      this.#isBehind = false
+      this.#lookedAt = performance.now()
+    }
+    const wait_ms = this.#actors.wakeAt() - now()
+    if (this.#isStopping) return yield* Effect.never
+    if (wait_ms <= 0) return yield* this.#claimAndSend()
+    yield* Effect.timeoutOption(wakeQueue.await, Math.min(wait_ms, LOOK_EVERY_MS))
+  })
+
+  readonly #claimAndSend = Effect.fnUntraced({ self: this }, function* () {
+    const { attemptTimeout_ms, deliveries, now, sending } = this.#parts
+    const wanted = this.#actors.wanted(now())
     const claimed = yield* Effect.tapError(
       deliveries.claim(wanted, now(), now() + attemptTimeout_ms + CLAIM_SLACK_MS),
       () =>
         Effect.sync(() => {
-          for (const { endpointId } of wanted) actors.dueBy(endpointId, now())
+          for (const { endpointId } of wanted) this.#actors.dueBy(endpointId, now())
         })
     )
     const counts = new Map<string, number>()
     for (const delivery of claimed) {
       counts.set(delivery.endpoint_id, (counts.get(delivery.endpoint_id) ?? 0) + 1)
-      actors.started(delivery.endpoint_id)
-      held.add(delivery)
-      yield* FiberSet.run(sending, send(delivery))
+      this.#actors.started(delivery.endpoint_id)
+      this.#held.add(delivery)
+      yield* FiberSet.run(sending, this.#send(delivery))
     }
     // Who took all it had room for may have more that is due; of the others the table knows when they are due next.
     const isFull = ({ endpointId, places }: Wanted) => counts.get(endpointId) === places
-    for (const { endpointId } of wanted.filter(isFull)) actors.dueBy(endpointId, now())
-    const emptied = wanted.filter((one) => !isFull(one)).map(({ endpointId }) => endpointId)
-    if (emptied.length === 0) return
-    const next = yield* Effect.tapError(deliveries.nextDueOf(emptied), () =>
-      Effect.sync(() => {
-        isBehind = true
-      })
-    )
-    for (const { due_at, endpoint_id } of next) actors.dueBy(endpoint_id, due_at)
-    for (const endpointId of emptied) actors.emptied(endpointId)
+    for (const { endpointId } of wanted.filter(isFull)) this.#actors.dueBy(endpointId, now())
+    yield* this.#lookAfter(wanted.filter((one) => !isFull(one)).map(({ endpointId }) => endpointId))
   })
-  const dueBy = (endpointId: string, at: number) => {
-    actors.dueBy(endpointId, at)
-    wakeQueue.openUnsafe()
-  }
 
-  const again =
-    (what: string) =>
-    <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-      Effect.catchCause(effect, (cause) =>
-        isStopping
-          ? Effect.interrupt
-          : Effect.andThen(Effect.logError(`Webhooks: ${what} failed; tried again`, cause), Effect.sleep(AGAIN_MS))
-      )
-
-  const outboxLoop = Effect.forever(
-    again("turning events into deliveries")(
-      Effect.gen(function* () {
-        yield* Effect.timeoutOption(wakeOutbox.await, LOOK_EVERY_MS)
-        wakeOutbox.closeUnsafe()
-        for (let taken = FAN_OUT_ROWS; taken === FAN_OUT_ROWS;) {
-          const done = yield* Effect.tapError(fanOut, () => Effect.sync(() => wakeOutbox.openUnsafe()))
-          taken = done.taken
-          for (const endpointId of done.endpointIds) dueBy(endpointId, now())
-        }
+  /** When endpoints are due next whose claim found less than they had room for. */
+  readonly #lookAfter = Effect.fnUntraced({ self: this }, function* (emptied: ReadonlyArray<string>) {
+    if (emptied.length === 0) return
+    const next = yield* Effect.tapError(this.#parts.deliveries.nextDueOf(emptied), () =>
+      Effect.sync(() => {
+        this.#isBehind = true
       })
     )
-  )
+    for (const { due_at, endpoint_id } of next) this.#actors.dueBy(endpoint_id, due_at)
+    for (const endpointId of emptied) this.#actors.emptied(endpointId)
+  })
 
-  let lookedAt = -Infinity
-  const queueLoop = Effect.forever(
-    again("claiming deliveries")(
-      Effect.gen(function* () {
-        wakeQueue.closeUnsafe()
-        if (isBehind || performance.now() - lookedAt >= LOOK_EVERY_MS) {
-          for (const { due_at, endpoint_id } of yield* deliveries.nextDue) actors.dueBy(endpoint_id, due_at)
-          isBehind = false
-          lookedAt = performance.now()
-        }
-        const wait_ms = actors.wakeAt() - now()
-        if (isStopping) return yield* Effect.never
-        if (wait_ms <= 0) return yield* claimAndSend
-        yield* Effect.timeoutOption(wakeQueue.await, Math.min(wait_ms, LOOK_EVERY_MS))
-      })
-    )
-  )
+  readonly #send = Effect.fnUntraced({ self: this }, function* (delivery: ClaimedDelivery) {
+    const done = yield* this.#parts.attempt(delivery)
+    const recorded = {
+      ...resultOf(delivery, done, yield* Random.next),
+      wasFailing: delivery.isEndpointFailing || this.#actors.isFailing(delivery.endpoint_id)
+    }
+    this.#results.push({ delivery, attempt: done, recorded })
+    this.#parts.wakeResults.openUnsafe()
+  })
+
+  readonly #recordEnded = Effect.fnUntraced({ self: this }, function* () {
+    const { wakeResults } = this.#parts
+    yield* wakeResults.await
+    wakeResults.closeUnsafe()
+    yield* Effect.tapError(this.#recordAll(), () => Effect.sync(() => wakeResults.openUnsafe()))
+  })
 
   /** Everything that ended so far; what cannot be written stays and keeps its places. */
-  const recording = yield* Semaphore.make(1)
-  const recordAll = recording.withPermits(1)(
-    Effect.gen(function* () {
-      // A copy: attempts that end while this is written are of the next batch.
-      const batch = [...results]
-      if (batch.length === 0) return
-      yield* recordAttempts(
-        batch.map(({ recorded }) => recorded),
-        now()
-      )
-      results = results.slice(batch.length)
-      for (const {
-        attempt: { duration_ms, verdict },
-        delivery,
-        recorded
-      } of batch) {
-        held.delete(delivery)
-        actors.setFailing(delivery.endpoint_id, !recorded.isSuccess)
-        actors.ended(delivery.endpoint_id, { duration_ms, isOverload: verdict.kind === "retry" })
-        if (recorded.due_at !== undefined) dueBy(delivery.endpoint_id, recorded.due_at)
-      }
-      wakeQueue.openUnsafe()
-    })
-  )
-  const resultsLoop = Effect.forever(
-    again("recording results")(
-      Effect.gen(function* () {
-        yield* wakeResults.await
-        wakeResults.closeUnsafe()
-        yield* Effect.tapError(recordAll, () => Effect.sync(() => wakeResults.openUnsafe()))
-      })
+  #recordAll() {
+    return this.#parts.recording.withPermits(1)(this.#record())
+  }
+  readonly #record = Effect.fnUntraced({ self: this }, function* () {
+    const { now, recordAttempts, wakeQueue } = this.#parts
+    // A copy: attempts that end while this is written are of the next batch.
+    const batch = [...this.#results]
+    if (batch.length === 0) return
+    yield* recordAttempts(
+      batch.map(({ recorded }) => recorded),
+      now()
     )
-  )
-
-  const listening = listenSignals((signal) => {
-    if (signal === undefined) isBehind = true
-    if (signal === undefined || signal === "") wakeOutbox.openUnsafe()
-    else dueBy(signal, now())
+    this.#results = this.#results.slice(batch.length)
+    for (const {
+      attempt: { duration_ms, verdict },
+      delivery,
+      recorded
+    } of batch) {
+      this.#held.delete(delivery)
+      this.#actors.setFailing(delivery.endpoint_id, !recorded.isSuccess)
+      this.#actors.ended(delivery.endpoint_id, { duration_ms, isOverload: verdict.kind === "retry" })
+      if (recorded.due_at !== undefined) this.#dueBy(delivery.endpoint_id, recorded.due_at)
+    }
     wakeQueue.openUnsafe()
   })
+}
 
-  for (const loop of [outboxLoop, queueLoop, resultsLoop, listening]) yield* Effect.forkScoped(loop)
+const make = Effect.fnUntraced(function* ({ attemptTimeout_ms = ATTEMPT_TIMEOUT_MS, isAlone }: DispatcherOptions) {
+  const clock = yield* Clock.Clock
+  const now = () => clock.currentTimeMillisUnsafe()
+  const deliveries = yield* makeDeliveriesRepository
+  const dispatcher = new Dispatcher({
+    attemptTimeout_ms,
+    deliveries,
+    fanOut: yield* makeFanOut,
+    recordAttempts: yield* makeRecordAttempts,
+    attempt: yield* makeAttempt(attemptTimeout_ms),
+    sending: yield* FiberSet.make<void>(),
+    recording: yield* Semaphore.make(1),
+    wakeOutbox: yield* Latch.make(true),
+    wakeQueue: yield* Latch.make(true),
+    wakeResults: yield* Latch.make(false),
+    now
+  })
+  if (isAlone) yield* Effect.orDie(deliveries.giveBackAll(now()))
+  const listening = listenSignals(dispatcher.hear)
+  for (const loop of [dispatcher.outboxLoop, dispatcher.queueLoop, dispatcher.resultsLoop, listening])
+    yield* Effect.forkScoped(loop)
   yield* Effect.addFinalizer(() =>
-    Effect.gen(function* () {
-      isStopping = true
-      yield* Effect.timeoutOption(FiberSet.awaitEmpty(sending), DRAIN_MS)
-      yield* FiberSet.clear(sending)
-      yield* recordAll
-      if (held.size > 0) yield* deliveries.giveBack([...held], now())
-    }).pipe(
+    dispatcher.stop.pipe(
       Effect.timeout(STOP_MS),
       Effect.catchCause((cause) =>
         Effect.logError("Webhooks: what was on its way is sent again when its claims end", cause)

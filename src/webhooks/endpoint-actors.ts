@@ -19,91 +19,106 @@ export interface Wanted {
 /** Endpoints in one claim. */
 const ENDPOINTS_PER_CLAIM = 256
 
-export const makeEndpointActors = () => {
-  const actors = new Map<string, Actor>()
-  let all = 0
-  let slow = 0
-  const actorOf = (endpointId: string): Actor => {
-    let actor = actors.get(endpointId)
+class EndpointActors {
+  readonly #actors = new Map<string, Actor>()
+  #all = 0
+  #slow = 0
+
+  /** Something is due then, or earlier. */
+  dueBy(endpointId: string, at: number): void {
+    const actor = this.#actorOf(endpointId)
+    actor.dueAt = Math.min(actor.dueAt, at)
+  }
+
+  /** A claim found less than it had room for: an actor with nothing on its way and nothing due is dropped. */
+  emptied(endpointId: string): void {
+    this.#dropIfIdle(endpointId, this.#actorOf(endpointId))
+  }
+
+  /**
+   * Endpoints that are due and have room. Their due time is taken with them: who claims says when they are due again,
+   * and a call in between is not lost. Those served now stand behind the others next time. O(actors).
+   */
+  wanted(now: number): ReadonlyArray<Wanted> {
+    const found: Array<Wanted> = []
+    let reserved = 0
+    for (const [endpointId, actor] of this.#actors) {
+      if (actor.dueAt > now) continue
+      const places = freePlaces(actor.window, actor.inFlight, {
+        all: this.#all + reserved,
+        slow: this.#slow + (actor.window === 1 ? reserved : 0)
+      })
+      if (places === 0) continue
+      found.push({ endpointId, places })
+      reserved += places
+      if (found.length === ENDPOINTS_PER_CLAIM || this.#all + reserved >= IN_FLIGHT_MAX) break
+    }
+    for (const { endpointId } of found) {
+      const actor = this.#actorOf(endpointId)
+      actor.dueAt = Infinity
+      this.#actors.delete(endpointId)
+      this.#actors.set(endpointId, actor)
+    }
+    return found
+  }
+
+  /** The earliest time at which an endpoint with room is due; Infinity when there is none. O(actors). */
+  wakeAt(): number {
+    const held = { all: this.#all, slow: this.#slow }
+    let earliest = Infinity
+    for (const actor of this.#actors.values())
+      if (actor.dueAt < earliest && freePlaces(actor.window, actor.inFlight, held) > 0) earliest = actor.dueAt
+    return earliest
+  }
+
+  started(endpointId: string): void {
+    const actor = this.#actorOf(endpointId)
+    this.#change(actor, () => {
+      actor.inFlight++
+    })
+  }
+
+  /** After the result is recorded; until then the place is held, which bounds what waits for recording. */
+  ended(endpointId: string, pace: Pace): void {
+    const actor = this.#actorOf(endpointId)
+    this.#change(actor, () => {
+      actor.inFlight--
+      actor.window = nextWindow(actor.window, pace)
+    })
+    this.#dropIfIdle(endpointId, actor)
+  }
+
+  isFailing(endpointId: string): boolean {
+    return this.#actors.get(endpointId)?.isFailing === true
+  }
+  setFailing(endpointId: string, isFailing: boolean): void {
+    const actor = this.#actors.get(endpointId)
+    if (actor !== undefined) actor.isFailing = isFailing
+  }
+  inFlight(): number {
+    return this.#all
+  }
+  size(): number {
+    return this.#actors.size
+  }
+
+  #actorOf(endpointId: string): Actor {
+    let actor = this.#actors.get(endpointId)
     if (actor === undefined)
-      actors.set(endpointId, (actor = { window: WINDOW_FIRST, inFlight: 0, dueAt: Infinity, isFailing: false }))
+      this.#actors.set(endpointId, (actor = { window: WINDOW_FIRST, inFlight: 0, dueAt: Infinity, isFailing: false }))
     return actor
   }
   /** What the slow hold is kept as a sum: an actor's share changes with its window and with what is on its way. */
-  const change = (actor: Actor, apply: () => void) => {
-    if (actor.window === 1) slow -= actor.inFlight
-    all -= actor.inFlight
+  #change(actor: Actor, apply: () => void): void {
+    if (actor.window === 1) this.#slow -= actor.inFlight
+    this.#all -= actor.inFlight
     apply()
-    all += actor.inFlight
-    if (actor.window === 1) slow += actor.inFlight
+    this.#all += actor.inFlight
+    if (actor.window === 1) this.#slow += actor.inFlight
   }
-  const dropIfIdle = (endpointId: string, actor: Actor) => {
-    if (actor.inFlight === 0 && actor.dueAt === Infinity) actors.delete(endpointId)
-  }
-
-  return {
-    /** Something is due then, or earlier. */
-    dueBy: (endpointId: string, at: number) => {
-      const actor = actorOf(endpointId)
-      actor.dueAt = Math.min(actor.dueAt, at)
-    },
-    /** A claim found less than it had room for: an actor with nothing on its way and nothing due is dropped. */
-    emptied: (endpointId: string) => dropIfIdle(endpointId, actorOf(endpointId)),
-    /**
-     * Endpoints that are due and have room. Their due time is taken with them: who claims says when they are due again,
-     * and a call in between is not lost. Those served now stand behind the others next time. O(actors).
-     */
-    wanted: (now: number): ReadonlyArray<Wanted> => {
-      const found: Array<Wanted> = []
-      let reserved = 0
-      for (const [endpointId, actor] of actors) {
-        if (actor.dueAt > now) continue
-        const places = freePlaces(actor.window, actor.inFlight, {
-          all: all + reserved,
-          slow: slow + (actor.window === 1 ? reserved : 0)
-        })
-        if (places === 0) continue
-        found.push({ endpointId, places })
-        reserved += places
-        if (found.length === ENDPOINTS_PER_CLAIM || all + reserved >= IN_FLIGHT_MAX) break
-      }
-      for (const { endpointId } of found) {
-        const actor = actorOf(endpointId)
-        actor.dueAt = Infinity
-        actors.delete(endpointId)
-        actors.set(endpointId, actor)
-      }
-      return found
-    },
-    /** The earliest time at which an endpoint with room is due; Infinity when there is none. O(actors). */
-    wakeAt: (): number => {
-      let earliest = Infinity
-      for (const actor of actors.values())
-        if (actor.dueAt < earliest && freePlaces(actor.window, actor.inFlight, { all, slow }) > 0)
-          earliest = actor.dueAt
-      return earliest
-    },
-    started: (endpointId: string) => {
-      const actor = actorOf(endpointId)
-      change(actor, () => {
-        actor.inFlight++
-      })
-    },
-    /** After the result is recorded; until then the place is held, which bounds what waits for recording. */
-    ended: (endpointId: string, pace: Pace) => {
-      const actor = actorOf(endpointId)
-      change(actor, () => {
-        actor.inFlight--
-        actor.window = nextWindow(actor.window, pace)
-      })
-      dropIfIdle(endpointId, actor)
-    },
-    isFailing: (endpointId: string): boolean => actors.get(endpointId)?.isFailing === true,
-    setFailing: (endpointId: string, isFailing: boolean) => {
-      const actor = actors.get(endpointId)
-      if (actor !== undefined) actor.isFailing = isFailing
-    },
-    inFlight: (): number => all,
-    size: (): number => actors.size
+  #dropIfIdle(endpointId: string, actor: Actor): void {
+    if (actor.inFlight === 0 && actor.dueAt === Infinity) this.#actors.delete(endpointId)
   }
 }
+
+export const makeEndpointActors = () => new EndpointActors()
