@@ -76,14 +76,164 @@ interface Part {
   bytes: number
 }
 
-const make = Effect.fnUntraced(function* (options: KafkaLogOptions) {
-  const services = yield* Effect.context<never>()
-  const run = Effect.runSyncWith(services)
+/** The newest known ends of partitions, and those who are told of them. */
+class Hints {
+  readonly #subscribers = new Set<Queue.Queue<AppendedHint>>()
+  /** Of every partition that was written or read here. */
+  readonly #ends = new Map<string, AppendedHint>()
+
+  publish(hint: AppendedHint): void {
+    const key = `${hint.topic}/${hint.partition}`
+    if (hint.endOffset <= (this.#ends.get(key)?.endOffset ?? 0)) return
+    this.#ends.set(key, hint)
+    this.#subscribers.forEach((queue) => Queue.offerUnsafe(queue, hint))
+  }
+  /** From now on hints tell what others append to it. */
+  watch(topic: string, partition: number, endOffset: number): void {
+    const key = `${topic}/${partition}`
+    if ((this.#ends.get(key)?.endOffset ?? -1) < endOffset) this.#ends.set(key, { topic, partition, endOffset })
+  }
+  /** Partitions whose ends somebody wants to know. */
+  asked(): ReadonlyArray<AppendedHint> {
+    return this.#subscribers.size === 0 ? [] : [...this.#ends.values()]
+  }
+  readonly subscribe = Effect.acquireRelease(
+    Effect.tap(Queue.sliding<AppendedHint>(HINTS_MAX), (queue) => Effect.sync(() => this.#subscribers.add(queue))),
+    (queue) =>
+      Effect.andThen(
+        Effect.sync(() => this.#subscribers.delete(queue)),
+        Queue.shutdown(queue)
+      )
+  )
+}
+
+/** What others append is hinted at by looking at the ends of the partitions that are watched. */
+const hinting = (hints: Hints, reader: KafkaReader, prefix: string, every_ms: number): Effect.Effect<never> =>
+  Effect.forever(
+    Effect.gen(function* () {
+      yield* Effect.sleep(every_ms)
+      const asked = hints.asked().map(({ partition, topic }) => ({ topic: prefix + topic, partition }))
+      if (asked.length === 0) return
+      // A look that fails costs a hint; readers look for themselves every second and say what is wrong.
+      const found = yield* Effect.tryPromise({ try: () => reader.ends(asked), catch: unavailable }).pipe(
+        Effect.catch((error) => Effect.as(Effect.logDebug("The ends of the event log could not be read", error), []))
+      )
+      for (const { endOffset, partition, topic } of found)
+        hints.publish({ topic: topic.slice(prefix.length), partition, endOffset })
+    })
+  )
+
+/** Records by partition, in the order of the append; what one of them is refused for. */
+const partsOf = (
+  records: ReadonlyArray<AppendRecord>,
+  partitions: ReadonlyMap<string, number>
+): { readonly parts: ReadonlyArray<Part>; readonly bytes: number } | EventLogUnavailable => {
+  const parts = new Map<string, Part>()
+  let bytes = 0
+  for (let i = 0; i < records.length; i++) {
+    const record = records[i]!
+    const { partition, topic, value } = record
+    const known = partitions.get(topic)
+    if (known === undefined || partition < 0 || partition >= known)
+      return new EventLogUnavailable({ message: `the event log has no partition ${partition} of ${topic}` })
+    if (value.length > RECORD_BYTES_MAX)
+      return new EventLogUnavailable({
+        message: `a record of ${value.length} bytes is more than the event log takes (${RECORD_BYTES_MAX})`
+      })
+    const key = `${topic}/${partition}`
+    let part = parts.get(key)
+    if (part === undefined) parts.set(key, (part = { topic, partition, records: [], indexes: [], bytes: 0 }))
+    part.records.push(recordFor(record))
+    part.indexes.push(i)
+    part.bytes += value.length
+    bytes += value.length
+  }
+  return { parts: [...parts.values()], bytes }
+}
+
+type Appended = Effect.Effect<ReadonlyArray<number>, EventLogOverloaded | EventLogUnavailable>
+
+/** Appends through the producer, with a bound on the bytes that wait for an acknowledgement. */
+class Appends {
+  readonly #producer: KafkaProducer
+  readonly #hints: Hints
+  readonly #prefix: string
+  readonly #partitions: ReadonlyMap<string, number>
+  readonly #pendingBytesMax: number
+  #pendingBytes = 0
+
+  constructor(producer: KafkaProducer, hints: Hints, options: KafkaLogOptions) {
+    this.#producer = producer
+    this.#hints = hints
+    this.#prefix = options.prefix ?? ""
+    this.#partitions = new Map(options.topics.map(({ name, partitions }) => [name, partitions]))
+    this.#pendingBytesMax = options.pendingBytesMax ?? PENDING_BYTES_MAX
+  }
+
+  /** Settles when every record is acknowledged, or the last of them has failed. */
+  readonly append = (records: ReadonlyArray<AppendRecord>): Appended =>
+    Effect.callback((resume) => {
+      if (records.length === 0) return resume(Effect.succeed([]))
+      const sorted = partsOf(records, this.#partitions)
+      if (sorted instanceof EventLogUnavailable) return resume(Effect.fail(sorted))
+      const { bytes, parts } = sorted
+      if (this.#pendingBytes > 0 && this.#pendingBytes + bytes > this.#pendingBytesMax)
+        return resume(
+          Effect.fail(
+            new EventLogOverloaded({
+              message: "the event log has too much waiting to be acknowledged",
+              retry_after_s: OVERLOADED_RETRY_AFTER_S
+            })
+          )
+        )
+      this.#pendingBytes += bytes
+      this.#send(parts, records.length, resume)
+    })
+
+  #send(parts: ReadonlyArray<Part>, count: number, resume: (appended: Appended) => void): void {
+    const offsets = new Array<number>(count)
+    let left = parts.length
+    let failure: EventLogUnavailable | undefined
+    for (const { bytes, indexes, partition, records, topic } of parts)
+      this.#producer.append({
+        topic: this.#prefix + topic,
+        partition,
+        records,
+        bytes,
+        done: (result) => {
+          this.#pendingBytes -= bytes
+          if ("message" in result) failure ??= new EventLogUnavailable(result)
+          else {
+            for (let i = 0; i < indexes.length; i++) offsets[indexes[i]!] = result.baseOffset + i
+            this.#hints.publish({ topic, partition, endOffset: result.baseOffset + records.length })
+          }
+          if (--left === 0) resume(failure === undefined ? Effect.succeed(offsets) : Effect.fail(failure))
+        }
+      })
+  }
+}
+
+/** Fails when no broker has acknowledged anything for long. */
+const healthOf = (producer: KafkaProducer) =>
+  Effect.suspend(() => {
+    const { trouble } = producer
+    const silent_ms = trouble === undefined ? 0 : Date.now() - trouble.since
+    return silent_ms < UNWELL_AFTER_MS
+      ? Effect.void
+      : Effect.fail(
+          new EventLogUnavailable({
+            message: `no broker has acknowledged anything for ${Math.round(silent_ms / 1_000)} s: ${trouble?.message}`
+          })
+        )
+  })
+
+/** The producer and the reader, closed with the scope; topics are there when they are. */
+const connect = Effect.fnUntraced(function* (options: KafkaLogOptions) {
+  const run = Effect.runSyncWith(yield* Effect.context<never>())
   const prefix = options.prefix ?? ""
   const kafka = makeKafka({ ...options, onLog: (line) => run(Effect.logDebug(line)) })
   const onTrouble = (message: string) => run(Effect.logWarning(`The event log: ${message}`))
   const compression = compressionOf(options.compression)
-  const partitionsOf = new Map(options.topics.map(({ name, partitions }) => [name, partitions]))
   yield* Effect.tryPromise({
     try: () =>
       ensureTopics(
@@ -106,110 +256,19 @@ const make = Effect.fnUntraced(function* (options: KafkaLogOptions) {
     Effect.sync(() => new KafkaReader({ kafka, giveUpAfter_ms: options.readWithin_ms ?? READ_WITHIN_MS, onTrouble })),
     (opened) => Effect.sync(() => opened.close())
   )
+  return { producer, reader }
+})
 
-  const subscribers = new Set<Queue.Queue<AppendedHint>>()
-  /** Newest known end of every partition that was written or read here. */
-  const ends = new Map<string, AppendedHint>()
-  const publish = (hint: AppendedHint): void => {
-    const key = `${hint.topic}/${hint.partition}`
-    if (hint.endOffset <= (ends.get(key)?.endOffset ?? 0)) return
-    ends.set(key, hint)
-    subscribers.forEach((queue) => Queue.offerUnsafe(queue, hint))
-  }
-  /** From now on hints tell what others append to it. */
-  const watch = (topic: string, partition: number, endOffset: number): void => {
-    const key = `${topic}/${partition}`
-    if ((ends.get(key)?.endOffset ?? -1) < endOffset) ends.set(key, { topic, partition, endOffset })
-  }
-  yield* Effect.forkScoped(
-    Effect.forever(
-      Effect.gen(function* () {
-        yield* Effect.sleep(options.hintEvery_ms ?? HINT_EVERY_MS)
-        if (subscribers.size === 0 || ends.size === 0) return
-        const asked = [...ends.values()].map(({ partition, topic }) => ({ topic: prefix + topic, partition }))
-        // A look that fails costs a hint; readers look for themselves every second and say what is wrong.
-        const found = yield* Effect.tryPromise({ try: () => reader.ends(asked), catch: unavailable }).pipe(
-          Effect.catch((error) => Effect.as(Effect.logDebug("The ends of the event log could not be read", error), []))
-        )
-        for (const { endOffset, partition, topic } of found)
-          publish({ topic: topic.slice(prefix.length), partition, endOffset })
-      })
-    )
-  )
-
-  let pendingBytes = 0
-  const pendingBytesMax = options.pendingBytesMax ?? PENDING_BYTES_MAX
-  const unknownPartition = ({ partition, topic }: { readonly topic: string; readonly partition: number }) => {
-    const known = partitionsOf.get(topic)
-    return known !== undefined && partition >= 0 && partition < known
-      ? undefined
-      : new EventLogUnavailable({ message: `the event log has no partition ${partition} of ${topic}` })
-  }
-
-  const append = (records: ReadonlyArray<AppendRecord>) =>
-    Effect.callback<ReadonlyArray<number>, EventLogOverloaded | EventLogUnavailable>((resume) => {
-      if (records.length === 0) return resume(Effect.succeed([]))
-      const parts = new Map<string, Part>()
-      let bytes = 0
-      for (let i = 0; i < records.length; i++) {
-        const record = records[i]!
-        const wrong =
-          unknownPartition(record) ??
-          (record.value.length > RECORD_BYTES_MAX
-            ? new EventLogUnavailable({
-                message: `a record of ${record.value.length} bytes is more than the event log takes (${RECORD_BYTES_MAX})`
-              })
-            : undefined)
-        if (wrong !== undefined) return resume(Effect.fail(wrong))
-        const key = `${record.topic}/${record.partition}`
-        let part = parts.get(key)
-        if (part === undefined)
-          parts.set(
-            key,
-            (part = { topic: record.topic, partition: record.partition, records: [], indexes: [], bytes: 0 })
-          )
-        part.records.push(recordFor(record))
-        part.indexes.push(i)
-        part.bytes += record.value.length
-        bytes += record.value.length
-      }
-      if (pendingBytes > 0 && pendingBytes + bytes > pendingBytesMax) {
-        return resume(
-          Effect.fail(
-            new EventLogOverloaded({
-              message: "the event log has too much waiting to be acknowledged",
-              retry_after_s: OVERLOADED_RETRY_AFTER_S
-            })
-          )
-        )
-      }
-      pendingBytes += bytes
-      const offsets = new Array<number>(records.length)
-      let left = parts.size
-      let failure: EventLogUnavailable | undefined
-      for (const { bytes: partBytes, indexes, partition, records: ofPart, topic } of parts.values()) {
-        producer.append({
-          topic: prefix + topic,
-          partition,
-          records: ofPart,
-          bytes: partBytes,
-          done: (result) => {
-            pendingBytes -= partBytes
-            if ("message" in result) failure ??= new EventLogUnavailable(result)
-            else {
-              for (let i = 0; i < indexes.length; i++) offsets[indexes[i]!] = result.baseOffset + i
-              publish({ topic, partition, endOffset: result.baseOffset + ofPart.length })
-            }
-            if (--left === 0) resume(failure === undefined ? Effect.succeed(offsets) : Effect.fail(failure))
-          }
-        })
-      }
-    })
-
+const make = Effect.fnUntraced(function* (options: KafkaLogOptions) {
+  const { producer, reader } = yield* connect(options)
+  const prefix = options.prefix ?? ""
+  const hints = new Hints()
+  yield* Effect.forkScoped(hinting(hints, reader, prefix, options.hintEvery_ms ?? HINT_EVERY_MS))
+  const appends = new Appends(producer, hints, options)
   const appendWithin_ms = options.appendWithin_ms ?? APPEND_WITHIN_MS
   return EventLog.of({
     append: (records) =>
-      Effect.timeoutOrElse(append(records), {
+      Effect.timeoutOrElse(appends.append(records), {
         duration: appendWithin_ms,
         orElse: () =>
           Effect.suspend(() =>
@@ -224,35 +283,20 @@ const make = Effect.fnUntraced(function* (options: KafkaLogOptions) {
       Effect.tryPromise({
         try: () => reader.read({ ...request, topic: prefix + request.topic }),
         catch: unavailable
-      }).pipe(Effect.tap(({ nextOffset }) => Effect.sync(() => watch(request.topic, request.partition, nextOffset)))),
+      }).pipe(
+        Effect.tap(({ nextOffset }) => Effect.sync(() => hints.watch(request.topic, request.partition, nextOffset)))
+      ),
     bounds: (topic, partition) =>
       Effect.tryPromise({ try: () => reader.bounds(prefix + topic, partition), catch: unavailable }).pipe(
-        Effect.tap(({ endOffset }) => Effect.sync(() => watch(topic, partition, endOffset)))
+        Effect.tap(({ endOffset }) => Effect.sync(() => hints.watch(topic, partition, endOffset)))
       ),
     offsetAt: (topic, partition, time) =>
       Effect.tryPromise({ try: () => reader.offsetAt(prefix + topic, partition, time), catch: unavailable }),
     trim: (topic, partition, before) =>
       Effect.tryPromise({ try: () => reader.trim(prefix + topic, partition, before), catch: unavailable }),
     rewrite: () => Effect.succeed(false),
-    health: Effect.suspend(() => {
-      const { trouble } = producer
-      const silent_ms = trouble === undefined ? 0 : Date.now() - trouble.since
-      return silent_ms < UNWELL_AFTER_MS
-        ? Effect.void
-        : Effect.fail(
-            new EventLogUnavailable({
-              message: `no broker has acknowledged anything for ${Math.round(silent_ms / 1_000)} s: ${trouble?.message}`
-            })
-          )
-    }),
-    subscribe: Effect.acquireRelease(
-      Effect.tap(Queue.sliding<AppendedHint>(HINTS_MAX), (queue) => Effect.sync(() => subscribers.add(queue))),
-      (queue) =>
-        Effect.andThen(
-          Effect.sync(() => subscribers.delete(queue)),
-          Queue.shutdown(queue)
-        )
-    )
+    health: healthOf(producer),
+    subscribe: hints.subscribe
   })
 })
 

@@ -1,9 +1,9 @@
 /**
  * The LMDB environment under the embedded event log: one named database per topic and partition, keyed by offset.
- * It knows files, frames and transactions, nothing of waiting callers; `event-log-lmdb.ts` queues them above it.
+ * It knows files, frames and transactions, nothing of waiting callers; `lmdb.ts` queues them above it.
  * Tests put a simulated disk here by wrapping `synced`, the one place that says "this survives a power cut".
  */
-import { open } from "lmdb"
+import { type Database, open, type RootDatabase } from "lmdb"
 import { copyEnvironment } from "@dowser/engine-sdk/store"
 import type { LogRecord } from "./event-log.ts"
 import type { LogUsage } from "./log-space.ts"
@@ -78,6 +78,85 @@ const unframe = (offset: number, framed: Buffer): LogRecord => {
   }
 }
 
+type PartitionDatabase = Database<Buffer, number>
+
+/** The databases of an open environment, opened as they are asked for. */
+class Databases {
+  readonly root: RootDatabase<Buffer, string>
+  /** Where a partition goes on when retention has removed every record of it. */
+  readonly meta: Database<Buffer, string>
+  readonly #opened = new Map<string, PartitionDatabase>()
+
+  constructor(root: RootDatabase<Buffer, string>) {
+    this.root = root
+    this.meta = root.openDB<Buffer, string>({ name: NEXT_OFFSETS, encoding: "binary" })
+  }
+
+  named(name: string): PartitionDatabase {
+    let database = this.#opened.get(name)
+    if (database === undefined)
+      this.#opened.set(name, (database = this.root.openDB<Buffer, number>({ name, encoding: "binary" })))
+    return database
+  }
+  of(topic: string, partition: number): PartitionDatabase {
+    return this.named(`${topic}/${partition}`)
+  }
+
+  bounds(topic: string, partition: number): { startOffset: number; endOffset: number } {
+    const trimmedTo = this.meta.get(`${topic}/${partition}`)?.readDoubleLE(0) ?? 0
+    const last = this.#firstKey(topic, partition, true)
+    const endOffset = last === undefined ? trimmedTo : last + 1
+    return { startOffset: this.#firstKey(topic, partition, false) ?? endOffset, endOffset }
+  }
+
+  #firstKey(topic: string, partition: number, reverse: boolean): number | undefined {
+    for (const key of this.of(topic, partition).getKeys({ limit: 1, reverse })) return key
+    return undefined
+  }
+}
+
+const trim = async (databases: Databases, topic: string, partition: number, before: number): Promise<number> => {
+  const { meta, root } = databases
+  root.resetReadTxn()
+  const { endOffset, startOffset } = databases.bounds(topic, partition)
+  const stop = Math.min(before, endOffset, startOffset + TRIM_RECORDS_MAX)
+  if (stop <= startOffset) return startOffset
+  const database = databases.of(topic, partition)
+  const next = Buffer.allocUnsafe(8)
+  next.writeDoubleLE(endOffset, 0)
+  await root.batch(() => {
+    // Only the last record carries the end by its own key; once it goes, the meta entry must.
+    void meta.put(`${topic}/${partition}`, next)
+    for (let offset = startOffset; offset < stop; offset++) void database.remove(offset)
+  })
+  return stop
+}
+
+const usageOf = (databases: Databases): LogUsage => {
+  const { meta, root } = databases
+  root.resetReadTxn()
+  const {
+    free,
+    lastPageNumber,
+    pageSize,
+    root: main
+  } = root.getStats() as TreePages & {
+    readonly lastPageNumber: number
+    readonly pageSize: number
+    readonly free: TreePages
+    readonly root: TreePages
+  }
+  // What no tree holds is free. A database that this process has not opened yet is listed in the main one.
+  let held = META_PAGES + pagesOf(main) + pagesOf(free) + pagesOf(meta.getStats() as TreePages)
+  for (const name of root.getKeys())
+    if (name !== NEXT_OFFSETS) held += pagesOf(databases.named(name).getStats() as TreePages)
+  root.resetReadTxn()
+  return {
+    bytes: (lastPageNumber + 1) * pageSize,
+    reusableBytes: Math.max(0, lastPageNumber + 1 - held) * pageSize
+  }
+}
+
 /** Opens or creates the environment. Several threads may hold the same path open; only one may `commit` and `trim`. */
 export const openLogEnvironment = (path: string): LogEnvironment => {
   // `safeRestore` (absent from the typings): after any crash go back to the newest synced transaction. By default LMDB
@@ -89,31 +168,12 @@ export const openLogEnvironment = (path: string): LogEnvironment => {
     maxReaders: READERS_MAX,
     safeRestore: true
   }
-  const root = open<Buffer, string>(options)
-  const openPartition = (name: string) => root.openDB<Buffer, number>({ name, encoding: "binary" })
-  // Where a partition goes on when retention has removed every record of it.
-  const meta = root.openDB<Buffer, string>({ name: NEXT_OFFSETS, encoding: "binary" })
-  const databases = new Map<string, ReturnType<typeof openPartition>>()
-  const namedDatabase = (name: string) => {
-    let database = databases.get(name)
-    if (database === undefined) databases.set(name, (database = openPartition(name)))
-    return database
-  }
-  const databaseOf = (topic: string, partition: number) => namedDatabase(`${topic}/${partition}`)
-  const firstKey = (topic: string, partition: number, reverse: boolean): number | undefined => {
-    for (const key of databaseOf(topic, partition).getKeys({ limit: 1, reverse })) return key
-    return undefined
-  }
-  const boundsOf = (topic: string, partition: number) => {
-    const trimmedTo = meta.get(`${topic}/${partition}`)?.readDoubleLE(0) ?? 0
-    const last = firstKey(topic, partition, true)
-    const endOffset = last === undefined ? trimmedTo : last + 1
-    return { startOffset: firstKey(topic, partition, false) ?? endOffset, endOffset }
-  }
+  const databases = new Databases(open<Buffer, string>(options))
+  const { root } = databases
   return {
     commit: async (writes) => {
       // A database must exist before the transaction that writes to it begins.
-      const targets = writes.map((write) => databaseOf(write.topic, write.partition))
+      const targets = writes.map((write) => databases.of(write.topic, write.partition))
       await root.batch(() => {
         for (let i = 0; i < writes.length; i++) void targets[i]!.put(writes[i]!.offset, writes[i]!.value)
       })
@@ -123,27 +183,13 @@ export const openLogEnvironment = (path: string): LogEnvironment => {
     },
     refresh: () => root.resetReadTxn(),
     get: (topic, partition, offset) => {
-      const framed = databaseOf(topic, partition).get(offset)
+      const framed = databases.of(topic, partition).get(offset)
       return framed === undefined ? undefined : unframe(offset, framed)
     },
-    bounds: boundsOf,
-    trim: async (topic, partition, before) => {
-      root.resetReadTxn()
-      const { startOffset, endOffset } = boundsOf(topic, partition)
-      const stop = Math.min(before, endOffset, startOffset + TRIM_RECORDS_MAX)
-      if (stop <= startOffset) return startOffset
-      const database = databaseOf(topic, partition)
-      const next = Buffer.allocUnsafe(8)
-      next.writeDoubleLE(endOffset, 0)
-      await root.batch(() => {
-        // Only the last record carries the end by its own key; once it goes, the meta entry must.
-        void meta.put(`${topic}/${partition}`, next)
-        for (let offset = startOffset; offset < stop; offset++) void database.remove(offset)
-      })
-      return stop
-    },
+    bounds: (topic, partition) => databases.bounds(topic, partition),
+    trim: (topic, partition, before) => trim(databases, topic, partition, before),
     rewrite: async (topic, partition, values) => {
-      const database = databaseOf(topic, partition)
+      const database = databases.of(topic, partition)
       // Looked at inside the transaction: a trim that waits before it must not be undone.
       await root.transaction(() => {
         for (const { offset, value } of values) {
@@ -154,29 +200,7 @@ export const openLogEnvironment = (path: string): LogEnvironment => {
         }
       })
     },
-    usage: () => {
-      root.resetReadTxn()
-      const {
-        free,
-        lastPageNumber,
-        pageSize,
-        root: main
-      } = root.getStats() as TreePages & {
-        readonly lastPageNumber: number
-        readonly pageSize: number
-        readonly free: TreePages
-        readonly root: TreePages
-      }
-      // What no tree holds is free. A database that this process has not opened yet is listed in the main one.
-      let held = META_PAGES + pagesOf(main) + pagesOf(free) + pagesOf(meta.getStats() as TreePages)
-      for (const name of root.getKeys())
-        if (name !== NEXT_OFFSETS) held += pagesOf(namedDatabase(name).getStats() as TreePages)
-      root.resetReadTxn()
-      return {
-        bytes: (lastPageNumber + 1) * pageSize,
-        reusableBytes: Math.max(0, lastPageNumber + 1 - held) * pageSize
-      }
-    },
+    usage: () => usageOf(databases),
     close: async () => {
       await root.flushed
       await root.close()

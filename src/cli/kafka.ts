@@ -2,7 +2,7 @@
  * `dowser kafka`: a real Apache Kafka broker (KRaft) from Maven Central on this machine's JVM, in a data folder, on
  * loopback, ready when the line says so, stopped with this program. For development and the Kafka test lane.
  */
-import { spawn, spawnSync } from "node:child_process"
+import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { Effect } from "effect"
@@ -98,51 +98,36 @@ export interface BrokerOptions {
   readonly report: (text: string) => void
 }
 
-/** Resolves jars once per folder and version, formats once, starts (2-6 s), waits until ready. */
-export const startKafka = async (options: BrokerOptions): Promise<Broker> => {
-  const folder = resolve(options.folder)
-  mkdirSync(folder, { recursive: true })
-  const jars = resolveJars(options.jarsFolder ?? folder, options.version, options.report)
-  const controller = await freePort()
-  const port = options.port === 0 ? await freePort() : options.port
-  const data = join(folder, "data")
-  const file = join(folder, "server.properties")
-  writeFileSync(
-    file,
-    `${properties(port, controller, data)}\n${options.settings === undefined ? "" : options.settings.replaceAll("{port}", String(port)).replaceAll("{controller}", String(controller))}`
-  )
-  const classpath = join(jars, "*")
-  if (!existsSync(data) || readdirSync(data).length === 0) {
-    options.report("Formatting the data folder")
-    const id =
-      run(
-        "java",
-        ["-Xmx64m", "-XX:TieredStopAtLevel=1", "-cp", classpath, "kafka.tools.StorageTool", "random-uuid"],
-        folder
-      )
-        .split("\n")
-        .pop() ?? ""
+/** A new data folder gets its id before the broker may use it. */
+const formatData = (folder: string, classpath: string, file: string): void => {
+  const id =
     run(
       "java",
-      [
-        "-Xmx128m",
-        "-XX:TieredStopAtLevel=1",
-        "-cp",
-        classpath,
-        "kafka.tools.StorageTool",
-        "format",
-        "-t",
-        id,
-        "-c",
-        file
-      ],
+      ["-Xmx64m", "-XX:TieredStopAtLevel=1", "-cp", classpath, "kafka.tools.StorageTool", "random-uuid"],
       folder
     )
-  }
-  options.report("Starting the broker")
-  const log = join(folder, "broker.log")
-  writeFileSync(log, "")
-  const child = spawn(
+      .split("\n")
+      .pop() ?? ""
+  run(
+    "java",
+    [
+      "-Xmx128m",
+      "-XX:TieredStopAtLevel=1",
+      "-cp",
+      classpath,
+      "kafka.tools.StorageTool",
+      "format",
+      "-t",
+      id,
+      "-c",
+      file
+    ],
+    folder
+  )
+}
+
+const spawnBroker = (folder: string, classpath: string, file: string, log: string): ChildProcess =>
+  spawn(
     "/bin/sh",
     [
       "-c",
@@ -165,6 +150,9 @@ export const startKafka = async (options: BrokerOptions): Promise<Broker> => {
     ],
     { cwd: folder, env: { ...process.env, LOG: log }, stdio: "ignore" }
   )
+
+/** Answers what runs, and stops it. */
+const watched = (child: ChildProcess) => {
   let code: number | null | undefined
   const exited = new Promise<number | null>((settle) =>
     child.once("exit", (status) => {
@@ -178,8 +166,34 @@ export const startKafka = async (options: BrokerOptions): Promise<Broker> => {
     await exited
     clearTimeout(timer)
   }
+  return { exited, stop, hasExited: () => code !== undefined }
+}
+
+/** Resolves jars once per folder and version, formats once, starts (2-6 s), waits until ready. */
+export const startKafka = async (options: BrokerOptions): Promise<Broker> => {
+  const folder = resolve(options.folder)
+  mkdirSync(folder, { recursive: true })
+  const jars = resolveJars(options.jarsFolder ?? folder, options.version, options.report)
+  const controller = await freePort()
+  const port = options.port === 0 ? await freePort() : options.port
+  const data = join(folder, "data")
+  const file = join(folder, "server.properties")
+  writeFileSync(
+    file,
+    `${properties(port, controller, data)}\n${options.settings === undefined ? "" : options.settings.replaceAll("{port}", String(port)).replaceAll("{controller}", String(controller))}`
+  )
+  const classpath = join(jars, "*")
+  if (!existsSync(data) || readdirSync(data).length === 0) {
+    options.report("Formatting the data folder")
+    formatData(folder, classpath, file)
+  }
+  options.report("Starting the broker")
+  const log = join(folder, "broker.log")
+  writeFileSync(log, "")
+  const child = spawnBroker(folder, classpath, file, log)
+  const { exited, hasExited, stop } = watched(child)
   for (let waited_ms = 0; !readFileSync(log, "utf8").includes("Kafka Server started"); waited_ms += 50) {
-    if (code !== undefined)
+    if (hasExited())
       throw new StartRefused(`The broker ended while starting: ${readFileSync(log, "utf8").trim().slice(-600)}`)
     if (waited_ms > 120_000) {
       await stop()

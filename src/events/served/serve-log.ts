@@ -49,6 +49,75 @@ const RETRIES_AT_SHUTDOWN = 3
 const identifier = (text: string | undefined): string | undefined =>
   text === undefined || text === "" ? undefined : cutBytes(storable(text), IDENTIFIER_BYTES_MAX)
 
+/** Reports by their partition, a bounded number of them in a record. */
+const recordsOf = (
+  reports: ReadonlyArray<ServedSearch>,
+  visitorPartitions: number,
+  now: number
+): ReadonlyArray<AppendRecord> => {
+  const parts = new Map<number, Array<ServedSearch>>()
+  for (const report of reports) {
+    const partition = partitionOfEvent(report.organization_id, report, visitorPartitions)
+    const part = parts.get(partition)
+    if (part === undefined) parts.set(partition, [report])
+    else part.push(report)
+  }
+  return [...parts].flatMap(([partition, part]) =>
+    Array.from({ length: Math.ceil(part.length / REPORTS_PER_RECORD_MAX) }, (_, i) => ({
+      topic: SEARCH_SERVED.name,
+      partition,
+      value: encodeRecord<ServedPayload>({
+        schema_version: SERVED_SCHEMA_VERSION,
+        organization_id: "",
+        occurred_at: now,
+        payload: { served: part.slice(i * REPORTS_PER_RECORD_MAX, (i + 1) * REPORTS_PER_RECORD_MAX) }
+      })
+    }))
+  )
+}
+/** Reports that wait for their append, at most `reportsMax`. */
+class ReportBuffer {
+  readonly #reportsMax: number
+  #reports: Array<ServedSearch> = []
+  /** Reports that found it full. */
+  dropped = 0
+
+  constructor(reportsMax: number) {
+    this.#reportsMax = reportsMax
+  }
+
+  /** False where it is full. */
+  add(served: Omit<ServedSearch, "at">, at: number): boolean {
+    if (this.#reports.length >= this.#reportsMax) {
+      this.dropped++
+      return false
+    }
+    this.#reports.push({
+      ...served,
+      at,
+      q: served.q.slice(0, QUERY_CHARACTERS_MAX),
+      filter_by: served.filter_by?.slice(0, TEXT_CHARACTERS_MAX),
+      facet_by: served.facet_by?.slice(0, TEXT_CHARACTERS_MAX),
+      analytics_tag: served.analytics_tag?.slice(0, TEXT_CHARACTERS_MAX),
+      session_id: identifier(served.session_id),
+      user_id: identifier(served.user_id),
+      anonymous_id: identifier(served.anonymous_id)
+    })
+    return true
+  }
+
+  takeAll(): ReadonlyArray<ServedSearch> {
+    const reports = this.#reports
+    this.#reports = []
+    return reports
+  }
+
+  /** Before all that came since. */
+  putBack(reports: ReadonlyArray<ServedSearch>): void {
+    this.#reports = [...reports, ...this.#reports]
+  }
+}
+
 const make = Effect.fnUntraced(function* (options: SearchServedOptions) {
   if (options.visitorPartitions > QUERY_ID_PARTITIONS_MAX) {
     return yield* Effect.die(
@@ -60,47 +129,19 @@ const make = Effect.fnUntraced(function* (options: SearchServedOptions) {
   const log = yield* EventLog
   const identifiers = yield* Identifiers
   const clock = yield* Clock.Clock
-  const reportsMax = options.reportsMax ?? REPORTS_MAX
   const filled = yield* Latch.make()
-  let buffer: Array<ServedSearch> = []
-  let dropped = 0
+  const buffer = new ReportBuffer(options.reportsMax ?? REPORTS_MAX)
   /** Spreads searches of nobody in particular over the partitions. */
   let turn = 0
 
-  const recordsOf = (reports: ReadonlyArray<ServedSearch>, now: number): ReadonlyArray<AppendRecord> => {
-    const parts = new Map<number, Array<ServedSearch>>()
-    for (const report of reports) {
-      const partition = partitionOfEvent(report.organization_id, report, options.visitorPartitions)
-      const part = parts.get(partition)
-      if (part === undefined) parts.set(partition, [report])
-      else part.push(report)
-    }
-    return [...parts].flatMap(([partition, part]) =>
-      Array.from({ length: Math.ceil(part.length / REPORTS_PER_RECORD_MAX) }, (_, i) => ({
-        topic: SEARCH_SERVED.name,
-        partition,
-        value: encodeRecord<ServedPayload>({
-          schema_version: SERVED_SCHEMA_VERSION,
-          organization_id: "",
-          occurred_at: now,
-          payload: { served: part.slice(i * REPORTS_PER_RECORD_MAX, (i + 1) * REPORTS_PER_RECORD_MAX) }
-        })
-      }))
-    )
-  }
   /** Takes the whole buffer. What it took goes back when it is interrupted; a report stored twice still counts once. */
   const flushWith = (schedule: typeof retry, times: number) =>
     Effect.suspend(() => {
-      const reports = buffer
-      buffer = []
+      const reports = buffer.takeAll()
       if (reports.length === 0) return Effect.void
-      const records = recordsOf(reports, clock.currentTimeMillisUnsafe())
+      const records = recordsOf(reports, options.visitorPartitions, clock.currentTimeMillisUnsafe())
       return Effect.asVoid(Effect.retry(log.append(records), { schedule, times })).pipe(
-        Effect.onInterrupt(() =>
-          Effect.sync(() => {
-            buffer = [...reports, ...buffer]
-          })
-        )
+        Effect.onInterrupt(() => Effect.sync(() => buffer.putBack(reports)))
       )
     })
 
@@ -132,24 +173,9 @@ const make = Effect.fnUntraced(function* (options: SearchServedOptions) {
           : partitionOfVisitor(organizationId, visitor, options.visitorPartitions)
       ),
     record: (served) => {
-      if (buffer.length >= reportsMax) {
-        dropped++
-        return
-      }
-      buffer.push({
-        ...served,
-        at: clock.currentTimeMillisUnsafe(),
-        q: served.q.slice(0, QUERY_CHARACTERS_MAX),
-        filter_by: served.filter_by?.slice(0, TEXT_CHARACTERS_MAX),
-        facet_by: served.facet_by?.slice(0, TEXT_CHARACTERS_MAX),
-        analytics_tag: served.analytics_tag?.slice(0, TEXT_CHARACTERS_MAX),
-        session_id: identifier(served.session_id),
-        user_id: identifier(served.user_id),
-        anonymous_id: identifier(served.anonymous_id)
-      })
-      filled.openUnsafe()
+      if (buffer.add(served, clock.currentTimeMillisUnsafe())) filled.openUnsafe()
     },
-    dropped: Effect.sync(() => dropped)
+    dropped: Effect.sync(() => buffer.dropped)
   })
 })
 

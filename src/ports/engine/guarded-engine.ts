@@ -57,93 +57,80 @@ export interface GuardedEngine extends SearchEngine {
   ) => number
 }
 
-export const guardEngine = (
-  engine: SearchEngine,
-  {
-    change_ms = 900_000,
-    now_ms = () => performance.now(),
-    onChange,
-    read_ms = 35_000,
-    write_ms = 120_000,
-    ...options
-  }: GuardOptions = {}
-): GuardedEngine => {
-  const makeGuard = (name: keyof EngineCircuits) => {
-    const settings = { ...optionsDefault, ...options[name] }
-    let circuit = closedCircuit
-    const become = (next: Circuit) => {
-      const before = circuit.state
-      circuit = next
-      if (next.state !== before) onChange?.(name, next.state)
+/** The circuit of one kind of calls. */
+class Guard {
+  readonly #settings: CircuitOptions
+  readonly #now_ms: () => number
+  readonly #onChange: (state: CircuitState) => void
+  #circuit = closedCircuit
+
+  constructor(settings: CircuitOptions, now_ms: () => number, onChange: (state: CircuitState) => void) {
+    this.#settings = settings
+    this.#now_ms = now_ms
+    this.#onChange = onChange
+  }
+
+  state(): CircuitState {
+    return circuitAt(this.#circuit, this.#now_ms()).state
+  }
+
+  /** `failed` puts a failure into the shape of the call's answer. */
+  call<A extends Guarded>(limit_ms: number, failed: (error: EngineError) => A, run: () => Awaitable<A>): Awaitable<A> {
+    const { circuit: next, ticket } = admit(this.#circuit, this.#now_ms())
+    this.#become(next)
+    if (ticket === undefined) return failed(refusal)
+    let answer: Awaitable<A>
+    try {
+      answer = run()
+    } catch (error) {
+      this.#report(ticket, "abandoned")
+      throw error
     }
-    const report = (ticket: number, outcome: CallOutcome) =>
-      become(settle(circuit, ticket, outcome, now_ms(), settings))
-    /** `failed` puts a failure into the shape of the call's answer. */
-    const call = <A extends Guarded>(
-      limit_ms: number,
-      failed: (error: EngineError) => A,
-      run: () => Awaitable<A>
-    ): Awaitable<A> => {
-      const { circuit: next, ticket } = admit(circuit, now_ms())
-      become(next)
-      if (ticket === undefined) return failed(refusal)
-      const told = (answer: A): A => {
-        report(ticket, outcomeOf(answer))
-        return answer
-      }
-      let answer: Awaitable<A>
-      try {
-        answer = run()
-      } catch (error) {
-        report(ticket, "abandoned")
+    if (!(answer instanceof Promise)) return this.#told(ticket, answer)
+    return within(limit_ms, answer, failed).then(
+      (late) => this.#told(ticket, late),
+      (error: unknown) => {
+        // A defect: nothing is known about the way to the engine.
+        this.#report(ticket, "abandoned")
         throw error
       }
-      return answer instanceof Promise
-        ? within(limit_ms, answer, failed).then(told, (error: unknown) => {
-            // A defect: nothing is known about the way to the engine.
-            report(ticket, "abandoned")
-            throw error
-          })
-        : told(answer)
-    }
-    return { call, state: () => circuitAt(circuit, now_ms()).state }
+    )
   }
-  const reads = makeGuard("reads"),
-    writes = makeGuard("writes")
-  const failing = <A>(error: EngineError): Result<A> => fail(error)
-  const read = <A>(run: () => Awaitable<Result<A>>) => reads.call<Result<A>>(read_ms, failing, run)
-  /** What changes something answers later in any case. */
-  const write = async <A>(limit_ms: number, run: () => Promise<Result<A>>) =>
-    writes.call<Result<A>>(limit_ms, failing, run)
-  const removals = new Map<string, number>()
-  /** Counted when it is over, also where it failed: a part of it may have happened. */
-  const removing = <A>(namespace: string, run: () => Promise<A>): Promise<A> =>
-    run().finally(() => {
-      removals.set(namespace, (removals.get(namespace) ?? 0) + 1)
-    })
-  const { damaged, setDictionary } = engine
 
+  #told<A extends Guarded>(ticket: number, answer: A): A {
+    this.#report(ticket, outcomeOf(answer))
+    return answer
+  }
+  #report(ticket: number, outcome: CallOutcome): void {
+    this.#become(settle(this.#circuit, ticket, outcome, this.#now_ms(), this.#settings))
+  }
+  #become(next: Circuit): void {
+    const before = this.#circuit.state
+    this.#circuit = next
+    if (next.state !== before) this.#onChange(next.state)
+  }
+}
+
+/** Calls that took something away, by namespace; counted when they are over. */
+class Removals {
+  readonly #counts = new Map<string, number>()
+  of(namespace: string): number {
+    return this.#counts.get(namespace) ?? 0
+  }
+  /** Counted also where it failed: a part of it may have happened. */
+  counted<A>(namespace: string, run: () => Promise<A>): Promise<A> {
+    return run().finally(() => {
+      this.#counts.set(namespace, this.of(namespace) + 1)
+    })
+  }
+}
+
+const failing = <A>(error: EngineError): Result<A> => fail(error)
+
+/** What an engine may have beside its calls. */
+const optionalsOf = (engine: SearchEngine, write_ms: number): Pick<SearchEngine, "damaged" | "setDictionary"> => {
+  const { damaged, setDictionary } = engine
   return {
-    capabilities: () => engine.capabilities(),
-    createCollection: (...given) => write(change_ms, () => engine.createCollection(...given)),
-    alterCollection: (...given) => write(change_ms, () => engine.alterCollection(...given)),
-    dropCollection: (...given) => removing(given[0], () => write(change_ms, () => engine.dropCollection(...given))),
-    listCollections: (...given) => engine.listCollections(...given),
-    describeCollection: (...given) => engine.describeCollection(...given),
-    write: (...given) =>
-      given[2].some(({ kind }) => kind === "delete")
-        ? removing(given[0], () => write(write_ms, () => engine.write(...given)))
-        : write(write_ms, () => engine.write(...given)),
-    search: (namespace, plans, budget) =>
-      reads.call(
-        read_ms,
-        (error) => plans.map(() => fail(error)),
-        () => engine.search(namespace, plans, budget)
-      ),
-    union: (...given) => read(() => engine.union(...given)),
-    scan: (...given) => read(() => engine.scan(...given)),
-    get: (...given) => read(() => engine.get(...given)),
-    usage: (...given) => engine.usage(...given),
     ...(setDictionary === undefined
       ? {}
       : {
@@ -158,7 +145,53 @@ export const guardEngine = (
             if (!told.ok) throw new Error(told.error.message)
           }
         }),
-    ...(damaged === undefined ? {} : { damaged: () => damaged.call(engine) }),
+    ...(damaged === undefined ? {} : { damaged: () => damaged.call(engine) })
+  }
+}
+
+export const guardEngine = (
+  engine: SearchEngine,
+  {
+    change_ms = 900_000,
+    now_ms = () => performance.now(),
+    onChange,
+    read_ms = 35_000,
+    write_ms = 120_000,
+    ...options
+  }: GuardOptions = {}
+): GuardedEngine => {
+  const guardOf = (name: keyof EngineCircuits) =>
+    new Guard({ ...optionsDefault, ...options[name] }, now_ms, (state) => onChange?.(name, state))
+  const reads = guardOf("reads")
+  const writes = guardOf("writes")
+  const read = <A>(run: () => Awaitable<Result<A>>) => reads.call<Result<A>>(read_ms, failing, run)
+  /** What changes something answers later in any case. */
+  const write = async <A>(limit_ms: number, run: () => Promise<Result<A>>) =>
+    writes.call<Result<A>>(limit_ms, failing, run)
+  const removals = new Removals()
+  return {
+    capabilities: () => engine.capabilities(),
+    createCollection: (...given) => write(change_ms, () => engine.createCollection(...given)),
+    alterCollection: (...given) => write(change_ms, () => engine.alterCollection(...given)),
+    dropCollection: (...given) =>
+      removals.counted(given[0], () => write(change_ms, () => engine.dropCollection(...given))),
+    listCollections: (...given) => engine.listCollections(...given),
+    describeCollection: (...given) => engine.describeCollection(...given),
+    write: (...given) =>
+      given[2].some(({ kind }) => kind === "delete")
+        ? removals.counted(given[0], () => write(write_ms, () => engine.write(...given)))
+        : write(write_ms, () => engine.write(...given)),
+    search: (namespace, plans, budget) =>
+      reads.call(
+        read_ms,
+        (error) => plans.map(() => fail(error)),
+        () => engine.search(namespace, plans, budget)
+      ),
+    union: (...given) => read(() => engine.union(...given)),
+    scan: (...given) => read(() => engine.scan(...given)),
+    get: (...given) => read(() => engine.get(...given)),
+    usage: (...given) => engine.usage(...given),
+    ...optionalsOf(engine, write_ms),
     // Not held up by a circuit: it is how one hears whether it is worth trying.
     health: () => {
       const health = engine.health()
@@ -166,7 +199,7 @@ export const guardEngine = (
     },
     close: () => engine.close(),
     circuits: () => ({ reads: reads.state(), writes: writes.state() }),
-    removals: (namespace) => removals.get(namespace) ?? 0
+    removals: (namespace) => removals.of(namespace)
   }
 }
 

@@ -12,7 +12,7 @@ import {
 } from "node:http"
 import { Agent as HttpsAgent, request as requestHttps } from "node:https"
 import { lookup } from "node:dns/promises"
-import { isIP } from "node:net"
+import { isIP, type Socket } from "node:net"
 import { Effect, Layer } from "effect"
 import { BoundedMap } from "@dowser/engine-sdk/host"
 import { OutboundFailure, OutboundHttp, type OutboundRequest, type OutboundResponse } from "./outbound-http.ts"
@@ -80,94 +80,183 @@ interface Call {
   readonly request: OutboundRequest
 }
 
-/** One request to one address. Rejects with what went wrong before the status line; after it, resolves. */
-const sendTo = ({ address, agent, deadline, host, isAllowed, request, url }: Call): Promise<OutboundResponse> =>
-  new Promise((settle, reject) => {
-    const isSecure = url.protocol === "https:"
-    const body = request.body === undefined ? undefined : Buffer.from(request.body as string)
-    let response: IncomingMessage | undefined
-    const chunks: Array<Buffer> = []
-    let size = 0
-    let isDone = false
-    const finish = (isTruncated: boolean) => {
-      if (isDone || response === undefined) return
-      isDone = true
-      deadline.removeEventListener("abort", onDeadline)
-      if (isTruncated) client.destroy()
-      const headers = Object.fromEntries(
-        Object.entries(response.headers).map(([name, value]) => [
-          name,
-          Array.isArray(value) ? value.join(", ") : (value ?? "")
-        ])
-      )
-      settle({
-        status: response.statusCode ?? 0,
-        headers,
-        body: Buffer.concat(chunks).subarray(0, request.responseBytesMax),
-        isTruncated
-      })
-    }
-    const fail = (error: Error) => {
-      if (isDone) return
-      isDone = true
-      deadline.removeEventListener("abort", onDeadline)
-      client.destroy()
-      reject(error)
-    }
-    const onDeadline = () => (response === undefined ? fail(deadline.reason as Error) : finish(true))
-    const client: ClientRequest = (isSecure ? requestHttps : requestHttp)({
-      agent,
-      host: address,
-      port: url.port === "" ? (isSecure ? 443 : 80) : Number(url.port),
-      method: request.method,
-      path: url.pathname + url.search,
-      setHost: false,
-      ...(isSecure && isIP(host) === 0 ? { servername: host } : {}),
-      headers: {
-        ...request.headers,
-        host: url.host,
-        ...(body === undefined ? {} : { "content-length": String(body.length) })
-      }
-    })
-    client.on("socket", (socket) => {
-      const check = () => {
-        if (socket.remoteAddress !== undefined && !isAllowed(socket.remoteAddress))
-          fail(refusedAddress(host, socket.remoteAddress))
-      }
-      if (socket.connecting) socket.once("connect", check)
-      else check()
-    })
-    client.on("response", (received) => {
-      response = received
-      received.on("data", (chunk: Buffer) => {
-        size += chunk.length
-        if (size - chunk.length < request.responseBytesMax) chunks.push(chunk)
-        if (size > request.responseBytesMax) finish(true)
-      })
-      received.on("end", () => finish(false))
-      // The status is there; a body that breaks off changes nothing about it.
-      received.on("error", () => finish(true))
-      received.on("close", () => finish(true))
-    })
-    client.on("error", (error) =>
-      response === undefined ? fail(Object.assign(error, { isReused: client.reusedSocket })) : finish(true)
+/** One request to one address, from its first byte to its answer. */
+class Exchange {
+  readonly #call: Call
+  readonly #client: ClientRequest
+  readonly #settle: (response: OutboundResponse) => void
+  readonly #reject: (error: Error) => void
+  readonly #chunks: Array<Buffer> = []
+  #response: IncomingMessage | undefined
+  #size = 0
+  #isDone = false
+
+  constructor(call: Call, settle: (response: OutboundResponse) => void, reject: (error: Error) => void) {
+    this.#call = call
+    this.#settle = settle
+    this.#reject = reject
+    const body = call.request.body === undefined ? undefined : Buffer.from(call.request.body as string)
+    this.#client = open(call, body)
+    this.#client.on("socket", (socket) => this.#check(socket))
+    this.#client.on("response", (received) => this.#receive(received))
+    this.#client.on("error", (error) =>
+      this.#response === undefined
+        ? this.#fail(Object.assign(error, { isReused: this.#client.reusedSocket }))
+        : this.#finish(true)
     )
-    client.on("close", () => {
-      if (response === undefined)
-        fail(
-          Object.assign(new Error("The connection was closed without an answer"), {
-            code: "ECONNRESET",
-            isReused: client.reusedSocket
-          })
-        )
+    this.#client.on("close", () => {
+      if (this.#response !== undefined) return
+      const error = new Error("The connection was closed without an answer")
+      this.#fail(Object.assign(error, { code: "ECONNRESET", isReused: this.#client.reusedSocket }))
     })
-    if (deadline.aborted) return onDeadline()
-    deadline.addEventListener("abort", onDeadline)
-    client.end(body)
+    if (call.deadline.aborted) this.#onDeadline()
+    else {
+      call.deadline.addEventListener("abort", this.#onDeadline)
+      this.#client.end(body)
+    }
+  }
+
+  /** The address that the socket says it is connected to. */
+  #check(socket: Socket): void {
+    const { host, isAllowed } = this.#call
+    const check = () => {
+      if (socket.remoteAddress !== undefined && !isAllowed(socket.remoteAddress))
+        this.#fail(refusedAddress(host, socket.remoteAddress))
+    }
+    if (socket.connecting) socket.once("connect", check)
+    else check()
+  }
+
+  #receive(received: IncomingMessage): void {
+    const { responseBytesMax } = this.#call.request
+    this.#response = received
+    received.on("data", (chunk: Buffer) => {
+      this.#size += chunk.length
+      if (this.#size - chunk.length < responseBytesMax) this.#chunks.push(chunk)
+      if (this.#size > responseBytesMax) this.#finish(true)
+    })
+    received.on("end", () => this.#finish(false))
+    // The status is there; a body that breaks off changes nothing about it.
+    received.on("error", () => this.#finish(true))
+    received.on("close", () => this.#finish(true))
+  }
+
+  readonly #onDeadline = (): void =>
+    this.#response === undefined ? this.#fail(this.#call.deadline.reason as Error) : this.#finish(true)
+
+  #finish(isTruncated: boolean): void {
+    if (this.#isDone || this.#response === undefined) return
+    this.#isDone = true
+    this.#call.deadline.removeEventListener("abort", this.#onDeadline)
+    if (isTruncated) this.#client.destroy()
+    const headers = Object.fromEntries(
+      Object.entries(this.#response.headers).map(([name, value]) => [
+        name,
+        Array.isArray(value) ? value.join(", ") : (value ?? "")
+      ])
+    )
+    this.#settle({
+      status: this.#response.statusCode ?? 0,
+      headers,
+      body: Buffer.concat(this.#chunks).subarray(0, this.#call.request.responseBytesMax),
+      isTruncated
+    })
+  }
+
+  #fail(error: Error): void {
+    if (this.#isDone) return
+    this.#isDone = true
+    this.#call.deadline.removeEventListener("abort", this.#onDeadline)
+    this.#client.destroy()
+    this.#reject(error)
+  }
+}
+
+/** The request, not sent yet: to the address itself, with the name in `Host` and in TLS. */
+const open = ({ address, agent, host, request, url }: Call, body: Buffer | undefined): ClientRequest => {
+  const isSecure = url.protocol === "https:"
+  return (isSecure ? requestHttps : requestHttp)({
+    agent,
+    host: address,
+    port: url.port === "" ? (isSecure ? 443 : 80) : Number(url.port),
+    method: request.method,
+    path: url.pathname + url.search,
+    setHost: false,
+    ...(isSecure && isIP(host) === 0 ? { servername: host } : {}),
+    headers: {
+      ...request.headers,
+      host: url.host,
+      ...(body === undefined ? {} : { "content-length": String(body.length) })
+    }
   })
+}
+
+/** Rejects with what went wrong before the status line; after it, resolves. */
+const sendTo = (call: Call): Promise<OutboundResponse> =>
+  new Promise((settle, reject) => void new Exchange(call, settle, reject))
 
 const neverConnected = (error: { readonly code?: string }): boolean =>
   error.code !== undefined && /^(ECONNREFUSED|ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL|ETIMEDOUT)$/.test(error.code)
+
+/** The addresses of a name that calls may go to, those that are tried. */
+const addressesOf = async (
+  namesOf: ReturnType<typeof makeNames>,
+  isAllowed: (address: string) => boolean,
+  host: string
+): Promise<ReadonlyArray<string>> => {
+  const all =
+    isIP(host) > 0
+      ? [host]
+      : await namesOf(host).catch((error: Error) => {
+          throw new OutboundFailure({
+            kind: "name",
+            message: `The name ${host} has no address: ${error.message}`
+          })
+        })
+  const allowed = all.filter(isAllowed)
+  if (allowed.length === 0)
+    throw all.length === 0
+      ? new OutboundFailure({ kind: "name", message: `The name ${host} has no address` })
+      : refusedAddress(host, all[0])
+  return allowed.slice(0, ADDRESSES_MAX)
+}
+
+interface SendParts {
+  readonly agents: { readonly "http:": Agent; readonly "https:": Agent }
+  readonly namesOf: ReturnType<typeof makeNames>
+  readonly isAllowed: (address: string) => boolean
+}
+/** Tries the addresses of the request's host in turn, until one can be connected to. */
+const send = async (
+  { agents, isAllowed, namesOf }: SendParts,
+  request: OutboundRequest,
+  deadline: AbortSignal
+): Promise<OutboundResponse> => {
+  const url = new URL(request.url)
+  if (url.protocol !== "http:" && url.protocol !== "https:")
+    throw new OutboundFailure({ kind: "refused_address", message: `${url.protocol} is not http or https` })
+  const host = url.hostname.replace(/^\[|\]$/g, "")
+  const late = new Promise<never>((_, reject) =>
+    deadline.addEventListener("abort", () => reject(deadline.reason as Error), { once: true })
+  )
+  late.catch(() => {})
+  let last: Error = new OutboundFailure({ kind: "connection", message: "The connection failed" })
+  for (const address of await Promise.race([addressesOf(namesOf, isAllowed, host), late])) {
+    const call = { url, host, address, agent: agents[url.protocol], deadline, isAllowed, request }
+    try {
+      return await sendTo(call)
+    } catch (error) {
+      const { code, isReused } = error as { readonly code?: string; readonly isReused?: boolean }
+      // A kept connection that the receiver had just closed says nothing about the receiver: once more on a new
+      // one.
+      if (isReused === true && (code === "ECONNRESET" || code === "EPIPE") && !deadline.aborted)
+        return await sendTo({ ...call, agent: false })
+      last = error as Error
+      if (!neverConnected(error as { readonly code?: string })) break
+    }
+  }
+  throw last
+}
 
 export const layer = ({ allowPrivateAddresses }: OutboundHttpOptions): Layer.Layer<OutboundHttp> =>
   Layer.effect(
@@ -180,53 +269,8 @@ export const layer = ({ allowPrivateAddresses }: OutboundHttpOptions): Layer.Lay
           for (const agent of Object.values(agents)) agent.destroy()
         })
       )
-      const namesOf = makeNames()
       const isAllowed = (address: string) => allowPrivateAddresses || isPublicAddress(address)
-
-      const addressesOf = async (host: string): Promise<ReadonlyArray<string>> => {
-        const all =
-          isIP(host) > 0
-            ? [host]
-            : await namesOf(host).catch((error: Error) => {
-                throw new OutboundFailure({
-                  kind: "name",
-                  message: `The name ${host} has no address: ${error.message}`
-                })
-              })
-        const allowed = all.filter(isAllowed)
-        if (allowed.length === 0)
-          throw all.length === 0
-            ? new OutboundFailure({ kind: "name", message: `The name ${host} has no address` })
-            : refusedAddress(host, all[0])
-        return allowed.slice(0, ADDRESSES_MAX)
-      }
-
-      const send = async (request: OutboundRequest, deadline: AbortSignal): Promise<OutboundResponse> => {
-        const url = new URL(request.url)
-        if (url.protocol !== "http:" && url.protocol !== "https:")
-          throw new OutboundFailure({ kind: "refused_address", message: `${url.protocol} is not http or https` })
-        const host = url.hostname.replace(/^\[|\]$/g, "")
-        const late = new Promise<never>((_, reject) =>
-          deadline.addEventListener("abort", () => reject(deadline.reason as Error), { once: true })
-        )
-        late.catch(() => {})
-        let last: Error = new OutboundFailure({ kind: "connection", message: "The connection failed" })
-        for (const address of await Promise.race([addressesOf(host), late])) {
-          const call = { url, host, address, agent: agents[url.protocol], deadline, isAllowed, request }
-          try {
-            return await sendTo(call)
-          } catch (error) {
-            const { code, isReused } = error as { readonly code?: string; readonly isReused?: boolean }
-            // A kept connection that the receiver had just closed says nothing about the receiver: once more on a new
-            // one.
-            if (isReused === true && (code === "ECONNRESET" || code === "EPIPE") && !deadline.aborted)
-              return await sendTo({ ...call, agent: false })
-            last = error as Error
-            if (!neverConnected(error as { readonly code?: string })) break
-          }
-        }
-        throw last
-      }
+      const parts: SendParts = { agents, namesOf: makeNames(), isAllowed }
 
       return OutboundHttp.of({
         send: (request) =>
@@ -239,7 +283,7 @@ export const layer = ({ allowPrivateAddresses }: OutboundHttpOptions): Layer.Lay
                 ),
               request.timeout_ms
             )
-            send(request, ending.signal).then(
+            send(parts, request, ending.signal).then(
               (response) => {
                 clearTimeout(timer)
                 resume(Effect.succeed(response))

@@ -2,11 +2,12 @@
  * A backup of a running program, from beside it: this process reads the program's stores, none of its threads does
  * anything for it. In this order, each step behind the one before:
  *
- *   1. rounds of analytics rules are held off (src/analytics-rules/publishing-lock.ts)
- *   2. Postgres: one snapshot, which all rows come from. What was acknowledged before is in it.
- *   3. the engine's documents, of one moment; then rounds go on
- * 4. the event log, of one moment: at or behind every offset of the snapshot, so that what the rows count is there, and
- *   what they do not count yet is counted after the restore, once 5. the rows of the snapshot, table by table
+ * 1. Rounds of analytics rules are held off (`src/analytics-rules/publishing-lock.ts`).
+ * 2. Postgres: one snapshot, which all rows come from. What was acknowledged before is in it.
+ * 3. The engine's documents, of one moment; then rounds go on.
+ * 4. The event log, of one moment: at or behind every offset of the snapshot, so that what the rows count is there, and
+ *    what they do not count yet is counted after the restore, once.
+ * 5. The rows of the snapshot, table by table.
  *
  * A reader that is killed keeps pages of the stores from being used again until their writer looks for dead readers,
  * which LMDB does every ten minutes. Between 2 and 4 things go on: a document or an event of that moment may be in the
@@ -126,10 +127,136 @@ const refuse = (sentence: string) => Effect.fail(new StartRefused(sentence))
 const attempt = <A>(what: string, work: () => Promise<A>): Effect.Effect<A, StartRefused> =>
   Effect.tryPromise({ try: work, catch: (error) => new StartRefused(`${what}: ${(error as Error).message}.`) })
 
-/** Writes the folder `given` (missing or empty before; removed again when this fails). Refusals are `StartRefused`. */
-export const backup = Effect.fn("runtime.backup")(function* (dataDir: string, given: string, report: Report) {
-  const data = resolve(dataDir)
-  const to = resolve(given)
+/** Where a backup is taken from and written to. */
+interface Place {
+  /** The data folder of the running program. */ readonly data: string
+  /** The folder that is written. */ readonly to: string
+  readonly report: Report
+}
+
+/** The files of a backup as they are finished: each on disk, with its digest. */
+class WrittenParts {
+  readonly #place: Place
+  readonly parts: Array<Part> = []
+
+  constructor(place: Place) {
+    this.#place = place
+  }
+
+  /** Answers its lines. */
+  add(path: string, label: string): Effect.Effect<number, StartRefused> {
+    const { report, to } = this.#place
+    return attempt(`${path} could not be written`, async () => {
+      const file = join(to, path)
+      chmodSync(file, SECRET_MODE)
+      const { size } = statSync(file)
+      let done = 0
+      const { bytes, lines, sha256 } = await digestOf(file, (count) => report.step(label, (done += count), size))
+      synced(file)
+      this.parts.push({ path, bytes, sha256 })
+      return lines
+    })
+  }
+}
+
+/** The snapshot of Postgres and the engine's documents, while rounds of analytics rules are held off. */
+const copyQuiet = Effect.fnUntraced(function* ({ data, report, to }: Place) {
+  const sql = yield* SqlClient.SqlClient
+  yield* holdOff(ROUND_WAIT_MS)
+  yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`
+  const created_at = yield* Clock.currentTimeMillis
+  const described = yield* describeRows
+  report.step("documents", 0)
+  yield* attempt("The engine's documents could not be copied", () =>
+    copyJournal(join(data, "engine"), join(to, "engine"))
+  )
+  return { created_at, ...described }
+}, Effect.scoped)
+
+/** The rows of the snapshot, table by table, through a folder that the server may write to. */
+const copyRows = Effect.fnUntraced(function* (
+  { data, to }: Place,
+  all: Effect.Success<typeof describeRows>["tables"],
+  written: WrittenParts
+) {
+  const transfer = yield* Effect.acquireRelease(
+    Effect.sync(() => transferFolder(join(data, "postgres"))),
+    (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
+  )
+  const tables: Array<Manifest["tables"][number]> = []
+  for (const [i, table] of all.entries()) {
+    const staged = join(transfer, table.name)
+    yield* copyOut(table, staged)
+    yield* attempt(`Rows of ${table.name} could not be written`, async () => {
+      copyFileSync(staged, join(to, "postgres", table.name))
+      rmSync(staged)
+    })
+    tables.push({
+      name: table.name,
+      columns: table.columns,
+      rows: yield* written.add(`postgres/${table.name}`, `table ${i + 1} of ${all.length}`)
+    })
+  }
+  return tables
+}, Effect.scoped)
+
+/** Everything else in the data folder. */
+const copyFiles = Effect.fnUntraced(function* ({ data, to }: Place, written: WrittenParts) {
+  for (const name of readdirSync(data).filter((each) => !NOT_FILES.has(each) && !each.endsWith(".new"))) {
+    const from = join(data, name)
+    for (const file of statSync(from).isDirectory() ? filesBelow(from).map((below) => join(name, below)) : [name]) {
+      mkdirSync(join(to, "files", file, ".."), { recursive: true, mode: 0o700 })
+      copyFileSync(join(data, file), join(to, "files", file))
+      yield* written.add(join("files", file), "files")
+    }
+  }
+})
+
+/** Written last, under its name only when it is whole: a folder without one is no backup. */
+const writeManifest = (to: string, whole: Manifest): void => {
+  const file = join(to, manifestFile)
+  writeFileSync(`${file}.new`, `${JSON.stringify(whole, null, 1)}\n`, { mode: SECRET_MODE })
+  synced(`${file}.new`)
+  renameSync(`${file}.new`, file)
+  rmSync(join(to, backupMark))
+  synced(to)
+}
+
+/** All of it, in the order that the header gives. */
+const copyAll = Effect.fnUntraced(function* (place: Place) {
+  const sql = yield* SqlClient.SqlClient
+  const { data, report, to } = place
+  const written = new WrittenParts(place)
+  for (const name of ["postgres", "log", "engine", "files"]) mkdirSync(join(to, name), { recursive: true, mode: 0o700 })
+  const { quiet, tables } = yield* sql.withTransaction(
+    Effect.gen(function* () {
+      const quiet = yield* copyQuiet(place)
+      report.step("event log", 0)
+      yield* attempt("The event log could not be copied", () => copyLog(join(data, "log"), join(to, "log")))
+      return { quiet, tables: yield* copyRows(place, quiet.tables, written) }
+    })
+  )
+  const log_position = yield* attempt("The copied event log cannot be read", () => endOffsetsOf(join(to, "log")))
+  rmSync(join(to, "log", "lock.mdb"), { force: true })
+  yield* written.add("engine/documents.mdb", "documents")
+  yield* written.add("log/data.mdb", "event log")
+  yield* copyFiles(place, written)
+  const whole: Manifest = {
+    format: BACKUP_FORMAT,
+    program: version,
+    data_version: quiet.dataVersion,
+    created_at: quiet.created_at,
+    sequences: quiet.sequences,
+    tables,
+    log_position,
+    parts: written.parts
+  }
+  writeManifest(to, whole)
+  return whole
+})
+
+/** The database of the running program; why no backup can be taken where there is none. */
+const serverOf = Effect.fnUntraced(function* (data: string, to: string) {
   const running = readRunning(data)
   if (running === undefined || running.url === "")
     return yield* refuse(
@@ -152,96 +279,20 @@ export const backup = Effect.fn("runtime.backup")(function* (dataDir: string, gi
       )
   })
   if (server === undefined) return yield* refuse(`The database of ${data} does not run; see what the program says.`)
+  return server
+})
 
-  const work = Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const parts: Array<Part> = []
-    const add = (path: string, label: string) =>
-      attempt(`${path} could not be written`, async () => {
-        const file = join(to, path)
-        chmodSync(file, SECRET_MODE)
-        const { size } = statSync(file)
-        let done = 0
-        const { bytes, lines, sha256 } = await digestOf(file, (count) => report.step(label, (done += count), size))
-        synced(file)
-        parts.push({ path, bytes, sha256 })
-        return lines
-      })
-    for (const name of ["postgres", "log", "engine", "files"])
-      mkdirSync(join(to, name), { recursive: true, mode: 0o700 })
-    const transfer = yield* Effect.acquireRelease(
-      Effect.sync(() => transferFolder(join(data, "postgres"))),
-      (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
-    )
-
-    const manifest = yield* Effect.gen(function* () {
-      const quiet = yield* Effect.scoped(
-        Effect.gen(function* () {
-          yield* holdOff(ROUND_WAIT_MS)
-          yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`
-          const created_at = yield* Clock.currentTimeMillis
-          const described = yield* describeRows
-          report.step("documents", 0)
-          yield* attempt("The engine's documents could not be copied", () =>
-            copyJournal(join(data, "engine"), join(to, "engine"))
-          )
-          return { created_at, ...described }
-        })
-      )
-      report.step("event log", 0)
-      yield* attempt("The event log could not be copied", () => copyLog(join(data, "log"), join(to, "log")))
-      const tables: Array<Manifest["tables"][number]> = []
-      for (const [i, table] of quiet.tables.entries()) {
-        const staged = join(transfer, table.name)
-        yield* copyOut(table, staged)
-        yield* attempt(`Rows of ${table.name} could not be written`, async () => {
-          copyFileSync(staged, join(to, "postgres", table.name))
-          rmSync(staged)
-        })
-        tables.push({
-          name: table.name,
-          columns: table.columns,
-          rows: yield* add(`postgres/${table.name}`, `table ${i + 1} of ${quiet.tables.length}`)
-        })
-      }
-      return {
-        format: BACKUP_FORMAT,
-        program: version,
-        data_version: quiet.dataVersion,
-        created_at: quiet.created_at,
-        sequences: quiet.sequences,
-        tables
-      } as const
-    }).pipe(sql.withTransaction)
-
-    const log_position = yield* attempt("The copied event log cannot be read", () => endOffsetsOf(join(to, "log")))
-    rmSync(join(to, "log", "lock.mdb"), { force: true })
-    yield* add("engine/documents.mdb", "documents")
-    yield* add("log/data.mdb", "event log")
-    for (const name of readdirSync(data).filter((each) => !NOT_FILES.has(each) && !each.endsWith(".new"))) {
-      const from = join(data, name)
-      for (const file of statSync(from).isDirectory() ? filesBelow(from).map((below) => join(name, below)) : [name]) {
-        mkdirSync(join(to, "files", file, ".."), { recursive: true, mode: 0o700 })
-        copyFileSync(join(data, file), join(to, "files", file))
-        yield* add(join("files", file), "files")
-      }
-    }
-    const whole: Manifest = { ...manifest, log_position, parts }
-    const file = join(to, manifestFile)
-    writeFileSync(`${file}.new`, `${JSON.stringify(whole, null, 1)}\n`, { mode: SECRET_MODE })
-    synced(`${file}.new`)
-    renameSync(`${file}.new`, file)
-    rmSync(join(to, backupMark))
-    synced(to)
-    return whole
-  })
-
+/** Writes the folder `given` (missing or empty before; removed again when this fails). Refusals are `StartRefused`. */
+export const backup = Effect.fn("runtime.backup")(function* (dataDir: string, given: string, report: Report) {
+  const data = resolve(dataDir)
+  const to = resolve(given)
+  const server = yield* serverOf(data, to)
   const existed = existsSync(to)
   if (!(yield* attempt(`${to} cannot be written`, async () => claimFolder(to, backupMark))))
     return yield* refuse(
       `${to} is not an empty folder, or another backup is being written into it; a backup is written into a new one.`
     )
-  return yield* Effect.onExit(Effect.scoped(Effect.provide(work, layerSql(server))), (exit) =>
+  return yield* Effect.onExit(Effect.scoped(Effect.provide(copyAll({ data, to, report }), layerSql(server))), (exit) =>
     Effect.sync(() => {
       if (Exit.isSuccess(exit)) return
       if (existed) for (const name of readdirSync(to)) rmSync(join(to, name), { recursive: true, force: true })
