@@ -54,6 +54,9 @@ const FETCHED = 2_000
 /** Packed minutes written since the last look; more are read anew. */
 const CHANGES_MAX = 5_000
 
+/** A driver failure is a defect here: no caller can act on it. */
+type Database = <A extends object>(text: string, parameters: ReadonlyArray<unknown>) => Effect.Effect<ReadonlyArray<A>>
+
 /** What the database shows at the moment of a transaction. */
 const momentOf = (database: Database, organizationId: string) =>
   Effect.map(
@@ -63,8 +66,6 @@ const momentOf = (database: Database, organizationId: string) =>
     ),
     ([row]) => ({ snapshot: parseSnapshot(row!.snapshot), rewrites: Number(row!.rewrites) })
   )
-/** A driver failure is a defect here: no caller can act on it. */
-type Database = <A extends object>(text: string, parameters: ReadonlyArray<unknown>) => Effect.Effect<ReadonlyArray<A>>
 
 /** The tables in memory, least recently used first. */
 class TableCache {

@@ -5,7 +5,8 @@
 import { Effect, Layer } from "effect"
 import { Configuration } from "../configuration/configuration.ts"
 import { Engine } from "../ports/engine/engine.ts"
-import { CatalogResources, resourceOf } from "./resources.ts"
+import { resourceOf } from "./resource-rows.ts"
+import { CatalogResources } from "./resources.ts"
 
 export const layerDictionaries = Layer.effectDiscard(
   Effect.gen(function* () {

@@ -24,6 +24,8 @@ const likeOf = (pattern: string): string =>
         .split(".*")
         .map((part) => part.replace(/[\\%_]/g, "\\$&"))
         .join("%")
+
+/** What the jobs are kept and run with. */
 interface IngestParts {
   readonly audit: Effect.Success<typeof makeAuditRecorder>
   readonly engine: Engine["Service"]

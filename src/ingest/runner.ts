@@ -35,7 +35,7 @@ const countOf = (
   return { imported, failed, errors }
 }
 
-/** One batch: read, write back, count. undefined when there was nothing left. */
+/** One batch: read, write back, count; `isLast` where nothing is left behind it. */
 const step = Effect.fnUntraced(function* (engine: Engine["Service"], organizationId: string, job: IngestJob) {
   const page = yield* Effect.promise(async () =>
     engine.scan(organizationId, {
