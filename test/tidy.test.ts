@@ -315,8 +315,8 @@ describe("files", () => {
   })
   it("form no circles but the old ones, which may only become fewer", () => {
     const owed: ReadonlyArray<string> = [
-      "streams/processors/attribution/makers.ts streams/processors/attribution/popularity.ts streams/processors/attribution/rollups.ts streams/processors/attribution/rules.ts",
-      "streams/processors/attribution/state.ts streams/processors/attribution/step.ts streams/processors/attribution/stored.ts"
+      "streams/processors/attribution/state.ts streams/processors/attribution/step.ts streams/processors/attribution/stored.ts",
+      "streams/processors/popularity/makers.ts streams/processors/popularity/popularity.ts streams/processors/rollups/rollups.ts streams/processors/rules/rules.ts"
     ]
     const found = circlesOf(new Map(files.map((path) => [nameOf(path), importedBy(path)]))).map((circle) =>
       circle.join(" ")

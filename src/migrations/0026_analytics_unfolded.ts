@@ -1,6 +1,6 @@
 /**
  * Which packed instants are not in the rows of the rollups yet. A flush writes instants and names them here; some
- * seconds later they are folded into rows (streams/processors/attribution/fold.ts), each row once for many events, and
+ * seconds later they are folded into rows (streams/processors/rollups/fold.ts), each row once for many events, and
  * the names go. Readers add what is named here to the rows. What is there already was written with its rows.
  */
 import { Effect } from "effect"

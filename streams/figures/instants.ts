@@ -1,6 +1,6 @@
 /**
  * Single instants of the rollups, packed by organization and minute: what makes bounds between two minutes exact
- * without a row per event, and what rows are folded from (streams/processors/attribution/fold.ts). One value per flush
+ * without a row per event, and what rows are folded from (streams/processors/rollups/fold.ts). One value per flush
  * and minute; the values of a minute add up. Self-contained msgpackr arrays.
  *
  * Version 3: `[3, texts, …tables]`, a table being one flat array of numbers: parts of a key, then for each key the

@@ -7,10 +7,10 @@ import { SqlClient } from "effect/sql"
 import { DAY_MS, GRAINS } from "../figures/grain.ts"
 import { QUERY_CHARACTERS_MAX } from "../figures/candidate-queries.ts"
 import { weightOf } from "../figures/recency.ts"
-import { numbersLiteral, textsLiteral } from "../processors/attribution/literals.ts"
-import { recountMakers } from "../processors/attribution/popularity.ts"
-import { foldOrganization, holdFolds } from "../processors/attribution/fold.ts"
-import { INSTANTS_TABLE, ROLLUP_TABLES, UNFOLDED_TABLE } from "../processors/attribution/rollups.ts"
+import { numbersLiteral, textsLiteral } from "../processors/literals.ts"
+import { recountMakers } from "../processors/popularity/popularity.ts"
+import { foldOrganization, holdFolds } from "../processors/rollups/fold.ts"
+import { INSTANTS_TABLE, ROLLUP_TABLES, UNFOLDED_TABLE } from "../processors/rollups/rollups.ts"
 
 const GRAIN_LIST = `(${GRAINS.minute}, ${GRAINS.hour}, ${GRAINS.day})`
 

@@ -3,12 +3,7 @@
  */
 import { assert, describe, it } from "vitest"
 import type { BehaviouralEvent, ServedSearch } from "../../log/event-schema.ts"
-import {
-  newRollups,
-  QUERY_AMOUNTS,
-  QUERY_MEASURES,
-  type Rollups
-} from "../../streams/processors/attribution/rollups.ts"
+import { newRollups, QUERY_AMOUNTS, QUERY_MEASURES, type Rollups } from "../../streams/processors/rollups/rollups.ts"
 import { AttributionState } from "../../streams/processors/attribution/state.ts"
 import { type Body, step } from "../../streams/processors/attribution/step.ts"
 import { memoryStore, type StateStore } from "../../streams/state/state.ts"

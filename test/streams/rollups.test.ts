@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type Deltas, newKeys, newRollups, type Rollups } from "../../streams/processors/attribution/rollups.ts"
+import { type Deltas, newKeys, newRollups, type Rollups } from "../../streams/processors/rollups/rollups.ts"
 import { Draws } from "../support/simulation/random.ts"
 
 /** Sums by key and instant, as whoever writes them reads them. */

@@ -3,7 +3,7 @@
  * comes back from the store.
  */
 import { describe, expect, it } from "vitest"
-import { newRollups } from "../../streams/processors/attribution/rollups.ts"
+import { newRollups } from "../../streams/processors/rollups/rollups.ts"
 import { AttributionState } from "../../streams/processors/attribution/state.ts"
 import { step } from "../../streams/processors/attribution/step.ts"
 import { type Form, KeyedState, memoryStore } from "../../streams/state/state.ts"

@@ -1,7 +1,7 @@
 /** Rows with everything in them that is flushed: what tests that read the tables of rollups wait for. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { foldOrganization, holdFolds } from "../../streams/processors/attribution/fold.ts"
+import { foldOrganization, holdFolds } from "../../streams/processors/rollups/fold.ts"
 
 export const folded = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -14,7 +14,7 @@ import {
 import { type AppendRecord, EventLog } from "../../log/event-log/event-log.ts"
 import { readFingerprintKey } from "../../log/fingerprint-key.ts"
 import { makeAttribution } from "../../streams/processors/attribution/processor.ts"
-import { INSTANTS_TABLE, ROLLUP_TABLES } from "../../streams/processors/attribution/rollups.ts"
+import { INSTANTS_TABLE, ROLLUP_TABLES } from "../../streams/processors/rollups/rollups.ts"
 import { rejections } from "../../streams/processors/rejections/processor.ts"
 import { encodeRecord } from "../../log/record.ts"
 import type { OffsetStore } from "../../streams/offsets/offset-store.ts"

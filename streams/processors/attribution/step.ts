@@ -10,8 +10,8 @@ import type { BehaviouralEvent, ServedSearch } from "@dowser/log/event-schema"
 import { kept } from "@dowser/log/columns/decode"
 import { deadLetter, drop, OK, type Outcome } from "../../runner/outcome.ts"
 import type { Place } from "../../runner/processor.ts"
-import { type Money, moneyOf, NO_MONEY, type Rollups } from "./rollups.ts"
-import { LOGGED_MAX } from "./rules.ts"
+import { type Money, moneyOf, NO_MONEY, type Rollups } from "../rollups/rollups.ts"
+import { LOGGED_MAX } from "../rules/rules.ts"
 import { type AttributionState, PENDING_MAX, type QueryReference } from "./state.ts"
 import {
   addLoose,

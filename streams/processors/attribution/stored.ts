@@ -6,8 +6,8 @@
 import type { FilterUse } from "../../figures/filter-uses.ts"
 import type { ByteReader, PageWriter } from "../../state/pages.ts"
 import type { Form } from "../../state/state.ts"
-import { NOBODY } from "./makers.ts"
-import { NO_MONEY } from "./rollups.ts"
+import { NOBODY } from "../popularity/makers.ts"
+import { NO_MONEY } from "../rollups/rollups.ts"
 import type { QueryReference } from "./state.ts"
 import { facts, type Interaction, type InteractionKind, type Search, type SearchFacts, type Visit } from "./visit.ts"
 

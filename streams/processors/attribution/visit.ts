@@ -9,8 +9,8 @@
  * one search, its last; what followed any of its searches belongs to that last one.
  */
 import type { FilterUse } from "../../figures/filter-uses.ts"
-import { together, type Who } from "./makers.ts"
-import { type DeltaRow, type Money, type Rollups } from "./rollups.ts"
+import { together, type Who } from "../popularity/makers.ts"
+import { type DeltaRow, type Money, type Rollups } from "../rollups/rollups.ts"
 
 /** Contract part 3. */
 const KEYSTROKE_GAP_MS = 4_000

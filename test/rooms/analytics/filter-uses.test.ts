@@ -1,7 +1,7 @@
 /** What filters and facets a search used, from its texts; and that their figures are those of the searches. */
 import { describe, expect, it } from "vitest"
 import { USES_MAX, usesOf } from "../../../streams/figures/filter-uses.ts"
-import { newRollups, type Rollups } from "../../../streams/processors/attribution/rollups.ts"
+import { newRollups, type Rollups } from "../../../streams/processors/rollups/rollups.ts"
 import { AttributionState } from "../../../streams/processors/attribution/state.ts"
 import { type Body, step } from "../../../streams/processors/attribution/step.ts"
 import { memoryStore } from "../../../streams/state/state.ts"

@@ -8,10 +8,10 @@ import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { MINUTE_MS } from "../../figures/grain.ts"
 import { type InstantTable, MinutePacker } from "../../figures/instants.ts"
-import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "./literals.ts"
-import { Makers } from "./makers.ts"
-import { writePopularity } from "./popularity.ts"
-import { type LoggedEvent, LogKnowledge, writeRules } from "./rules.ts"
+import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "../literals.ts"
+import { Makers } from "../popularity/makers.ts"
+import { writePopularity } from "../popularity/popularity.ts"
+import { type LoggedEvent, LogKnowledge, writeRules } from "../rules/rules.ts"
 
 /** The organization first, then the other parts of a row's key. */
 export type Key = ReadonlyArray<string>

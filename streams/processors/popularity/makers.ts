@@ -6,7 +6,7 @@
  * the networks that they asked from: whoever writes ids down can invent them. So only searches that were answered have
  * makers; a `search` event may say who made one that was.
  */
-import type { DeltaRow } from "./rollups.ts"
+import type { DeltaRow } from "../rollups/rollups.ts"
 
 /** Fingerprints of user, anonymous id and session, 0 = not said; and of the network that was answered, 0 = none was. */
 export type Who = readonly [user: number, anonymous: number, session: number, network: number]

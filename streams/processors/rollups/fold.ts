@@ -13,7 +13,7 @@ import { DAY_MS, GRAINS, HOUR_MS, MINUTE_MS } from "../../figures/grain.ts"
 import { MinuteReader } from "../../figures/instants.ts"
 import { STANDSTILL_MAX_MS } from "../../offsets/postgres.ts"
 import { isRefused } from "../../runner/refusal.ts"
-import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "./literals.ts"
+import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "../literals.ts"
 import { type Key, INSTANTS_TABLE, millionths, ROLLUP_TABLES, type RollupTable, UNFOLDED_TABLE } from "./rollups.ts"
 
 /** Packed bytes that are read together; one value may have more. */

@@ -14,9 +14,9 @@ import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { isCandidate, MAKERS_MAX, VISITORS_MIN } from "../../figures/candidate-queries.ts"
 import { weightOf } from "../../figures/recency.ts"
-import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "./literals.ts"
+import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "../literals.ts"
 import { personOf } from "./makers.ts"
-import type { Key, Rollups } from "./rollups.ts"
+import type { Key, Rollups } from "../rollups/rollups.ts"
 
 export interface PopularityRow {
   readonly organizationId: string

@@ -12,8 +12,8 @@ import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { MetaField, RuleParams, RuleType } from "../../figures/analytics-rule.ts"
 import type { BehaviouralEvent } from "@dowser/log/event-schema"
-import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "./literals.ts"
-import { type Deltas, PRODUCT_MEASURES, type Rollups } from "./rollups.ts"
+import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "../literals.ts"
+import { type Deltas, PRODUCT_MEASURES, type Rollups } from "../rollups/rollups.ts"
 
 /** Which organizations keep whole events; kept by the processor between its flushes. */
 export class LogKnowledge {
