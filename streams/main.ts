@@ -10,7 +10,7 @@ import { readFingerprintKey } from "@dowser/log/fingerprint-key"
 import type { StreamsPort, WorkerSettings } from "./host/messages.ts"
 import { makeBoard } from "./replays/board.ts"
 import { makeReplays } from "./replays/coordinator.ts"
-import { makeProcessors, partitionsOfRunnable } from "./processors/runnable.ts"
+import { makeProcessors, partitionsOfRunnable, REPLAYED } from "./processors/runnable.ts"
 import { openStateStore } from "./state/lmdb.ts"
 import { layerOffsetStore } from "./offsets/postgres.ts"
 import { weightIn } from "./runner/weights.ts"
@@ -38,20 +38,21 @@ export const runStreams = (settings: WorkerSettings, port: StreamsPort) => {
     const { visitorPartitions } = settings
     port.send({ kind: "ready" })
     yield* Effect.all(
-      [...makeProcessors(fingerprintKey), makeReplays({ fingerprintKey, visitorPartitions })].flatMap((runnable) =>
-        Array.from({ length: partitionsOfRunnable(runnable, visitorPartitions) }, (_, partition) =>
-          runnable.run({
-            partition,
-            weightOf: weightIn(settings.weights),
-            openStore: () => openStateStore(join(settings.statePath, `${runnable.name}-${partition}`)),
-            replays: {
-              board,
-              sql: client,
-              openShadowStore: () => openStateStore(join(settings.statePath, `shadow-${runnable.name}-${partition}`))
-            },
-            report: (progress) => port.send({ kind: "progress", progress })
-          })
-        )
+      [...makeProcessors(fingerprintKey), makeReplays({ fingerprintKey, visitorPartitions, ...REPLAYED })].flatMap(
+        (runnable) =>
+          Array.from({ length: partitionsOfRunnable(runnable, visitorPartitions) }, (_, partition) =>
+            runnable.run({
+              partition,
+              weightOf: weightIn(settings.weights),
+              openStore: () => openStateStore(join(settings.statePath, `${runnable.name}-${partition}`)),
+              replays: {
+                board,
+                sql: client,
+                openShadowStore: () => openStateStore(join(settings.statePath, `shadow-${runnable.name}-${partition}`))
+              },
+              report: (progress) => port.send({ kind: "progress", progress })
+            })
+          )
       ),
       { concurrency: "unbounded", discard: true }
     )

@@ -48,7 +48,7 @@ const caches: ReadonlyMap<string, { readonly bytes: number; readonly each?: stri
   ["src/search/answer-cache.ts", { bytes: 64 * MEGABYTE }],
   ["engine-sdk/src/operations/seen-fields.ts", { bytes: 16 * MEGABYTE }],
   ["src/suggestions/facet-values.ts", { bytes: 64 * MEGABYTE }],
-  ["streams/processors/attribution/step.ts", { bytes: 2 * MEGABYTE }]
+  ["streams/processors/attribution/texts.ts", { bytes: 2 * MEGABYTE }]
 ])
 /** Maps that functions write to and that no outside text makes larger. */
 const unbounded: ReadonlyMap<string, string> = new Map([

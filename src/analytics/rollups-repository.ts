@@ -1,5 +1,5 @@
 /**
- * Reads of the rollups that the attribution processor writes (streams/processors/rollups/rollups.ts). A span of
+ * Reads of the rollups that the rollups processor writes (streams/processors/rollups/write.ts). A span of
  * time is read as its plan says (`grain.ts`): a few index ranges of rows, at its ends the packed instants of two
  * minutes, and those of the last seconds that are not folded into rows yet, which makes one moment of the database of
  * every answer. What takes long is kept in memory (`kept-tables.ts`).

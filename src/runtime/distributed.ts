@@ -16,7 +16,7 @@ import { layerOffsetStore } from "@dowser/streams/offsets/postgres"
 import { type OwnershipOptions, runOwned } from "@dowser/streams/ownership/ownership"
 import { makeBoard } from "@dowser/streams/replays/board"
 import { makeReplays } from "@dowser/streams/replays/coordinator"
-import { makeProcessors } from "@dowser/streams/processors/runnable"
+import { makeProcessors, REPLAYED } from "@dowser/streams/processors/runnable"
 import { openStateStore } from "@dowser/streams/state/lmdb"
 import { topicSpecs } from "@dowser/log/topics"
 import { weightIn, type Weights } from "@dowser/streams/runner/weights"
@@ -176,7 +176,7 @@ export const runStreamsProcess = ({ config, names, ready, statePath, weights, ..
   Effect.gen(function* () {
     const { visitorPartitions } = config
     const fingerprintKey = yield* Effect.orDie(readFingerprintKey)
-    const all = [...makeProcessors(fingerprintKey), makeReplays({ fingerprintKey, visitorPartitions })]
+    const all = [...makeProcessors(fingerprintKey), makeReplays({ fingerprintKey, visitorPartitions, ...REPLAYED })]
     const unknown = names.find((name) => !all.some((processor) => processor.name === name))
     if (unknown !== undefined)
       return yield* Effect.fail(

@@ -1,4 +1,4 @@
-/** Reads of what the attribution processor keeps about queries (streams/processors/popularity/popularity.ts). */
+/** Reads of what the popularity processor keeps about queries (streams/processors/popularity/write.ts). */
 import { Effect, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { isCandidate, QUERIES_PER_COLLECTION_MAX, VISITORS_MIN } from "@dowser/streams/figures/candidate-queries"

@@ -5,7 +5,7 @@ import type { EventLog } from "@dowser/log/event-log/event-log"
 import type { FingerprintKey } from "@dowser/log/fingerprint"
 import type { OffsetStore } from "../offsets/offset-store.ts"
 import type { Processor } from "../runner/processor.ts"
-import { makeAttribution } from "./attribution/processor.ts"
+import { ATTRIBUTION, FACT_PROCESSORS, makeCounting } from "./counting.ts"
 import { rejections } from "./rejections/processor.ts"
 import { runPartition, type RunnerOptions } from "../runner/runner.ts"
 import { partitionsOf, type Topic } from "@dowser/log/topics"
@@ -26,9 +26,18 @@ export const runnable = <Body, State, Emitted, Sink>(
 })
 
 export const makeProcessors = (fingerprintKey: FingerprintKey): ReadonlyArray<Runnable> => [
-  runnable(makeAttribution({ fingerprintKey })),
+  runnable(makeCounting({ fingerprintKey })),
   runnable(rejections)
 ]
+
+/**
+ * What a replay makes again, and everybody who keeps something of a person: refused entries first, then in the order in
+ * which the processors of facts write.
+ */
+export const REPLAYED = {
+  rebuilt: { ...ATTRIBUTION, figures: FACT_PROCESSORS },
+  keepers: [rejections, ...FACT_PROCESSORS]
+} as const
 
 export const partitionsOfRunnable = (
   { inputs: [first] }: Pick<Runnable, "inputs">,

@@ -4,6 +4,7 @@
  */
 import type { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
+import type { FigureErasing } from "../erasure/hooks.ts"
 import type { Outcome } from "./outcome.ts"
 import type { Envelope } from "@dowser/log/record"
 import type { StateStore } from "../state/state.ts"
@@ -78,7 +79,7 @@ export interface Processor<Body, State, Emitted, Sink = SqlClient.SqlClient> {
    * What is emitted with this state from here on; whatever was made before is added to no more. `spent` is not even
    * read any more: its memory may be used again.
    */
-  readonly newEmitted: (state?: State, spent?: Emitted) => Emitted
+  readonly newEmitted: (state: State, spent?: Emitted) => Emitted
   readonly sizeOf: (emitted: Emitted) => number
   /** Writes the emissions; runs inside the transaction that also moves the offsets. */
   readonly write: (emitted: Emitted) => Effect.Effect<void, SqlError.SqlError, Sink>
@@ -99,6 +100,8 @@ export interface Processor<Body, State, Emitted, Sink = SqlClient.SqlClient> {
    * the log.
    */
   readonly rebuilding?: Rebuilding<State, Emitted>
+  /** What it keeps of a person, where that is anything. */
+  readonly erasing?: FigureErasing
 }
 
 export interface Rebuilding<State, Emitted> {

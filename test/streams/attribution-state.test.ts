@@ -2,7 +2,8 @@
 import { describe, expect, it } from "vitest"
 import { Packr } from "msgpackr"
 import { AttributionState } from "../../streams/processors/attribution/state.ts"
-import { newSearch, type SearchFacts } from "../../streams/processors/attribution/visit.ts"
+import type { SearchFacts } from "../../streams/facts/facts.ts"
+import { newSearch } from "../../streams/processors/attribution/visit.ts"
 import { memoryStore } from "../../streams/state/state.ts"
 
 const AT = 1_790_000_000_000
@@ -43,8 +44,7 @@ describe("stored visits and query ids", () => {
       filter: "",
       tag: "",
       isExplicit: true,
-      row: undefined,
-      asked: undefined
+      query: undefined
     }
     const elsewhere: SearchFacts = {
       ...said,
@@ -152,8 +152,7 @@ describe("stored visits and query ids", () => {
       filter: "f",
       tag: "t",
       isExplicit: true,
-      row: undefined,
-      asked: undefined
+      query: undefined
     }
     expect(state.visits.get("o|1|w|c", AT)?.searches).toEqual([
       { ...newSearch("@7.0", undefined, hat), named: [cart], hadClick: true }

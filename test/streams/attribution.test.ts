@@ -3,11 +3,15 @@
  */
 import { assert, describe, it } from "vitest"
 import type { BehaviouralEvent, ServedSearch } from "../../log/event-schema.ts"
-import { newRollups, QUERY_AMOUNTS, QUERY_MEASURES, type Rollups } from "../../streams/processors/rollups/rollups.ts"
+import type { Facts } from "../../streams/facts/facts.ts"
+import type { RollupSums } from "../../streams/processors/rollups/emitted.ts"
+import { QUERY_AMOUNTS, QUERY_MEASURES } from "../../streams/processors/rollups/tables.ts"
 import { AttributionState } from "../../streams/processors/attribution/state.ts"
-import { type Body, step } from "../../streams/processors/attribution/step.ts"
+import type { Body } from "../../streams/processors/attribution/body.ts"
+import { step } from "../../streams/processors/attribution/step.ts"
 import { memoryStore, type StateStore } from "../../streams/state/state.ts"
 import { generate, oracleRows, type OracleRow, seeded } from "../support/attribution-oracle.ts"
+import { newCounted } from "../support/facts.ts"
 
 const NOW = Date.UTC(2026, 4, 4, 12)
 const options = { fingerprintKey: [1, 2, 3, 4] as const }
@@ -17,10 +21,10 @@ type Numbered = { readonly body: Body; readonly offset: number }
  * Places are fixed by content, as the log fixes them, so that a shuffle changes the order of arrival and nothing else.
  */
 const number = (bodies: ReadonlyArray<Body>): Array<Numbered> => bodies.map((body, offset) => ({ body, offset }))
-const run = (state: AttributionState, records: ReadonlyArray<Numbered>, rollups: Rollups): void => {
-  for (const { body, offset } of records) step(state, body, { topic: "t", offset, index: 0, appendedAt: NOW }, rollups)
+const run = (state: AttributionState, records: ReadonlyArray<Numbered>, facts: Facts): void => {
+  for (const { body, offset } of records) step(state, body, { topic: "t", offset, index: 0, appendedAt: NOW }, facts)
 }
-const rowsOf = (rollups: Rollups): Map<string, OracleRow> => {
+const rowsOf = (rollups: RollupSums): Map<string, OracleRow> => {
   const rows = new Map<string, OracleRow>()
   rollups.queries.eachInstant((key, _at, sums, from) => {
     const plain = QUERY_MEASURES.length - QUERY_AMOUNTS
@@ -78,8 +82,8 @@ const event = (over: Partial<BehaviouralEvent> & { type: BehaviouralEvent["type"
   event: { collection: "c", session_id: "s", timestamp: NOW + at, ...over }
 })
 const count = (...bodies: ReadonlyArray<Body>) => {
-  const rollups = newRollups()
-  run(new AttributionState(memoryStore(), options), number(bodies), rollups)
+  const { facts, sums: rollups } = newCounted()
+  run(new AttributionState(memoryStore(), options), number(bodies), facts)
   return Object.fromEntries([...rowsOf(rollups)].map(([key, row]) => [key.slice(2), row]))
 }
 
@@ -169,8 +173,8 @@ describe("figures", () => {
                 .map((record) => ({ record, at: random() }))
                 .sort((a, b) => a.at - b.at)
                 .map(({ record }) => record)
-        const rollups = newRollups()
-        run(new AttributionState(memoryStore(), options), order, rollups)
+        const { facts, sums: rollups } = newCounted()
+        run(new AttributionState(memoryStore(), options), order, facts)
         assert.deepStrictEqual(sorted(rowsOf(rollups)), expected, `seed ${seed}, shuffle ${shuffle}`)
       }
     }
@@ -184,14 +188,14 @@ describe("figures", () => {
         ...input.served.map((s): Body => ({ kind: "served", served: s }))
       ])
       const store: StateStore = memoryStore()
-      const rollups = newRollups()
+      const { facts, sums: rollups } = newCounted()
       const cut = Math.floor(bodies.length * seeded(seed)())
       // Of every second, what was not used just now rests.
       const resting = seed % 2 === 0 ? options : { ...options, hotVisitsMax: 0, hotQueriesMax: 0 }
       const first = new AttributionState(store, resting)
-      run(first, bodies.slice(0, cut), rollups)
+      run(first, bodies.slice(0, cut), facts)
       await store.commit(first.snapshot(NOW).writes, { t: cut })
-      run(new AttributionState(store, resting), bodies.slice(cut), rollups)
+      run(new AttributionState(store, resting), bodies.slice(cut), facts)
       assert.deepStrictEqual(sorted(rowsOf(rollups)), sorted(oracleRows(input)), `seed ${seed}`)
     }
   })
@@ -204,8 +208,8 @@ describe("figures", () => {
         bodies.push(event({ type: "click", document_id: "d", query_id: `q${Math.max(0, i - 300)}` }, i * 5_000 + 10))
       if (i % 5 === 0) bodies.push(event({ type: "purchase", document_id: "d", revenue: 2 }, i * 5_000 + 20))
     }
-    const rollups = newRollups()
-    run(new AttributionState(memoryStore(), options), number(bodies), rollups)
+    const { facts, sums: rollups } = newCounted()
+    run(new AttributionState(memoryStore(), options), number(bodies), facts)
     const input = {
       organizationId: "o",
       served: bodies.flatMap((b) => (b.kind === "served" ? [b.served] : [])),

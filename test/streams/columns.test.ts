@@ -9,7 +9,9 @@ import { EventColumns, eventIdInto, kept } from "../../log/columns/decode.ts"
 import { fingerprintInto } from "../../log/fingerprint.ts"
 import { NUMBER_FIELDS, TEXT_FIELDS, TYPE_FIELD, TYPES } from "../../log/columns/layout.ts"
 import { decodeRecord, encodeRecord, openRecord } from "../../log/record.ts"
-import { makeAttribution } from "../../streams/processors/attribution/processor.ts"
+import { RollupSums } from "../../streams/processors/rollups/emitted.ts"
+import { RuleFacts } from "../../streams/processors/rules/emitted.ts"
+import { makeCounting } from "../../streams/processors/counting.ts"
 import { memoryStore } from "../../streams/state/state.ts"
 import { BEHAVIOUR_EVENTS } from "../../log/topics.ts"
 import { Draws } from "../support/simulation/random.ts"
@@ -240,7 +242,7 @@ describe("stored records", () => {
             quantity: 2
           }
     )
-    const attribution = makeAttribution({ fingerprintKey: [1, 2, 3, 4] })
+    const attribution = makeCounting({ fingerprintKey: [1, 2, 3, 4] })
     const countedOf = (value: Uint8Array, looksAhead = 0) => {
       const state = attribution.open(memoryStore()),
         emitted = attribution.newEmitted(state)
@@ -263,11 +265,15 @@ describe("stored records", () => {
           ).kind
         )
       }
-      for (const table of ["queries", "products", "events", "asked"] as const)
-        emitted[table].eachInstant(
+      const rollups = emitted.emitted.find((one) => one instanceof RollupSums)!,
+        rules = emitted.emitted.find((one) => one instanceof RuleFacts)!
+      for (const table of ["queries", "products", "events"] as const)
+        rollups[table].eachInstant(
           (key, at, values, from) =>
-            void sums.push([table, key, at, [...values.subarray(from, from + emitted[table].slots)]])
+            void sums.push([table, key, at, [...values.subarray(from, from + rollups[table].slots)]])
         )
+      rules.eachSearch((key, { at, filter, q, tag }, sign) => void sums.push(["asked", key, at, filter, q, tag, sign]))
+      rules.eachProduct((key, kind, at) => void sums.push(["touched", key, kind, at]))
       return { outcomes, bodies, sums, key: entries.key }
     }
     const before = countedOf(new Packr({ useRecords: true, encodeUndefinedAsNil: false }).pack(envelopeOf(events)))

@@ -13,7 +13,7 @@ import {
 } from "../../log/event-schema.ts"
 import { EventLog } from "../../log/event-log/event-log.ts"
 import { weightOf } from "../../streams/figures/recency.ts"
-import { makeAttribution } from "../../streams/processors/attribution/processor.ts"
+import { makeCounting } from "../../streams/processors/counting.ts"
 import type { OffsetStore } from "../../streams/offsets/offset-store.ts"
 import { encodeRecord } from "../../log/record.ts"
 import { type Progress, runPartition, type RunnerOptions } from "../../streams/runner/runner.ts"
@@ -100,7 +100,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("the popular
     )
     const fiber = yield* Effect.forkChild(
       runPartition(
-        { ...makeAttribution({ fingerprintKey: [1, 2, 3, 4] }), name },
+        { ...makeCounting({ fingerprintKey: [1, 2, 3, 4] }), name },
         {
           ...options,
           partition,

@@ -9,7 +9,7 @@ import { type BehaviouralEvent, EVENTS_SCHEMA_VERSION } from "../../log/event-sc
 import { EventLog } from "../../log/event-log/event-log.ts"
 import { Rollups } from "../../src/analytics/rollups-repository.ts"
 import { foldSome } from "../../streams/processors/rollups/fold.ts"
-import { makeAttribution } from "../../streams/processors/attribution/processor.ts"
+import { makeCounting } from "../../streams/processors/counting.ts"
 import type { OffsetStore } from "../../streams/offsets/offset-store.ts"
 import { decodeRecord, encodeRecord } from "../../log/record.ts"
 import { afterRefusal, afterSuccess, CALM, isRefused } from "../../streams/runner/refusal.ts"
@@ -78,7 +78,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a batch tha
     const seen: { progress: Progress | undefined } = { progress: undefined }
     const fiber = yield* Effect.forkChild(
       runPartition(
-        { ...makeAttribution({ fingerprintKey: [1, 2, 3, 4] }), name },
+        { ...makeCounting({ fingerprintKey: [1, 2, 3, 4] }), name },
         {
           partition: 0,
           openStore: keptStore(),

@@ -14,7 +14,7 @@ import {
   type ServedSearch
 } from "../../log/event-schema.ts"
 import { EventLog } from "../../log/event-log/event-log.ts"
-import { makeAttribution } from "../../streams/processors/attribution/processor.ts"
+import { makeCounting } from "../../streams/processors/counting.ts"
 import { encodeRecord } from "../../log/record.ts"
 import { type Progress, runPartition, type RunnerOptions } from "../../streams/runner/runner.ts"
 import type { Positions, StateStore } from "../../streams/state/state.ts"
@@ -158,7 +158,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a lost stat
     const seen: { progress: Progress | undefined } = { progress: undefined }
     const fiber = yield* Effect.forkChild(
       runPartition(
-        { ...makeAttribution({ fingerprintKey: [1, 2, 3, 4], hotVisitsMax: 0, hotQueriesMax: 0 }), name },
+        { ...makeCounting({ fingerprintKey: [1, 2, 3, 4], hotVisitsMax: 0, hotQueriesMax: 0 }), name },
         {
           partition: 0,
           restartAfter_ms: 1,

@@ -1,5 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type Deltas, newKeys, newRollups, type Rollups } from "../../streams/processors/rollups/rollups.ts"
+import type { Deltas } from "../../streams/facts/deltas.ts"
+import type { RollupSums } from "../../streams/processors/rollups/emitted.ts"
+import { newCounted, newKnown } from "../support/facts.ts"
 import { Draws } from "../support/simulation/random.ts"
 
 /** Sums by key and instant, as whoever writes them reads them. */
@@ -11,11 +13,8 @@ const read = (deltas: Deltas): Readonly<Record<string, ReadonlyArray<number>>> =
   })
   return sums
 }
-const keysOf = (deltas: Deltas): ReadonlyArray<string> => {
-  const keys: Array<string> = []
-  deltas.eachKey((key) => keys.push(key.join("/")))
-  return keys.sort()
-}
+const keysOf = ({ subjects }: Deltas): ReadonlyArray<string> =>
+  Array.from({ length: subjects.size }, (_, number) => subjects.keyAt(number).join("/")).sort()
 
 interface Add {
   readonly parts: readonly [string, string, string, string, string, string]
@@ -38,19 +37,19 @@ const addsOf = (draws: Draws, count: number): ReadonlyArray<Add> =>
     slot: draws.whole(0, 3),
     amount: draws.pick([1, 1, -1])
   }))
-const count = ({ products, queries }: Rollups, adds: ReadonlyArray<Add>): void => {
+const count = ({ products, queries }: RollupSums, adds: ReadonlyArray<Add>): void => {
   for (const { amount, instant, parts, slot } of adds)
-    for (const deltas of [queries, products]) deltas.add(deltas.row(...parts), instant, slot, amount)
+    for (const deltas of [queries, products]) deltas.add(deltas.subjects.of(...parts), instant, slot, amount)
 }
 
 describe("rollups", () => {
   it("over keys of flushes before count what they count over keys of their own, and know no key of those", () => {
     const draws = new Draws(3)
-    const keys = newKeys()
+    const known = newKnown()
     for (let flush = 0; flush < 30; flush++) {
       const adds = addsOf(draws, draws.whole(1, 400))
-      const over = newRollups(undefined, keys),
-        alone = newRollups()
+      const over = newCounted(known).sums,
+        alone = newCounted().sums
       count(over, adds)
       count(alone, adds)
       for (const table of ["queries", "products"] as const) {
@@ -63,15 +62,15 @@ describe("rollups", () => {
 
   it("are still told when the next ones count the same keys", () => {
     const draws = new Draws(4)
-    const keys = newKeys()
+    const known = newKnown()
     const parts = Array.from({ length: 5 }, () => addsOf(draws, 100))
     const emitted = parts.map((adds) => {
-      const rollups = newRollups(undefined, keys)
+      const rollups = newCounted(known).sums
       count(rollups, adds)
       return rollups
     })
     parts.forEach((adds, i) => {
-      const alone = newRollups()
+      const alone = newCounted().sums
       count(alone, adds)
       assert.deepStrictEqual(read(emitted[i]!.queries), read(alone.queries))
     })
@@ -79,16 +78,16 @@ describe("rollups", () => {
 
   it("in memory of sums that are spent count what they count in memory of their own, as many as they are", () => {
     const draws = new Draws(6)
-    const keys = newKeys()
-    let spent: Rollups | undefined
+    const known = newKnown()
+    let spent: RollupSums | undefined
     for (let flush = 0; flush < 40; flush++) {
       // Few after many leave the memory, many after few grow it.
       const adds = addsOf(draws, draws.pick([0, 1, 30, 500, 6_000])).map((add) => ({
         ...add,
         instant: 1_790_000_000_000 + add.instant * draws.whole(1, 40)
       }))
-      const over = newRollups(undefined, keys, spent),
-        alone = newRollups()
+      const over = newCounted(known, spent).sums,
+        alone = newCounted().sums
       count(over, adds)
       count(alone, adds)
       for (const table of ["queries", "products"] as const) {
@@ -100,7 +99,7 @@ describe("rollups", () => {
   })
 
   it("tell apart keys whose parts are alike when they are joined", () => {
-    const { queries } = newRollups()
+    const { queries } = newCounted().sums
     const alike: ReadonlyArray<Add["parts"]> = [
       ["o", "a", "b", "", "", "q"],
       ["o", "ab", "", "", "", "q"],
@@ -108,18 +107,18 @@ describe("rollups", () => {
       ["o", "a", "", "", "b", "q"],
       ["oa", "", "b", "", "", "q"]
     ]
-    for (const parts of alike) queries.add(queries.row(...parts), 1, 0, 1)
+    for (const parts of alike) queries.add(queries.subjects.of(...parts), 1, 0, 1)
     assert.strictEqual(Object.keys(read(queries)).length, 5)
   })
 
   it("keep no more keys than their bound from one flush to the next", () => {
-    const keys = newKeys()
+    const known = newKnown()
     let most = 0
     for (let flush = 0; flush < 8; flush++) {
-      const { events, queries } = newRollups(undefined, keys)
-      most = Math.max(most, keys.queries.size)
-      for (let i = 0; i < 15_000; i++) queries.add(queries.row("o", "c", "", "", "", `q${flush} ${i}`), i, 0, 1)
-      events.add(events.row("o", "c", "", "", "", "search"), 0, 0, 1)
+      const { events, queries } = newCounted(known).sums
+      most = Math.max(most, known.facts.queries.size)
+      for (let i = 0; i < 15_000; i++) queries.add(queries.subjects.of("o", "c", "", "", "", `q${flush} ${i}`), i, 0, 1)
+      events.add(events.subjects.of("o", "c", "", "", "", "search"), 0, 0, 1)
       assert.strictEqual(queries.size, 15_000)
     }
     assert.isAtLeast(most, 15_000)

@@ -10,7 +10,7 @@ import { spansOf } from "../../streams/figures/grain.ts"
 import { Rollups } from "../../src/analytics/rollups-repository.ts"
 import { type BehaviouralEvent, EVENTS_SCHEMA_VERSION, SERVED_SCHEMA_VERSION } from "../../log/event-schema.ts"
 import { EventLog } from "../../log/event-log/event-log.ts"
-import { makeAttribution } from "../../streams/processors/attribution/processor.ts"
+import { makeCounting } from "../../streams/processors/counting.ts"
 import type { OffsetStore } from "../../streams/offsets/offset-store.ts"
 import { decodeRecord, encodeRecord } from "../../log/record.ts"
 import { type Progress, runPartition, type RunnerOptions } from "../../streams/runner/runner.ts"
@@ -77,7 +77,7 @@ const countedEvents = Effect.fnUntraced(function* (organizationId: string) {
 })
 const distinctEvents = ({ events }: OracleInput) => new Set(events.map((event) => event.event_id ?? event)).size
 
-const processor = (name: string) => ({ ...makeAttribution({ fingerprintKey: [1, 2, 3, 4] }), name })
+const processor = (name: string) => ({ ...makeCounting({ fingerprintKey: [1, 2, 3, 4] }), name })
 /**
  * Forks the runner, which flushes as often as it can, so that there is much to crash between; answers once it has
  * committed everything that is in the log now.

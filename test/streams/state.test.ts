@@ -3,11 +3,11 @@
  * comes back from the store.
  */
 import { describe, expect, it } from "vitest"
-import { newRollups } from "../../streams/processors/rollups/rollups.ts"
 import { AttributionState } from "../../streams/processors/attribution/state.ts"
 import { step } from "../../streams/processors/attribution/step.ts"
 import { type Form, KeyedState, memoryStore } from "../../streams/state/state.ts"
 import { seeded } from "../support/attribution-oracle.ts"
+import { newCounted } from "../support/facts.ts"
 
 const LIST_FORM: Form<Array<number>> = {
   write: (to, list) => {
@@ -81,7 +81,7 @@ describe("keyed state", () => {
       idsBytesMax: 1_000_000,
       hotVisitsMax: 500
     })
-    const rollups = newRollups()
+    const { facts } = newCounted()
     const search = (session: number, i: number) =>
       step(
         state,
@@ -91,7 +91,7 @@ describe("keyed state", () => {
           event: { type: "search", collection: "c", q: `query ${i}`, session_id: `s${session}`, timestamp: i * 10_000 }
         },
         { topic: "t", offset: session, index: i, appendedAt: 0 },
-        rollups
+        facts
       )
     for (let session = 0; session < 40; session++) for (let i = 0; i < 100; i++) search(session, i)
     expect(state.visits.weight).toBe(40 * 101)

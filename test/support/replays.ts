@@ -13,8 +13,9 @@ import {
 } from "../../log/event-schema.ts"
 import { type AppendRecord, EventLog } from "../../log/event-log/event-log.ts"
 import { readFingerprintKey } from "../../log/fingerprint-key.ts"
-import { makeAttribution } from "../../streams/processors/attribution/processor.ts"
-import { INSTANTS_TABLE, ROLLUP_TABLES } from "../../streams/processors/rollups/rollups.ts"
+import { ATTRIBUTION, FACT_PROCESSORS, makeCounting } from "../../streams/processors/counting.ts"
+import { INSTANTS_TABLE, ROLLUP_TABLES } from "../../streams/processors/rollups/tables.ts"
+import type { FactProcessor } from "../../streams/facts/fact-processor.ts"
 import { rejections } from "../../streams/processors/rejections/processor.ts"
 import { encodeRecord } from "../../log/record.ts"
 import type { OffsetStore } from "../../streams/offsets/offset-store.ts"
@@ -65,11 +66,13 @@ export const startStreams = (options: {
   readonly openStore: (group: string, partition: number) => StateStore
   readonly openShadowStore: (partition: number) => StateStore
   readonly visitorPartitions?: number
+  /** Who counts facts; those of the installation when absent. */
+  readonly processors?: ReadonlyArray<FactProcessor>
   readonly probe?: RunnerOptions["probe"]
   readonly coordinatorProbe?: (phase: string) => Effect.Effect<void>
 }): Effect.Effect<Streams, never, Env> =>
   Effect.gen(function* () {
-    const { openShadowStore, openStore, visitorPartitions = 1 } = options
+    const { openShadowStore, openStore, processors = FACT_PROCESSORS, visitorPartitions = 1 } = options
     const fingerprintKey = yield* Effect.orDie(readFingerprintKey)
     const board = yield* makeBoard(10)
     const sql = yield* SqlClient.SqlClient
@@ -86,12 +89,19 @@ export const startStreams = (options: {
     })
     const fibers: Array<Fiber.Fiber<void>> = []
     for (let partition = 0; partition < visitorPartitions; partition++)
-      fibers.push(yield* run(runPartition(makeAttribution({ fingerprintKey }), common("attribution", partition))))
+      fibers.push(
+        yield* run(runPartition(makeCounting({ fingerprintKey }, processors), common("attribution", partition)))
+      )
     fibers.push(yield* run(runPartition(rejections, common("rejections", 0))))
     fibers.push(
       yield* run(
         coordinate(
-          { fingerprintKey, visitorPartitions },
+          {
+            fingerprintKey,
+            visitorPartitions,
+            rebuilt: { ...ATTRIBUTION, figures: processors },
+            keepers: [rejections, ...processors]
+          },
           { ...(options.coordinatorProbe === undefined ? {} : { probe: options.coordinatorProbe }) }
         )
       )

@@ -8,8 +8,9 @@ import { printOf } from "@dowser/streams/erasure/erasures"
 import { CONTENTS } from "@dowser/streams/erasure/subjects"
 import { putTombstone } from "@dowser/streams/erasure/tombstones"
 import { readFingerprintKey } from "@dowser/log/fingerprint-key"
+import { REPLAYED } from "@dowser/streams/processors/runnable"
 import { dayOf, readExtent } from "@dowser/streams/replays/extent"
-import { BEHAVIOUR_EVENTS, partitionsOf, SEARCH_SERVED, TOPICS } from "@dowser/log/topics"
+import { partitionsOf, TOPICS } from "@dowser/log/topics"
 import type { DateRange } from "../../analytics/date-range.ts"
 import { makeJobStarter } from "../../jobs/jobs.ts"
 import type { Job } from "../../jobs/schema.ts"
@@ -57,7 +58,7 @@ export class Replays extends Context.Service<
         return Replays.of({
           replay: Effect.fn("Replays.replay")(function* (organizationId, range) {
             const extent = yield* Effect.mapError(
-              withLog(readExtent([SEARCH_SERVED, BEHAVIOUR_EVENTS], visitorPartitions, yield* Clock.currentTimeMillis)),
+              withLog(readExtent(REPLAYED.rebuilt.inputs, visitorPartitions, yield* Clock.currentTimeMillis)),
               unavailable
             )
             if (extent.isCut && dayOf(range.from) < extent.fromAt)

@@ -1,22 +1,34 @@
 /**
- * The attribution processor: behavioural events and answered searches of one partition, joined and counted.
+ * The attribution processor: behavioural events and answered searches of one partition, joined, and what that finds
+ * told as facts to the processors of a list that it does not know (`facts/fact-processor.ts`). They share its
+ * partition, its life and its transaction: what they keep of a flush is what it emits, and what they keep between
+ * flushes is stored with its state.
  *
- * Decision: the partial sums between the two rollup stages of design part 5 lie in Postgres, as packed instants, and
- * not in a topic `analytics.rollups.v1`. There they commit with the offsets in one transaction, which is what makes a
- * count exact, partial sums of all processes meet before rows are written (`fold.ts`), and readers see them at once. A
- * topic would add a hop to every event's way and offsets of its own without making any figure more right.
+ * Decision: they are called here, synchronously, and do not read a topic of attribution's results. So they are exact
+ * because the offsets are, an event is written once, and a retraction costs a call. Whoever subscribes later is brought
+ * up to date by a replay of the source topics through attribution.
+ *
+ * Decision: the partial sums between the two rollup stages lie in Postgres, as packed instants, and not in a topic.
+ * There they commit with the offsets in one transaction, which is what makes a count exact, partial sums of all
+ * processes meet before rows are written (`processors/rollups/fold.ts`), and readers see them at once. A topic would
+ * add a hop to every event's way and offsets of its own without making any figure more right.
  */
+import { Effect } from "effect"
 import type { EventsPayload, ServedPayload } from "@dowser/log/event-schema"
 import { EVENTS_SCHEMA_VERSION, SERVED_SCHEMA_VERSION } from "@dowser/log/event-schema"
 import { EventColumns } from "@dowser/log/columns/decode"
-import { type Entries, listed, type Processor } from "../../runner/processor.ts"
+import { type Entries, listed, type Processor, type Snapshot } from "../../runner/processor.ts"
 import type { Envelope } from "@dowser/log/record"
 import { BEHAVIOUR_EVENTS, SEARCH_SERVED } from "@dowser/log/topics"
-import { foldSome } from "../rollups/fold.ts"
-import { newRollups, type Rollups, sizeOfRollups, writeRollups, writeShadow } from "../rollups/rollups.ts"
-import { LogKnowledge } from "../rules/rules.ts"
+import type { FactProcessor } from "../../facts/fact-processor.ts"
+import { Facts, KnownFacts } from "../../facts/facts.ts"
+import type { StateStore } from "../../state/state.ts"
+import type { Body } from "./body.ts"
 import { type AttributionOptions, AttributionState } from "./state.ts"
-import { type Body, step } from "./step.ts"
+import { step } from "./step.ts"
+
+/** Its consumer group, and what it reads, in this order: what others refer to comes first. */
+export const ATTRIBUTION = { name: "attribution", inputs: [SEARCH_SERVED, BEHAVIOUR_EVENTS] } as const
 
 const entriesOf = (topic: string, { organization_id, payload, schema_version }: Envelope<unknown>): Entries<Body> => {
   if (topic === SEARCH_SERVED.name) {
@@ -54,25 +66,93 @@ const eventsIn = (organizationId: string, events: EventColumns): Entries<Body> =
   }
 }
 
+/** State of one partition's life: attribution's own, and that of every processor that counts its facts. */
+export interface CountingState {
+  readonly own: AttributionState
+  readonly known: KnownFacts
+  /** In the order of the processors. */
+  readonly parts: ReadonlyArray<unknown>
+}
+
+/**
+ * What a processor's keys in the partition's store begin with: behind attribution's own prefixes, apart from others'.
+ */
+const sectionOf = ({ name }: Pick<FactProcessor, "name">): string => `x${name}|`
+
+const openAll = (
+  options: AttributionOptions,
+  processors: ReadonlyArray<FactProcessor>,
+  store: StateStore
+): CountingState => ({
+  own: new AttributionState(store, options),
+  known: new KnownFacts(),
+  parts: processors.map((processor) => processor.open(store, sectionOf(processor)))
+})
+
+const snapshotAll = (
+  processors: ReadonlyArray<FactProcessor>,
+  { own, parts }: CountingState,
+  watermark: number
+): Snapshot => {
+  const all = [
+    own.snapshot(watermark),
+    ...processors.flatMap((processor, i) => processor.snapshot?.(parts[i], watermark) ?? [])
+  ]
+  return {
+    writes: all.flatMap(({ writes }) => writes),
+    stored: () => {
+      for (const { stored } of all) stored()
+    }
+  }
+}
+
+/** Each fold's next part; whether any has more. */
+const foldAll = (processors: ReadonlyArray<FactProcessor>): Processor<Body, CountingState, Facts>["fold"] => {
+  const folds = processors.flatMap(({ fold }) => fold ?? [])
+  return folds.length === 0 ? undefined : Effect.map(Effect.all(folds), (answers) => answers.some((isMore) => isMore))
+}
+
+/** Attribution with those who count what it finds, in the order in which they write. */
 export const makeAttribution = (
   options: AttributionOptions,
-  knowledge = new LogKnowledge()
-): Processor<Body, AttributionState, Rollups> => ({
-  name: "attribution",
-  inputs: [SEARCH_SERVED, BEHAVIOUR_EVENTS],
-  entriesOf,
-  open: (store) => new AttributionState(store, options),
-  step,
-  ahead: (state, entries, from, to) => state.ahead(entries, from, to),
-  newEmitted: (state, spent) => newRollups(knowledge, state?.keys, spent),
-  sizeOf: sizeOfRollups,
-  write: writeRollups,
-  fold: foldSome,
-  snapshot: (state, watermark) => state.snapshot(watermark),
-  isLarge: (state) => state.isLarge,
-  rebuilding: {
-    prefixesOf: AttributionState.prefixesOf,
-    forget: (state, organizationId) => state.forget(organizationId),
-    writeShadow
+  processors: ReadonlyArray<FactProcessor>
+): Processor<Body, CountingState, Facts> => {
+  const fold = foldAll(processors)
+  return {
+    name: ATTRIBUTION.name,
+    inputs: ATTRIBUTION.inputs,
+    entriesOf,
+    open: (store) => openAll(options, processors, store),
+    step: (state, body, place, facts) => step(state.own, body, place, facts),
+    ahead: ({ own }, entries, from, to) => own.ahead(entries, from, to),
+    newEmitted: ({ known, parts }, spent) =>
+      new Facts(known, (facts) =>
+        processors.map((processor, i) => processor.newEmitted(parts[i], facts, spent?.emitted[i]))
+      ),
+    sizeOf: ({ emitted }) => processors.reduce((sum, processor, i) => sum + processor.sizeOf(emitted[i]!), 0),
+    write: ({ emitted }) =>
+      Effect.forEach(processors, (processor, i) => processor.write(emitted[i]!), { discard: true }),
+    ...(fold === undefined ? {} : { fold }),
+    snapshot: (state, watermark) => snapshotAll(processors, state, watermark),
+    isLarge: ({ own, parts }) =>
+      own.isLarge || processors.some((processor, i) => processor.isLarge?.(parts[i]) === true),
+    rebuilding: {
+      prefixesOf: (organizationId) => [
+        ...AttributionState.prefixesOf(organizationId),
+        ...processors.flatMap(
+          (processor) => processor.statePart?.prefixesOf(sectionOf(processor), organizationId) ?? []
+        )
+      ],
+      forget: ({ own, parts }, organizationId) => {
+        own.forget(organizationId)
+        processors.forEach((processor, i) => processor.statePart?.forget(parts[i], organizationId))
+      },
+      writeShadow: ({ emitted }, organizationId, shadow) =>
+        Effect.forEach(
+          processors,
+          (processor, i) => processor.rebuilding?.writeShadow?.(emitted[i]!, organizationId, shadow) ?? Effect.void,
+          { discard: true }
+        )
+    }
   }
-})
+}

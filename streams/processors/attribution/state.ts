@@ -11,23 +11,10 @@ import { TURN_MAX } from "../../runner/actor.ts"
 import type { Entries, Snapshot } from "../../runner/processor.ts"
 import { KeyedState, type StateStore } from "../../state/state.ts"
 import { IdBlocks } from "./id-blocks.ts"
-import { NOBODY, type Who } from "../popularity/makers.ts"
-import { newKeys } from "../rollups/rollups.ts"
-import type { Body } from "./step.ts"
+import { NOBODY, type Who } from "../../facts/who.ts"
+import type { Body } from "./body.ts"
 import { QUERY_FORM, VISIT_FORM } from "./stored.ts"
-import type { Interaction, Search, Visit } from "./visit.ts"
-
-/** Where the search with a query id is, and who waits for it when it has not come yet. */
-export interface QueryReference {
-  /** The visit that holds the search; undefined while it has not come, or when it stands alone below. */
-  visit: string | undefined
-  /** The search itself once its visit has let it go. */
-  settled: Search | undefined
-  /** The answer was made with `enable_analytics=false`: what names it belongs to no query. */
-  isUncounted: boolean
-  /** Interactions that named it before it came, and the visit where each is loose meanwhile. */
-  readonly pending: Array<{ readonly interaction: Interaction; readonly visit: string | undefined }>
-}
+import type { QueryReference, Search, Visit } from "./visit.ts"
 
 /** Interactions that wait for one unknown query id; more of them keep only their place in the visit. */
 export const PENDING_MAX = 64
@@ -77,8 +64,6 @@ export class AttributionState {
   readonly queries: KeyedState<QueryReference>
   readonly #fingerprintKey: FingerprintKey
   readonly #narrowed = new Map<string, FingerprintKey>()
-  /** Of whatever is counted with this state. */
-  readonly keys = newKeys()
   readonly #ids: FingerprintTable
   /** Searches of a visit come together. */
   readonly #lastWho: {

@@ -6,10 +6,10 @@
 import type { FilterUse } from "../../figures/filter-uses.ts"
 import type { ByteReader, PageWriter } from "../../state/pages.ts"
 import type { Form } from "../../state/state.ts"
-import { NOBODY } from "../popularity/makers.ts"
-import { NO_MONEY } from "../rollups/rollups.ts"
-import type { QueryReference } from "./state.ts"
-import { facts, type Interaction, type InteractionKind, type Search, type SearchFacts, type Visit } from "./visit.ts"
+import type { Interaction, InteractionKind, SearchFacts } from "../../facts/facts.ts"
+import { NO_MONEY } from "../../facts/money.ts"
+import { NOBODY } from "../../facts/who.ts"
+import { factsOf, type QueryReference, type Search, type Visit } from "./visit.ts"
 
 /** Their order is what is stored. */
 const KINDS = ["click", "add_to_cart", "purchase"] as const satisfies ReadonlyArray<InteractionKind>
@@ -97,8 +97,7 @@ const readFacts = (from: ByteReader, isExplicit: boolean, before: SearchFacts | 
     filter: isAskedSo ? from.text() : "",
     tag: isAskedSo ? from.text() : "",
     isExplicit,
-    row: undefined,
-    asked: undefined
+    query: undefined
   }
 }
 
@@ -173,7 +172,7 @@ const readSearch = (from: ByteReader, before: SearchFacts | undefined): Search =
     named: readInteractions(from),
     hadClick: (bits & HAD_CLICK) !== 0,
     hadPurchase: (bits & HAD_PURCHASE) !== 0,
-    derived: facts(served, event)
+    derived: factsOf(served, event)
   }
 }
 /** What the next search is compared with. */
@@ -196,7 +195,7 @@ type StoredFacts = readonly [
   filter: string,
   tag: string
 ]
-type NamedFacts = Omit<SearchFacts, "who" | "uses" | "filter" | "tag" | "isExplicit" | "row" | "asked"> &
+type NamedFacts = Omit<SearchFacts, "who" | "uses" | "filter" | "tag" | "isExplicit" | "query"> &
   Partial<Pick<SearchFacts, "who" | "uses" | "filter" | "tag">>
 type NamedInteraction = Omit<Interaction, "offset" | "index"> & { readonly id: string }
 type StoredInteraction = readonly [id: string, kind: number, at: number, units: number, micros: number]
@@ -225,8 +224,7 @@ const unpackFacts = (stored: StoredFacts | NamedFacts | undefined, isExplicit: b
       tag: stored.tag ?? "",
       uses: stored.uses,
       isExplicit,
-      row: undefined,
-      asked: undefined
+      query: undefined
     }
   const [
     at,
@@ -258,8 +256,7 @@ const unpackFacts = (stored: StoredFacts | NamedFacts | undefined, isExplicit: b
     filter,
     tag,
     isExplicit,
-    row: undefined,
-    asked: undefined
+    query: undefined
   }
 }
 const isPositional = <A extends ReadonlyArray<unknown>>(stored: A | object): stored is A => Array.isArray(stored)
@@ -284,7 +281,7 @@ const unpackSearch = ([id, storedServed, storedEvent, named, hadClick, hadPurcha
     named: named.map(unpackInteraction),
     hadClick,
     hadPurchase,
-    derived: facts(served, event)
+    derived: factsOf(served, event)
   }
 }
 

@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { type KeptRejection, REJECTIONS_SCHEMA_VERSION, type RejectionsPayload } from "@dowser/log/rejection"
 import { ulid } from "@dowser/log/identifiers"
 import { OK } from "../../runner/outcome.ts"
+import { type ErasedRows, removePages, ROWS_PER_PAGE } from "../../erasure/rows.ts"
 import { listed, type Place, type Processor } from "../../runner/processor.ts"
 import { BEHAVIOUR_REJECTED } from "@dowser/log/topics"
 
@@ -41,6 +42,29 @@ const write = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
   }
 })
 
+/** An erased person's refused entries. Rows removed. */
+const removeRows = Effect.fnUntraced(function* ({ erasedAt, isTheirs, organizationId }: ErasedRows) {
+  const sql = yield* SqlClient.SqlClient
+  const event_rejections = yield* removePages(
+    (after) =>
+      sql<{
+        id: string
+        entry: string
+      }>`SELECT id, entry FROM event_rejections WHERE organization_id = ${organizationId} AND received_at <= ${String(erasedAt)}::text::int8 AND id > ${after} ORDER BY id LIMIT ${ROWS_PER_PAGE}::int4`,
+    ({ id }) => id,
+    (rows) => {
+      const ids = rows.filter(({ entry }) => isTheirs(entry)).map(({ id }) => id)
+      return ids.length === 0
+        ? Effect.succeed(0)
+        : Effect.map(
+            sql`DELETE FROM event_rejections WHERE organization_id = ${organizationId} AND id = ANY(${ids}::text[]) RETURNING id`,
+            (gone) => gone.length
+          )
+    }
+  )
+  return { event_rejections }
+})
+
 export const rejections: Processor<Rejected, undefined, Array<Row>> = {
   name: "rejections",
   inputs: [BEHAVIOUR_REJECTED],
@@ -63,5 +87,6 @@ export const rejections: Processor<Rejected, undefined, Array<Row>> = {
   newEmitted: () => [],
   sizeOf: (emitted) => emitted.length,
   write,
-  snapshot: () => ({ writes: [], stored: () => {} })
+  snapshot: () => ({ writes: [], stored: () => {} }),
+  erasing: { removeRows }
 }

@@ -14,7 +14,9 @@ import { MinuteReader } from "../../figures/instants.ts"
 import { STANDSTILL_MAX_MS } from "../../offsets/postgres.ts"
 import { isRefused } from "../../runner/refusal.ts"
 import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "../literals.ts"
-import { type Key, INSTANTS_TABLE, millionths, ROLLUP_TABLES, type RollupTable, UNFOLDED_TABLE } from "./rollups.ts"
+import { millionths } from "../../facts/money.ts"
+import type { Key } from "../../facts/subjects.ts"
+import { INSTANTS_TABLE, ROLLUP_TABLES, type RollupTable, UNFOLDED_TABLE } from "./tables.ts"
 
 /** Packed bytes that are read together; one value may have more. */
 const BYTES_MAX = 512 * 1024

@@ -14,7 +14,7 @@ import { CatalogResources } from "../../../src/catalog/resources.ts"
 import { type BehaviouralEvent, EVENTS_SCHEMA_VERSION } from "../../../log/event-schema.ts"
 import { Engine } from "../../../src/ports/engine/engine.ts"
 import { EventLog } from "../../../log/event-log/event-log.ts"
-import { makeAttribution } from "../../../streams/processors/attribution/processor.ts"
+import { makeCounting } from "../../../streams/processors/counting.ts"
 import { encodeRecord } from "../../../log/record.ts"
 import { type Progress, runPartition, type RunnerOptions } from "../../../streams/runner/runner.ts"
 import { memoryStore } from "../../../streams/state/state.ts"
@@ -258,7 +258,7 @@ it.live(
             )
         }
         const fiber = yield* Effect.forkChild(
-          runPartition({ ...makeAttribution({ fingerprintKey: [1, 2, 3, 4] }), name: "rules" }, options)
+          runPartition({ ...makeCounting({ fingerprintKey: [1, 2, 3, 4] }), name: "rules" }, options)
         )
         while (seen.progress === undefined || seen.progress.isReplaying || seen.progress.lag > 0) yield* Effect.sleep(5)
         yield* Fiber.interrupt(fiber)

@@ -1,11 +1,13 @@
 /** What filters and facets a search used, from its texts; and that their figures are those of the searches. */
 import { describe, expect, it } from "vitest"
 import { USES_MAX, usesOf } from "../../../streams/figures/filter-uses.ts"
-import { newRollups, type Rollups } from "../../../streams/processors/rollups/rollups.ts"
+import type { Deltas } from "../../../streams/facts/deltas.ts"
 import { AttributionState } from "../../../streams/processors/attribution/state.ts"
-import { type Body, step } from "../../../streams/processors/attribution/step.ts"
+import type { Body } from "../../../streams/processors/attribution/body.ts"
+import { step } from "../../../streams/processors/attribution/step.ts"
 import { memoryStore } from "../../../streams/state/state.ts"
 import { generate, seeded } from "../../support/attribution-oracle.ts"
+import { newCounted } from "../../support/facts.ts"
 
 const filters = (text: string) => (usesOf(text, undefined) ?? []).map(([, field, value]) => `${field}|${value}`)
 
@@ -55,7 +57,7 @@ describe("filters of a search", () => {
     expect(usesOf(Array.from({ length: 40 }, (_, i) => `f${i}:1`).join("&&"), "a")).toHaveLength(USES_MAX)
   })
   it("count as the searches do that used them, whatever is taken back", () => {
-    const sumsOf = (deltas: Rollups["queries"]) => {
+    const sumsOf = (deltas: Deltas) => {
       const sums = [0, 0, 0, 0]
       deltas.eachInstant((_key, _at, values, from) =>
         sums.forEach((_, i) => {
@@ -76,10 +78,10 @@ describe("filters of a search", () => {
       ]
       const random = seeded(seed)
       const shuffled = bodies.map((body) => ({ body, at: random() })).sort((a, b) => a.at - b.at)
-      const rollups = newRollups()
+      const { facts, sums: rollups } = newCounted()
       const state = new AttributionState(memoryStore(), { fingerprintKey: [1, 2, 3, 4] })
       for (const [offset, { body }] of shuffled.entries())
-        step(state, body, { topic: "t", offset, index: 0, appendedAt: 0 }, rollups)
+        step(state, body, { topic: "t", offset, index: 0, appendedAt: 0 }, facts)
       const counted = sumsOf(rollups.filters)
       expect(counted).toEqual(sumsOf(rollups.queries))
       expect(counted.every((sum) => sum > 0)).toBe(true)

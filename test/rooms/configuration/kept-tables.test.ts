@@ -7,18 +7,21 @@ import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { KeptTablesOptions } from "../../../src/analytics/kept-tables.ts"
 import { type RollupFilter, Rollups } from "../../../src/analytics/rollups-repository.ts"
-import { newRollups, type Rollups as Emitted, writeRollups } from "../../../streams/processors/rollups/rollups.ts"
+import type { RollupSums } from "../../../streams/processors/rollups/emitted.ts"
+import { writeRollups } from "../../../streams/processors/rollups/write.ts"
 import { AttributionState } from "../../../streams/processors/attribution/state.ts"
-import { type Body, step } from "../../../streams/processors/attribution/step.ts"
+import type { Body } from "../../../streams/processors/attribution/body.ts"
+import { step } from "../../../streams/processors/attribution/step.ts"
 import { memoryStore } from "../../../streams/state/state.ts"
 import { generate, seeded } from "../../support/attribution-oracle.ts"
+import { newCounted } from "../../support/facts.ts"
 import { layerTestSql } from "../../support/postgres.ts"
 
 const START = Date.UTC(2026, 4, 4, 22)
 const HOUR = 3_600_000
 
 /** The flushes of a shop's evening, `perFlush` entries each; queries by country, so that segments differ. */
-function* flushes(seed: number, organizationId: string, rename: (collection: string) => string): Generator<Emitted> {
+function* flushes(seed: number, organizationId: string, rename: (collection: string) => string): Generator<RollupSums> {
   const { events, served } = generate(seed, 500, START)
   const random = seeded(seed)
   const country = () => (random() < 0.5 ? { country: "de" } : { country: "fr" })
@@ -41,15 +44,15 @@ function* flushes(seed: number, organizationId: string, rename: (collection: str
   ]
   const shuffled = bodies.map((body) => ({ body, at: random() })).sort((a, b) => a.at - b.at)
   const state = new AttributionState(memoryStore(), { fingerprintKey: [1, 2, 3, 4] })
-  let emitted = newRollups()
+  let counted = newCounted()
   for (const [offset, { body }] of shuffled.entries()) {
-    step(state, body, { topic: "t", offset, index: 0, appendedAt: START }, emitted)
+    step(state, body, { topic: "t", offset, index: 0, appendedAt: START }, counted.facts)
     if (random() < 0.02) {
-      yield emitted
-      emitted = newRollups()
+      yield counted.sums
+      counted = newCounted()
     }
   }
-  yield emitted
+  yield counted.sums
 }
 
 layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("kept figures", (it) => {
@@ -157,7 +160,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("kept figure
           const [kept, plain] = yield* both
           const organizationId = "org_rewritten"
           const [filter] = filtersOf(organizationId) as [RollupFilter]
-          const [first, second] = [...flushes(5, organizationId, (name) => name)] as [Emitted, Emitted]
+          const [first, second] = [...flushes(5, organizationId, (name) => name)] as [RollupSums, RollupSums]
           yield* sql.withTransaction(writeRollups(first))
           const before = yield* answers(kept, filter)
           yield* kept.kept.settled

@@ -12,8 +12,10 @@ import { LeaseStore } from "../../../streams/ownership/lease-store.ts"
 import { OffsetStore } from "../../../streams/offsets/offset-store.ts"
 import { runOwned } from "../../../streams/ownership/ownership.ts"
 import type { Processor } from "../../../streams/runner/processor.ts"
-import { makeAttribution } from "../../../streams/processors/attribution/processor.ts"
-import { QUERY_MEASURES, type Rollups, sizeOfRollups } from "../../../streams/processors/rollups/rollups.ts"
+import { makeCounting } from "../../../streams/processors/counting.ts"
+import type { Facts } from "../../../streams/facts/facts.ts"
+import { RollupSums } from "../../../streams/processors/rollups/emitted.ts"
+import { QUERY_MEASURES } from "../../../streams/processors/rollups/tables.ts"
 import { makeRetention } from "../../../streams/host/retention.ts"
 import { decodeRecord, encodeRecord } from "../../../log/record.ts"
 import { type Runnable, runnable } from "../../../streams/processors/runnable.ts"
@@ -157,7 +159,7 @@ const attribution = (seed: number, draws: Draws, database: SimulatedDatabase, va
     "add_to_carts",
     "purchases"
   ] as const
-  const sumsOf = ({ events, queries }: Rollups): Map<string, number> => {
+  const sumsOf = ({ events, queries }: RollupSums): Map<string, number> => {
     const sums = new Map<string, number>()
     const add = (key: string, amount: number) => void sums.set(key, (sums.get(key) ?? 0) + amount)
     queries.eachInstant((key, _at, row, from) => {
@@ -168,19 +170,21 @@ const attribution = (seed: number, draws: Draws, database: SimulatedDatabase, va
     return sums
   }
   const hot = { hotVisitsMax: draws.pick([0, 2, 1_000]), hotQueriesMax: draws.pick([0, 2, 1_000]) }
+  const counting = makeCounting({ fingerprintKey: [1, 2, 3, 4], idsBytesMax: 65_536, ...hot })
+  const rollupsOf = ({ emitted }: Facts) => emitted.find((one) => one instanceof RollupSums)!
   return {
     inputs: [SEARCH_SERVED, BEHAVIOUR_EVENTS],
     work,
     runnable: (process) =>
-      runnable<unknown, unknown, Rollups, never>(
+      runnable<unknown, unknown, Facts, never>(
         planted(
           {
-            ...makeAttribution({ fingerprintKey: [1, 2, 3, 4], idsBytesMax: 65_536, ...hot }),
+            ...counting,
             name: GROUP,
             fold: undefined,
-            write: (rollups: Rollups) =>
-              sizeOfRollups(rollups) === 0 ? Effect.void : database.add(process, sumsOf(rollups))
-          } as unknown as Processor<unknown, unknown, Rollups, never>,
+            write: (facts: Facts) =>
+              counting.sizeOf(facts) === 0 ? Effect.void : database.add(process, sumsOf(rollupsOf(facts)))
+          } as unknown as Processor<unknown, unknown, Facts, never>,
           variant
         )
       ),
@@ -200,14 +204,14 @@ const planted = <Body, State, Emitted>(
 ): Processor<Body, State, Emitted, never> => {
   if (emitsInReplay !== true) return processor
   // One object for all flushes until it is written: what the runner throws away after a replay stays in it.
-  let emitted = processor.newEmitted()
+  let emitted: Emitted | undefined
   return {
     ...processor,
-    newEmitted: () => emitted,
+    newEmitted: (state) => (emitted ??= processor.newEmitted(state)),
     write: (all) =>
       Effect.tap(processor.write(all), () =>
         Effect.sync(() => {
-          emitted = processor.newEmitted()
+          emitted = undefined
         })
       )
   }

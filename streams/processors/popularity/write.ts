@@ -1,10 +1,5 @@
 /**
- * The query rollup once more, as what suggestions need: one row a query, its recent use, and how many visitors made it.
- *
- * Decision: this is part of attribution and no processor of its own. Which search counts (one of answer and event, the
- * last keystroke, no repeated event) is decided there, with state of thirty days behind it; a second reader of the
- * topics would decode every record and keep that state again. So it costs nothing for an event that is no search, what
- * is taken back is taken back here too, and visitors of several partitions meet in one place.
+ * Rows of queries that may be suggested: one a query, its recent use, and how many visitors made it.
  *
  * One visitor of a network is kept: with more, one who invents visitors would be all of the eight. Fewer than three
  * visitors are never called three: a row of `query_makers` stands for a visitor with at least one counted search. When
@@ -12,13 +7,15 @@
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import type { Key } from "../../facts/subjects.ts"
+import { personOf } from "../../facts/who.ts"
 import { isCandidate, MAKERS_MAX, VISITORS_MIN } from "../../figures/candidate-queries.ts"
+import { DAY_MS } from "../../figures/grain.ts"
 import { weightOf } from "../../figures/recency.ts"
 import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "../literals.ts"
-import { personOf } from "./makers.ts"
-import type { Key, Rollups } from "../rollups/rollups.ts"
+import { CONVERTED, type QueryUses, SEARCHES, ZERO_RESULTS } from "./emitted.ts"
 
-export interface PopularityRow {
+interface PopularityRow {
   readonly organizationId: string
   readonly collection: string
   readonly q: string
@@ -27,7 +24,7 @@ export interface PopularityRow {
   zeroWeight: number
   clickWeight: number
 }
-export interface MakerRow extends Pick<PopularityRow, "organizationId" | "collection" | "q"> {
+interface MakerRow extends Pick<PopularityRow, "organizationId" | "collection" | "q"> {
   person: number
   anonymous: number
   session: number
@@ -35,14 +32,10 @@ export interface MakerRow extends Pick<PopularityRow, "organizationId" | "collec
   searches: number
 }
 
-// Places in a key of the query rollup, and of its sums.
+// Places in a query's key.
 const ORGANIZATION = 0,
   COLLECTION = 1,
   QUERY = 2
-const SEARCHES = 0,
-  ZERO_RESULTS = 1,
-  WITH_CLICK = 2,
-  WITH_PURCHASE = 3
 
 const byKey = (a: MakerRow | PopularityRow, b: MakerRow | PopularityRow): number =>
   a.organizationId !== b.organizationId
@@ -78,11 +71,11 @@ const askedOf = (key: Key, isAsked: (id: string) => Asked["asked"]): Asked => {
  * asked on. Where only `takers` are asked, those who take a search back, and nobody else.
  */
 const netMakers = (
-  { makers, queries }: Pick<Rollups, "queries" | "makers">,
+  { makers, subjects }: QueryUses,
   isAsked: (id: string) => Asked["asked"]
 ): ReadonlyMap<string, ReadonlyMap<number, MakerRow>> => {
   const known: Array<Asked | undefined> = []
-  const queryOf = (row: number): Asked => (known[row] ??= askedOf(queries.keyAt(row), isAsked))
+  const queryOf = (row: number): Asked => (known[row] ??= askedOf(subjects.keyAt(row), isAsked))
   /** By query, of whoever took a search back: keystrokes, so they are few. */
   const takers = new Map<string, Set<number>>()
   makers.each((row, who, sign) => {
@@ -108,7 +101,7 @@ const netMakers = (
     const one = persons.get(person)
     if (one !== undefined) one.searches += sign
     else {
-      const key = queries.keyAt(row)
+      const key = subjects.keyAt(row)
       persons.set(person, {
         organizationId: key[ORGANIZATION]!,
         collection: key[COLLECTION]!,
@@ -124,8 +117,8 @@ const netMakers = (
   return net
 }
 
-/** Rows in key order, so that two writers never deadlock. O(instants of searches). */
-const popularityOf = ({ makers, queries }: Pick<Rollups, "queries" | "makers">): ReadonlyArray<PopularityRow> => {
+/** Rows in key order, so that two writers never deadlock. O(queries of the flush, and their days). */
+const popularityOf = (uses: QueryUses): ReadonlyArray<PopularityRow> => {
   const rows = new Map<string, PopularityRow>()
   const rowOf = (organizationId: string, collection: string, q: string): PopularityRow => {
     const id = idOf(organizationId, collection, q)
@@ -134,23 +127,23 @@ const popularityOf = ({ makers, queries }: Pick<Rollups, "queries" | "makers">):
       rows.set(id, (row = { organizationId, collection, q, searches: 0, weight: 0, zeroWeight: 0, clickWeight: 0 }))
     return row
   }
-  // A key's instants come together.
+  // A query's days come together.
   let last: Key | undefined, row: PopularityRow | undefined
-  queries.eachInstant((key, at, sums, from) => {
+  uses.byDay.eachInstant((key, day, sums, from) => {
     const searches = sums[from + SEARCHES]!,
       zero = sums[from + ZERO_RESULTS]!,
-      clicked = sums[from + WITH_CLICK]! + sums[from + WITH_PURCHASE]!
-    if ((searches === 0 && zero === 0 && clicked === 0) || !isCandidate(key[QUERY]!)) return
+      converted = sums[from + CONVERTED]!
+    if (!isCandidate(key[QUERY]!)) return
     if (row === undefined || key !== last) row = rowOf(key[ORGANIZATION]!, key[COLLECTION]!, key[QUERY]!)
     last = key
-    const weight = weightOf(at)
+    const weight = weightOf(day * DAY_MS)
     row.searches += searches
     row.weight += (searches - zero) * weight
     row.zeroWeight += zero * weight
-    row.clickWeight += clicked * weight
+    row.clickWeight += converted * weight
   })
   // One visitor more and one fewer is no search more, but the row is to be locked while they are counted.
-  for (const persons of netMakers({ makers, queries }, (id) => (rows.has(id) ? "none" : "all")).values()) {
+  for (const persons of netMakers(uses, (id) => (rows.has(id) ? "none" : "all")).values()) {
     for (const { collection, organizationId, q, searches } of persons.values())
       if (searches !== 0) rowOf(organizationId, collection, q)
   }
@@ -161,9 +154,9 @@ const popularityOf = ({ makers, queries }: Pick<Rollups, "queries" | "makers">):
  * Rows in key order: of queries that are `full` of makers, those who take a search back alone. O(visitors of the
  * flush).
  */
-const makersOf = (rollups: Pick<Rollups, "queries" | "makers">, full: ReadonlySet<string>): ReadonlyArray<MakerRow> => {
+const makersOf = (uses: QueryUses, full: ReadonlySet<string>): ReadonlyArray<MakerRow> => {
   const rows: Array<MakerRow> = []
-  for (const [id, persons] of netMakers(rollups, (id) => (full.has(id) ? "takers" : "all"))) {
+  for (const [id, persons] of netMakers(uses, (id) => (full.has(id) ? "takers" : "all"))) {
     const isFull = full.has(id)
     for (const row of persons.values()) if (isFull ? row.searches < 0 : row.searches !== 0) rows.push(row)
   }
@@ -220,10 +213,10 @@ export const recountMakers = (
  * Runs in the flush's transaction. Four statements at most per 10,000 queries, one where every query has enough
  * visitors.
  */
-export const writePopularity = (rollups: Rollups): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
+export const writePopularity = (uses: QueryUses): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const popularity = popularityOf(rollups)
+    const popularity = popularityOf(uses)
     const full = new Set<string>()
     for (let from = 0; from < popularity.length; from += ROWS_PER_STATEMENT) {
       const part = popularity.slice(from, from + ROWS_PER_STATEMENT)
@@ -241,7 +234,7 @@ export const writePopularity = (rollups: Rollups): Effect.Effect<void, SqlError.
         if (makers >= MAKERS_MAX) full.add(idOf(organization_id, row.collection, row.q))
     }
     // Enough visitors are known: one more changes nothing, one who takes his search back does.
-    const made = makersOf(rollups, full)
+    const made = makersOf(uses, full)
     for (let from = 0; from < made.length; from += ROWS_PER_STATEMENT) {
       const part = made.slice(from, from + ROWS_PER_STATEMENT)
       const keys = keyLiterals(part)

@@ -1,37 +1,15 @@
 /**
- * What analytics rules count (reference contract section 17), from the same signed figures as everything else and in
- * the flush's transaction: so a rule counts each search and event once, whatever crashes, and what a keystroke takes
- * back is taken back from it too. A rule counts what happened at or after its creation, by the time of the search or
- * event.
- *
- * The step knows no rules. What `counter` and query rules need is emitted for everybody, some tenths of a microsecond a
- * search. Whole events, for `log`, are held only for organizations that have such a rule or of whom that is not known
- * yet; so a log rule begins with the first flush after its creation, seconds later at most.
+ * What analytics rules count, from the facts of a flush and in its transaction: so a rule counts each search and event
+ * once, whatever crashes, and what a keystroke takes back is taken back from it too. A rule counts what happened at or
+ * after its creation, by the time of the search or event.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import type { MetaField, RuleParams, RuleType } from "../../figures/analytics-rule.ts"
 import type { BehaviouralEvent } from "@dowser/log/event-schema"
+import type { SearchFacts, Sign } from "../../facts/facts.ts"
+import type { MetaField, RuleParams, RuleType } from "../../figures/analytics-rule.ts"
 import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "../literals.ts"
-import { type Deltas, PRODUCT_MEASURES, type Rollups } from "../rollups/rollups.ts"
-
-/** Which organizations keep whole events; kept by the processor between its flushes. */
-export class LogKnowledge {
-  readonly #hasLog = new Map<string, boolean>()
-  mayLog(organizationId: string): boolean {
-    return this.#hasLog.get(organizationId) ?? true
-  }
-  learn(organizationId: string, hasLog: boolean): void {
-    if (this.#hasLog.size > 10_000) this.#hasLog.clear()
-    this.#hasLog.set(organizationId, hasLog)
-  }
-}
-/** Of the events of one flush beyond this, log rules keep none: they are told from, not counted by. */
-export const LOGGED_MAX = 20_000
-export interface LoggedEvent {
-  readonly organizationId: string
-  readonly event: BehaviouralEvent
-}
+import type { LoggedEvent, RuleFacts } from "./emitted.ts"
 
 interface Rule {
   readonly organization_id: string
@@ -50,50 +28,67 @@ const bump = (counted: Counted, key: ReadonlyArray<string>, count: number): void
   if (known === undefined) counted.set(id, { key, count })
   else known.count += count
 }
-/** Calls `each` with what a rule may count: of its collection, and not from before it was there. */
-const eachOf = (
-  deltas: Deltas,
-  slot: number,
-  { created_at, names, organization_id }: Rule,
-  each: (key: ReadonlyArray<string>, sum: number) => void
-): void =>
-  deltas.eachInstant((key, at, sums, from) => {
-    const sum = sums[from + slot]!
-    if (sum !== 0 && key[0] === organization_id && names.includes(key[1]!) && at >= created_at) each(key, sum)
-  })
+
+/** Rules of one kind by organization: most facts are of organizations that have none. */
+type RulesOf = ReadonlyMap<string, ReadonlyArray<Rule>>
+const byOrganization = (rules: ReadonlyArray<Rule>): RulesOf => {
+  const all = new Map<string, Array<Rule>>()
+  for (const rule of rules) {
+    const known = all.get(rule.organization_id)
+    if (known === undefined) all.set(rule.organization_id, [rule])
+    else known.push(rule)
+  }
+  return all
+}
+/** Of its collection, and not from before the rule was there. */
+const covers = ({ created_at, names }: Rule, collection: string, at: number): boolean =>
+  at >= created_at && names.includes(collection)
 
 /** Rows `[rule, q, filter_by, analytics_tag]`. */
-const countQueries = (rollups: Rollups, rule: Rule, counted: Counted): void => {
+const countQuery = (
+  rule: Rule,
+  { at, collection, filter, hasNoResults, isExplicit, q, tag }: SearchFacts,
+  sign: Sign,
+  counted: Counted
+): void => {
   const { capture_search_requests = true, meta_fields = [] } = rule.params
+  if (hasNoResults === (rule.type === "popular_queries") || !covers(rule, collection, at)) return
+  if (q === "" || q === "*" || (!isExplicit && !capture_search_requests)) return
   const has = (field: MetaField) => meta_fields.includes(field)
-  const slot = rule.type === "popular_queries" ? 0 : 1
-  eachOf(rollups.asked, slot, rule, ([, , q, isExplicit, filter_by, tag], sum) => {
-    if (q === "" || q === "*" || (isExplicit === "" && !capture_search_requests)) return
-    bump(
-      counted,
-      [rule.organization_id, rule.name, q!, has("filter_by") ? filter_by! : "", has("analytics_tag") ? tag! : ""],
-      sum
-    )
-  })
-}
-const PRODUCT_SLOTS: ReadonlyMap<string, (typeof PRODUCT_MEASURES)[number]> = new Map([
-  ["visit", "views"],
-  ["view", "views"],
-  ["click", "clicks"],
-  ["add_to_cart", "add_to_carts"],
-  ["purchase", "purchases"]
-])
-/** Rows `[rule, document]`. */
-const countDocuments = (rollups: Rollups, rule: Rule, counted: Counted): void => {
-  const measure = PRODUCT_SLOTS.get(rule.event_type)
-  if (measure === undefined) {
-    return eachOf(rollups.others, 0, rule, ([, , type, document], count) => {
-      if (type === rule.event_type) bump(counted, [rule.organization_id, rule.name, document!], count)
-    })
-  }
-  eachOf(rollups.products, PRODUCT_MEASURES.indexOf(measure), rule, ([, , document], count) =>
-    bump(counted, [rule.organization_id, rule.name, document!], count)
+  bump(
+    counted,
+    [rule.organization_id, rule.name, q, has("filter_by") ? filter : "", has("analytics_tag") ? tag : ""],
+    sign
   )
+}
+const countQueries = (facts: RuleFacts, rules: ReadonlyArray<Rule>): Counted => {
+  const counted: Counted = new Map()
+  const rulesOf = byOrganization(rules)
+  if (rules.length === 0) return counted
+  facts.eachSearch(([organizationId], search, sign) => {
+    for (const rule of rulesOf.get(organizationId!) ?? []) countQuery(rule, search, sign, counted)
+  })
+  return counted
+}
+
+/** A rule may name a view by its older name, too. */
+const isOf = ({ event_type }: Rule, type: string): boolean =>
+  event_type === type || (event_type === "visit" && type === "view")
+/** Rows `[rule, document]`. */
+const countDocuments = (facts: RuleFacts, rules: ReadonlyArray<Rule>): Counted => {
+  const counted: Counted = new Map()
+  const rulesOf = byOrganization(rules)
+  if (rules.length === 0) return counted
+  const count = (organizationId: string, collection: string, type: string, documentId: string, at: number): void => {
+    for (const rule of rulesOf.get(organizationId) ?? [])
+      if (isOf(rule, type) && covers(rule, collection, at)) bump(counted, [organizationId, rule.name, documentId], 1)
+  }
+  facts.eachProduct(([organizationId, collection, documentId], kind, at) =>
+    count(organizationId!, collection!, kind, documentId!, at)
+  )
+  for (const { at, collection, documentId, organizationId, type } of facts.others)
+    count(organizationId, collection, type, documentId, at)
+  return counted
 }
 
 const sorted = (counted: Counted) =>
@@ -120,8 +115,7 @@ const upsert = (table: string, columns: ReadonlyArray<string>, measure: string, 
     }
   })
 
-const TYPES: ReadonlyMap<string, string> = new Map([["visit", "view"]])
-/** As a reader of the rule's events finds it (reference contract 17.2). */
+/** As a reader of the rule's events finds it. */
 const shownEvent = (
   name: string,
   event_type: string,
@@ -137,19 +131,12 @@ const shownEvent = (
   ...(document_ids === undefined ? {} : { doc_ids: document_ids }),
   ...(q === undefined ? {} : { query: q })
 })
-const keepEvents = (logged: ReadonlyArray<LoggedEvent>, rules: ReadonlyArray<Rule>) =>
+const keepEvents = (logged: ReadonlyArray<LoggedEvent>, rulesOf: RulesOf) =>
   Effect.gen(function* () {
     const rows: Array<object> = []
     for (const { event, organizationId } of logged) {
-      for (const rule of rules) {
-        if (
-          rule.type !== "log" ||
-          rule.organization_id !== organizationId ||
-          (TYPES.get(rule.event_type) ?? rule.event_type) !== event.type ||
-          !rule.names.includes(event.collection) ||
-          event.timestamp < rule.created_at
-        )
-          continue
+      for (const rule of rulesOf.get(organizationId) ?? []) {
+        if (!isOf(rule, event.type) || !covers(rule, event.collection, event.timestamp)) continue
         rows.push({
           organization_id: organizationId,
           rule: rule.name,
@@ -171,14 +158,9 @@ const keepEvents = (logged: ReadonlyArray<LoggedEvent>, rules: ReadonlyArray<Rul
   })
 
 /** Runs in the flush's transaction: one look for rules, and an upsert per kind that has any. */
-export const writeRules = (
-  rollups: Rollups,
-  knowledge: LogKnowledge
-): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
+export const writeRules = (facts: RuleFacts): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
   Effect.gen(function* () {
-    const organizations = new Set(rollups.logged.map(({ organizationId }) => organizationId))
-    for (const deltas of [rollups.asked, rollups.products, rollups.others])
-      deltas.eachKey(([organizationId]) => organizations.add(organizationId!))
+    const { knowledge, organizations } = facts
     if (organizations.size === 0) return
     const sql = yield* SqlClient.SqlClient
     // Locked against deletion: figures of a rule that goes in between would refuse the whole flush.
@@ -188,18 +170,17 @@ export const writeRules = (
         FROM analytics_rules r WHERE organization_id = ANY($1::text::text[]) ORDER BY organization_id, name FOR KEY SHARE OF r`,
       [textsLiteral([...organizations])]
     )
-    for (const organizationId of organizations)
-      knowledge.learn(
-        organizationId,
-        rules.some((rule) => rule.type === "log" && rule.organization_id === organizationId)
-      )
+    const logging = byOrganization(rules.filter(({ type }) => type === "log"))
+    for (const organizationId of organizations) knowledge.learn(organizationId, logging.has(organizationId))
     if (rules.length === 0) return
-    const queries: Counted = new Map()
-    const documents: Counted = new Map()
-    for (const rule of rules) {
-      if (rule.type === "counter") countDocuments(rollups, rule, documents)
-      else if (rule.type !== "log") countQueries(rollups, rule, queries)
-    }
+    const queries = countQueries(
+      facts,
+      rules.filter(({ type }) => type !== "counter" && type !== "log")
+    )
+    const documents = countDocuments(
+      facts,
+      rules.filter(({ type }) => type === "counter")
+    )
     yield* upsert(
       "analytics_rule_queries",
       ["organization_id", "rule", "q", "filter_by", "analytics_tag"],
@@ -207,5 +188,5 @@ export const writeRules = (
       queries
     )
     yield* upsert("analytics_rule_counters", ["organization_id", "rule", "document_id"], "counted", documents)
-    yield* keepEvents(rollups.logged, rules)
+    yield* keepEvents(facts.logged, logging)
   })

@@ -1,0 +1,147 @@
+/**
+ * Signed sums by subject and instant: what most processors make of the facts of one flush. A retraction is a negative
+ * sum; what cancels is not told. Flat arrays, since arrays of a subject's own would make more garbage than the counting
+ * costs, and so would a map, whose keys were a number object each.
+ */
+import type { FlushSubjects, Key, Subject } from "./subjects.ts"
+
+const CAPACITY = 1_024
+/**
+ * Memory of a flush is used for the next one where that filled more than such a part of it: new memory costs more to
+ * touch than to count in.
+ */
+const KEPT_FROM = 16
+/**
+ * Slots of the table that instants are found by, for each of them that there is room for: at most half of it is taken.
+ */
+const SLOTS_PER_INSTANT = 2
+const NONE = -1
+
+/** Instants of a flush are milliseconds that follow each other, and so are the numbers of subjects. */
+const hashOf = (subject: number, instant: number): number => {
+  const mixed = Math.imul((instant | 0) ^ Math.imul(subject, 0x9e3779b1), 0x85ebca6b)
+  return mixed ^ (mixed >>> 15)
+}
+
+/** Instants of subjects, by place, in the order they came. */
+interface Places {
+  readonly capacity: number
+  readonly instants: Float64Array
+  /** Numbers of their subjects. */
+  readonly subjects: Int32Array
+  /** The place of the subject's instant before. */
+  readonly before: Int32Array
+  /** `slots` for each. */
+  readonly sums: Float64Array
+  /** Open addressing by subject and instant: a place and one more, 0 for none. */
+  readonly table: Int32Array
+}
+const placesFor = (capacity: number, slots: number): Places => ({
+  capacity,
+  instants: new Float64Array(capacity),
+  subjects: new Int32Array(capacity),
+  before: new Int32Array(capacity),
+  sums: new Float64Array(capacity * slots),
+  table: new Int32Array(SLOTS_PER_INSTANT * capacity)
+})
+
+export class Deltas {
+  readonly slots: number
+  readonly subjects: FlushSubjects
+  #size = 0
+  /** By number of the subject: the place counted at last. */
+  readonly #last: Array<number> = []
+  /** By number of the subject: the place of its newest instant; each place names the one before it. */
+  readonly #newest: Array<number> = []
+  #places: Places
+
+  /**
+   * `columns` sums, of which the last `amounts` are of money and take two slots each. `spent`: sums of as many columns
+   * that nobody asks for any more, whose memory is used again.
+   */
+  constructor(columns: number, amounts: number, subjects: FlushSubjects, spent?: Deltas) {
+    this.slots = columns + amounts
+    this.subjects = subjects
+    this.#places =
+      spent === undefined || spent.#size < spent.#places.capacity / KEPT_FROM
+        ? placesFor(CAPACITY, this.slots)
+        : spent.#emptied()
+  }
+  #emptied(): Places {
+    this.#places.sums.fill(0, 0, this.#size * this.slots)
+    this.#places.table.fill(0)
+    return this.#places
+  }
+
+  /** Instants touched. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** Adds to one sum at one instant; `subject` is one of this flush. O(1), nothing is allocated but for growth. */
+  add(subject: Subject, instant: number, slot: number, amount: number): void {
+    const { number } = subject
+    if (number >= this.#last.length) this.#reach(number)
+    let place = this.#last[number]!
+    if (place === NONE || this.#places.instants[place] !== instant)
+      place = this.#last[number] = this.#placeOf(number, instant)
+    const { sums } = this.#places,
+      at = place * this.slots + slot
+    sums[at] = sums[at]! + amount
+  }
+  #reach(number: number): void {
+    while (this.#last.length <= number) {
+      this.#last.push(NONE)
+      this.#newest.push(NONE)
+    }
+  }
+
+  #placeOf(subject: number, instant: number): number {
+    if (this.#size === this.#places.capacity) this.#grow()
+    const { before, instants, subjects, table } = this.#places,
+      mask = table.length - 1
+    let slot = hashOf(subject, instant) & mask
+    for (let held = table[slot]!; held !== 0; slot = (slot + 1) & mask, held = table[slot]!) {
+      if (instants[held - 1] === instant && subjects[held - 1] === subject) return held - 1
+    }
+    const place = this.#size++
+    table[slot] = place + 1
+    instants[place] = instant
+    subjects[place] = subject
+    before[place] = this.#newest[subject]!
+    this.#newest[subject] = place
+    return place
+  }
+  #grow(): void {
+    const { before, capacity, instants, subjects, sums } = this.#places
+    const larger = (this.#places = placesFor(2 * capacity, this.slots)),
+      { table } = larger,
+      mask = table.length - 1
+    larger.instants.set(instants)
+    larger.subjects.set(subjects)
+    larger.before.set(before)
+    larger.sums.set(sums)
+    for (let place = 0; place < this.#size; place++) {
+      let slot = hashOf(subjects[place]!, instants[place]!) & mask
+      while (table[slot] !== 0) slot = (slot + 1) & mask
+      table[slot] = place + 1
+    }
+  }
+
+  /** Every instant that did not cancel, those of a subject together; its sums are `sums[from]` and the following. */
+  eachInstant(each: (key: Key, instant: number, sums: Float64Array, from: number) => void): void {
+    const { slots } = this,
+      { before, instants, sums } = this.#places
+    for (let number = 0; number < this.#newest.length; number++) {
+      const key = this.subjects.keyAt(number)
+      for (let place = this.#newest[number]!; place !== NONE; place = before[place]!) {
+        const from = place * slots
+        for (let slot = from; slot < from + slots; slot++) {
+          if (sums[slot] === 0) continue
+          each(key, instants[place]!, sums, from)
+          break
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * What a processor of facts is: it counts what attribution finds (`facts.ts`), in attribution's partition, life and
+ * transaction, so that its figures are as exact as the offsets. Everything that is its own hangs on this interface:
+ * what it keeps of a flush, what it keeps between flushes, how it writes, how its figures are replayed, and how a
+ * person leaves them. `processors/counting.ts` lists those that there are; nothing else names one.
+ */
+import type { Effect } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import type { FigureErasing } from "../erasure/hooks.ts"
+import type { FigureRebuilding } from "../replays/hooks.ts"
+import type { Snapshot } from "../runner/processor.ts"
+import type { StateStore } from "../state/state.ts"
+import type { Facts, FactSink } from "./facts.ts"
+
+type Sql<A> = Effect.Effect<A, SqlError.SqlError, SqlClient.SqlClient>
+
+/** The part of a processor's state that is one organization's, for the exchange of a replay. */
+export interface FactStatePart<State> {
+  /** Beginnings of all its keys in the store; they begin with `section`. */
+  prefixesOf(section: string, organizationId: string): ReadonlyArray<string>
+  /** Forgets what memory holds of it, stored or not: the store has been exchanged. */
+  forget(state: State, organizationId: string): void
+}
+
+export interface FactProcessor<State = unknown, Emitted extends FactSink = FactSink> {
+  /** Of its section of the state: a new name begins with none. */
+  readonly name: string
+  /**
+   * What outlives its flushes, of one life of a partition. Its keys in the store begin with `section`; they are read
+   * from `store` and written by `snapshot`. Rebuilt from the log where the store is lost, by facts told again.
+   */
+  open(store: StateStore, section: string): State
+  /**
+   * What it keeps of the facts of one flush; what was made before is added to no more. `spent` is not even read any
+   * more: its memory may be used again.
+   */
+  newEmitted(state: State, facts: Facts, spent: Emitted | undefined): Emitted
+  /** Instants or rows that it will write: a flush follows when those of all processors are many. */
+  sizeOf(emitted: Emitted): number
+  /** In the transaction that moves the offsets. */
+  write(emitted: Emitted): Sql<void>
+  /** As of a processor that reads a topic: a later stage of `write`, beside the flushes; whether there is more. */
+  readonly fold?: Sql<boolean>
+  snapshot?(state: State, watermark: number): Snapshot
+  isLarge?(state: State): boolean
+  /** Absent where `open` reads nothing from the store. */
+  readonly statePart?: FactStatePart<State>
+  readonly rebuilding?: FigureRebuilding<Emitted>
+  readonly erasing?: FigureErasing
+}

@@ -1,0 +1,144 @@
+/**
+ * The vocabulary of what attribution finds out, and how it reaches those who count it. A fact is a synchronous call on
+ * the emissions of every processor that has a method for it: nothing is allocated for a fact, and nothing is kept of it
+ * but what a processor keeps. What changes later is taken back first (`sign` -1) and told again (1), so that sums of
+ * facts are right at every moment, in whatever order the records came.
+ *
+ * Every fact names its organization and collection: those of facts about a query or a document are the first parts of
+ * its subject's key. The visitor is in the search, or in the event that was told just before the products it touched.
+ */
+import type { BehaviouralEvent, ServedSearch } from "@dowser/log/event-schema"
+import type { FilterUse } from "../figures/filter-uses.ts"
+import type { Money } from "./money.ts"
+import { boundSubjects, FlushSubjects, type KeyOf, KnownSubjects, type Subject } from "./subjects.ts"
+import type { Who } from "./who.ts"
+
+/**
+ * What one source (the answer itself, or a `search` event) says about a search, or both. Texts are in their analytics
+ * form.
+ */
+export interface SearchFacts {
+  /** ms. */
+  readonly at: number
+  readonly q: string
+  readonly collection: string
+  readonly hasNoResults: boolean
+  readonly visitor: string
+  readonly device: string
+  readonly country: string
+  readonly surface: string
+  readonly who: Who
+  /** Filters and facets it used; undefined for none. */
+  readonly uses: ReadonlyArray<FilterUse> | undefined
+  /** The filter as it was asked for, and the search's tag: what rules may group by. */
+  readonly filter: string
+  readonly tag: string
+  /** A `search` event told of it. */
+  readonly isExplicit: boolean
+  /** The query that it was counted as last, since finding that costs more than counting. */
+  query: Subject | undefined
+}
+
+export type InteractionKind = "click" | "add_to_cart" | "purchase"
+export interface Interaction {
+  /** Its place in the log: the same on every replay. Two numbers, since a text would be most of what is kept of it. */
+  readonly offset: number
+  readonly index: number
+  readonly kind: InteractionKind
+  /** ms. */
+  readonly at: number
+  /** Cart value or revenue. */
+  readonly money: Money
+}
+
+export type ProductKind = "view" | InteractionKind
+/** 1 for what counts, -1 for what counted and is taken back. */
+export type Sign = 1 | -1
+
+/** What a processor keeps of the facts of one flush. It has a method for each kind of fact that it counts. */
+export interface FactSink {
+  /** An event counts: the first with its id. `event` is good until the call returns; `kept` copies it. */
+  event?(organizationId: string, collection: string, event: BehaviouralEvent): void
+  /** An answered search counts: the first with its query id. Its `search` follows the visit it belongs to. */
+  answer?(served: ServedSearch): void
+  /** Something happened to a document, whoever searched what. `quantity` and `money` are of carts and purchases. */
+  product?(product: Subject, kind: ProductKind, at: number, quantity: number, money: Money): void
+  /** A search counts, or is taken back: the last of its keystrokes, with what it found and how it was narrowed. */
+  search?(query: Subject, search: SearchFacts, sign: Sign): void
+  /** A search that counts has been followed by a click or a purchase, once for each; or no longer has. */
+  converted?(query: Subject, search: SearchFacts, kind: "click" | "purchase", sign: Sign): void
+  /** A click, cart or purchase belongs to a search, with its money; or no longer does. */
+  interaction?(query: Subject, interaction: Interaction, sign: Sign): void
+}
+
+/** Of queries: organization, collection, query, device, country, surface. Of products the document, not the query. */
+const segmentedKey: KeyOf = (organizationId, collection, device, country, surface, of) => [
+  organizationId,
+  collection,
+  of,
+  device,
+  country,
+  surface
+]
+
+/** Subjects of a partition that outlive a flush, of both kinds together. */
+const SUBJECTS_MAX = 40_000
+
+/** The subjects that a partition knows, for all its flushes. */
+export class KnownFacts {
+  readonly queries = new KnownSubjects(segmentedKey)
+  readonly products = new KnownSubjects(segmentedKey)
+}
+
+type Having<Name extends keyof FactSink> = FactSink & Required<Pick<FactSink, Name>>
+const having = <Name extends keyof FactSink>(sinks: ReadonlyArray<FactSink>, name: Name): ReadonlyArray<Having<Name>> =>
+  sinks.filter((sink): sink is Having<Name> => sink[name] !== undefined)
+
+/** The facts of one flush on their way to the emissions of every processor, in the order of the list. */
+export class Facts {
+  /** Organization, collection, device, country, surface, query. */
+  readonly queries: FlushSubjects
+  /** Organization, collection, device, country, surface, document. */
+  readonly products: FlushSubjects
+  /** In the order of the processors. */
+  readonly emitted: ReadonlyArray<FactSink>
+  readonly #event: ReadonlyArray<Having<"event">>
+  readonly #answer: ReadonlyArray<Having<"answer">>
+  readonly #product: ReadonlyArray<Having<"product">>
+  readonly #search: ReadonlyArray<Having<"search">>
+  readonly #converted: ReadonlyArray<Having<"converted">>
+  readonly #interaction: ReadonlyArray<Having<"interaction">>
+
+  /** Once it is made, nothing is added any more to what was made with `known` before. */
+  constructor(known: KnownFacts, emittedOf: (facts: Facts) => ReadonlyArray<FactSink>) {
+    boundSubjects([known.queries, known.products], SUBJECTS_MAX)
+    this.queries = new FlushSubjects(known.queries)
+    this.products = new FlushSubjects(known.products)
+    const emitted = (this.emitted = emittedOf(this))
+    this.#event = having(emitted, "event")
+    this.#answer = having(emitted, "answer")
+    this.#product = having(emitted, "product")
+    this.#search = having(emitted, "search")
+    this.#converted = having(emitted, "converted")
+    this.#interaction = having(emitted, "interaction")
+  }
+
+  event(organizationId: string, collection: string, event: BehaviouralEvent): void {
+    for (let i = 0; i < this.#event.length; i++) this.#event[i]!.event(organizationId, collection, event)
+  }
+  answer(served: ServedSearch): void {
+    for (let i = 0; i < this.#answer.length; i++) this.#answer[i]!.answer(served)
+  }
+  product(product: Subject, kind: ProductKind, at: number, quantity: number, money: Money): void {
+    for (let i = 0; i < this.#product.length; i++) this.#product[i]!.product(product, kind, at, quantity, money)
+  }
+  search(query: Subject, search: SearchFacts, sign: Sign): void {
+    for (let i = 0; i < this.#search.length; i++) this.#search[i]!.search(query, search, sign)
+  }
+  converted(query: Subject, search: SearchFacts, kind: "click" | "purchase", sign: Sign): void {
+    for (let i = 0; i < this.#converted.length; i++) this.#converted[i]!.converted(query, search, kind, sign)
+  }
+  interaction(query: Subject, interaction: Interaction, sign: Sign): void {
+    for (let i = 0; i < this.#interaction.length; i++) this.#interaction[i]!.interaction(query, interaction, sign)
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * What facts speak of: a query or a document of one organization and collection, asked or touched on one kind of
+ * device. A subject is found once for each fact, by attribution, and numbered within the flush; whoever counts facts
+ * keeps its sums in arrays by that number and looks nothing up again. A shop's queries and products come again with
+ * every flush, and finding them anew cost more than counting them, so a partition keeps its subjects from one flush to
+ * the next.
+ */
+
+/** The organization first, then the other parts. */
+export type Key = ReadonlyArray<string>
+
+const NONE = -1
+
+export class Subject {
+  readonly key: Key
+  /** The flush that counted it last, and its number within that flush. */
+  generation = NONE
+  number = NONE
+
+  constructor(key: Key) {
+    this.key = key
+  }
+}
+
+/**
+ * The parts that a subject is found by, in the order of its key. Asked once for each subject: a closure at each call
+ * would cost more than the look-up.
+ */
+export type KeyOf = (a: string, b: string, c: string, d: string, e: string, last: string) => Key
+
+/** Subjects whose keys differ in their last part alone. */
+interface Shelf {
+  readonly a: string
+  readonly b: string
+  readonly c: string
+  readonly d: string
+  readonly e: string
+  readonly subjects: Map<string, Subject>
+}
+
+interface Level extends Map<string, Level | Shelf> {}
+const below = (level: Level, part: string): Level => {
+  let next = level.get(part) as Level | undefined
+  if (next === undefined) level.set(part, (next = new Map()))
+  return next
+}
+
+/** The subjects of one kind that a partition knows, some 300 bytes each. One flush at a time numbers them. */
+export class KnownSubjects {
+  /**
+   * Part by part: each is short and mostly the same string as the last time, where one text of all five was made and
+   * hashed anew.
+   */
+  #shelves: Level = new Map()
+  /** The one found last: events of a visit come together. */
+  #shelf: Shelf | undefined
+  #size = 0
+  readonly #keyOf: KeyOf
+
+  constructor(keyOf: KeyOf) {
+    this.#keyOf = keyOf
+  }
+
+  get size(): number {
+    return this.#size
+  }
+  find(a: string, b: string, c: string, d: string, e: string, last: string): Subject {
+    let shelf = this.#shelf
+    if (shelf === undefined || shelf.a !== a || shelf.b !== b || shelf.c !== c || shelf.d !== d || shelf.e !== e) {
+      const under = below(below(below(below(this.#shelves, a), b), c), d) as Map<string, Shelf>
+      shelf = under.get(e)
+      if (shelf === undefined) under.set(e, (shelf = { a, b, c, d, e, subjects: new Map() }))
+      this.#shelf = shelf
+    }
+    let subject = shelf.subjects.get(last)
+    if (subject === undefined) {
+      shelf.subjects.set(last, (subject = new Subject(this.#keyOf(a, b, c, d, e, last))))
+      this.#size++
+    }
+    return subject
+  }
+  clear(): void {
+    this.#shelves = new Map()
+    this.#shelf = undefined
+    this.#size = 0
+  }
+}
+
+/** Forgets all of several kinds when they are more than `subjectsMax` together. Call between two flushes. */
+export const boundSubjects = (known: ReadonlyArray<KnownSubjects>, subjectsMax: number): void => {
+  if (known.reduce((sum, { size }) => sum + size, 0) > subjectsMax) for (const kind of known) kind.clear()
+}
+
+let generations = 0
+
+/** The subjects of one kind that one flush counts, by number. Once a later flush has begun, none is added any more. */
+export class FlushSubjects {
+  readonly generation = ++generations
+  readonly #known: KnownSubjects
+  readonly #all: Array<Subject> = []
+
+  constructor(known: KnownSubjects) {
+    this.#known = known
+  }
+
+  get size(): number {
+    return this.#all.length
+  }
+  /**
+   * The subject of a key, told by its last part and five before it (the organization first); what else the key has must
+   * be part of those.
+   */
+  of(a: string, b: string, c: string, d: string, e: string, last: string): Subject {
+    const subject = this.#known.find(a, b, c, d, e, last)
+    if (subject.generation !== this.generation) {
+      subject.generation = this.generation
+      subject.number = this.#all.push(subject) - 1
+    }
+    return subject
+  }
+  keyAt(number: number): Key {
+    return this.#all[number]!.key
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * Searches, as their answers and `search` events tell of them: the sources may come in any order and more than once,
+ * and one query id is one search.
+ */
+import type { BehaviouralEvent, ServedSearch } from "@dowser/log/event-schema"
+import type { Facts, SearchFacts } from "../../facts/facts.ts"
+import { usesOf } from "../../figures/filter-uses.ts"
+import { drop, OK, type Outcome } from "../../runner/outcome.ts"
+import type { Place } from "../../runner/processor.ts"
+import { dropOldest, insertSearch, removeLoose, removeSearch } from "./contributions.ts"
+import type { AttributionState } from "./state.ts"
+import {
+  asText,
+  collectionOf,
+  countryOf,
+  deviceOf,
+  lonelyKey,
+  nameOf,
+  normalFormOf,
+  queryKey,
+  surfaceOf,
+  visitKey,
+  visitorOf
+} from "./texts.ts"
+import { earlier, factsOf, newSearch, type QueryReference, type Search, type Visit } from "./visit.ts"
+
+export const visitAt = (state: AttributionState, key: string, organizationId: string, now: number): Visit =>
+  state.visits.get(key, now) ?? { organizationId, searches: [], loose: [] }
+
+const keyOfSearch = (organizationId: string, id: string, f: SearchFacts): string =>
+  f.visitor === "" ? lonelyKey(organizationId, id) : visitKey(organizationId, f.visitor, f.collection)
+
+const putSearch = (
+  state: AttributionState,
+  organizationId: string,
+  key: string,
+  search: Search,
+  now: number,
+  facts: Facts
+): void => {
+  const visit = visitAt(state, key, organizationId, now)
+  insertSearch(visit, search, facts)
+  const oldest = dropOldest(visit)
+  if (oldest !== undefined) {
+    const reference = state.queries.get(queryKey(organizationId, oldest.id), now)
+    if (reference !== undefined) {
+      reference.visit = undefined
+      reference.settled = oldest
+      state.queries.put(queryKey(organizationId, oldest.id), reference, now)
+    }
+  }
+  state.visits.put(key, visit, now)
+}
+
+/** What one source says about the search with a query id; the sources may come in any order and more than once. */
+const stepSearch = (
+  state: AttributionState,
+  organizationId: string,
+  queryId: string,
+  source: "served" | "event",
+  said: SearchFacts,
+  now: number,
+  facts: Facts
+): Outcome => {
+  const key = queryKey(organizationId, queryId)
+  const reference: QueryReference = state.queries.get(key, now) ?? {
+    visit: undefined,
+    settled: undefined,
+    isUncounted: false,
+    pending: []
+  }
+  if (reference.settled !== undefined) return drop("search already settled")
+  const visit = reference.visit === undefined ? undefined : state.visits.get(reference.visit, now)
+  const known = visit?.searches.find((search) => search.id === queryId)
+  if (visit !== undefined && known !== undefined) {
+    if (source === "served" && known.served !== undefined) return drop("search already counted")
+    removeSearch(visit, known, facts)
+    state.visits.put(reference.visit!, visit, now)
+    if (source === "served") known.served = said
+    else known.event = known.event === undefined ? said : earlier(known.event, said)
+    known.derived = factsOf(known.served, known.event)
+    reference.visit = keyOfSearch(organizationId, queryId, known.derived)
+    putSearch(state, organizationId, reference.visit, known, now, facts)
+  } else {
+    const search = source === "served" ? newSearch(queryId, said, undefined) : newSearch(queryId, undefined, said)
+    reference.visit = keyOfSearch(organizationId, queryId, search.derived)
+    for (const { interaction, visit: looseIn } of reference.pending) {
+      if (looseIn !== undefined) {
+        const loose = visitAt(state, looseIn, organizationId, now)
+        removeLoose(loose, interaction, facts)
+        state.visits.put(looseIn, loose, now)
+      }
+      search.named.push(interaction)
+    }
+    reference.pending.length = 0
+    putSearch(state, organizationId, reference.visit, search, now, facts)
+  }
+  state.queries.put(key, reference, now)
+  return OK
+}
+
+export const stepServed = (state: AttributionState, served: ServedSearch, place: Place, facts: Facts): Outcome => {
+  const now = place.appendedAt
+  if (!served.isCounted) {
+    const key = queryKey(served.organization_id, served.query_id)
+    const reference = state.queries.get(key, now) ?? {
+      visit: undefined,
+      settled: undefined,
+      isUncounted: true,
+      pending: []
+    }
+    // Those who waited for it belong to no query; they leave the visits where they stood meanwhile.
+    for (const { interaction, visit: looseIn } of reference.pending) {
+      if (looseIn === undefined) continue
+      const loose = visitAt(state, looseIn, served.organization_id, now)
+      removeLoose(loose, interaction, facts)
+      state.visits.put(looseIn, loose, now)
+    }
+    reference.pending.length = 0
+    reference.isUncounted = true
+    state.queries.put(key, reference, now)
+    return drop("enable_analytics=false")
+  }
+  const outcome = stepSearch(
+    state,
+    served.organization_id,
+    served.query_id,
+    "served",
+    {
+      at: served.at,
+      q: normalFormOf(served.q),
+      collection: nameOf(served.collection),
+      hasNoResults: served.found === 0 && served.isRedirected !== true,
+      visitor: visitorOf(served),
+      device: deviceOf(served.device ?? ""),
+      country: countryOf(served.country ?? ""),
+      surface: surfaceOf(served.surface ?? ""),
+      who: state.who(served.organization_id, served, served.network),
+      uses: usesOf(served.filter_by, served.facet_by),
+      filter: asText(served.filter_by),
+      tag: asText(served.analytics_tag),
+      isExplicit: false,
+      query: undefined
+    },
+    now,
+    facts
+  )
+  if (outcome.kind === "ok") facts.answer(served)
+  return outcome
+}
+
+/**
+ * Decision: a `search` event without `results_found` counts as one with results. A zero-result search is a claim that
+ * somebody acts on, so it needs to have been made.
+ */
+export const stepSearchEvent = (
+  state: AttributionState,
+  organizationId: string,
+  event: BehaviouralEvent,
+  place: Place,
+  facts: Facts
+): Outcome => {
+  const said: SearchFacts = {
+    at: event.timestamp,
+    q: normalFormOf(event.q ?? ""),
+    collection: collectionOf(event.collection),
+    hasNoResults: event.results_found === 0,
+    visitor: visitorOf(event),
+    device: deviceOf(event.device ?? ""),
+    country: countryOf(event.country ?? ""),
+    surface: surfaceOf(event.surface ?? ""),
+    who: state.who(organizationId, event, 0),
+    uses: usesOf(event.filter_by, undefined),
+    filter: asText(event.filter_by),
+    tag: asText(event.metadata?.analytics_tag),
+    isExplicit: true,
+    query: undefined
+  }
+  if (event.query_id !== undefined)
+    return stepSearch(state, organizationId, event.query_id, "event", said, place.appendedAt, facts)
+  const search = newSearch(`@${place.offset}.${place.index}`, undefined, said)
+  if (said.visitor === "") insertSearch({ organizationId, searches: [], loose: [] }, search, facts)
+  else
+    putSearch(
+      state,
+      organizationId,
+      visitKey(organizationId, said.visitor, said.collection),
+      search,
+      place.appendedAt,
+      facts
+    )
+  return OK
+}

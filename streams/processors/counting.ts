@@ -1,0 +1,19 @@
+/**
+ * Who counts what attribution finds, in one list: to add a processor of facts is a folder and a line here. They write
+ * in this order, in one transaction, and replays and erasures walk them in it; who derives figures from another's rows
+ * comes after that one.
+ */
+import type { FactProcessor } from "../facts/fact-processor.ts"
+import { ATTRIBUTION, makeAttribution } from "./attribution/processor.ts"
+import type { AttributionOptions } from "./attribution/state.ts"
+import { popularity } from "./popularity/processor.ts"
+import { rollups } from "./rollups/processor.ts"
+import { rules } from "./rules/processor.ts"
+
+export const FACT_PROCESSORS: ReadonlyArray<FactProcessor> = [rollups, popularity, rules]
+
+/** The group that counts, and whose figures a replay makes again. */
+export const makeCounting = (options: AttributionOptions, processors = FACT_PROCESSORS) =>
+  makeAttribution(options, processors)
+
+export { ATTRIBUTION }

@@ -1,0 +1,63 @@
+/**
+ * What the popularity of queries keeps of the facts of one flush: how often each query was searched by the day, and
+ * who made it, signed like every fact, so that a keystroke that was taken back was made by nobody.
+ *
+ * One person may come as user, anonymous id and session, so what is counted in the end (`write.ts`) is no more than the
+ * different sessions, nor the different anonymous ids, among the visitors, nor the networks that they asked from:
+ * whoever writes ids down can invent them. So only searches that were answered have makers; a `search` event may say
+ * who made one that was.
+ */
+import { Deltas } from "../../facts/deltas.ts"
+import type { Facts, FactSink, SearchFacts, Sign } from "../../facts/facts.ts"
+import type { FlushSubjects, Subject } from "../../facts/subjects.ts"
+import { personOf, type Who } from "../../facts/who.ts"
+import { DAY_MS } from "../../figures/grain.ts"
+
+// Slots of `byDay`; a search that was followed by a click and by a purchase is two of the last.
+export const SEARCHES = 0,
+  ZERO_RESULTS = 1,
+  CONVERTED = 2
+const SLOTS = 3
+
+/**
+ * Who made a query, or takes it back, as it comes: most of it is never asked for, since enough visitors made most
+ * queries.
+ */
+class Makers {
+  readonly #queries: Array<number> = []
+  readonly #who: Array<Who> = []
+  readonly #signs: Array<Sign> = []
+
+  add(query: number, who: Who, sign: Sign): void {
+    if (personOf(who) === 0 || who[3] === 0) return
+    this.#queries.push(query)
+    this.#who.push(who)
+    this.#signs.push(sign)
+  }
+  /** `query` is the number of a subject. */
+  each(each: (query: number, who: Who, sign: Sign) => void): void {
+    for (let i = 0; i < this.#queries.length; i++) each(this.#queries[i]!, this.#who[i]!, this.#signs[i]!)
+  }
+}
+
+export class QueryUses implements FactSink {
+  readonly subjects: FlushSubjects
+  /** Sums by query and day, the day as a number since 1970: a day's searches weigh the same (`figures/recency.ts`). */
+  readonly byDay: Deltas
+  readonly makers = new Makers()
+
+  constructor({ queries }: Pick<Facts, "queries">, spent?: QueryUses) {
+    this.subjects = queries
+    this.byDay = new Deltas(SLOTS, 0, queries, spent?.byDay)
+  }
+
+  search(query: Subject, { at, hasNoResults, who }: SearchFacts, sign: Sign): void {
+    const day = Math.floor(at / DAY_MS)
+    this.byDay.add(query, day, SEARCHES, sign)
+    if (hasNoResults) this.byDay.add(query, day, ZERO_RESULTS, sign)
+    this.makers.add(query.number, who, sign)
+  }
+  converted(query: Subject, { at }: SearchFacts, _kind: "click" | "purchase", sign: Sign): void {
+    this.byDay.add(query, Math.floor(at / DAY_MS), CONVERTED, sign)
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * What every phase of a run works with: whose duty it is, which group is rebuilt, and whose figures those are. Steps of
+ * whoever has the duty are transactions that hold it.
+ */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import type { FingerprintKey } from "@dowser/log/fingerprint"
+import { deadLettersOf, partitionsOf, type Topic, TOPICS } from "@dowser/log/topics"
+import type { FigureErasing } from "../erasure/hooks.ts"
+import { CONTENTS } from "../erasure/subjects.ts"
+import { readTombstones } from "../erasure/tombstones.ts"
+import { holdingPartition } from "../offsets/offsets.ts"
+import type { FigureRebuilding } from "./hooks.ts"
+import type { Run } from "./runs.ts"
+
+export const REPLAYS = "replays"
+
+/** Figures of one processor, as a run sees them. */
+export interface Figures {
+  readonly rebuilding?: Omit<FigureRebuilding<never>, "writeShadow">
+  readonly erasing?: FigureErasing
+}
+
+export interface DutyOptions {
+  readonly visitorPartitions: number
+  readonly fingerprintKey: FingerprintKey
+  /** Who counts what is replayed, and whose figures come of it, in the order in which they are walked. */
+  readonly rebuilt: {
+    readonly name: string
+    readonly inputs: ReadonlyArray<Topic>
+    readonly figures: ReadonlyArray<Figures>
+  }
+  /** Everybody who keeps something of a person, in the order in which their rows are removed. */
+  readonly keepers: ReadonlyArray<Pick<Figures, "erasing">>
+}
+
+export interface LogPlace {
+  readonly topic: Topic
+  readonly partition: number
+  readonly isDeadLetters: boolean
+}
+
+export class Duty {
+  readonly options: DutyOptions
+  readonly fence: number | undefined
+
+  constructor(options: DutyOptions, fence: number | undefined) {
+    this.options = options
+    this.fence = fence
+  }
+
+  get group(): string {
+    return this.options.rebuilt.name
+  }
+  get figures(): ReadonlyArray<Figures> {
+    return this.options.rebuilt.figures
+  }
+
+  /** A transaction of whoever has the duty. */
+  inCharge<A, E, R>(effect: Effect.Effect<A, E, R>) {
+    return holdingPartition(REPLAYS, 0, this.fence, effect)
+  }
+  /** Likewise, in which nobody counts, folds or flushes what is rebuilt. */
+  withGroup<A, E, R>(effect: Effect.Effect<A, E, R>) {
+    return this.inCharge(Effect.andThen(this.#lockPartitions, effect))
+  }
+  get #lockPartitions() {
+    const { group, figures, options } = this
+    return Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`SELECT pg_advisory_xact_lock(hashtext(${group}), p) FROM generate_series(0, ${options.visitorPartitions - 1}::int4) AS p`
+      for (const { rebuilding } of figures) yield* rebuilding?.hold ?? Effect.void
+    })
+  }
+
+  /** Every partition of a topic that holds what visitors did. */
+  get contentPlaces(): ReadonlyArray<LogPlace> {
+    return TOPICS.filter(({ name }) => CONTENTS.has(name)).flatMap((topic) =>
+      Array.from({ length: partitionsOf(topic, this.options.visitorPartitions) }, (_, partition) => ({
+        topic,
+        partition,
+        isDeadLetters: false
+      }))
+    )
+  }
+  /** Likewise, and then the dead letters of those topics. */
+  get erasedPlaces(): ReadonlyArray<LogPlace> {
+    return [
+      ...this.contentPlaces,
+      ...TOPICS.filter(({ name }) => CONTENTS.has(name)).map((topic) => ({
+        topic: deadLettersOf(topic),
+        partition: 0,
+        isDeadLetters: true
+      }))
+    ]
+  }
+}
+
+/** The tombstone of a run that is an erasure. */
+export const tombstoneOf = ({ jobId }: Run) =>
+  Effect.map(readTombstones, (all) => all.find((tombstone) => tombstone.jobId === jobId)!)

@@ -1,0 +1,33 @@
+/** What a processor offers so that its figures can be made again from the log. Replays walk a list of these. */
+import type { Effect } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import type { RowCounts } from "../erasure/hooks.ts"
+
+type Sql<A> = Effect.Effect<A, SqlError.SqlError, SqlClient.SqlClient>
+
+/** How figures are rebuilt from the log (`replays/`). What a processor leaves out, its replay does not need. */
+export interface FigureRebuilding<Emitted> {
+  /** Before a run: removes what an earlier one left in the shadow tables. */
+  readonly emptyShadows?: Sql<void>
+  /** Adds one organization's part of the emissions to the shadow tables, under the shadow's name. */
+  writeShadow?(emitted: Emitted, organizationId: string, shadow: string): Sql<void>
+  /** Waits for work of its own on its rows and keeps it out until the transaction ends. */
+  readonly hold?: Sql<void>
+  /**
+   * The first day (ms, UTC) from `from` on, before `before`, that has something of the organization or of its shadows;
+   * undefined where none has.
+   */
+  firstDay?(
+    organizationId: string,
+    shadows: ReadonlyArray<string>,
+    from: number,
+    before: number
+  ): Sql<number | undefined>
+  /** Exchanges the rows of a day for those of the shadows. Called with the partitions locked. Rows taken out. */
+  swapDay?(organizationId: string, shadows: ReadonlyArray<string>, day: number): Sql<RowCounts>
+  /**
+   * Makes again what is derived from exchanged rows, also from those of processors before it in the list. Called with
+   * the partitions locked. Rows changed.
+   */
+  settle?(organizationId: string): Sql<RowCounts>
+}

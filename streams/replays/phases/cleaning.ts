@@ -1,0 +1,111 @@
+/** Of an erasure: the person's rows elsewhere, and the person's entries in the log; then the receipt. */
+import { Clock, Effect } from "effect"
+import { EventLog } from "@dowser/log/event-log/event-log"
+import { TOPICS } from "@dowser/log/topics"
+import { Erasures, type Tombstone } from "../../erasure/erasures.ts"
+import { placeOf } from "../../erasure/linking.ts"
+import { rewritePartition } from "../../erasure/rewriting.ts"
+import { erasedRows, removeDeliveries } from "../../erasure/rows.ts"
+import { readOffsets } from "../../offsets/offsets.ts"
+import { readersOf } from "../../processors/runnable.ts"
+import { type Duty, type LogPlace, tombstoneOf } from "../duty.ts"
+import { finishJob, readJob, tellReceipt } from "../jobs.ts"
+import { added, ENTRIES, HIDDEN, part, rangeOf, RECORDS, TABLE, tablesOf } from "../receipt.ts"
+import { forgetRun, type Run } from "../runs.ts"
+
+const LOOK_EVERY_MS = 250
+
+/** Everybody has passed what the tombstone covers: what was to be written of it is. */
+const isPassed = Effect.fnUntraced(function* (ends: Readonly<Record<string, number>>) {
+  for (const [place, end] of Object.entries(ends)) {
+    const { partition, topic: name } = placeOf(place)
+    const topic = TOPICS.find((one) => one.name === name)
+    if (topic === undefined || end === 0) continue
+    for (const group of readersOf(topic)) if (((yield* readOffsets(group, partition))[name] ?? 0) < end) return false
+  }
+  return true
+})
+
+/** Everybody's rows, in the order of the list, and then what was on its way out. */
+const removeAllRows = Effect.fnUntraced(function* (
+  duty: Duty,
+  tombstone: Tombstone,
+  erasures: Erasures,
+  userId: string
+) {
+  const erased = erasedRows(tombstone, erasures, userId)
+  let rows: Run["receipt"] = {}
+  for (const { erasing } of duty.options.keepers)
+    if (erasing?.removeRows !== undefined) rows = { ...rows, ...(yield* erasing.removeRows(erased)) }
+  return { ...rows, ...(yield* removeDeliveries(erased)) }
+})
+
+/** The receipt with one place of the log, rewritten or hidden until its topic's retention. */
+const cleanPlace = Effect.fnUntraced(function* (
+  { isDeadLetters, partition, topic }: LogPlace,
+  tombstone: Tombstone,
+  erasures: Erasures,
+  userId: string,
+  receipt: Run["receipt"]
+) {
+  const log = yield* EventLog
+  const { endOffset } = yield* log.bounds(topic.name, partition)
+  const rewritten = yield* rewritePartition(erasures, userId, topic.name, partition, endOffset, isDeadLetters)
+  const hiddenUntil = tombstone.erasedAt + topic.retentionHours * 3_600_000
+  return rewritten === undefined
+    ? { ...receipt, [HIDDEN + topic.name]: hiddenUntil }
+    : added(
+        added(receipt, RECORDS, { [topic.name]: rewritten.records }),
+        ENTRIES,
+        isDeadLetters ? { [topic.name]: rewritten.entries } : {}
+      )
+})
+
+const resultOf = (
+  duty: Duty,
+  run: Run,
+  { erasedAt }: Tombstone,
+  places: ReadonlyArray<LogPlace>,
+  receipt: Run["receipt"]
+) => {
+  const entries = new Map(part(receipt, ENTRIES))
+  const records = new Map(part(receipt, RECORDS))
+  const hidden = new Map(part(receipt, HIDDEN))
+  return {
+    erased_at: erasedAt,
+    linked_ids: receipt.linked ?? 0,
+    ...(receipt.linked_cut === undefined ? {} : { linked_ids_cut: true }),
+    topics: [...new Set(places.map(({ topic }) => topic.name))].map((name) => ({
+      name,
+      entries: entries.get(name) ?? 0,
+      ...(hidden.has(name) ? { hidden_until: hidden.get(name) } : { records_rewritten: records.get(name) ?? 0 })
+    })),
+    tables: tablesOf(receipt),
+    state: [{ name: duty.group, partitions: duty.options.visitorPartitions }],
+    models: [],
+    figures: rangeOf(run)
+  }
+}
+
+export const clean = Effect.fnUntraced(function* (duty: Duty, run: Run) {
+  const tombstone = yield* tombstoneOf(run)
+  const job = yield* readJob(run.jobId)
+  if (job.type !== "subject_erasure") return
+  if (!(yield* isPassed(tombstone.ends))) return yield* Effect.sleep(LOOK_EVERY_MS)
+  const erasures = new Erasures([tombstone], duty.options.fingerprintKey)
+  const { user_id } = job.config
+  let receipt = added(run.receipt, TABLE, yield* removeAllRows(duty, tombstone, erasures, user_id))
+  yield* duty.inCharge(tellReceipt(run, receipt))
+  const places = duty.erasedPlaces
+  for (const place of places) {
+    receipt = yield* cleanPlace(place, tombstone, erasures, user_id, receipt)
+    yield* duty.inCharge(tellReceipt(run, receipt))
+  }
+  const at = yield* Clock.currentTimeMillis
+  yield* duty.inCharge(
+    Effect.gen(function* () {
+      yield* forgetRun(run.jobId)
+      yield* finishJob(run.jobId, at, { result: resultOf(duty, run, tombstone, places, receipt) })
+    })
+  )
+})

@@ -1,0 +1,29 @@
+/** Of an erasure: what belongs to the person is looked for in the log, and the tombstone extended by it. */
+import { Effect } from "effect"
+import { EventLog } from "@dowser/log/event-log/event-log"
+import { linksOf } from "../../erasure/linking.ts"
+import { extendTombstone } from "../../erasure/tombstones.ts"
+import { type Duty, tombstoneOf } from "../duty.ts"
+import { toPhase } from "../jobs.ts"
+import { added, ENTRIES } from "../receipt.ts"
+import type { Run } from "../runs.ts"
+
+export const link = Effect.fnUntraced(function* (duty: Duty, run: Run) {
+  const log = yield* EventLog
+  const tombstone = yield* tombstoneOf(run)
+  // Searches that were answered before the erasure and appended a moment after it lie behind its offsets.
+  const reach = new Map<string, number>()
+  for (const { partition, topic } of duty.contentPlaces)
+    reach.set(`${topic.name}/${partition}`, (yield* log.bounds(topic.name, partition)).endOffset)
+  const { entries, isCut, prints } = yield* linksOf(tombstone, Object.fromEntries(reach), duty.options.fingerprintKey)
+  yield* duty.inCharge(
+    Effect.gen(function* () {
+      yield* extendTombstone(tombstone, prints)
+      yield* toPhase(run, "linking", "building", {
+        ...added({}, ENTRIES, entries),
+        linked: prints.length - 1,
+        ...(isCut ? { linked_cut: 1 } : {})
+      })
+    })
+  )
+})

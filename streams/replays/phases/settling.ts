@@ -1,0 +1,46 @@
+/**
+ * The rows are exchanged: what is derived from them is made again, a replay ends, and an erasure takes the person out
+ * of what no replay reaches.
+ */
+import { Clock, Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { Outbox } from "@dowser/log/outbox"
+import { type Duty, tombstoneOf } from "../duty.ts"
+import { finishJob, readJob, type RebuildingJob, toPhase } from "../jobs.ts"
+import { added, rangeOf, TABLE, tablesOf } from "../receipt.ts"
+import { forgetRun, type Run } from "../runs.ts"
+
+const finishReplay = Effect.fnUntraced(function* (
+  run: Run,
+  job: RebuildingJob & { readonly type: "event_replay" },
+  receipt: Run["receipt"]
+) {
+  const outbox = yield* Outbox
+  const told = { target: job.config.target, ...rangeOf(run), events: receipt.events ?? 0 }
+  yield* forgetRun(run.jobId)
+  yield* finishJob(run.jobId, yield* Clock.currentTimeMillis, { result: { ...told, tables: tablesOf(receipt) } })
+  yield* outbox.put(run.organizationId, "event.replayed", { job_id: run.jobId, ...told })
+})
+
+export const settle = Effect.fnUntraced(function* (duty: Duty, run: Run) {
+  const sql = yield* SqlClient.SqlClient
+  const job = yield* readJob(run.jobId)
+  yield* duty.withGroup(
+    Effect.gen(function* () {
+      let { receipt } = run
+      for (const { rebuilding } of duty.figures) {
+        if (rebuilding?.settle !== undefined)
+          receipt = added(receipt, TABLE, yield* rebuilding.settle(run.organizationId))
+      }
+      if (job.type === "event_replay") return yield* finishReplay(run, job, receipt)
+      const { prints } = yield* tombstoneOf(run)
+      for (const { erasing } of duty.figures) {
+        if (erasing?.forget !== undefined)
+          receipt = added(receipt, TABLE, yield* erasing.forget(run.organizationId, prints))
+      }
+      // The rows are the shadows' now, and so is the state: nobody needs to repeat anything.
+      yield* sql`DELETE FROM stream_replay_partitions WHERE job_id = ${run.jobId}`
+      yield* toPhase(run, "settling", "cleaning", receipt)
+    })
+  )
+})

@@ -1,0 +1,43 @@
+/** All partitions have taken over: day by day, every processor's rows are exchanged for those of the shadows. */
+import { Clock, Effect } from "effect"
+import { DAY_MS } from "../../figures/grain.ts"
+import type { Duty } from "../duty.ts"
+import { tellProgress, tellSwapped, toPhase } from "../jobs.ts"
+import { added, TABLE } from "../receipt.ts"
+import { readPartitions, type Run } from "../runs.ts"
+import { BUILT } from "./building.ts"
+
+const SWAPPED = 0.95
+
+/** The first day that some processor has something of; the run's end when none has. */
+const nextDay = Effect.fnUntraced(function* (duty: Duty, run: Run, shadows: ReadonlyArray<string>) {
+  let next = run.beforeAt
+  for (const { rebuilding } of duty.figures) {
+    const day = yield* (
+      rebuilding?.firstDay?.(run.organizationId, shadows, run.swappedBefore, run.beforeAt) ?? Effect.succeed(undefined)
+    )
+    if (day !== undefined) next = Math.min(next, day)
+  }
+  return next
+})
+
+export const swap = Effect.fnUntraced(function* (duty: Duty, run: Run) {
+  const shadows = (yield* readPartitions(run.jobId)).map(({ shadow }) => shadow)
+  const day = yield* nextDay(duty, run, shadows)
+  if (day >= run.beforeAt) return yield* duty.inCharge(toPhase(run, "swapping", "settling"))
+  yield* duty.withGroup(
+    Effect.gen(function* () {
+      let { receipt } = run
+      for (const { rebuilding } of duty.figures) {
+        if (rebuilding?.swapDay !== undefined)
+          receipt = added(receipt, TABLE, yield* rebuilding.swapDay(run.organizationId, shadows, day))
+      }
+      yield* tellSwapped(run, day + DAY_MS, receipt)
+    })
+  )
+  yield* tellProgress(
+    run.jobId,
+    Math.round(100 * (BUILT + ((SWAPPED - BUILT) * (day + DAY_MS - run.fromAt)) / (run.beforeAt - run.fromAt))) / 100,
+    yield* Clock.currentTimeMillis
+  )
+})
