@@ -1,6 +1,6 @@
 /** Members and sessions in memory, without a database: which sessions are open, and which are forgotten. */
 import { describe, expect, it } from "vitest"
-import type { MemberRecord, SessionRecord } from "../../../src/console/members-repository.ts"
+import type { MemberRecord, SessionRecord } from "../../../src/identity/console-caller.ts"
 import { hashOfToken, SessionTable } from "../../../src/console/session-table.ts"
 
 const member = (id: string, more: Partial<MemberRecord> = {}): MemberRecord => ({
