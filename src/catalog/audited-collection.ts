@@ -1,8 +1,7 @@
 /**
  * Collections in the audit log. The engine holds them, so the entry is there before the change and completed behind it.
  */
-import type { OperationContext } from "@dowser/engine-sdk/operations"
-import { type Body, parseBody, resolveCollection } from "@dowser/engine-sdk/operations"
+import { type Body, type OperationContext, parseBody, resolveCollection } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
 import type { AuditRecorder } from "../audit/record.ts"
 

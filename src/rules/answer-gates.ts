@@ -2,8 +2,7 @@
  * What a kept answer (`use_cache`) depends on because of rules: the rules themselves, who searches where a set is for
  * some visitors only, and which windows are open. Pure; one small value per organization.
  */
-import type { RuleSet } from "@dowser/engine-sdk/rules"
-import { parseInstant } from "@dowser/engine-sdk/rules"
+import { parseInstant, type RuleSet } from "@dowser/engine-sdk/rules"
 
 export interface AnswerGates {
   readonly device: boolean

@@ -4,8 +4,7 @@
  */
 import type { CollectionInfo, CollectionSchema } from "@dowser/engine-sdk"
 import { type OperationContext, resolveCollection, searchResourcesOf } from "@dowser/engine-sdk/operations"
-import { parseFilter } from "@dowser/engine-sdk/query"
-import { type FieldContext, fieldContextOf } from "@dowser/engine-sdk/query"
+import { type FieldContext, fieldContextOf, parseFilter } from "@dowser/engine-sdk/query"
 import { type CompiledRules, compileRules, type RuleSet } from "@dowser/engine-sdk/rules"
 
 export interface CompiledFor {

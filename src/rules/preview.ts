@@ -15,8 +15,7 @@ import {
   writeAnswer
 } from "@dowser/engine-sdk/operations"
 import type { Trace } from "@dowser/engine-sdk/pipeline"
-import { parseInstant } from "@dowser/engine-sdk/rules"
-import type { CompiledRules } from "@dowser/engine-sdk/rules"
+import { type CompiledRules, parseInstant } from "@dowser/engine-sdk/rules"
 import { Clock, Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
 import { reachesCollection } from "../identity/reach.ts"

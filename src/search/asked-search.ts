@@ -2,7 +2,7 @@
  * One request's way through the three steps: `prepare` (read, sessions, restrictions, plan, rules), the unit, `run`,
  * the account, `write`. What is added to a search later is a step before `run`, or after it, here.
  */
-import { type EngineError, fail, ok, type Result } from "@dowser/engine-sdk"
+import { type EngineError, fail, ok, type Result, type UnionAnswer } from "@dowser/engine-sdk"
 import {
   closed,
   type Environment,
@@ -27,7 +27,6 @@ import {
   writeFailure
 } from "@dowser/engine-sdk/operations"
 import { givingWay } from "@dowser/engine-sdk/host"
-import type { UnionAnswer } from "@dowser/engine-sdk"
 import { collectionClosed } from "../identity/reach.ts"
 import { declaredOf } from "../catalog/engine-plane.ts"
 import { SearchTimedOut } from "../http/errors.ts"

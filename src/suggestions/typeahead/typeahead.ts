@@ -12,10 +12,7 @@
  * through, until there are enough of them for another build.
  */
 import { createAnalyzer } from "@dowser/engine-sdk/analysis"
-import { sharedPrefixes } from "@dowser/engine-sdk/tables"
-import { compareBytes, encodeUtf8 } from "@dowser/engine-sdk/tables"
-import { expandTerm } from "@dowser/engine-sdk/tables"
-import { StringTable } from "@dowser/engine-sdk/tables"
+import { compareBytes, encodeUtf8, expandTerm, sharedPrefixes, StringTable } from "@dowser/engine-sdk/tables"
 import { type Place, SortedTexts } from "./sorted-texts.ts"
 import { atOnce, sortSliced } from "./sliced.ts"
 

@@ -14,8 +14,12 @@
  * add a hop to every event's way and offsets of its own without making any figure more right.
  */
 import { Effect } from "effect"
-import type { EventsPayload, ServedPayload } from "@dowser/log/event-schema"
-import { EVENTS_SCHEMA_VERSION, SERVED_SCHEMA_VERSION } from "@dowser/log/event-schema"
+import {
+  EVENTS_SCHEMA_VERSION,
+  type EventsPayload,
+  SERVED_SCHEMA_VERSION,
+  type ServedPayload
+} from "@dowser/log/event-schema"
 import { EventColumns } from "@dowser/log/columns/decode"
 import { type Entries, listed, type Processor, type Snapshot } from "../../runner/processor.ts"
 import type { Envelope } from "@dowser/log/record"

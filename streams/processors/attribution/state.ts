@@ -2,10 +2,9 @@
  * State of one partition of the attribution processor: visits by visitor and collection, searches by query id, and the
  * event ids of 30 days. All of it is derived from the log; see `../../state/state.ts` for how it is kept.
  */
-import { DEDUPE_WINDOW_HOURS } from "@dowser/log/event-schema"
+import { type BehaviouralEvent, DEDUPE_WINDOW_HOURS } from "@dowser/log/event-schema"
 import { FINGERPRINT_WORDS, shortPrint, type FingerprintKey, narrowKey } from "@dowser/log/fingerprint"
 import { FingerprintTable } from "@dowser/log/fingerprint-table"
-import type { BehaviouralEvent } from "@dowser/log/event-schema"
 import { eventIdInto } from "@dowser/log/columns/decode"
 import { TURN_MAX } from "../../runner/actor.ts"
 import type { Entries, Snapshot } from "../../runner/processor.ts"
