@@ -8,7 +8,7 @@ import { EventLog, type EventLogUnavailable } from "@dowser/log/event-log/event-
 import type { FromStreams, PartitionEnd, ToStreams, WorkerSettings } from "./messages.ts"
 import { makeRetention } from "./retention.ts"
 import { readersOf } from "../processors/runnable.ts"
-import type { Progress } from "../runner/runner.ts"
+import type { Progress } from "../runner/options.ts"
 import { partitionsOf, TOPICS } from "@dowser/log/topics"
 
 export interface HostOptions extends Omit<WorkerSettings, "ends"> {

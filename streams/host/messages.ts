@@ -54,7 +54,7 @@ export type FromStreams =
       readonly partition: number
       readonly values: ReadonlyArray<{ readonly offset: number; readonly value: ArrayBuffer }>
     }
-  | { readonly kind: "progress"; readonly progress: import("../runner/runner.ts").Progress }
+  | { readonly kind: "progress"; readonly progress: import("../runner/options.ts").Progress }
   | { readonly kind: "failed"; readonly name: string; readonly message: string; readonly stack: string | undefined }
   | { readonly kind: "stopped" }
 

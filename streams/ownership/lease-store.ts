@@ -15,7 +15,7 @@ import {
   renewLeases,
   retireMember
 } from "./leases.ts"
-import type { Progress } from "../runner/runner.ts"
+import type { Progress } from "../runner/options.ts"
 
 type Answer<A> = Effect.Effect<A, SqlError.SqlError>
 

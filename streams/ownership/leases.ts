@@ -9,7 +9,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Held, Member, Unit } from "./assignment.ts"
-import type { Progress } from "../runner/runner.ts"
+import type { Progress } from "../runner/options.ts"
 
 export interface LeaseHeld extends Unit {
   readonly fence: number

@@ -16,7 +16,7 @@ import { LeaseStore } from "./lease-store.ts"
 import type { OffsetStore } from "../offsets/offset-store.ts"
 import type { ReplayBoard } from "../replays/board.ts"
 import { partitionsOfRunnable, type Runnable } from "../processors/runnable.ts"
-import type { Progress, RunnerOptions } from "../runner/runner.ts"
+import type { Progress, RunnerOptions } from "../runner/options.ts"
 import type { StateStore } from "../state/state.ts"
 
 export interface OwnershipOptions<Sink = SqlClient.SqlClient> {

@@ -14,7 +14,7 @@ import { EventLog, type EventLogUnavailable, type LogRecord } from "@dowser/log/
 import type { Erasures } from "../erasure/erasures.ts"
 import { fetchInto } from "../runner/fetch.ts"
 import { Intake } from "../runner/intake.ts"
-import type { Processor, Rebuilding } from "../runner/processor.ts"
+import type { Entries, Processor, Rebuilding } from "../runner/processor.ts"
 import { openRecord, type Envelope } from "@dowser/log/record"
 import { placeKey, WHOLE_RECORD } from "../runner/skipped.ts"
 import type { Positions, StateStore } from "../state/state.ts"
@@ -41,60 +41,60 @@ export interface ShadowOptions<Body, State, Emitted, Sink> {
   readonly isSkipped: (place: string) => boolean
 }
 
-export interface Shadow {
-  readonly run: Run
-  readonly name: string
-  readonly store: StateStore
-  readonly erasures: Erasures
-  readonly entries: () => number
-  readonly recordsDone: () => number
-  readonly isAt: (positions: Positions) => boolean
-  /** One read and what can be stepped of it until `until` (ms), up to `limits`; at least one record. */
-  readonly advance: (limits: Positions, until: number) => Effect.Effect<void, ShadowFailed | EventLogUnavailable>
-  /** Enough has come together for a write and a snapshot. */
-  readonly mustSpill: () => boolean
-  /** Adds the emissions to the shadow tables. Inside a transaction; `written` once that has committed. */
-  readonly write: Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
-  readonly written: () => void
-  /** Brings the store up to the state. */
-  readonly snapshot: Effect.Effect<void>
-  /** Likewise, when there is enough that memory should let go of. */
-  readonly snapshotIfLarge: Effect.Effect<void>
-}
+export class Shadow<Body, State, Emitted, Sink> {
+  readonly #options: ShadowOptions<Body, State, Emitted, Sink>
+  readonly #log: EventLog["Service"]
+  readonly #clock: Clock.Clock
+  readonly #state: State
+  readonly #intake: Intake
+  #emitted: Emitted
+  #entriesAtSnapshot = 0
+  /** Entries stepped, and records read. */
+  entries = 0
+  recordsDone = 0
 
-export const openShadow = Effect.fnUntraced(function* <Body, State, Emitted, Sink>({
-  erasures,
-  isSkipped,
-  name,
-  partition,
-  processor,
-  rebuilding,
-  run,
-  store
-}: ShadowOptions<Body, State, Emitted, Sink>): Effect.fn.Return<Shadow, never, EventLog> {
-  const log = yield* EventLog
-  const clock = yield* Clock.Clock
-  const { organizationId } = run
-  const { inputs } = processor
-  // Left by a life that ended without a word.
-  yield* Effect.promise(() => store.clear())
-  const state = processor.open(store)
-  const intake = new Intake(
-    inputs.map((topic) => topic.name),
-    {}
-  )
-  let emitted = processor.newEmitted(state)
-  let entries = 0
-  let entriesAtSnapshot = 0
-  let recordsDone = 0
+  /** Over an empty store. */
+  constructor(options: ShadowOptions<Body, State, Emitted, Sink>, log: EventLog["Service"], clock: Clock.Clock) {
+    const { processor, store } = options
+    this.#options = options
+    this.#log = log
+    this.#clock = clock
+    this.#state = processor.open(store)
+    this.#emitted = processor.newEmitted(this.#state)
+    this.#intake = new Intake(
+      processor.inputs.map((topic) => topic.name),
+      {}
+    )
+  }
 
-  const deliver = (topic: string, { appendedAt, key: owner, offset, value }: LogRecord): void => {
-    recordsDone++
+  get run(): Run {
+    return this.#options.run
+  }
+  get name(): string {
+    return this.#options.name
+  }
+  get store(): StateStore {
+    return this.#options.store
+  }
+  get erasures(): Erasures {
+    return this.#options.erasures
+  }
+
+  /** Steps what a record has of the organization, but for what is stepped over or erased. Throws ShadowFailed. */
+  #deliver(topic: string, { appendedAt, key: owner, offset, value }: LogRecord): void {
+    const {
+      erasures,
+      isSkipped,
+      partition,
+      processor,
+      run: { organizationId }
+    } = this.#options
+    this.recordsDone++
     // Records of one organization name it; others are not worth decoding.
     if (owner !== undefined && owner !== organizationId) return
     if (isSkipped(placeKey({ topic, offset, index: WHOLE_RECORD }))) return
     let envelope: Envelope<unknown>
-    let all: ReturnType<typeof processor.entriesOf>
+    let all: Entries<Body>
     try {
       envelope = openRecord(value)
       all = processor.entriesOf(topic, envelope)
@@ -108,61 +108,86 @@ export const openShadow = Effect.fnUntraced(function* <Body, State, Emitted, Sin
       const place = { topic, offset, index, appendedAt }
       if (isSkipped(placeKey(place))) continue
       try {
-        processor.step(state, all.bodyAt(index), place, emitted)
+        processor.step(this.#state, all.bodyAt(index), place, this.#emitted)
       } catch (cause) {
         throw new ShadowFailed({
           place: placeKey(place),
           message: `entry ${placeKey(place)} cannot be counted: ${String(cause)}`
         })
       }
-      entries++
+      this.entries++
     }
   }
 
-  const snapshot = Effect.suspend(() => {
-    const taken = processor.snapshot(state, intake.watermark)
-    return Effect.promise(async () => {
-      await store.commit(taken.writes, intake.reached)
-      taken.stored()
-      entriesAtSnapshot = entries
-    })
-  })
-  const isStateLarge = () => entries - entriesAtSnapshot >= SNAPSHOT_ENTRIES_MAX || processor.isLarge?.(state) === true
+  isAt(positions: Positions): boolean {
+    const { reached } = this.#intake
+    return this.#options.processor.inputs.every((topic) => (reached[topic.name] ?? 0) >= (positions[topic.name] ?? 0))
+  }
 
-  return {
-    run,
-    name,
-    erasures,
-    store,
-    entries: () => entries,
-    recordsDone: () => recordsDone,
-    isAt: (positions: Positions): boolean =>
-      inputs.every((topic) => (intake.reached[topic.name] ?? 0) >= (positions[topic.name] ?? 0)),
-    advance: Effect.fnUntraced(function* (limits: Positions, until: number) {
-      yield* fetchInto(log, intake, inputs, partition, limits)
+  /** One read and what can be stepped of it until `until` (ms), up to `limits`; at least one record. */
+  advance(limits: Positions, until: number): Effect.Effect<void, ShadowFailed | EventLogUnavailable> {
+    const { partition, processor } = this.#options
+    const mayGoOn = () => this.#clock.currentTimeMillisUnsafe() < until && processor.sizeOf(this.#emitted) < EMITTED_MAX
+    return Effect.gen({ self: this }, function* () {
+      yield* fetchInto(this.#log, this.#intake, processor.inputs, partition, limits)
       yield* Effect.try({
         try: () => {
           for (
-            let taken = intake.take();
+            let taken = this.#intake.take();
             taken !== undefined;
-            taken =
-              clock.currentTimeMillisUnsafe() < until && processor.sizeOf(emitted) < EMITTED_MAX
-                ? intake.take()
-                : undefined
+            taken = mayGoOn() ? this.#intake.take() : undefined
           )
-            deliver(taken.topic, taken.record)
+            this.#deliver(taken.topic, taken.record)
         },
         catch: (error) => error as ShadowFailed
       })
-    }),
-    mustSpill: () => processor.sizeOf(emitted) >= EMITTED_MAX || isStateLarge(),
-    write: Effect.suspend(() =>
-      processor.sizeOf(emitted) === 0 ? Effect.void : rebuilding.writeShadow(emitted, organizationId, name)
-    ),
-    written: () => {
-      emitted = processor.newEmitted(state)
-    },
-    snapshot,
-    snapshotIfLarge: Effect.suspend(() => (isStateLarge() ? snapshot : Effect.void))
+    })
   }
+
+  get #isStateLarge(): boolean {
+    return (
+      this.entries - this.#entriesAtSnapshot >= SNAPSHOT_ENTRIES_MAX ||
+      this.#options.processor.isLarge?.(this.#state) === true
+    )
+  }
+  /** Enough has come together for a write and a snapshot. */
+  get mustSpill(): boolean {
+    return this.#options.processor.sizeOf(this.#emitted) >= EMITTED_MAX || this.#isStateLarge
+  }
+
+  /** Adds the emissions to the shadow tables. Inside a transaction; `written` once that has committed. */
+  get write(): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> {
+    const { name, processor, rebuilding, run } = this.#options
+    return Effect.suspend(() =>
+      processor.sizeOf(this.#emitted) === 0
+        ? Effect.void
+        : rebuilding.writeShadow(this.#emitted, run.organizationId, name)
+    )
+  }
+  written(): void {
+    this.#emitted = this.#options.processor.newEmitted(this.#state)
+  }
+
+  /** Brings the store up to the state. */
+  readonly snapshot = Effect.suspend(() => {
+    const { processor, store } = this.#options
+    const taken = processor.snapshot(this.#state, this.#intake.watermark)
+    return Effect.promise(async () => {
+      await store.commit(taken.writes, this.#intake.reached)
+      taken.stored()
+      this.#entriesAtSnapshot = this.entries
+    })
+  })
+  /** Likewise, when there is enough that memory should let go of. */
+  readonly snapshotIfLarge = Effect.suspend(() => (this.#isStateLarge ? this.snapshot : Effect.void))
+}
+
+export const openShadow = Effect.fnUntraced(function* <Body, State, Emitted, Sink>(
+  options: ShadowOptions<Body, State, Emitted, Sink>
+) {
+  const log = yield* EventLog
+  const clock = yield* Clock.Clock
+  // Left by a life that ended without a word.
+  yield* Effect.promise(() => options.store.clear())
+  return new Shadow(options, log, clock)
 })

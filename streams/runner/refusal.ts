@@ -34,26 +34,26 @@ export const refusalReason = (error: SqlError.SqlError): string => {
 /** A life ends with it: the state has stepped what cannot be written, and is rebuilt without it. */
 export class FlushRefused extends Data.TaggedError("FlushRefused")<{ readonly message: string }> {}
 
-/** How carefully a partition goes on. */
-export interface Care {
+/** How carefully a partition flushes. */
+export interface FlushMode {
   /** Records of one flush at most. */
   readonly recordsMax: number
   /**
    * This record (`topic/offset`) was refused alone: find which of its entries is to blame. Another may come before it
    * now.
    */
-  readonly isolates?: string
+  readonly bisecting?: string
 }
-export const CALM: Care = { recordsMax: Number.POSITIVE_INFINITY }
-/** A flush this large went through: as large as flushes are in calm times. */
-const CALM_FROM = 1_024
+export const NORMAL: FlushMode = { recordsMax: Number.POSITIVE_INFINITY }
+/** A flush this large went through: as large as flushes are in normal times. */
+const NORMAL_FROM = 1_024
 
 /** After a refused flush of `records` records, `last` the last of them. log2(records) refusals lead to one record. */
-export const afterRefusal = (records: number, last: string): Care =>
-  records > 1 ? { recordsMax: Math.floor(records / 2) } : { recordsMax: 1, isolates: last }
+export const afterRefusal = (records: number, last: string): FlushMode =>
+  records > 1 ? { recordsMax: Math.floor(records / 2) } : { recordsMax: 1, bisecting: last }
 
-export const afterSuccess = ({ recordsMax }: Care): Care =>
-  recordsMax >= CALM_FROM / 2 ? CALM : { recordsMax: recordsMax * 2 }
+export const afterSuccess = ({ recordsMax }: FlushMode): FlushMode =>
+  recordsMax >= NORMAL_FROM / 2 ? NORMAL : { recordsMax: recordsMax * 2 }
 
 /**
  * Entries of one record that are searched for one by one; a record with more is given up whole, since each costs a

@@ -12,7 +12,7 @@ import { foldSome } from "../../streams/processors/rollups/fold.ts"
 import { makeCounting } from "../../streams/processors/counting.ts"
 import type { OffsetStore } from "../../streams/offsets/offset-store.ts"
 import { decodeRecord, encodeRecord } from "../../log/record.ts"
-import { afterRefusal, afterSuccess, CALM, isRefused } from "../../streams/runner/refusal.ts"
+import { afterRefusal, afterSuccess, NORMAL, isRefused } from "../../streams/runner/refusal.ts"
 import { type Progress, runPartition, type RunnerOptions } from "../../streams/runner/runner.ts"
 import { memoryStore, type StateStore } from "../../streams/state/state.ts"
 import { BEHAVIOUR_EVENTS, deadLettersOf } from "../../log/topics.ts"
@@ -21,18 +21,18 @@ import { layerTestSql } from "../support/postgres.ts"
 
 const AT = Date.UTC(2026, 4, 4, 12)
 
-describe("care after a refusal", () => {
+describe("the mode of flushes after a refusal", () => {
   plain("halves down to one record, searches that, and grows again while flushes go through", () => {
     const sizes: Array<number> = []
-    for (let care = afterRefusal(1_000, "t/9"); ; care = afterRefusal(care.recordsMax, "t/9")) {
-      sizes.push(care.recordsMax)
-      if (care.isolates === "t/9") break
+    for (let mode = afterRefusal(1_000, "t/9"); ; mode = afterRefusal(mode.recordsMax, "t/9")) {
+      sizes.push(mode.recordsMax)
+      if (mode.bisecting === "t/9") break
     }
     assert.deepStrictEqual(sizes, [500, 250, 125, 62, 31, 15, 7, 3, 1, 1])
-    let care = afterRefusal(1, "t/9")
-    for (let flushes = 0; flushes < 9; flushes++) care = afterSuccess(care)
-    assert.deepStrictEqual([care.recordsMax, care.isolates], [512, undefined])
-    assert.strictEqual(afterSuccess(care), CALM)
+    let mode = afterRefusal(1, "t/9")
+    for (let flushes = 0; flushes < 9; flushes++) mode = afterSuccess(mode)
+    assert.deepStrictEqual([mode.recordsMax, mode.bisecting], [512, undefined])
+    assert.strictEqual(afterSuccess(mode), NORMAL)
   })
 })
 

@@ -1,0 +1,36 @@
+/**
+ * Keeps something alive that may fail at any moment: one life after the other, with pauses that double while lives are
+ * short. What a failure means, and who is told of it, is the life's own business.
+ */
+import { Clock, Effect } from "effect"
+
+export interface Pace {
+  /** The first pause; it doubles with every life that ends. */
+  readonly first_ms: number
+  readonly max_ms: number
+  /** A life this long was not one of a row of failures: the pause after it is the first one again. */
+  readonly healthyAfter_ms: number
+  /** What a pause is multiplied by, so that those who failed together do not come back together; 1 when absent. */
+  readonly jitter?: Effect.Effect<number>
+}
+
+/** `over`: no life follows. `failed`: the next one follows after the pause. `soon`: after the first pause. */
+export type LifeEnd = "over" | "failed" | "soon"
+
+/** Runs `life` again and again, until one says that it is over. */
+export const supervised = Effect.fnUntraced(function* <R>(
+  { first_ms, healthyAfter_ms, jitter, max_ms }: Pace,
+  life: Effect.Effect<LifeEnd, never, R>
+) {
+  for (let pause_ms = first_ms; ; pause_ms = Math.min(pause_ms * 2, max_ms)) {
+    const bornAt = yield* Clock.currentTimeMillis
+    const end = yield* life
+    if (end === "over") return
+    if (end === "soon") {
+      yield* Effect.sleep(first_ms)
+      continue
+    }
+    if ((yield* Clock.currentTimeMillis) - bornAt > healthyAfter_ms) pause_ms = first_ms
+    yield* Effect.sleep(pause_ms * (jitter === undefined ? 1 : yield* jitter))
+  }
+})

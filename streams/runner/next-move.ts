@@ -1,0 +1,38 @@
+/** What a running partition does next, once what it fetched is stepped: pure, so that each case can be told apart. */
+
+/** How much came with the last look at the log. */
+export interface Came {
+  readonly any: boolean
+  /** So much that more may be there. */
+  readonly much: boolean
+}
+
+export interface Standing {
+  /** Records stepped since the last flush. */
+  readonly records: number
+  /** Of one flush at most (`refusal.ts`). */
+  readonly recordsMax: number
+  /** Enough emissions have come together, or the last flush is long ago, or the state has grown large. */
+  readonly isFlushDue: boolean
+  /** Nothing more can be fetched before a flush. */
+  readonly isFull: boolean
+  readonly came: Came
+  /** Left of the pause between two flushes; 0 for none. */
+  readonly pause_ms: number
+}
+
+/**
+ * `continue`: fetch more. `look`: fetch more if the log has more, else flush. `gather`: wait for what comes during the
+ * pause, then fetch. `flush`: write what there is, if there is any.
+ */
+export type Move = "continue" | "look" | "gather" | "flush"
+
+/**
+ * More is waiting, or may come: one larger transaction is cheaper than two, and the bounds keep figures fresh and
+ * memory small.
+ */
+export const nextMove = ({ came, isFlushDue, isFull, pause_ms, records, recordsMax }: Standing): Move => {
+  if (records === 0 || records >= recordsMax || isFlushDue || isFull) return "flush"
+  if (pause_ms > 0) return came.any && came.much ? "continue" : "gather"
+  return came.any ? "look" : "flush"
+}

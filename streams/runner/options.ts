@@ -1,0 +1,60 @@
+/** What a partition is run with, and what it tells of itself. */
+import type { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { ReplayBoard } from "../replays/board.ts"
+import type { Positions, StateStore } from "../state/state.ts"
+
+export interface RunnerOptions {
+  readonly partition: number
+  readonly openStore: () => StateStore
+  /**
+   * Of the lease under which this partition is run, where several processes share the work; the runner ends when it is
+   * lost.
+   */
+  readonly fence?: number
+  readonly report?: (progress: Progress) => void
+  /** Entries in the mailboxes before fetching stops; not fewer than one record has. */
+  readonly entriesMax?: number
+  /** Of an organization (`actor.ts`): how much of a shared partition's time it gets while others wait too. */
+  readonly weightOf?: (organizationId: string) => number
+  readonly recordsPerFetch?: number
+  /** Rows of one flush: bounds the transaction, and with it how stale figures get under load. */
+  readonly emittedMax?: number
+  /** Between two flushes while entries keep coming, at most; 0 for none. */
+  readonly flushPauseMax_ms?: number
+  readonly snapshotEvery_ms?: number
+  /** Entries stepped between two snapshots: bounds what the state holds in memory, above all in a replay. */
+  readonly snapshotEntriesMax?: number
+  /** The first backoff; later ones double up to 5 s. */
+  readonly restartAfter_ms?: number
+  /**
+   * Where tombstones stand and replays are asked for, and the store that a shadow's state gets. Without it nobody was
+   * erased and nothing is replayed: that is for stores without Postgres.
+   */
+  readonly replays?: {
+    readonly board: ReplayBoard
+    readonly sql: SqlClient.SqlClient
+    readonly openShadowStore: () => StateStore
+  }
+  /** Tests crash a runner between two of its steps by failing here. */
+  readonly probe?: (
+    point: "flushed" | "committed" | "snapshot" | "shadowed" | "adopted" | "exchanging"
+  ) => Effect.Effect<void>
+}
+
+/** Where a partition stands; counters are of this life of the runner. */
+export interface Progress {
+  readonly group: string
+  readonly partition: number
+  readonly committed: Positions
+  /** Records between the log's end and what is committed. */
+  readonly lag: number
+  readonly entries: number
+  readonly dropped: number
+  readonly deadLetters: number
+  readonly restarts: number
+  /** Records that retention had removed before they were read. */
+  readonly lost: number
+  /** The state is still being rebuilt; nothing new is counted until it is. */
+  readonly isReplaying: boolean
+}

@@ -1,0 +1,106 @@
+/**
+ * A partition as it outlives its lives: what was found out about entries that cannot be counted, what has been sent to
+ * the dead letters, how carefully flushes go on, and the counters that are reported.
+ */
+import { Effect } from "effect"
+import type { EventLog } from "@dowser/log/event-log/event-log"
+import { encodeRecord } from "@dowser/log/record"
+import { deadLettersOf, type Topic } from "@dowser/log/topics"
+import type { OffsetStore } from "../offsets/offset-store.ts"
+import type { Positions } from "../state/state.ts"
+import type { RunnerOptions } from "./options.ts"
+import type { Place, Processor } from "./processor.ts"
+import { type FlushMode, NORMAL } from "./refusal.ts"
+import { placeKey } from "./skipped.ts"
+import { backoff } from "./until-answered.ts"
+
+/** What goes to `<topic>.dlq`. */
+export interface Letter {
+  readonly topic: Topic
+  readonly place: Place
+  readonly organizationId: string
+  readonly reason: string
+  readonly body: unknown
+  /** The state never saw it, so a replay must not either. Otherwise its step made it a dead letter, and will again. */
+  readonly isSkipped: boolean
+}
+
+/** Each failed attempt is logged: a retry for ever must not look like silence. */
+export const logged =
+  (what: string) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.tapError(effect, (error) => Effect.logError(`${what}; tried again until it works`, error))
+
+/** Whether the offsets have passed a place (`placeKey`). */
+const isPassed = (key: string, committed: Positions): boolean => {
+  const [topic, offset] = key.split("/")
+  return Number(offset) < (committed[topic!] ?? 0)
+}
+
+export class Partition<Body, State, Emitted, Sink> {
+  readonly processor: Processor<Body, State, Emitted, Sink>
+  readonly options: RunnerOptions
+  readonly log: EventLog["Service"]
+  readonly offsets: OffsetStore["Service"]
+  readonly unit: { readonly group: string; readonly partition: number }
+  readonly topics: ReadonlyMap<string, Topic>
+  readonly counters = { entries: 0, dropped: 0, deadLetters: 0, restarts: 0, lost: 0 }
+  /** How often the step threw at a place. */
+  readonly throws = new Map<string, number>()
+  /** Reasons of entries that Postgres refused, until the transaction that passes them has kept that. */
+  readonly refused = new Map<string, string>()
+  /**
+   * Dead letters appended for a batch whose commit was not confirmed: when it is tried again, they are not sent again.
+   */
+  readonly #sent = new Set<string>()
+  flushMode: FlushMode = NORMAL
+
+  constructor(
+    processor: Processor<Body, State, Emitted, Sink>,
+    options: RunnerOptions,
+    log: EventLog["Service"],
+    offsets: OffsetStore["Service"]
+  ) {
+    this.processor = processor
+    this.options = options
+    this.log = log
+    this.offsets = offsets
+    this.unit = { group: processor.name, partition: options.partition }
+    this.topics = new Map(processor.inputs.map((topic) => [topic.name, topic]))
+  }
+
+  /** What a commit passed whose answer was lost is not tried again. */
+  forgetPassed(committed: Positions): void {
+    for (const key of this.#sent) if (isPassed(key, committed)) this.#sent.delete(key)
+    for (const key of this.refused.keys()) if (isPassed(key, committed)) this.refused.delete(key)
+  }
+  /** The offsets have passed these letters. */
+  settled(letters: ReadonlyArray<Letter>): void {
+    for (const { place } of letters) {
+      this.#sent.delete(placeKey(place))
+      this.refused.delete(placeKey(place))
+    }
+  }
+
+  /** Appends a dead letter once, until that works. */
+  sendDeadLetter({ body, organizationId, place, reason, topic }: Letter) {
+    const { group, partition } = this.unit
+    const key = placeKey(place)
+    const append = Effect.suspend(() => {
+      if (this.#sent.has(key)) return Effect.void
+      const value = encodeRecord({
+        schema_version: 1,
+        organization_id: organizationId,
+        occurred_at: place.appendedAt,
+        payload: { group, partition, topic: place.topic, offset: place.offset, index: place.index, reason, body }
+      })
+      return Effect.tap(this.log.append([{ topic: deadLettersOf(topic).name, partition: 0, key, value }]), () =>
+        Effect.sync(() => {
+          this.counters.deadLetters++
+          this.#sent.add(key)
+        })
+      )
+    })
+    return append.pipe(logged("A dead letter could not be appended"), Effect.retry(backoff), Effect.asVoid)
+  }
+}

@@ -1,0 +1,53 @@
+/** What a life begins with: the partition's state from its store, if that is good, and what is to be stepped over. */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { readFingerprintKey } from "@dowser/log/fingerprint-key"
+import { Erasures } from "../erasure/erasures.ts"
+import { readTombstones } from "../erasure/tombstones.ts"
+import { generationOf } from "../replays/generation.ts"
+import { readGeneration, readMirror } from "../replays/runs.ts"
+import type { Partition } from "./partition.ts"
+
+/** Tombstones, and what replays have exchanged: nothing where there is no Postgres behind. */
+const readRebuilt = Effect.fnUntraced(function* <Body, State, Emitted, Sink>({
+  options: { replays },
+  unit: { group, partition }
+}: Partition<Body, State, Emitted, Sink>) {
+  if (replays === undefined) return { generation: 0, erasures: new Erasures([], [0, 0, 0, 0]), mirror: undefined }
+  return yield* Effect.provideService(
+    Effect.gen(function* () {
+      return {
+        generation: yield* readGeneration(group, partition),
+        erasures: new Erasures(yield* readTombstones, yield* readFingerprintKey),
+        mirror: yield* readMirror(group, partition)
+      }
+    }),
+    SqlClient.SqlClient,
+    replays.sql
+  )
+})
+
+/** Opens the store, which is empty where it is not to be used, until the scope ends. */
+export const restore = Effect.fnUntraced(function* <Body, State, Emitted, Sink>(
+  partition: Partition<Body, State, Emitted, Sink>
+) {
+  const { log, offsets, options, processor, unit } = partition
+  const store = yield* Effect.acquireRelease(Effect.sync(options.openStore), (opened) =>
+    Effect.promise(() => opened.close())
+  )
+  const committed = yield* offsets.offsets(unit)
+  partition.forgetPassed(committed)
+  const stored = store.positions()
+  if (stored !== undefined && processor.inputs.some(({ name }) => (stored[name] ?? 0) > (committed[name] ?? 0))) {
+    // Postgres was restored from an older moment: what the snapshot counted is not counted there.
+    yield* Effect.promise(() => store.clear())
+  }
+  const { erasures, generation, mirror } = yield* readRebuilt(partition)
+  // Somebody exchanged a part of this state since it was stored: what is told of it in Postgres is not in here.
+  if (generationOf(store) < generation) yield* Effect.promise(() => store.clear())
+  const starts = yield* Effect.forEach(processor.inputs, ({ name }) =>
+    Effect.map(log.bounds(name, unit.partition), ({ startOffset }) => [name, startOffset] as const)
+  )
+  const skipped = new Map(yield* offsets.skipped(unit, Object.fromEntries(starts)))
+  return { store, committed, erasures, generation, mirror, skipped }
+})

@@ -1,0 +1,212 @@
+/**
+ * What a life holds between fetching and flushing, and how it is stepped: records fall into mailboxes by organization,
+ * mailboxes are stepped in fair turns, and what comes of it waits for the flush. Synchronous throughout.
+ */
+import { Data } from "effect"
+import type { LogRecord } from "@dowser/log/event-log/event-log"
+import { openRecord } from "@dowser/log/record"
+import type { Topic } from "@dowser/log/topics"
+import type { Erasures } from "../erasure/erasures.ts"
+import { Mailboxes } from "./actor.ts"
+import { Delivered } from "./delivered.ts"
+import { deadLetter, type Outcome } from "./outcome.ts"
+import type { Letter, Partition } from "./partition.ts"
+import type { Entries, Place } from "./processor.ts"
+import { placeKey, type Skipped, WHOLE_RECORD } from "./skipped.ts"
+
+const ENTRIES_MAX = 50_000
+/** Of a common event in its record; larger ones are charged in proportion. */
+const BYTES_PER_COST = 512
+const THROWS_MAX = 2
+
+export class StepFailed extends Data.TaggedError("StepFailed")<{ readonly place: string; readonly cause: unknown }> {}
+
+export class Stepper<Body, State, Emitted, Sink> {
+  readonly #partition: Partition<Body, State, Emitted, Sink>
+  readonly #state: State
+  /** Reasons by place, of what the group steps over. */
+  readonly #skipped: Map<string, string>
+  readonly mailboxes: Mailboxes<Delivered<Body>>
+  erasures: Erasures
+  emitted: Emitted
+  letters: Array<Letter> = []
+  readonly redirects: Array<{ readonly topic: string; readonly partition: number; readonly value: Uint8Array }> = []
+  /** Records taken since the last flush, and the last of them. */
+  records = 0
+  lastRecord = ""
+  #aheadFailure: unknown
+
+  constructor(
+    partition: Partition<Body, State, Emitted, Sink>,
+    state: State,
+    skipped: Map<string, string>,
+    erasures: Erasures
+  ) {
+    const { options, processor } = partition
+    this.#partition = partition
+    this.#state = state
+    this.#skipped = skipped
+    this.erasures = erasures
+    this.emitted = processor.newEmitted(state)
+    this.mailboxes = new Mailboxes<Delivered<Body>>({
+      entriesMax: options.entriesMax ?? ENTRIES_MAX,
+      weightOf: options.weightOf
+    })
+  }
+
+  skipReasonOf(key: string): string | undefined {
+    const { refused } = this.#partition
+    return this.#skipped.size + refused.size === 0 ? undefined : (this.#skipped.get(key) ?? refused.get(key))
+  }
+
+  /** Puts a record's entries into their mailboxes, but for what is erased or stepped over. */
+  deliver(topic: Topic, logged: LogRecord): void {
+    const { appendedAt, offset, value } = logged
+    let organizationId = ""
+    let entries: Entries<Body>
+    let hidden: ReadonlySet<number> | undefined
+    const whole = { topic: topic.name, offset, index: WHOLE_RECORD, appendedAt }
+    const giveUp = (reason: string) =>
+      void this.letters.push({ topic, place: whole, organizationId, reason, body: value, isSkipped: true })
+    this.records++
+    this.lastRecord = `${topic.name}/${offset}`
+    try {
+      const envelope = openRecord(value)
+      organizationId = envelope.organization_id
+      const reason = this.skipReasonOf(placeKey(whole))
+      if (reason !== undefined) return giveUp(reason)
+      entries = this.#partition.processor.entriesOf(topic.name, envelope)
+      if (!this.erasures.isEmpty)
+        hidden = this.erasures.hiddenIn(topic.name, this.#partition.unit.partition, offset, envelope)
+    } catch (error) {
+      return giveUp(`unreadable record: ${String(error)}`)
+    }
+    // By its bytes: a purchase of a hundred items is stepped and written for longer than a view.
+    const cost = Math.max(1, value.length / entries.length / BYTES_PER_COST)
+    if (entries.key !== undefined && hidden === undefined)
+      return this.#put(new Delivered(logged, topic.name, cost, entries.key, entries, undefined))
+    const byKey = new Map<string, Array<number>>()
+    for (let index = 0; index < entries.length; index++) {
+      const key = entries.keyAt(index)
+      if (key === undefined || (hidden !== undefined && hidden.has(index))) continue
+      const indexes = byKey.get(key)
+      if (indexes === undefined) byKey.set(key, [index])
+      else indexes.push(index)
+    }
+    for (const [key, indexes] of byKey) this.#put(new Delivered(logged, topic.name, cost, key, entries, indexes))
+  }
+  #put(batch: Delivered<Body>): void {
+    if (this.mailboxes.deliver(batch.organizationId, batch)) return
+    // Full: the step catches up first. A record has the entries of one request or some 500, so this is rare.
+    while (this.mailboxes.takeTurn(this.#stepRange)) {
+      // Until nothing waits.
+    }
+    this.mailboxes.deliver(batch.organizationId, batch)
+  }
+
+  #settle(outcome: Outcome, delivered: Delivered<Body>, isSkipped = false): void {
+    const { counters, topics } = this.#partition
+    counters.entries++
+    if (outcome.kind === "drop") counters.dropped++
+    else if (outcome.kind === "dead_letter") {
+      this.letters.push({
+        topic: topics.get(delivered.topic)!,
+        place: delivered.place,
+        organizationId: delivered.organizationId,
+        reason: outcome.reason,
+        body: delivered.entries.keptAt(delivered.index),
+        isSkipped
+      })
+    }
+  }
+
+  /** Steps the entry that `delivered` stands at. Throws StepFailed where the step throws. */
+  #stepOne(delivered: Delivered<Body>): void {
+    const { processor, refused, throws } = this.#partition
+    const failures = throws.size === 0 ? 0 : (throws.get(placeKey(delivered)) ?? 0)
+    if (failures >= THROWS_MAX) return this.#settle(deadLetter("the step keeps failing on this entry"), delivered, true)
+    const reason = this.#skipped.size + refused.size === 0 ? undefined : this.skipReasonOf(placeKey(delivered))
+    if (reason !== undefined) return this.#settle(deadLetter(reason), delivered, true)
+    let outcome: Outcome
+    try {
+      outcome = processor.step(this.#state, delivered.entries.bodyAt(delivered.index), delivered, this.emitted)
+    } catch (cause) {
+      const key = placeKey(delivered)
+      throws.set(key, failures + 1)
+      throw new StepFailed({ place: key, cause })
+    }
+    if (outcome.kind === "redirect") this.redirects.push(outcome)
+    this.#settle(outcome, delivered)
+  }
+
+  #lookAhead(entries: Entries<Body>, from: number, to: number): void {
+    try {
+      this.#partition.processor.ahead?.(this.#state, entries, from, to)
+    } catch (error) {
+      // Where bytes cannot be read, the entry whose they are fails when it is stepped, with its place. Logged in any
+      // case.
+      this.#aheadFailure ??= error
+    }
+  }
+  readonly #stepRange = (delivered: Delivered<Body>, from: number, to: number): void => {
+    if (delivered.isWhole) this.#lookAhead(delivered.entries, from, to)
+    for (let number = from; number < to; number++) {
+      delivered.moveTo(number)
+      this.#stepOne(delivered)
+    }
+  }
+
+  /** Steps until the mailboxes are empty or `isOver` says that the slice is; true when they are empty. */
+  stepSlice(isOver: () => boolean): boolean {
+    for (;;) {
+      if (!this.mailboxes.takeTurn(this.#stepRange)) return true
+      if (isOver()) return this.mailboxes.size === 0
+    }
+  }
+  /** Why looking ahead failed since this was asked last. */
+  takeAheadFailure(): unknown {
+    const failure = this.#aheadFailure
+    this.#aheadFailure = undefined
+    return failure
+  }
+
+  /** Steps all that waits, each entry with emissions of its own. */
+  stepApart(): ReadonlyArray<{ readonly place: Place; readonly emitted: Emitted }> {
+    const parts: Array<{ readonly place: Place; readonly emitted: Emitted }> = []
+    const stepRange = (delivered: Delivered<Body>, from: number, to: number): void => {
+      for (let number = from; number < to; number++) {
+        this.emitted = this.#partition.processor.newEmitted(this.#state)
+        delivered.moveTo(number)
+        this.#stepOne(delivered)
+        parts.push({ place: delivered.place, emitted: this.emitted })
+      }
+    }
+    while (this.mailboxes.takeTurn(stepRange)) {
+      // All of the one record that is there.
+    }
+    return parts
+  }
+
+  /** Places that the group steps over from the next flush on. */
+  get passed(): ReadonlyArray<Skipped> {
+    return this.letters
+      .filter(({ isSkipped }) => isSkipped)
+      .map(({ place: { index, offset, topic }, reason }) => ({ topic, offset, index, reason }))
+  }
+  /** What was stepped is written, and these places are passed. Instants or rows written. */
+  flushed(passed: ReadonlyArray<Skipped>): number {
+    this.#partition.settled(this.letters)
+    // Whoever reads these places again steps over them as well.
+    for (const place of passed) this.#skipped.set(placeKey(place), place.reason)
+    const size = this.#partition.processor.sizeOf(this.emitted)
+    this.discard()
+    return size
+  }
+  /** What was stepped is not to be written: the state alone goes on. */
+  discard(): void {
+    this.letters = []
+    this.redirects.length = 0
+    this.emitted = this.#partition.processor.newEmitted(this.#state, this.emitted)
+    this.records = 0
+  }
+}
