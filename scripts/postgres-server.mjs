@@ -22,16 +22,26 @@ export const nativeFolder = () => {
     throw new Error(`No embedded Postgres for ${process.platform}-${process.arch}.`)
   }
 }
-/** A loopback port that nobody listens on now. */
-export const freePort = () =>
-  new Promise((settle, reject) => {
+/**
+ * A loopback port that nobody listens on now, below those that systems give to outgoing connections (32,768 on Linux,
+ * 49,152 elsewhere): one of those was now and then somebody's by the time it was listened on.
+ */
+const FIRST_PORT = 20_000,
+  PORTS = 12_000,
+  TRIES_MAX = 100
+const isFree = (port) =>
+  new Promise((settle) => {
     const server = createServer()
-    server.once("error", reject)
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address()
-      server.close(() => settle(port))
-    })
+    server.once("error", () => settle(false))
+    server.listen(port, "127.0.0.1", () => server.close(() => settle(true)))
   })
+export const freePort = async () => {
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const port = FIRST_PORT + Math.floor(Math.random() * PORTS)
+    if (await isFree(port)) return port
+  }
+  throw new Error(`No free port was found between ${FIRST_PORT} and ${FIRST_PORT + PORTS}.`)
+}
 
 /** Fills the folder, which is empty and `identity`'s. */
 export const initialize = (folder, password, { command, identity }) => {
