@@ -6,9 +6,9 @@
 import { Effect, Layer, type Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { Reach } from "./identity/reach.ts"
-import type { RowReader } from "./audit/subjects.ts"
+import type { RowReader } from "./identity/row-readers.ts"
 import type { Role } from "./identity/roles.ts"
-import type { PlanFeature } from "./metering/plans.ts"
+import type { PlanFeature } from "./identity/plan.ts"
 import type { Implemented } from "./api/implement.ts"
 
 /** Removes up to `rowsMax` rows that nothing uses any more, some milliseconds of work; answers how many. */

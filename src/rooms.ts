@@ -11,7 +11,7 @@ import type { Seal } from "./access/seal.ts"
 import { room as analytics } from "./analytics/room.ts"
 import { room as analyticsRules } from "./analytics-rules/room.ts"
 import { room as audit } from "./audit/room.ts"
-import type { RowReaders } from "./audit/subjects.ts"
+import type { RowReaders } from "./identity/row-readers.ts"
 import { room as catalog } from "./catalog/room.ts"
 import type { Configuration } from "./configuration/configuration.ts"
 import { room as console } from "./console/room.ts"
@@ -24,6 +24,7 @@ import type { Installation } from "./installation.ts"
 import { room as jobs } from "./jobs/room.ts"
 import { room as metering } from "./metering/room.ts"
 import { room as organizations } from "./organizations/room.ts"
+import { room as tenants } from "./tenants/room.ts"
 import type { Outbox } from "@dowser/log/outbox"
 import { room as outbox } from "./outbox/room.ts"
 import type { Counters } from "./ports/counter/counter.ts"
@@ -62,8 +63,9 @@ export type Ground =
 export const rooms = RoomList.over<Ground>()
   .with(outbox)
   .with(metering)
-  .with(access)
   .with(organizations)
+  .with(access)
+  .with(tenants)
   .with(audit)
   .with(console)
   .with(events)

@@ -51,7 +51,9 @@ const memory = Effect.gen(function* () {
 })
 
 const services = Quota.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(Access.layer, Entitlements.layer, Wallet.layer)),
+  Layer.provideMerge(
+    Layer.mergeAll(Layer.provideMerge(Access.layer, Organizations.layer), Entitlements.layer, Wallet.layer)
+  ),
   Layer.provideMerge(Layer.mergeAll(Configuration.layerEmbedded, layerLeased({ isAlone: true }), Outbox.layer)),
   Layer.provideMerge(Layer.mergeAll(Identifiers.layer, Seal.layer(operatorKey)))
 )

@@ -156,51 +156,47 @@ export class Access extends Context.Service<
     readonly mintScopedToken: (token: ScopedToken) => Effect.Effect<string, ConfigurationUnavailable>
   }
 >()("dowser/access/Access") {
-  /** With the organizations whose keys these are. */
   static readonly layerWith = ({
     serviceDomain
   }: AccessOptions): Layer.Layer<
-    Access | Organizations,
+    Access,
     never,
-    Configuration | Counters | SqlClient.SqlClient | Identifiers | Outbox | Seal
+    Configuration | Organizations | Counters | SqlClient.SqlClient | Identifiers | Outbox | Seal
   > =>
-    Layer.provideMerge(
-      Layer.effect(
-        Access,
-        Effect.gen(function* () {
-          const configuration = yield* Configuration
-          const organizations = yield* Organizations
-          const rates = yield* (yield* Counters).open(rateCounter)
-          const signingKeys = yield* makeSigningKeys
-          const { keys, repository } = yield* keepKeys
-          const parts: KeyParts = {
-            configuration,
-            identifiers: yield* Identifiers,
-            keys,
-            organizations,
-            outbox: yield* Outbox,
-            repository,
-            seal: yield* Seal,
-            serviceDomain
-          }
-          const checked: CheckParts = {
-            configuration,
-            known: { keys, signingKeyOf: signingKeys.find, failedKeys: makeFailedKeys() },
-            organizationOf: organizations.find,
-            rates,
-            serviceDomain
-          }
-          return Access.of({
-            check: makeCheck(checked),
-            takeTokens: makeTakeTokens(checked),
-            createKey: makeCreateKey(parts),
-            ...makeNamedKeys(parts, keys),
-            deleteExpired: makeDeleteExpired(parts)(),
-            ...makeMinting(parts, signingKeys)
-          })
+    Layer.effect(
+      Access,
+      Effect.gen(function* () {
+        const configuration = yield* Configuration
+        const organizations = yield* Organizations
+        const rates = yield* (yield* Counters).open(rateCounter)
+        const signingKeys = yield* makeSigningKeys
+        const { keys, repository } = yield* keepKeys
+        const parts: KeyParts = {
+          configuration,
+          identifiers: yield* Identifiers,
+          keys,
+          organizations,
+          outbox: yield* Outbox,
+          repository,
+          seal: yield* Seal,
+          serviceDomain
+        }
+        const checked: CheckParts = {
+          configuration,
+          known: { keys, signingKeyOf: signingKeys.find, failedKeys: makeFailedKeys() },
+          organizationOf: organizations.find,
+          rates,
+          serviceDomain
+        }
+        return Access.of({
+          check: makeCheck(checked),
+          takeTokens: makeTakeTokens(checked),
+          createKey: makeCreateKey(parts),
+          ...makeNamedKeys(parts, keys),
+          deleteExpired: makeDeleteExpired(parts)(),
+          ...makeMinting(parts, signingKeys)
         })
-      ),
-      Organizations.layer
+      })
     )
   static readonly layer = Access.layerWith({})
 }

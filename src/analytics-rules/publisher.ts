@@ -10,8 +10,8 @@
  */
 import { Effect, Layer } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { makeContexts } from "../catalog/engine-plane.ts"
-import type { CatalogResources } from "../catalog/resources.ts"
+import { makeContexts } from "../engine-plane/engine-plane.ts"
+import type { CatalogResources } from "../engine-plane/resources.ts"
 import type { Entitlements } from "../metering/entitlements.ts"
 import { Engine, EngineAbsence } from "../ports/engine/engine.ts"
 import { applyAll } from "./apply-counters.ts"

@@ -1,7 +1,7 @@
 /** What both kinds of published rules need: the engine, the stored rules, and writes that fail with a message. */
 import type { WriteOperation } from "@dowser/engine-sdk"
 import { Effect } from "effect"
-import type { makeContexts } from "../catalog/engine-plane.ts"
+import type { makeContexts } from "../engine-plane/engine-plane.ts"
 import type { Engine } from "../ports/engine/engine.ts"
 import type { makeRulesRepository } from "./rules-repository.ts"
 

@@ -6,7 +6,7 @@
 import { Clock, Context, Effect, FiberSet, Layer } from "effect"
 import { BoundedMap } from "@dowser/engine-sdk/host"
 import { SqlClient } from "effect/sql"
-import { CatalogResources } from "../catalog/resources.ts"
+import { CatalogResources } from "../engine-plane/resources.ts"
 import { DAY_MS, GRAINS } from "@dowser/streams/figures/grain"
 
 /** A page never shows more of a fallback than the window of 250 hits. */

@@ -8,7 +8,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { Identifiers } from "@dowser/log/identifiers"
 import { changedFields, shownValue } from "./masked.ts"
 import { CurrentOrigin } from "../identity/origin.ts"
-import { type AuditSubject, RowReaders } from "./subjects.ts"
+import { type AuditSubject, RowReaders } from "../identity/row-readers.ts"
 
 export interface Note {
   readonly organizationId: string

@@ -5,8 +5,8 @@
 import { Effect, Layer } from "effect"
 import { Configuration } from "../configuration/configuration.ts"
 import { Engine } from "../ports/engine/engine.ts"
-import { resourceOf } from "./resource-rows.ts"
-import { CatalogResources } from "./resources.ts"
+import { resourceOf } from "../engine-plane/resource-rows.ts"
+import { CatalogResources } from "../engine-plane/resources.ts"
 
 export const layerDictionaries = Layer.effectDiscard(
   Effect.gen(function* () {

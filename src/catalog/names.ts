@@ -4,7 +4,7 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { Engine } from "../ports/engine/engine.ts"
-import { CatalogResources } from "./resources.ts"
+import { CatalogResources } from "../engine-plane/resources.ts"
 
 export class CatalogNames extends Context.Service<
   CatalogNames,

@@ -1,9 +1,8 @@
 /** Which collections the operations of the catalogue touch. */
 import { listIn, textIn } from "../http/json-fields.ts"
+import { referredBy } from "../engine-plane/reached.ts"
 import type { NamesOf, Reach } from "../identity/reach.ts"
 
-/** The collection that `reference: "collection.field"` is about. */
-export const referredBy = (reference: string): string => reference.slice(0, Math.max(0, reference.indexOf(".")))
 const namedInSchema = (body: unknown, others: ReadonlyArray<string> = []): ReturnType<NamesOf> =>
   ["synonym_sets", "curation_sets"].some((name) => listIn(body, name).length > 0)
     ? "organization"

@@ -2,7 +2,7 @@
 import { reaches } from "./reaches.ts"
 import { Layer } from "effect"
 import { CatalogNames } from "./names.ts"
-import { CatalogResources } from "./resources.ts"
+import { CatalogResources } from "../engine-plane/resources.ts"
 import { layerDictionaries } from "./dictionaries.ts"
 import { layerEngineDamages } from "./engine-damages.ts"
 import { routes } from "./routes.ts"

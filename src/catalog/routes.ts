@@ -9,14 +9,14 @@ import { collectionClosed, reachesCollection, reachesEverything } from "../ident
 import { CurrentOrigin } from "../identity/origin.ts"
 import { makeAuditRecorder } from "../audit/record.ts"
 import { SearchRules } from "../rules/search-rules.ts"
-import { restrictionsOf } from "../search/restrictions.ts"
+import { restrictionsOf } from "../identity/restrictions.ts"
 import { textOf, unstorablePath } from "../http/body.ts"
 import { type InputInvalid, inputInvalid, type Throttled } from "../http/errors.ts"
 import { implement, type Input } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import { auditedCollection } from "./audited-collection.ts"
-import { answering, makeContexts, streaming } from "./engine-plane.ts"
-import { deletable, reachesAlias, reachesOwnName, writable } from "./reached.ts"
+import { answering, makeContexts, streaming } from "../engine-plane/engine-plane.ts"
+import { deletable, reachesAlias, reachesOwnName, writable } from "../engine-plane/reached.ts"
 
 type AnyInput = Input<unknown, unknown>
 

@@ -27,7 +27,7 @@ import { doctor } from "./doctor.ts"
 import { exportFile, importFile } from "./documents.ts"
 import { kafka, kafkaVersionDefault } from "./kafka.ts"
 import { addMember, listMembers, removeMember, setMemberRole } from "./members.ts"
-import { planIds } from "../metering/plans.ts"
+import { planIds } from "../identity/plan.ts"
 import { CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX } from "../http/connections.ts"
 import { REQUEST_MEMORY_DEFAULT } from "../http/request-memory.ts"
 import {

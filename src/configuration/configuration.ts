@@ -12,7 +12,7 @@ import type { Change, ConfigurationKind } from "./change.ts"
 import { Damages } from "./damages.ts"
 import { ConfigurationUnavailable } from "./errors.ts"
 import { type Load, makeRooms } from "./rooms.ts"
-import type { RowReaders } from "../audit/subjects.ts"
+import type { RowReaders } from "../identity/row-readers.ts"
 
 /**
  * Decision: a process that does not reach Postgres goes on with what it remembers for one minute after the last moment

@@ -12,7 +12,7 @@ import {
 import { Clock, Effect } from "effect"
 import { generateCatalog, type Product, productSchema } from "../../fixtures/catalog/generate.ts"
 import { generateVisitors } from "../../fixtures/events/generate.ts"
-import { makeContexts } from "../catalog/engine-plane.ts"
+import { makeContexts } from "../engine-plane/engine-plane.ts"
 import { Events } from "../events/intake/service.ts"
 import { SearchRules } from "../rules/search-rules.ts"
 

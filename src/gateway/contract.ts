@@ -3,7 +3,7 @@
  * modules, with bearer keys and bodies. An index is a collection of the key's organization, or an alias of one.
  */
 import { Schema } from "effect"
-import { SearchResponse } from "../search/contract.ts"
+import { SearchResponse } from "../engine-plane/search-response.ts"
 import { Suggestions, SuggestionsQuery } from "../suggestions/schema.ts"
 import { refusing } from "../http/checks.ts"
 import { operation } from "../http/operation.ts"

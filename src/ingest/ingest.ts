@@ -14,7 +14,7 @@ import { CollectionMissing, JobNotFound, ReindexInProgress } from "./errors.ts"
 import { makeJobsRepository } from "./jobs-repository.ts"
 import { makeRunner } from "./runner.ts"
 import { type IngestJob, isTerminal } from "./schema.ts"
-import type { RowReaders } from "../audit/subjects.ts"
+import type { RowReaders } from "../identity/row-readers.ts"
 
 /** A pattern of a key (`collectionMatches`) as Postgres reads it. */
 const likeOf = (pattern: string): string =>

@@ -15,7 +15,7 @@ import { Identifiers } from "@dowser/log/identifiers"
 import { Conflict, NotFound } from "../http/errors.ts"
 import { makeJobsRepository } from "./jobs-repository.ts"
 import type { Job } from "./schema.ts"
-import type { RowReaders } from "../audit/subjects.ts"
+import type { RowReaders } from "../identity/row-readers.ts"
 
 export interface JobsPage {
   readonly type: string | undefined

@@ -1,7 +1,8 @@
 /** The entitlement read-out (contract part 6) and the operator's plan and wallet. */
 import { Schema } from "effect"
 import { operation } from "../http/operation.ts"
-import { keptFeatures, type KeptFeature, planIds } from "./plans.ts"
+import { planIds } from "../identity/plan.ts"
+import { keptFeatures, type KeptFeature } from "./plans.ts"
 import { described } from "./examples.ts"
 
 const Credits = Schema.Struct({ balance: Schema.Number, reserved: Schema.Number, available: Schema.Number }).annotate({

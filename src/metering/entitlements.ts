@@ -9,7 +9,8 @@ import type { ConfigurationUnavailable } from "../configuration/errors.ts"
 import { NotFound } from "../http/errors.ts"
 import { makeEntitlementsRepository } from "./entitlements-repository.ts"
 import { FeatureNotInPlan } from "./errors.ts"
-import { capOf, type Feature, type Plan, type PlanId, planOf, plans, RoomFeatures, roomOf } from "./plans.ts"
+import { type PlanId } from "../identity/plan.ts"
+import { capOf, type Feature, type Plan, planOf, plans, RoomFeatures, roomOf } from "./plans.ts"
 
 export interface Entitlement {
   readonly plan: Plan

@@ -8,10 +8,8 @@
  * without a bound but what the operator gave away with `unlimited`, where one request still is, and what every process
  * keeps in memory (`named_resource_bytes`).
  */
+import type { PlanFeature, PlanId } from "../identity/plan.ts"
 import { Context } from "effect"
-
-export const planIds = ["free", "standard", "unlimited"] as const
-export type PlanId = (typeof planIds)[number]
 
 /** What an organization keeps, or uses up within a time: caps that are counted by who writes. */
 export const keptFeatures = [
@@ -135,8 +133,6 @@ export const capOf = (plan: Plan, feature: Feature): number => roomOf(plan.featu
 /** Of one value of a plan. */
 export const roomOf = (value: boolean | number): number => (value === true ? Infinity : value === false ? 0 : value)
 
-/** What a feature of a room is in each plan; its unit stands last in its name (`features` in `room.ts`). */
-export type PlanFeature = Readonly<Record<PlanId, boolean | number>>
 export const RoomFeatures = Context.Reference<ReadonlyMap<string, PlanFeature>>("dowser/metering/RoomFeatures", {
   defaultValue: () => new Map()
 })

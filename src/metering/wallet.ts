@@ -18,7 +18,7 @@ import { NotFound } from "../http/errors.ts"
 import { CreditsExhausted, WalletUnreachable } from "./errors.ts"
 import { creditsOf } from "./plans.ts"
 import { type Balance, makeWalletRepository } from "./wallet-repository.ts"
-import type { RowReaders } from "../audit/subjects.ts"
+import type { RowReaders } from "../identity/row-readers.ts"
 
 /** Decision: no operation takes longer, so what is open then belongs to a process that died. */
 export const RESERVATION_MS = 15 * 60_000

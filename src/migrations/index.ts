@@ -4,7 +4,7 @@
  * written by a newer program.
  */
 import { Layer } from "effect"
-import { RowReaders } from "../audit/subjects.ts"
+import { RowReaders } from "../identity/row-readers.ts"
 import { rooms } from "../rooms.ts"
 import { migrate, type Migrations, versionOf } from "./migrate.ts"
 import organizations from "./0001_organizations.ts"

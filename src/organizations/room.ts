@@ -1,19 +1,11 @@
-/** Organizations, made and changed by the operator. */
-import { routes } from "./routes.ts"
-import { seeds } from "./seeds.ts"
+/** Organizations as everybody knows them; the operator's operations on them are the room `tenants`. */
+import { Organizations } from "./organizations.ts"
 import { defineRoom } from "../room.ts"
 
 export const room = defineRoom({
   name: "organizations",
-  routes,
-  groups: { organizations: "Tenants, for who runs the installation." },
-  seeds,
+  layer: Organizations.layer,
   audited: {
     organization: (sql, { id }) => sql`SELECT row_to_json(t)::text AS row FROM organizations t WHERE id = ${id}`
-  },
-  roles: {
-    listOrganizations: "member",
-    getOrganization: "member",
-    createOrganizationKey: "admin"
   }
 })

@@ -1,6 +1,6 @@
 /** Search rules of a collection and their preview (specification parts 2 and 4, contract part 2). */
 import { Schema } from "effect"
-import { SearchResponse } from "../search/contract.ts"
+import { SearchResponse } from "../engine-plane/search-response.ts"
 import { operation } from "../http/operation.ts"
 import { SearchPreviewBody, SearchRuleSet, SearchRuleSetBody } from "./schema.ts"
 import { described } from "./examples.ts"

@@ -13,8 +13,8 @@ import { checkRuleSet, type CompiledRules, type RuleSet } from "@dowser/engine-s
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import { PopularDocuments } from "../analytics/popular-documents.ts"
-import { makeContexts } from "../catalog/engine-plane.ts"
-import type { CatalogResources } from "../catalog/resources.ts"
+import { makeContexts } from "../engine-plane/engine-plane.ts"
+import type { CatalogResources } from "../engine-plane/resources.ts"
 import { Configuration } from "../configuration/configuration.ts"
 import type { ConfigurationUnavailable } from "../configuration/errors.ts"
 import {

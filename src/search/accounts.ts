@@ -7,13 +7,13 @@ import type { CollectionInfo, FacetCount } from "@dowser/engine-sdk"
 import type { Trace } from "@dowser/engine-sdk/pipeline"
 import { reachesCollection } from "../identity/reach.ts"
 import type { Caller } from "../identity/caller.ts"
-import type { SearchServed } from "../events/served/serve-log.ts"
+import type { SearchServed } from "./serve-log.ts"
 import type { PopularQueries } from "../suggestions/popular-queries.ts"
 import { facetRefinements, queryRefinements, type Refinement } from "../suggestions/refinements.ts"
 import { seesWhole } from "../suggestions/sees-whole.ts"
-import { ignoredOf, isOn } from "./search-merchandise.ts"
+import { ignoredOf, isOn } from "../rules/search-merchandise.ts"
 import type { SearchRequest } from "./request.ts"
-import { visitorOf } from "./visitor.ts"
+import { visitorOf } from "../identity/visitor.ts"
 
 /** What an account needs of a search; kept with a cached answer, which is accounted again at every hit. */
 export interface AccountedSearch {

@@ -4,7 +4,7 @@
  * so it hears of every removal; aliases come by `Configuration`, before their write is answered.
  */
 import { Effect } from "effect"
-import { resourceOf } from "../catalog/resources.ts"
+import { resourceOf } from "../engine-plane/resources.ts"
 import { Configuration } from "../configuration/configuration.ts"
 import { CurrentRemovals } from "../ports/engine/engine.ts"
 

@@ -28,7 +28,7 @@ import {
 } from "@dowser/engine-sdk/operations"
 import { givingWay } from "@dowser/engine-sdk/host"
 import { collectionClosed } from "../identity/reach.ts"
-import { declaredOf } from "../catalog/engine-plane.ts"
+import { declaredOf } from "../engine-plane/engine-plane.ts"
 import { SearchTimedOut } from "../http/errors.ts"
 import type { DeclaredError } from "../http/render.ts"
 import type { SearchRules } from "../rules/search-rules.ts"
@@ -36,9 +36,9 @@ import type { AccountedSearch, SearchAccounts } from "./accounts.ts"
 import { mayExplain } from "./accounts.ts"
 import type { Charge } from "./charge.ts"
 import type { SearchRequest } from "./request.ts"
-import { restrictionsOf, sessionRefusal } from "./restrictions.ts"
-import { isOn, searchMerchandise } from "./search-merchandise.ts"
-import { visitorOf } from "./visitor.ts"
+import { restrictionsOf, sessionRefusal } from "../identity/restrictions.ts"
+import { isOn, searchMerchandise } from "../rules/search-merchandise.ts"
+import { visitorOf } from "../identity/visitor.ts"
 
 export type Outcome<A> = Result<A, DeclaredError>
 const refusedBy = (error: EngineError): Outcome<never> => fail(declaredOf(error))

@@ -4,14 +4,14 @@
  */
 import { ok, type Result } from "@dowser/engine-sdk"
 import { type MultiSearch, weigh } from "@dowser/engine-sdk/operations"
-import { declaredOf } from "../catalog/engine-plane.ts"
+import { declaredOf } from "../engine-plane/engine-plane.ts"
 import type { SearchRules } from "../rules/search-rules.ts"
 import type { SearchAccounts } from "./accounts.ts"
 import { type AnswerCache, cacheTtlOf, type KeptAnswer, lengthOf } from "./answer-cache.ts"
 import { identified, type Outcome, type Written } from "./asked-search.ts"
 import type { Charge } from "./charge.ts"
 import type { SearchRequest } from "./request.ts"
-import { visitorOf } from "./visitor.ts"
+import { visitorOf } from "../identity/visitor.ts"
 
 export interface CachedParts {
   readonly cache: AnswerCache

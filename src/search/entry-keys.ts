@@ -5,12 +5,12 @@
 import { Effect } from "effect"
 import { type MultiSearch, multiSearchesLimit, type OperationContext } from "@dowser/engine-sdk/operations"
 import type { Access } from "../access/access.ts"
-import { declaredOf } from "../catalog/engine-plane.ts"
+import { declaredOf } from "../engine-plane/engine-plane.ts"
 import { EngineRefusal } from "../http/errors.ts"
 import type { DeclaredError } from "../http/render.ts"
 import type { Caller } from "../identity/caller.ts"
 import type { SearchRequest } from "./request.ts"
-import { restrictionsOf } from "./restrictions.ts"
+import { restrictionsOf } from "../identity/restrictions.ts"
 
 /** The keys inside the entries, by entry; a preset's are nobody's. */
 export const entryKeys = (

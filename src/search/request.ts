@@ -1,7 +1,7 @@
 /** One request to search, in values: what the tenant API and the gateway make of their requests, and what they get. */
 import type { EngineError } from "@dowser/engine-sdk"
 import type { Caller } from "../identity/caller.ts"
-import type { Traits } from "./visitor.ts"
+import type { Traits } from "../identity/visitor.ts"
 
 export interface SearchRequest {
   readonly caller: Caller

@@ -8,7 +8,7 @@ import { Installation } from "../installation.ts"
 import * as contract from "./contract.ts"
 import type { SearchAnswer, SearchRequest } from "./request.ts"
 import { Search } from "./search.ts"
-import { traitsOf } from "./visitor.ts"
+import { traitsOf } from "../identity/visitor.ts"
 
 /** `countryHeader`: where a proxy in front of this program names the visitor's country. */
 export const searchRequestOf = (

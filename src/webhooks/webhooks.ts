@@ -21,7 +21,7 @@ import { previousValidUntil, rotatedSecrets, SECRETS_MAX } from "./secrets.ts"
 import { secretLength, secretPrefix } from "./signature.ts"
 import { signalDue } from "./signals.ts"
 import { testEvent } from "./subscribable-events.ts"
-import type { RowReaders } from "../audit/subjects.ts"
+import type { RowReaders } from "../identity/row-readers.ts"
 
 /** Failed deliveries of one statement of a recovery. */
 const RECOVER_ROWS = 5_000

@@ -112,6 +112,9 @@ describe("the sources", () => {
       "src/gateway",
       "src/events",
       "src/rules",
+      "src/engine-plane",
+      "src/tenants",
+      "src/api",
       "src/ingest",
       "src/webhooks",
       "src/analytics-rules",
@@ -123,7 +126,7 @@ describe("the sources", () => {
     const own = new Map([
       ["src/gateway/routes.ts", 1],
       ["src/events/failed/failed.ts", 2],
-      ["src/analytics-rules/publisher.ts", 1]
+      ["src/analytics-rules/publish-queries.ts", 1]
     ])
     const found = rooms
       .flatMap((room) => walk(join(root, room)))

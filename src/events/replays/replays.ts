@@ -19,7 +19,7 @@ import { narrowKey } from "@dowser/log/fingerprint"
 import type { Identifiers } from "@dowser/log/identifiers"
 import { Conflict, type InputInvalid, inputInvalid } from "../../http/errors.ts"
 import { EventsUnavailable } from "../errors.ts"
-import type { RowReaders } from "../../audit/subjects.ts"
+import type { RowReaders } from "../../identity/row-readers.ts"
 
 const RETRY_AFTER_S = 1
 const unavailable = () =>

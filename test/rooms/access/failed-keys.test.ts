@@ -15,7 +15,7 @@ import { layerTestSql } from "../../support/postgres.ts"
 import { securedKey } from "../../support/secured.ts"
 
 const layerOf = (identifiers: Layer.Layer<Identifiers>) =>
-  Access.layer.pipe(
+  Layer.provideMerge(Access.layer, Organizations.layer).pipe(
     Layer.provideMerge(Outbox.layer),
     Layer.provideMerge(layerLeased({ isAlone: true })),
     Layer.provideMerge(

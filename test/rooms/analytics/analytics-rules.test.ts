@@ -10,7 +10,7 @@ import { createCollection, memoryResources } from "../../../engine-sdk/src/opera
 import { counterStep } from "../../../src/analytics-rules/counter-plan.ts"
 import { expireRuleEvents } from "../../../src/analytics-rules/events-retention.ts"
 import { publishRules } from "../../../src/analytics-rules/publisher.ts"
-import { CatalogResources } from "../../../src/catalog/resources.ts"
+import { CatalogResources } from "../../../src/engine-plane/resources.ts"
 import { type BehaviouralEvent, EVENTS_SCHEMA_VERSION } from "../../../log/event-schema.ts"
 import { Engine } from "../../../src/ports/engine/engine.ts"
 import { EventLog } from "../../../log/event-log/event-log.ts"

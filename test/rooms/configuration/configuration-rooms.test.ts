@@ -15,8 +15,8 @@ import { OperatorAuth } from "../../../src/identity/operator.ts"
 import { Seal } from "../../../src/access/seal.ts"
 import { PopularDocuments } from "../../../src/analytics/popular-documents.ts"
 import { layerDictionaries } from "../../../src/catalog/dictionaries.ts"
-import { makeContexts } from "../../../src/catalog/engine-plane.ts"
-import { CatalogResources } from "../../../src/catalog/resources.ts"
+import { makeContexts } from "../../../src/engine-plane/engine-plane.ts"
+import { CatalogResources } from "../../../src/engine-plane/resources.ts"
 import { layerPostgres } from "../../../src/configuration/configuration-postgres.ts"
 import { Console } from "../../../src/console/console.ts"
 import { layer as layerMigrations } from "../../../src/migrations/index.ts"
@@ -94,7 +94,13 @@ it.live(
             })
             const layer = Layer.mergeAll(SearchRules.layer, layerDictionaries).pipe(
               Layer.provideMerge(PopularDocuments.layer),
-              Layer.provideMerge(Layer.mergeAll(CatalogResources.layer, Access.layer, Console.layer)),
+              Layer.provideMerge(
+                Layer.mergeAll(
+                  CatalogResources.layer,
+                  Layer.provideMerge(Access.layer, Organizations.layer),
+                  Console.layer
+                )
+              ),
               Layer.provideMerge(Entitlements.layer),
               Layer.provideMerge(
                 Layer.mergeAll(Outbox.layer, layerPostgres(client(3)), layerLeased({ isAlone: false }))

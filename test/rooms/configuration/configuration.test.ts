@@ -2,7 +2,7 @@
  * Members of an installation over one Postgres: whatever happens to a process, its connections or its way to the
  * database, no read that began after a write was answered misses it, and no write waits for who is gone.
  */
-import type { RowReaders } from "../../../src/audit/subjects.ts"
+import type { RowReaders } from "../../../src/identity/row-readers.ts"
 import { assert, it } from "@effect/vitest"
 import { type ChildProcess, spawn } from "node:child_process"
 import { createInterface } from "node:readline"

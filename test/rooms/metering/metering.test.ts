@@ -2,7 +2,7 @@
  * Quota and AI allowance over several processes of one installation, through kills and without Postgres. Each member
  * has layers of its own over one database, as processes have.
  */
-import type { RowReaders } from "../../../src/audit/subjects.ts"
+import type { RowReaders } from "../../../src/identity/row-readers.ts"
 import { PgClient } from "@effect/sql-pg"
 import { assert, it } from "@effect/vitest"
 import { Clock, Context, Effect, Exit, Layer, Redacted, Schedule, Scope } from "effect"

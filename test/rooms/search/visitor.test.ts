@@ -3,7 +3,7 @@
  * proxy say.
  */
 import { expect, it } from "vitest"
-import { traitsOf, visitorOf } from "../../../src/search/visitor.ts"
+import { traitsOf, visitorOf } from "../../../src/identity/visitor.ts"
 
 it("reads the wanted language of Accept-Language", () => {
   const cases: ReadonlyArray<readonly [header: string | undefined, language: string | undefined]> = [

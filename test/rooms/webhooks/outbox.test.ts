@@ -12,7 +12,7 @@ import { layerLeased } from "../../../src/ports/counter/leased-sql.ts"
 import { Identifiers } from "../../../log/identifiers.ts"
 import { layerTestSql } from "../../support/postgres.ts"
 
-const layer = Access.layer.pipe(
+const layer = Layer.provideMerge(Access.layer, Organizations.layer).pipe(
   Layer.provideMerge(Outbox.layer),
   Layer.provideMerge(layerLeased({ isAlone: true })),
   Layer.provideMerge(
@@ -81,7 +81,7 @@ it.live("a row that cannot be read, or whose seal cannot be opened, shuts out th
     yield* sql`UPDATE api_keys SET sealed_digest = 'AAAA' WHERE id = ${unsealed.key.id}`
     const again = yield* Effect.provide(
       Access,
-      Layer.fresh(Access.layer).pipe(
+      Layer.fresh(Layer.provideMerge(Access.layer, Organizations.layer)).pipe(
         Layer.provide(Layer.fresh(Outbox.layer)),
         Layer.provide(Layer.mergeAll(Identifiers.layer, Seal.layer(new Uint8Array(32).fill(7))))
       )
@@ -120,7 +120,7 @@ it.live("keys come back after a restart from what is stored, and no plaintext is
     // The same rows read by a second program: the key still opens.
     const again = yield* Effect.provide(
       Access,
-      Access.layer.pipe(
+      Layer.provideMerge(Access.layer, Organizations.layer).pipe(
         Layer.provide(Outbox.layer),
         Layer.provide(Layer.mergeAll(Identifiers.layer, Seal.layer(new Uint8Array(32).fill(7))))
       )

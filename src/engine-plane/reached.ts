@@ -8,7 +8,6 @@ import { type Alias, filtersReach, type OperationContext, resolveCollection } fr
 import { Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
 import { reachesCollection, reachesEverything } from "../identity/reach.ts"
-import { referredBy } from "./reaches.ts"
 import { CollectionNotAllowed } from "../http/errors.ts"
 
 /**
@@ -38,6 +37,8 @@ export const reachesOwnName = (context: OperationContext, caller: Caller, own: s
       .list(context.namespace, "alias")
       .some(({ collection_name, name }) => collection_name === own && reachesCollection(caller, name)))
 
+/** The collection that `reference: "collection.field"` is about. */
+export const referredBy = (reference: string): string => reference.slice(0, Math.max(0, reference.indexOf(".")))
 const references = ({
   fields
 }: CollectionSchema): ReadonlyArray<{ readonly target: string; readonly cascades: boolean }> =>

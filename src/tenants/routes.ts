@@ -6,8 +6,8 @@ import { createdWithinPlan, shownKey } from "../access/routes.ts"
 import { Entitlements } from "../metering/entitlements.ts"
 import { implement } from "../api/implement.ts"
 import * as contract from "./contract.ts"
-import type { OrganizationRecord } from "./organization.ts"
-import { Organizations } from "./organizations.ts"
+import type { OrganizationRecord } from "../organizations/organization.ts"
+import { Organizations } from "../organizations/organizations.ts"
 
 const shown = (organization: OrganizationRecord): typeof contract.Organization.Type => ({
   id: organization.id,

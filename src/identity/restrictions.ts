@@ -1,6 +1,6 @@
 /** What a key restricts, as values that the engine package reads while it plans a search. */
 import type { Restrictions } from "@dowser/engine-sdk/operations"
-import type { Caller } from "../identity/caller.ts"
+import type { Caller } from "./caller.ts"
 import { SessionRequired } from "../http/errors.ts"
 
 /** Cost: one object; everything in it is the key's own. */

@@ -3,7 +3,7 @@ import type { Environment, SearchMerchandise } from "@dowser/engine-sdk/operatio
 import { WINDOW } from "@dowser/engine-sdk/pipeline"
 import { type CompiledRules, defaultRerank, type RerankSettings } from "@dowser/engine-sdk/rules"
 import type { PopularDocuments } from "../analytics/popular-documents.ts"
-import type { Visitor } from "./visitor.ts"
+import type { Visitor } from "../identity/visitor.ts"
 
 type Parameters = Readonly<Record<string, string>>
 export const isOn = (parameters: Parameters, name: string): boolean =>

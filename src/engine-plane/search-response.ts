@@ -1,0 +1,95 @@
+/** What a search answers (spec part 4), as every operation that answers one declares it. */
+import { Schema } from "effect"
+
+const anything = Schema.Record(Schema.String, Schema.Unknown)
+
+const Hit = Schema.Struct({
+  document: anything,
+  highlight: Schema.optionalKey(anything),
+  highlights: Schema.optionalKey(Schema.Array(anything)),
+  text_match: Schema.optionalKey(Schema.Number),
+  text_match_info: Schema.optionalKey(anything),
+  curated: Schema.optionalKey(Schema.Boolean),
+  pinned: Schema.optionalKey(Schema.Boolean),
+  sponsored: Schema.optionalKey(
+    Schema.Struct({ label: Schema.String, campaign_id: Schema.String }).annotate({ identifier: "SponsoredHit" })
+  ),
+  geo_distance_meters: Schema.optionalKey(anything),
+  distance_m: Schema.optionalKey(Schema.Number.annotate({ description: "Of a geo-search." })),
+  vector_distance: Schema.optionalKey(Schema.Number),
+  hybrid_search_info: Schema.optionalKey(anything)
+}).annotate({ identifier: "SearchHit" })
+const FacetCounts = Schema.Struct({
+  field_name: Schema.String,
+  sampled: Schema.Boolean,
+  counts: Schema.Array(
+    Schema.Struct({
+      value: Schema.String,
+      highlighted: Schema.String,
+      count: Schema.Int,
+      parent: Schema.optionalKey(Schema.Unknown)
+    }).annotate({ identifier: "FacetCount" })
+  ),
+  stats: anything
+}).annotate({ identifier: "FacetCounts" })
+const Correction = Schema.NullOr(
+  Schema.Struct({ q: Schema.String, type: Schema.Literals(["typo", "layout", "translit", "split"]) }).annotate({
+    identifier: "Correction"
+  })
+)
+
+const Refinement = Schema.Struct({
+  type: Schema.Literals(["query", "facet"]),
+  label: Schema.String,
+  q: Schema.optionalKey(Schema.String),
+  filter_by: Schema.optionalKey(Schema.String),
+  count: Schema.Int
+}).annotate({ identifier: "Refinement", description: "Absent with `refinements=off`." })
+
+export const SearchResponse = Schema.Struct({
+  found: Schema.Int,
+  found_docs: Schema.optionalKey(Schema.Int),
+  out_of: Schema.optionalKey(Schema.Int),
+  page: Schema.optionalKey(Schema.Int),
+  offset: Schema.optionalKey(Schema.Int),
+  hits: Schema.optionalKey(Schema.Array(Hit)),
+  grouped_hits: Schema.optionalKey(
+    Schema.Array(
+      Schema.Struct({
+        group_key: Schema.Array(Schema.Unknown),
+        found: Schema.optionalKey(Schema.Int),
+        hits: Schema.Array(Hit)
+      }).annotate({ identifier: "GroupedHits" })
+    )
+  ),
+  facet_counts: Schema.optionalKey(Schema.Array(FacetCounts)),
+  search_cutoff: Schema.Boolean,
+  search_time_ms: Schema.optionalKey(Schema.Int),
+  request_params: Schema.optionalKey(anything),
+  metadata: Schema.optionalKey(anything),
+  query_id: Schema.optionalKey(Schema.String),
+  query_understanding: Schema.optionalKey(anything),
+  correction: Schema.optionalKey(Correction),
+  refinements: Schema.optionalKey(Schema.Array(Refinement)),
+  redirect: Schema.optionalKey(Schema.Struct({ url: Schema.String }).annotate({ identifier: "SearchRedirect" })),
+  banners: Schema.optionalKey(
+    Schema.Array(Schema.Struct({ id: Schema.String, content: anything }).annotate({ identifier: "SearchBanner" }))
+  ),
+  suggestions: Schema.optionalKey(Schema.Array(Schema.String)),
+  facet_suggestions: Schema.optionalKey(
+    Schema.Array(
+      Schema.Struct({
+        field: Schema.String,
+        values: Schema.Array(
+          Schema.Struct({ value: Schema.String, count: Schema.Int }).annotate({ identifier: "FacetSuggestionValue" })
+        )
+      }).annotate({ identifier: "FacetSuggestion" })
+    )
+  ),
+  explain: Schema.optionalKey(
+    anything.annotate({
+      description:
+        "With `debug` and a full key: rules that fired, what was sent to the engine, scores and moves of hits, microseconds of each stage."
+    })
+  )
+}).annotate({ identifier: "SearchResponse" })
