@@ -2,14 +2,15 @@
  * The front's side of the stream worker: starts the thread, tells it how far the log is durable, appends its dead
  * letters, starts it again when it ends, and keeps the log within its retention. Searches and events never wait for it.
  */
-import { Cause, Clock, Context, Deferred, Effect, Layer, Queue } from "effect"
+import { Cause, Context, Deferred, Effect, Layer, Queue } from "effect"
 import { Worker } from "node:worker_threads"
 import { EventLog, type EventLogUnavailable } from "@dowser/log/event-log/event-log"
+import { type LifeEnd, supervised } from "@dowser/log/process/supervised"
 import type { FromStreams, PartitionEnd, ToStreams, WorkerSettings } from "./messages.ts"
 import { makeRetention } from "./retention.ts"
 import { readersOf } from "../processors/runnable.ts"
 import type { Progress } from "../runner/options.ts"
-import { partitionsOf, TOPICS } from "@dowser/log/topics"
+import { partitionsOf, type Topic, TOPICS } from "@dowser/log/topics"
 
 export interface HostOptions extends Omit<WorkerSettings, "ends"> {
   /** The script of the thread; tests put one there that breaks. */
@@ -32,6 +33,8 @@ export interface StreamWorkerShape {
 const HEAP_MB = 1_024
 /** Hints within this time go as one message. */
 const HINTS_EVERY_MS = 5
+/** A subscription holds 256 hints; this many at once may mean that older ones were dropped. */
+const HINTS_DROPPED_FROM = 255
 const STOP_WITHIN_MS = 5_000
 const RESTART_AFTER_MS = 200
 const RESTART_AFTER_MAX_MS = 10_000
@@ -39,28 +42,39 @@ const RETENTION_EVERY_MS = 10 * 60_000
 /** A thread that lived so long did not end of what ended the one before. */
 const LONG_LIFE_MS = 10 * 60_000
 
-const make = Effect.fnUntraced(function* ({ retentionEvery_ms = RETENTION_EVERY_MS, ...options }: HostOptions) {
-  const log = yield* EventLog
-  const clock = yield* Clock.Clock
-  const progress = new Map<string, Progress>()
-  let restarts = 0
+/** A thread and the front that serves it: appends for it, tells it of what is durable, and hears its reports. */
+class WorkerThread {
+  readonly #options: Omit<HostOptions, "retentionEvery_ms">
+  readonly #log: EventLog["Service"]
+  readonly #partitions: ReadonlyArray<{ readonly topic: Topic; readonly partition: number }>
+  /** The newest report of every partition, by group and partition. */
+  readonly progress = new Map<string, Progress>()
 
-  const partitions = TOPICS.flatMap((topic) =>
-    Array.from({ length: partitionsOf(topic, options.visitorPartitions) }, (_, partition) => ({ topic, partition }))
-  )
-  // Asking for the bounds also creates what the worker may only read.
-  const endsNow = Effect.all(
-    partitions.map(({ partition, topic }) =>
-      Effect.map(log.bounds(topic.name, partition), ({ endOffset }): PartitionEnd => ({
-        topic: topic.name,
-        partition,
-        endOffset
-      }))
+  constructor(
+    options: Omit<HostOptions, "retentionEvery_ms">,
+    log: EventLog["Service"],
+    partitions: ReadonlyArray<{ readonly topic: Topic; readonly partition: number }>
+  ) {
+    this.#options = options
+    this.#log = log
+    this.#partitions = partitions
+  }
+
+  /** Asking for the bounds also creates what the worker may only read. */
+  get endsNow() {
+    return Effect.all(
+      this.#partitions.map(({ partition, topic }) =>
+        Effect.map(this.#log.bounds(topic.name, partition), ({ endOffset }): PartitionEnd => ({
+          topic: topic.name,
+          partition,
+          endOffset
+        }))
+      )
     )
-  )
+  }
 
-  const appendFor = (worker: Worker, { id, records }: Extract<FromStreams, { kind: "append" }>) =>
-    log
+  #appendFor(worker: Worker, { id, records }: Extract<FromStreams, { kind: "append" }>) {
+    return this.#log
       .append(
         records.map(({ key, partition, topic, value }) => ({ topic, partition, key, value: new Uint8Array(value) }))
       )
@@ -76,9 +90,9 @@ const make = Effect.fnUntraced(function* ({ retentionEvery_ms = RETENTION_EVERY_
         }),
         Effect.map((answer) => worker.postMessage(answer))
       )
-
-  const rewriteFor = (worker: Worker, { id, partition, topic, values }: Extract<FromStreams, { kind: "rewrite" }>) =>
-    log
+  }
+  #rewriteFor(worker: Worker, { id, partition, topic, values }: Extract<FromStreams, { kind: "rewrite" }>) {
+    return this.#log
       .rewrite(
         topic,
         partition,
@@ -91,63 +105,66 @@ const make = Effect.fnUntraced(function* ({ retentionEvery_ms = RETENTION_EVERY_
         }),
         Effect.map((answer) => worker.postMessage(answer))
       )
+  }
 
-  /** One life of the thread; ends when the thread does. */
-  const life = Effect.scoped(
-    Effect.gen(function* () {
-      const hints = yield* log.subscribe
+  /** Starts the thread until the scope ends; `ended` hears why it ended, if it does before. */
+  #start(settings: WorkerSettings, entry: URL, inbox: Queue.Queue<FromStreams>, ended: Deferred.Deferred<string>) {
+    const listen = (): Worker => {
+      const thread = new Worker(entry, { workerData: settings, resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } })
+      let failure = ""
+      thread.on("message", (message: FromStreams) => {
+        if (message.kind === "progress")
+          this.progress.set(`${message.progress.group}/${message.progress.partition}`, message.progress)
+        else if (message.kind === "failed") failure = `${message.name}: ${message.message}\n${message.stack ?? ""}`
+        else if (message.kind === "append" || message.kind === "rewrite") Queue.offerUnsafe(inbox, message)
+      })
+      thread.on("error", (error) => {
+        failure ||= String(error)
+      })
+      thread.on("exit", (code) => Deferred.doneUnsafe(ended, Effect.succeed(failure || `exit code ${code}`)))
+      return thread
+    }
+    return Effect.acquireRelease(Effect.sync(listen), (thread) =>
+      Effect.gen(function* () {
+        thread.postMessage({ kind: "stop" } satisfies ToStreams)
+        const left = yield* Effect.timeoutOption(Deferred.await(ended), STOP_WITHIN_MS)
+        // A thread that does not listen any more; it comes last, since what it held open is then nobody's to close.
+        if (left._tag === "None") yield* Effect.promise(() => thread.terminate())
+      })
+    )
+  }
+
+  /** Tells the thread how far the log is durable, some milliseconds' hints at a time. */
+  #tellEnds(worker: Worker, hints: Queue.Dequeue<PartitionEnd>) {
+    const { endsNow } = this
+    return Effect.gen(function* () {
+      const first = yield* Queue.take(hints)
+      yield* Effect.sleep(HINTS_EVERY_MS)
+      const rest = yield* Effect.orElseSucceed(Queue.clear(hints), () => [])
+      const newest = new Map<string, PartitionEnd>()
+      for (const hint of [first, ...rest]) newest.set(`${hint.topic}/${hint.partition}`, hint)
+      // Hints beyond the queue's bound were dropped, maybe a partition's only one: then ask the log for all.
+      const ends = rest.length >= HINTS_DROPPED_FROM ? yield* endsNow : [...newest.values()]
+      worker.postMessage({ kind: "appended", ends } satisfies ToStreams)
+    })
+  }
+
+  /** One life of the thread; ends when the thread does, and says why. */
+  readonly life = Effect.scoped(
+    Effect.gen({ self: this }, function* () {
+      const hints = yield* this.#log.subscribe
       const ended = yield* Deferred.make<string>()
-      const { entry = new URL("./worker.ts", import.meta.url), ...rest } = options
-      const settings: WorkerSettings = { ...rest, ends: yield* endsNow }
+      const { entry = new URL("./worker.ts", import.meta.url), ...rest } = this.#options
       const inbox = yield* Queue.bounded<FromStreams>(1_024)
-      const worker = yield* Effect.acquireRelease(
-        Effect.sync(() => {
-          const thread = new Worker(entry, {
-            workerData: settings,
-            resourceLimits: { maxOldGenerationSizeMb: HEAP_MB }
-          })
-          let failure = ""
-          thread.on("message", (message: FromStreams) => {
-            if (message.kind === "progress")
-              progress.set(`${message.progress.group}/${message.progress.partition}`, message.progress)
-            else if (message.kind === "failed") failure = `${message.name}: ${message.message}\n${message.stack ?? ""}`
-            else if (message.kind === "append" || message.kind === "rewrite") Queue.offerUnsafe(inbox, message)
-          })
-          thread.on("error", (error) => {
-            failure ||= String(error)
-          })
-          thread.on("exit", (code) => Deferred.doneUnsafe(ended, Effect.succeed(failure || `exit code ${code}`)))
-          return thread
-        }),
-        (thread) =>
-          Effect.gen(function* () {
-            thread.postMessage({ kind: "stop" } satisfies ToStreams)
-            const left = yield* Effect.timeoutOption(Deferred.await(ended), STOP_WITHIN_MS)
-            // A thread that does not listen any more; see reference/threads part 1 on why this comes last.
-            if (left._tag === "None") yield* Effect.promise(() => thread.terminate())
-          })
-      )
-      yield* Effect.forkScoped(
-        Effect.forever(
-          Effect.gen(function* () {
-            const first = yield* Queue.take(hints)
-            yield* Effect.sleep(HINTS_EVERY_MS)
-            const rest = yield* Effect.orElseSucceed(Queue.clear(hints), () => [])
-            const newest = new Map<string, PartitionEnd>()
-            for (const hint of [first, ...rest]) newest.set(`${hint.topic}/${hint.partition}`, hint)
-            // Hints beyond the queue's bound were dropped, maybe a partition's only one: then ask the log for all.
-            const ends = rest.length >= HINTS_DROPPED_FROM ? yield* endsNow : [...newest.values()]
-            worker.postMessage({ kind: "appended", ends } satisfies ToStreams)
-          })
-        )
-      )
+      const worker = yield* this.#start({ ...rest, ends: yield* this.endsNow }, entry, inbox, ended)
+      yield* Effect.forkScoped(Effect.forever(this.#tellEnds(worker, hints)))
       yield* Effect.forkScoped(
         Effect.forever(
           Effect.flatMap(Queue.take(inbox), (message) =>
             message.kind === "append"
-              ? appendFor(worker, message)
+              ? this.#appendFor(worker, message)
               : message.kind === "rewrite"
-                ? rewriteFor(worker, message)
+                ? this.#rewriteFor(worker, message)
                 : Effect.void
           )
         )
@@ -155,26 +172,32 @@ const make = Effect.fnUntraced(function* ({ retentionEvery_ms = RETENTION_EVERY_
       return yield* Deferred.await(ended)
     })
   )
+}
 
-  const supervise = Effect.gen(function* () {
-    for (let delay_ms = RESTART_AFTER_MS; ; delay_ms = Math.min(delay_ms * 2, RESTART_AFTER_MAX_MS)) {
-      const bornAt = clock.currentTimeMillisUnsafe()
-      const reason = yield* Effect.catchCause(life, (cause) => Effect.succeed(Cause.pretty(cause)))
-      restarts++
-      yield* Effect.logError(`The stream worker ended and is started again: ${reason}`)
-      if (clock.currentTimeMillisUnsafe() - bornAt > LONG_LIFE_MS) delay_ms = RESTART_AFTER_MS
-      yield* Effect.sleep(delay_ms)
-    }
+const make = Effect.fnUntraced(function* ({ retentionEvery_ms = RETENTION_EVERY_MS, ...options }: HostOptions) {
+  const log = yield* EventLog
+  const partitions = TOPICS.flatMap((topic) =>
+    Array.from({ length: partitionsOf(topic, options.visitorPartitions) }, (_, partition) => ({ topic, partition }))
+  )
+  const thread = new WorkerThread(options, log, partitions)
+  const { progress } = thread
+  let restarts = 0
+  const life: Effect.Effect<LifeEnd> = Effect.gen(function* () {
+    const reason = yield* Effect.catchCause(thread.life, (cause) => Effect.succeed(Cause.pretty(cause)))
+    restarts++
+    yield* Effect.logError(`The stream worker ended and is started again: ${reason}`)
+    return "failed" as const
   })
-
   const { every, lag_ms } = yield* makeRetention({
     partitions,
     readersOf,
     committedOf: (group, partition) => progress.get(`${group}/${partition}`)?.committed
   })
 
-  yield* endsNow
-  yield* Effect.forkScoped(supervise)
+  yield* thread.endsNow
+  yield* Effect.forkScoped(
+    supervised({ first_ms: RESTART_AFTER_MS, max_ms: RESTART_AFTER_MAX_MS, healthyAfter_ms: LONG_LIFE_MS }, life)
+  )
   yield* Effect.forkScoped(every(retentionEvery_ms))
   return StreamWorker.of({
     progress: Effect.sync(() => [...progress.values()]),
@@ -182,9 +205,6 @@ const make = Effect.fnUntraced(function* ({ retentionEvery_ms = RETENTION_EVERY_
     lag_ms
   })
 })
-
-/** A subscription holds 256 hints; this many at once may mean that older ones were dropped. */
-const HINTS_DROPPED_FROM = 255
 
 export class StreamWorker extends Context.Service<StreamWorker, StreamWorkerShape>()("dowser/streams/StreamWorker") {
   /** Runs as long as the layer; stops the thread within five seconds. */

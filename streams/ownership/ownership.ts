@@ -55,156 +55,190 @@ interface Running<Sink> extends Unit {
   phase: "running" | "restarting" | "leaving"
 }
 
-/** Runs until interrupted; lets go of everything then. Never fails: what Postgres does not answer is asked again. */
-export const runOwned = Effect.fnUntraced(function* <Sink = SqlClient.SqlClient>(
-  options: OwnershipOptions<Sink>
-): Effect.fn.Return<never, never, EventLog | LeaseStore | OffsetStore | Sink | Scope.Scope> {
-  const clock = yield* Clock.Clock
-  const log = yield* EventLog
-  const leases = yield* LeaseStore
-  const scope = yield* Effect.scope
-  const { member, processors, visitorPartitions } = options
-  const lease_ms = options.lease_ms ?? LEASE_MS
-  const running = new Map<string, Running<Sink>>()
-  const all = processors.flatMap((processor) =>
-    Array.from({ length: partitionsOfRunnable(processor, visitorPartitions) }, (_, partition) => ({
-      group: processor.name,
-      partition,
-      processor
-    }))
-  )
+/** The units that this process runs, and what becomes of each. */
+class Owner<Sink> {
+  readonly #options: OwnershipOptions<Sink>
+  readonly #log: EventLog["Service"]
+  readonly #leases: LeaseStore["Service"]
+  readonly #clock: Clock.Clock
+  readonly #scope: Scope.Scope
+  readonly #lease_ms: number
+  readonly #running = new Map<string, Running<Sink>>()
+  readonly #all: ReadonlyArray<Unit>
 
-  const startRunner = (unit: Omit<Running<Sink>, "fiber">) =>
-    Effect.forkIn(
+  constructor(
+    options: OwnershipOptions<Sink>,
+    log: EventLog["Service"],
+    leases: LeaseStore["Service"],
+    clock: Clock.Clock,
+    scope: Scope.Scope
+  ) {
+    this.#options = options
+    this.#log = log
+    this.#leases = leases
+    this.#clock = clock
+    this.#scope = scope
+    this.#lease_ms = options.lease_ms ?? LEASE_MS
+    this.#all = options.processors.flatMap((processor) =>
+      Array.from({ length: partitionsOfRunnable(processor, options.visitorPartitions) }, (_, partition) => ({
+        group: processor.name,
+        partition
+      }))
+    )
+  }
+
+  #startRunner(unit: Omit<Running<Sink>, "fiber">) {
+    const { openStore, replays, report, runner } = this.#options
+    return Effect.forkIn(
       unit.runnable.run({
-        ...options.runner,
+        ...runner,
         partition: unit.partition,
         fence: unit.fence,
-        openStore: () => options.openStore(unit),
-        ...(options.replays === undefined
+        openStore: () => openStore(unit),
+        ...(replays === undefined
           ? {}
-          : { replays: { ...options.replays, openShadowStore: () => options.replays!.openShadowStore(unit) } }),
+          : { replays: { ...replays, openShadowStore: () => replays.openShadowStore(unit) } }),
         report: (progress) => {
-          const current = running.get(unitKey(unit))
+          const current = this.#running.get(unitKey(unit))
           if (current !== undefined && current.fence === unit.fence) current.progress = progress
-          options.report?.(progress)
+          report?.(progress)
         }
       }),
-      scope
+      this.#scope
     )
+  }
 
-  const forget = (unit: Running<Sink>) =>
-    Effect.sync(() => {
-      if (running.get(unitKey(unit)) === unit) running.delete(unitKey(unit))
+  /** Stops a runner and ends its lease, beside the timer: one in the middle of a transaction takes a while to stop. */
+  #letGo(unit: Running<Sink>) {
+    return Effect.gen({ self: this }, function* () {
+      if (unit.phase === "leaving") return
+      unit.phase = "leaving"
+      yield* Effect.forkIn(
+        Effect.gen({ self: this }, function* () {
+          yield* Fiber.interrupt(unit.fiber)
+          yield* Effect.catch(this.#leases.release(this.#options.member, unit), (error) =>
+            Effect.logWarning(`The lease of ${unitKey(unit)} could not be ended; it ends by itself`, error)
+          )
+          if (this.#running.get(unitKey(unit)) === unit) this.#running.delete(unitKey(unit))
+        }),
+        this.#scope
+      )
     })
-  const letGo = Effect.fnUntraced(function* (unit: Running<Sink>) {
-    if (unit.phase === "leaving") return
-    unit.phase = "leaving"
-    // Beside the timer: a runner in the middle of a transaction takes a while to stop.
-    yield* Effect.forkIn(
-      Effect.gen(function* () {
-        yield* Fiber.interrupt(unit.fiber)
-        yield* Effect.catch(leases.release(member, unit), (error) =>
-          Effect.logWarning(`The lease of ${unitKey(unit)} could not be ended; it ends by itself`, error)
-        )
-        yield* forget(unit)
-      }),
-      scope
-    )
-  })
+  }
 
   /** Restarts what stands still though records wait: a reader or runner that hangs where nothing fails. */
-  const watch = Effect.fnUntraced(function* (unit: Running<Sink>) {
-    const committed = unit.progress?.committed ?? {}
-    let lag = 0
-    for (const { name } of unit.runnable.inputs)
-      lag += (yield* log.bounds(name, unit.partition)).endOffset - (committed[name] ?? 0)
-    const mark = JSON.stringify([
-      committed,
-      unit.progress?.entries,
-      unit.progress?.isReplaying,
-      unit.progress?.restarts
-    ])
-    const now = standing(
-      unit.standing,
-      mark,
-      lag,
-      clock.currentTimeMillisUnsafe(),
-      options.stalledAfter_ms ?? STALLED_AFTER_MS
+  #watchOne(unit: Running<Sink>) {
+    return Effect.gen({ self: this }, function* () {
+      const committed = unit.progress?.committed ?? {}
+      let lag = 0
+      for (const { name } of unit.runnable.inputs)
+        lag += (yield* this.#log.bounds(name, unit.partition)).endOffset - (committed[name] ?? 0)
+      const mark = JSON.stringify([
+        committed,
+        unit.progress?.entries,
+        unit.progress?.isReplaying,
+        unit.progress?.restarts
+      ])
+      const now = standing(
+        unit.standing,
+        mark,
+        lag,
+        this.#clock.currentTimeMillisUnsafe(),
+        this.#options.stalledAfter_ms ?? STALLED_AFTER_MS
+      )
+      unit.standing = now.standing
+      if (!now.isStalled) return
+      yield* Effect.logError(`${unitKey(unit)} stands still with ${lag} records waiting and is started again`)
+      unit.standing = undefined
+      unit.phase = "restarting"
+      yield* Fiber.interrupt(unit.fiber)
+      // Let go of meanwhile.
+      if (unit.phase !== "restarting") return
+      unit.fiber = yield* this.#startRunner(unit)
+      unit.phase = "running"
+    })
+  }
+  watch() {
+    return Effect.suspend(() =>
+      Effect.forEach(
+        [...this.#running.values()].filter(({ phase }) => phase === "running"),
+        (unit) => this.#watchOne(unit),
+        { discard: true }
+      )
     )
-    unit.standing = now.standing
-    if (!now.isStalled) return
-    yield* Effect.logError(`${unitKey(unit)} stands still with ${lag} records waiting and is started again`)
-    unit.standing = undefined
-    unit.phase = "restarting"
-    yield* Fiber.interrupt(unit.fiber)
-    // Let go of meanwhile.
-    if (unit.phase !== "restarting") return
-    unit.fiber = yield* startRunner(unit)
-    unit.phase = "running"
-  })
+  }
 
-  const renew = Effect.gen(function* () {
-    yield* leases.announce({ member, processors: processors.map(({ name }) => name) }, lease_ms)
-    const held = [...running.values()]
-    const kept = new Set((yield* leases.renew(member, held, lease_ms)).map(unitKey))
-    for (const unit of held) {
-      if (kept.has(unitKey(unit)) || unit.phase === "leaving") continue
-      yield* Effect.logWarning(`${unitKey(unit)} was taken over by another process while this one was silent`)
-      yield* letGo(unit)
-    }
-  })
-
-  const rebalance = Effect.gen(function* () {
-    const owners = new Map((yield* leases.all).map((lease) => [unitKey(lease), lease.owner]))
-    const { claim, release } = assign(
-      member,
-      yield* leases.liveMembers,
-      all.map(({ group, partition }) => ({ group, partition, owner: owners.get(unitKey({ group, partition })) }))
-    )
-    for (const unit of release) {
-      const mine = running.get(unitKey(unit))
-      if (mine !== undefined) yield* letGo(mine)
-    }
-    for (const unit of claim) {
-      // Still being stopped here: its store is open until it has.
-      if (running.has(unitKey(unit))) continue
-      const fence = yield* leases.claim(member, unit, lease_ms)
-      const processor = processors.find(({ name }) => name === unit.group)
-      if (fence === undefined || processor === undefined) continue
-      const taken = {
-        ...unit,
-        fence,
-        runnable: processor,
-        progress: undefined,
-        standing: undefined,
-        phase: "running" as const
+  /** Says that this process lives, renews its leases, and stops what was taken over. */
+  renew() {
+    const { member, processors } = this.#options
+    return Effect.gen({ self: this }, function* () {
+      yield* this.#leases.announce({ member, processors: processors.map(({ name }) => name) }, this.#lease_ms)
+      const held = [...this.#running.values()]
+      const kept = new Set((yield* this.#leases.renew(member, held, this.#lease_ms)).map(unitKey))
+      for (const unit of held) {
+        if (kept.has(unitKey(unit)) || unit.phase === "leaving") continue
+        yield* Effect.logWarning(`${unitKey(unit)} was taken over by another process while this one was silent`)
+        yield* this.#letGo(unit)
       }
-      running.set(unitKey(unit), { ...taken, fiber: yield* startRunner(taken) })
+    })
+  }
+
+  #claim(unit: Unit) {
+    const { member, processors } = this.#options
+    return Effect.gen({ self: this }, function* () {
+      const fence = yield* this.#leases.claim(member, unit, this.#lease_ms)
+      const runnable = processors.find(({ name }) => name === unit.group)
+      if (fence === undefined || runnable === undefined) return
+      const taken = { ...unit, fence, runnable, progress: undefined, standing: undefined, phase: "running" as const }
+      this.#running.set(unitKey(unit), { ...taken, fiber: yield* this.#startRunner(taken) })
       yield* Effect.logInfo(`${unitKey(unit)} is run here now`)
-    }
-  })
+    })
+  }
+  /** Takes what is this process's share, and lets go of what is others'. */
+  share() {
+    return Effect.gen({ self: this }, function* () {
+      // A runner that ended by itself lost its lease, even if the next renewal says otherwise.
+      for (const unit of [...this.#running.values()])
+        if (unit.phase === "running" && unit.fiber.pollUnsafe() !== undefined) yield* this.#letGo(unit)
+      const owners = new Map((yield* this.#leases.all).map((lease) => [unitKey(lease), lease.owner]))
+      const { claim, release } = assign(
+        this.#options.member,
+        yield* this.#leases.liveMembers,
+        this.#all.map((unit) => ({ ...unit, owner: owners.get(unitKey(unit)) }))
+      )
+      for (const unit of release) {
+        const mine = this.#running.get(unitKey(unit))
+        if (mine !== undefined) yield* this.#letGo(mine)
+      }
+      // Still being stopped here: its store is open until it has.
+      for (const unit of claim) if (!this.#running.has(unitKey(unit))) yield* this.#claim(unit)
+    })
+  }
 
-  /** A runner that ended by itself lost its lease, even if the next renewal says otherwise. */
-  const reap = Effect.gen(function* () {
-    for (const unit of [...running.values()])
-      if (unit.phase === "running" && unit.fiber.pollUnsafe() !== undefined) yield* letGo(unit)
-  })
-
-  yield* Effect.addFinalizer(() =>
-    Effect.gen(function* () {
+  /** Stops everything and ends all leases, as far as there is time. */
+  leave() {
+    const { member } = this.#options
+    return Effect.gen({ self: this }, function* () {
       yield* Effect.forEach(
-        [...running.values()],
-        (unit) => Effect.andThen(Fiber.interrupt(unit.fiber), leases.release(member, unit)),
+        [...this.#running.values()],
+        (unit) => Effect.andThen(Fiber.interrupt(unit.fiber), this.#leases.release(member, unit)),
         { concurrency: "unbounded", discard: true }
       )
-      yield* leases.retire(member)
+      yield* this.#leases.retire(member)
     }).pipe(
       Effect.timeoutOption(LEAVE_WITHIN_MS),
       Effect.catch((error) => Effect.logWarning("Leases could not be ended; they end by themselves", error))
     )
-  )
-  const every = Duration.millis(lease_ms / RENEWALS)
+  }
+}
+
+/** Runs until interrupted; lets go of everything then. Never fails: what Postgres does not answer is asked again. */
+export const runOwned = Effect.fnUntraced(function* <Sink = SqlClient.SqlClient>(
+  options: OwnershipOptions<Sink>
+): Effect.fn.Return<never, never, EventLog | LeaseStore | OffsetStore | Sink | Scope.Scope> {
+  const owner = new Owner(options, yield* EventLog, yield* LeaseStore, yield* Clock.Clock, yield* Effect.scope)
+  yield* Effect.addFinalizer(() => owner.leave())
+  const every = Duration.millis((options.lease_ms ?? LEASE_MS) / RENEWALS)
   const repeated = (
     what: string,
     effect: Effect.Effect<void, { readonly message: string }, EventLog | OffsetStore | Sink>
@@ -216,18 +250,7 @@ export const runOwned = Effect.fnUntraced(function* <Sink = SqlClient.SqlClient>
       )
     )
   // Three timers: neither a slow claim nor a log that does not answer may hold up the renewals.
-  yield* Effect.forkScoped(
-    repeated(
-      "Watching partitions",
-      Effect.suspend(() =>
-        Effect.forEach(
-          [...running.values()].filter(({ phase }) => phase === "running"),
-          watch,
-          { discard: true }
-        )
-      )
-    )
-  )
-  yield* Effect.forkScoped(repeated("Renewing leases", renew))
-  return yield* repeated("Sharing partitions", Effect.andThen(reap, rebalance))
+  yield* Effect.forkScoped(repeated("Watching partitions", owner.watch()))
+  yield* Effect.forkScoped(repeated("Renewing leases", owner.renew()))
+  return yield* repeated("Sharing partitions", owner.share())
 })

@@ -156,70 +156,76 @@ class PartitionLife<Body, State, Emitted, Sink> {
   }
 
   /** Steps all that waits, in slices. */
-  readonly #runSteps = Effect.gen({ self: this }, function* () {
-    for (;;) {
-      const isEmpty = yield* Effect.try({
-        try: () => {
-          const until = this.#now + SLICE_MS
-          return this.#stepper.stepSlice(() => this.#now >= until)
-        },
-        catch: (error) => error as StepFailed
-      })
-      const failure = this.#stepper.takeAheadFailure()
-      if (failure !== undefined)
-        yield* Effect.logWarning(
-          `Looking ahead failed in ${this.partition.processor.name}; its entries are stepped without`,
-          failure
-        )
-      if (isEmpty) return
-      yield* Effect.sleep(0)
-    }
-  })
+  #runSteps() {
+    return Effect.gen({ self: this }, function* () {
+      for (;;) {
+        const isEmpty = yield* Effect.try({
+          try: () => {
+            const until = this.#now + SLICE_MS
+            return this.#stepper.stepSlice(() => this.#now >= until)
+          },
+          catch: (error) => error as StepFailed
+        })
+        const failure = this.#stepper.takeAheadFailure()
+        if (failure !== undefined)
+          yield* Effect.logWarning(
+            `Looking ahead failed in ${this.partition.processor.name}; its entries are stepped without`,
+            failure
+          )
+        if (isEmpty) return
+        yield* Effect.sleep(0)
+      }
+    })
+  }
 
-  readonly #report = Effect.gen({ self: this }, function* () {
-    const { counters, log, options, processor, unit } = this.partition
-    const ends = yield* endsOf(log, processor.inputs, unit.partition)
-    const committed = this.#committed
-    const lag = ends.reduce((sum, { endOffset, name }) => sum + Math.max(0, endOffset - (committed[name] ?? 0)), 0)
-    options.report?.({ ...unit, committed, lag, ...counters, isReplaying: this.#isReplaying })
-  })
+  #report() {
+    return Effect.gen({ self: this }, function* () {
+      const { counters, log, options, processor, unit } = this.partition
+      const ends = yield* endsOf(log, processor.inputs, unit.partition)
+      const committed = this.#committed
+      const lag = ends.reduce((sum, { endOffset, name }) => sum + Math.max(0, endOffset - (committed[name] ?? 0)), 0)
+      options.report?.({ ...unit, committed, lag, ...counters, isReplaying: this.#isReplaying })
+    })
+  }
 
   /** Writes what was stepped and moves the offsets over it, in one transaction. */
-  readonly #flush = Effect.gen({ self: this }, function* () {
-    const { flushMode, log, offsets, options, processor, unit } = this.partition
-    const stepper = this.#stepper
-    const target = this.#intake.reached
-    yield* this.#probe("flushed")
-    const { passed } = stepper
-    const write = Effect.gen({ self: this }, function* () {
-      yield* offsets.skip(unit, passed)
-      if (processor.sizeOf(stepper.emitted) > 0) {
-        yield* processor.write(stepper.emitted)
-        if (this.#takeover !== undefined) yield* this.#takeover.writeMirrored(stepper.emitted)
-      }
-      // Once Postgres has taken what is counted, and before the offsets pass what is not.
-      for (const letter of stepper.letters) yield* this.partition.sendDeadLetter(letter)
-      if (stepper.redirects.length > 0)
-        yield* log
-          .append(stepper.redirects)
-          .pipe(logged("Redirected entries could not be appended"), Effect.retry(backoff))
-      stepper.redirects.length = 0
-    })
-    yield* untilAnswered(commitWith(unit.group, unit.partition, this.#committed, target, write, options.fence)).pipe(
-      Effect.catchIf(
-        (error) => error._tag === "SqlError" && isRefused(error),
-        (error) => {
-          this.partition.flushMode = afterRefusal(stepper.records, stepper.lastRecord)
-          const reason = refusalReason(error as SqlError.SqlError)
-          return Effect.fail(new FlushRefused({ message: `a flush of ${stepper.records} records: ${reason}` }))
+  #flush() {
+    return Effect.gen({ self: this }, function* () {
+      const { flushMode, log, offsets, options, processor, unit } = this.partition
+      const stepper = this.#stepper
+      const target = this.#intake.reached
+      yield* this.#probe("flushed")
+      const { passed } = stepper
+      const write = Effect.gen({ self: this }, function* () {
+        yield* offsets.skip(unit, passed)
+        if (processor.sizeOf(stepper.emitted) > 0) {
+          yield* processor.write(stepper.emitted)
+          if (this.#takeover !== undefined) yield* this.#takeover.writeMirrored(stepper.emitted)
         }
+        // Once Postgres has taken what is counted, and before the offsets pass what is not.
+        for (const letter of stepper.letters) yield* this.partition.sendDeadLetter(letter)
+        if (stepper.redirects.length > 0)
+          yield* log
+            .append(stepper.redirects)
+            .pipe(logged("Redirected entries could not be appended"), Effect.retry(backoff))
+        stepper.redirects.length = 0
+      })
+      yield* untilAnswered(commitWith(unit.group, unit.partition, this.#committed, target, write, options.fence)).pipe(
+        Effect.catchIf(
+          (error) => error._tag === "SqlError" && isRefused(error),
+          (error) => {
+            this.partition.flushMode = afterRefusal(stepper.records, stepper.lastRecord)
+            const reason = refusalReason(error as SqlError.SqlError)
+            return Effect.fail(new FlushRefused({ message: `a flush of ${stepper.records} records: ${reason}` }))
+          }
+        )
       )
-    )
-    const size = stepper.flushed(passed)
-    this.#committed = target
-    if (flushMode !== NORMAL) this.partition.flushMode = afterSuccess(flushMode)
-    return size
-  })
+      const size = stepper.flushed(passed)
+      this.#committed = target
+      if (flushMode !== NORMAL) this.partition.flushMode = afterSuccess(flushMode)
+      return size
+    })
+  }
 
   /** Stores the state as it stands at `positions`, up to which everything has been stepped. */
   #snapshotAt(positions: Positions): Effect.Effect<void> {
@@ -254,17 +260,17 @@ class PartitionLife<Body, State, Emitted, Sink> {
       reached = this.#intake.reached
     ) {
       yield* this.#fetch(this.#committed)
-      yield* this.#runSteps
+      yield* this.#runSteps()
       this.#stepper.discard()
       if (!this.#isStateLarge) continue
       yield* this.#snapshotAt(this.#intake.reached)
-      yield* this.#report
+      yield* this.#report()
     }
     // More lives will begin here until the poison is found.
     if (this.partition.flushMode !== NORMAL && counters.entries > this.#entriesAtSnapshot)
       yield* this.#snapshotAt(this.#committed)
     this.#isReplaying = false
-    yield* this.#report
+    yield* this.#report()
   })
 
   /** What is next after a look at the log: whether to fetch again before a flush. */
@@ -304,13 +310,13 @@ class PartitionLife<Body, State, Emitted, Sink> {
     return Effect.gen({ self: this }, function* () {
       if (!equalPositions(this.#intake.reached, this.#committed)) {
         const began = this.#now
-        const size = yield* this.#flush
+        const size = yield* this.#flush()
         yield* folding.wrote(size)
         yield* this.#probe("committed")
         const ended = this.#now
         this.#pausedUntil =
           ended + Math.min(options.flushPauseMax_ms ?? FLUSH_PAUSE_MAX_MS, (ended - began) / FLUSH_SHARE)
-        yield* this.#report
+        yield* this.#report()
         this.#isSnapshotDue = true
       }
       this.#flushDueAt = this.#now + FLUSH_EVERY_MS
@@ -322,13 +328,15 @@ class PartitionLife<Body, State, Emitted, Sink> {
   }
 
   /** The record at hand was refused alone: which of its entries is to blame. Ends the life. */
-  readonly #isolate = Effect.gen({ self: this }, function* () {
-    const parts = yield* Effect.try({
-      try: () => this.#stepper.stepApart(),
-      catch: (error) => error as StepFailed
+  #isolate() {
+    return Effect.gen({ self: this }, function* () {
+      const parts = yield* Effect.try({
+        try: () => this.#stepper.stepApart(),
+        catch: (error) => error as StepFailed
+      })
+      yield* isolateRefused(this.partition, parts)
     })
-    yield* isolateRefused(this.partition, parts)
-  })
+  }
 
   /** Fetches, steps and flushes until something fails. */
   readonly run = Effect.gen({ self: this }, function* () {
@@ -336,8 +344,8 @@ class PartitionLife<Body, State, Emitted, Sink> {
     this.#flushDueAt = this.#now + FLUSH_EVERY_MS
     for (;;) {
       const came = yield* this.#fetch(undefined)
-      if (came.any && this.partition.flushMode.bisecting === this.#stepper.lastRecord) yield* this.#isolate
-      yield* this.#runSteps
+      if (came.any && this.partition.flushMode.bisecting === this.#stepper.lastRecord) yield* this.#isolate()
+      yield* this.#runSteps()
       if (yield* this.#gathers(came)) continue
       yield* this.#settle(folding)
       this.#isLearning =
