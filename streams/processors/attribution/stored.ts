@@ -1,18 +1,16 @@
 /**
  * Visits and query ids as they rest in memory and in the store: bytes, by position, with what a search has in common
- * with the one before it left out. Values of programs before are msgpack, by position or with names, and are read
- * still.
+ * with the one before it left out. Values of programs before are read
+ * still (`stored-before.ts`).
  */
 import type { FilterUse } from "../../figures/filter-uses.ts"
 import type { ByteReader, PageWriter } from "../../state/pages.ts"
 import type { Form } from "../../state/state.ts"
-import type { Interaction, InteractionKind, SearchFacts } from "../../facts/facts.ts"
+import type { Interaction, SearchFacts } from "../../facts/facts.ts"
 import { NO_MONEY } from "../../facts/money.ts"
-import { NOBODY } from "../../facts/who.ts"
+import { KINDS, unpackQuery, unpackVisit } from "./stored-before.ts"
 import { factsOf, type QueryReference, type Search, type Visit } from "./visit.ts"
 
-/** Their order is what is stored. */
-const KINDS = ["click", "add_to_cart", "purchase"] as const satisfies ReadonlyArray<InteractionKind>
 const USE_TYPES = ["filter", "facet"] as const satisfies ReadonlyArray<FilterUse[0]>
 
 // Bits of facts.
@@ -178,113 +176,6 @@ const readSearch = (from: ByteReader, before: SearchFacts | undefined): Search =
 /** What the next search is compared with. */
 const lastOf = ({ event, served }: Search): SearchFacts => event ?? served!
 
-// Of programs before: by position, and by name before that.
-type StoredFacts = readonly [
-  at: number,
-  q: string,
-  collection: string,
-  hasNoResults: boolean,
-  visitor: string,
-  device: string,
-  country: string,
-  surface: string,
-  user: number,
-  anonymous: number,
-  session: number,
-  uses: SearchFacts["uses"],
-  filter: string,
-  tag: string
-]
-type NamedFacts = Omit<SearchFacts, "who" | "uses" | "filter" | "tag" | "isExplicit" | "query"> &
-  Partial<Pick<SearchFacts, "who" | "uses" | "filter" | "tag">>
-type NamedInteraction = Omit<Interaction, "offset" | "index"> & { readonly id: string }
-type StoredInteraction = readonly [id: string, kind: number, at: number, units: number, micros: number]
-type StoredSearch = readonly [
-  id: string,
-  served: StoredFacts | NamedFacts | undefined,
-  event: StoredFacts | NamedFacts | undefined,
-  named: ReadonlyArray<StoredInteraction | NamedInteraction>,
-  hadClick: boolean,
-  hadPurchase: boolean
-]
-interface NamedPending {
-  readonly interaction: NamedInteraction
-  readonly visit: string | undefined
-}
-type StoredPending = readonly [interaction: StoredInteraction, visit: string | undefined]
-
-const unpackFacts = (stored: StoredFacts | NamedFacts | undefined, isExplicit: boolean): SearchFacts | undefined => {
-  if (stored === undefined) return undefined
-  // Programs of before did not know all of them.
-  if (!isPositional(stored))
-    return {
-      ...stored,
-      who: stored.who === undefined ? NOBODY : [stored.who[0], stored.who[1], stored.who[2], 0],
-      filter: stored.filter ?? "",
-      tag: stored.tag ?? "",
-      uses: stored.uses,
-      isExplicit,
-      query: undefined
-    }
-  const [
-    at,
-    q,
-    collection,
-    hasNoResults,
-    visitor,
-    device,
-    country,
-    surface,
-    user,
-    anonymous,
-    session,
-    uses,
-    filter,
-    tag
-  ] = stored
-  return {
-    at,
-    q,
-    collection,
-    hasNoResults,
-    visitor,
-    device,
-    country,
-    surface,
-    who: [user, anonymous, session, 0],
-    uses,
-    filter,
-    tag,
-    isExplicit,
-    query: undefined
-  }
-}
-const isPositional = <A extends ReadonlyArray<unknown>>(stored: A | object): stored is A => Array.isArray(stored)
-
-const unpackInteraction = (stored: StoredInteraction | NamedInteraction): Interaction => {
-  if (!isPositional(stored)) return { ...placeOf(stored.id), kind: stored.kind, at: stored.at, money: stored.money }
-  const [id, kind, at, units, micros] = stored
-  return { ...placeOf(id), kind: KINDS[kind]!, at, money: units === 0 && micros === 0 ? NO_MONEY : { units, micros } }
-}
-const placeOf = (id: string): Pick<Interaction, "offset" | "index"> => {
-  const [offset, index] = id.split(".")
-  return { offset: Number(offset), index: Number(index) }
-}
-
-const unpackSearch = ([id, storedServed, storedEvent, named, hadClick, hadPurchase]: StoredSearch): Search => {
-  const served = unpackFacts(storedServed, false),
-    event = unpackFacts(storedEvent, true)
-  return {
-    id,
-    served,
-    event,
-    named: named.map(unpackInteraction),
-    hadClick,
-    hadPurchase,
-    derived: factsOf(served, event)
-  }
-}
-
 export const VISIT_FORM: Form<Visit> = {
   write: (to, { loose, organizationId, searches }) => {
     to.text(organizationId)
@@ -307,11 +198,7 @@ export const VISIT_FORM: Form<Visit> = {
     }
     return { organizationId, searches, loose: readInteractions(from) }
   },
-  decode: ([organizationId, searches, loose]: readonly [
-    string,
-    ReadonlyArray<StoredSearch>,
-    ReadonlyArray<StoredInteraction | NamedInteraction>
-  ]) => ({ organizationId, searches: searches.map(unpackSearch), loose: loose.map(unpackInteraction) })
+  decode: unpackVisit
 }
 
 // Bits of a query id; the first said that it has a visit, which its key says now.
@@ -342,19 +229,5 @@ export const QUERY_FORM: Form<QueryReference> = {
       pending.push({ interaction: readInteraction(from), visit: readVisitKey(from) })
     return { visit, settled, isUncounted: (bits & UNCOUNTED) !== 0, pending }
   },
-  decode: ([visit, settled, isUncounted, pending]: readonly [
-    string | undefined,
-    StoredSearch | undefined,
-    boolean,
-    ReadonlyArray<StoredPending | NamedPending>
-  ]) => ({
-    visit,
-    settled: settled === undefined ? undefined : unpackSearch(settled),
-    isUncounted,
-    pending: pending.map((one) =>
-      isPositional(one)
-        ? { interaction: unpackInteraction(one[0]), visit: one[1] }
-        : { interaction: unpackInteraction(one.interaction), visit: one.visit }
-    )
-  })
+  decode: unpackQuery
 }
