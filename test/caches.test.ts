@@ -35,9 +35,9 @@ const caches: ReadonlyMap<string, { readonly bytes: number; readonly each?: stri
   ["engine-sdk/src/diversity/shingles.ts", { bytes: 16 * MEGABYTE }],
   ["engine-sdk/src/documents/document-plan.ts", { bytes: 2 * MEGABYTE, each: "of each schema with dynamic fields" }],
   ["engine-sdk/src/documents/stored-document.ts", { bytes: MEGABYTE }],
-  ["engine-sdk/src/relevance/words.ts", { bytes: 16 * MEGABYTE }],
+  ["engine-sdk/src/search/relevance/words.ts", { bytes: 16 * MEGABYTE }],
   ["engine-sdk/src/rules/condition-index.ts", { bytes: 16 * MEGABYTE }],
-  ["engine-sdk/src/schema/name-pattern.ts", { bytes: 8 * MEGABYTE }],
+  ["engine-sdk/src/documents/name-pattern.ts", { bytes: 8 * MEGABYTE }],
   [
     "engine-sdk/src/search/filter/leaf-cache.ts",
     { bytes: MEGABYTE, each: "of each segment, or 20 bytes a document of it" }

@@ -316,6 +316,52 @@ describe("files", () => {
   it("form no circles", () => {
     expect(circlesOf(new Map(files.map((path) => [nameOf(path), importedBy(path)])))).toEqual([])
   })
+  it("form no circles of folders", () => {
+    /** The folder below a package's sources; files beside it are their own. */
+    const folderOf = (name: string): string => {
+      const [, folder] = /^((?:src|streams|log|engine-sdk\/src)\/[^/]+)/.exec(name) ?? []
+      return folder ?? ""
+    }
+    const edges = new Map<string, Set<string>>()
+    for (const path of files) {
+      const from = folderOf(nameOf(path))
+      const reached = edges.get(from) ?? new Set<string>()
+      for (const to of importedBy(path).map(folderOf)) if (to !== from && to !== "") reached.add(to)
+      if (from !== "") edges.set(from, reached)
+    }
+    expect(circlesOf(new Map([...edges].map(([from, reached]) => [from, [...reached]])))).toEqual([])
+  })
+  it("have no function of more than 80 lines but lists, which may only become shorter", () => {
+    const handlers = "a list of handlers, one call each"
+    const statements = "a list of one statement a name"
+    const owed: ReadonlyMap<string, { readonly lines: number; readonly why: string }> = new Map([
+      ["engine-sdk/src/testing/engine-suite.ts: engineSuite", { lines: 354, why: "a list of cases, one call each" }],
+      [
+        "engine-sdk/src/operations/named-sets.ts: namedSets",
+        { lines: 84, why: "a list of operations of one kind of set" }
+      ],
+      ["src/analytics-rules/routes.ts: routes", { lines: 135, why: handlers }],
+      ["src/analytics-rules/rules-repository.ts: makeRulesRepository", { lines: 126, why: statements }],
+      ["src/catalog/contract.ts: setOperations", { lines: 97, why: "a list of operations" }],
+      ["src/catalog/routes.ts: routes", { lines: 273, why: handlers }],
+      ["src/console/routes.ts: routes", { lines: 90, why: handlers }],
+      ["src/events/routes.ts: routes", { lines: 83, why: handlers }],
+      ["src/gateway/routes.ts: routes", { lines: 173, why: handlers }],
+      ["src/rules/preview.ts: makePreview", { lines: 83, why: "a preview is one search made twice" }],
+      ["src/suggestions/facet-values.ts: makeFacetValues", { lines: 114, why: "closures in one layer still" }],
+      ["src/suggestions/popular-queries.ts: layer", { lines: 97, why: "closures in one layer still" }],
+      ["src/webhooks/deliveries-repository.ts: makeDeliveriesRepository", { lines: 115, why: statements }],
+      ["src/webhooks/webhooks.ts: make", { lines: 206, why: "a list of one use case a name" }]
+    ])
+    const found = new Map<string, number>()
+    for (const path of files.filter((one) => /^(src|streams|log|engine-sdk\/src)\/.*\.ts$/.test(nameOf(one))))
+      for (const { lines, name } of longFunctions(nameOf(path), text.get(path) ?? "", 80)) {
+        const place = `${nameOf(path)}: ${name}`
+        found.set(place, Math.max(lines, found.get(place) ?? 0))
+      }
+    expect([...found].filter(([place, lines]) => lines > (owed.get(place)?.lines ?? 80))).toEqual([])
+    expect([...owed.keys()].filter((place) => !found.has(place))).toEqual([])
+  })
   it("form circles that are noticed", () => {
     expect(
       circlesOf(

@@ -1,8 +1,8 @@
 /** A document's values are read in pieces; which pieces is nobody's business: the words are those of the values. */
 import { expect, it } from "vitest"
 import { makeRandom } from "../../fixtures/random.ts"
-import { UnitBuilder } from "../src/relevance/unit-index.ts"
-import { wordAnalyzerOf } from "../src/relevance/words.ts"
+import { UnitBuilder } from "../src/search/relevance/unit-index.ts"
+import { wordAnalyzerOf } from "../src/search/relevance/words.ts"
 
 it("cuts no word of many values in two, and reads each once and in order", () => {
   const random = makeRandom("pieces"),

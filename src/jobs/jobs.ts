@@ -8,7 +8,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { makeAuditRecorder } from "../audit/record.ts"
-import { cancelRun } from "@dowser/streams/replays/runs"
+import { cancelRun } from "@dowser/streams/shadow/runs"
 import { Ingest } from "../ingest/ingest.ts"
 import type { IngestJob } from "../ingest/schema.ts"
 import { Identifiers } from "@dowser/log/identifiers"

@@ -6,7 +6,7 @@
 import { Effect } from "effect"
 import { EventLog } from "@dowser/log/event-log/event-log"
 import { decodeRecord, encodeRecord, type Envelope } from "@dowser/log/record"
-import { WHOLE_RECORD } from "../runner/skipped.ts"
+import { WHOLE_RECORD } from "../reading/skipped.ts"
 import type { Erasures } from "./erasures.ts"
 import { CONTENTS, entriesIn } from "./subjects.ts"
 import { walk } from "./walk.ts"

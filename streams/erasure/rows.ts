@@ -3,6 +3,7 @@
  * (`FigureErasing.removeRows`); this module says whose a row is and walks them by pages, each its own transaction, and
  * removes what left the streams for others.
  */
+import type { ErasedRows } from "../processor/erasing.ts"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Erasures, Tombstone } from "./erasures.ts"
@@ -12,16 +13,6 @@ export const ROWS_PER_PAGE = 1_000
 
 /** Before every offset: rows do not say where in the log they come from. */
 const BEFORE_ALL = -1
-
-/** Whose rows are to go. */
-export interface ErasedRows {
-  readonly organizationId: string
-  /** Of the request, ms: what was kept later is a new person's. */
-  readonly erasedAt: number
-  readonly userId: string
-  /** Whether a text that holds an event as somebody sent it is the person's. */
-  readonly isTheirs: (text: string) => boolean
-}
 
 export const erasedRows = (
   { ends, erasedAt, organizationId }: Tombstone,

@@ -6,9 +6,9 @@
  */
 import type { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import type { FigureErasing } from "../erasure/hooks.ts"
-import type { FigureRebuilding } from "../replays/hooks.ts"
-import type { Snapshot } from "../runner/processor.ts"
+import type { FigureErasing } from "../processor/erasing.ts"
+import type { FigureRebuilding } from "../processor/rebuilding.ts"
+import type { Snapshot } from "../processor/processor.ts"
 import type { StateStore } from "../state/state.ts"
 import type { Facts, FactSink } from "./facts.ts"
 

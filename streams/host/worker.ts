@@ -4,7 +4,7 @@ import "effect/schema/SchemaJITCompiler/enable"
 import { Cause, Effect, Exit, Fiber, Logger } from "effect"
 import { parentPort, workerData } from "node:worker_threads"
 import { giveWayHere } from "@dowser/log/process/background"
-import { runStreams } from "../main.ts"
+import { runStreams } from "./main.ts"
 import type { FromStreams, StreamsPort, ToStreams, WorkerSettings } from "./messages.ts"
 
 giveWayHere()

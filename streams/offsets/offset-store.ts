@@ -5,8 +5,8 @@
  */
 import { Context, type Effect } from "effect"
 import type { SqlError } from "effect/sql"
-import type { Unit } from "../ownership/assignment.ts"
-import type { Skipped } from "../runner/skipped.ts"
+import type { Unit } from "./assignment.ts"
+import type { Skipped } from "../reading/skipped.ts"
 import type { Positions } from "../state/state.ts"
 
 export interface OffsetStoreShape {

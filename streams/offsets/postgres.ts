@@ -3,7 +3,7 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { storable } from "@dowser/log/normalize-query"
 import { OffsetStore } from "./offset-store.ts"
-import { placeKey } from "../runner/skipped.ts"
+import { placeKey } from "../reading/skipped.ts"
 import type { Positions } from "../state/state.ts"
 
 /**

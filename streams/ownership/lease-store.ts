@@ -4,7 +4,7 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import type { Held, Member, Unit } from "./assignment.ts"
+import type { Held, Member, Unit } from "../offsets/assignment.ts"
 import {
   announceMember,
   claimLease,

@@ -8,7 +8,7 @@
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Held, Member, Unit } from "./assignment.ts"
+import type { Held, Member, Unit } from "../offsets/assignment.ts"
 import type { Progress } from "../runner/options.ts"
 
 export interface LeaseHeld extends Unit {

@@ -21,7 +21,7 @@ import { clean } from "./phases/cleaning.ts"
 import { link } from "./phases/linking.ts"
 import { settle } from "./phases/settling.ts"
 import { swap } from "./phases/swapping.ts"
-import { readRuns } from "./runs.ts"
+import { readRuns } from "../shadow/runs.ts"
 
 const IDLE_LOOK_MS = 500
 const AGAIN_MS = 1_000

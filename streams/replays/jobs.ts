@@ -1,7 +1,7 @@
 /** Rows of the jobs that are done here, one function a statement. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Phase, Run } from "./runs.ts"
+import type { Phase, Run } from "../shadow/runs.ts"
 
 export interface ReplayJob {
   readonly type: "event_replay"

@@ -2,7 +2,7 @@
  * What a run has done so far, as it is kept beside the run: numbers under names with a prefix for what they are of.
  * Pure.
  */
-import type { Run } from "./runs.ts"
+import type { Run } from "../shadow/runs.ts"
 
 type Counts = Readonly<Record<string, number>>
 

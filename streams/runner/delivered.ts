@@ -1,6 +1,6 @@
 /** Entries of one record and organization in a mailbox, and the place of the one that is stepped. */
 import type { LogRecord } from "@dowser/log/event-log/event-log"
-import type { Entries, Place } from "./processor.ts"
+import type { Entries, Place } from "../processor/processor.ts"
 
 /**
  * Entries have no object of their own, of which the collector would copy most before it is over: this one is moved from

@@ -3,8 +3,8 @@
  * While far too much waits, flushes wait for the fold: what readers must sum up themselves stays bounded.
  */
 import { Cause, Effect, Queue } from "effect"
-import type { Processor } from "./processor.ts"
-import { untilAnswered } from "./until-answered.ts"
+import type { Processor } from "../processor/processor.ts"
+import { untilAnswered } from "../reading/until-answered.ts"
 
 /** How long rows stay behind their instants; while few wait, so little that it is not worth waiting for more. */
 const FOLD_EVERY_MS = 10_000

@@ -4,10 +4,10 @@
  */
 import { Data, Effect } from "effect"
 import type { Partition } from "./partition.ts"
-import type { Place } from "./processor.ts"
-import { FlushRefused, isRefused, ISOLATIONS_MAX, refusalReason } from "./refusal.ts"
-import { placeKey, WHOLE_RECORD } from "./skipped.ts"
-import { untilAnswered } from "./until-answered.ts"
+import type { Place } from "../processor/processor.ts"
+import { FlushRefused, isRefused, ISOLATIONS_MAX, refusalReason } from "../reading/refusal.ts"
+import { placeKey, WHOLE_RECORD } from "../reading/skipped.ts"
+import { untilAnswered } from "../reading/until-answered.ts"
 
 interface Refused {
   readonly place: Place

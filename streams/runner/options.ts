@@ -1,7 +1,7 @@
 /** What a partition is run with, and what it tells of itself. */
 import type { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import type { ReplayBoard } from "../replays/board.ts"
+import type { ReplayBoard } from "../shadow/board.ts"
 import type { Positions, StateStore } from "../state/state.ts"
 
 export interface RunnerOptions {

@@ -9,10 +9,10 @@ import { deadLettersOf, type Topic } from "@dowser/log/topics"
 import type { OffsetStore } from "../offsets/offset-store.ts"
 import type { Positions } from "../state/state.ts"
 import type { RunnerOptions } from "./options.ts"
-import type { Place, Processor } from "./processor.ts"
-import { type FlushMode, NORMAL } from "./refusal.ts"
-import { placeKey } from "./skipped.ts"
-import { backoff } from "./until-answered.ts"
+import type { Place, Processor } from "../processor/processor.ts"
+import { type FlushMode, NORMAL } from "../reading/refusal.ts"
+import { placeKey } from "../reading/skipped.ts"
+import { backoff } from "../reading/until-answered.ts"
 
 /** What goes to `<topic>.dlq`. */
 export interface Letter {

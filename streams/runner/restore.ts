@@ -4,8 +4,8 @@ import { SqlClient } from "effect/sql"
 import { readFingerprintKey } from "@dowser/log/fingerprint-key"
 import { Erasures } from "../erasure/erasures.ts"
 import { readTombstones } from "../erasure/tombstones.ts"
-import { generationOf } from "../replays/generation.ts"
-import { readGeneration, readMirror } from "../replays/runs.ts"
+import { generationOf } from "../shadow/generation.ts"
+import { readGeneration, readMirror } from "../shadow/runs.ts"
 import type { Partition } from "./partition.ts"
 
 /** Tombstones, and what replays have exchanged: nothing where there is no Postgres behind. */

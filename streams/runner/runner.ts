@@ -19,7 +19,7 @@ import { OffsetStore } from "../offsets/offset-store.ts"
 import { live } from "./life.ts"
 import type { RunnerOptions } from "./options.ts"
 import { Partition } from "./partition.ts"
-import type { Processor } from "./processor.ts"
+import type { Processor } from "../processor/processor.ts"
 
 const RESTART_AFTER_MS = 100
 const RESTART_AFTER_MAX_MS = 5_000

@@ -9,10 +9,10 @@ import type { Topic } from "@dowser/log/topics"
 import type { Erasures } from "../erasure/erasures.ts"
 import { Mailboxes } from "./actor.ts"
 import { Delivered } from "./delivered.ts"
-import { deadLetter, type Outcome } from "./outcome.ts"
+import { deadLetter, type Outcome } from "../processor/outcome.ts"
 import type { Letter, Partition } from "./partition.ts"
-import type { Entries, Place } from "./processor.ts"
-import { placeKey, type Skipped, WHOLE_RECORD } from "./skipped.ts"
+import type { Entries, Place } from "../processor/processor.ts"
+import { placeKey, type Skipped, WHOLE_RECORD } from "../reading/skipped.ts"
 
 const ENTRIES_MAX = 50_000
 /** Of a common event in its record; larger ones are charged in proportion. */

@@ -114,7 +114,6 @@ describe("the sources", () => {
       "src/rules",
       "src/engine-plane",
       "src/tenants",
-      "src/api",
       "src/ingest",
       "src/webhooks",
       "src/analytics-rules",

@@ -1,6 +1,6 @@
 /** Shares of partitions: even, complete, sticky; and the watchdog's one rule. */
 import { describe, expect, it } from "vitest"
-import { assign, type Held, type Member, standing, unitKey } from "../../streams/ownership/assignment.ts"
+import { assign, type Held, type Member, standing, unitKey } from "../../streams/offsets/assignment.ts"
 import { seeded } from "../support/attribution-oracle.ts"
 
 const members = (...names: ReadonlyArray<string>): ReadonlyArray<Member> =>

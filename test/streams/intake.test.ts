@@ -1,7 +1,7 @@
 /** Records of topics of uneven density, in one order of time. */
 import { describe, expect, it } from "vitest"
 import type { LogRecord } from "../../log/event-log/event-log.ts"
-import { Intake } from "../../streams/runner/intake.ts"
+import { Intake } from "../../streams/reading/intake.ts"
 
 const record = (offset: number, appendedAt: number): LogRecord => ({
   offset,

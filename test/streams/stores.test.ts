@@ -4,7 +4,7 @@
  */
 import { assert, layer } from "@effect/vitest"
 import { Context, Data, Deferred, Effect, type Exit, Fiber } from "effect"
-import { type Unit, unitKey } from "../../streams/ownership/assignment.ts"
+import { type Unit, unitKey } from "../../streams/offsets/assignment.ts"
 import { LeaseStore } from "../../streams/ownership/lease-store.ts"
 import { OffsetStore } from "../../streams/offsets/offset-store.ts"
 import { commitWith } from "../../streams/offsets/offsets.ts"

@@ -2,7 +2,7 @@
  * The diversity rules of a set as stages, in the contract's order: near-duplicates of all entries, then caps and least
  * values, then MMR.
  */
-import type { Candidate, Stage, StageContext } from "../pipeline/stage.ts"
+import type { Candidate, Stage, StageContext } from "../stage/stage.ts"
 import type { FieldValue } from "../plan.ts"
 import type { DiversityRule, Mmr, NearDuplicate } from "../rules/rule-set.ts"
 import { capPerValue, ensureValues, type Values } from "./caps.ts"

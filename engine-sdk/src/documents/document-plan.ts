@@ -3,7 +3,7 @@
  * patterns, and the type a newly seen value gets (engine-contract 2.5). Holds no document.
  */
 import { BoundedMap } from "../bounded-map.ts"
-import { isNamePattern, namePattern, type NamePattern } from "../schema/name-pattern.ts"
+import { isNamePattern, namePattern, type NamePattern } from "./name-pattern.ts"
 import type { CollectionSchema, DirtyValues, Field, FieldType } from "../schema.ts"
 
 export interface NestedField {

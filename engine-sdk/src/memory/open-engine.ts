@@ -1,6 +1,6 @@
 /** The durable engine: documents and schemas survive; searches run on the calling thread over memory. */
 import { SearchLane } from "../lane/search-lane.ts"
-import { EarlyReads } from "../store/early-reads.ts"
+import { EarlyReads } from "./early-reads.ts"
 import { LmdbJournal, LmdbReads } from "../store/lmdb-journal.ts"
 import { RemoteWriter } from "../store/remote-writer.ts"
 import { APPROXIMATE_FROM } from "../store/vector-graphs.ts"

@@ -11,7 +11,7 @@ import { after, beforeWaiting } from "./awaitable.ts"
 import type { MerchandiseEnvironment, SearchExtras } from "./merchandising.ts"
 import { isPlainFacet, line, WINDOW, type Prepared } from "./prepare.ts"
 import { runStages } from "./run-stages.ts"
-import type { Candidate, Stage } from "./stage.ts"
+import type { Candidate, Stage } from "../stage/stage.ts"
 import type { HitTrace, Move, PlanSummary, Trace } from "./trace.ts"
 
 /** A hit of the page and how it came there. */

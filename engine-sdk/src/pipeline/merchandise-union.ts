@@ -21,7 +21,7 @@ import type {
 } from "./merchandising.ts"
 import { orLong, tellingTooLong } from "./or-long.ts"
 import { fieldsOf, line, prepare, stagesOf, windowSize, type Prepared } from "./prepare.ts"
-import type { Stage } from "./stage.ts"
+import type { Stage } from "../stage/stage.ts"
 
 /**
  * Invalid where the searches do not fit together (`compileUnion`); otherwise as `merchandise`. At most two engine

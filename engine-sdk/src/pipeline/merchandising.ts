@@ -11,7 +11,7 @@ import type { Reranker } from "../rerank/reranker.ts"
 import type { RerankSettings } from "../rules/rule-set.ts"
 import type { CompiledRules } from "../rules/compile-rules.ts"
 import type { RuleRequest } from "../rules/matched-rules.ts"
-import type { Stage } from "./stage.ts"
+import type { Stage } from "../stage/stage.ts"
 import type { Tape } from "./tape.ts"
 import type { Trace } from "./trace.ts"
 

@@ -14,7 +14,7 @@ import { matchRules, noRules } from "../rules/match-rules.ts"
 import type { RerankSettings } from "../rules/rule-set.ts"
 import type { MatchedRules } from "../rules/matched-rules.ts"
 import type { MerchandisedSearch, MerchandiseEnvironment } from "./merchandising.ts"
-import type { Stage } from "./stage.ts"
+import type { Stage } from "../stage/stage.ts"
 import type { SearchTape } from "./tape.ts"
 import type { StageTrace } from "./trace.ts"
 

@@ -4,7 +4,7 @@
  * bare list of `{index, score}`, the three forms in use.
  */
 import { isObject } from "../documents/json.ts"
-import type { Candidate } from "../pipeline/stage.ts"
+import type { Candidate } from "../stage/stage.ts"
 import type { Reranker } from "./reranker.ts"
 
 export interface CrossEncoderOptions {

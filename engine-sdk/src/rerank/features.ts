@@ -2,7 +2,7 @@
  * What a linear model sees of a hit: where and how well the engine found it, how much of the query its fields hold, and
  * numbers of the document scaled over the candidates. Every feature lies within 0..1.
  */
-import type { Candidate } from "../pipeline/stage.ts"
+import type { Candidate } from "../stage/stage.ts"
 import type { FieldValue } from "../plan.ts"
 import { textWords } from "../rules/condition-index.ts"
 

@@ -2,8 +2,8 @@
  * Rerank as a stage: the first `top_k` candidates are scored, and those that were scored in time change places among
  * themselves. Everything else stays where it was.
  */
-import type { Candidate, Stage, StageContext } from "../pipeline/stage.ts"
-import { StageLate } from "../pipeline/stage.ts"
+import type { Candidate, Stage, StageContext } from "../stage/stage.ts"
+import { StageLate } from "../stage/stage.ts"
 import type { RerankSettings } from "../rules/rule-set.ts"
 import type { Reranker } from "./reranker.ts"
 

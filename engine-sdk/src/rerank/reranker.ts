@@ -3,7 +3,7 @@
  * them, so that what was scored in time counts even when the rest was not (`rerank-stage.ts` makes the order of it).
  */
 import type { Awaitable } from "../engine.ts"
-import type { Candidate, StageContext } from "../pipeline/stage.ts"
+import type { Candidate, StageContext } from "../stage/stage.ts"
 
 export interface RerankInput {
   readonly candidates: ReadonlyArray<Candidate>

@@ -8,7 +8,7 @@ import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
 import { duplicateProblem, parseSetNames, type SchemaContext } from "./create-collection.ts"
 import { parseField } from "./field-attributes.ts"
-import { isNamePattern, namePattern } from "./name-pattern.ts"
+import { isNamePattern, namePattern } from "../documents/name-pattern.ts"
 
 const ALLOWED: ReadonlySet<string> = new Set(["fields", "metadata", "synonym_sets", "curation_sets"])
 const WRONG_FIELDS =

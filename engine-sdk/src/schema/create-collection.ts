@@ -6,7 +6,7 @@ import { isObject } from "../documents/json.ts"
 import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
 import { charactersOf, parseField, type FieldOptions } from "./field-attributes.ts"
-import { isNamePattern } from "./name-pattern.ts"
+import { isNamePattern } from "../documents/name-pattern.ts"
 
 export interface SchemaContext {
   readonly hasSynonymSet: (name: string) => boolean

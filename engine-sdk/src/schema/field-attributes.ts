@@ -7,7 +7,7 @@ import { hasStemmer, stemmerMissing, TRUNCATE_LENGTH } from "../analysis/mod.ts"
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { Field, FieldType, VectorParams } from "../schema.ts"
-import { isNamePattern, namePattern } from "./name-pattern.ts"
+import { isNamePattern, namePattern } from "../documents/name-pattern.ts"
 
 const TYPES: ReadonlySet<string> = new Set([
   "string",

@@ -3,4 +3,4 @@ export { parseCreateBody, parseCloneBody, type SchemaContext } from "./create-co
 export { parseAlterBody } from "./alter-collection.ts"
 export { parseField, type FieldOptions } from "./field-attributes.ts"
 export { renderCollection, maskSecret } from "./render-collection.ts"
-export { namePattern, isNamePattern, type NamePattern } from "./name-pattern.ts"
+export { namePattern, isNamePattern, type NamePattern } from "../documents/name-pattern.ts"

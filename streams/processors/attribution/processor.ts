@@ -21,7 +21,7 @@ import {
   type ServedPayload
 } from "@dowser/log/event-schema"
 import { EventColumns } from "@dowser/log/columns/decode"
-import { type Entries, listed, type Processor, type Snapshot } from "../../runner/processor.ts"
+import { type Entries, listed, type Processor, type Snapshot } from "../../processor/processor.ts"
 import type { Envelope } from "@dowser/log/record"
 import { BEHAVIOUR_EVENTS, SEARCH_SERVED } from "@dowser/log/topics"
 import type { FactProcessor } from "../../facts/fact-processor.ts"

@@ -5,8 +5,8 @@
 import type { BehaviouralEvent, ServedSearch } from "@dowser/log/event-schema"
 import type { Facts, SearchFacts } from "../../facts/facts.ts"
 import { usesOf } from "../../figures/filter-uses.ts"
-import { drop, OK, type Outcome } from "../../runner/outcome.ts"
-import type { Place } from "../../runner/processor.ts"
+import { drop, OK, type Outcome } from "../../processor/outcome.ts"
+import type { Place } from "../../processor/processor.ts"
 import { dropOldest, insertSearch, removeLoose, removeSearch } from "./contributions.ts"
 import type { AttributionState } from "./state.ts"
 import {

@@ -7,7 +7,7 @@ import { FINGERPRINT_WORDS, shortPrint, type FingerprintKey, narrowKey } from "@
 import { FingerprintTable } from "@dowser/log/fingerprint-table"
 import { eventIdInto } from "@dowser/log/columns/decode"
 import { TURN_MAX } from "../../runner/actor.ts"
-import type { Entries, Snapshot } from "../../runner/processor.ts"
+import type { Entries, Snapshot } from "../../processor/processor.ts"
 import { KeyedState, type StateStore } from "../../state/state.ts"
 import { IdBlocks } from "./id-blocks.ts"
 import { NOBODY, type Who } from "../../facts/who.ts"

@@ -3,9 +3,10 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { type KeptRejection, REJECTIONS_SCHEMA_VERSION, type RejectionsPayload } from "@dowser/log/rejection"
 import { ulid } from "@dowser/log/identifiers"
-import { OK } from "../../runner/outcome.ts"
-import { type ErasedRows, removePages, ROWS_PER_PAGE } from "../../erasure/rows.ts"
-import { listed, type Place, type Processor } from "../../runner/processor.ts"
+import { OK } from "../../processor/outcome.ts"
+import type { ErasedRows } from "../../processor/erasing.ts"
+import { removePages, ROWS_PER_PAGE } from "../../erasure/rows.ts"
+import { listed, type Place, type Processor } from "../../processor/processor.ts"
 import { BEHAVIOUR_REJECTED } from "@dowser/log/topics"
 
 interface Rejected {

@@ -3,7 +3,8 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { EVENT_AHEAD_MAX_MS } from "@dowser/log/event-schema"
 import { GRAINS } from "../../figures/grain.ts"
-import { type ErasedRows, removePages, ROWS_PER_PAGE } from "../../erasure/rows.ts"
+import type { ErasedRows } from "../../processor/erasing.ts"
+import { removePages, ROWS_PER_PAGE } from "../../erasure/rows.ts"
 
 /** Events that `log` rules keep whole. Rows removed. */
 export const removeRuleEvents = Effect.fnUntraced(function* ({ erasedAt, isTheirs, organizationId }: ErasedRows) {

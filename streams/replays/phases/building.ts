@@ -3,7 +3,7 @@ import { Clock, Effect } from "effect"
 import type { Duty } from "../duty.ts"
 import { readExtent } from "../extent.ts"
 import { finishJob, tellProgress, toSwapping } from "../jobs.ts"
-import { forgetRun, readPartitions, type Run } from "../runs.ts"
+import { forgetRun, readPartitions, type Run } from "../../shadow/runs.ts"
 
 /** Of the whole way: reading the log, then the days. */
 export const BUILT = 0.8

@@ -11,7 +11,7 @@ import { readersOf } from "../../processors/runnable.ts"
 import { type Duty, type LogPlace, tombstoneOf } from "../duty.ts"
 import { finishJob, readJob, tellReceipt } from "../jobs.ts"
 import { added, ENTRIES, HIDDEN, part, rangeOf, RECORDS, TABLE, tablesOf } from "../receipt.ts"
-import { forgetRun, type Run } from "../runs.ts"
+import { forgetRun, type Run } from "../../shadow/runs.ts"
 
 const LOOK_EVERY_MS = 250
 

@@ -6,7 +6,7 @@ import { extendTombstone } from "../../erasure/tombstones.ts"
 import { type Duty, tombstoneOf } from "../duty.ts"
 import { toPhase } from "../jobs.ts"
 import { added, ENTRIES } from "../receipt.ts"
-import type { Run } from "../runs.ts"
+import type { Run } from "../../shadow/runs.ts"
 
 export const link = Effect.fnUntraced(function* (duty: Duty, run: Run) {
   const log = yield* EventLog

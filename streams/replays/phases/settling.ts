@@ -8,7 +8,7 @@ import { Outbox } from "@dowser/log/outbox"
 import { type Duty, tombstoneOf } from "../duty.ts"
 import { finishJob, readJob, type RebuildingJob, toPhase } from "../jobs.ts"
 import { added, rangeOf, TABLE, tablesOf } from "../receipt.ts"
-import { forgetRun, type Run } from "../runs.ts"
+import { forgetRun, type Run } from "../../shadow/runs.ts"
 
 const finishReplay = Effect.fnUntraced(function* (
   run: Run,

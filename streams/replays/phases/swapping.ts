@@ -4,7 +4,7 @@ import { DAY_MS } from "../../figures/grain.ts"
 import type { Duty } from "../duty.ts"
 import { tellProgress, tellSwapped, toPhase } from "../jobs.ts"
 import { added, TABLE } from "../receipt.ts"
-import { readPartitions, type Run } from "../runs.ts"
+import { readPartitions, type Run } from "../../shadow/runs.ts"
 import { BUILT } from "./building.ts"
 
 const SWAPPED = 0.95

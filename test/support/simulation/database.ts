@@ -5,11 +5,11 @@
  */
 import { Context, Effect, Exit } from "effect"
 import { SqlError } from "effect/sql"
-import { type Unit, unitKey } from "../../../streams/ownership/assignment.ts"
+import { type Unit, unitKey } from "../../../streams/offsets/assignment.ts"
 import { LeaseStore, type LeaseStoreShape } from "../../../streams/ownership/lease-store.ts"
 import { OffsetStore, type OffsetStoreShape } from "../../../streams/offsets/offset-store.ts"
 import type { Progress } from "../../../streams/runner/runner.ts"
-import { placeKey, type Skipped } from "../../../streams/runner/skipped.ts"
+import { placeKey, type Skipped } from "../../../streams/reading/skipped.ts"
 import type { Positions } from "../../../streams/state/state.ts"
 import type { SimulatedProcess, World } from "./world.ts"
 

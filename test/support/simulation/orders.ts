@@ -5,8 +5,8 @@
  */
 import { type Effect } from "effect"
 import type { SqlError } from "effect/sql"
-import { deadLetter, drop, OK } from "../../../streams/runner/outcome.ts"
-import { listed, type Processor } from "../../../streams/runner/processor.ts"
+import { deadLetter, drop, OK } from "../../../streams/processor/outcome.ts"
+import { listed, type Processor } from "../../../streams/processor/processor.ts"
 import { encodeRecord } from "../../../log/record.ts"
 import { type Form, KeyedState } from "../../../streams/state/state.ts"
 import type { Topic } from "../../../log/topics.ts"

@@ -3,7 +3,7 @@
  * ranking, vectors, or simply everything.
  */
 import type { RelevanceQuery } from "../../plan.ts"
-import { RelevanceSearch } from "../../relevance/relevance-search.ts"
+import { RelevanceSearch } from "../relevance/relevance-search.ts"
 import {
   andInto,
   andNotInto,

@@ -4,9 +4,9 @@
  * beside them, for pairs of words and for vectors of documents. Immutable like the segment, derived from stored
  * documents on first use and gone with the segment.
  */
-import { ByteLog, encodeUtf8, hashBytes, sortingUtf8, WordLog } from "../index/bytes.ts"
-import { sharing as sharingPrefixes } from "../index/builders.ts"
-import { StringTable } from "../index/string-table.ts"
+import { ByteLog, encodeUtf8, hashBytes, sortingUtf8, WordLog } from "../../index/bytes.ts"
+import { sharing as sharingPrefixes } from "../../index/builders.ts"
+import { StringTable } from "../../index/string-table.ts"
 import type { WordAnalyzer } from "./words.ts"
 
 /** Between two values of a unit: words on its sides never stand next to each other. */

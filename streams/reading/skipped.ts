@@ -1,5 +1,5 @@
 /** Places that a consumer group steps over: kept in the transaction whose offsets pass them, read before a replay. */
-import type { Place } from "./processor.ts"
+import type { Place } from "../processor/processor.ts"
 
 export interface Skipped extends Pick<Place, "topic" | "offset" | "index"> {
   readonly reason: string

@@ -1,7 +1,7 @@
 /**
  * Which words of a shown text the relevance ranking matched: by root, as its index does, not by the engine's tokens.
  */
-import type { MarkedWord } from "../search/highlight/highlight-text.ts"
+import type { MarkedWord } from "../highlight/highlight-text.ts"
 import type { QueryTerms } from "./query-terms.ts"
 import { wordAnalyzerOf } from "./words.ts"
 

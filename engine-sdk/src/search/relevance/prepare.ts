@@ -2,9 +2,9 @@
  * Building what a relevance search reads before it runs, in slices, so that the first search of a large collection (or
  * the first after a large merge) does not hold up the others. Little work is left to the search itself.
  */
-import type { CollectionReader } from "../index/reader.ts"
-import type { RelevanceUnit, SearchPlan } from "../plan.ts"
-import { inSlices, pause } from "../turns.ts"
+import type { CollectionReader } from "../../index/reader.ts"
+import type { RelevanceUnit, SearchPlan } from "../../plan.ts"
+import { inSlices, pause } from "../../turns.ts"
 import { buildMissing, missingDocs } from "./unit-columns.ts"
 
 /** Documents that a search may read on its own: about ten milliseconds. */

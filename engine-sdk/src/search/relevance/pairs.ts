@@ -3,7 +3,7 @@
  * standing near each other in any order (sequential dependence, Metzler and Croft 2005). Only the best documents gain;
  * how rare a pair is gets counted over all documents that have both words, or over an even sample of them.
  */
-import { isOver } from "../budget/cutoff.ts"
+import { isOver } from "../../budget/cutoff.ts"
 import { adjacent, countPairs, near, type Lexicon } from "./lexicon.ts"
 import type { QueryTerm } from "./query-terms.ts"
 import { idfOf, saturated } from "./weighting.ts"

@@ -4,7 +4,7 @@
  */
 import type { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import type { FigureErasing } from "../erasure/hooks.ts"
+import type { FigureErasing } from "./erasing.ts"
 import type { Outcome } from "./outcome.ts"
 import type { Envelope } from "@dowser/log/record"
 import type { StateStore } from "../state/state.ts"

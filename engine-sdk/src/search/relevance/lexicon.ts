@@ -3,11 +3,11 @@
  * two words stand together. Statistics count deleted documents until a merge drops them; they are the same for every
  * filter, so that a filter never changes a score.
  */
-import { encodeUtf8 } from "../index/bytes.ts"
-import { expandTerm } from "../index/expand.ts"
-import { spend } from "../budget/cutoff.ts"
-import type { CollectionReader } from "../index/reader.ts"
-import type { RelevanceUnit } from "../plan.ts"
+import { encodeUtf8 } from "../../index/bytes.ts"
+import { expandTerm } from "../../index/expand.ts"
+import { spend } from "../../budget/cutoff.ts"
+import type { CollectionReader } from "../../index/reader.ts"
+import type { RelevanceUnit } from "../../plan.ts"
 import { frequenciesOf } from "./frequency-table.ts"
 import { unitsOf } from "./unit-columns.ts"
 import { FIRST_TERM, GAP, PARTS, type UnitIndex } from "./unit-index.ts"

@@ -2,8 +2,8 @@
  * From what was asked to the terms that are looked up: roots of the words that some document has; what nobody wrote is
  * completed (the last word), taken apart, or corrected. Known words are never corrected.
  */
-import type { RelevanceQuery } from "../plan.ts"
-import { editDistance } from "../analysis/edit-distance.ts"
+import type { RelevanceQuery } from "../../plan.ts"
+import { editDistance } from "../../analysis/edit-distance.ts"
 import { adjacent, countPairs, type Lexicon, type Places } from "./lexicon.ts"
 import { FIRST_TERM } from "./unit-index.ts"
 import { wordAnalyzerOf, type Word, type WordAnalyzer } from "./words.ts"

@@ -3,15 +3,15 @@
  * is much to read. Units are kept with the segment and counted in its bytes; the least recently used goes when there
  * are too many. What a merge or an upsert replaces is derived again from the new segment.
  */
-import { spend } from "../budget/cutoff.ts"
-import { parseJson } from "../documents/json.ts"
-import { leavesOf, valueAt } from "../documents/nested.ts"
-import { hasBit } from "../index/bits.ts"
-import { SPILLED, type TextColumn } from "../index/columns.ts"
-import type { CollectionReader, Retiring, SegmentView } from "../index/reader.ts"
-import type { Segment } from "../index/segment.ts"
-import type { RelevanceUnit } from "../plan.ts"
-import type { CollectionSchema } from "../schema.ts"
+import { spend } from "../../budget/cutoff.ts"
+import { parseJson } from "../../documents/json.ts"
+import { leavesOf, valueAt } from "../../documents/nested.ts"
+import { hasBit } from "../../index/bits.ts"
+import { SPILLED, type TextColumn } from "../../index/columns.ts"
+import type { CollectionReader, Retiring, SegmentView } from "../../index/reader.ts"
+import type { Segment } from "../../index/segment.ts"
+import type { RelevanceUnit } from "../../plan.ts"
+import type { CollectionSchema } from "../../schema.ts"
 import { UnitBuilder, type UnitIndex } from "./unit-index.ts"
 import { wordAnalyzerOf } from "./words.ts"
 

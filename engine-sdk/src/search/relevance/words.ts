@@ -3,10 +3,10 @@
  * roots, and a number with its unit as one word. Documents and queries both pass through here; the engine-compatible
  * analyzer (`analysis/`) keeps serving everything else.
  */
-import { BoundedMap } from "../bounded-map.ts"
-import { createAnalyzer } from "../analysis/analyzer.ts"
-import { hasStemmer, stemmerMissing, stemmerOf, type Stem } from "../analysis/stemmer.ts"
-import { caseFold, foldCharacter } from "../analysis/transliterate.ts"
+import { BoundedMap } from "../../bounded-map.ts"
+import { createAnalyzer } from "../../analysis/analyzer.ts"
+import { hasStemmer, stemmerMissing, stemmerOf, type Stem } from "../../analysis/stemmer.ts"
+import { caseFold, foldCharacter } from "../../analysis/transliterate.ts"
 
 /** Lucene's 33 English stop words, and the function words that verbose questions add. */
 const STOP_WORDS: ReadonlySet<string> = new Set(

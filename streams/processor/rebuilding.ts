@@ -1,7 +1,7 @@
 /** What a processor offers so that its figures can be made again from the log. Replays walk a list of these. */
 import type { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import type { RowCounts } from "../erasure/hooks.ts"
+import type { RowCounts } from "./erasing.ts"
 
 type Sql<A> = Effect.Effect<A, SqlError.SqlError, SqlClient.SqlClient>
 

@@ -4,12 +4,12 @@
  * (diffusion). Filters, order by other keys, facets, groups and pages are the execution's, as for the engine-compatible
  * scoring.
  */
-import { hasBit, setBit } from "../index/bits.ts"
-import type { CollectionReader } from "../index/reader.ts"
-import type { RelevanceQuery, TextMatchInfo } from "../plan.ts"
-import type { MarkedWord } from "../search/highlight/highlight-text.ts"
-import { isOver, spend } from "../budget/cutoff.ts"
-import type { SegmentMatches } from "../search/text/segment-matches.ts"
+import { hasBit, setBit } from "../../index/bits.ts"
+import type { CollectionReader } from "../../index/reader.ts"
+import type { RelevanceQuery, TextMatchInfo } from "../../plan.ts"
+import type { MarkedWord } from "../highlight/highlight-text.ts"
+import { isOver, spend } from "../../budget/cutoff.ts"
+import type { SegmentMatches } from "../text/segment-matches.ts"
 import { diffuse } from "./diffusion.ts"
 import { Lexicon } from "./lexicon.ts"
 import { markerOf } from "./marking.ts"

@@ -3,7 +3,7 @@
  * weighted by, so that they do not depend on how documents are spread over segments. Follows the segments as they come
  * and go; colliding hashes add up, which only blurs a cosine.
  */
-import type { CollectionReader } from "../index/reader.ts"
+import type { CollectionReader } from "../../index/reader.ts"
 import type { UnitIndex } from "./unit-index.ts"
 
 class FrequencyTable {

@@ -1,11 +1,20 @@
 /** What a processor offers so that a person can be erased from what it keeps. Erasures walk a list of these. */
 import type { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import type { ErasedRows } from "./rows.ts"
 
 type Sql<A> = Effect.Effect<A, SqlError.SqlError, SqlClient.SqlClient>
 /** Rows by table: what a receipt says. */
 export type RowCounts = Readonly<Record<string, number>>
+
+/** Whose rows are to go. */
+export interface ErasedRows {
+  readonly organizationId: string
+  /** Of the request, ms: what was kept later is a new person's. */
+  readonly erasedAt: number
+  readonly userId: string
+  /** Whether a text that holds an event as somebody sent it is the person's. */
+  readonly isTheirs: (text: string) => boolean
+}
 
 /** How a person leaves what is kept. Both tell rows by table, for the receipt, and may be called again. */
 export interface FigureErasing {
