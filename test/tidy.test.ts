@@ -349,7 +349,6 @@ describe("files", () => {
       ["src/gateway/routes.ts: routes", { lines: 173, why: handlers }],
       ["src/rules/preview.ts: makePreview", { lines: 83, why: "a preview is one search made twice" }],
       ["src/suggestions/facet-values.ts: makeFacetValues", { lines: 114, why: "closures in one layer still" }],
-      ["src/suggestions/popular-queries.ts: layer", { lines: 97, why: "closures in one layer still" }],
       ["src/webhooks/deliveries-repository.ts: makeDeliveriesRepository", { lines: 115, why: statements }],
       ["src/webhooks/webhooks.ts: make", { lines: 206, why: "a list of one use case a name" }]
     ])

@@ -32,6 +32,68 @@ interface Held {
   readonly first: Deferred.Deferred<void>
 }
 
+const nothingYet = (): Held => ({
+  index: Typeahead.of<Completable>([]),
+  horizon: undefined,
+  bytes: 0,
+  read_at: 0,
+  built_at: 0,
+  looked_at: Number.NEGATIVE_INFINITY,
+  lookEvery_ms: LOOK_EVERY_MS,
+  isBusy: false,
+  first: Deferred.makeUnsafe()
+})
+
+/** Collections in order of use, within a number and bytes of their indexes: the first was not asked for longest. */
+class HeldCollections {
+  readonly #held = new Map<string, Held>()
+  #bytes = 0
+
+  /** Made where it is not there. */
+  use(key: string): Held {
+    const collection = this.#held.get(key) ?? nothingYet()
+    this.#held.delete(key)
+    this.#held.set(key, collection)
+    return collection
+  }
+  resize(key: string, collection: Held): void {
+    if (this.#held.get(key) !== collection) return
+    this.#bytes += collection.index.bytes - collection.bytes
+    collection.bytes = collection.index.bytes
+    for (const [oldest, { bytes: freed }] of this.#held) {
+      if ((this.#bytes <= BYTES_MAX && this.#held.size <= COLLECTIONS_MAX) || oldest === key) break
+      this.#held.delete(oldest)
+      this.#bytes -= freed
+    }
+  }
+}
+
+const build = (items: ReadonlyArray<Completable>) => inSlices(Typeahead.build(items))
+
+/** Reads what changed since the last look, and everything where that was long ago. */
+const makeLook = Effect.gen(function* () {
+  const repository = yield* makePopularQueriesRepository
+  return Effect.fnUntraced(function* (organizationId: string, name: string, collection: Held, now: number) {
+    const horizon = yield* repository.horizon
+    if (collection.horizon === undefined || now - collection.read_at > READ_WHOLE_EVERY_MS) {
+      collection.index = yield* build(yield* repository.all(organizationId, name))
+      collection.read_at = collection.built_at = now
+      collection.lookEvery_ms = LOOK_EVERY_MS
+    } else {
+      const changed = yield* repository.changed(organizationId, name, collection.horizon)
+      for (const item of changed) collection.index.put(item)
+      const isStale = collection.index.fresh > 0 && now - collection.built_at > BUILD_WITHIN_MS
+      if (collection.index.wantsBuild || isStale) {
+        collection.index = yield* build(collection.index.items().filter(({ score }) => score > 0))
+        collection.built_at = now
+      }
+      collection.lookEvery_ms =
+        changed.length > 0 ? LOOK_EVERY_MS : Math.min(2 * collection.lookEvery_ms, LOOK_EVERY_MAX_MS)
+    }
+    collection.horizon = horizon
+  })
+})
+
 export class PopularQueries extends Context.Service<
   PopularQueries,
   {
@@ -47,80 +109,30 @@ export class PopularQueries extends Context.Service<
   static readonly layer: Layer.Layer<PopularQueries, never, SqlClient.SqlClient> = Layer.effect(
     PopularQueries,
     Effect.gen(function* () {
-      const repository = yield* makePopularQueriesRepository
+      const look = yield* makeLook
       const clock = yield* Clock.Clock
       const fork = yield* FiberSet.makeRuntime<never>()
-      /** In order of use: the first was not asked for longest. */
-      const held = new Map<string, Held>()
-      let bytes = 0
+      const held = new HeldCollections()
+      const now = () => clock.currentTimeMillisUnsafe()
 
-      const resize = (key: string, collection: Held) => {
-        if (held.get(key) !== collection) return
-        bytes += collection.index.bytes - collection.bytes
-        collection.bytes = collection.index.bytes
-        for (const [oldest, { bytes: freed }] of held) {
-          if ((bytes <= BYTES_MAX && held.size <= COLLECTIONS_MAX) || oldest === key) break
-          held.delete(oldest)
-          bytes -= freed
-        }
-      }
-      const build = (items: ReadonlyArray<Completable>) => inSlices(Typeahead.build(items))
-
-      const look = Effect.fnUntraced(function* (organizationId: string, name: string, collection: Held) {
-        const now = clock.currentTimeMillisUnsafe()
-        const horizon = yield* repository.horizon
-        if (collection.horizon === undefined || now - collection.read_at > READ_WHOLE_EVERY_MS) {
-          collection.index = yield* build(yield* repository.all(organizationId, name))
-          collection.read_at = collection.built_at = now
-          collection.lookEvery_ms = LOOK_EVERY_MS
-        } else {
-          const changed = yield* repository.changed(organizationId, name, collection.horizon)
-          for (const item of changed) collection.index.put(item)
-          if (
-            collection.index.wantsBuild ||
-            (collection.index.fresh > 0 && now - collection.built_at > BUILD_WITHIN_MS)
-          ) {
-            collection.index = yield* build(collection.index.items().filter(({ score }) => score > 0))
-            collection.built_at = now
-          }
-          collection.lookEvery_ms =
-            changed.length > 0 ? LOOK_EVERY_MS : Math.min(2 * collection.lookEvery_ms, LOOK_EVERY_MAX_MS)
-        }
-        collection.horizon = horizon
-      })
       const refresh = (key: string, organizationId: string, name: string, collection: Held) =>
-        look(organizationId, name, collection).pipe(
+        look(organizationId, name, collection, now()).pipe(
           Effect.catch((error) =>
             Effect.logError("Popular queries could not be read; the ones of before are suggested meanwhile", error)
           ),
           Effect.ensuring(
             Effect.sync(() => {
               collection.isBusy = false
-              collection.looked_at = clock.currentTimeMillisUnsafe()
-              resize(key, collection)
+              collection.looked_at = now()
+              held.resize(key, collection)
               Deferred.doneUnsafe(collection.first, Effect.void)
             })
           )
         )
-
       const asked = (organizationId: string, name: string): Held => {
         const key = `${organizationId}\n${name}`
-        let collection = held.get(key)
-        if (collection === undefined) {
-          collection = {
-            index: Typeahead.of<Completable>([]),
-            horizon: undefined,
-            bytes: 0,
-            read_at: 0,
-            built_at: 0,
-            looked_at: Number.NEGATIVE_INFINITY,
-            lookEvery_ms: LOOK_EVERY_MS,
-            isBusy: false,
-            first: Deferred.makeUnsafe()
-          }
-        } else held.delete(key)
-        held.set(key, collection)
-        if (!collection.isBusy && clock.currentTimeMillisUnsafe() - collection.looked_at >= collection.lookEvery_ms) {
+        const collection = held.use(key)
+        if (!collection.isBusy && now() - collection.looked_at >= collection.lookEvery_ms) {
           collection.isBusy = true
           fork(refresh(key, organizationId, name, collection))
         }
