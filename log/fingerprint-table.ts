@@ -38,7 +38,7 @@ const setHour = (segment: Segment, slot: number, hour: number): void => {
   if (hour < segment.oldest) segment.oldest = hour
 }
 
-export interface FingerprintTableOptions {
+interface FingerprintTableOptions {
   readonly windowHours: number
   /** At the bound a full segment drops a quarter of its ids, those that came first: they are taken for new again. */
   readonly bytesMax: number

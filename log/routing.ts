@@ -4,7 +4,7 @@
  */
 import { partitionOfQueryId } from "./query-id.ts"
 
-export interface Routable {
+interface Routable {
   readonly query_id?: string
   readonly session_id?: string
   readonly user_id?: string

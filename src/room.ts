@@ -19,7 +19,7 @@ export type Seeds = Readonly<Record<string, ReadonlyArray<unknown>>>
 export type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
 
 /** `Out`: services that the room gives; `In`: what they are made of; `Needs`: what its handlers ask for. */
-export interface Room<Out = never, In = never, Needs = never> {
+interface Room<Out = never, In = never, Needs = never> {
   /** The folder's. */ readonly name: string
   /**
    * Services, and what runs by itself as long as the program does. Needs the rooms that stand before it in the list.
@@ -64,7 +64,7 @@ export interface Room<Out = never, In = never, Needs = never> {
   readonly migrations?: Readonly<Record<string, Migration>>
 }
 
-export type AnyRoom = Pick<
+type AnyRoom = Pick<
   Room<unknown, unknown, unknown>,
   | "name"
   | "engineGroups"

@@ -43,7 +43,7 @@ import { room as webhooks } from "./webhooks/room.ts"
  * What every room may ask for: the database, the log, the engine, and what the person who started the program chose
  * (`src/runtime`).
  */
-export type Ground =
+type Ground =
   | Configuration
   | Counters
   | DedupeWindow

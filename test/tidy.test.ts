@@ -281,7 +281,7 @@ describe("files", () => {
         )
     ).toEqual([])
   })
-  it("export no value that nobody imports", () => {
+  it("export no value and no type that nobody imports", () => {
     const written = (from: string, to: string) => resolveModule(from, to) ?? to
     // Programs that read the packed package are not of these files.
     const modules = files
@@ -310,7 +310,13 @@ describe("files", () => {
       readExports("f.ts", 'import * as e from "./e.ts"\nObject.keys(e)')
     ]
     const written = (_from: string, to: string) => to.slice(2)
-    expect(unusedExports(modules, [], written)).toEqual(["a.ts: Five", "a.ts: eight", "a.ts: one", "b.ts: own"])
+    expect(unusedExports(modules, [], written)).toEqual([
+      "a.ts: Five",
+      "a.ts: Six",
+      "a.ts: eight",
+      "a.ts: one",
+      "b.ts: own"
+    ])
     expect(unusedExports(modules, ["b.ts"], written)).toEqual([])
   })
   it("form no circles", () => {

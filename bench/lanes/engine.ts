@@ -25,7 +25,7 @@ export interface EngineOptions extends InputOptions {
   /** Imports and single upserts beside them as well. */ readonly writes: boolean
   /** What holds the searching thread beside imports, merges and a start. */ readonly stalls: ReadonlyArray<StallMode>
 }
-export type PeerName = "lucene" | "minisearch" | "orama" | "sqlite"
+type PeerName = "lucene" | "minisearch" | "orama" | "sqlite"
 interface Measured {
   readonly ms: number
   readonly found: number

@@ -11,7 +11,7 @@ import { kafkaVersionDefault, startKafka } from "../../src/cli/kafka.ts"
 import { startEmbeddedPostgres } from "../../src/runtime/embedded-postgres.ts"
 import { type RunningProgram, runtimeCommand, startServer } from "../harness/program.ts"
 
-export interface Installation {
+interface Installation {
   readonly server: RunningProgram
   readonly streamsPid: number
   readonly stop: () => Promise<void>

@@ -18,7 +18,7 @@ import { joinedWords, withTypo } from "../inputs/query-errors.ts"
 import { type Judgments, mean, pairedBootstrap, type QueryScore, scoreOf } from "../inputs/relevance-metrics.ts"
 
 const rankings = ["plain", "bm25", "relevance"] as const
-export type Ranking = (typeof rankings)[number]
+type Ranking = (typeof rankings)[number]
 export interface RelevanceOptions {
   readonly docs: string
   readonly queries: string
@@ -117,7 +117,7 @@ export const openCollection = async (docs: string, queryBy: string, schemaFile?:
 }
 export type OpenCollection = Awaited<ReturnType<typeof openCollection>>
 
-export interface Evaluated {
+interface Evaluated {
   readonly scores: ReadonlyArray<QueryScore>
   readonly run: ReadonlyArray<string>
 }

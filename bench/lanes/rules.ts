@@ -4,7 +4,7 @@
  */
 import type { Inputs } from "../inputs/inputs.ts"
 
-export interface RuleSetOptions {
+interface RuleSetOptions {
   readonly rules: number
   /** Text fields for rerank, near-duplicates and MMR, the most telling first. */ readonly texts: ReadonlyArray<string>
   /** Capped at three hits a value. */ readonly field: string

@@ -8,7 +8,7 @@ import MiniSearch from "minisearch"
 import type { Inputs } from "../inputs/inputs.ts"
 import { percentiles, round } from "../harness/harness.ts"
 
-export interface JavascriptPeer {
+interface JavascriptPeer {
   readonly name: string
   readonly cannot: string
   readonly run: (inputs: Inputs) => Promise<{

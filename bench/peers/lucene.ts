@@ -9,7 +9,7 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Texts } from "../inputs/texts.ts"
 
-export interface PeerFigures {
+interface PeerFigures {
   readonly import_docs_per_s: number
   readonly index_bytes_per_doc: number
   readonly qps: number

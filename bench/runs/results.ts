@@ -48,7 +48,7 @@ const valueAt = (figures: unknown, path: Figure["path"]): number | undefined => 
   const value = path.reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], figures)
   return typeof value === "number" ? value : undefined
 }
-export interface Row {
+interface Row {
   readonly lane: string
   readonly figure: string
   readonly value: string

@@ -3,7 +3,7 @@
  * its host declares (`test/caches.test.ts` lists them). Entries leave in the order in which they came; a look moves
  * nothing, so that it costs what a look into a `Map` costs.
  */
-export interface Bounds<K, V> {
+interface Bounds<K, V> {
   readonly bytes_max: number
   /** What an entry holds, about: two bytes a character, and what its objects take. Asked once, when it is put. */
   readonly bytesOf: (key: K, value: V) => number

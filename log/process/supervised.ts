@@ -4,7 +4,7 @@
  */
 import { Clock, Effect } from "effect"
 
-export interface Pace {
+interface Pace {
   /** The first pause; it doubles with every life that ends. */
   readonly first_ms: number
   readonly max_ms: number

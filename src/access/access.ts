@@ -33,12 +33,12 @@ import { type BrowserKey, signBrowserKey } from "./tokens/browser-key.ts"
 import { type ScopedToken, signScopedToken } from "./tokens/scoped-token.ts"
 import { makeSigningKeys } from "./tokens/signing-keys.ts"
 
-export type { NewKey, Presented }
+export type { NewKey }
 export { rateLimitDefault }
 /** Year 4021: "never", as the reference engine writes it (reference contract 18.1). */
 export const neverExpires = 64_723_363_199
 
-export interface AccessOptions {
+interface AccessOptions {
   /** Whose subdomains keys of free organizations may list as origins; none without it. */ readonly serviceDomain?:
     | string
     | undefined

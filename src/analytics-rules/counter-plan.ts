@@ -11,7 +11,7 @@
  */
 import type { Counter } from "./rules-repository.ts"
 
-export type CounterStep =
+type CounterStep =
   | { readonly kind: "intend"; readonly before: number; readonly after: number; readonly intended: number }
   | { readonly kind: "write"; readonly after: number; readonly intended: number }
   | { readonly kind: "settle"; readonly applied: number }

@@ -1,14 +1,8 @@
 /** Analytics rules as they are asked for and shown (reference contract section 17, contract part 7). */
 import { Schema } from "effect"
-import {
-  META_FIELDS,
-  type MetaField,
-  RULE_TYPES,
-  type RuleParams,
-  type RuleType
-} from "@dowser/streams/figures/analytics-rule"
+import { META_FIELDS, RULE_TYPES, type RuleParams, type RuleType } from "@dowser/streams/figures/analytics-rule"
 
-export { META_FIELDS, type MetaField, RULE_TYPES, type RuleParams, type RuleType }
+export { META_FIELDS, RULE_TYPES, type RuleParams, type RuleType }
 
 /** Rules of one organization; each costs a little of every flush. */
 export const RULES_MAX = 100

@@ -51,7 +51,7 @@ const parseBound = (text: string): Bound | undefined => {
   return { at: date + ((h * 60 + m) * 60 + s) * 1_000 + ms - offset_ms, width: 1 }
 }
 
-export type DateRangeResult =
+type DateRangeResult =
   | { readonly ok: true; readonly range: DateRange }
   | { readonly ok: false; readonly issues: ReadonlyArray<{ readonly path: "from" | "to"; readonly message: string }> }
 

@@ -18,11 +18,11 @@ export type { RollupFilter }
 export interface Grouped {
   readonly dimension: string | null
 }
-export type RollupRow = QuerySums & Grouped & { readonly q: string }
-export type ProductRollupRow = ProductSums & Grouped & { readonly document_id: string }
-export type FilterRollupRow = SearchSums &
+type RollupRow = QuerySums & Grouped & { readonly q: string }
+type ProductRollupRow = ProductSums & Grouped & { readonly document_id: string }
+type FilterRollupRow = SearchSums &
   Grouped & { readonly type: "filter" | "facet"; readonly field: string; readonly value: string }
-export interface RollupsShape {
+interface RollupsShape {
   readonly queryPage: (
     filter: RollupFilter,
     page: RollupPage & { readonly order: "popular" | "zero-results" }

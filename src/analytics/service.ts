@@ -13,14 +13,14 @@ import type {
   ZeroResultMetrics
 } from "./schema.ts"
 
-export interface MetricsRequest extends RollupFilter {
+interface MetricsRequest extends RollupFilter {
   /** For a key of some collections: what is said of the whole organization is said of `collection` instead. */
   readonly isNarrow?: boolean
   readonly limit: number
   readonly offset: number
 }
 
-export interface AnalyticsShape {
+interface AnalyticsShape {
   readonly getQueryMetrics: (request: MetricsRequest) => Effect.Effect<typeof QueryMetrics.Type>
   readonly getZeroResultMetrics: (request: MetricsRequest) => Effect.Effect<typeof ZeroResultMetrics.Type>
   readonly getProductMetrics: (request: MetricsRequest) => Effect.Effect<typeof ProductMetrics.Type>

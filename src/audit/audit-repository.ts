@@ -12,7 +12,7 @@ export const AUDIT_KEPT_MS = 400 * DAY_MS
  */
 const AUDIT_ENTRIES_MAX = 100_000
 
-export interface AuditFilter {
+interface AuditFilter {
   readonly kind: string | undefined
   readonly subjectId: string | undefined
   readonly actor: string | undefined

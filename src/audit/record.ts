@@ -10,7 +10,7 @@ import { changedFields, shownValue } from "./masked.ts"
 import { CurrentOrigin } from "../identity/origin.ts"
 import { type AuditSubject, RowReaders } from "../identity/row-readers.ts"
 
-export interface Note {
+interface Note {
   readonly organizationId: string
   readonly kind: string
   readonly id: string

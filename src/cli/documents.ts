@@ -10,7 +10,7 @@ import { keepPrivate } from "../runtime/private-files.ts"
 import { makeProgress } from "./progress.ts"
 import { resolveTarget, type TargetFlags } from "./target.ts"
 
-export interface ImportFlags extends TargetFlags {
+interface ImportFlags extends TargetFlags {
   readonly key: string
   readonly collection: string
   readonly file: string
@@ -75,7 +75,7 @@ export const importFile = Effect.fn("cli.import")(function* (flags: ImportFlags)
   if (result.failed > 0) process.exitCode = 1
 })
 
-export interface ExportFlags extends TargetFlags {
+interface ExportFlags extends TargetFlags {
   readonly key: string
   readonly collection: string
   readonly file: string

@@ -86,7 +86,7 @@ export const resolveJars = (folder: string, version: string, report: (text: stri
   return jars
 }
 
-export interface BrokerOptions {
+interface BrokerOptions {
   /** Data, settings and log of this broker. */
   readonly folder: string
   /** Where jars are kept when not in `folder`, so that several brokers share them. */

@@ -97,7 +97,7 @@ export const topUpOrganization = Effect.fn("cli.topUpOrganization")(function* (
   yield* print(`${String(made.credits.balance)} credits, ${String(made.credits.available)} of them available`)
 })
 
-export interface CreateKeyFlags extends TargetFlags {
+interface CreateKeyFlags extends TargetFlags {
   readonly organization: string
   readonly scope: "full" | "search" | "connector_write"
   readonly gateway: boolean

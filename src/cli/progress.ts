@@ -2,7 +2,7 @@
  * Progress of long work: one line that is rewritten on a terminal, a line every two seconds elsewhere. Standard error
  * only.
  */
-export interface Progress {
+interface Progress {
   readonly step: (done: number, total?: number) => void
   readonly end: (text: string) => void
 }

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { readRunning, StartRefused } from "../runtime/data-folder.ts"
 
-export interface Target {
+interface Target {
   readonly url: string
   readonly operatorToken: string | undefined
 }

@@ -4,7 +4,7 @@
  */
 import type { ConfigurationKind, Subject } from "./change.ts"
 
-export interface Damage {
+interface Damage {
   readonly organizationId: string
   /** One sentence. */ readonly reason: string
 }

@@ -22,7 +22,7 @@ type Kind = keyof typeof limits
 /** What a slow attempt waits for before it is looked at. */
 const SLOW_MS = 3_000
 
-export interface Attempt {
+interface Attempt {
   /** Milliseconds until another attempt is taken; 0 counts this one. */ readonly wait_ms: number
   /** Milliseconds after which this one is looked at. */ readonly delay_ms: number
 }

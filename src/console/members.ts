@@ -20,7 +20,7 @@ import type { SessionTable } from "./session-table.ts"
 
 const INITIAL_PASSWORD_CHARACTERS = 20
 
-export interface MembersParts {
+interface MembersParts {
   readonly configuration: ConfigurationShape
   readonly hashed: (password: string) => Effect.Effect<string, Throttled>
   readonly identifiers: Identifiers["Service"]

@@ -21,7 +21,7 @@ import { hashOfToken, type SessionTable, TOKEN_CHARACTERS } from "./session-tabl
 /** Attempts to sign in that wait at once, of accounts that are tried from many networks. */
 const SLOWED_MAX = 200
 
-export interface SignInParts {
+interface SignInParts {
   readonly attempts: SignInAttempts
   readonly configuration: ConfigurationShape
   readonly hashed: (password: string) => Effect.Effect<string, Throttled>

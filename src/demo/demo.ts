@@ -7,14 +7,14 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { Access, neverExpires } from "../access/access.ts"
 import { Analytics } from "../analytics/service.ts"
 
-export interface Shop {
+interface Shop {
   readonly organizationId: string
   readonly collection: string
   readonly searchKey: string
 }
 
 /** What the strip on the page shows: the last 24 hours. */
-export interface Figures {
+interface Figures {
   readonly searches: number
   readonly clicks: number
   readonly add_to_carts: number
@@ -26,7 +26,7 @@ export interface Figures {
 }
 
 /** What a data folder remembers of its demo. */
-export interface DemoRecord {
+interface DemoRecord {
   readonly organization_id: string
   readonly collection: string
   readonly is_seeded: boolean

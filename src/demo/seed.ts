@@ -16,7 +16,7 @@ import { makeContexts } from "../engine-plane/engine-plane.ts"
 import { Events } from "../events/intake/service.ts"
 import { SearchRules } from "../rules/search-rules.ts"
 
-export interface SeedOptions {
+interface SeedOptions {
   readonly organizationId: string
   readonly collection: string
   readonly products: number

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { gzipSync } from "node:zlib"
 
-export interface PageFile {
+interface PageFile {
   readonly type: string
   readonly plain: Buffer
   readonly gzip: Buffer

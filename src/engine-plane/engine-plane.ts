@@ -95,7 +95,7 @@ export const streaming = (started: Result<StreamAnswer>, held: HeldMemory): Effe
       )
     : Effect.fail(declaredOf(started.error))
 
-export interface RequestLimits {
+interface RequestLimits {
   readonly cutoff_ms_max: number
   readonly answer_bytes_max: number
   readonly multi_searches_max: number

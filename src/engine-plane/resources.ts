@@ -16,7 +16,7 @@ import { fromRow, resourceOf, type Row, subjectOf, tooLarge, toRow } from "./res
 
 export { resourceOf }
 
-export interface CatalogResourcesShape extends Resources {
+interface CatalogResourcesShape extends Resources {
   /** Organizations that have any resource, or had since the start. */
   readonly organizations: () => ReadonlyArray<string>
   /** The same, its writes on somebody's behalf: what the engine package calls knows no fiber that would tell. */

@@ -5,7 +5,7 @@ import { CONTAINERS_MAX, parseBounded, parseJson } from "@dowser/engine-sdk/docu
 import { DOCUMENTS_MAX } from "./limits.ts"
 import { type Fault, isObject } from "./search-body.ts"
 
-export interface DocumentVerdict {
+interface DocumentVerdict {
   readonly id?: string
   readonly ok: boolean
   readonly status?: number

@@ -28,7 +28,7 @@ export const parametersOf = (body: Body, path = ""): { readonly values: Paramete
   return { values }
 }
 
-export interface Entries {
+interface Entries {
   readonly indexes: ReadonlyArray<string>
   readonly entries: ReadonlyArray<Parameters>
 }

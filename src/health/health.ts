@@ -17,7 +17,7 @@ import { engineProbe, eventLogProbe, organizationsProbe, postgresProbe, streamsP
 import { changesOf, type Finding, growthOf, type Losses, seconds, type Verdict, verdictOf } from "./verdict.ts"
 import { countWebhooks, type WebhookFigures } from "./webhook-figures.ts"
 
-export interface HealthReport {
+interface HealthReport {
   readonly verdict: Verdict
   /** Unix milliseconds. */
   readonly checked_at: number
@@ -32,7 +32,7 @@ export interface HealthReport {
   readonly webhooks: WebhookFigures | undefined
 }
 
-export interface HealthOptions {
+interface HealthOptions {
   readonly every_ms?: number
   /** How long one part may take to answer. */
   readonly probe_ms?: number

@@ -19,7 +19,7 @@ export interface ContentCoding {
    */
   readonly stream: (holds: HoldsDecoded) => { readonly input: Writable; readonly output: Readable }
 }
-export type HoldsDecoded = (bytes: number) => Error | undefined
+type HoldsDecoded = (bytes: number) => Error | undefined
 
 type Decoder = Transform & { /** Of what was given, as far as it was used. */ readonly bytesWritten: number }
 type DecodeSync = (

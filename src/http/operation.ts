@@ -12,17 +12,17 @@ import type { Plane } from "./plane.ts"
  * role reaches the operation (`roles` of its room).
  */
 export type Scope = "public" | "search" | "connector_write" | "installation" | "full" | "operator" | "console"
-export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 type AnyCodec = Schema.Codec<unknown, unknown, never, never>
 /** How a body travels; `jsonl` and `event_stream` are read and written as they come, `bytes` is a raw file. */
-export type PayloadType = "json" | "jsonl" | "bytes"
-export type SuccessType = "json" | "jsonl" | "event_stream" | "text" | "html" | "bytes"
+type PayloadType = "json" | "jsonl" | "bytes"
+type SuccessType = "json" | "jsonl" | "event_stream" | "text" | "html" | "bytes"
 
 /**
  * A request that is answered with success by an organization that has what it names; `test/contract/examples.test.ts`
  * furnishes one and sends them all.
  */
-export interface Example {
+interface Example {
   /** By the names in the path; ids that the program makes are of `sample-ids.ts`. */ readonly params?: Readonly<
     Record<string, string>
   >
@@ -36,7 +36,7 @@ type NamesIn<P extends string> = P extends `${string}/:${infer Name}/${infer Res
     ? Name
     : never
 /** Of one operation: every name of its path has a value, query and body are as its schemas want them. */
-export type ExampleOf<P extends string, Q extends AnyCodec, B extends AnyCodec> = {
+type ExampleOf<P extends string, Q extends AnyCodec, B extends AnyCodec> = {
   readonly query?: Q["Encoded"] & Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: B["Encoded"] | string
@@ -107,7 +107,7 @@ const usualSuccessMedia: Readonly<Record<SuccessType, string>> = {
   bytes: "application/octet-stream"
 }
 
-export interface OperationOptions<P extends `/${string}`, Q extends AnyCodec, B extends AnyCodec, S extends AnyCodec> {
+interface OperationOptions<P extends `/${string}`, Q extends AnyCodec, B extends AnyCodec, S extends AnyCodec> {
   readonly id: string
   readonly group: string
   readonly summary: string

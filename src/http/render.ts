@@ -11,7 +11,7 @@ export interface DeclaredError {
   readonly _tag: string
   readonly message: string
 }
-export interface Rendered {
+interface Rendered {
   readonly status: number
   readonly headers: Record<string, string>
   readonly body: Record<string, unknown>

@@ -33,7 +33,7 @@ interface Waiter {
   readonly settle: (isGranted: boolean) => void
 }
 
-export interface RequestMemoryOptions {
+interface RequestMemoryOptions {
   readonly bytesMax?: number
   readonly wait_ms?: number
   /** Told of each answer that is cut off. */ readonly onCutOff?: (holder: string) => void

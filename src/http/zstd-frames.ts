@@ -9,7 +9,7 @@ const HEADER_BYTES = { magic: 4, skipped: 4, descriptor: 1, block: 3 } as const
 const DICTIONARY_ID_BYTES = [0, 1, 2, 4] as const,
   CONTENT_SIZE_BYTES = [0, 2, 4, 8] as const
 
-export interface ZstdFrames {
+interface ZstdFrames {
   /**
    * Goes on at `from`: where the frame ends that is open there, or the end of the bytes. Throws where nothing of zstd
    * stands.

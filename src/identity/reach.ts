@@ -13,7 +13,7 @@ import { CollectionNotAllowed } from "../http/errors.ts"
 import type { KeyRecord } from "./key-record.ts"
 
 /** What a request says; `body` is undefined where it is no JSON. */
-export interface Asked {
+interface Asked {
   readonly search: Readonly<Record<string, string>>
   readonly body: unknown
 }

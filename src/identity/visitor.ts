@@ -1,7 +1,7 @@
 /** Who searches, from what: parameters first, then what headers say (contract part 0). Unknown stays undefined. */
 import type { IncomingHttpHeaders } from "node:http"
 
-export type Device = "desktop" | "mobile" | "tablet"
+type Device = "desktop" | "mobile" | "tablet"
 
 const text = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value.slice(0, 256) : undefined

@@ -17,7 +17,7 @@ import { makeJobsRepository } from "./jobs-repository.ts"
 import type { Job } from "./schema.ts"
 import type { RowReaders } from "../identity/row-readers.ts"
 
-export interface JobsPage {
+interface JobsPage {
   readonly type: string | undefined
   readonly status: string | undefined
   readonly cursor: string | undefined

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Subject } from "../configuration/change.ts"
 
-export interface EntitlementRow {
+interface EntitlementRow {
   readonly id: string
   readonly plan: string
   readonly quota_units: number | null

@@ -12,19 +12,19 @@ import { FeatureNotInPlan } from "./errors.ts"
 import { type PlanId } from "../identity/plan.ts"
 import { capOf, type Feature, type Plan, planOf, plans, RoomFeatures, roomOf } from "./plans.ts"
 
-export interface Entitlement {
+interface Entitlement {
   readonly plan: Plan
   /** Search units a month; Infinity = no limit. */ readonly quotaUnits: number
   /** Searches beyond the quota are paid from the wallet. */ readonly hasOverage: boolean
 }
 /** Of the plans' own table, or of a room; one that neither has is in no plan. */
-export type AnyFeature = Feature | (string & {})
+type AnyFeature = Feature | (string & {})
 /** How many a plan allows, and what one more is told. */
 export interface Cap {
   readonly max: number
   readonly refusal: FeatureNotInPlan
 }
-export interface PlanChange {
+interface PlanChange {
   readonly plan: PlanId
   /** Instead of the plan's. */ readonly quotaUnits: number | undefined
   readonly hasOverage: boolean

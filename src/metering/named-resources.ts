@@ -20,7 +20,7 @@ export const LIST_BYTES_MAX = 1_048_576
 /** Bytes of a value as it rests. */
 export const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "")
 
-export interface KeptResources {
+interface KeptResources {
   readonly items: number
   readonly bytes: number
 }

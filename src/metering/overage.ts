@@ -22,7 +22,7 @@ interface Block {
   left: number
   used: number
 }
-export type Payment = { readonly giveBack: () => void } | CreditsExhausted | WalletUnreachable
+type Payment = { readonly giveBack: () => void } | CreditsExhausted | WalletUnreachable
 
 /** What can be settled, and when. */
 class Blocks {

@@ -27,13 +27,13 @@ const CREDIT_MAX = 1_000
 const KEPT_MS = 400 * 86_400_000
 const ENTRIES_MAX = 100_000
 
-export type QuotaRefusal = Throttled | WalletUnreachable | LimitsUnavailable
+type QuotaRefusal = Throttled | WalletUnreachable | LimitsUnavailable
 /** A unit for one request, or why there is none; given back, it was never used. Giving back twice gives back once. */
 export interface Unit {
   readonly refusal: QuotaRefusal | undefined
   readonly giveBack: () => void
 }
-export interface QuotaState {
+interface QuotaState {
   readonly limit: number
   readonly used: number
   readonly resets_at: number

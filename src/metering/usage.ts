@@ -9,7 +9,7 @@ import type { KeptFeature } from "./plans.ts"
 import { makeNamedResources } from "./named-resources.ts"
 import { WindowedCaps } from "./windowed-caps.ts"
 
-export type Usage = { readonly [F in KeptFeature]?: number }
+type Usage = { readonly [F in KeptFeature]?: number }
 type EngineUse = Pick<Usage, "collections" | "documents" | "stored_bytes">
 
 /** What the engine keeps is summed over collections: for one organization not more often than this. */

@@ -9,7 +9,7 @@ export interface Balance {
   readonly balance: number
   readonly reserved: number
 }
-export type Closing = "settle" | "release" | "expire"
+type Closing = "settle" | "release" | "expire"
 const statusOf: Readonly<Record<Closing, string>> = { settle: "settled", release: "released", expire: "expired" }
 
 export const makeWalletRepository = Effect.gen(function* () {

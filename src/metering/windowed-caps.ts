@@ -11,7 +11,7 @@ import { Entitlements } from "./entitlements.ts"
 import { type FeatureNotInPlan, type LimitsUnavailable, limitsUnavailable } from "./errors.ts"
 import { dayOf, hourOf, type Period } from "./period.ts"
 
-export type WindowedFeature = "browser_keys_per_hour" | "event_bytes_per_day"
+type WindowedFeature = "browser_keys_per_hour" | "event_bytes_per_day"
 interface Window {
   /** What one unit of the counter stands for. */ readonly block: number
   readonly isDurable: boolean

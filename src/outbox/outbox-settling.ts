@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-export interface WaitingEvent {
+interface WaitingEvent {
   readonly id: number
   readonly organization_id: string
   readonly delivery_id: string

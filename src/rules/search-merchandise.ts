@@ -9,7 +9,7 @@ type Parameters = Readonly<Record<string, string>>
 export const isOn = (parameters: Parameters, name: string): boolean =>
   parameters[name] === "true" || parameters[name] === "1"
 
-export interface MerchandiseInput {
+interface MerchandiseInput {
   readonly rules: CompiledRules | undefined
   readonly parameters: Parameters
   /** Looked at only where something acts. */ readonly visitor: () => Pick<Visitor, "device" | "language" | "country">

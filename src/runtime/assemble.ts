@@ -42,7 +42,7 @@ export interface RuntimeOptions {
   ) => Layer.Layer<Engine>
 }
 
-export interface Parts<PortsE, SqlE, StreamsE, ConfigurationE> {
+interface Parts<PortsE, SqlE, StreamsE, ConfigurationE> {
   readonly sql: Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, SqlE>
   readonly ports: Layer.Layer<Engine | EventLog, PortsE, SqlClient.SqlClient>
   readonly streams: Layer.Layer<StreamWorker, StreamsE, EventLog | SqlClient.SqlClient>

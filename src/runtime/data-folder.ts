@@ -12,7 +12,7 @@ export class StartRefused extends Error {
   override readonly name = "StartRefused"
 }
 
-export interface RunningProgram {
+interface RunningProgram {
   readonly pid: number
   readonly url: string
   readonly operator_token: string

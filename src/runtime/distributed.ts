@@ -158,7 +158,7 @@ export const layerDistributed = (
   })
 }
 
-export interface StreamsProcess extends Pick<OwnershipOptions, "member" | "lease_ms" | "report"> {
+interface StreamsProcess extends Pick<OwnershipOptions, "member" | "lease_ms" | "report"> {
   readonly weights?: Weights
   readonly config: DistributedConfig
   /** Names of processors to run; all when empty. */

@@ -15,7 +15,7 @@ const EVERY_MS = 3_600_000
 /** A start has other things to do first. */
 const FIRST_AFTER_MS = 5 * 60_000
 
-export interface HousekeepingOptions {
+interface HousekeepingOptions {
   readonly rowsMax?: number
   readonly firstAfter_ms?: number
 }

@@ -7,8 +7,8 @@ import type { Awaitable, EngineError, Result, SearchEngine } from "@dowser/engin
 import { delegatingEngine } from "../ports/engine/delegating-engine.ts"
 
 /** `stopWriting`: resolves when its writer, in whatever state it was, stores and acknowledges nothing any more. */
-export type SupervisedEngine = SearchEngine & { readonly stopWriting?: () => Promise<void> }
-export interface SupervisionOptions {
+type SupervisedEngine = SearchEngine & { readonly stopWriting?: () => Promise<void> }
+interface SupervisionOptions {
   readonly open: () => Promise<SupervisedEngine>
   readonly onLost: (message: string) => void
   readonly checkEvery_ms?: number

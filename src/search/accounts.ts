@@ -24,7 +24,7 @@ export interface AccountedSearch {
   /** False where a rule answered with a redirect: no search was made. */
   readonly asked: boolean
 }
-export interface AnsweredSearch extends AccountedSearch {
+interface AnsweredSearch extends AccountedSearch {
   /** As the request asked for them; none in a union. */
   readonly facet_counts: ReadonlyArray<FacetCount>
   /** Where rules or stages had a say: what they did. */
@@ -34,7 +34,7 @@ export interface AnsweredSearch extends AccountedSearch {
 /** Explanations tell of rules and scores: they are for the owner, so neither for search keys nor for what they sign. */
 export const mayExplain = ({ embedded, scope }: Caller): boolean => scope === "full" && embedded === undefined
 
-export interface AccountsParts {
+interface AccountsParts {
   readonly mint: (organizationId: string, visitor: string | undefined) => string
   readonly record: SearchServed["Service"]["record"]
   readonly popularQueries: PopularQueries["Service"]

@@ -46,7 +46,7 @@ const refusedBy = (error: EngineError): Outcome<never> => fail(declaredOf(error)
 const abandoned = () => fail(new SearchTimedOut({ message: "The request was given up before its answer was made." }))
 
 /** One answered search inside an answer, without its query id, which stands between `open` and `rest`. */
-export interface WrittenSearch {
+interface WrittenSearch {
   readonly open: string
   readonly rest: string
   readonly search: AccountedSearch

@@ -9,7 +9,7 @@ interface Member<A> {
   readonly waiting: Array<A>
   /** Work done, in virtual milliseconds. */ finish: number
 }
-export interface Taken<A> {
+interface Taken<A> {
   readonly organizationId: string
   readonly entry: A
 }

@@ -20,7 +20,7 @@ import {
   TEXT_CHARACTERS_MAX
 } from "@dowser/log/event-schema"
 
-export interface SearchServedShape {
+interface SearchServedShape {
   /**
    * A new query id for a search of this visitor (session, else user, else anonymous id; none for a search without any).
    */
@@ -34,7 +34,7 @@ export interface SearchServedShape {
   readonly dropped: Effect.Effect<number>
 }
 
-export interface SearchServedOptions {
+interface SearchServedOptions {
   readonly visitorPartitions: number
   readonly reportsMax?: number
 }

@@ -19,7 +19,7 @@ export interface Turn {
   /** `performance.now()`; Infinity = no end. */ readonly until: number
   /** Aborted: nobody waits for it. */ readonly signal: AbortSignal
 }
-export interface TurnsOptions {
+interface TurnsOptions {
   readonly weightOf?: (organizationId: string) => number
   readonly slice_ms?: number
   readonly waitingMax?: number

@@ -27,7 +27,7 @@ import { valueFilter } from "./filter-text.ts"
 import { inSlices } from "./typeahead/sliced.ts"
 import { type Completable, foldText, Typeahead } from "./typeahead/typeahead.ts"
 
-export interface FacetValue extends Completable {
+interface FacetValue extends Completable {
   readonly value: string
   readonly filter_by: string
 }

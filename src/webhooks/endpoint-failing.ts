@@ -4,7 +4,7 @@
  */
 export const FAILING_MAX_MS = 5 * 24 * 3_600_000
 
-export interface AttemptOutcome {
+interface AttemptOutcome {
   readonly isSuccess: boolean
   /** Unix milliseconds. */ readonly at: number
 }

@@ -119,4 +119,3 @@ export const makeEndpointsRepository = Effect.gen(function* () {
       )
   }
 })
-export type EndpointsRepository = Effect.Success<typeof makeEndpointsRepository>

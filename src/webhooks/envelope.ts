@@ -1,5 +1,5 @@
 /** The body of a delivery (spec part 6), made once and kept as text: every attempt sends, and signs, the same bytes. */
-export interface Occurrence {
+interface Occurrence {
   /** `dlv_` + ULID. */ readonly id: string
   readonly event: string
   /** Unix milliseconds; ISO 8601 on the wire. */ readonly created_at: number

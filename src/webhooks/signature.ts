@@ -17,7 +17,7 @@ export const secretPrefix = "whsec_"
  */
 export const secretLength = 32
 
-export interface Signed {
+interface Signed {
   readonly id: string
   readonly event: string
   /** Unix seconds. */ readonly timestamp: number

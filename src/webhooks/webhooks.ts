@@ -27,7 +27,7 @@ import type { RowReaders } from "../identity/row-readers.ts"
 const RECOVER_ROWS = 5_000
 const disabledByCaller = "The endpoint was disabled while this delivery waited."
 
-export interface Page {
+interface Page {
   readonly cursor: string | undefined
   readonly limit: number
 }

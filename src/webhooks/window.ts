@@ -22,7 +22,7 @@ export const nextWindow = (window: number, { duration_ms, isOverload }: Pace): n
 export const IN_FLIGHT_MAX = 1_024
 export const SLOW_IN_FLIGHT_MAX = 512
 
-export interface Occupied {
+interface Occupied {
   readonly all: number
   readonly slow: number
 }

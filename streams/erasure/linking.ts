@@ -15,7 +15,7 @@ import { walk } from "./walk.ts"
  */
 const LINKED_MAX = 10_000
 
-export interface Links {
+interface Links {
   readonly prints: ReadonlyArray<string>
   /** Hidden entries by topic. */ readonly entries: Readonly<Record<string, number>>
   readonly isCut: boolean

@@ -89,7 +89,7 @@ export const letterWithoutErased = (
   return rewritten === undefined ? undefined : emptied(rewritten.value, rewritten.count)
 }
 
-export interface Rewritten {
+interface Rewritten {
   readonly records: number
   readonly entries: number
 }

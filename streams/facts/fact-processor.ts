@@ -15,7 +15,7 @@ import type { Facts, FactSink } from "./facts.ts"
 type Sql<A> = Effect.Effect<A, SqlError.SqlError, SqlClient.SqlClient>
 
 /** The part of a processor's state that is one organization's, for the exchange of a replay. */
-export interface FactStatePart<State> {
+interface FactStatePart<State> {
   /** Beginnings of all its keys in the store; they begin with `section`. */
   prefixesOf(section: string, organizationId: string): ReadonlyArray<string>
   /** Forgets what memory holds of it, stored or not: the store has been exchanged. */

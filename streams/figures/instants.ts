@@ -13,7 +13,7 @@ import { Packr } from "msgpackr"
 export const INSTANT_TABLES = ["queries", "products", "events", "filters"] as const
 export type InstantTable = (typeof INSTANT_TABLES)[number]
 /** `sums` is only good until the call returns. */
-export type EachInstant = (key: ReadonlyArray<string>, after_ms: number, sums: ReadonlyArray<number>) => void
+type EachInstant = (key: ReadonlyArray<string>, after_ms: number, sums: ReadonlyArray<number>) => void
 
 const packr = new Packr({ useRecords: false })
 const VERSION = 3

@@ -12,13 +12,13 @@ import { readersOf } from "../processors/runnable.ts"
 import type { Progress } from "../runner/options.ts"
 import { partitionsOf, type Topic, TOPICS } from "@dowser/log/topics"
 
-export interface HostOptions extends Omit<WorkerSettings, "ends"> {
+interface HostOptions extends Omit<WorkerSettings, "ends"> {
   /** The script of the thread; tests put one there that breaks. */
   readonly entry?: URL
   /** Between two looks at what is past its time. */ readonly retentionEvery_ms?: number
 }
 
-export interface StreamWorkerShape {
+interface StreamWorkerShape {
   /** The newest report of every partition. */
   readonly progress: Effect.Effect<ReadonlyArray<Progress>>
   /** How often the thread itself had to be started again. */

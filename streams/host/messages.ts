@@ -30,7 +30,7 @@ export interface PartitionEnd {
 }
 
 /** Typed arrays are slow to receive on Deno (reference/threads part 4): a buffer, and the view is made on arrival. */
-export interface RecordMessage {
+interface RecordMessage {
   readonly topic: string
   readonly partition: number
   readonly key: string | undefined

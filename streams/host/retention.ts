@@ -7,7 +7,7 @@ import { EventLog } from "@dowser/log/event-log/event-log"
 import type { Positions } from "../state/state.ts"
 import type { Topic } from "@dowser/log/topics"
 
-export interface RetentionOptions {
+interface RetentionOptions {
   readonly partitions: ReadonlyArray<{ readonly topic: Topic; readonly partition: number }>
   readonly readersOf: (topic: Topic) => ReadonlyArray<string>
   /** How far a group has counted, as last heard; undefined where nothing was. */

@@ -20,7 +20,7 @@ export interface Place {
   readonly appendedAt: number
 }
 
-export interface Entry<Body> {
+interface Entry<Body> {
   /** The actor it is for: sequential within a key. */
   readonly key: string
   readonly body: Body

@@ -16,7 +16,7 @@ import type { Run } from "../shadow/runs.ts"
 export const REPLAYS = "replays"
 
 /** Figures of one processor, as a run sees them. */
-export interface Figures {
+interface Figures {
   readonly rebuilding?: Omit<FigureRebuilding<never>, "writeShadow">
   readonly erasing?: FigureErasing
 }

@@ -13,7 +13,7 @@ import { partitionsOf, type Topic } from "@dowser/log/topics"
 
 const REACH_BACK_MS = 35 * 60_000
 
-export interface Oldest {
+interface Oldest {
   /** Retention has removed records before it. */ readonly isTrimmed: boolean
   /** Time of the oldest record (ms); undefined when there is none. */ readonly appendedAt: number | undefined
 }
@@ -21,12 +21,12 @@ export interface Oldest {
 export const dayOf = (at: number): number => Math.floor(at / DAY_MS) * DAY_MS
 const dayBehind = (at: number): number => Math.ceil(at / DAY_MS) * DAY_MS
 
-export interface Days {
+interface Days {
   readonly fromAt: number
   readonly beforeAt: number
 }
 /** `isCut`: what came before the first day has been in the log and is there no more. */
-export interface Extent extends Days {
+interface Extent extends Days {
   readonly isCut: boolean
 }
 /** First day that can be rebuilt whole, and the first behind the last that may have something. Pure. */

@@ -3,11 +3,11 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Phase, Run } from "../shadow/runs.ts"
 
-export interface ReplayJob {
+interface ReplayJob {
   readonly type: "event_replay"
   readonly config: { readonly target: "analytics"; readonly from_at: number; readonly before_at: number }
 }
-export interface ErasureJob {
+interface ErasureJob {
   readonly type: "subject_erasure"
   readonly config: { readonly user_id: string }
 }

@@ -14,13 +14,13 @@ export const WEIGHT_MAX = 100
 export const WEIGHT_DEFAULT = 1
 
 /** Entries of one key that cost the same. */
-export interface Batch {
+interface Batch {
   readonly length: number
   /** Of each entry; at least 1, about how much dearer than a small entry it is. */
   readonly cost: number
 }
 
-export interface MailboxOptions {
+interface MailboxOptions {
   /** Over all keys: a batch past it is refused, but for the first one, and the runner stops fetching. */
   readonly entriesMax: number
   /** Of a key, from `WEIGHT_MIN` to `WEIGHT_MAX`; 1 when absent. */

@@ -25,7 +25,7 @@ export interface Standing {
  * `continue`: fetch more. `look`: fetch more if the log has more, else flush. `gather`: wait for what comes during the
  * pause, then fetch. `flush`: write what there is, if there is any.
  */
-export type Move = "continue" | "look" | "gather" | "flush"
+type Move = "continue" | "look" | "gather" | "flush"
 
 /**
  * More is waiting, or may come: one larger transaction is cheaper than two, and the bounds keep figures fresh and

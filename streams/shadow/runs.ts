@@ -35,7 +35,7 @@ interface Row {
   readonly swapped_before: number
   readonly receipt: Readonly<Record<string, number>>
 }
-export interface PartitionStanding {
+interface PartitionStanding {
   readonly partition: number
   readonly shadow: string
   readonly isAdopted: boolean

@@ -30,7 +30,7 @@ export class ShadowFailed extends Data.TaggedError("ShadowFailed")<{
   /** Of the entry that the step throws on. */ readonly place: string
 }> {}
 
-export interface ShadowOptions<Body, State, Emitted, Sink> {
+interface ShadowOptions<Body, State, Emitted, Sink> {
   readonly processor: Processor<Body, State, Emitted, Sink>
   readonly rebuilding: Rebuilding<State, Emitted>
   readonly run: Run

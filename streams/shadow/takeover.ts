@@ -44,7 +44,7 @@ const POISON_MAX = 16
 /** Keys of one commit of the exchange. */
 const EXCHANGED_AT_ONCE = 10_000
 
-export interface TakeoverOptions<Body, State, Emitted, Sink> {
+interface TakeoverOptions<Body, State, Emitted, Sink> {
   readonly processor: Processor<Body, State, Emitted, Sink>
   readonly sql: SqlClient.SqlClient
   readonly partition: number

@@ -97,7 +97,7 @@ export interface Form<V> {
   readonly decode: (stored: never) => V
 }
 
-export interface KeyedStateOptions<V> {
+interface KeyedStateOptions<V> {
   /** First character of its keys in the store; one per state. */
   readonly prefix: string
   /** A value that no record touched for this long (in the log's time) is gone. */

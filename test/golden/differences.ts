@@ -28,7 +28,7 @@ export interface Difference {
   /** Records, or what they have in common. */ readonly ids?: ReadonlyArray<string>
   readonly where?: (record: GoldenRecord) => boolean
 }
-export interface Disagreeing {
+interface Disagreeing {
   readonly record: GoldenRecord
   /** Columns. */ readonly metrics: ReadonlyArray<string>
 }

@@ -20,13 +20,13 @@ interface Comparer {
   toStored(text: string, options: object): unknown
   readonly METRICS: ReadonlyArray<string>
 }
-export interface GroupResult {
+interface GroupResult {
   compared: number
   agreeing: number
   expected: number
   readonly metrics: Map<string, { agreeing: number; compared: number }>
 }
-export interface Disagreement {
+interface Disagreement {
   readonly id: string
   readonly group: string
   readonly metrics: ReadonlyArray<string>
@@ -36,7 +36,7 @@ export interface Disagreement {
   readonly status: number
   readonly answer: unknown
 }
-export interface ReplayResult {
+interface ReplayResult {
   readonly groups: Map<string, GroupResult>
   readonly disagreements: ReadonlyArray<Disagreement>
   readonly metrics: ReadonlyArray<string>

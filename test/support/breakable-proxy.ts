@@ -1,7 +1,7 @@
 /** A way to a server that can be cut or blocked: what a process sees that is cut off from the others. */
 import { connect, createServer, type Socket } from "node:net"
 
-export interface BreakableProxy {
+interface BreakableProxy {
   readonly port: number
   /** Connections break, new ones are refused at once. */ readonly cut: () => void
   /** Connections stay and carry nothing. */ readonly block: () => void

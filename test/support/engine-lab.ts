@@ -8,7 +8,7 @@ import { parseCreateBody } from "../../engine-sdk/src/schema/mod.ts"
 import type { CollectionSchema } from "../../engine-sdk/src/schema.ts"
 import { routerOver } from "./operation-router.ts"
 
-export interface Reply {
+interface Reply {
   readonly status: number
   readonly body: any
 }

@@ -2,7 +2,7 @@
 import { Facts, KnownFacts } from "../../streams/facts/facts.ts"
 import { KnownUses, RollupSums } from "../../streams/processors/rollups/emitted.ts"
 
-export interface Counted {
+interface Counted {
   readonly facts: Facts
   readonly sums: RollupSums
 }

@@ -8,7 +8,7 @@ import type { ISocketFactory } from "kafkajs"
 
 const PRODUCE = 0
 
-export interface Wire {
+interface Wire {
   readonly port: number
   /** Leads every connection of a client through the wire, whatever port the broker advertises. */
   readonly socketFactory: ISocketFactory

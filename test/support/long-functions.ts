@@ -14,7 +14,7 @@ interface Node {
 const isNode = (value: unknown): value is Node =>
   typeof value === "object" && value !== null && typeof (value as { readonly type?: unknown }).type === "string"
 
-export interface LongFunction {
+interface LongFunction {
   readonly path: string
   /** Its own, or that of the variable, property or method that it is the value of. */ readonly name: string
   readonly lines: number

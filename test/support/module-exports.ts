@@ -40,9 +40,9 @@ const namesIn = (pattern: Node | undefined): ReadonlyArray<string> => {
 }
 
 const EVERYTHING = "*"
-export interface ModuleExports {
+interface ModuleExports {
   readonly path: string
-  /** Values; types may be said beside what they describe. */ readonly exports: ReadonlySet<string>
+  /** Values and types. */ readonly exports: ReadonlySet<string>
   /** `export * from`. */ readonly passesOn: ReadonlyArray<string>
   readonly uses: ReadonlyArray<{ readonly name: string; readonly from: string }>
 }
@@ -71,16 +71,11 @@ export const readExports = (path: string, text: string): ModuleExports => {
     }
     if (statement.type !== "ExportNamedDeclaration") continue
     for (const one of nodesAt(statement, "specifiers")) {
-      if (statement.exportKind !== "type" && one.exportKind !== "type") exports.add(nameOf(nodeAt(one, "exported"))!)
+      exports.add(nameOf(nodeAt(one, "exported"))!)
       if (from !== undefined) uses.push({ from, name: nameOf(nodeAt(one, "local"))! })
     }
     const declaration = nodeAt(statement, "declaration")
-    if (
-      declaration === undefined ||
-      declaration.type === "TSInterfaceDeclaration" ||
-      declaration.type === "TSTypeAliasDeclaration"
-    )
-      continue
+    if (declaration === undefined) continue
     for (const name of declaration.type === "VariableDeclaration"
       ? nodesAt(declaration, "declarations").flatMap((one) => namesIn(nodeAt(one, "id")))
       : namesIn(nodeAt(declaration, "id")))

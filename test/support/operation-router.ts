@@ -7,7 +7,7 @@ import { fail, notFound, statusOf, type Result } from "../../engine-sdk/src/erro
 import * as operations from "../../engine-sdk/src/operations/mod.ts"
 import type { Answer, OperationContext, StreamAnswer } from "../../engine-sdk/src/operations/mod.ts"
 
-export interface WireAnswer {
+interface WireAnswer {
   readonly status: number
   readonly text: string
 }

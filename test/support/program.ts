@@ -55,7 +55,7 @@ export interface Program {
   readonly stop: () => Promise<void>
 }
 
-export interface ProgramOptions {
+interface ProgramOptions {
   /** A data folder that is there before and stays; else a fresh one, which goes with the program. */
   readonly dataFolder?: string
   /** Fills a demo shop of that size. */ readonly demoProducts?: number

@@ -46,7 +46,7 @@ const nameOf = (node: Node | undefined): string | undefined =>
 const OPEN = /^(Readonly<)?(Record<string,|\{ (readonly )?\[[a-z]+: string\])|^(Json|Document|Members|Body)$/
 const isOpenType = (text: string): boolean => OPEN.test(text)
 
-export interface Module {
+interface Module {
   readonly path: string
   /** Constants that are written as an object. */ readonly tables: ReadonlySet<string>
   /** Local names of imports, with their name there and the module as it is written. */ readonly imports: ReadonlyMap<

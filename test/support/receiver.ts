@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
-export interface Received {
+interface Received {
   readonly at: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string

@@ -27,7 +27,7 @@ import type { StateStore } from "../../streams/state/state.ts"
 import { BEHAVIOUR_EVENTS, BEHAVIOUR_REJECTED, SEARCH_SERVED } from "../../log/topics.ts"
 import { folded } from "./folded.ts"
 
-export type Env = EventLog | SqlClient.SqlClient | Scope.Scope
+type Env = EventLog | SqlClient.SqlClient | Scope.Scope
 
 export const servedRecord = (served: ReadonlyArray<ServedSearch>, partition = 0): AppendRecord => ({
   topic: SEARCH_SERVED.name,
@@ -55,7 +55,7 @@ export const eventsRecord = (
   })
 })
 
-export interface Streams {
+interface Streams {
   readonly progress: (partition?: number) => Progress | undefined
   readonly caughtUp: Effect.Effect<void, never, EventLog>
   readonly stop: Effect.Effect<void>

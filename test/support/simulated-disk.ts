@@ -15,7 +15,7 @@ export const simulatedDiskMissing = (): string | undefined => {
   return spawnSync("cc", ["--version"]).status === 0 ? undefined : "the simulated disk needs a C compiler (cc)"
 }
 
-export interface Traced {
+interface Traced {
   readonly kind: string
   readonly offset: number
   readonly bytes: Buffer

@@ -13,7 +13,7 @@ const HELD_PER_ANSWER = 4
 /** Memory is asked for in steps. */
 const STEP_bytes = 65_536
 
-export type AnswerPart = "documents" | "highlights" | "joins" | "facets" | "answer"
+type AnswerPart = "documents" | "highlights" | "joins" | "facets" | "answer"
 const LOWER: Readonly<Record<AnswerPart, string>> = {
   documents: "`per_page` or `group_limit`, or name fewer `include_fields`",
   highlights: "`per_page`, or name fewer `highlight_fields`, no `highlight_full_fields` and shorter tags",

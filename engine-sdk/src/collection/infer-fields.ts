@@ -15,7 +15,7 @@ interface Seen {
   isArray: boolean
   length_max: number
 }
-export interface InferredField {
+interface InferredField {
   readonly name: string
   readonly type: FieldType
   readonly optional: true

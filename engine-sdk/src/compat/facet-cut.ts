@@ -22,7 +22,7 @@ import { pickByAge, type Age } from "./value-age.ts"
 const VALUE_bytes = 100
 
 /** `wanted` of items that are equally frequent. */
-export type Choose<A> = (tied: ReadonlyArray<A>, wanted: number) => ReadonlyArray<A>
+type Choose<A> = (tied: ReadonlyArray<A>, wanted: number) => ReadonlyArray<A>
 
 /**
  * The `most` items with the highest counts, those with the higher ones first; `choose` is asked only where the cut goes

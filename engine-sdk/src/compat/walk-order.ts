@@ -13,7 +13,7 @@ export const WALKED = 4
 /**
  * What a node that is no word is worth: nothing where words go by frequency, its best word where they go by a field.
  */
-export type InnerWorth = "nothing" | "best"
+type InnerWorth = "nothing" | "best"
 interface Node {
   readonly from: number
   readonly to: number

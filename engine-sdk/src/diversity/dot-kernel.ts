@@ -5,7 +5,7 @@
  */
 
 /** `product(i, j)` of the vectors in the table; -1 rows do not exist. Holds until the next table is made. */
-export type ProductTable = (i: number, j: number) => number
+type ProductTable = (i: number, j: number) => number
 
 /**
  * (module (memory (export "m") 1) (func (export "d") (param $a i32) (param $b i32) (param $n i32) (result f32)): the

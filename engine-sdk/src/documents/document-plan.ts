@@ -10,7 +10,7 @@ export interface NestedField {
   readonly field: Field
   readonly path: ReadonlyArray<string>
 }
-export interface DynamicField {
+interface DynamicField {
   readonly field: Field
   readonly pattern: NamePattern | undefined
   readonly all: boolean

@@ -6,7 +6,7 @@ import { isObject } from "./json.ts"
 import { ownValue, putOwn } from "./own-value.ts"
 
 const DEPTH_MAX = 64
-export interface PathValue {
+interface PathValue {
   readonly value: unknown
   /** The path went through an array of objects. */ readonly throughArray: boolean
   readonly found: boolean

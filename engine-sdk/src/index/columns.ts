@@ -148,7 +148,7 @@ export class ValueColumn {
 const PAIRS_MAX = 32,
   LOOKED_MAX = 16_384
 
-export type NumberArray = Int32Array | Float32Array | Float64Array | Uint8Array
+type NumberArray = Int32Array | Float32Array | Float64Array | Uint8Array
 /** Numbers and booleans (0/1). `big` is set instead of exact `values` where an int64 needs more than 53 bits. */
 export class NumberColumn {
   readonly values: NumberArray

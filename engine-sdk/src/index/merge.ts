@@ -22,11 +22,11 @@ import { idSlotsOf, type Segment } from "./segment.ts"
 import { mergeTables } from "./string-table.ts"
 
 export const GONE = 0xffffffff
-export interface MergeSource {
+interface MergeSource {
   readonly segment: Segment
   readonly deleted: Bits | undefined
 }
-export interface Merged {
+interface Merged {
   readonly meta: SegmentMeta
   readonly region: Region
   /** Per source: new number of each document, or GONE. */ readonly moved: ReadonlyArray<Uint32Array>

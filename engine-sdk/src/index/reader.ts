@@ -11,7 +11,7 @@ import { attachGraph, graphsOf, openGraph, type GraphRecord, type NativeIndex } 
 import type { Region, SegmentMeta } from "./sections.ts"
 
 /** Stored documents as JSON text by insertion number; undefined once a document is gone. */
-export interface DocumentSource {
+interface DocumentSource {
   text(seq: number): string | undefined
 }
 

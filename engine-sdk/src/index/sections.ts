@@ -2,14 +2,7 @@
  * One segment is one run of bytes with a table of contents: named typed arrays, each aligned to eight bytes. The same
  * bytes are searched in memory, shared with other threads and written to disk, so nothing is ever converted.
  */
-export type SectionArray =
-  | Uint8Array
-  | Uint16Array
-  | Uint32Array
-  | Int32Array
-  | Float32Array
-  | Float64Array
-  | BigInt64Array
+type SectionArray = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float32Array | Float64Array | BigInt64Array
 export type Ordinals = Uint8Array | Uint16Array | Uint32Array
 /**
  * The narrowest array for numbers up to `most`: facets read these at random, so every byte less stays in a nearer
@@ -17,8 +10,8 @@ export type Ordinals = Uint8Array | Uint16Array | Uint32Array
  */
 export const ordinalArray = (size: number, most: number): Ordinals =>
   most < 0x100 ? new Uint8Array(size) : most < 0x10000 ? new Uint16Array(size) : new Uint32Array(size)
-export type SectionType = "u8" | "u16" | "u32" | "i32" | "f32" | "f64" | "i64"
-export interface SectionEntry {
+type SectionType = "u8" | "u16" | "u32" | "i32" | "f32" | "f64" | "i64"
+interface SectionEntry {
   readonly name: string
   readonly type: SectionType
   readonly offset: number

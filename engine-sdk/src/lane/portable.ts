@@ -37,7 +37,7 @@ interface PortableWindow {
   readonly values: ReadonlyMap<string, ReadonlyArray<FieldValue | undefined>>
 }
 type Answer = SearchAnswer | UnionAnswer
-export type Portable<A extends Answer> = Omit<A, "hits" | "grouped_hits" | "facet_counts" | "window"> & {
+type Portable<A extends Answer> = Omit<A, "hits" | "grouped_hits" | "facet_counts" | "window"> & {
   readonly facet_counts?: ReadonlyArray<PortableFacet>
   readonly hits?: ReadonlyArray<PortableHit>
   readonly grouped_hits?: ReadonlyArray<{

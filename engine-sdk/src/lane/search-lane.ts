@@ -33,7 +33,7 @@ const WATCH_ms = 20
 const START_ms = 1_000
 
 /** What a job needs of its collections at the moment at which it begins, and for whom. */
-export interface LaneJob {
+interface LaneJob {
   readonly namespace: Namespace
   readonly work: Work
   readonly left_ms: () => number

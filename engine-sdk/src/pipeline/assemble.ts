@@ -15,7 +15,7 @@ import type { Candidate, Stage } from "../stage/stage.ts"
 import type { HitTrace, Move, PlanSummary, Trace } from "./trace.ts"
 
 /** A hit of the page and how it came there. */
-export interface PageHit {
+interface PageHit {
   readonly id: string
   readonly hit: Hit
   /** From 0; absent for placed hits. */ readonly rank?: number
@@ -25,7 +25,7 @@ export interface Page {
   readonly hits: ReadonlyArray<PageHit>
   readonly failure?: EngineError
 }
-export interface Paging {
+interface Paging {
   readonly offset: number
   readonly limit: number
   readonly hits_max: number

@@ -19,7 +19,7 @@ interface StoredWindow {
 }
 type StoredAnswer<Answer> = Result<Omit<Answer, "window"> & { readonly window?: StoredWindow }, EngineError>
 /** Readings and answers of one search of a run. */
-export interface StoredSearch {
+interface StoredSearch {
   readonly readings_us: ReadonlyArray<number>
   /** By number of the stage; only what was waited for. */ readonly stages: Readonly<Record<number, StageResult>>
 }

@@ -10,7 +10,7 @@ import { joinFilterTexts } from "./filter-parser.ts"
 import type { CurationItem, CurationSet, SearchResources, SynonymSet } from "./query-context.ts"
 import { expandSynonyms } from "./synonym-expansion.ts"
 
-export interface CurationInput {
+interface CurationInput {
   readonly q: string
   readonly filterBy: string
   readonly sortBy: string

@@ -9,7 +9,7 @@ import { areRelated, DEFAULT_LIMITS, fieldNamed, searchableFields, type FieldCon
 import { closingOf, isDecimal, listOf, splitOutside } from "./text-scanner.ts"
 import { splitOption } from "./filter-parser.ts"
 
-export type FacetStrategy = FacetRequest["strategy"]
+type FacetStrategy = FacetRequest["strategy"]
 type Draft = { -readonly [K in keyof FacetRequest]: FacetRequest[K] }
 const refuse = (message: string): Result<never> => fail(invalid(message, "facet_by"))
 const unknownFacet = (name: string): Result<never> =>

@@ -49,7 +49,7 @@ const namesIn = (
 }
 
 /** `text` is the same for bounds that are the same. */
-export interface NamedBounds {
+interface NamedBounds {
   readonly bounds: FieldBounds
   readonly text: string
 }

@@ -187,7 +187,7 @@ const INTEGERS = {
   nl_query_prompt_cache_ttl: 86_400,
   rerank_top_k: -1
 } as const
-export type IntegerParameter = keyof typeof INTEGERS
+type IntegerParameter = keyof typeof INTEGERS
 export const INTEGER_PARAMETERS: ReadonlyArray<string> = Object.keys(INTEGERS)
 export type Integers = { readonly [name in IntegerParameter]: number }
 /** Every integer parameter with its default (-1 = not given), or the message naming the first bad one. */

@@ -10,7 +10,7 @@ export interface QueryWords {
   readonly excluded: ReadonlyArray<ReadonlyArray<string>>
   /** Words were given and all of them were stopwords. */ readonly onlyStopwords: boolean
 }
-export interface QueryTextOptions {
+interface QueryTextOptions {
   readonly analyzer: Analyzer
   readonly locale: string
   readonly symbolsToIndex: ReadonlyArray<string>

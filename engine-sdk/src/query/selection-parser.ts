@@ -16,7 +16,7 @@ const PSEUDO_FIELDS: ReadonlySet<string> = new Set([
   "parsed_nl_query"
 ])
 type Draft = { -readonly [K in keyof JoinInclude]: JoinInclude[K] }
-export interface ParsedSelection {
+interface ParsedSelection {
   readonly selection: Selection
   readonly excludeOutOf: boolean
   readonly excludeSearchTime: boolean

@@ -59,7 +59,7 @@ const matcherOf = (set: SynonymSet, locale: string): Matcher => {
   return matcher
 }
 
-export interface SynonymOptions {
+interface SynonymOptions {
   readonly locale: string
   readonly prefix: boolean
   readonly numTypos: number

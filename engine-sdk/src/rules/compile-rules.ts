@@ -15,7 +15,7 @@ export interface RuleContext {
   ) => Result<Filter | undefined>
 }
 /** What a condition leads to when it holds. */
-export type Effect =
+type Effect =
   | { readonly kind: "redirect"; readonly url: string }
   | { readonly kind: "banner"; readonly banner: MatchedRules["banners"][number] }
   | { readonly kind: "suggestion"; readonly suggestions: ReadonlyArray<string> }

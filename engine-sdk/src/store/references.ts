@@ -13,7 +13,7 @@ import type { CollectionSchema, Field } from "../schema.ts"
 import type { Place } from "./live-segments.ts"
 
 /** What is asked of a collection that others refer to. */
-export interface ReferencedCollection {
+interface ReferencedCollection {
   readonly schema: CollectionSchema
   readonly views: ReadonlyArray<SegmentView>
   locate(id: string): Place | undefined

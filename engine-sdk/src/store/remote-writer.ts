@@ -27,7 +27,7 @@ const PART_OPERATIONS = 1_024
 const MESSAGE_OPERATIONS = 128
 
 /** What the searching thread does with what the writer tells it. */
-export interface SearchingSide {
+interface SearchingSide {
   readonly emit: (event: WriterEvent) => void
   readonly lost: (message: string) => void
   readonly prepare: NonNullable<WriterMemory["prepare"]>

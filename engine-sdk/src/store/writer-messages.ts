@@ -21,24 +21,24 @@ export interface WriterCall {
   readonly body: string
   /** Messages with the rest of a write that follow. */ readonly parts: number
 }
-export interface SeenMessage {
+interface SeenMessage {
   readonly kind: "seen"
   readonly publication: number
 }
 /** The searching thread is ready for a segment, or does not search it. */
-export interface PreparedMessage {
+interface PreparedMessage {
   readonly kind: "prepared"
   readonly id: number
 }
 /** The next operations of a write that was asked for with fewer. */
-export interface PartMessage {
+interface PartMessage {
   readonly kind: "part"
   readonly id: number
   readonly heads: ReadonlyArray<OperationHead>
   readonly body: string
 }
 export type ToWriter = WriterCall | SeenMessage | PreparedMessage | PartMessage
-export interface SharedSegment {
+interface SharedSegment {
   readonly id: number
   readonly meta: string
   readonly buffer: ArrayBufferLike
@@ -78,7 +78,7 @@ export type FromWriter =
       readonly readable?: number
     }
 
-export interface OperationHead {
+interface OperationHead {
   readonly d?: 1
   readonly i?: string
   readonly a?: WriteAction

@@ -83,7 +83,7 @@ export const makeKafka = (settings: KafkaSettings): Kafka => {
 }
 
 /** One record of a fetch answer. Offsets and times are decimal text. */
-export interface FetchedMessage {
+interface FetchedMessage {
   readonly offset: string
   readonly timestamp: string
   readonly key: Buffer | null
@@ -106,7 +106,7 @@ interface TopicRequest<Partition> {
 /**
  * A request as the client's connections take it: `encode` answers its own encoder, or what has the same two properties.
  */
-export interface ProtocolRequest<Answer> {
+interface ProtocolRequest<Answer> {
   readonly request: {
     readonly apiKey: number
     readonly apiVersion: number

@@ -33,11 +33,11 @@ export interface PartitionAppend {
  * Nothing was stored when the broker refused or the batch was never sent; when the producer was closed under way,
  * nobody knows.
  */
-export interface AppendFailure {
+interface AppendFailure {
   readonly message: string
 }
 
-export interface ProducerOptions {
+interface ProducerOptions {
   readonly brokers: Brokers
   readonly compression: Compression
   /** Bytes of one partition's batch, before compression; a single append may be larger. */

@@ -10,7 +10,7 @@ import { Connections } from "./connections.ts"
 import { errorTypeOf, messageOf } from "./errors.ts"
 import { type AskedPartition, byTopic, Rounds } from "./rounds.ts"
 
-export interface ReaderOptions {
+interface ReaderOptions {
   readonly kafka: Kafka
   /** How long one read goes on trying before it fails. */
   readonly giveUpAfter_ms: number

@@ -14,7 +14,7 @@ export interface BatchRecord {
  * Who appends, as a broker tells repetitions by: the number of the batch's first record among all that this producer
  * sent to the partition.
  */
-export interface ProducerStamp {
+interface ProducerStamp {
   readonly producerId: bigint
   readonly producerEpoch: number
   readonly firstSequence: number

@@ -14,7 +14,7 @@ export interface TopicSpec {
 }
 
 /** What a broker says of a topic; settings by their Kafka names. */
-export interface FoundTopic {
+interface FoundTopic {
   readonly partitions: number
   readonly settings: Readonly<Record<string, string>>
 }

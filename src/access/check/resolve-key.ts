@@ -13,13 +13,13 @@ import type { FailedKeys } from "./failed-keys.ts"
 import type { Presented } from "../../identity/presented.ts"
 
 /** A key with the parameters that a secured key or a scoped token carries. */
-export interface Resolved {
+interface Resolved {
   readonly key: KeyRecord
   readonly embedded: Record<string, unknown> | undefined
   /** The one collection that a scoped token reaches. */ readonly index?: string
 }
 /** Why a text stands for no key: it is one that does not count any more, nobody's, or was not looked at. */
-export type Unresolved = "refused" | "unknown" | "waiting"
+type Unresolved = "refused" | "unknown" | "waiting"
 
 /** What is kept in memory to resolve keys by. */
 export interface KnownKeys {

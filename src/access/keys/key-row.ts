@@ -111,7 +111,7 @@ const idOfUlid = (bytes: Uint8Array, from: number): string => {
 }
 
 /** What an id is looked for by: the bytes that stand in its row. Valid until the next call. */
-export interface IdForm {
+interface IdForm {
   readonly bytes: Uint8Array
   readonly isUlid: boolean
   readonly code: number
@@ -191,7 +191,7 @@ const getFloat = (from: Uint8Array, place: number): number => {
   return float[0]!
 }
 
-export interface RowNumbers {
+interface RowNumbers {
   readonly organization: number
   /** Its number, or itself as JSON. */ readonly shape: number | string
   readonly seal: Uint8Array | undefined
@@ -265,7 +265,7 @@ export const hasId = (from: Uint8Array, place: number, { bytes, isUlid }: IdForm
 export const canSign = (from: Uint8Array, place: number): boolean => (from[place + KINDS_AT]! & HAS_SEAL) !== 0
 
 /** The row at `place`, and where it ends. */
-export interface Row {
+interface Row {
   readonly own: Omit<OwnPart, "organization_id" | "sealed_digest">
   readonly numbers: RowNumbers
   readonly end: number

@@ -30,7 +30,7 @@ import { SignerRows } from "./signer-rows.ts"
 
 const UNPACKED_MAX = 10_000
 
-export interface Signer {
+interface Signer {
   readonly key: KeyRecord
   readonly digest: Uint8Array
 }

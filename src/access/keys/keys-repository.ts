@@ -6,7 +6,7 @@ import type { KeyRecord } from "../../identity/key-record.ts"
 import { type KeyParts, type KeyRow, keysOfRows, PartsReader, type PartsRow } from "./stored-keys.ts"
 
 /** At most so many keys whose ids come after this one. */
-export interface KeysPage {
+interface KeysPage {
   readonly after: string
   readonly rowsMax: number
 }

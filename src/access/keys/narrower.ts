@@ -13,7 +13,7 @@ export type Width = Pick<
   KeyRecord,
   "scope" | "collections" | "cidrs" | "origins" | "filter_by" | "fields" | "rate_limit_per_minute" | "expires_at"
 >
-export type WidthField = keyof Width
+type WidthField = keyof Width
 
 export const withinCollections = (asked: ReadonlyArray<string>, own: ReadonlyArray<string>): boolean =>
   own.includes("*") ||

@@ -6,7 +6,7 @@
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 
-export interface SecuredKey {
+interface SecuredKey {
   readonly signature: string
   readonly parentPrefix: string
   readonly parametersJson: string

@@ -16,7 +16,7 @@ export const signText = (prefix: string, payload: object, signingKey: Uint8Array
 }
 
 /** What a text says before anybody knows whether it is true. undefined where it has not the shape. */
-export interface SignedText {
+interface SignedText {
   readonly json: string
   readonly signature: Buffer
   readonly payload: Readonly<Record<string, unknown>>

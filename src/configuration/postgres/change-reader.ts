@@ -16,7 +16,7 @@ interface Waiting {
   readonly arrivedAt: number
   readonly done: Deferred.Deferred<void>
 }
-export interface ReaderParts {
+interface ReaderParts {
   readonly repository: ReturnType<typeof makeLeasesRepository>
   readonly rooms: ReturnType<typeof makeRooms>
   readonly statements: OwnStatements

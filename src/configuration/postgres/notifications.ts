@@ -5,7 +5,7 @@ import { channel } from "../leases-repository.ts"
 
 const LISTEN_AGAIN_MS = 200
 
-export interface Listener {
+interface Listener {
   /** Listening began: whatever was told before is unknown. */ readonly onListening: () => void
   readonly onChange: () => void
   /** Infinity for a process that left. */ readonly onConfirmed: (process: string, version: number) => void

@@ -7,7 +7,7 @@ import type { OwnStatements } from "./own-statements.ts"
 /** The rows are read again this often while confirmations are awaited: for what a lost connection did not tell. */
 const LOOK_AGAIN_MS = 100
 
-export interface OthersParts {
+interface OthersParts {
   readonly repository: ReturnType<typeof makeLeasesRepository>
   readonly statements: OwnStatements
   readonly lease_ms: number

@@ -12,7 +12,7 @@ import type { OwnStatements } from "./own-statements.ts"
 /** In one lease: two renewals may fail. */
 const RENEWALS = 3
 
-export interface LeaseParts {
+interface LeaseParts {
   readonly repository: ReturnType<typeof makeLeasesRepository>
   readonly statements: OwnStatements
   readonly reader: ChangeReader

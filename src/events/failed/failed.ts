@@ -9,12 +9,12 @@ import { type FailedRow, makeFailedRepository, type Verdict } from "./failed-rep
 import type { FailedEvent, RetryAnswer } from "@dowser/log/event-schema"
 import { Events, type IngestFailure } from "../intake/service.ts"
 
-export interface FailedPage {
+interface FailedPage {
   readonly collection: string | undefined
   readonly cursor: string | undefined
   readonly limit: number
 }
-export interface RetryRequest {
+interface RetryRequest {
   readonly collection: string | undefined
   /** All when absent, `limit` at a time, oldest first, from `cursor`. */ readonly ids:
     | ReadonlyArray<string>

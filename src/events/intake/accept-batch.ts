@@ -20,7 +20,7 @@ import {
   TEXT_CHARACTERS_MAX
 } from "@dowser/log/event-schema"
 
-export interface AcceptedBatch {
+interface AcceptedBatch {
   readonly accepted: ReadonlyArray<BehaviouralEvent>
   readonly rejected: ReadonlyArray<Rejection>
   /** Unknown keys that were moved under `metadata`. */

@@ -68,7 +68,7 @@ interface Sender {
   filledAt: number
 }
 
-export interface AdmissionOptions {
+interface AdmissionOptions {
   readonly weights?: Weights
   readonly shareFrom_ms?: number
 }
@@ -180,7 +180,7 @@ export class AdmissionControl {
   }
 }
 
-export interface AdmissionShape {
+interface AdmissionShape {
   /** Seconds after which the organization may come back with so many events, or 0. */
   readonly admit: (organizationId: string, events: number) => number
 }

@@ -11,7 +11,7 @@ export interface Waiting<A, E> {
   /** Unix milliseconds. */ readonly cameAt: number
   readonly done: Deferred.Deferred<A, E>
 }
-export interface GroupBounds {
+interface GroupBounds {
   readonly requestsMax: number
   /** Of all that wait together; a single request may be larger. */ readonly sizeMax: number
   /** Of one group, about. */ readonly groupSizeMax: number

@@ -5,7 +5,7 @@ import { outOfMemory, textOf, unreadable } from "../../http/body.ts"
 import type { InputInvalid, Throttled } from "../../http/errors.ts"
 import type { HeldMemory } from "../../http/request-memory.ts"
 
-export interface LineLimits {
+interface LineLimits {
   readonly linesPerChunk: number
   readonly bytesPerChunk: number
   /** A longer line is handed on as `undefined`, its bytes skipped. */

@@ -13,7 +13,7 @@ export interface Judged {
   readonly events: ReadonlyArray<BehaviouralEvent>
   readonly rejections: ReadonlyArray<KeptRejection>
 }
-export interface PackedSlice {
+interface PackedSlice {
   readonly records: ReadonlyArray<AppendRecord>
   /** How many events of each request were duplicates. */ readonly duplicates: ReadonlyArray<number>
 }

@@ -14,7 +14,7 @@ import { Admission } from "./admission.ts"
 import { GroupCommit } from "./group-commit.ts"
 import { type IngestFailure, makeStoreGroup, overloaded, type WaitingEvents } from "./store-group.ts"
 
-export interface IngestAnswer {
+interface IngestAnswer {
   readonly accepted: number
   readonly deduplicated: number
   readonly rejected: ReadonlyArray<Rejection>
@@ -33,13 +33,13 @@ export interface EventsShape {
   ) => Effect.Effect<IngestAnswer, IngestFailure>
 }
 
-export interface IngestOptions extends AcceptOptions {
+interface IngestOptions extends AcceptOptions {
   /** Refused before they could be judged: lines that were no JSON. Kept beside the others. */
   readonly unreadable?: ReadonlyArray<KeptRejection>
   /** False where the entries are kept already. */
   readonly keepsRejected?: boolean
 }
-export interface EventsOptions {
+interface EventsOptions {
   readonly visitorPartitions: number
 }
 

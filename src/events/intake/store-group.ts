@@ -18,7 +18,7 @@ export type IngestFailure = Throttled | EventsUnavailable
 /** Answers how many of the events were duplicates. */
 export type WaitingEvents = Judged & Waiting<number, IngestFailure>
 
-export interface StoreParts {
+interface StoreParts {
   readonly clock: Clock.Clock
   readonly log: EventLog["Service"]
   readonly window: DedupeWindow["Service"]

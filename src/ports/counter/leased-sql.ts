@@ -25,7 +25,7 @@ const EXCHANGES_KEPT_MS = 7 * 86_400_000
 const LISTEN_AGAIN_MS = 200
 const channel = "dowser_counters"
 
-export interface LeasedOptions {
+interface LeasedOptions {
   /**
    * No other process uses this database: nobody to recall from, and every lease found at the start is of a dead one.
    */

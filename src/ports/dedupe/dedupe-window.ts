@@ -14,7 +14,7 @@ import { FingerprintTable } from "@dowser/log/fingerprint-table"
 
 export type { Admission }
 
-export interface DedupeWindowOptions {
+interface DedupeWindowOptions {
   readonly key: FingerprintKey
   /** Memory of the table. Past it the oldest ids of a full segment are forgotten and would be accepted again here. */
   readonly bytesMax?: number

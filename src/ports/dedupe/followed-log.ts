@@ -22,7 +22,7 @@ export interface FollowedLog {
   /** Unix milliseconds. */ readonly now: () => number
   readonly reach: Reach
 }
-export interface Reach {
+interface Reach {
   /**
    * Rows at offsets from `hotFrom` up to `knownTo` are in the tables; those below are known only once they are in runs.
    */

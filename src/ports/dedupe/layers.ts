@@ -10,7 +10,7 @@ import { SealedRun } from "./run-file.ts"
 import type { OpenedRun } from "./run-writer.ts"
 import { filterMayHave } from "./split-block-filter.ts"
 
-export interface LayersOptions {
+interface LayersOptions {
   readonly key: FingerprintKey
   readonly folder: string
   readonly windowHours: number
@@ -29,7 +29,7 @@ interface Outstanding {
 }
 
 /** One call on its way: between its look at the filters and its answer no run is put in or taken out. */
-export interface Look {
+interface Look {
   readonly asked: Asked
   readonly now: number
   /** What a filter says maybe to: pairs of id and index of run. */

@@ -50,7 +50,7 @@ const refusal: EngineError = {
   retryAfterSeconds: RETRY_AFTER_S
 }
 
-export interface GuardedEngine extends SearchEngine {
+interface GuardedEngine extends SearchEngine {
   readonly circuits: () => EngineCircuits
   /** Calls that took something away, whatever came of them, of a namespace. */ readonly removals: (
     namespace: string

@@ -18,7 +18,7 @@ import { BoundedMap } from "@dowser/engine-sdk/host"
 import { OutboundFailure, OutboundHttp, type OutboundRequest, type OutboundResponse } from "./outbound-http.ts"
 import { isPublicAddress } from "./public-address.ts"
 
-export interface OutboundHttpOptions {
+interface OutboundHttpOptions {
   /** Contract part 7: private and loopback addresses only when the operator says so. */
   readonly allowPrivateAddresses: boolean
 }

@@ -6,7 +6,7 @@
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 
-export interface TableRows {
+interface TableRows {
   readonly name: string
   readonly columns: ReadonlyArray<string>
 }

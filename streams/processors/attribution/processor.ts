@@ -71,7 +71,7 @@ const eventsIn = (organizationId: string, events: EventColumns): Entries<Body> =
 }
 
 /** State of one partition's life: attribution's own, and that of every processor that counts its facts. */
-export interface CountingState {
+interface CountingState {
   readonly own: AttributionState
   readonly known: KnownFacts
   /** In the order of the processors. */

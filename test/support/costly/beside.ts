@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs"
 const frontTime_ms = (pid: number): number =>
   Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")[0]) / 1e6
 
-export interface Waits {
+interface Waits {
   readonly waits_ms: ReadonlyArray<number>
   readonly failures: ReadonlyArray<string>
   readonly stop: () => Promise<void>

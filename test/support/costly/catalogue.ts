@@ -4,7 +4,7 @@
  */
 import type { Random } from "../../../fixtures/random.ts"
 
-export type Send = (
+type Send = (
   method: string,
   path: string,
   body?: unknown

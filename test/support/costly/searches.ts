@@ -4,7 +4,7 @@
 import type { Random } from "../../../fixtures/random.ts"
 import { DIMENSIONS, wordOf } from "./catalogue.ts"
 
-export interface CostlyRequest {
+interface CostlyRequest {
   readonly method: "GET" | "POST"
   readonly path: string
   readonly body?: unknown

@@ -301,7 +301,7 @@ export const mutated = (value: unknown, random: Random): unknown => {
   ])()
 }
 
-export interface HostileBody {
+interface HostileBody {
   readonly bytes: Buffer
   readonly headers: ReadonlyArray<readonly [string, string]>
 }

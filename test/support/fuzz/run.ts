@@ -9,7 +9,7 @@ import { besideContract, type Described, owedByAll } from "./described.ts"
 import { bodyOf, escaped, exampleOf, mutated, pathTricks, queryOf, texts, type Hints } from "./hostile.ts"
 import type { Organization } from "./world.ts"
 
-export interface FuzzOptions {
+interface FuzzOptions {
   readonly port: number
   readonly seed: string
   readonly operations: ReadonlyArray<Described>
@@ -26,7 +26,7 @@ export interface Fault {
   readonly request: string
   readonly answer: string
 }
-export interface FuzzReport {
+interface FuzzReport {
   readonly faults: ReadonlyArray<Fault>
   readonly statuses: Readonly<Record<string, number>>
   readonly answered: ReadonlyMap<string, number>

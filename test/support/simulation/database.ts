@@ -53,7 +53,7 @@ export interface DatabaseVariant {
   readonly sumsOutside?: boolean
 }
 
-export interface DatabaseFaults {
+interface DatabaseFaults {
   /** A statement is not done, and its connection is lost. */ readonly before: number
   /** It is done and its answer is lost; of a commit above all. */ readonly after: number
 }

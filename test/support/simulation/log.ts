@@ -15,7 +15,7 @@ import {
 } from "../../../log/event-log/event-log.ts"
 import { serverTime, type SimulatedProcess, type World } from "./world.ts"
 
-export interface LogFaults {
+interface LogFaults {
   /** An append is not stored, or stored and its answer lost. */ readonly append: number
   /** A stored append is stored twice. */ readonly twice: number
   readonly read: number

@@ -26,7 +26,7 @@ export const NAMED = topicOf("named")
 export const COUNTED = topicOf("counted")
 export const REDIRECTED = "redirected"
 
-export type Fault = "throws" | "refused" | "given_up" | "sent_on"
+type Fault = "throws" | "refused" | "given_up" | "sent_on"
 export type Entry =
   | { readonly kind: "name"; readonly order: string; readonly name: string }
   | {
@@ -56,7 +56,7 @@ const ORDER_FORM: Form<Order> = {
   decode: same
 }
 const NUMBER_FORM: Form<number> = { write: (to, value) => to.whole(value), read: (from) => from.whole(), decode: same }
-export type Sums = Map<string, number>
+type Sums = Map<string, number>
 /** Shared by copies and joins of the workload: none is further apart in the log's time. */
 export const TTL_MS = 60_000
 const UNNAMED = "unnamed"
@@ -164,7 +164,7 @@ export const expectedSums = (stored: ReadonlyArray<{ readonly organization: stri
 }
 
 /** One record of the workload: entries of one organization, by topic. */
-export interface Batch {
+interface Batch {
   readonly topic: Topic
   readonly organization: string
   readonly entries: ReadonlyArray<Entry>

@@ -5,7 +5,7 @@
 import type { Positions, StateStore } from "../../../streams/state/state.ts"
 import type { SimulatedProcess, World } from "./world.ts"
 
-export interface FolderFaults {
+interface FolderFaults {
   /** A snapshot fails, stored or not. */ readonly commit: number
   /** At a crash: the newest snapshots are gone. */ readonly tornBack: number
   /** At a crash: the folder is gone. */ readonly lost: number

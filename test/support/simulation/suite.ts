@@ -27,7 +27,7 @@ export const storyOf = async (seed: number, variant: Variant = {}): Promise<stri
   ].join("\n")
 }
 
-export interface Campaign {
+interface Campaign {
   readonly failures: ReadonlyArray<Verdict>
   readonly schedules: number
   readonly seen: Readonly<Record<string, number>>

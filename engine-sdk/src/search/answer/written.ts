@@ -11,7 +11,7 @@ interface Written {
   readonly start?: ListStart
 }
 /** What of a list may be looked at without its text. */
-export interface ListStart {
+interface ListStart {
   readonly head: ReadonlyArray<unknown>
   readonly length: number
 }

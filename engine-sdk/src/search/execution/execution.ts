@@ -26,7 +26,7 @@ const LOOK_UP_STEPS = 16,
 /** For ordering what was found, when the time is over. */
 const RANK_MIN_ms = 5
 
-export interface RankedGroup {
+interface RankedGroup {
   readonly group: number
   readonly found: number
   readonly members: ReadonlyArray<Placed>

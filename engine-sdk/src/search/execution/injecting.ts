@@ -21,7 +21,7 @@ import type { FixedDocument } from "./placed.ts"
 import type { SearchRequest } from "./request.ts"
 
 /** Who finds the best document of some sets, one for each segment; undefined where none is. */
-export interface BestDocuments {
+interface BestDocuments {
   /** Of the matches. */ bestWithin(within: ReadonlyArray<Bits>): Ranked | undefined
   /** Whether or not it matches. */ bestAnywhere(within: ReadonlyArray<Bits>): Ranked | undefined
 }

@@ -10,7 +10,7 @@ import type { Segment } from "../../index/segment.ts"
 import { nextTurn } from "../../turns.ts"
 import { spendInFilter } from "../../budget/cutoff.ts"
 
-export interface Steps {
+interface Steps {
   /** Fine bounds, ascending; the documents of bucket b have values from bound b-1 up to below bound b. */
   readonly bounds: Float64Array
   /** One set for every `FINER`th bound: documents with a smaller value. */ readonly below: ReadonlyArray<Bits>

@@ -10,7 +10,7 @@ import type { Segment } from "../../index/segment.ts"
 import { spend, spendInFilter, unlessGivenUp } from "../../budget/cutoff.ts"
 
 /** Keys of every document of a segment in one field: distinct texts and, per document, indexes into them. */
-export interface JoinKeys {
+interface JoinKeys {
   readonly texts: ReadonlyArray<string>
   readonly starts: Uint32Array
   readonly entries: Uint32Array

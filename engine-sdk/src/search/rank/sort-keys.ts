@@ -42,7 +42,7 @@ export interface KeyColumn {
     doc: number
   ): string | undefined
 }
-export interface SortInputs {
+interface SortInputs {
   readonly scope: SearchScope
   readonly reader: CollectionReader
   readonly distances: ReadonlyArray<DistanceTable> | undefined

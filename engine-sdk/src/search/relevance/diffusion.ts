@@ -11,7 +11,7 @@ const NEIGHBOURS = 10
 /** The heaviest words of a document; the rest changes no neighbour. */
 const WORDS_MAX = 64
 
-export interface WindowDocument {
+interface WindowDocument {
   readonly s: number
   readonly doc: number
   readonly score: number

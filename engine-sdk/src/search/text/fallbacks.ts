@@ -67,7 +67,7 @@ const areNeighbours = (
 }
 
 /** Some of the tokens, and the others. */
-export interface FewerTokens {
+interface FewerTokens {
   readonly kept: ReadonlyArray<QueryToken>
   readonly dropped: ReadonlyArray<QueryToken>
 }

@@ -16,7 +16,7 @@ const TWO_4 = 16,
   TWO_40 = 1099511627776
 
 /** Words of the query, of this variant, and of the longest of all spellings. */
-export interface SynonymLengths {
+interface SynonymLengths {
   readonly query: number
   readonly variant: number
   readonly longest: number

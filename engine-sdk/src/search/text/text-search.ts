@@ -23,7 +23,7 @@ const CANDIDATES = 10,
   CANDIDATES_LARGE = 4
 
 /** What a search for words leaves beside the matches. */
-export interface TextSearchOutcome {
+interface TextSearchOutcome {
   readonly combinations: ReadonlyArray<Combination>
   /** Terms of the words that were looked up. */ readonly knownTerms: KnownTerms | undefined
 }

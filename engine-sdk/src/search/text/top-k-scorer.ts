@@ -12,7 +12,7 @@ import { TopKList } from "./top-k-list.ts"
 import { ABOVE, AT, BELOW, UpperBounds, wholeFields, type UnscoredMatches } from "./upper-bounds.ts"
 
 /** What decides between equal text scores in a segment: `sign · first[doc]`, `absent` where there is none. */
-export interface TieColumn {
+interface TieColumn {
   readonly sign: number
   readonly first: ArrayLike<number>
   readonly has?: Bits

@@ -24,7 +24,7 @@ export interface Neighbour {
   readonly doc: number
   readonly distance: number
 }
-export interface NearestRequest {
+interface NearestRequest {
   readonly query: VectorQuery
   readonly k: number
   readonly isFiltered: boolean

@@ -67,7 +67,7 @@ export const resizeBlock = (entry: BudgetEntry, monotonic: number): void => {
 }
 
 /** What the table is told of the world around it. */
-export interface Surroundings {
+interface Surroundings {
   /** Postgres did not answer lately. */ readonly isAway: () => boolean
   /** Called when an entry is to be exchanged soon. */ readonly wake: () => void
 }

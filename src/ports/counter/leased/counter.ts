@@ -30,7 +30,7 @@ const usedStatement = (sql: SqlClient.SqlClient, process: string, kind: string, 
         FROM counter_windows w WHERE w.kind = ${kind} AND w.name = ${name} AND w.started_at = ${String(started_at)}::text::int8`
 
 /** What other processes say of a budget, by its name. */
-export interface Recalls {
+interface Recalls {
   readonly recall: (name: string) => void
   readonly returned: (name: string) => void
 }

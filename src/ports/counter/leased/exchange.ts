@@ -23,7 +23,7 @@ export interface Said {
   /** Units that requests wait for beyond those in hand. */ readonly least: number
   readonly pending: Deferred.Deferred<void> | undefined
 }
-export interface ExchangedRow {
+interface ExchangedRow {
   readonly name: string
   readonly started_at: number
   readonly taken: number
@@ -31,7 +31,7 @@ export interface ExchangedRow {
   readonly others: number
   readonly used: number
 }
-export interface OutcomeRow {
+interface OutcomeRow {
   readonly name: string
   readonly started_at: number
   readonly held: number

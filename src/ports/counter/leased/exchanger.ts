@@ -19,7 +19,7 @@ import type { Availability, TimelyStatements } from "./statements.ts"
 /** Budgets in one statement. */
 const ROWS_MAX = 500
 
-export interface ExchangerParts {
+interface ExchangerParts {
   readonly sql: SqlClient.SqlClient
   readonly speaker: Speaker
   readonly table: BudgetTable
