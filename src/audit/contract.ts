@@ -1,7 +1,8 @@
 /** `GET /audit` (contract part 6): who changed what, when, from which key. */
 import { Schema } from "effect"
-import { optionalText, pageLimit } from "../http/checks.ts"
+import { optionalText } from "../http/checks.ts"
 import { operation } from "../http/operation.ts"
+import { pageLimit } from "../http/page.ts"
 import { AuditEntry } from "./schema.ts"
 import { described } from "./examples.ts"
 
@@ -22,7 +23,7 @@ export const listAudit = operation({
   method: "GET",
   path: "/v1/audit",
   query: Schema.Struct({
-    limit: Schema.optionalKey(pageLimit(250)),
+    limit: pageLimit({ max: 250, byDefault: 50 }),
     cursor: optionalText((given) =>
       /^aud_[0-9A-Z]{26}$/.test(given) ? undefined : "The `next_cursor` of the page before"
     ),

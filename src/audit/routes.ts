@@ -1,5 +1,6 @@
 /** Handler of the audit log. */
 import { Effect } from "effect"
+import { byId, pageOf } from "../http/page.ts"
 import { implement } from "../api/implement.ts"
 import { makeAuditRepository } from "./audit-repository.ts"
 import * as contract from "./contract.ts"
@@ -18,8 +19,7 @@ export const routes = Effect.gen(function* () {
     implement(
       contract.listAudit,
       Effect.fnUntraced(function* ({ caller, query }) {
-        const { actor, cursor, from, limit: text = 50, subject, to } = yield* query
-        const limit = Number(text)
+        const { actor, cursor, from, limit, subject, to } = yield* query
         const about = given(subject)
         const slash = about?.indexOf("/") ?? -1
         const data = yield* Effect.orDie(
@@ -33,7 +33,7 @@ export const routes = Effect.gen(function* () {
             limit: limit + 1
           })
         )
-        return { data: data.slice(0, limit), ...(data.length > limit ? { next_cursor: data[limit - 1]!.id } : {}) }
+        return pageOf(data, limit, byId)
       })
     )
   ]

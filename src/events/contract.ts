@@ -4,8 +4,8 @@
  */
 import { Schema } from "effect"
 import { Job } from "../jobs/schema.ts"
-import { pageLimit } from "../http/checks.ts"
 import { operation } from "../http/operation.ts"
+import { pageFields } from "../http/page.ts"
 import {
   BATCH_BYTES_MAX,
   EventBatch,
@@ -47,8 +47,7 @@ export const listFailedEvents = operation({
   summary: "List refused entries of the last seven days with their reasons",
   query: Schema.Struct({
     collection: Schema.optionalKey(Schema.String),
-    limit: Schema.optionalKey(pageLimit(FAILED_PAGE_MAX)),
-    cursor: Schema.optionalKey(Schema.String)
+    ...pageFields({ max: FAILED_PAGE_MAX, byDefault: 50 })
   }),
   success: FailedEventList
 })

@@ -13,6 +13,7 @@ import { WindowedCaps } from "../metering/windowed-caps.ts"
 import { Search } from "../search/search.ts"
 import { invalidFields } from "../http/checks.ts"
 import { CollectionNotAllowed, inputInvalid, RestrictionNotApplicable } from "../http/errors.ts"
+import { byId, pageOf } from "../http/page.ts"
 import { implement } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import { FailedEvents } from "./failed/failed.ts"
@@ -89,15 +90,14 @@ export const routes = Effect.gen(function* () {
     implement(
       contract.listFailedEvents,
       Effect.fnUntraced(function* ({ caller, query }) {
-        const { collection, cursor, limit: text = 50 } = yield* query
-        const limit = Number(text)
+        const { collection, cursor, limit } = yield* query
         yield* checkReach(reachOf(caller), given(collection))
         const data = yield* failed.list(caller.organizationId, {
           collection: given(collection),
           cursor: given(cursor),
           limit: limit + 1
         })
-        return { data: data.slice(0, limit), ...(data.length > limit ? { next_cursor: data[limit - 1]!.id } : {}) }
+        return pageOf(data, limit, byId)
       })
     ),
     implement(

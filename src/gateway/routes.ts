@@ -18,7 +18,6 @@ import { replyOf, searchRequestOf } from "../search/routes.ts"
 import { Search } from "../search/search.ts"
 import { restrictionsOf } from "../identity/restrictions.ts"
 import { withinTime } from "../search/time-limit.ts"
-import { limitOf } from "../suggestions/limit.ts"
 import { LIMIT_MAX, TYPED_CHARACTERS_MAX } from "../suggestions/schema.ts"
 import { Suggestions } from "../suggestions/service.ts"
 import { textOf } from "../http/body.ts"
@@ -173,8 +172,7 @@ export const routes = Effect.gen(function* () {
       Effect.fnUntraced(function* (input) {
         const { caller, params } = input
         const collection = yield* indexOf(caller, params.collectionName)
-        const { limit: text, q } = yield* input.query
-        const limit = yield* limitOf(text)
+        const { limit, q } = yield* input.query
         return {
           data: yield* quota.counted(
             caller.organizationId,

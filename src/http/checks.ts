@@ -7,13 +7,6 @@ import { refusing } from "@dowser/log/refusing"
 import { InputInvalid } from "./errors.ts"
 
 export { refusing }
-/** A number of the query string, 1 to `max`. */
-export const pageLimit = (max: number) =>
-  Schema.String.check(
-    refusing((text: string) =>
-      /^\d{1,6}$/.test(text) && Number(text) >= 1 && Number(text) <= max ? undefined : `A whole number from 1 to ${max}`
-    )
-  )
 /** A parameter that may be left out, also by leaving it empty. */
 export const optionalText = (refusal: (text: string) => string | undefined) =>
   Schema.optionalKey(Schema.String.check(refusing((text: string) => (text === "" ? undefined : refusal(text)))))

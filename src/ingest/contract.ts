@@ -1,7 +1,7 @@
 /** Reindex and the jobs it makes (spec part 4, contract part 4). */
 import { Schema } from "effect"
-import { pageLimit } from "../http/checks.ts"
 import { operation } from "../http/operation.ts"
+import { pageFields } from "../http/page.ts"
 import { IngestJob } from "./schema.ts"
 import { described } from "./examples.ts"
 
@@ -30,8 +30,7 @@ export const listIngestJobs = operation({
   method: "GET",
   path: "/v1/ingest/jobs",
   query: Schema.Struct({
-    limit: Schema.optionalKey(pageLimit(250)),
-    cursor: Schema.optionalKey(Schema.String),
+    ...pageFields({ max: 250, byDefault: 50 }),
     status: Schema.optionalKey(Schema.String)
   }),
   success: Schema.Struct({ data: Schema.Array(IngestJob), next_cursor: Schema.optionalKey(Schema.String) }).annotate({

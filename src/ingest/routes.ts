@@ -5,6 +5,7 @@ import { reachesEverything } from "../identity/reach.ts"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 import { CatalogNames } from "../catalog/names.ts"
 import { patternsOf, reachesOwnName, writable } from "../engine-plane/reached.ts"
+import { byId, pageOf } from "../http/page.ts"
 import { implement } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import { CollectionMissing, JobNotFound } from "./errors.ts"
@@ -36,15 +37,14 @@ export const routes = Effect.gen(function* () {
     implement(
       contract.listIngestJobs,
       Effect.fnUntraced(function* ({ caller, query }) {
-        const { cursor, limit: given = 50, status } = yield* query
-        const limit = Number(given)
+        const { cursor, limit, status } = yield* query
         const data = yield* ingest.list(caller.organizationId, {
           status,
           cursor,
           limit: limit + 1,
           collections: reachesEverything(caller) ? undefined : patternsOf(contextOf(caller.organizationId), caller)
         })
-        return { data: data.slice(0, limit), ...(data.length > limit ? { next_cursor: data[limit - 1].id } : {}) }
+        return pageOf(data, limit, byId)
       })
     ),
     implement(contract.getIngestJob, ({ caller, params }) => found(caller, params.jobId)),

@@ -1,7 +1,8 @@
 /** Jobs of every kind (contract part 0); ingest jobs are seen here as well. Full key. */
 import { Schema } from "effect"
-import { optionalText, pageLimit } from "../http/checks.ts"
+import { optionalText } from "../http/checks.ts"
 import { operation } from "../http/operation.ts"
+import { pageLimit } from "../http/page.ts"
 import { Job, JOB_STATUSES, JobList } from "./schema.ts"
 import { described } from "./examples.ts"
 
@@ -21,7 +22,7 @@ export const listJobs = operation({
     status: optionalText((text) =>
       (JOB_STATUSES as ReadonlyArray<string>).includes(text) ? undefined : `One of ${JOB_STATUSES.join(", ")}`
     ),
-    limit: Schema.optionalKey(pageLimit(250)),
+    limit: pageLimit({ max: 250, byDefault: 50 }),
     cursor: optionalText(nameRefusal)
   }),
   success: JobList

@@ -5,6 +5,7 @@ import { reachesEverything } from "../identity/reach.ts"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 import { patternsOf, reachesOwnName } from "../engine-plane/reached.ts"
 import { NotFound } from "../http/errors.ts"
+import { byId, pageOf } from "../http/page.ts"
 import { implement } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import { Jobs } from "./jobs.ts"
@@ -32,8 +33,7 @@ export const routes = Effect.gen(function* () {
     implement(
       contract.listJobs,
       Effect.fnUntraced(function* ({ caller, query }) {
-        const { cursor, limit: text = 50, status, type } = yield* query
-        const limit = Number(text)
+        const { cursor, limit, status, type } = yield* query
         const data = yield* jobs.list(caller.organizationId, {
           type: given(type),
           status: given(status),
@@ -41,7 +41,7 @@ export const routes = Effect.gen(function* () {
           limit: limit + 1,
           collections: reachesEverything(caller) ? undefined : patternsOf(contextOf(caller.organizationId), caller)
         })
-        return { data: data.slice(0, limit), ...(data.length > limit ? { next_cursor: data[limit - 1]!.id } : {}) }
+        return pageOf(data, limit, byId)
       })
     ),
     implement(contract.getJob, ({ caller, params }) => found(caller, params.jobId!)),

@@ -10,7 +10,6 @@ import { Quota } from "../metering/quota.ts"
 import { type CollectionNotAllowed, NotFound } from "../http/errors.ts"
 import { implement } from "../api/implement.ts"
 import * as contract from "./contract.ts"
-import { limitOf } from "./limit.ts"
 import { TYPED_CHARACTERS_MAX } from "./schema.ts"
 import { Suggestions } from "./service.ts"
 
@@ -32,8 +31,7 @@ export const routes = Effect.gen(function* () {
       contract.getSuggestions,
       Effect.fnUntraced(function* ({ caller, params, query }) {
         const collection = yield* collectionOf(caller, params.collectionName)
-        const { limit: text, q } = yield* query
-        const limit = yield* limitOf(text)
+        const { limit, q } = yield* query
         return {
           data: yield* quota.counted(
             caller.organizationId,
@@ -46,8 +44,7 @@ export const routes = Effect.gen(function* () {
       contract.getPrompts,
       Effect.fnUntraced(function* ({ caller, params, query }) {
         const collection = yield* collectionOf(caller, params.collectionName)
-        const { limit: text } = yield* query
-        const limit = yield* limitOf(text)
+        const { limit } = yield* query
         return { data: yield* quota.counted(caller.organizationId, suggestions.suggest(caller, collection, "", limit)) }
       })
     )

@@ -1,13 +1,16 @@
 /** Suggestions and prompts (contract parts 3 and 7). */
 import { Schema } from "effect"
+import { pageLimit } from "../http/page.ts"
 
-export const LIMIT_DEFAULT = 10
+const LIMIT_DEFAULT = 10
 export const LIMIT_MAX = 50
 export const TYPED_CHARACTERS_MAX = 200
 
 const text = Schema.optionalKey(Schema.String)
-export const SuggestionsQuery = Schema.Struct({ q: text, limit: text }).annotate({ identifier: "SuggestionsQuery" })
-export const PromptsQuery = Schema.Struct({ limit: text }).annotate({ identifier: "PromptsQuery" })
+/** How many suggestions a request may ask for. */
+const limit = pageLimit({ max: LIMIT_MAX, byDefault: LIMIT_DEFAULT })
+export const SuggestionsQuery = Schema.Struct({ q: text, limit }).annotate({ identifier: "SuggestionsQuery" })
+export const PromptsQuery = Schema.Struct({ limit }).annotate({ identifier: "PromptsQuery" })
 export const Suggestion = Schema.Struct({
   q: Schema.String,
   type: Schema.Literals(["query", "facet"]),

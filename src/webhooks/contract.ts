@@ -1,8 +1,10 @@
 /** Outbound webhooks (spec parts 2 and 6, contract part 6). Full key only. */
 import { Schema } from "effect"
-import { pageLimit, refusing } from "../http/checks.ts"
+import { refusing } from "../http/checks.ts"
 import { operation } from "../http/operation.ts"
+import { pageFields } from "../http/page.ts"
 import {
+  deliveriesListed,
   WebhookBody,
   WebhookDelivery,
   WebhookEndpoint,
@@ -12,7 +14,6 @@ import {
 import { described } from "./examples.ts"
 
 const at = { group: "webhooks", plane: "control", scope: "full" } as const
-const page = Schema.Struct({ limit: Schema.optionalKey(pageLimit(250)), cursor: Schema.optionalKey(Schema.String) })
 const listOf = <S extends Schema.Codec<unknown, unknown, never, never>>(item: S, identifier: string) =>
   Schema.Struct({ data: Schema.Array(item), next_cursor: Schema.optionalKey(Schema.String) }).annotate({ identifier })
 
@@ -23,7 +24,7 @@ export const listWebhooks = operation({
   summary: "List webhook endpoints",
   method: "GET",
   path: "/v1/webhooks",
-  query: page,
+  query: Schema.Struct(pageFields({ max: 250, byDefault: 50 })),
   success: listOf(WebhookEndpoint, "WebhookEndpointList")
 })
 export const createWebhook = operation({
@@ -98,7 +99,7 @@ export const listWebhookDeliveries = operation({
   summary: "List deliveries, newest first (100 by default)",
   method: "GET",
   path: "/v1/webhooks/:webhookId/deliveries",
-  query: page,
+  query: Schema.Struct(pageFields({ max: 250, byDefault: deliveriesListed })),
   success: listOf(WebhookDelivery, "WebhookDeliveryList"),
   errors: [404]
 })

@@ -2,17 +2,12 @@
 import { Effect } from "effect"
 import { Entitlements } from "../metering/entitlements.ts"
 import { capOf } from "../metering/plans.ts"
+import { byId, pageOf } from "../http/page.ts"
 import { implement } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import { endpointFields } from "./endpoint-input.ts"
-import { deliveriesListed, endpointsMax } from "./schema.ts"
+import { endpointsMax } from "./schema.ts"
 import { Webhooks } from "./webhooks.ts"
-
-/** One more than asked for was read: whether there is a next page. */
-const pageOf = <A extends { readonly id: string }>(data: ReadonlyArray<A>, limit: number) => ({
-  data: data.slice(0, limit),
-  ...(data.length > limit ? { next_cursor: data[limit - 1].id } : {})
-})
 
 export const routes = Effect.gen(function* () {
   const webhooks = yield* Webhooks
@@ -21,9 +16,8 @@ export const routes = Effect.gen(function* () {
     implement(
       contract.listWebhooks,
       Effect.fnUntraced(function* ({ caller, query }) {
-        const { cursor, limit: given = 50 } = yield* query
-        const limit = Number(given)
-        return pageOf(yield* webhooks.list(caller.organizationId, { cursor, limit: limit + 1 }), limit)
+        const { cursor, limit } = yield* query
+        return pageOf(yield* webhooks.list(caller.organizationId, { cursor, limit: limit + 1 }), limit, byId)
       })
     ),
     implement(
@@ -65,11 +59,11 @@ export const routes = Effect.gen(function* () {
       contract.listWebhookDeliveries,
       Effect.fnUntraced(function* ({ caller, params, query }) {
         yield* webhooks.get(caller.organizationId, params.webhookId)
-        const { cursor, limit: given = deliveriesListed } = yield* query
-        const limit = Number(given)
+        const { cursor, limit } = yield* query
         return pageOf(
           yield* webhooks.deliveries(caller.organizationId, params.webhookId, { cursor, limit: limit + 1 }),
-          limit
+          limit,
+          byId
         )
       })
     ),

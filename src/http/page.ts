@@ -1,0 +1,38 @@
+/**
+ * Pages of a list: how many rows a caller may ask for, and where the next page begins. A list reads one row more than
+ * was asked for, and `pageOf` makes the answer of them.
+ */
+import { Effect, Schema, SchemaTransformation } from "effect"
+import { refusing } from "./checks.ts"
+
+export interface PageBounds {
+  readonly max: number
+  /** For requests that do not say how many they want. */ readonly byDefault: number
+}
+const isWithin = (text: string, max: number): boolean =>
+  /^\d{1,6}$/.test(text) && Number(text) >= 1 && Number(text) <= max
+
+/** The field `limit` of a query: a text on the wire, a number from 1 to `max` for the handler. */
+export const pageLimit = ({ byDefault, max }: PageBounds) =>
+  Schema.String.check(
+    refusing((text: string) => (isWithin(text, max) ? undefined : `A whole number from 1 to ${max}`))
+  ).pipe(
+    Schema.decodeTo(Schema.Number, SchemaTransformation.numberFromString),
+    Schema.withDecodingDefaultKey(Effect.succeed(String(byDefault)))
+  )
+/** The fields `limit` and `cursor` of a query; `cursor` is any text, where the list does not check it. */
+export const pageFields = (bounds: PageBounds) => ({
+  limit: pageLimit(bounds),
+  cursor: Schema.optionalKey(Schema.String)
+})
+
+/**
+ * The answer made of `limit + 1` rows, or of fewer, which are the last: the row too many is not shown, it says that
+ * there is a next page. `cursorOf` the last row that is shown is where that page begins.
+ */
+export const pageOf = <A>(rows: ReadonlyArray<A>, limit: number, cursorOf: (row: A) => string) => ({
+  data: rows.slice(0, limit),
+  ...(rows.length > limit ? { next_cursor: cursorOf(rows[limit - 1]!) } : {})
+})
+/** The cursor of rows that are read by their ids. */
+export const byId = ({ id }: { readonly id: string }): string => id
