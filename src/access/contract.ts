@@ -55,6 +55,10 @@ export const ApiKey = Schema.Struct({
 }).annotate({ identifier: "ApiKey" })
 
 const at = { group: "keys", plane: "control", scope: "full" } as const
+const one = {
+  ...at,
+  params: { keyId: Schema.String.annotate({ description: "The id of a key, `key_…`; never its value." }) }
+} as const
 export const listKeys = operation({
   ...at,
   ...described.listKeys,
@@ -77,7 +81,7 @@ export const createKey = operation({
   errors: [409]
 })
 export const getKey = operation({
-  ...at,
+  ...one,
   ...described.getKey,
   id: "getKey",
   summary: "Get one key without its value",
@@ -87,7 +91,7 @@ export const getKey = operation({
   errors: [404]
 })
 export const deleteKey = operation({
-  ...at,
+  ...one,
   ...described.deleteKey,
   id: "deleteKey",
   summary: "Revoke a key",

@@ -11,7 +11,7 @@ import type { Caller } from "../identity/caller.ts"
 import type { ConsoleCaller } from "../identity/console-caller.ts"
 import type { Role } from "../identity/roles.ts"
 
-export interface Input<Q, B> {
+export interface Input<Q, B, P = unknown> {
   readonly caller: Caller
   /**
    * Decides once more: whether the key still holds and reaches, for another token of its rate. For requests that go on
@@ -19,7 +19,7 @@ export interface Input<Q, B> {
    */
   readonly again: Effect.Effect<Caller, DeclaredError>
   /** Of operations of scope `console`, which have no `caller`. */ readonly consoleCaller: ConsoleCaller
-  readonly params: Readonly<Record<string, string>>
+  /** By the names in the path, decoded by the operation's schemas. */ readonly params: P
   /** Raw query parameters; the last of a repeated name wins. */ readonly search: Readonly<Record<string, string>>
   /** Everything behind the `?`, as sent. */ readonly searchText: string
   readonly headers: IncomingMessage["headers"]
@@ -35,7 +35,7 @@ export interface Input<Q, B> {
   /** What this request holds in memory, of what all may; for who reads `stream` or answers with one. */
   readonly held: () => HeldMemory
 }
-export type Handler<Q, B, S> = (input: Input<Q, B>) => Effect.Effect<S | Reply, DeclaredError>
+export type Handler<Q, B, S, P = unknown> = (input: Input<Q, B, P>) => Effect.Effect<S | Reply, DeclaredError>
 
 export interface Implemented {
   readonly operation: Operation
@@ -43,7 +43,10 @@ export interface Implemented {
   readonly handler: Handler<unknown, unknown, unknown>
 }
 /** Pairs an operation with its handler; the types of query, body and answer come from the operation. */
-export const implement = <Q, B, S>(operation: Operation<Q, B, S>, handler: Handler<Q, B, S>): Implemented => ({
-  operation: operation as Operation,
+export const implement = <Q, B, S, P>(
+  operation: Operation<Q, B, S, P>,
+  handler: Handler<Q, B, S, NoInfer<P>>
+): Implemented => ({
+  operation: operation as Operation<unknown, unknown, unknown>,
   handler: handler as Handler<unknown, unknown, unknown>
 })

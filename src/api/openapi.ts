@@ -6,7 +6,7 @@ import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import type { Role } from "../identity/roles.ts"
 import { type ErrorSchemas, errorSchemasOf } from "./error-schemas.ts"
-import { isBearer, type Operation, paramsOf, type Scope } from "../http/operation.ts"
+import { isBearer, type Operation, paramsOf, paramsSchema, type Scope } from "../http/operation.ts"
 
 /** Statuses that every operation of a scope can answer (contract part 0, order of refusals). */
 const commonStatuses = (scope: Scope): ReadonlyArray<number> =>
@@ -37,7 +37,9 @@ const endpointOf = (errors: ErrorSchemas) => (operation: Operation) => {
     disableCodecs: true,
     ...(names.length === 0
       ? {}
-      : { params: Schema.Struct(Object.fromEntries(names.map((name) => [name, Schema.String]))) }),
+      : {
+          params: paramsSchema(operation)
+        }),
     ...(operation.query === undefined ? {} : { query: operation.query }),
     ...(operation.payload === undefined || operation.method === "GET"
       ? {}

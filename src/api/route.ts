@@ -8,7 +8,7 @@ import { type Cause, Effect } from "effect"
 import { HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { bodyStream, discardRest, parseBounded, textOf } from "../http/body.ts"
 import { type CollectionNotAllowed, inputInvalid, SessionRequired } from "../http/errors.ts"
-import { type Operation, paramsOf } from "../http/operation.ts"
+import { type Operation, paramsOf, paramsSchema } from "../http/operation.ts"
 import type { DeclaredError } from "../http/render.ts"
 import { RequestMemory } from "../http/request-memory.ts"
 import { decoderOf } from "../http/validation.ts"
@@ -74,7 +74,12 @@ const actorOf = (
   return consoleCaller?.type === "member" ? { type: "member", id: consoleCaller.member.id } : { type: "operator" }
 }
 
-const decodersOf = ({ payload, payloadIsChecked, query }: Operation) => ({
+const decodersOf = ({ params, path, payload, payloadIsChecked, query }: Operation) => ({
+  // Texts are taken as they are: nothing is decoded where the operation says no more of them.
+  params:
+    Object.keys(params).length === 0
+      ? undefined
+      : (decoderOf(paramsSchema({ params, path }), { closed: false }) as Decode),
   query: query === undefined ? undefined : (decoderOf(query, { closed: false }) as Decode),
   payload: payload === undefined || !payloadIsChecked ? undefined : (decoderOf(payload, { closed: true }) as Decode)
 })
@@ -125,7 +130,8 @@ class OperationRoute {
       if (typeof reach === "function" && caller !== undefined && !reachesEverything(caller))
         yield* namesReached(caller, reach, search, yield* bodyOf(exchange, operation.bodyBytesMax))
       const actor = actorOf(operation, caller, asker.consoleCaller)
-      const handled = handler(this.#inputOf(exchange, asker))
+      const decoded = this.#decode.params === undefined ? params : yield* this.#decode.params(params)
+      const handled = handler(this.#inputOf(exchange, asker, decoded))
       const answer = yield* actor === undefined
         ? handled
         : Effect.provideService(handled, CurrentOrigin, { actor, requestId, operation: operation.id })
@@ -168,9 +174,9 @@ class OperationRoute {
     }))
   }
 
-  #inputOf(exchange: Exchange, { caller, consoleCaller }: Asker): Input<unknown, unknown> {
+  #inputOf(exchange: Exchange, { caller, consoleCaller }: Asker, params: unknown): Input<unknown, unknown> {
     const { operation } = this.#implemented
-    const { address, held, node, params, search, searchText } = exchange
+    const { address, held, node, search, searchText } = exchange
     const decode = this.#decode
     const bytes = bodyOf(exchange, operation.bodyBytesMax)
     // Asked for with the query or the body, which a handler reads after it found its resource (contract part 0).

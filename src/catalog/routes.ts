@@ -19,6 +19,11 @@ import { answering, makeContexts, streaming } from "../engine-plane/engine-plane
 import { deletable, reachesAlias, reachesOwnName, writable } from "../engine-plane/reached.ts"
 
 type AnyInput = Input<unknown, unknown>
+type In<P> = Input<unknown, unknown, P>
+/** Of operations on one collection, and on one alias. */
+type InCollection = In<{ readonly collectionName: string }>
+type OfAlias = In<{ readonly aliasName: string }>
+type OfDocument = In<{ readonly collectionName: string; readonly documentId: string }>
 
 /** Only an escape can write what Postgres does not keep: NUL, or half a surrogate pair. */
 const mayBeUnstorable = (text: string): boolean => /\\u(?:0000|d[89a-f])/i.test(text)
@@ -80,16 +85,16 @@ export const routes = Effect.gen(function* () {
   const own = (input: AnyInput) => contextOf(input.caller.organizationId)
   /** Operations without a body. */
   const plain =
-    (run: (context: engine.OperationContext, input: AnyInput) => engine.Answered | Promise<engine.Answered>) =>
-    (input: AnyInput) =>
+    <P>(run: (context: engine.OperationContext, input: In<P>) => engine.Answered | Promise<engine.Answered>) =>
+    (input: In<P>) =>
       Effect.flatMap(CurrentOrigin, (origin) =>
         answering(() => run(contextOf(input.caller.organizationId, origin), input))
       )
   /** Operations that take a body, read as `read` does. */
   const taking =
     <B>(read: (input: AnyInput) => Effect.Effect<B, InputInvalid | Throttled>) =>
-    (run: (context: engine.OperationContext, input: AnyInput, body: B) => engine.Answered | Promise<engine.Answered>) =>
-    (input: AnyInput) =>
+    <P>(run: (context: engine.OperationContext, input: In<P>, body: B) => engine.Answered | Promise<engine.Answered>) =>
+    (input: In<P>) =>
       Effect.flatMap(CurrentOrigin, (origin) =>
         Effect.flatMap(read(input), (body) =>
           answering(() => run(contextOf(input.caller.organizationId, origin), input, body))
@@ -99,14 +104,10 @@ export const routes = Effect.gen(function* () {
   const withText = taking(textIn)
   /** The same, after the collection was found: a missing one answers before a bad body (contract part 0). */
   const inCollection =
-    (
-      run: (
-        context: engine.OperationContext,
-        input: AnyInput,
-        text: string
-      ) => engine.Answered | Promise<engine.Answered>
+    <P extends { readonly collectionName: string }>(
+      run: (context: engine.OperationContext, input: In<P>, text: string) => engine.Answered | Promise<engine.Answered>
     ) =>
-    (input: AnyInput) =>
+    (input: In<P>) =>
       Effect.suspend(() =>
         engine.resolveCollection(own(input), input.params.collectionName) === undefined
           ? answering(() => engine.getCollection(own(input), input.params.collectionName))
@@ -119,12 +120,12 @@ export const routes = Effect.gen(function* () {
     run: (context: engine.OperationContext, restrictions: engine.Restrictions) => Effect.Effect<A, E>
   ): Effect.Effect<A, E> =>
     Effect.suspend(() => run(own(input), reachesEverything(input.caller) ? {} : restrictionsOf(input.caller)))
-  const writing = (input: AnyInput) => writable(own(input), input.caller, input.params.collectionName)
-  const deleting = (input: AnyInput) => deletable(own(input), input.caller, input.params.collectionName)
+  const writing = (input: InCollection) => writable(own(input), input.caller, input.params.collectionName)
+  const deleting = (input: InCollection) => deletable(own(input), input.caller, input.params.collectionName)
   /** The source of a clone: its schema becomes another collection's, with its references. */
   const cloning = (input: AnyInput) =>
     input.search.src_name === undefined ? Effect.void : writable(own(input), input.caller, input.search.src_name)
-  const aliasReached = (input: AnyInput, target?: unknown) =>
+  const aliasReached = (input: OfAlias, target?: unknown) =>
     Effect.suspend(() =>
       isAliasAllowed(own(input), input.caller, input.params.aliasName, target)
         ? Effect.void
@@ -172,18 +173,18 @@ export const routes = Effect.gen(function* () {
   const indexed = inCollection((context, { params, search }, text) =>
     engine.createDocument(context, params.collectionName, text, search)
   )
-  const updated = inCollection((context, { params, search }, text) =>
+  const updated = inCollection((context, { params, search }: OfDocument, text) =>
     engine.updateDocument(context, params.collectionName, params.documentId, text, search)
   )
-  const deleted = plain((context, { params, search }) =>
+  const deleted = plain((context, { params, search }: OfDocument) =>
     engine.deleteDocument(context, params.collectionName, params.documentId, search)
   )
   const updatedAll = (restrictions: engine.Restrictions) =>
     inCollection((context, { params, search }, text) =>
       engine.updateDocuments(context, params.collectionName, text, search, restrictions)
     )
-  const shownAlias = plain((context, { params }) => engine.getAlias(context, params.aliasName))
-  const removedAlias = plain((context, { params }) => engine.deleteAlias(context, params.aliasName))
+  const shownAlias = plain((context, { params }: OfAlias) => engine.getAlias(context, params.aliasName))
+  const removedAlias = plain((context, { params }: OfAlias) => engine.deleteAlias(context, params.aliasName))
 
   return [
     implement(
@@ -285,7 +286,7 @@ export const routes = Effect.gen(function* () {
       Effect.flatMap(bodyOf(input), (body) =>
         Effect.andThen(
           aliasReached(input, targetIn(body)),
-          plain((context, { params }) => engine.upsertAlias(context, params.aliasName, body))(input)
+          plain((context) => engine.upsertAlias(context, input.params.aliasName, body))(input)
         )
       )
     ),

@@ -65,10 +65,12 @@ export const twinsOf = (implemented: ReadonlyArray<Implemented>, roles: Readonly
       .map(({ handler, operation }) => ({
         operation: twinOf(operation),
         role: roles.get(operation.id)!,
-        handler: (input) =>
-          Effect.andThen(
-            organizations.get(input.params.organizationId!),
-            handler({ ...input, caller: callerOf(input.params.organizationId!) })
+        handler: (input) => {
+          const organizationId = (input.params as { readonly organizationId: string }).organizationId
+          return Effect.andThen(
+            organizations.get(organizationId),
+            handler({ ...input, caller: callerOf(organizationId) })
           )
+        }
       }))
   )

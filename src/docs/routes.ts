@@ -67,6 +67,6 @@ export const documents = (
     implement(contract.getTenantDocument, () => Effect.succeed(new Reply(200, tenantText))),
     implement(contract.getGatewayDocument, () => Effect.succeed(new Reply(200, gatewayText))),
     implement(contract.getReference, ({ headers }) => fileReply("index.html", headers)),
-    implement(contract.getReferenceFile, ({ headers, params }) => fileReply(params.file ?? "", headers))
+    implement(contract.getReferenceFile, ({ headers, params }) => fileReply(params.file, headers))
   ]
 }

@@ -128,7 +128,7 @@ export const routes = Effect.gen(function* () {
     implement(
       contract.eraseSubject,
       Effect.fnUntraced(function* ({ caller, params }) {
-        const job = yield* replays.erase(caller.organizationId, yield* userIdOf(params.userId!))
+        const job = yield* replays.erase(caller.organizationId, yield* userIdOf(params.userId))
         // Suggested refinements of kept answers are queries that people made.
         search.forgetAnswers(caller.organizationId)
         return job

@@ -34,6 +34,9 @@ import { GatewaySettings } from "./settings.ts"
 import { makeShedding } from "./shedding.ts"
 
 const RETRY_AFTER_S = 10
+interface InIndex {
+  readonly collectionName: string
+}
 const refused = ({ message, path }: Fault) => inputInvalid(path, message)
 
 /** The index is there: what the engine does not find is named in the request, and is told in the engine's words. */
@@ -106,7 +109,7 @@ export const routes = Effect.gen(function* () {
       caller: Caller
     ) => { readonly values: Parameters; readonly field?: string } | Fault
   ) =>
-    Effect.fnUntraced(function* (input: Input<unknown, unknown>) {
+    Effect.fnUntraced(function* (input: Input<unknown, unknown, InIndex>) {
       const { caller, params } = input
       const collection = yield* indexOf(caller, params.collectionName)
       const { field, values } = yield* checked(parametersIn(yield* bodyOf(input), collection, caller))
@@ -130,7 +133,7 @@ export const routes = Effect.gen(function* () {
   const writing = (
     writesOf: (text: string) => Writes,
     mayWrite: typeof writable
-  ): Handler<unknown, unknown, DocumentVerdicts> =>
+  ): Handler<unknown, unknown, DocumentVerdicts, InIndex> =>
     Effect.fnUntraced(function* ({ bytes, caller, params }) {
       const collection = yield* indexOf(caller, params.collectionName)
       yield* mayWrite(contextOf(caller.organizationId), caller, params.collectionName)

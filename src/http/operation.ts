@@ -35,6 +35,16 @@ type NamesIn<P extends string> = P extends `${string}/:${infer Name}/${infer Res
   : P extends `${string}/:${infer Name}`
     ? Name
     : never
+/** Schemas of some of the names in the path; a parameter without one is any text. */
+type ParamSchemas<P extends string> = { readonly [Name in NamesIn<P>]?: Schema.Codec<unknown, string, never, never> }
+/** What a handler gets by the names in the path, and no other name. */
+type ParamsOf<P extends string, PS> = {
+  readonly [Name in NamesIn<P>]: Name extends keyof PS
+    ? PS[Name] extends Schema.Codec<infer A, string, never, never>
+      ? A
+      : string
+    : string
+}
 /** Of one operation: every name of its path has a value, query and body are as its schemas want them. */
 type ExampleOf<P extends string, Q extends AnyCodec, B extends AnyCodec> = {
   readonly query?: Q["Encoded"] & Readonly<Record<string, string>>
@@ -49,7 +59,7 @@ export interface Described {
   readonly example: Example
 }
 
-export interface Operation<Q = unknown, B = unknown, S = unknown> {
+export interface Operation<Q = unknown, B = unknown, S = unknown, P = unknown> {
   /** The operation's name in the specification, or one in its manner. */ readonly id: string
   readonly group: string
   readonly summary: string
@@ -63,6 +73,8 @@ export interface Operation<Q = unknown, B = unknown, S = unknown> {
   /** `/v1/collections/:collectionName`. */ readonly path: `/${string}`
   readonly plane: Plane
   readonly scope: Scope
+  /** By names in the path; those that are not here are any text. */
+  readonly params: { readonly [Name in keyof P]?: Schema.Codec<P[Name], unknown, never, never> }
   readonly query: Schema.Codec<Q, unknown, never, never> | undefined
   readonly payload: Schema.Codec<B, unknown, never, never> | undefined
   /** The engine validates the payload itself and answers in its own words; the schema is for the document only. */
@@ -107,7 +119,13 @@ const usualSuccessMedia: Readonly<Record<SuccessType, string>> = {
   bytes: "application/octet-stream"
 }
 
-interface OperationOptions<P extends `/${string}`, Q extends AnyCodec, B extends AnyCodec, S extends AnyCodec> {
+interface OperationOptions<
+  P extends `/${string}`,
+  Q extends AnyCodec,
+  B extends AnyCodec,
+  S extends AnyCodec,
+  PS extends ParamSchemas<P>
+> {
   readonly id: string
   readonly group: string
   readonly summary: string
@@ -115,6 +133,8 @@ interface OperationOptions<P extends `/${string}`, Q extends AnyCodec, B extends
   readonly example: ExampleOf<P, Q, B>
   readonly method: Method
   readonly path: P
+  /** By names in the path: what each is; those that are not here are any text. */
+  readonly params?: PS & { readonly [Name in Exclude<keyof PS, NamesIn<P>>]: never }
   readonly plane: Plane
   readonly scope: Scope
   readonly query?: Q
@@ -140,10 +160,11 @@ export const operation = <
   P extends `/${string}`,
   Q extends AnyCodec = typeof Schema.Unknown,
   B extends AnyCodec = typeof Schema.Unknown,
-  S extends AnyCodec = typeof Schema.Unknown
+  S extends AnyCodec = typeof Schema.Unknown,
+  PS extends ParamSchemas<P> = {}
 >(
-  options: OperationOptions<P, Q, B, S>
-): Operation<Q["Type"], B["Type"], S["Type"]> => ({
+  options: OperationOptions<P, Q, B, S, PS>
+): Operation<Q["Type"], B["Type"], S["Type"], ParamsOf<P, PS>> => ({
   id: options.id,
   group: options.group,
   summary: options.summary,
@@ -153,6 +174,7 @@ export const operation = <
   path: options.path,
   plane: options.plane,
   scope: options.scope,
+  params: (options.params ?? {}) as Operation<unknown, unknown, unknown, ParamsOf<P, PS>>["params"],
   query: options.query as Operation<Q["Type"], B["Type"], S["Type"]>["query"],
   payload: options.payload as Operation<Q["Type"], B["Type"], S["Type"]>["payload"],
   payloadIsChecked: options.payloadIsChecked ?? true,
@@ -174,6 +196,12 @@ export const operation = <
 /** Names of the `:params` in a path, in order. */
 export const paramsOf = (path: string): ReadonlyArray<string> =>
   [...path.matchAll(/:([A-Za-z_]+)/g)].map((match) => match[1])
+
+/** All parameters of the path as one schema. */
+export const paramsSchema = ({ params, path }: Pick<Operation, "params" | "path">) => {
+  const given = new Map<string, Schema.Codec<unknown, string, never, never>>(Object.entries(params))
+  return Schema.Struct(Object.fromEntries(paramsOf(path).map((name) => [name, given.get(name) ?? Schema.String])))
+}
 
 /** Whether the key stands in `Authorization`. */
 export const isBearer = ({ plane, scope }: Pick<Operation, "plane" | "scope">): boolean =>

@@ -22,6 +22,10 @@ export const reindexCollection = operation({
   errors: [404, 409]
 })
 const at = { group: "ingest jobs", plane: "control", scope: "full" } as const
+const one = {
+  ...at,
+  params: { jobId: Schema.String.annotate({ description: "The id of an ingest job, `job_…`." }) }
+} as const
 export const listIngestJobs = operation({
   ...at,
   ...described.listIngestJobs,
@@ -38,7 +42,7 @@ export const listIngestJobs = operation({
   })
 })
 export const getIngestJob = operation({
-  ...at,
+  ...one,
   ...described.getIngestJob,
   id: "getIngestJob",
   summary: "Get an ingest job",
@@ -48,7 +52,7 @@ export const getIngestJob = operation({
   errors: [404]
 })
 export const cancelIngestJob = operation({
-  ...at,
+  ...one,
   ...described.cancelIngestJob,
   id: "cancelIngestJob",
   summary: "Cancel an ingest job",

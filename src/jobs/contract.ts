@@ -10,6 +10,7 @@ const nameRefusal = (text: string): string | undefined =>
   /^[a-zA-Z0-9_]{1,64}$/.test(text) ? undefined : "Letters, digits and `_`"
 
 const at = { group: "jobs", plane: "control", scope: "full" } as const
+const one = { ...at, params: { jobId: Schema.String.annotate({ description: "The id of a job, `job_…`." }) } } as const
 export const listJobs = operation({
   ...at,
   ...described.listJobs,
@@ -28,7 +29,7 @@ export const listJobs = operation({
   success: JobList
 })
 export const getJob = operation({
-  ...at,
+  ...one,
   ...described.getJob,
   id: "getJob",
   summary: "Get a job with its result or error",
@@ -38,7 +39,7 @@ export const getJob = operation({
   errors: [404]
 })
 export const cancelJob = operation({
-  ...at,
+  ...one,
   ...described.cancelJob,
   id: "cancelJob",
   summary: "Cancel a job that can still be taken back",

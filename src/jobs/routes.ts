@@ -44,9 +44,9 @@ export const routes = Effect.gen(function* () {
         return pageOf(data, limit, byId)
       })
     ),
-    implement(contract.getJob, ({ caller, params }) => found(caller, params.jobId!)),
+    implement(contract.getJob, ({ caller, params }) => found(caller, params.jobId)),
     implement(contract.cancelJob, ({ caller, params }) =>
-      Effect.flatMap(found(caller, params.jobId!), ({ id }) => jobs.cancel(caller.organizationId, id))
+      Effect.flatMap(found(caller, params.jobId), ({ id }) => jobs.cancel(caller.organizationId, id))
     )
   ]
 })

@@ -14,6 +14,10 @@ import {
 import { described } from "./examples.ts"
 
 const at = { group: "webhooks", plane: "control", scope: "full" } as const
+const webhookId = Schema.String.annotate({ description: "The id of a webhook endpoint, `whk_…`." })
+const deliveryId = Schema.String.annotate({ description: "The id of a delivery to that endpoint, `dlv_…`." })
+const one = { ...at, params: { webhookId } } as const
+const oneDelivery = { ...at, params: { webhookId, deliveryId } } as const
 const listOf = <S extends Schema.Codec<unknown, unknown, never, never>>(item: S, identifier: string) =>
   Schema.Struct({ data: Schema.Array(item), next_cursor: Schema.optionalKey(Schema.String) }).annotate({ identifier })
 
@@ -40,7 +44,7 @@ export const createWebhook = operation({
   errors: [409]
 })
 export const getWebhook = operation({
-  ...at,
+  ...one,
   ...described.getWebhook,
   id: "getWebhook",
   summary: "Get a webhook endpoint with its 100 newest deliveries",
@@ -50,7 +54,7 @@ export const getWebhook = operation({
   errors: [404]
 })
 export const updateWebhook = operation({
-  ...at,
+  ...one,
   ...described.updateWebhook,
   id: "updateWebhook",
   summary: "Replace a webhook endpoint; the secret stays",
@@ -61,7 +65,7 @@ export const updateWebhook = operation({
   errors: [404]
 })
 export const deleteWebhook = operation({
-  ...at,
+  ...one,
   ...described.deleteWebhook,
   id: "deleteWebhook",
   summary: "Delete a webhook endpoint and its deliveries",
@@ -71,7 +75,7 @@ export const deleteWebhook = operation({
   errors: [404]
 })
 export const rotateWebhookSecret = operation({
-  ...at,
+  ...one,
   ...described.rotateWebhookSecret,
   id: "rotateWebhookSecret",
   summary: "Make a new secret, shown once; the old one stays valid for 24 hours",
@@ -82,7 +86,7 @@ export const rotateWebhookSecret = operation({
 })
 /** Decision: 202 for what is only queued when it is answered; the delivery tells how it went. */
 export const testWebhook = operation({
-  ...at,
+  ...one,
   ...described.testWebhook,
   id: "testWebhook",
   summary: "Send `webhook.test` to the endpoint",
@@ -93,7 +97,7 @@ export const testWebhook = operation({
   errors: [404]
 })
 export const listWebhookDeliveries = operation({
-  ...at,
+  ...one,
   ...described.listWebhookDeliveries,
   id: "listWebhookDeliveries",
   summary: "List deliveries, newest first (100 by default)",
@@ -104,7 +108,7 @@ export const listWebhookDeliveries = operation({
   errors: [404]
 })
 export const getWebhookDelivery = operation({
-  ...at,
+  ...oneDelivery,
   ...described.getWebhookDelivery,
   id: "getWebhookDelivery",
   summary: "Get one delivery with its exact body",
@@ -114,7 +118,7 @@ export const getWebhookDelivery = operation({
   errors: [404]
 })
 export const redeliverWebhookDelivery = operation({
-  ...at,
+  ...oneDelivery,
   ...described.redeliverWebhookDelivery,
   id: "redeliverWebhookDelivery",
   summary: "Send a delivery again under its id",
@@ -128,7 +132,7 @@ export const redeliverWebhookDelivery = operation({
  * Decision: the contract names no path for the recovery that the product promises; it stands beside the other actions.
  */
 export const recoverWebhook = operation({
-  ...at,
+  ...one,
   ...described.recoverWebhook,
   id: "recoverWebhook",
   summary: "Send everything again that failed since a time (Unix milliseconds)",

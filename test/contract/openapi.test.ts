@@ -6,8 +6,9 @@ import { spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { implement } from "../../src/api/implement.ts"
 import { openApiOf } from "../../src/api/openapi.ts"
 import { operation } from "../../src/http/operation.ts"
 import { type Program, startProgram } from "../support/program.ts"
@@ -104,9 +105,52 @@ it("an operation without a description, without an example, or with an example t
         query: Schema.Struct({ limit: Schema.String }),
         // @ts-expect-error a query that the operation does not have
         example: { query: { limit: 5 } }
-      })
+      }),
+    // @ts-expect-error the schema of a name that is not in the path
+    () => operation({ ...described, path: "/v1/t", example: {}, params: { mediaId: Schema.String } })
   ]
-  expect(refused.length).toBe(4)
+  expect(refused.length).toBe(5)
+})
+describe("names in the path", () => {
+  const one = operation({
+    group: "documents",
+    id: "one",
+    method: "GET",
+    plane: "control",
+    scope: "public",
+    summary: "Of the test",
+    description: "Of the test.",
+    path: "/v1/t/:mediaId/pages/:page",
+    params: {
+      page: Schema.String.check(Schema.isPattern(/^\d$/)).annotate({ description: "From 0 to 9." })
+    },
+    example: { params: { mediaId: "m1", page: "3" } }
+  })
+  it("are all that its handler is given", () => {
+    implement(one, ({ params }) => Effect.succeed(params.mediaId + params.page))
+    // @ts-expect-error no such name
+    implement(one, ({ params }) => Effect.succeed(params.deliveryId))
+  })
+  it("stand in the document with what their schemas say", () => {
+    const { paths } = openApiOf([one], {
+      title: "Test",
+      version: "1.0.0",
+      description: "Of the test.",
+      facts: new Map(),
+      groups: new Map([["documents", "Of the test."]]),
+      roles: new Map()
+    }) as { readonly paths: Record<string, Record<string, any>> }
+    expect(paths["/v1/t/{mediaId}/pages/{page}"]!.get.parameters).toEqual([
+      { name: "mediaId", in: "path", required: true, schema: { type: "string" }, example: "m1" },
+      {
+        name: "page",
+        in: "path",
+        required: true,
+        schema: expect.objectContaining({ type: "string", description: "From 0 to 9." }),
+        example: "3"
+      }
+    ])
+  })
 })
 it("a group of operations that no room explains is refused when documents are made", () => {
   const one = operation({

@@ -58,6 +58,15 @@ const look = operation({
   plane: "gateway",
   scope: "search"
 })
+const turn = operation({
+  ...at,
+  id: "turn",
+  method: "GET",
+  path: "/v1/t/pages/:page",
+  scope: "public",
+  params: { page: Schema.FiniteFromString.check(Schema.isBetween({ minimum: 1, maximum: 9 })) },
+  example: { params: { page: "3" } }
+})
 
 let program: Program
 let tenant: Tenant
@@ -85,6 +94,7 @@ beforeAll(async () => {
             return { said: (yield* body).text }
           })
         ),
+        implement(turn, ({ params }) => Effect.succeed({ next: params.page + 1 })),
         implement(report, ({ caller }) => Effect.succeed({ installation: caller.key.installation_id })),
         implement(push, ({ caller }) => Effect.succeed({ by: caller.key.scope })),
         implement(look, ({ caller }) => Effect.succeed({ filter: caller.embedded?.filter_by ?? null }))
@@ -217,4 +227,16 @@ describe("the gateway", () => {
         "invalid_or_expired_scoped_token"
       ])
   })
+})
+
+it("a parameter of the path is what its schema says, for the handler and in the refusal", async () => {
+  const asked = async (page: string) => {
+    const answer = await fetch(`${base}/v1/t/pages/${page}`)
+    return [answer.status, await answer.json()] as const
+  }
+  expect(await asked("3")).toEqual([200, { next: 4 }])
+  for (const page of ["0", "10"]) {
+    const [status, body] = await asked(page)
+    expect([status, body.data.issues.map(({ path }: { readonly path: string }) => path)]).toEqual([400, ["page"]])
+  }
 })
