@@ -208,6 +208,7 @@ describe("names from outside", () => {
     ["src/http/render.ts: gatewayByStatus[status]", "a number"],
     ["src/http/render.ts: gatewayByTag[error._tag]", "tags of errors, of ours"],
     ["src/api/route.ts: raw[name]", "names in paths of operations, of ours"],
+    ["src/http/refusals.ts: byScope[scope]", "scopes of operations, of ours"],
     ["src/http/zstd-frames.ts: HEADER_BYTES[part]", "the part that is being read, of ours"],
     ["streams/erasure/linking.ts: entries[topic]", "names of topics, of ours"],
     ["streams/replays/coordinator.ts: steps[run.phase]", "the phases of a run, of ours"]
@@ -353,8 +354,6 @@ describe("files", () => {
       ["src/console/routes.ts: routes", { lines: 90, why: handlers }],
       ["src/events/routes.ts: routes", { lines: 83, why: handlers }],
       ["src/gateway/routes.ts: routes", { lines: 173, why: handlers }],
-      ["src/rules/preview.ts: makePreview", { lines: 83, why: "a preview is one search made twice" }],
-      ["src/suggestions/facet-values.ts: makeFacetValues", { lines: 114, why: "closures in one layer still" }],
       ["src/webhooks/deliveries-repository.ts: makeDeliveriesRepository", { lines: 115, why: statements }],
       ["src/webhooks/webhooks.ts: make", { lines: 206, why: "a list of one use case a name" }]
     ])

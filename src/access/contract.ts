@@ -13,6 +13,9 @@ import {
   Ttl
 } from "./keys/key-fields.ts"
 import { operation } from "../http/operation.ts"
+import { NotFound } from "../http/errors.ts"
+import { FeatureNotInPlan, LimitsUnavailable } from "../metering/errors.ts"
+import { KeyNotFound, KeyTooWide, KeyValueTaken } from "./errors.ts"
 import { described } from "./examples.ts"
 
 const strings = Schema.Array(Schema.String)
@@ -78,7 +81,7 @@ export const createKey = operation({
   payload: CreateKey,
   success: ApiKey,
   status: 201,
-  errors: [409]
+  errors: [FeatureNotInPlan, KeyTooWide, KeyValueTaken, NotFound]
 })
 export const getKey = operation({
   ...one,
@@ -88,7 +91,7 @@ export const getKey = operation({
   method: "GET",
   path: "/v1/keys/:keyId",
   success: ApiKey,
-  errors: [404]
+  errors: [KeyNotFound]
 })
 export const deleteKey = operation({
   ...one,
@@ -98,7 +101,7 @@ export const deleteKey = operation({
   method: "DELETE",
   path: "/v1/keys/:keyId",
   success: Schema.Struct({ id: Schema.String }).annotate({ identifier: "DeletedKey" }),
-  errors: [404]
+  errors: [KeyNotFound]
 })
 
 export const CreateBrowserKey = Schema.Struct({
@@ -123,5 +126,5 @@ export const createBrowserKey = operation({
   payload: CreateBrowserKey,
   success: BrowserKey,
   status: 201,
-  errors: [404]
+  errors: [FeatureNotInPlan, KeyTooWide, LimitsUnavailable, NotFound]
 })

@@ -10,6 +10,8 @@ import {
   AnalyticsRulesBody
 } from "./schema.ts"
 import { Schema } from "effect"
+import { NotFound } from "../http/errors.ts"
+import { FeatureNotInPlan } from "../metering/errors.ts"
 import { described } from "./examples.ts"
 
 const at = { group: "analytics rules", plane: "control", scope: "full" } as const
@@ -33,7 +35,8 @@ export const createAnalyticsRule = operation({
   path: "/v1/analytics/rules",
   payload: AnalyticsRulesBody,
   success: AnalyticsRulesAnswer,
-  status: 201
+  status: 201,
+  errors: [FeatureNotInPlan]
 })
 export const getAnalyticsRule = operation({
   ...at,
@@ -43,7 +46,7 @@ export const getAnalyticsRule = operation({
   method: "GET",
   path,
   success: AnalyticsRule,
-  errors: [404]
+  errors: [NotFound]
 })
 export const upsertAnalyticsRule = operation({
   ...at,
@@ -54,7 +57,8 @@ export const upsertAnalyticsRule = operation({
   path,
   payload: AnalyticsRuleReplacement,
   success: AnalyticsRule,
-  creates: true
+  creates: true,
+  errors: [FeatureNotInPlan]
 })
 export const deleteAnalyticsRule = operation({
   ...at,
@@ -64,7 +68,7 @@ export const deleteAnalyticsRule = operation({
   method: "DELETE",
   path,
   success: AnalyticsRule,
-  errors: [404]
+  errors: [FeatureNotInPlan, NotFound]
 })
 export const getAnalyticsEvents = operation({
   ...at,
@@ -75,5 +79,5 @@ export const getAnalyticsEvents = operation({
   path: "/v1/analytics/events",
   query: AnalyticsEventsQuery,
   success: AnalyticsEvents,
-  errors: [404]
+  errors: [NotFound]
 })

@@ -8,7 +8,7 @@ import { bodyBytes } from "../http/body.ts"
 import { clientAddress } from "../http/client-address.ts"
 import type { InputInvalid, Throttled } from "../http/errors.ts"
 import { originOf } from "../http/origin.ts"
-import type { DeclaredError } from "../http/render.ts"
+import type { KeyRefusal } from "../http/refusals.ts"
 import type { HeldMemory, RequestMemory } from "../http/request-memory.ts"
 import type { Caller } from "../identity/caller.ts"
 import { searchOf } from "./presented-key.ts"
@@ -26,7 +26,7 @@ export class Exchange {
   known: Known | undefined
   /** A body can be read once; a handler may look at it twice. */ read: Buffer | undefined
   /** A body that is read as it comes. */ streamed: Readable | undefined
-  check: Effect.Effect<Caller, DeclaredError> = Effect.never
+  check: Effect.Effect<Caller, KeyRefusal> = Effect.never
   readonly held: () => HeldMemory
 
   constructor(

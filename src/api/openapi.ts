@@ -6,17 +6,18 @@ import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import type { Role } from "../identity/roles.ts"
 import { type ErrorSchemas, errorSchemasOf } from "./error-schemas.ts"
-import { isBearer, type Operation, paramsOf, paramsSchema, type Scope } from "../http/operation.ts"
+import { statusesOf } from "../http/declared.ts"
+import { commonRefusals } from "../http/refusals.ts"
+import { isBearer, type Operation, paramsOf, paramsSchema } from "../http/operation.ts"
 
-/** Statuses that every operation of a scope can answer (contract part 0, order of refusals). */
-const commonStatuses = (scope: Scope): ReadonlyArray<number> =>
-  scope === "public"
-    ? [431, 500]
-    : scope === "operator"
-      ? [400, 401, 404, 500]
-      : scope === "console"
-        ? [400, 401, 403, 404, 500]
-        : [400, 401, 402, 403, 429, 500]
+/** The edge refuses it, before anybody knows what is asked. */
+const HEAD_TOO_LARGE = 431
+/** All that an operation may answer but success, by what it declares and what its scope refuses. */
+const failureStatuses = ({ errors, payload, query, scope }: Operation): ReadonlyArray<number> => {
+  const isReading = payload !== undefined || query !== undefined
+  const declared = [...commonRefusals(scope, isReading), ...errors].flatMap(statusesOf)
+  return [...new Set(scope === "public" ? [HEAD_TOO_LARGE, ...declared] : declared)].sort((a, b) => a - b)
+}
 
 const withStatus = <S extends Schema.Top>(schema: S, status: number) =>
   schema.pipe(HttpApiSchema.status(status as 200)) as unknown as Schema.Top
@@ -27,7 +28,6 @@ const answeredStatuses = ({ success }: Operation): ReadonlyArray<number> =>
 
 const endpointOf = (errors: ErrorSchemas) => (operation: Operation) => {
   const names = paramsOf(operation.path)
-  const statuses = [...new Set([...commonStatuses(operation.scope), ...operation.errors])].sort((a, b) => a - b)
   const make = HttpApiEndpoint.make(operation.method) as unknown as (
     id: string,
     path: string,
@@ -51,7 +51,9 @@ const endpointOf = (errors: ErrorSchemas) => (operation: Operation) => {
       )
     ),
     // Refused at the edge, before anybody knows whose plane it is.
-    error: statuses.map((status) => withStatus(errors[status === 431 ? "engine" : operation.plane], status))
+    error: failureStatuses(operation).map((status) =>
+      withStatus(errors[status === HEAD_TOO_LARGE ? "engine" : operation.plane], status)
+    )
   })
   return (endpoint as unknown as { annotate: (key: unknown, value: string) => unknown }).annotate(
     OpenApi.Summary,

@@ -1,16 +1,16 @@
 /** Bodies and parameters before their schemas: what does not parse, and what nothing can be named. */
 import { Effect } from "effect"
 import { isStorable, parseBounded, parseRefusals, textOf, unstorablePath } from "../http/body.ts"
-import { EngineRefusal, type InputInvalid, inputInvalid } from "../http/errors.ts"
+import { BodyNotJson, type InputInvalid, inputInvalid } from "../http/errors.ts"
 import type { Operation } from "../http/operation.ts"
 
 /** JSON whatever the content type says; the engine plane has the engine's words for a body that does not parse. */
 export const parseJson = (
   { payloadIsChecked, plane }: Operation,
   bytes: Buffer
-): Effect.Effect<unknown, InputInvalid | EngineRefusal> => {
+): Effect.Effect<unknown, InputInvalid | BodyNotJson> => {
   const refuse = (message: string) =>
-    plane === "engine" ? new EngineRefusal({ message: "Bad JSON.", status: 400 }) : inputInvalid("body", message)
+    plane === "engine" ? new BodyNotJson({ message: "Bad JSON." }) : inputInvalid("body", message)
   const text = textOf(bytes)
   const parsed = parseBounded(text)
   if (typeof parsed !== "object") return Effect.fail(refuse(parseRefusals[parsed]))

@@ -9,7 +9,8 @@ import { HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/h
 import { bodyStream, discardRest, parseBounded, textOf } from "../http/body.ts"
 import { type CollectionNotAllowed, inputInvalid, SessionRequired } from "../http/errors.ts"
 import { type Operation, paramsOf, paramsSchema } from "../http/operation.ts"
-import type { DeclaredError } from "../http/render.ts"
+import type { DeclaredError } from "../http/declared.ts"
+import type { ConsoleRefusal, KeyRefusal } from "../http/refusals.ts"
 import { RequestMemory } from "../http/request-memory.ts"
 import { decoderOf } from "../http/validation.ts"
 import { ConsoleAuthenticator, KeyAuthenticator } from "../identity/authenticators.ts"
@@ -139,7 +140,7 @@ class OperationRoute {
     }.bind(this)
   )
 
-  #askerOf(exchange: Exchange): Effect.Effect<Asker, DeclaredError> {
+  #askerOf(exchange: Exchange): Effect.Effect<Asker, KeyRefusal | ConsoleRefusal> {
     const { operation, role } = this.#implemented
     const { consoles, operator } = this.#authenticators
     const { node, params } = exchange
@@ -155,7 +156,7 @@ class OperationRoute {
     })
     return Effect.map(checked, ofConsole)
   }
-  #keyOf(exchange: Exchange): Effect.Effect<Caller, DeclaredError> {
+  #keyOf(exchange: Exchange): Effect.Effect<Caller, KeyRefusal> {
     const { operation } = this.#implemented
     const { address, node, origin, params, search } = exchange
     return (exchange.check = this.#authenticators.keys.check({
@@ -180,11 +181,9 @@ class OperationRoute {
     const decode = this.#decode
     const bytes = bodyOf(exchange, operation.bodyBytesMax)
     // Asked for with the query or the body, which a handler reads after it found its resource (contract part 0).
-    const inSession = <A, E>(read: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+    const inSession = <A, E>(read: Effect.Effect<A, E>): Effect.Effect<A, E | SessionRequired> =>
       operation.isAi && caller?.scope === "search" && caller.sessionId === undefined
-        ? (Effect.fail(
-            new SessionRequired({ message: "Header `X-SVC-SESSION-ID` is required." })
-          ) as unknown as Effect.Effect<A, E>)
+        ? Effect.fail(new SessionRequired({ message: "Header `X-SVC-SESSION-ID` is required." }))
         : read
     return {
       caller: caller as Caller,

@@ -4,6 +4,7 @@
  */
 import { Schema } from "effect"
 import { operation } from "../http/operation.ts"
+import { engineErrors } from "../engine-plane/engine-errors.ts"
 import { described } from "./examples.ts"
 
 const strings = Schema.Array(Schema.String)
@@ -70,7 +71,7 @@ const Deleted = Schema.Struct({
 }).annotate({ identifier: "DocumentsDeleted" })
 const Lines = Schema.String.annotate({ identifier: "JsonLines", description: "One JSON object a line." })
 
-const at = { plane: "engine", scope: "full", payloadIsChecked: false } as const
+const at = { plane: "engine", scope: "full", payloadIsChecked: false, errors: engineErrors() } as const
 const collections = { ...at, group: "collections" } as const
 export const getCollections = operation({
   ...collections,
@@ -93,7 +94,7 @@ export const createCollection = operation({
   payload: CollectionSchema,
   success: Collection,
   status: 201,
-  errors: [404, 409]
+  errors: engineErrors(404, 409)
 })
 export const getCollection = operation({
   ...collections,
@@ -103,7 +104,7 @@ export const getCollection = operation({
   method: "GET",
   path: "/v1/collections/:collectionName",
   success: Collection,
-  errors: [404]
+  errors: engineErrors(404)
 })
 export const updateCollection = operation({
   ...collections,
@@ -114,7 +115,7 @@ export const updateCollection = operation({
   path: "/v1/collections/:collectionName",
   payload: CollectionChange,
   success: Collection,
-  errors: [404]
+  errors: engineErrors(404)
 })
 export const deleteCollection = operation({
   ...collections,
@@ -124,7 +125,7 @@ export const deleteCollection = operation({
   method: "DELETE",
   path: "/v1/collections/:collectionName",
   success: Collection,
-  errors: [404]
+  errors: engineErrors(404)
 })
 
 const documents = { ...at, group: "documents" } as const
@@ -140,7 +141,7 @@ export const indexDocument = operation({
   payload: Document,
   success: Document,
   status: 201,
-  errors: [404, 409]
+  errors: engineErrors(404, 409)
 })
 export const importDocuments = operation({
   ...documents,
@@ -154,7 +155,7 @@ export const importDocuments = operation({
   payloadType: "jsonl",
   success: Lines,
   successType: "text",
-  errors: [404]
+  errors: engineErrors(404)
 })
 export const exportDocuments = operation({
   ...documents,
@@ -172,7 +173,7 @@ export const exportDocuments = operation({
   }),
   success: Lines,
   successType: "text",
-  errors: [404]
+  errors: engineErrors(404)
 })
 export const getDocument = operation({
   ...documents,
@@ -183,7 +184,7 @@ export const getDocument = operation({
   path: "/v1/collections/:collectionName/documents/:documentId",
   query: Schema.Struct({ include_fields: text, exclude_fields: text }),
   success: Document,
-  errors: [404]
+  errors: engineErrors(404)
 })
 export const updateDocument = operation({
   ...documents,
@@ -195,7 +196,7 @@ export const updateDocument = operation({
   query: Schema.Struct({ dirty_values: text }),
   payload: Document,
   success: Document,
-  errors: [404]
+  errors: engineErrors(404)
 })
 export const deleteDocument = operation({
   ...documents,
@@ -206,7 +207,7 @@ export const deleteDocument = operation({
   path: "/v1/collections/:collectionName/documents/:documentId",
   query: Schema.Struct({ ignore_not_found: text }),
   success: Document,
-  errors: [404]
+  errors: engineErrors(404)
 })
 export const updateDocuments = operation({
   ...documents,
@@ -218,7 +219,7 @@ export const updateDocuments = operation({
   query: Schema.Struct({ filter_by: text, dirty_values: text, validate_field_names: text }),
   payload: Document,
   success: Updated,
-  errors: [404]
+  errors: engineErrors(404)
 })
 export const deleteDocuments = operation({
   ...documents,
@@ -236,7 +237,7 @@ export const deleteDocuments = operation({
     truncate: text
   }),
   success: Deleted,
-  errors: [404]
+  errors: engineErrors(404)
 })
 
 const aliases = { ...at, group: "aliases" } as const
@@ -258,7 +259,7 @@ export const getAlias = operation({
   method: "GET",
   path: "/v1/aliases/:aliasName",
   success: Alias,
-  errors: [404]
+  errors: engineErrors(404)
 })
 export const upsertAlias = operation({
   ...aliases,
@@ -278,7 +279,7 @@ export const deleteAlias = operation({
   method: "DELETE",
   path: "/v1/aliases/:aliasName",
   success: Alias,
-  errors: [404]
+  errors: engineErrors(404)
 })
 
 const presets = { ...at, group: "presets" } as const
@@ -300,7 +301,7 @@ export const getPreset = operation({
   method: "GET",
   path: "/v1/presets/:presetId",
   success: Preset,
-  errors: [404]
+  errors: engineErrors(404)
 })
 export const upsertPreset = operation({
   ...presets,
@@ -320,7 +321,7 @@ export const deletePreset = operation({
   method: "DELETE",
   path: "/v1/presets/:presetId",
   success: Preset,
-  errors: [404]
+  errors: engineErrors(404)
 })
 
 /** Synonym and curation sets have the same routes (reference contract 11.1, 12.1). */
@@ -355,7 +356,7 @@ const setOperations = (kind: "synonym" | "curation") => {
       method: "GET",
       path: `${path}/:setName`,
       success: Set,
-      errors: [404]
+      errors: engineErrors(404)
     }),
     upsert: operation({
       ...base,
@@ -375,7 +376,7 @@ const setOperations = (kind: "synonym" | "curation") => {
       method: "DELETE",
       path: `${path}/:setName`,
       success: Name,
-      errors: [404]
+      errors: engineErrors(404)
     }),
     listItems: operation({
       ...base,
@@ -386,7 +387,7 @@ const setOperations = (kind: "synonym" | "curation") => {
       path: `${path}/:setName/items`,
       query: Schema.Struct({ limit: text, offset: text }),
       success: Schema.Array(Item).annotate({ identifier: `${title}ItemList` }),
-      errors: [404]
+      errors: engineErrors(404)
     }),
     getItem: operation({
       ...base,
@@ -396,7 +397,7 @@ const setOperations = (kind: "synonym" | "curation") => {
       method: "GET",
       path: `${path}/:setName/items/:itemId`,
       success: Item,
-      errors: [404]
+      errors: engineErrors(404)
     }),
     upsertItem: operation({
       ...base,
@@ -407,7 +408,7 @@ const setOperations = (kind: "synonym" | "curation") => {
       path: `${path}/:setName/items/:itemId`,
       payload: Item,
       success: Item,
-      errors: [404]
+      errors: engineErrors(404)
     }),
     deleteItem: operation({
       ...base,
@@ -417,7 +418,7 @@ const setOperations = (kind: "synonym" | "curation") => {
       method: "DELETE",
       path: `${path}/:setName/items/:itemId`,
       success: Id,
-      errors: [404]
+      errors: engineErrors(404)
     })
   }
 }
@@ -445,7 +446,7 @@ export const getStopwords = operation({
   method: "GET",
   path: "/v1/stopwords/:setId",
   success: Schema.Struct({ stopwords: StopwordSet }).annotate({ identifier: "StopwordSetEnvelope" }),
-  errors: [404]
+  errors: engineErrors(404)
 })
 export const upsertStopwords = operation({
   ...stopwords,
@@ -465,7 +466,7 @@ export const deleteStopwords = operation({
   method: "DELETE",
   path: "/v1/stopwords/:setId",
   success: Schema.Struct({ id: Schema.String }).annotate({ identifier: "StopwordSetId" }),
-  errors: [404]
+  errors: engineErrors(404)
 })
 
 const stemming = { ...at, group: "stemming" } as const
@@ -489,7 +490,7 @@ export const getStemmingDictionary = operation({
   success: Schema.Struct({ id: Schema.String, words: Schema.Array(Stem) }).annotate({
     identifier: "StemmingDictionary"
   }),
-  errors: [404]
+  errors: engineErrors(404)
 })
 export const deleteStemmingDictionary = operation({
   ...stemming,

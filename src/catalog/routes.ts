@@ -11,7 +11,7 @@ import { makeAuditRecorder } from "../audit/record.ts"
 import { SearchRules } from "../rules/search-rules.ts"
 import { restrictionsOf } from "../identity/restrictions.ts"
 import { textOf, unstorablePath } from "../http/body.ts"
-import { type InputInvalid, inputInvalid, type Throttled } from "../http/errors.ts"
+import { type InputInvalid, inputInvalid, type SessionRequired, type Throttled } from "../http/errors.ts"
 import { implement, type Input } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import { auditedCollection } from "./audited-collection.ts"
@@ -34,7 +34,7 @@ const storable = <A>(value: A, parsed: unknown): Effect.Effect<A, InputInvalid> 
     : Effect.fail(inputInvalid(path === "" ? "body" : path, "No NUL character and no half surrogate pair"))
 }
 /** A body that is parsed once, here; one that does not parse is refused by the operation, in the engine's words. */
-const bodyOf = (input: AnyInput): Effect.Effect<engine.ParsedBody, InputInvalid | Throttled> =>
+const bodyOf = (input: AnyInput): Effect.Effect<engine.ParsedBody, InputInvalid | SessionRequired | Throttled> =>
   Effect.flatMap(input.bytes, (bytes) => {
     const text = textOf(bytes)
     const result = engine.parseBody(text)
@@ -42,7 +42,7 @@ const bodyOf = (input: AnyInput): Effect.Effect<engine.ParsedBody, InputInvalid 
     return result.ok && mayBeUnstorable(text) ? storable(body, result.value) : Effect.succeed(body)
   })
 /** Documents, which are parsed by who writes them, and the lines of a dictionary. */
-const textIn = (input: AnyInput): Effect.Effect<string, InputInvalid | Throttled> =>
+const textIn = (input: AnyInput): Effect.Effect<string, InputInvalid | SessionRequired | Throttled> =>
   Effect.flatMap(input.bytes, (bytes) => {
     const text = textOf(bytes)
     if (!mayBeUnstorable(text)) return Effect.succeed(text)
@@ -92,7 +92,7 @@ export const routes = Effect.gen(function* () {
       )
   /** Operations that take a body, read as `read` does. */
   const taking =
-    <B>(read: (input: AnyInput) => Effect.Effect<B, InputInvalid | Throttled>) =>
+    <B>(read: (input: AnyInput) => Effect.Effect<B, InputInvalid | SessionRequired | Throttled>) =>
     <P>(run: (context: engine.OperationContext, input: In<P>, body: B) => engine.Answered | Promise<engine.Answered>) =>
     (input: In<P>) =>
       Effect.flatMap(CurrentOrigin, (origin) =>

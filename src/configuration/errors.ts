@@ -1,8 +1,5 @@
-/** What a process answers that can neither read the configuration nor vouch for what it remembers of it. */
-import { Schema } from "effect"
-
-export class ConfigurationUnavailable extends Schema.TaggedError<ConfigurationUnavailable>()(
-  "ConfigurationUnavailable",
-  { message: Schema.String, retry_after_s: Schema.Int },
-  { httpApiStatus: 503 }
-) {}
+/**
+ * Failures of the configuration: what a process answers that can neither read it nor vouch for what it remembers of it.
+ * Every check may answer it, so that the kernel has it.
+ */
+export { ConfigurationUnavailable } from "../http/errors.ts"

@@ -5,6 +5,9 @@
 import { Schema } from "effect"
 import { operation } from "../http/operation.ts"
 import { ChangePassword, CreatedMember, CreateMember, Member, Session, SignIn, UpdateMember } from "./schema.ts"
+import { ConfigurationUnavailable, InputInvalid, OriginNotAllowed, Throttled } from "../http/errors.ts"
+import { FeatureNotInPlan } from "../metering/errors.ts"
+import { MemberConflict, MemberNotFound, SignInRefused } from "./errors.ts"
 import { described } from "./examples.ts"
 
 const sessions = { group: "console sessions", plane: "control" } as const
@@ -20,7 +23,7 @@ export const createSession = operation({
   success: Session,
   status: 201,
   bodyBytesMax: 10_000,
-  errors: [400, 401, 403, 429]
+  errors: [InputInvalid, OriginNotAllowed, SignInRefused, Throttled, ConfigurationUnavailable]
 })
 export const getCurrentSession = operation({
   ...sessions,
@@ -53,7 +56,7 @@ export const changeOwnPassword = operation({
   payload: ChangePassword,
   success: Session,
   bodyBytesMax: 10_000,
-  errors: [429]
+  errors: [MemberNotFound, SignInRefused]
 })
 
 const members = { group: "members", plane: "control", scope: "console" } as const
@@ -77,7 +80,7 @@ export const createMember = operation({
   payload: CreateMember,
   success: CreatedMember,
   status: 201,
-  errors: [409, 429]
+  errors: [FeatureNotInPlan, MemberConflict]
 })
 export const updateMember = operation({
   ...members,
@@ -88,7 +91,7 @@ export const updateMember = operation({
   path: `${path}/:memberId`,
   payload: UpdateMember,
   success: Member,
-  errors: [409, 429]
+  errors: [MemberConflict, MemberNotFound]
 })
 export const deleteMember = operation({
   ...members,
@@ -98,5 +101,5 @@ export const deleteMember = operation({
   method: "DELETE",
   path: `${path}/:memberId`,
   success: Schema.Struct({ id: Schema.String }).annotate({ identifier: "DeletedMember" }),
-  errors: [409]
+  errors: [MemberConflict, MemberNotFound]
 })

@@ -18,9 +18,5 @@ export class MemberConflict extends Schema.TaggedError<MemberConflict>()(
   { message: Schema.String },
   { httpApiStatus: 409 }
 ) {}
-/** The member's role does not reach this. */
-export class RoleDenied extends Schema.TaggedError<RoleDenied>()(
-  "RoleDenied",
-  { message: Schema.String },
-  { httpApiStatus: 403 }
-) {}
+/** Every check of the console may answer it, so that the kernel has it. */
+export { RoleDenied } from "../http/errors.ts"

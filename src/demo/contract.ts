@@ -1,6 +1,7 @@
 /** The demo page and what it asks for; none of it is part of the tenant API. */
 import { Schema } from "effect"
 import { operation } from "../http/operation.ts"
+import { NotFound } from "../http/errors.ts"
 import { described } from "./examples.ts"
 
 const at = { group: "demo", plane: "control", scope: "public", method: "GET", isRateFree: true } as const
@@ -28,7 +29,7 @@ export const getFile = operation({
   summary: "A file of the demo page",
   path: "/demo/:file",
   successType: "text",
-  errors: [404]
+  errors: [NotFound]
 })
 export const getConfig = operation({
   ...at,
@@ -39,7 +40,7 @@ export const getConfig = operation({
   success: Schema.Struct({ collection: Schema.String, search_key: Schema.String, products: Schema.Int }).annotate({
     identifier: "DemoConfig"
   }),
-  errors: [404]
+  errors: [NotFound]
 })
 export const getFigures = operation({
   ...at,
@@ -57,5 +58,5 @@ export const getFigures = operation({
     zero_result_rate: Schema.Number,
     popular: Schema.Array(Schema.String)
   }).annotate({ identifier: "DemoFigures" }),
-  errors: [404]
+  errors: [NotFound]
 })

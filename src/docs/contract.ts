@@ -1,5 +1,6 @@
 /** The OpenAPI documents and the page that shows them. */
 import { operation } from "../http/operation.ts"
+import { NotFound } from "../http/errors.ts"
 import { described } from "./examples.ts"
 
 const at = { group: "reference", method: "GET", scope: "public", isRateFree: true } as const
@@ -26,7 +27,8 @@ export const getReference = operation({
   summary: "API reference",
   path: "/docs",
   plane: "control",
-  successType: "html"
+  successType: "html",
+  errors: [NotFound]
 })
 export const getReferenceFile = operation({
   ...at,
@@ -36,5 +38,5 @@ export const getReferenceFile = operation({
   path: "/docs/:file",
   plane: "control",
   successType: "text",
-  errors: [404]
+  errors: [NotFound]
 })

@@ -22,12 +22,16 @@ import {
   RestrictionNotApplicable,
   SearchTimedOut
 } from "../http/errors.ts"
-import type { DeclaredError } from "../http/render.ts"
+import type { EngineFailure, EngineWriteFailure } from "./engine-errors.ts"
 import { Reply } from "../http/reply.ts"
 import type { HeldMemory } from "../http/request-memory.ts"
 import { CatalogResources } from "./resources.ts"
 
-export const declaredOf = (error: EngineError): DeclaredError => {
+/** An engine error as its caller is told it, where the request has a time (`SearchTimedOut`). */
+export const declaredOf = (error: EngineError): EngineFailure | SearchTimedOut =>
+  error.kind === "TimedOut" ? new SearchTimedOut({ message: error.message }) : failureOf(error)
+/** The same where it has none: an engine that gave up by itself did not answer. */
+export const failureOf = (error: EngineError): EngineFailure => {
   switch (error.kind) {
     case "Closed":
       return collectionClosed()
@@ -47,16 +51,15 @@ export const declaredOf = (error: EngineError): DeclaredError => {
     case "Overloaded":
       return new EngineOverloaded({ message: error.message, retry_after_s: error.retryAfterSeconds })
     case "Unavailable":
-      return new EngineUnavailable({ message: error.message })
     case "TimedOut":
-      return new SearchTimedOut({ message: error.message })
+      return new EngineUnavailable({ message: error.message })
   }
 }
 
-const replyOf = (answered: Answered): Effect.Effect<Reply, DeclaredError> =>
+const replyOf = (answered: Answered): Effect.Effect<Reply, EngineFailure> =>
   answered.ok
     ? Effect.succeed(new Reply(answered.value.status, answered.value.text ?? stringifyJson(answered.value.body)))
-    : Effect.fail(declaredOf(answered.error))
+    : Effect.fail(failureOf(answered.error))
 
 /**
  * What a write of a named resource rejects with and is for its caller: not everybody confirmed it, the plan has no room
@@ -66,7 +69,7 @@ const isRefusal = (error: unknown): error is ConfigurationUnavailable | FeatureN
   error instanceof ConfigurationUnavailable || error instanceof FeatureNotInPlan || error instanceof EngineRefusal
 
 /** Runs an operation that may answer at once or later; any other rejection is a defect. */
-export const answering = (run: () => Answered | Promise<Answered>): Effect.Effect<Reply, DeclaredError> =>
+export const answering = (run: () => Answered | Promise<Answered>): Effect.Effect<Reply, EngineWriteFailure> =>
   Effect.suspend(() => {
     const answered = run()
     return answered instanceof Promise
@@ -88,12 +91,12 @@ async function* owed(pieces: AsyncIterable<string>, held: HeldMemory): AsyncGene
   }
 }
 /** JSON Lines as they come; a failure in the middle breaks the stream off, because the status is sent by then. */
-export const streaming = (started: Result<StreamAnswer>, held: HeldMemory): Effect.Effect<Reply, DeclaredError> =>
+export const streaming = (started: Result<StreamAnswer>, held: HeldMemory): Effect.Effect<Reply, EngineFailure> =>
   started.ok
     ? Effect.succeed(
         new Reply(started.value.status, Readable.from(owed(started.value.lines, held)), "text/plain; charset=utf-8")
       )
-    : Effect.fail(declaredOf(started.error))
+    : Effect.fail(failureOf(started.error))
 
 interface RequestLimits {
   readonly cutoff_ms_max: number

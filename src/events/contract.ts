@@ -16,8 +16,13 @@ import {
   RetryAnswer,
   RetryBody
 } from "@dowser/log/event-schema"
+import { Conflict } from "../http/errors.ts"
+import { FeatureNotInPlan, LimitsUnavailable } from "../metering/errors.ts"
+import { EventStreamEnded, EventsUnavailable } from "./errors.ts"
 import { described } from "./examples.ts"
 
+/** What ended an NDJSON request that was stored in part; its status is of that. */
+const endedStream = { of: EventStreamEnded, statuses: [400, 403, 429, 503] }
 export const ingestEvents = operation({
   ...described.ingestEvents,
   id: "ingestEvents",
@@ -33,7 +38,7 @@ export const ingestEvents = operation({
   payloadMedia: ["application/json", "application/x-ndjson"],
   success: EventBatchAnswer,
   bodyBytesMax: BATCH_BYTES_MAX,
-  errors: [503]
+  errors: [EventsUnavailable, FeatureNotInPlan, LimitsUnavailable, endedStream]
 })
 
 export const listFailedEvents = operation({
@@ -62,7 +67,7 @@ export const retryFailedEvents = operation({
   summary: "Send refused entries through again after a fix",
   payload: RetryBody,
   success: RetryAnswer,
-  errors: [503]
+  errors: [EventsUnavailable]
 })
 
 export const replayEvents = operation({
@@ -77,7 +82,7 @@ export const replayEvents = operation({
   payload: ReplayBody,
   success: Job,
   status: 202,
-  errors: [409, 503]
+  errors: [Conflict, EventsUnavailable, FeatureNotInPlan]
 })
 export const eraseSubject = operation({
   ...described.eraseSubject,
@@ -90,5 +95,5 @@ export const eraseSubject = operation({
   summary: "Erase the events of one person and what was derived from them",
   success: Job,
   status: 202,
-  errors: [503]
+  errors: [EventsUnavailable]
 })

@@ -8,6 +8,9 @@ import { Suggestions, SuggestionsQuery } from "../suggestions/schema.ts"
 import { refusing } from "../http/checks.ts"
 import { operation } from "../http/operation.ts"
 import { DOCUMENTS_MAX, EXPIRES_IN_MAX_S, FILTER_CHARACTERS_MAX, SEARCH_TIME_MAX_MS } from "./limits.ts"
+import { EngineOverloaded, SearchTimedOut } from "../http/errors.ts"
+import { engineErrors } from "../engine-plane/engine-errors.ts"
+import { quotaErrors } from "../metering/errors.ts"
 import { described } from "./examples.ts"
 
 const anything = Schema.Record(Schema.String, Schema.Unknown)
@@ -102,7 +105,12 @@ const Capabilities = Schema.Struct({
 }).annotate({ identifier: "GatewayCapabilities" })
 
 const at = { plane: "gateway", group: "gateway search" } as const
-const searching = { ...at, scope: "search", payloadIsChecked: false, errors: [402, 502, 503, 504] } as const
+const searching = {
+  ...at,
+  scope: "search",
+  payloadIsChecked: false,
+  errors: [...engineErrors(), ...quotaErrors, SearchTimedOut]
+} as const
 export const getCapabilities = operation({
   ...at,
   ...described.getCapabilities,
@@ -177,7 +185,7 @@ const writing = {
   scope: "connector_write",
   payloadIsChecked: false,
   success: Verdicts,
-  errors: [502, 503]
+  errors: engineErrors()
 } as const
 export const gatewayPutDocuments = operation({
   ...writing,
@@ -209,7 +217,7 @@ export const createScopedToken = operation({
   payload: ScopedTokenBody,
   success: ScopedToken,
   status: 201,
-  errors: [503]
+  errors: [EngineOverloaded]
 })
 
 export const gatewayOperations = [

@@ -7,7 +7,8 @@ import { type CollectionInfo, statusOf } from "@dowser/engine-sdk"
 import { mayName, ParsedBody, resolveCollection, seenFieldsOf } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
-import { declaredOf, makeContexts } from "../engine-plane/engine-plane.ts"
+import type { EngineFailure } from "../engine-plane/engine-errors.ts"
+import { failureOf, makeContexts } from "../engine-plane/engine-plane.ts"
 import { deletable, reachesNamed, writable } from "../engine-plane/reached.ts"
 import { version } from "../config.ts"
 import { Quota } from "../metering/quota.ts"
@@ -17,13 +18,19 @@ import type { SearchAnswer, SearchRequest } from "../search/request.ts"
 import { replyOf, searchRequestOf } from "../search/routes.ts"
 import { Search } from "../search/search.ts"
 import { restrictionsOf } from "../identity/restrictions.ts"
-import { withinTime } from "../search/time-limit.ts"
+import { withinTime } from "../engine-plane/time-limit.ts"
 import { LIMIT_MAX, TYPED_CHARACTERS_MAX } from "../suggestions/schema.ts"
 import { Suggestions } from "../suggestions/service.ts"
 import { textOf } from "../http/body.ts"
-import { CollectionNotAllowed, EngineOverloaded, EngineRefusal, inputInvalid } from "../http/errors.ts"
+import {
+  CollectionNotAllowed,
+  EngineOverloaded,
+  EngineRefusal,
+  type InputInvalid,
+  inputInvalid
+} from "../http/errors.ts"
+import type { CommonRefusal } from "../http/refusals.ts"
 import { bodyBytesMaxDefault } from "../http/operation.ts"
-import type { DeclaredError } from "../http/render.ts"
 import { type Handler, implement, type Implemented, type Input } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import { deletesOf, type DocumentVerdicts, isWrites, putsOf, verdictsOf, type Writes } from "./documents.ts"
@@ -40,7 +47,7 @@ interface InIndex {
 const refused = ({ message, path }: Fault) => inputInvalid(path, message)
 
 /** The index is there: what the engine does not find is named in the request, and is told in the engine's words. */
-const asInvalid = <A>(effect: Effect.Effect<A, DeclaredError>): Effect.Effect<A, DeclaredError> =>
+const asInvalid = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E | EngineRefusal> =>
   Effect.mapError(effect, (error) =>
     error instanceof EngineRefusal && error.status === 404
       ? new EngineRefusal({ message: error.message, status: 400 })
@@ -48,7 +55,7 @@ const asInvalid = <A>(effect: Effect.Effect<A, DeclaredError>): Effect.Effect<A,
   )
 
 /** A merged list has one outcome; the engine package tells its failure in a 200, as the tenant API does. */
-const mergedOutcome = (answer: SearchAnswer): Effect.Effect<SearchAnswer, DeclaredError> => {
+const mergedOutcome = (answer: SearchAnswer): Effect.Effect<SearchAnswer, EngineRefusal> => {
   const [failure] = answer.failures
   return failure === undefined
     ? Effect.succeed(answer)
@@ -93,7 +100,7 @@ export const routes = Effect.gen(function* () {
     Effect.flatMap(input.payload, (body) =>
       isObject(body) ? Effect.succeed(body) : Effect.fail(inputInvalid("body", "An object"))
     )
-  const checked = <A extends object>(value: A | Fault): Effect.Effect<A, DeclaredError> =>
+  const checked = <A extends object>(value: A | Fault): Effect.Effect<A, InputInvalid> =>
     isFault(value) ? Effect.fail(refused(value)) : Effect.succeed(value)
   const requestOf = (input: Input<unknown, unknown>, shared: Parameters): SearchRequest => ({
     ...searchRequestOf(input, countryHeader),
@@ -133,7 +140,7 @@ export const routes = Effect.gen(function* () {
   const writing = (
     writesOf: (text: string) => Writes,
     mayWrite: typeof writable
-  ): Handler<unknown, unknown, DocumentVerdicts, InIndex> =>
+  ): Handler<unknown, unknown, DocumentVerdicts, InIndex, CommonRefusal<"connector_write"> | EngineFailure> =>
     Effect.fnUntraced(function* ({ bytes, caller, params }) {
       const collection = yield* indexOf(caller, params.collectionName)
       yield* mayWrite(contextOf(caller.organizationId), caller, params.collectionName)
@@ -146,7 +153,7 @@ export const routes = Effect.gen(function* () {
       )
       if (written.ok) return verdictsOf(writes, written.value)
       // Dropped since it was looked up: told as a moment later.
-      return yield* Effect.fail(statusOf(written.error) === 404 ? mismatch : declaredOf(written.error))
+      return yield* Effect.fail(statusOf(written.error) === 404 ? mismatch : failureOf(written.error))
     })
 
   const capabilities = () => ({

@@ -8,7 +8,7 @@ import { signedTextLengthMax } from "../access/tokens/signed-text.ts"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 import { restrictionsOf } from "../identity/restrictions.ts"
 import { type CollectionNotAllowed, inputInvalid, RestrictionNotApplicable, ScopeDenied } from "../http/errors.ts"
-import type { DeclaredError } from "../http/render.ts"
+import type { CommonRefusal } from "../http/refusals.ts"
 import type { Input } from "../api/implement.ts"
 import type { createScopedToken } from "./contract.ts"
 
@@ -32,7 +32,7 @@ export const makeScopedTokens = Effect.fnUntraced(function* (
     payload
   }: Input<unknown, Body>): Effect.Effect<
     { readonly token: string; readonly index: string; readonly expiresAt: string },
-    DeclaredError
+    CommonRefusal<"search">
   > =>
     Effect.gen(function* () {
       // A token stands for its search key alone: made by what is already narrowed, it would be wider than its maker.

@@ -1,6 +1,7 @@
 /** The probe of spec part 4: no key, no rate, and no details. They are the operator's (`getStatus`). */
 import { Schema } from "effect"
 import { operation } from "../http/operation.ts"
+import { Unhealthy } from "./errors.ts"
 import { described } from "./examples.ts"
 
 export const Health = Schema.Struct({
@@ -23,7 +24,7 @@ export const getHealth = operation({
   scope: "public",
   success: Health,
   isRateFree: true,
-  errors: [503]
+  errors: [Unhealthy]
 })
 /** The alias of contract part 0. */
 export const getHealthAlias = operation({
@@ -37,7 +38,7 @@ export const getHealthAlias = operation({
   scope: "public",
   success: Health,
   isRateFree: true,
-  errors: [503]
+  errors: [Unhealthy]
 })
 
 /** Stock clients add `/health` to the base address that they have. */
@@ -52,7 +53,7 @@ export const getTenantHealth = operation({
   scope: "public",
   success: Health,
   isRateFree: true,
-  errors: [503]
+  errors: [Unhealthy]
 })
 
 const Circuit = Schema.Literals(["closed", "open", "half_open"])

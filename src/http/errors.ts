@@ -39,6 +39,12 @@ export const organizationUnavailable = (reason: string) =>
     retry_after_s: DAMAGED_AGAIN_S
   })
 
+/** A process that can neither read the configuration nor vouch for what it remembers of it. */
+export class ConfigurationUnavailable extends Schema.TaggedError<ConfigurationUnavailable>()(
+  "ConfigurationUnavailable",
+  { message: Schema.String, retry_after_s: Schema.Int },
+  { httpApiStatus: 503 }
+) {}
 export class AddressNotAllowed extends Schema.TaggedError<AddressNotAllowed>()(
   "AddressNotAllowed",
   { message: Schema.String },
@@ -56,6 +62,12 @@ export class ScopeDenied extends Schema.TaggedError<ScopeDenied>()(
 ) {}
 export class CollectionNotAllowed extends Schema.TaggedError<CollectionNotAllowed>()(
   "CollectionNotAllowed",
+  { message: Schema.String },
+  { httpApiStatus: 403 }
+) {}
+/** The role of a member of the console does not reach this. */
+export class RoleDenied extends Schema.TaggedError<RoleDenied>()(
+  "RoleDenied",
   { message: Schema.String },
   { httpApiStatus: 403 }
 ) {}
@@ -109,11 +121,19 @@ export class InputInvalid extends Schema.TaggedError<InputInvalid>()(
 export const inputInvalid = (path: string, message: string): InputInvalid =>
   new InputInvalid({ message: "Input validation failed", issues: [{ path, message }] })
 
+/** A body of the engine plane that does not parse, in the engine's own words. */
+export class BodyNotJson extends Schema.TaggedError<BodyNotJson>()(
+  "BodyNotJson",
+  { message: Schema.String },
+  { httpApiStatus: 400 }
+) {}
 /** What the engine plane refuses in the engine's own words (reference contract 1.1). */
 export class EngineRefusal extends Schema.TaggedError<EngineRefusal>()("EngineRefusal", {
   message: Schema.String,
   status: Schema.Int
 }) {}
+/** In the list of an operation's errors: that it refuses in the engine's words, and with which statuses. */
+export const engineRefusal = (...statuses: ReadonlyArray<400 | 404 | 409>) => ({ of: EngineRefusal, statuses })
 export class EngineUnavailable extends Schema.TaggedError<EngineUnavailable>()(
   "EngineUnavailable",
   { message: Schema.String },

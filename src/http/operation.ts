@@ -3,7 +3,9 @@
  * client and the tests that walk every operation all read the same list; nothing else declares an address.
  */
 import { Schema } from "effect"
+import type { Declared, DeclaredError, ErrorsOf } from "./declared.ts"
 import type { Plane } from "./plane.ts"
+import type { CommonRefusal } from "./refusals.ts"
 
 /**
  * `public` needs no key; `search` is reachable with a search key (SK in the specification); `connector_write` with a
@@ -59,7 +61,14 @@ export interface Described {
   readonly example: Example
 }
 
-export interface Operation<Q = unknown, B = unknown, S = unknown, P = unknown> {
+/** `E`: all that it may fail with, the refusals of its scope included. */
+export interface Operation<
+  Q = unknown,
+  B = unknown,
+  S = unknown,
+  P = unknown,
+  E extends DeclaredError = DeclaredError
+> {
   /** The operation's name in the specification, or one in its manner. */ readonly id: string
   readonly group: string
   readonly summary: string
@@ -89,7 +98,8 @@ export interface Operation<Q = unknown, B = unknown, S = unknown, P = unknown> {
     /** Answered instead where the request made the thing. */ readonly created?: 201
   }
   readonly bodyBytesMax: number
-  /** Statuses that this operation can answer beside the common refusals. */ readonly errors: ReadonlyArray<number>
+  /** What this operation can answer beside the common refusals (`refusals.ts`). */
+  readonly errors: ReadonlyArray<Declared<E>>
   /** Not counted by the per-key rate (spec part 8). */ readonly isRateFree: boolean
   /**
    * An AI operation: with a search key it needs a session (spec part 5), which is asked for before query and body are
@@ -124,7 +134,9 @@ interface OperationOptions<
   Q extends AnyCodec,
   B extends AnyCodec,
   S extends AnyCodec,
-  PS extends ParamSchemas<P>
+  PS extends ParamSchemas<P>,
+  Sc extends Scope,
+  Es extends ReadonlyArray<Declared>
 > {
   readonly id: string
   readonly group: string
@@ -136,7 +148,7 @@ interface OperationOptions<
   /** By names in the path: what each is; those that are not here are any text. */
   readonly params?: PS & { readonly [Name in Exclude<keyof PS, NamesIn<P>>]: never }
   readonly plane: Plane
-  readonly scope: Scope
+  readonly scope: Sc
   readonly query?: Q
   readonly payload?: B
   readonly payloadIsChecked?: boolean
@@ -151,7 +163,7 @@ interface OperationOptions<
   readonly successMedia?: ReadonlyArray<string>
   /** Answers 201 too, with the same body. */ readonly creates?: boolean
   readonly bodyBytesMax?: number
-  readonly errors?: ReadonlyArray<number>
+  readonly errors?: Es
   readonly isRateFree?: boolean
   readonly isAi?: boolean
 }
@@ -161,10 +173,12 @@ export const operation = <
   Q extends AnyCodec = typeof Schema.Unknown,
   B extends AnyCodec = typeof Schema.Unknown,
   S extends AnyCodec = typeof Schema.Unknown,
-  PS extends ParamSchemas<P> = {}
+  PS extends ParamSchemas<P> = {},
+  Sc extends Scope = Scope,
+  const Es extends ReadonlyArray<Declared> = readonly []
 >(
-  options: OperationOptions<P, Q, B, S, PS>
-): Operation<Q["Type"], B["Type"], S["Type"], ParamsOf<P, PS>> => ({
+  options: OperationOptions<P, Q, B, S, PS, Sc, Es>
+): Operation<Q["Type"], B["Type"], S["Type"], ParamsOf<P, PS>, ErrorsOf<Es> | CommonRefusal<Sc>> => ({
   id: options.id,
   group: options.group,
   summary: options.summary,
@@ -188,7 +202,7 @@ export const operation = <
     ...(options.creates === true ? { created: 201 as const } : {})
   },
   bodyBytesMax: options.bodyBytesMax ?? bodyBytesMaxDefault,
-  errors: options.errors ?? [],
+  errors: (options.errors ?? []) as ReadonlyArray<Declared<ErrorsOf<Es> | CommonRefusal<Sc>>>,
   isRateFree: options.isRateFree ?? false,
   isAi: options.isAi ?? false
 })

@@ -5,7 +5,7 @@
 import { Effect, Schema, SchemaTransformation } from "effect"
 import { refusing } from "./checks.ts"
 
-export interface PageBounds {
+interface PageBounds {
   readonly max: number
   /** For requests that do not say how many they want. */ readonly byDefault: number
 }

@@ -4,13 +4,9 @@
  * (spec part 7, contract part 0). A new error needs no entry here unless it has a gateway code or a header of its own.
  */
 import { boundedText } from "@dowser/engine-sdk/host"
+import { type DeclaredError, type ErrorClass, statusOfClass } from "./declared.ts"
 import type { Plane } from "./plane.ts"
 
-/** What every declared failure has: a tag, a sentence, and a status as data on its schema. */
-export interface DeclaredError {
-  readonly _tag: string
-  readonly message: string
-}
 interface Rendered {
   readonly status: number
   readonly headers: Record<string, string>
@@ -71,10 +67,8 @@ const hidden = new Set(["_tag", "message", "status", "retry_after_s", "kind", "i
 export const statusOf = (error: DeclaredError): number => {
   const own = (error as { readonly status?: unknown }).status
   if (typeof own === "number") return own
-  const annotations = (error.constructor as { readonly ast?: { readonly annotations?: Record<string, unknown> } }).ast
-    ?.annotations
-  const declared = annotations?.httpApiStatus
-  return typeof declared === "number" ? declared : 500
+  const { ast } = error.constructor as Partial<Pick<ErrorClass, "ast">>
+  return (ast === undefined ? undefined : statusOfClass({ ast })) ?? 500
 }
 
 const extrasOf = (error: DeclaredError): Record<string, unknown> => {

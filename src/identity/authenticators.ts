@@ -3,7 +3,7 @@
  * knows them.
  */
 import { Context, type Effect } from "effect"
-import type { DeclaredError } from "../http/render.ts"
+import type { ConsoleRefusal, KeyRefusal } from "../http/refusals.ts"
 import type { Caller } from "./caller.ts"
 import type { ConsoleCaller, ConsoleRequest } from "./console-caller.ts"
 import type { Presented } from "./presented.ts"
@@ -12,7 +12,7 @@ export class KeyAuthenticator extends Context.Service<
   KeyAuthenticator,
   {
     /** The ordered check of contract part 0. From memory: some microseconds. */
-    readonly check: (presented: Presented) => Effect.Effect<Caller, DeclaredError>
+    readonly check: (presented: Presented) => Effect.Effect<Caller, KeyRefusal>
   }
 >()("dowser/identity/KeyAuthenticator") {}
 
@@ -20,6 +20,6 @@ export class ConsoleAuthenticator extends Context.Service<
   ConsoleAuthenticator,
   {
     /** The operator by the token, or a member by the session and its role. From memory. */
-    readonly check: (request: ConsoleRequest) => Effect.Effect<ConsoleCaller, DeclaredError>
+    readonly check: (request: ConsoleRequest) => Effect.Effect<ConsoleCaller, ConsoleRefusal>
   }
 >()("dowser/identity/ConsoleAuthenticator") {}

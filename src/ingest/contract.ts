@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { operation } from "../http/operation.ts"
 import { pageFields } from "../http/page.ts"
 import { IngestJob } from "./schema.ts"
+import { CollectionMissing, JobNotFound, ReindexInProgress } from "./errors.ts"
 import { described } from "./examples.ts"
 
 export const reindexCollection = operation({
@@ -19,7 +20,7 @@ export const reindexCollection = operation({
   }).annotate({ identifier: "ReindexBody" }),
   success: IngestJob,
   status: 202,
-  errors: [404, 409]
+  errors: [CollectionMissing, ReindexInProgress]
 })
 const at = { group: "ingest jobs", plane: "control", scope: "full" } as const
 const one = {
@@ -49,7 +50,7 @@ export const getIngestJob = operation({
   method: "GET",
   path: "/v1/ingest/jobs/:jobId",
   success: IngestJob,
-  errors: [404]
+  errors: [JobNotFound]
 })
 export const cancelIngestJob = operation({
   ...one,
@@ -59,5 +60,5 @@ export const cancelIngestJob = operation({
   method: "POST",
   path: "/v1/ingest/jobs/:jobId/cancel",
   success: IngestJob,
-  errors: [404]
+  errors: [JobNotFound]
 })

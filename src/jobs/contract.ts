@@ -4,6 +4,7 @@ import { optionalText } from "../http/checks.ts"
 import { operation } from "../http/operation.ts"
 import { pageLimit } from "../http/page.ts"
 import { Job, JOB_STATUSES, JobList } from "./schema.ts"
+import { Conflict, NotFound } from "../http/errors.ts"
 import { described } from "./examples.ts"
 
 const nameRefusal = (text: string): string | undefined =>
@@ -36,7 +37,7 @@ export const getJob = operation({
   method: "GET",
   path: "/v1/jobs/:jobId",
   success: Job,
-  errors: [404]
+  errors: [NotFound]
 })
 export const cancelJob = operation({
   ...one,
@@ -46,5 +47,5 @@ export const cancelJob = operation({
   method: "POST",
   path: "/v1/jobs/:jobId/cancel",
   success: Job,
-  errors: [404, 409]
+  errors: [Conflict, NotFound]
 })

@@ -3,6 +3,8 @@ import { Schema } from "effect"
 import { operation } from "../http/operation.ts"
 import { planIds } from "../identity/plan.ts"
 import { keptFeatures, type KeptFeature } from "./plans.ts"
+import { ConfigurationUnavailable } from "../http/errors.ts"
+import { LimitsUnavailable, WalletUnreachable } from "./errors.ts"
 import { described } from "./examples.ts"
 
 const Credits = Schema.Struct({ balance: Schema.Number, reserved: Schema.Number, available: Schema.Number }).annotate({
@@ -64,7 +66,7 @@ export const getEntitlement = operation({
   method: "GET",
   path: "/v1/entitlement",
   success: Entitlement,
-  errors: [503]
+  errors: [LimitsUnavailable, WalletUnreachable]
 })
 
 const at = { group: "organizations", plane: "control", scope: "operator", method: "POST" } as const
@@ -88,7 +90,8 @@ export const setOrganizationPlan = operation({
     plan: Schema.Literals(planIds),
     quota: Schema.NullOr(Schema.Int),
     overage: Schema.Boolean
-  }).annotate({ identifier: "OrganizationPlan" })
+  }).annotate({ identifier: "OrganizationPlan" }),
+  errors: [ConfigurationUnavailable]
 })
 export const topUpOrganization = operation({
   ...at,
@@ -102,5 +105,6 @@ export const topUpOrganization = operation({
       description: "Sent again, it is booked once."
     })
   }).annotate({ identifier: "TopUp" }),
-  success: Schema.Struct({ organization_id: Schema.String, credits: Credits }).annotate({ identifier: "ToppedUp" })
+  success: Schema.Struct({ organization_id: Schema.String, credits: Credits }).annotate({ identifier: "ToppedUp" }),
+  errors: [WalletUnreachable]
 })

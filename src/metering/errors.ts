@@ -38,3 +38,6 @@ export const limitsUnavailable = () =>
     message: "Limits cannot be checked at the moment; send the request again.",
     retry_after_s: 5
   })
+
+/** What a unit of the quota may be refused with, beside 429. */
+export const quotaErrors = [LimitsUnavailable, WalletUnreachable] as const

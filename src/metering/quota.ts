@@ -27,7 +27,7 @@ const CREDIT_MAX = 1_000
 const KEPT_MS = 400 * 86_400_000
 const ENTRIES_MAX = 100_000
 
-type QuotaRefusal = Throttled | WalletUnreachable | LimitsUnavailable
+export type QuotaRefusal = Throttled | WalletUnreachable | LimitsUnavailable
 /** A unit for one request, or why there is none; given back, it was never used. Giving back twice gives back once. */
 export interface Unit {
   readonly refusal: QuotaRefusal | undefined

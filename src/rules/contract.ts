@@ -3,14 +3,17 @@ import { Schema } from "effect"
 import { SearchResponse } from "../engine-plane/search-response.ts"
 import { operation } from "../http/operation.ts"
 import { SearchPreviewBody, SearchRuleSet, SearchRuleSetBody } from "./schema.ts"
+import { NotFound } from "../http/errors.ts"
+import { FeatureNotInPlan } from "../metering/errors.ts"
+import { engineErrors } from "../engine-plane/engine-errors.ts"
+import { SearchRulesNotFound } from "./errors.ts"
 import { described } from "./examples.ts"
 
 const at = {
   group: "search rules",
   plane: "control",
   scope: "full",
-  path: "/v1/collections/:collectionName/search_rules",
-  errors: [404]
+  path: "/v1/collections/:collectionName/search_rules"
 } as const
 export const getSearchRule = operation({
   ...at,
@@ -18,7 +21,8 @@ export const getSearchRule = operation({
   id: "getSearchRule",
   summary: "Get the search rules of a collection",
   method: "GET",
-  success: SearchRuleSet
+  success: SearchRuleSet,
+  errors: [NotFound, SearchRulesNotFound]
 })
 export const upsertSearchRule = operation({
   ...at,
@@ -28,7 +32,8 @@ export const upsertSearchRule = operation({
   method: "PUT",
   payload: SearchRuleSetBody,
   payloadIsChecked: false,
-  success: SearchRuleSet
+  success: SearchRuleSet,
+  errors: [FeatureNotInPlan, NotFound]
 })
 export const deleteSearchRule = operation({
   ...at,
@@ -36,7 +41,8 @@ export const deleteSearchRule = operation({
   id: "deleteSearchRule",
   summary: "Delete the search rules; searches then reach the engine unchanged",
   method: "DELETE",
-  success: Schema.Struct({ collection: Schema.String }).annotate({ identifier: "DeletedSearchRuleSet" })
+  success: Schema.Struct({ collection: Schema.String }).annotate({ identifier: "DeletedSearchRuleSet" }),
+  errors: [NotFound, SearchRulesNotFound]
 })
 export const previewSearchRule = operation({
   ...at,
@@ -46,10 +52,10 @@ export const previewSearchRule = operation({
   method: "POST",
   path: `${at.path}/preview`,
   payload: SearchPreviewBody,
-  errors: [404, 502, 503],
   success: Schema.Struct({
     before: SearchResponse,
     after: SearchResponse,
     explain: Schema.Record(Schema.String, Schema.Unknown)
-  }).annotate({ identifier: "SearchPreview" })
+  }).annotate({ identifier: "SearchPreview" }),
+  errors: [...engineErrors(404), NotFound]
 })

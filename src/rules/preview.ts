@@ -20,12 +20,12 @@ import { Clock, Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
 import { reachesCollection } from "../identity/reach.ts"
 import { PopularDocuments } from "../analytics/popular-documents.ts"
-import { declaredOf, makeContexts } from "../engine-plane/engine-plane.ts"
+import type { EngineFailure } from "../engine-plane/engine-errors.ts"
+import { failureOf, makeContexts } from "../engine-plane/engine-plane.ts"
 import { restrictionsOf, sessionRefusal } from "../identity/restrictions.ts"
 import { environmentOf, searchMerchandise } from "./search-merchandise.ts"
 import { NO_TRAITS, visitorOf } from "../identity/visitor.ts"
-import { InputInvalid, inputInvalid } from "../http/errors.ts"
-import type { DeclaredError } from "../http/render.ts"
+import { InputInvalid, inputInvalid, type SessionRequired } from "../http/errors.ts"
 import type { HeldMemory } from "../http/request-memory.ts"
 import type { SearchPreviewBody } from "./schema.ts"
 import { SearchRules } from "./search-rules.ts"
@@ -33,11 +33,11 @@ import { SearchRules } from "./search-rules.ts"
 type Preview = typeof SearchPreviewBody.Type
 
 /** What the search itself got wrong is told at its place in the body. */
-const refused = (error: EngineError): DeclaredError =>
+const refused = (error: EngineError): EngineFailure | InputInvalid =>
   error.kind !== "Invalid"
-    ? declaredOf(error)
+    ? failureOf(error)
     : inputInvalid(error.parameter === undefined ? "search" : `search.${error.parameter}`, error.message)
-const resulting = <A>(result: Result<A, DeclaredError>): Effect.Effect<A, DeclaredError> =>
+const resulting = <A, E>(result: Result<A, E>): Effect.Effect<A, E> =>
   result.ok ? Effect.succeed(result.value) : Effect.fail(result.error)
 /** The visitor that the preview names, else the one that the search's own parameters do. */
 const visitorIn = (preview: Preview, parameters: Readonly<Record<string, string>>) => {
@@ -49,43 +49,55 @@ const visitorIn = (preview: Preview, parameters: Readonly<Record<string, string>
   }
 }
 
+/** The engine's part of a search, its text with what the rules add, and what they did. */
+const run = async (
+  popular: PopularDocuments["Service"],
+  context: OperationContext,
+  caller: Caller,
+  collection: CollectionInfo,
+  preview: Preview,
+  now_ms: number,
+  own: CompiledRules | undefined,
+  explain: boolean
+): Promise<
+  Result<{ readonly text: string; readonly trace: Trace | undefined }, EngineFailure | InputInvalid | SessionRequired>
+> => {
+  const reach = new Reach(context, restrictionsOf(caller))
+  const request = readSearch(context, collection.schema.name, preview.search, reach.restrictions)
+  if (!request.ok) return fail(refused(request.error))
+  const session = sessionRefusal(caller, request.value.parameters)
+  if (session !== undefined) return fail(session)
+  const planned = await prepareSearch(context, request.value, reach)
+  if (!planned.ok) return fail(refused(planned.error))
+  const merchandise = searchMerchandise({
+    rules: own,
+    parameters: planned.value.parameters,
+    now_ms,
+    explain,
+    visitor: () => visitorIn(preview, planned.value.parameters)
+  })
+  const search: PlannedSearch = { ...planned.value, merchandise }
+  const found = await runSearch(context, search, environmentOf(caller.organizationId, popular))
+  if (!found.ok) return fail(refused(found.error))
+  const open = writeAnswer(search, found.value)
+  return open.ok ? ok({ text: closed(open.value), trace: found.value.trace }) : fail(refused(open.error))
+}
+
+/** Issues of the rules at their place in the body. */
+const atRules = <E extends { readonly _tag: string }>(error: E | InputInvalid): E | InputInvalid =>
+  error instanceof InputInvalid
+    ? new InputInvalid({
+        message: error.message,
+        issues: error.issues.map((issue) => ({ ...issue, path: issue.path === "" ? "rules" : `rules.${issue.path}` }))
+      })
+    : error
+
 /** Answers JSON text `{before, after, explain}`. Two engine calls, four with fallbacks. */
 export const makePreview = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const rules = yield* SearchRules
   const popular = yield* PopularDocuments
   const clock = yield* Clock.Clock
-
-  /** The engine's part of a search, its text with what the rules add, and what they did. */
-  const run = async (
-    context: OperationContext,
-    caller: Caller,
-    collection: CollectionInfo,
-    preview: Preview,
-    now_ms: number,
-    own: CompiledRules | undefined,
-    explain: boolean
-  ): Promise<Result<{ readonly text: string; readonly trace: Trace | undefined }, DeclaredError>> => {
-    const reach = new Reach(context, restrictionsOf(caller))
-    const request = readSearch(context, collection.schema.name, preview.search, reach.restrictions)
-    if (!request.ok) return fail(refused(request.error))
-    const session = sessionRefusal(caller, request.value.parameters)
-    if (session !== undefined) return fail(session)
-    const planned = await prepareSearch(context, request.value, reach)
-    if (!planned.ok) return fail(refused(planned.error))
-    const merchandise = searchMerchandise({
-      rules: own,
-      parameters: planned.value.parameters,
-      now_ms,
-      explain,
-      visitor: () => visitorIn(preview, planned.value.parameters)
-    })
-    const search: PlannedSearch = { ...planned.value, merchandise }
-    const found = await runSearch(context, search, environmentOf(caller.organizationId, popular))
-    if (!found.ok) return fail(refused(found.error))
-    const open = writeAnswer(search, found.value)
-    return open.ok ? ok({ text: closed(open.value), trace: found.value.trace }) : fail(refused(open.error))
-  }
 
   return Effect.fnUntraced(function* (
     caller: Caller,
@@ -102,16 +114,7 @@ export const makePreview = Effect.gen(function* () {
         ? undefined
         : yield* Effect.mapError(
             rules.checked(organizationId, collection, preview.rules, (name) => reachesCollection(caller, name)),
-            (error) =>
-              error._tag !== "InputInvalid"
-                ? error
-                : new InputInvalid({
-                    message: error.message,
-                    issues: error.issues.map((issue) => ({
-                      ...issue,
-                      path: issue.path === "" ? "rules" : `rules.${issue.path}`
-                    }))
-                  })
+            atRules
           )
     const own =
       given === undefined
@@ -125,7 +128,7 @@ export const makePreview = Effect.gen(function* () {
     }
     const shown = (compiled: CompiledRules | undefined, explain: boolean) =>
       Effect.flatMap(
-        Effect.promise(() => run(context, caller, collection, preview, now_ms, compiled, explain)),
+        Effect.promise(() => run(popular, context, caller, collection, preview, now_ms, compiled, explain)),
         resulting
       )
     const before = yield* shown(undefined, false)

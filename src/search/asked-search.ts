@@ -29,8 +29,8 @@ import {
 import { givingWay } from "@dowser/engine-sdk/host"
 import { collectionClosed } from "../identity/reach.ts"
 import { declaredOf } from "../engine-plane/engine-plane.ts"
-import { SearchTimedOut } from "../http/errors.ts"
-import type { DeclaredError } from "../http/render.ts"
+import { SearchTimedOut, type SessionRequired } from "../http/errors.ts"
+import type { SearchFailure } from "./search-errors.ts"
 import type { SearchRules } from "../rules/search-rules.ts"
 import type { AccountedSearch, SearchAccounts } from "./accounts.ts"
 import { mayExplain } from "./accounts.ts"
@@ -40,7 +40,7 @@ import { restrictionsOf, sessionRefusal } from "../identity/restrictions.ts"
 import { isOn, searchMerchandise } from "../rules/search-merchandise.ts"
 import { visitorOf } from "../identity/visitor.ts"
 
-export type Outcome<A> = Result<A, DeclaredError>
+export type Outcome<A> = Result<A, SearchFailure>
 const refusedBy = (error: EngineError): Outcome<never> => fail(declaredOf(error))
 /** Nobody waits for the answer any more: nothing is counted of it, and nobody reads this. */
 const abandoned = () => fail(new SearchTimedOut({ message: "The request was given up before its answer was made." }))
@@ -170,7 +170,7 @@ export class AskedSearch {
   }
 
   /** An AI operation without a session is refused before it is planned; a collection that is missing, before that. */
-  #sessionOf(requests: ReadonlyArray<ReadRequest>): DeclaredError | undefined {
+  #sessionOf(requests: ReadonlyArray<ReadRequest>): SessionRequired | undefined {
     for (const { collection, parameters } of requests) {
       const refused = collection === undefined ? undefined : sessionRefusal(this.#request.caller, parameters)
       if (refused !== undefined) return refused

@@ -1,10 +1,10 @@
 /** The unit that a request costs: taken before the engine is asked, given back unless the engine answered. */
 import { Effect, Exit } from "effect"
 import type { AnswerBudget } from "@dowser/engine-sdk/operations"
-import type { DeclaredError } from "../http/render.ts"
+import type { SearchFailure } from "./search-errors.ts"
 import type { Quota, Unit } from "../metering/quota.ts"
 import type { SearchRequest } from "./request.ts"
-import { withinTime, withoutLimit } from "./time-limit.ts"
+import { withinTime } from "../engine-plane/time-limit.ts"
 
 /** One request's unit, and whether it was used. */
 export interface Charge {
@@ -22,18 +22,16 @@ export const charging = <A>(
   organizationId: string,
   { timeLimit_ms }: SearchRequest,
   budget: AnswerBudget,
-  run: (charge: Charge) => Effect.Effect<A, DeclaredError>
-): Effect.Effect<A, DeclaredError> =>
+  run: (charge: Charge) => Effect.Effect<A, SearchFailure>
+): Effect.Effect<A, SearchFailure> =>
   Effect.suspend(() => {
     const until = timeLimit_ms === undefined ? Infinity : performance.now() + timeLimit_ms
     return Effect.flatMap(quota.reserve(organizationId), (unit) => {
       const charge: Charge = { unit, isUsed: false, budget, until }
-      return Effect.onExit(
-        timeLimit_ms === undefined ? withoutLimit(run(charge)) : withinTime(timeLimit_ms, run(charge)),
-        (exit) =>
-          Effect.sync(() => {
-            if (!charge.isUsed || Exit.isFailure(exit)) unit.giveBack()
-          })
+      return Effect.onExit(timeLimit_ms === undefined ? run(charge) : withinTime(timeLimit_ms, run(charge)), (exit) =>
+        Effect.sync(() => {
+          if (!charge.isUsed || Exit.isFailure(exit)) unit.giveBack()
+        })
       )
     })
   })

@@ -5,6 +5,7 @@
 import { Schema } from "effect"
 import { SearchResponse } from "../engine-plane/search-response.ts"
 import { operation } from "../http/operation.ts"
+import { searchErrors } from "./search-errors.ts"
 import { described } from "./examples.ts"
 
 const anything = Schema.Record(Schema.String, Schema.Unknown)
@@ -125,7 +126,7 @@ export const searchCollection = operation({
   path: "/v1/collections/:collectionName/documents/search",
   query: SearchParameters,
   success: SearchResponse,
-  errors: [404, 502, 503]
+  errors: searchErrors
 })
 export const multiSearch = operation({
   ...at,
@@ -144,5 +145,5 @@ export const multiSearch = operation({
     identifier: "MultiSearchResponse",
     description: "`{results: [SearchResponse | {code, error}]}`, or one merged answer with `union`."
   }),
-  errors: [404, 502, 503]
+  errors: searchErrors
 })

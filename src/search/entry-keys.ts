@@ -7,7 +7,7 @@ import { type MultiSearch, multiSearchesLimit, type OperationContext } from "@do
 import type { Access } from "../access/access.ts"
 import { declaredOf } from "../engine-plane/engine-plane.ts"
 import { EngineRefusal } from "../http/errors.ts"
-import type { DeclaredError } from "../http/render.ts"
+import type { SearchFailure } from "./search-errors.ts"
 import type { Caller } from "../identity/caller.ts"
 import type { SearchRequest } from "./request.ts"
 import { restrictionsOf } from "../identity/restrictions.ts"
@@ -29,7 +29,7 @@ export const callersOf = (
   access: Access["Service"],
   { address, caller, origin }: SearchRequest,
   keys: ReadonlyArray<string | undefined>
-): Effect.Effect<ReadonlyArray<Caller>, DeclaredError> =>
+): Effect.Effect<ReadonlyArray<Caller>, SearchFailure> =>
   Effect.forEach(keys, (key) =>
     key === undefined
       ? Effect.succeed(caller)
@@ -54,10 +54,10 @@ export const withinLimits = (
   context: OperationContext,
   callers: ReadonlyArray<Caller>,
   shared: SearchRequest["shared"]
-): Effect.Effect<void, DeclaredError> =>
+): Effect.Effect<void, SearchFailure> =>
   Effect.forEach(
     callers,
-    (caller): Effect.Effect<void, DeclaredError> => {
+    (caller): Effect.Effect<void, SearchFailure> => {
       const limit = multiSearchesLimit(context, shared, restrictionsOf(caller))
       if (!limit.ok) return Effect.fail(declaredOf(limit.error))
       return callers.length <= limit.value

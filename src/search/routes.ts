@@ -8,6 +8,7 @@ import { Installation } from "../installation.ts"
 import * as contract from "./contract.ts"
 import type { SearchAnswer, SearchRequest } from "./request.ts"
 import { Search } from "./search.ts"
+import { withoutLimit } from "../engine-plane/time-limit.ts"
 import { traitsOf } from "../identity/visitor.ts"
 
 /** `countryHeader`: where a proxy in front of this program names the visitor's country. */
@@ -30,11 +31,14 @@ export const routes = Effect.gen(function* () {
   const { countryHeader } = yield* Installation
   return [
     implement(contract.searchCollection, (input) =>
-      Effect.map(search.searchCollection(searchRequestOf(input, countryHeader), input.params.collectionName), replyOf)
+      Effect.map(
+        withoutLimit(search.searchCollection(searchRequestOf(input, countryHeader), input.params.collectionName)),
+        replyOf
+      )
     ),
     implement(contract.multiSearch, (input) =>
       Effect.flatMap(input.bytes, (body) =>
-        Effect.map(search.multiSearch(searchRequestOf(input, countryHeader), textOf(body)), replyOf)
+        Effect.map(withoutLimit(search.multiSearch(searchRequestOf(input, countryHeader), textOf(body))), replyOf)
       )
     )
   ]

@@ -22,7 +22,7 @@ import { declaredOf, makeContexts } from "../engine-plane/engine-plane.ts"
 import { reachesNamed } from "../engine-plane/reached.ts"
 import { SearchServed } from "./serve-log.ts"
 import { EngineRefusal } from "../http/errors.ts"
-import type { DeclaredError } from "../http/render.ts"
+import type { SearchFailure } from "./search-errors.ts"
 import type { Caller } from "../identity/caller.ts"
 import { Quota } from "../metering/quota.ts"
 import { networkOf } from "../net/network-address.ts"
@@ -46,9 +46,9 @@ const QUERY_STRING_BYTES_MAX = 4000
 
 interface SearchShape {
   /** Cost: one engine call; the answer's text is made once. */
-  readonly searchCollection: (request: SearchRequest, collection: string) => Effect.Effect<SearchAnswer, DeclaredError>
+  readonly searchCollection: (request: SearchRequest, collection: string) => Effect.Effect<SearchAnswer, SearchFailure>
   /** One token of a key's rate for each entry. */
-  readonly multiSearch: (request: SearchRequest, body: Body) => Effect.Effect<SearchAnswer, DeclaredError>
+  readonly multiSearch: (request: SearchRequest, body: Body) => Effect.Effect<SearchAnswer, SearchFailure>
   /** No answer of the organization that is kept until now is given again. */
   readonly forgetAnswers: (organizationId: string) => void
 }
@@ -78,8 +78,8 @@ class SearchService implements Omit<SearchShape, "forgetAnswers"> {
     this.#parts = parts
   }
 
-  searchCollection = (request: SearchRequest, name: string): Effect.Effect<SearchAnswer, DeclaredError> =>
-    Effect.suspend((): Effect.Effect<SearchAnswer, DeclaredError> => {
+  searchCollection = (request: SearchRequest, name: string): Effect.Effect<SearchAnswer, SearchFailure> =>
+    Effect.suspend((): Effect.Effect<SearchAnswer, SearchFailure> => {
       const { caller, queryText } = request
       if (!reachesNamed(this.#parts.contextOf(caller.organizationId), caller, name))
         return Effect.fail(collectionClosed())
@@ -119,7 +119,7 @@ class SearchService implements Omit<SearchShape, "forgetAnswers"> {
   )
 
   /** A request of one caller: one unit. */
-  #whole(request: SearchRequest, budget: AnswerBudget, asking: Asking): Effect.Effect<SearchAnswer, DeclaredError> {
+  #whole(request: SearchRequest, budget: AnswerBudget, asking: Asking): Effect.Effect<SearchAnswer, SearchFailure> {
     return charging(this.#parts.quota, request.caller.organizationId, request, budget, (charge) =>
       Effect.map(this.#asked(request, charge, asking), answerOf)
     )
@@ -130,8 +130,8 @@ class SearchService implements Omit<SearchShape, "forgetAnswers"> {
     budget: AnswerBudget,
     [next, ...others]: ReadonlyArray<string>,
     charges: ReadonlyMap<string, Charge>,
-    run: (charges: ReadonlyMap<string, Charge>) => Effect.Effect<A, DeclaredError>
-  ): Effect.Effect<A, DeclaredError> {
+    run: (charges: ReadonlyMap<string, Charge>) => Effect.Effect<A, SearchFailure>
+  ): Effect.Effect<A, SearchFailure> {
     if (next === undefined) return run(charges)
     return charging(this.#parts.quota, next, request, budget, (charge) =>
       this.#charged(request, budget, others, new Map([...charges, [next, charge]]), run)
@@ -143,7 +143,7 @@ class SearchService implements Omit<SearchShape, "forgetAnswers"> {
     charges: ReadonlyMap<string, Charge>,
     searches: MultiSearch,
     callers: ReadonlyArray<Caller>
-  ): Effect.Effect<SearchAnswer, DeclaredError> {
+  ): Effect.Effect<SearchAnswer, SearchFailure> {
     const each = Effect.forEach(searches.searches, (entry, i) => {
       const caller = callers[i]!
       return this.#asked({ ...request, caller }, charges.get(caller.organizationId)!, {
@@ -157,7 +157,7 @@ class SearchService implements Omit<SearchShape, "forgetAnswers"> {
   }
 
   /** From the cache where the request asks for it and has it. */
-  #asked(request: SearchRequest, charge: Charge, asking: Asking): Effect.Effect<Written, DeclaredError> {
+  #asked(request: SearchRequest, charge: Charge, asking: Asking): Effect.Effect<Written, SearchFailure> {
     return Effect.flatMap(
       Effect.promise((signal): Promise<Outcome<Written>> => {
         const run = () => {

@@ -1,6 +1,9 @@
 /** Query intelligence: typeahead and pre-search prompts of a collection, reachable with a search key. */
 import { operation } from "../http/operation.ts"
 import { PromptsQuery, Suggestions, SuggestionsQuery } from "./schema.ts"
+import { engineErrors } from "../engine-plane/engine-errors.ts"
+import { NotFound } from "../http/errors.ts"
+import { quotaErrors } from "../metering/errors.ts"
 import { described } from "./examples.ts"
 
 const at = {
@@ -9,7 +12,7 @@ const at = {
   scope: "search",
   method: "GET",
   success: Suggestions,
-  errors: [404, 502]
+  errors: [...engineErrors(), ...quotaErrors, NotFound]
 } as const
 export const getSuggestions = operation({
   ...at,

@@ -19,9 +19,10 @@ import {
 } from "@dowser/engine-sdk/operations"
 import { Clock, Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
+import type { SearchTimedOut } from "../http/errors.ts"
 import { declaredOf, makeContexts } from "../engine-plane/engine-plane.ts"
 import { restrictionsOf } from "../identity/restrictions.ts"
-import type { DeclaredError } from "../http/render.ts"
+import type { EngineFailure } from "../engine-plane/engine-errors.ts"
 import { seesWhole } from "./sees-whole.ts"
 import { valueFilter } from "./filter-text.ts"
 import { inSlices } from "./typeahead/sliced.ts"
@@ -76,59 +77,75 @@ const facetsOf = async (
   return found.ok ? ok(found.value.answer.facet_counts) : found
 }
 
-export const makeFacetValues = Effect.gen(function* () {
-  const contextOf = yield* makeContexts
+type Failure = EngineFailure | SearchTimedOut
+type Values = ReadonlyArray<FacetValue>
+
+/** What of a signed key narrows the documents that are counted. */
+const narrowed = (caller: Caller): Caller => {
+  const { filter_by, preset } = caller.embedded ?? {}
+  return {
+    ...caller,
+    embedded:
+      caller.embedded === undefined
+        ? undefined
+        : { ...(filter_by === undefined ? {} : { filter_by }), ...(preset === undefined ? {} : { preset }) }
+  }
+}
+/** Most frequent first; the same word in two fields would be offered twice without a visible difference. */
+const valuesOf = (facets: ReadonlyArray<FacetCount>): Values => {
+  const found: Array<FacetValue> = []
+  const seen = new Set<string>()
+  for (const { counts, field_name } of facets) {
+    for (const { count, value } of counts) {
+      const filter = valueFilter(field_name, value)
+      if (filter === undefined || count === 0 || value.length > VALUE_CHARACTERS_MAX || seen.has(value)) continue
+      seen.add(value)
+      found.push({ label: value, value, filter_by: filter, score: count, count })
+    }
+  }
+  return found.sort((a, b) => b.count - a.count)
+}
+/** Those that begin with what was typed, then those that have a word that does. */
+const matching = (values: Values, typed: string, limit: number): Values => {
+  const text = foldText(typed)
+  if (text === "") return values.slice(0, limit)
+  const begins = (value: FacetValue) => foldText(value.label).startsWith(text)
+  const has = (value: FacetValue) => foldText(value.label).includes(` ${text}`)
+  return [...values.filter(begins), ...values.filter((value) => !begins(value) && has(value))].slice(0, limit)
+}
+
+/** Values with the documents that have them. One engine call over every document that the caller sees. */
+const makeRead = Effect.map(
+  makeContexts,
+  (contextOf) =>
+    (caller: Caller, collection: CollectionInfo, values_max: number): Effect.Effect<Values, Failure> => {
+      const fields = fieldsOf(collection, caller)
+      if (fields.length === 0) return Effect.succeed([])
+      const context = contextOf(caller.organizationId)
+      const asked = {
+        q: "*",
+        per_page: 0,
+        facet_by: fields.join(","),
+        max_facet_values: values_max,
+        enable_curations: false
+      }
+      const reach = new Reach(context, restrictionsOf(narrowed(caller)))
+      return Effect.flatMap(
+        Effect.promise(() => facetsOf(context, reach, collection.schema.name, asked)),
+        (facets) => (facets.ok ? Effect.succeed(valuesOf(facets.value)) : Effect.fail(declaredOf(facets.error)))
+      )
+    }
+)
+
+/** Indexes of callers that see every document, read again half a minute after they were. */
+const makeIndexes = Effect.gen(function* () {
+  const read = yield* makeRead
   const clock = yield* Clock.Clock
   const scope = yield* Effect.scope
   const held = new BoundedMap<string, Held>({
     bytes_max: BYTES_MAX,
     bytesOf: (_key, { index }) => COLLECTION_BYTES + index.bytes
   })
-
-  /** Values with the documents that have them, most first. One engine call over every document that the caller sees. */
-  const read = (
-    caller: Caller,
-    collection: CollectionInfo,
-    values_max: number
-  ): Effect.Effect<ReadonlyArray<FacetValue>, DeclaredError> => {
-    const fields = fieldsOf(collection, caller)
-    if (fields.length === 0) return Effect.succeed([])
-    const context = contextOf(caller.organizationId)
-    const { filter_by, preset } = caller.embedded ?? {}
-    const restricted = {
-      ...caller,
-      embedded:
-        caller.embedded === undefined
-          ? undefined
-          : { ...(filter_by === undefined ? {} : { filter_by }), ...(preset === undefined ? {} : { preset }) }
-    }
-    return Effect.flatMap(
-      Effect.promise(() =>
-        facetsOf(context, new Reach(context, restrictionsOf(restricted)), collection.schema.name, {
-          q: "*",
-          per_page: 0,
-          facet_by: fields.join(","),
-          max_facet_values: values_max,
-          enable_curations: false
-        })
-      ),
-      (facets) => {
-        if (!facets.ok) return Effect.fail(declaredOf(facets.error))
-        const found: Array<FacetValue> = []
-        const seen = new Set<string>()
-        for (const { counts, field_name } of facets.value) {
-          for (const { count, value } of counts) {
-            const filter = valueFilter(field_name, value)
-            // The same word in two fields would be offered twice without a visible difference.
-            if (filter === undefined || count === 0 || value.length > VALUE_CHARACTERS_MAX || seen.has(value)) continue
-            seen.add(value)
-            found.push({ label: value, value, filter_by: filter, score: count, count })
-          }
-        }
-        return Effect.succeed(found.sort((a, b) => b.count - a.count))
-      }
-    )
-  }
 
   const refresh = (caller: Caller, collection: CollectionInfo, known: Held | undefined) =>
     Effect.gen(function* () {
@@ -150,7 +167,10 @@ export const makeFacetValues = Effect.gen(function* () {
       )
     )
 
-  const indexOf = (caller: Caller, collection: CollectionInfo): Effect.Effect<Typeahead<FacetValue>, DeclaredError> =>
+  const indexOf = (
+    caller: Caller,
+    collection: CollectionInfo
+  ): Effect.Effect<Typeahead<FacetValue>, EngineFailure | SearchTimedOut> =>
     Effect.suspend(() => {
       const known = held.get(`${caller.organizationId}\n${collection.schema.name}`)
       if (known === undefined || known.created_at !== collection.created_at)
@@ -167,26 +187,22 @@ export const makeFacetValues = Effect.gen(function* () {
         known.index
       )
     })
+  return indexOf
+})
 
+export const makeFacetValues = Effect.gen(function* () {
+  const read = yield* makeRead
+  const indexOf = yield* makeIndexes
   return {
-    /**
-     * Values that begin, or have a word that begins, with what was typed; the most frequent ones when that is nothing.
-     */
+    /** Values that begin, or have a word that begins, with what was typed; the most frequent when that is nothing. */
     complete: (
       caller: Caller,
       collection: CollectionInfo,
       typed: string,
       limit: number
-    ): Effect.Effect<ReadonlyArray<FacetValue>, DeclaredError> => {
-      if (seesWhole(caller))
-        return Effect.map(indexOf(caller, collection), (index) => index.complete(typed, limit).map(({ item }) => item))
-      const text = foldText(typed)
-      return Effect.map(read(caller, collection, RESTRICTED_VALUES_MAX), (values) => {
-        if (text === "") return values.slice(0, limit)
-        const begins = (value: FacetValue) => foldText(value.label).startsWith(text),
-          has = (value: FacetValue) => foldText(value.label).includes(` ${text}`)
-        return [...values.filter(begins), ...values.filter((value) => !begins(value) && has(value))].slice(0, limit)
-      })
-    }
+    ): Effect.Effect<Values, Failure> =>
+      seesWhole(caller)
+        ? Effect.map(indexOf(caller, collection), (index) => index.complete(typed, limit).map(({ item }) => item))
+        : Effect.map(read(caller, collection, RESTRICTED_VALUES_MAX), (values) => matching(values, typed, limit))
   }
 })

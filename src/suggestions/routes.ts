@@ -6,6 +6,7 @@ import type { Caller } from "../identity/caller.ts"
 import { collectionClosed } from "../identity/reach.ts"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 import { reachesNamed } from "../engine-plane/reached.ts"
+import { withoutLimit } from "../engine-plane/time-limit.ts"
 import { Quota } from "../metering/quota.ts"
 import { type CollectionNotAllowed, NotFound } from "../http/errors.ts"
 import { implement } from "../api/implement.ts"
@@ -35,7 +36,7 @@ export const routes = Effect.gen(function* () {
         return {
           data: yield* quota.counted(
             caller.organizationId,
-            suggestions.suggest(caller, collection, (q ?? "").slice(0, TYPED_CHARACTERS_MAX), limit)
+            withoutLimit(suggestions.suggest(caller, collection, (q ?? "").slice(0, TYPED_CHARACTERS_MAX), limit))
           )
         }
       })
@@ -45,7 +46,12 @@ export const routes = Effect.gen(function* () {
       Effect.fnUntraced(function* ({ caller, params, query }) {
         const collection = yield* collectionOf(caller, params.collectionName)
         const { limit } = yield* query
-        return { data: yield* quota.counted(caller.organizationId, suggestions.suggest(caller, collection, "", limit)) }
+        return {
+          data: yield* quota.counted(
+            caller.organizationId,
+            withoutLimit(suggestions.suggest(caller, collection, "", limit))
+          )
+        }
       })
     )
   ]

@@ -13,7 +13,8 @@ import { reachesCollection } from "../identity/reach.ts"
 import { CatalogResources } from "../engine-plane/resources.ts"
 import type { Entitlements } from "../metering/entitlements.ts"
 import type { Engine } from "../ports/engine/engine.ts"
-import type { DeclaredError } from "../http/render.ts"
+import type { SearchTimedOut } from "../http/errors.ts"
+import type { EngineFailure } from "../engine-plane/engine-errors.ts"
 import { seesWhole } from "./sees-whole.ts"
 import { makeFacetValues } from "./facet-values.ts"
 import { PopularQueries } from "./popular-queries.ts"
@@ -55,7 +56,7 @@ export class Suggestions extends Context.Service<
       collection: CollectionInfo,
       typed: string,
       limit: number
-    ) => Effect.Effect<Answered, DeclaredError>
+    ) => Effect.Effect<Answered, EngineFailure | SearchTimedOut>
   }
 >()("dowser/suggestions/Suggestions") {
   static readonly layer: Layer.Layer<Suggestions, never, CatalogResources | Engine | Entitlements | PopularQueries> =

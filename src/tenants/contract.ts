@@ -3,6 +3,9 @@ import { Schema } from "effect"
 import { ApiKey, CreateKey } from "../access/contract.ts"
 import { refusing } from "../http/checks.ts"
 import { operation } from "../http/operation.ts"
+import { ConfigurationUnavailable } from "../http/errors.ts"
+import { KeyTooWide, KeyValueTaken } from "../access/errors.ts"
+import { FeatureNotInPlan } from "../metering/errors.ts"
 import { described } from "./examples.ts"
 
 export const Organization = Schema.Struct({
@@ -53,7 +56,8 @@ export const createOrganization = operation({
     full_key: Schema.String,
     search_key: Schema.String
   }).annotate({ identifier: "CreatedOrganization" }),
-  status: 201
+  status: 201,
+  errors: [ConfigurationUnavailable]
 })
 export const pauseOrganization = operation({
   ...at,
@@ -65,7 +69,8 @@ export const pauseOrganization = operation({
   payload: Schema.Struct({ reason: Schema.Literals(["payment", "manual"]) }).annotate({
     identifier: "PauseOrganization"
   }),
-  success: Organization
+  success: Organization,
+  errors: [ConfigurationUnavailable]
 })
 export const resumeOrganization = operation({
   ...at,
@@ -74,7 +79,8 @@ export const resumeOrganization = operation({
   summary: "Resume a paused organization",
   method: "POST",
   path: "/console/v1/organizations/:organizationId/resume",
-  success: Organization
+  success: Organization,
+  errors: [ConfigurationUnavailable]
 })
 export const createOrganizationKey = operation({
   ...at,
@@ -87,5 +93,5 @@ export const createOrganizationKey = operation({
   payload: CreateKey,
   success: ApiKey,
   status: 201,
-  errors: [409]
+  errors: [FeatureNotInPlan, KeyTooWide, KeyValueTaken]
 })

@@ -11,6 +11,8 @@ import {
   WebhookEndpointDetail,
   WebhookEndpointWithSecret
 } from "./schema.ts"
+import { FeatureNotInPlan } from "../metering/errors.ts"
+import { DeliveryNotFound, SecretsExhausted, WebhookDisabled, WebhookNotFound, WebhooksExhausted } from "./errors.ts"
 import { described } from "./examples.ts"
 
 const at = { group: "webhooks", plane: "control", scope: "full" } as const
@@ -41,7 +43,7 @@ export const createWebhook = operation({
   payload: WebhookBody,
   success: WebhookEndpointWithSecret,
   status: 201,
-  errors: [409]
+  errors: [FeatureNotInPlan, WebhooksExhausted]
 })
 export const getWebhook = operation({
   ...one,
@@ -51,7 +53,7 @@ export const getWebhook = operation({
   method: "GET",
   path: "/v1/webhooks/:webhookId",
   success: WebhookEndpointDetail,
-  errors: [404]
+  errors: [WebhookNotFound]
 })
 export const updateWebhook = operation({
   ...one,
@@ -62,7 +64,7 @@ export const updateWebhook = operation({
   path: "/v1/webhooks/:webhookId",
   payload: WebhookBody,
   success: WebhookEndpoint,
-  errors: [404]
+  errors: [WebhookNotFound]
 })
 export const deleteWebhook = operation({
   ...one,
@@ -72,7 +74,7 @@ export const deleteWebhook = operation({
   method: "DELETE",
   path: "/v1/webhooks/:webhookId",
   success: Schema.Struct({ id: Schema.String }).annotate({ identifier: "DeletedWebhook" }),
-  errors: [404]
+  errors: [WebhookNotFound]
 })
 export const rotateWebhookSecret = operation({
   ...one,
@@ -82,7 +84,7 @@ export const rotateWebhookSecret = operation({
   method: "POST",
   path: "/v1/webhooks/:webhookId/secret",
   success: WebhookEndpointWithSecret,
-  errors: [404, 409]
+  errors: [SecretsExhausted, WebhookNotFound]
 })
 /** Decision: 202 for what is only queued when it is answered; the delivery tells how it went. */
 export const testWebhook = operation({
@@ -94,7 +96,7 @@ export const testWebhook = operation({
   path: "/v1/webhooks/:webhookId/test",
   success: WebhookDelivery,
   status: 202,
-  errors: [404]
+  errors: [WebhookNotFound]
 })
 export const listWebhookDeliveries = operation({
   ...one,
@@ -105,7 +107,7 @@ export const listWebhookDeliveries = operation({
   path: "/v1/webhooks/:webhookId/deliveries",
   query: Schema.Struct(pageFields({ max: 250, byDefault: deliveriesListed })),
   success: listOf(WebhookDelivery, "WebhookDeliveryList"),
-  errors: [404]
+  errors: [WebhookNotFound]
 })
 export const getWebhookDelivery = operation({
   ...oneDelivery,
@@ -115,7 +117,7 @@ export const getWebhookDelivery = operation({
   method: "GET",
   path: "/v1/webhooks/:webhookId/deliveries/:deliveryId",
   success: WebhookDelivery,
-  errors: [404]
+  errors: [DeliveryNotFound, WebhookNotFound]
 })
 export const redeliverWebhookDelivery = operation({
   ...oneDelivery,
@@ -126,7 +128,7 @@ export const redeliverWebhookDelivery = operation({
   path: "/v1/webhooks/:webhookId/deliveries/:deliveryId/redeliver",
   success: WebhookDelivery,
   status: 202,
-  errors: [404, 409]
+  errors: [DeliveryNotFound, WebhookDisabled, WebhookNotFound]
 })
 /**
  * Decision: the contract names no path for the recovery that the product promises; it stands beside the other actions.
@@ -143,5 +145,5 @@ export const recoverWebhook = operation({
   }).annotate({ identifier: "RecoverWebhook" }),
   success: Schema.Struct({ recovered: Schema.Int }).annotate({ identifier: "RecoveredWebhook" }),
   status: 202,
-  errors: [404, 409]
+  errors: [WebhookDisabled, WebhookNotFound]
 })

@@ -10,9 +10,15 @@ import { Effect, Schema } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { implement } from "../../src/api/implement.ts"
 import { openApiOf } from "../../src/api/openapi.ts"
-import { operation } from "../../src/http/operation.ts"
+import { EngineRefusal, engineRefusal, NotFound } from "../../src/http/errors.ts"
+import { type Operation, operation } from "../../src/http/operation.ts"
 import { type Program, startProgram } from "../support/program.ts"
 
+class LengthRequired extends Schema.TaggedError<LengthRequired>()(
+  "LengthRequired",
+  { message: Schema.String },
+  { httpApiStatus: 411 }
+) {}
 const root = new URL("../..", import.meta.url).pathname
 let program: Program
 let folder: string
@@ -110,6 +116,67 @@ it("an operation without a description, without an example, or with an example t
     () => operation({ ...described, path: "/v1/t", example: {}, params: { mediaId: Schema.String } })
   ]
   expect(refused.length).toBe(5)
+})
+describe("errors", () => {
+  const at = {
+    group: "documents",
+    id: "one",
+    method: "GET",
+    plane: "control",
+    scope: "public",
+    summary: "Of the test",
+    description: "Of the test.",
+    path: "/v1/t",
+    example: {}
+  } as const
+  const options = {
+    title: "Test",
+    version: "1.0.0",
+    description: "Of the test.",
+    facts: new Map(),
+    groups: new Map([["documents", "Of the test."]]),
+    roles: new Map()
+  }
+  it("that an operation does not declare do not compile in its handler, and those of its scope need not be declared", () => {
+    const missing = Effect.fail(new NotFound({ message: "None." }))
+    implement(operation({ ...at, errors: [NotFound] }), () => missing)
+    implement(operation({ ...at, scope: "operator" }), () => missing)
+    // @ts-expect-error it is not declared
+    implement(operation({ ...at }), () => missing)
+    // @ts-expect-error another one is declared
+    implement(operation({ ...at, errors: [LengthRequired] }), () => missing)
+    // @ts-expect-error a status is no error
+    operation({ ...at, errors: [404] })
+    implement(operation({ ...at, errors: [engineRefusal(404)] }), () =>
+      Effect.fail(new EngineRefusal({ message: "None.", status: 404 }))
+    )
+  })
+  it("stand in the document with the statuses of their classes", () => {
+    const statusesOf = (one: Operation) => {
+      const { paths } = openApiOf([one], options) as { readonly paths: Record<string, Record<string, any>> }
+      return Object.keys(paths["/v1/t"]!.get.responses)
+    }
+    expect(statusesOf(operation({ ...at }))).toEqual(["200", "431", "500"])
+    expect(statusesOf(operation({ ...at, errors: [LengthRequired, engineRefusal(404, 409)] }))).toEqual([
+      "200",
+      "404",
+      "409",
+      "411",
+      "431",
+      "500"
+    ])
+    expect(statusesOf(operation({ ...at, scope: "full" }))).toEqual([
+      "200",
+      "400",
+      "401",
+      "402",
+      "403",
+      "429",
+      "500",
+      "503"
+    ])
+    expect(() => statusesOf(operation({ ...at, errors: [EngineRefusal] }))).toThrow("without a status of its own")
+  })
 })
 describe("names in the path", () => {
   const one = operation({
@@ -215,7 +282,7 @@ describe("bodies", () => {
         payloadType: "bytes",
         payloadMedia: ["image/png", "application/octet-stream"],
         status: 201,
-        errors: [411, 413],
+        errors: [LengthRequired, { of: LengthRequired, statuses: [413] }],
         example: { params: { mediaId: "m1" }, body: "bytes" }
       }),
       operation({

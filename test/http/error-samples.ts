@@ -33,6 +33,7 @@ export const samples: ReadonlyArray<ErrorSample> = [
       retry_after_s: 60
     })
   ],
+  ["BodyNotJson", new wire.BodyNotJson({ message: "Bad JSON." })],
   ["AddressNotAllowed", new wire.AddressNotAllowed({ message: "Not from this address." })],
   ["OriginNotAllowed", new wire.OriginNotAllowed({ message: "Not from this origin." })],
   ["ScopeDenied", new wire.ScopeDenied({ message: "The scope does not reach it." })],

@@ -28,6 +28,7 @@ const speak = operation({
   path: "/v1/t/ai/:resourceId",
   scope: "search",
   isAi: true,
+  errors: [NotFound],
   payload,
   example: { params: { resourceId: "one" } }
 })

@@ -10,7 +10,8 @@ import { FeatureNotInPlan } from "../../metering/errors.ts"
 import type { Spending } from "../../metering/windowed-caps.ts"
 import { parseBounded } from "../../http/body.ts"
 import { InputInvalid, Throttled } from "../../http/errors.ts"
-import { type DeclaredError, statusOf } from "../../http/render.ts"
+import type { DeclaredError } from "../../http/declared.ts"
+import { statusOf } from "../../http/render.ts"
 import type { Input } from "../../api/implement.ts"
 import { EventStreamEnded } from "../errors.ts"
 import { eachChunk } from "./ndjson.ts"
@@ -122,7 +123,7 @@ export const ingestLines = Effect.fnUntraced(function* (
     rejected,
     ...(rejectedTotal > rejected.length ? { rejected_total: rejectedTotal } : {})
   })
-  yield* Effect.mapError(eachChunk(yield* stream, held(), limits, part), (error: DeclaredError) =>
+  yield* Effect.mapError(eachChunk(yield* stream, held(), limits, part), (error) =>
     lineTotal === 0 ? error : endedBy(error, { ...answered(), lines: lineTotal })
   )
   return answered()

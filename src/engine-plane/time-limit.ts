@@ -1,0 +1,30 @@
+/** The time that a search may take (spec part 8). */
+import { Clock, Effect } from "effect"
+import { EngineUnavailable, SearchTimedOut } from "../http/errors.ts"
+
+const timedOut = (limit_ms: number) =>
+  new SearchTimedOut({ message: `The search took longer than ${limit_ms / 1_000} s.` })
+
+/**
+ * Given up at the limit where the engine lets go of this thread meanwhile; where it does not, told when it is done.
+ * What remains of the time is the cut-off of each of its plans (`timely-engine.ts`).
+ */
+export const withinTime: <A, E>(limit_ms: number, effect: Effect.Effect<A, E>) => Effect.Effect<A, E | SearchTimedOut> =
+  Effect.fnUntraced(function* (limit_ms, effect) {
+    const clock = yield* Clock.Clock
+    const until = clock.currentTimeNanosUnsafe() + BigInt(limit_ms) * 1_000_000n
+    const answer = yield* Effect.timeoutOption(effect, limit_ms)
+    return answer._tag === "None" || clock.currentTimeNanosUnsafe() > until ? yield* timedOut(limit_ms) : answer.value
+  })
+
+/**
+ * Where there is no such limit there is no such answer (spec part 7): an engine that gave up by itself did not answer.
+ */
+export const withoutLimit = <A, E>(
+  effect: Effect.Effect<A, E>
+): Effect.Effect<A, Exclude<E, SearchTimedOut> | EngineUnavailable> =>
+  Effect.mapError(effect, (error) =>
+    error instanceof SearchTimedOut
+      ? new EngineUnavailable({ message: error.message })
+      : (error as Exclude<E, SearchTimedOut>)
+  )

@@ -1,0 +1,38 @@
+/**
+ * Errors as operations declare them: classes, whose status and facts the compiler and the document know. A class whose
+ * instances have a status each is declared with those that the operation answers.
+ */
+
+/** What every declared failure has: a tag, a sentence, and a status as data on its schema. */
+export interface DeclaredError {
+  readonly _tag: string
+  readonly message: string
+}
+/** A `Schema.TaggedError`, which has its status as `httpApiStatus`. */
+export interface ErrorClass<E extends DeclaredError = DeclaredError> {
+  new (...given: never): E
+  readonly ast: { readonly annotations?: Readonly<Record<string, unknown>> | undefined }
+}
+/** Of a class without a status of its own. */
+interface WithStatuses<E extends DeclaredError = DeclaredError> {
+  readonly of: ErrorClass<E>
+  readonly statuses: ReadonlyArray<number>
+}
+export type Declared<E extends DeclaredError = DeclaredError> = ErrorClass<E> | WithStatuses<E>
+/** The failures that a list of declarations stands for. */
+export type ErrorsOf<D extends ReadonlyArray<Declared>> = {
+  [I in keyof D]: D[I] extends ErrorClass<infer E> ? E : D[I] extends WithStatuses<infer E> ? E : never
+}[number]
+
+/** The status of all instances, where there is one. */
+export const statusOfClass = ({ ast }: Pick<ErrorClass, "ast">): number | undefined => {
+  const status = ast.annotations?.httpApiStatus
+  return typeof status === "number" ? status : undefined
+}
+/** What an operation answers by what it declares. */
+export const statusesOf = (declared: Declared): ReadonlyArray<number> => {
+  if ("statuses" in declared) return declared.statuses
+  const status = statusOfClass(declared)
+  if (status === undefined) throw new Error("An error without a status of its own is declared with those it may have.")
+  return [status]
+}

@@ -1,0 +1,64 @@
+/**
+ * What operations answer without declaring it: the refusals of the check of their scope, of reading a query and a body,
+ * and trouble of ourselves (contract part 0, order of refusals). Said once, for the compiler and for the document.
+ */
+import type { ErrorsOf } from "./declared.ts"
+import {
+  AddressNotAllowed,
+  BodyNotJson,
+  CollectionNotAllowed,
+  ConfigurationUnavailable,
+  InputInvalid,
+  InternalError,
+  NotFound,
+  OrganizationPaused,
+  OrganizationUnavailable,
+  OriginNotAllowed,
+  RestrictionNotApplicable,
+  RoleDenied,
+  ScopeDenied,
+  SessionRequired,
+  Throttled,
+  Unauthorized
+} from "./errors.ts"
+
+/** Of the check of a key. */
+const ofKeys = [
+  Unauthorized,
+  OrganizationPaused,
+  OrganizationUnavailable,
+  ConfigurationUnavailable,
+  AddressNotAllowed,
+  OriginNotAllowed,
+  ScopeDenied,
+  CollectionNotAllowed,
+  RestrictionNotApplicable,
+  Throttled
+] as const
+export type KeyRefusal = ErrorsOf<typeof ofKeys>
+/** Of the check of a member's session, or of the operator's token. */
+const ofConsole = [Unauthorized, OriginNotAllowed, RoleDenied, ConfigurationUnavailable] as const
+export type ConsoleRefusal = ErrorsOf<typeof ofConsole>
+/** Of a query, and of a body: it is too much to hold, or not what the schema says. */
+const ofReading = [InputInvalid, BodyNotJson, SessionRequired, Throttled] as const
+
+const keyed = [...ofKeys, InputInvalid] as const
+/** Beside those of reading. Under `/console/v1/organizations/{id}` the organization may not exist. */
+const byScope = {
+  public: [],
+  search: keyed,
+  connector_write: keyed,
+  installation: keyed,
+  full: keyed,
+  operator: [Unauthorized, InputInvalid, NotFound],
+  console: [...ofConsole, InputInvalid, NotFound]
+} as const
+type Scope = keyof typeof byScope
+export type CommonRefusal<S extends Scope> = ErrorsOf<(typeof byScope)[S]> | ErrorsOf<typeof ofReading> | InternalError
+
+/** What an operation of the scope may answer, whatever it does; `isReading`: it has a query or a body. */
+export const commonRefusals = (scope: Scope, isReading: boolean) => [
+  ...byScope[scope],
+  ...(isReading ? ofReading : []),
+  InternalError
+]
