@@ -3,7 +3,7 @@
  * all of them walks that list: server, OpenAPI documents, console, audit log, housekeeping, migrations, fuzz. A new
  * room is a folder with a `room.ts` and one line in the list.
  */
-import { Effect, Layer, type Schema } from "effect"
+import { Effect, Layer } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { Reach } from "./identity/reach.ts"
 import type { RowReader } from "./identity/row-readers.ts"
@@ -49,8 +49,6 @@ interface Room<Out = never, In = never, Needs = never> {
     Record<string, Reach>
   >
   /** Of tables that would only grow. */ readonly expiries?: ReadonlyArray<Expiry>
-  /** What its refusals say beside their message, as fields of every error body. */
-  readonly facts?: Schema.Struct.Fields
   /** Of every error that it declares: `test/wire` renders each on each plane. */
   readonly errorSamples?: ReadonlyArray<ErrorSample>
   /**
@@ -72,7 +70,6 @@ type AnyRoom = Pick<
   | "roles"
   | "errorSamples"
   | "expiries"
-  | "facts"
   | "features"
   | "groups"
   | "reaches"
@@ -115,7 +112,7 @@ export class RoomList<Ground, Provided, Needs> {
     )
   }
   /** One table of what each room says about `field`; a name that two rooms give is a mistake. */
-  table<F extends "audited" | "facts" | "features" | "groups" | "migrations" | "reaches" | "roles" | "seeds">(
+  table<F extends "audited" | "features" | "groups" | "migrations" | "reaches" | "roles" | "seeds">(
     field: F
   ): ReadonlyMap<string, NonNullable<AnyRoom[F]>[string]> {
     const table = new Map<string, NonNullable<AnyRoom[F]>[string]>()

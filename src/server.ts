@@ -16,7 +16,7 @@ const routes = (options: Chosen) =>
   HttpRouter.addAll(
     Effect.gen(function* () {
       const implemented = yield* implementedOperations
-      const described = documents(implemented, { groups: rooms.table("groups"), facts: rooms.table("facts") })
+      const described = documents(implemented, { groups: rooms.table("groups") })
       return [
         ...(yield* routesOf([...implemented, ...described], {
           ...options,

@@ -1,5 +1,5 @@
 /** Keys and tokens: who a caller is and what it reaches. */
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Layer } from "effect"
 import { Access } from "./access.ts"
 import { Installation } from "../installation.ts"
 import { layerKeyExpiry } from "./keys/expiry.ts"
@@ -13,9 +13,6 @@ export const room = defineRoom({
   name: "access",
   routes,
   errorSamples,
-  facts: {
-    /** In which a new key would be wider than its maker. */ fields: Schema.optionalKey(Schema.Array(Schema.String))
-  },
   reaches: {
     listKeys: "filtered",
     getKey: "filtered",

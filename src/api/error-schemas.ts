@@ -1,18 +1,38 @@
 /** The three error bodies as schemas, for the OpenAPI document and for tests that check answers against it. */
 import { Schema } from "effect"
+import type { ErrorClass } from "../http/declared.ts"
 import type { Plane } from "../http/plane.ts"
+import { isTold } from "../http/render.ts"
 
-/** Facts that errors of no room say. What a room's errors say more stands in its `room.ts` (`facts`). */
-const ownFacts = {
-  reason: Schema.optionalKey(Schema.String),
-  limit: Schema.optionalKey(Schema.Int)
+/** The gateway writes it as a date. */
+const WRITTEN_BY_PLANE = "resets_at"
+const required = (field: Schema.Constraint): Schema.Constraint =>
+  "schema" in field && Schema.isSchema(field.schema) ? field.schema : field
+
+/** What the errors say beside their message: by name, each of which may be left out. */
+const factsOf = (classes: Iterable<ErrorClass>) => {
+  const found = new Map<string, Set<Schema.Constraint>>()
+  for (const declared of classes) {
+    for (const [name, field] of Object.entries(declared.fields)) {
+      if (!isTold(declared.identifier, name) || name === WRITTEN_BY_PLANE) continue
+      found.set(name, (found.get(name) ?? new Set()).add(required(field)))
+    }
+  }
+  // What is any text for one error and one of some texts for another is any text.
+  return Object.fromEntries(
+    [...found].map(([name, kinds]) => {
+      const [kind, ...others] = kinds.has(Schema.String) ? [Schema.String] : kinds
+      return [name, Schema.optionalKey(others.length === 0 ? kind! : Schema.Union([kind!, ...others]))]
+    })
+  )
 }
 
 /**
- * The bodies of the three planes. Which fact stands where is said by the operation's refusals; each may be left out.
+ * The bodies of the three planes, as these errors fill them. Which fact stands where is said by the operation's
+ * refusals; each may be left out.
  */
-export const errorSchemasOf = (roomFacts: Schema.Struct.Fields) => {
-  const facts = { ...ownFacts, ...roomFacts }
+export const errorSchemasOf = (classes: Iterable<ErrorClass>) => {
+  const facts = factsOf(classes)
   const engine = Schema.Struct({
     message: Schema.String,
     ...facts,

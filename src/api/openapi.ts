@@ -6,17 +6,20 @@ import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import type { Role } from "../identity/roles.ts"
 import { type ErrorSchemas, errorSchemasOf } from "./error-schemas.ts"
-import { statusesOf } from "../http/declared.ts"
+import { classOf, type Declared, statusesOf } from "../http/declared.ts"
 import { commonRefusals } from "../http/refusals.ts"
 import { isBearer, type Operation, paramsOf, paramsSchema } from "../http/operation.ts"
 
 /** The edge refuses it, before anybody knows what is asked. */
 const HEAD_TOO_LARGE = 431
 /** All that an operation may answer but success, by what it declares and what its scope refuses. */
-const failureStatuses = ({ errors, payload, query, scope }: Operation): ReadonlyArray<number> => {
-  const isReading = payload !== undefined || query !== undefined
-  const declared = [...commonRefusals(scope, isReading), ...errors].flatMap(statusesOf)
-  return [...new Set(scope === "public" ? [HEAD_TOO_LARGE, ...declared] : declared)].sort((a, b) => a - b)
+const failures = ({ errors, payload, query, scope }: Operation): ReadonlyArray<Declared> => [
+  ...commonRefusals(scope, payload !== undefined || query !== undefined),
+  ...errors
+]
+const failureStatuses = (operation: Operation): ReadonlyArray<number> => {
+  const declared = failures(operation).flatMap(statusesOf)
+  return [...new Set(operation.scope === "public" ? [HEAD_TOO_LARGE, ...declared] : declared)].sort((a, b) => a - b)
 }
 
 const withStatus = <S extends Schema.Top>(schema: S, status: number) =>
@@ -203,10 +206,6 @@ export interface DocumentOptions {
   readonly description: string
   /** Which explain the groups of operations, by name; the console's twins are in groups of their own. */
   readonly groups: ReadonlyMap<string, string>
-  /** What errors of rooms say beside their message. */ readonly facts: ReadonlyMap<
-    string,
-    Schema.Struct.Fields[string]
-  >
   /** The least that reaches each operation of the console. */ readonly roles: ReadonlyMap<string, Role>
 }
 const TWINS = "console: "
@@ -238,7 +237,7 @@ export const openApiOf = (operations: ReadonlyArray<Operation>, options: Documen
   type Adding = { add: (...endpoints: ReadonlyArray<unknown>) => Adding }
   let api = HttpApi.make("dowser") as unknown as { add: (group: unknown) => typeof api }
   const names = [...new Set(operations.map((operation) => operation.group))]
-  const errors = errorSchemasOf(Object.fromEntries(options.facts))
+  const errors = errorSchemasOf(new Set(operations.flatMap(failures).map(classOf)))
   for (const name of names) {
     const group = (HttpApiGroup.make(name) as unknown as Adding).add(
       ...operations.filter((operation) => operation.group === name).map(endpointOf(errors))

@@ -28,7 +28,7 @@ const fileReply = (name: string, headers: IncomingHttpHeaders) =>
 /** Both texts are made once, at start. */
 export const documents = (
   implemented: ReadonlyArray<Implemented>,
-  { facts, groups: sentences }: Pick<DocumentOptions, "facts" | "groups">
+  { groups: sentences }: Pick<DocumentOptions, "groups">
 ): ReadonlyArray<Implemented> => {
   const operations: ReadonlyArray<Operation> = [
     ...implemented.map(({ operation }) => operation),
@@ -45,7 +45,6 @@ export const documents = (
       title: "Dowser tenant API",
       version: contractVersion,
       description: "Hosted search for many tenants. Bodies are JSON unless stated; every answer carries x-request-id.",
-      facts,
       groups,
       roles
     }
@@ -56,7 +55,6 @@ export const documents = (
       title: "Dowser search gateway",
       version: contractVersion,
       description: "The application-layer search gateway.",
-      facts,
       groups,
       roles
     }

@@ -1,5 +1,5 @@
 /** What shops' visitors do, accepted and kept; replays of it, erasures from it. */
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Layer } from "effect"
 import { Events } from "./intake/service.ts"
 import { FailedEvents } from "./failed/failed.ts"
 import { Installation } from "../installation.ts"
@@ -16,15 +16,6 @@ export const room = defineRoom({
   name: "events",
   routes,
   errorSamples,
-  facts: {
-    /** Of a stream that ended before its end: how many lines were dealt with, and how. */ lines: Schema.optionalKey(
-      Schema.Int
-    ),
-    accepted: Schema.optionalKey(Schema.Int),
-    deduplicated: Schema.optionalKey(Schema.Int),
-    rejected: Schema.optionalKey(Schema.Array(Schema.Struct({ index: Schema.Int, reason: Schema.String }))),
-    rejected_total: Schema.optionalKey(Schema.Int)
-  },
   reaches: {
     ingestEvents: "each",
     listFailedEvents: "each",

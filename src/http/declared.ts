@@ -2,6 +2,7 @@
  * Errors as operations declare them: classes, whose status and facts the compiler and the document know. A class whose
  * instances have a status each is declared with those that the operation answers.
  */
+import type { Schema } from "effect"
 
 /** What every declared failure has: a tag, a sentence, and a status as data on its schema. */
 export interface DeclaredError {
@@ -11,6 +12,8 @@ export interface DeclaredError {
 /** A `Schema.TaggedError`, which has its status as `httpApiStatus`. */
 export interface ErrorClass<E extends DeclaredError = DeclaredError> {
   new (...given: never): E
+  /** Its tag. */ readonly identifier: string
+  readonly fields: Schema.Struct.Fields
   readonly ast: { readonly annotations?: Readonly<Record<string, unknown>> | undefined }
 }
 /** Of a class without a status of its own. */
@@ -24,6 +27,8 @@ export type ErrorsOf<D extends ReadonlyArray<Declared>> = {
   [I in keyof D]: D[I] extends ErrorClass<infer E> ? E : D[I] extends WithStatuses<infer E> ? E : never
 }[number]
 
+/** The class that is declared, with its statuses or without. */
+export const classOf = (declared: Declared): ErrorClass => ("statuses" in declared ? declared.of : declared)
 /** The status of all instances, where there is one. */
 export const statusOfClass = ({ ast }: Pick<ErrorClass, "ast">): number | undefined => {
   const status = ast.annotations?.httpApiStatus

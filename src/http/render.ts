@@ -71,13 +71,15 @@ export const statusOf = (error: DeclaredError): number => {
   return (ast === undefined ? undefined : statusOfClass({ ast })) ?? 500
 }
 
+/** Whether a fact of an error with this tag stands in the answer under its own name. */
+export const isTold = (tag: string, fact: string): boolean =>
+  // A 401's reason steers the gateway's code only; elsewhere it would tell an attacker which part was right.
+  !hidden.has(fact) && !(tag === "Unauthorized" && fact === "reason")
+
 const extrasOf = (error: DeclaredError): Record<string, unknown> => {
   const extras: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(error)) {
-    if (hidden.has(key) || value === undefined) continue
-    // A 401's reason steers the gateway's code only; elsewhere it would tell an attacker which part was right.
-    if (error._tag === "Unauthorized" && key === "reason") continue
-    extras[key] = value
+    if (value !== undefined && isTold(error._tag, key)) extras[key] = value
   }
   return extras
 }

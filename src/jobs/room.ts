@@ -1,5 +1,4 @@
 /** Long work: how far it is, and its end. */
-import { Schema } from "effect"
 import { Jobs } from "./jobs.ts"
 import { expireJobs } from "./jobs-retention.ts"
 import { routes } from "./routes.ts"
@@ -8,9 +7,6 @@ import { defineRoom } from "../room.ts"
 export const room = defineRoom({
   name: "jobs",
   routes,
-  facts: {
-    job_id: Schema.optionalKey(Schema.String)
-  },
   reaches: { listJobs: "filtered", getJob: "filtered", cancelJob: "filtered" },
   groups: { jobs: "Everything that goes on after its request was answered." },
   layer: Jobs.layer,

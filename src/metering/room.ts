@@ -1,5 +1,5 @@
 /** Plans, quota, units and wallets: what an organization may use, and what it pays. */
-import { Layer, Schema } from "effect"
+import { Layer } from "effect"
 import { AiAllowance } from "./ai-allowance.ts"
 import { Entitlements } from "./entitlements.ts"
 import { Quota } from "./quota.ts"
@@ -13,13 +13,6 @@ export const room = defineRoom({
   name: "metering",
   routes,
   errorSamples,
-  facts: {
-    feature: Schema.optionalKey(Schema.String),
-    plan: Schema.optionalKey(Schema.String),
-    available: Schema.optionalKey(Schema.Finite),
-    requested: Schema.optionalKey(Schema.Finite),
-    retry_after: Schema.optionalKey(Schema.Int)
-  },
   reaches: { getEntitlement: "none" },
   groups: { entitlement: "What the plan covers and what is left of it." },
   layer: Layer.provideMerge(

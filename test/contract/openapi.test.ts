@@ -133,7 +133,6 @@ describe("errors", () => {
     title: "Test",
     version: "1.0.0",
     description: "Of the test.",
-    facts: new Map(),
     groups: new Map([["documents", "Of the test."]]),
     roles: new Map()
   }
@@ -203,7 +202,6 @@ describe("names in the path", () => {
       title: "Test",
       version: "1.0.0",
       description: "Of the test.",
-      facts: new Map(),
       groups: new Map([["documents", "Of the test."]]),
       roles: new Map()
     }) as { readonly paths: Record<string, Record<string, any>> }
@@ -236,7 +234,6 @@ it("a group of operations that no room explains is refused when documents are ma
       title: "Test",
       version: "1.0.0",
       description: "Of the test.",
-      facts: new Map(),
       groups: new Map(),
       roles: new Map()
     })
@@ -308,7 +305,6 @@ describe("bodies", () => {
       title: "Test",
       version: "1.0.0",
       description: "Of the test.",
-      facts: new Map(),
       groups: new Map([["documents", "Of the test."]]),
       roles: new Map()
     }
