@@ -18,7 +18,7 @@ export const ulid = (now_ms: number, random: Uint8Array): string => {
   for (let i = 0; i < 16; i++) {
     // 5 bits each from ten bytes.
     const bit = i * 5
-    const pair = (random[bit >> 3] << 8) | (random[(bit >> 3) + 1] ?? 0)
+    const pair = (random[bit >> 3]! << 8) | (random[(bit >> 3) + 1] ?? 0)
     text += crockford[(pair >> (11 - (bit & 7))) & 31]
   }
   return text

@@ -19,7 +19,7 @@ export const unlessHeldOff = <E, R>(
         `SELECT pg_try_advisory_lock_shared(${LOCK}) AS held`,
         [],
         undefined
-      )) as ReadonlyArray<{ readonly held: boolean }>
+      )) as readonly [{ readonly held: boolean }]
       if (!held) return
       yield* Effect.ensuring(
         round,

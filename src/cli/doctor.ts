@@ -38,7 +38,7 @@ const canResolve = (name: string): boolean => {
 }
 const version = (command: string, args: ReadonlyArray<string>): string | undefined => {
   const run = spawnSync(command, [...args], { encoding: "utf8", timeout: 10_000 })
-  return run.status === 0 ? `${run.stdout}${run.stderr}`.split("\n")[0].trim() : undefined
+  return run.status === 0 ? `${run.stdout}${run.stderr}`.split("\n")[0]!.trim() : undefined
 }
 
 /** Milliseconds of one small durable write: what every acknowledged event batch waits for. */

@@ -115,7 +115,7 @@ export const seedDemo = Effect.fn("seedDemo")(function* (options: SeedOptions) {
     const batch = visitors.slice(at, at + eventsPerBatch)
     const answer = yield* Effect.orDie(events.ingestEvents(options.organizationId, batch))
     if (answer.rejected.length > 0)
-      return yield* Effect.die(new Error(`A demo event was refused: ${answer.rejected[0].reason}`))
+      return yield* Effect.die(new Error(`A demo event was refused: ${answer.rejected[0]!.reason}`))
     options.report("events", Math.min(visitors.length, at + batch.length), visitors.length)
   }
   return { products: products.length, events: visitors.length }

@@ -75,7 +75,7 @@ export const verdictsOf = (
   verdicts: ReadonlyArray<WriteVerdict>
 ): DocumentVerdicts => {
   const results = verdicts.map(({ id, result }: WriteVerdict, i): DocumentVerdict => {
-    const known = result.ok ? result.value.id : (id ?? idOf(operations[i]))
+    const known = result.ok ? result.value.id : (id ?? idOf(operations[i]!))
     const named = known === undefined ? {} : { id: known }
     return result.ok ? { ...named, ok: true } : { ...named, ok: false, ...refusalOf(result) }
   })

@@ -209,7 +209,7 @@ export const operation = <
 
 /** Names of the `:params` in a path, in order. */
 export const paramsOf = (path: string): ReadonlyArray<string> =>
-  [...path.matchAll(/:([A-Za-z_]+)/g)].map((match) => match[1])
+  [...path.matchAll(/:([A-Za-z_]+)/g)].map((match) => match[1]!)
 
 /** All parameters of the path as one schema. */
 export const paramsSchema = ({ params, path }: Pick<Operation, "params" | "path">) => {

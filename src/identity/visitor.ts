@@ -61,7 +61,7 @@ const languageOf = (header: string | undefined): string | undefined => {
   for (const part of header.slice(0, 1_000).split(",")) {
     const [tag, quality] = part.split(";")
     const weight = quality === undefined ? 1 : Number(/^\s*q=([\d.]+)\s*$/.exec(quality)?.[1] ?? 0)
-    if (weight > most && /^\s*[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*\s*$/.test(tag)) {
+    if (tag !== undefined && weight > most && /^\s*[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*\s*$/.test(tag)) {
       best = tag.trim()
       most = weight
     }

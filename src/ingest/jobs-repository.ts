@@ -61,12 +61,12 @@ export const makeJobsRepository = Effect.gen(function* () {
     get: (organizationId: string, id: string) =>
       Effect.map(
         sql<JobRow>`SELECT ${columns} FROM ingest_jobs WHERE organization_id = ${organizationId} AND id = ${id}`,
-        (rows) => (rows.length === 0 ? undefined : jobOf(rows[0]))
+        ([row]) => (row === undefined ? undefined : jobOf(row))
       ),
     liveReindex: (organizationId: string, collection: string) =>
       Effect.map(
         sql<JobRow>`SELECT ${columns} FROM ingest_jobs WHERE organization_id = ${organizationId} AND collection = ${collection} AND source = 'reindex' AND finished_at IS NULL`,
-        (rows) => (rows.length === 0 ? undefined : jobOf(rows[0]))
+        ([row]) => (row === undefined ? undefined : jobOf(row))
       ),
     unfinished: Effect.map(
       sql<JobRow>`SELECT ${columns} FROM ingest_jobs WHERE finished_at IS NULL ORDER BY created_at`,

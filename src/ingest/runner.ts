@@ -29,7 +29,7 @@ const countOf = (
     // Deleted since it was read: nothing to index again.
     else if (verdict.result.error.kind !== "NotFound") {
       failed++
-      if (errors.length < jobErrorsMax) errors.push({ id: ids[i], error: verdict.result.error.message })
+      if (errors.length < jobErrorsMax) errors.push({ id: ids[i]!, error: verdict.result.error.message })
     }
   })
   return { imported, failed, errors }

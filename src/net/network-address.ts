@@ -19,11 +19,11 @@ export const addressBits = (text: string): bigint | undefined => {
   const dotted = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/.exec(bare)
   let words = bare
   if (dotted !== null) {
-    const v4 = ipv4Bits(dotted[2])
+    const v4 = ipv4Bits(dotted[2]!)
     if (v4 === undefined) return undefined
     words = `${dotted[1]}${(v4 >> 16n).toString(16)}:${(v4 & 0xffffn).toString(16)}`
   }
-  const [head, tail] = words.split("::")
+  const [head = "", tail] = words.split("::")
   const left = head === "" ? [] : head.split(":")
   const right = tail === undefined || tail === "" ? [] : tail.split(":")
   const middle = tail === undefined ? [] : Array<string>(8 - left.length - right.length).fill("0")
@@ -33,7 +33,7 @@ export const addressBits = (text: string): bigint | undefined => {
 
 /** `10.0.0.0/8`, `2001:db8::/32` or a single address. */
 export const parseCidr = (text: string): { readonly bits: bigint; readonly length: number } | undefined => {
-  const [address, suffix] = text.split("/")
+  const [address = "", suffix] = text.split("/")
   const bits = addressBits(address)
   if (bits === undefined) return undefined
   const width = isIP(address) === 4 ? 32 : 128

@@ -68,7 +68,7 @@ export const makeEndpointsRepository = Effect.gen(function* () {
     sql.literal(`id, organization_id, name, url, events, enabled, secrets, failing_since::float8 AS failing_since, disabled_at::float8 AS disabled_at, disabled_reason,
     created_at::float8 AS created_at, updated_at::float8 AS updated_at`)
   const many = Effect.map((rows: ReadonlyArray<EndpointRow>) => rows.map(endpointOf))
-  const one = Effect.map((rows: ReadonlyArray<EndpointRow>) => (rows.length === 0 ? undefined : endpointOf(rows[0])))
+  const one = Effect.map(([row]: ReadonlyArray<EndpointRow>) => (row === undefined ? undefined : endpointOf(row)))
   return {
     page: (organizationId: string, after: string | undefined, limit: number) =>
       many(

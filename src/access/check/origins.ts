@@ -3,7 +3,7 @@
 /** `https://shop.example`, or `*.shop.example` for every subdomain. */
 export const originMatches = (origin: string, allowed: ReadonlyArray<string>): boolean => {
   const normal = origin.toLowerCase().replace(/\/+$/, "")
-  const host = /^[a-z][a-z0-9+.-]*:\/\/([a-z0-9._:[\]-]+)$/.exec(normal)?.[1].replace(/:\d+$/, "")
+  const host = /^[a-z][a-z0-9+.-]*:\/\/([a-z0-9._:[\]-]+)$/.exec(normal)?.[1]?.replace(/:\d+$/, "")
   return allowed.some((entry) => {
     const pattern = entry.toLowerCase().replace(/\/+$/, "")
     if (pattern === "*" || pattern === normal || pattern === host) return true

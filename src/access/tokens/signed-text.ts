@@ -25,14 +25,14 @@ export const parseSignedText = (prefix: string, text: string): SignedText | unde
   if (text.length > signedTextLengthMax || !text.startsWith(prefix)) return undefined
   const parts = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/.exec(text.slice(prefix.length))
   if (parts === null) return undefined
-  const bytes = Buffer.from(parts[1], "base64url")
+  const bytes = Buffer.from(parts[1]!, "base64url")
   // One payload has one text.
   if (bytes.toString("base64url") !== parts[1]) return undefined
   try {
     const json = bytes.toString("utf8")
     const payload: unknown = JSON.parse(json)
     return typeof payload === "object" && payload !== null && !Array.isArray(payload)
-      ? { json, signature: Buffer.from(parts[2], "base64url"), payload: payload as Record<string, unknown> }
+      ? { json, signature: Buffer.from(parts[2]!, "base64url"), payload: payload as Record<string, unknown> }
       : undefined
   } catch {
     return undefined

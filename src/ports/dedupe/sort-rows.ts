@@ -29,7 +29,7 @@ const copyRow = (from: Uint32Array, at: number, to: Uint32Array, bt: number): vo
 export const sortRows = (rows: Uint32Array, count: number): Uint32Array => {
   const parts = new Uint32Array(PARTS + 1)
   for (let i = 0; i < count; i++) parts[(rows[i * ROW_WORDS]! >>> 24) + 1]!++
-  for (let part = 1; part <= PARTS; part++) parts[part] += parts[part - 1]!
+  for (let part = 1; part <= PARTS; part++) parts[part]! += parts[part - 1]!
   const spread = new Uint32Array(count * ROW_WORDS)
   const next = parts.slice()
   for (let i = 0; i < count; i++) copyRow(rows, i * ROW_WORDS, spread, next[rows[i * ROW_WORDS]! >>> 24]!++ * ROW_WORDS)
@@ -51,7 +51,7 @@ export const sortRows = (rows: Uint32Array, count: number): Uint32Array => {
     begins.fill(0)
     for (let i = from; i < to; i++) begins[bucketOf(spread[i * ROW_WORDS]!) + 1]!++
     begins[0] = from
-    for (let bucket = 1; bucket <= buckets; bucket++) begins[bucket] += begins[bucket - 1]!
+    for (let bucket = 1; bucket <= buckets; bucket++) begins[bucket]! += begins[bucket - 1]!
     ends.set(begins)
     for (let i = from; i < to; i++) {
       copyRow(spread, i * ROW_WORDS, row, 0)

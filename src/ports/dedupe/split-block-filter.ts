@@ -23,14 +23,14 @@ export const filterScale = (filter: Uint32Array): number => filter.length / BLOC
 
 export const filterAdd = (filter: Uint32Array, scale: number, first: number, second: number): void => {
   const at = (((first >>> 0) * scale) | 0) * BLOCK_WORDS
-  filter[at] |= 1 << (Math.imul(second, S0) >>> 27)
-  filter[at + 1] |= 1 << (Math.imul(second, S1) >>> 27)
-  filter[at + 2] |= 1 << (Math.imul(second, S2) >>> 27)
-  filter[at + 3] |= 1 << (Math.imul(second, S3) >>> 27)
-  filter[at + 4] |= 1 << (Math.imul(second, S4) >>> 27)
-  filter[at + 5] |= 1 << (Math.imul(second, S5) >>> 27)
-  filter[at + 6] |= 1 << (Math.imul(second, S6) >>> 27)
-  filter[at + 7] |= 1 << (Math.imul(second, S7) >>> 27)
+  filter[at]! |= 1 << (Math.imul(second, S0) >>> 27)
+  filter[at + 1]! |= 1 << (Math.imul(second, S1) >>> 27)
+  filter[at + 2]! |= 1 << (Math.imul(second, S2) >>> 27)
+  filter[at + 3]! |= 1 << (Math.imul(second, S3) >>> 27)
+  filter[at + 4]! |= 1 << (Math.imul(second, S4) >>> 27)
+  filter[at + 5]! |= 1 << (Math.imul(second, S5) >>> 27)
+  filter[at + 6]! |= 1 << (Math.imul(second, S6) >>> 27)
+  filter[at + 7]! |= 1 << (Math.imul(second, S7) >>> 27)
 }
 
 /** False when the fingerprint was certainly not added. Absent ones mostly end at the first or second word. */

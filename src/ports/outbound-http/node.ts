@@ -217,7 +217,7 @@ const addressesOf = async (
   if (allowed.length === 0)
     throw all.length === 0
       ? new OutboundFailure({ kind: "name", message: `The name ${host} has no address` })
-      : refusedAddress(host, all[0])
+      : refusedAddress(host, all[0]!)
   return allowed.slice(0, ADDRESSES_MAX)
 }
 
