@@ -26,7 +26,7 @@ export class Exchange {
   known: Known | undefined
   /** A body can be read once; a handler may look at it twice. */ read: Buffer | undefined
   /** A body that is read as it comes. */ streamed: Readable | undefined
-  check: Effect.Effect<Caller, KeyRefusal> = Effect.never
+  /** Of an operation that takes a key. */ check: Effect.Effect<Caller, KeyRefusal> | undefined
   readonly held: () => HeldMemory
 
   constructor(

@@ -4,7 +4,7 @@ import type { Readable } from "node:stream"
 import type { Effect } from "effect"
 import type { DeclaredError } from "../http/declared.ts"
 import type { BodyNotJson, InputInvalid, SessionRequired, Throttled } from "../http/errors.ts"
-import type { Operation } from "../http/operation.ts"
+import type { Operation, Scope } from "../http/operation.ts"
 import type { KeyRefusal } from "../http/refusals.ts"
 import type { Reply } from "../http/reply.ts"
 import type { HeldMemory } from "../http/request-memory.ts"
@@ -12,14 +12,22 @@ import type { Caller } from "../identity/caller.ts"
 import type { ConsoleCaller } from "../identity/console-caller.ts"
 import type { Role } from "../identity/roles.ts"
 
-export interface Input<Q, B, P = unknown> {
+interface OfKey {
   readonly caller: Caller
   /**
    * Decides once more: whether the key still holds and reaches, for another token of its rate. For requests that go on
-   * for long; none without a caller.
+   * for long.
    */
   readonly again: Effect.Effect<Caller, KeyRefusal>
-  /** Of operations of scope `console`, which have no `caller`. */ readonly consoleCaller: ConsoleCaller
+}
+interface OfConsole {
+  readonly consoleCaller: ConsoleCaller
+}
+/** Who asks, by the scope of the operation; the operator, and who reads what is public, are nobody. */
+type AskerOf<Sc extends Scope> = Sc extends "public" | "operator" ? unknown : Sc extends "console" ? OfConsole : OfKey
+
+/** What a request is, whoever sent it. */
+interface Request<Q, B, P> {
   /** By the names in the path, decoded by the operation's schemas. */ readonly params: P
   /** Raw query parameters; the last of a repeated name wins. */ readonly search: Readonly<Record<string, string>>
   /** Everything behind the `?`, as sent. */ readonly searchText: string
@@ -42,21 +50,28 @@ export interface Input<Q, B, P = unknown> {
   /** What this request holds in memory, of what all may; for who reads `stream` or answers with one. */
   readonly held: () => HeldMemory
 }
-export type Handler<Q, B, S, P = unknown, E = DeclaredError> = (input: Input<Q, B, P>) => Effect.Effect<S | Reply, E>
+/** What a handler gets; of an operation that takes a key, where nothing else is said. */
+export type Input<Q, B, P = unknown, Sc extends Scope = "full"> = Request<Q, B, P> & AskerOf<Sc>
+export type Handler<Q, B, S, P = unknown, E = DeclaredError, Sc extends Scope = "full"> = (
+  input: Input<Q, B, P, Sc>
+) => Effect.Effect<S | Reply, E>
 
+/** Of any operation: who asks is there as its scope has it. */
+export type AnyInput = Request<unknown, unknown, unknown> & Partial<OfKey & OfConsole>
 export interface Implemented {
   readonly operation: Operation
   /** The least that reaches it, of an operation of scope `console`. */ readonly role?: Role
-  readonly handler: Handler<unknown, unknown, unknown>
+  readonly handler: (input: AnyInput) => Effect.Effect<unknown, DeclaredError>
 }
 /**
  * Pairs an operation with its handler; the types of query, body and answer come from the operation. A handler that may
  * fail with what the operation neither declares nor answers by its scope does not compile.
  */
-export const implement = <Q, B, S, P, E extends DeclaredError>(
-  operation: Operation<Q, B, S, P, E>,
-  handler: Handler<Q, B, S, NoInfer<P>, NoInfer<E>>
+export const implement = <Q, B, S, P, E extends DeclaredError, Sc extends Scope>(
+  operation: Operation<Q, B, S, P, E, Sc>,
+  handler: Handler<Q, B, S, NoInfer<P>, NoInfer<E>, NoInfer<Sc>>
 ): Implemented => ({
   operation: operation as Operation<unknown, unknown, unknown>,
-  handler: handler as Handler<unknown, unknown, unknown>
+  // The route gives it what the operation's scope and schemas say.
+  handler: handler as unknown as Implemented["handler"]
 })

@@ -20,7 +20,7 @@ import { OperatorAuth } from "../identity/operator.ts"
 import { type Actor, CurrentOrigin } from "../identity/origin.ts"
 import { collectionClosed, type NamesOf, type Reach, reachesCollection, reachesEverything } from "../identity/reach.ts"
 import { bodyOf, Exchange } from "./exchange.ts"
-import type { Implemented, Input } from "./implement.ts"
+import type { AnyInput, Implemented } from "./implement.ts"
 import { bearer, presentedKey, sessionOf } from "./presented-key.ts"
 import { notStorable, parseJson, unnameable } from "./read-input.ts"
 import { reachOf } from "./reach-of.ts"
@@ -175,7 +175,7 @@ class OperationRoute {
     }))
   }
 
-  #inputOf(exchange: Exchange, { caller, consoleCaller }: Asker, params: unknown): Input<unknown, unknown> {
+  #inputOf(exchange: Exchange, { caller, consoleCaller }: Asker, params: unknown): AnyInput {
     const { operation } = this.#implemented
     const { address, held, node, search, searchText } = exchange
     const decode = this.#decode
@@ -186,9 +186,9 @@ class OperationRoute {
         ? Effect.fail(new SessionRequired({ message: "Header `X-SVC-SESSION-ID` is required." }))
         : read
     return {
-      caller: caller as Caller,
+      caller,
       again: exchange.check,
-      consoleCaller: consoleCaller as ConsoleCaller,
+      consoleCaller,
       params,
       search,
       searchText,
@@ -196,13 +196,11 @@ class OperationRoute {
       address,
       isEncrypted: (node.socket as { readonly encrypted?: boolean }).encrypted === true,
       query: inSession(
-        decode.query === undefined ? Effect.succeed(search) : (decode.query(search) as Input<unknown, unknown>["query"])
+        decode.query === undefined ? Effect.succeed(search) : (decode.query(search) as AnyInput["query"])
       ),
       payload: Effect.flatMap(inSession(bytes), (body) => {
         const json = parseJson(operation, body)
-        return decode.payload === undefined
-          ? json
-          : (Effect.flatMap(json, decode.payload) as Input<unknown, unknown>["payload"])
+        return decode.payload === undefined ? json : (Effect.flatMap(json, decode.payload) as AnyInput["payload"])
       }),
       bytes: inSession(bytes),
       stream: Effect.tap(inSession(bodyStream(node, held)), (stream) =>

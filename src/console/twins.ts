@@ -66,10 +66,11 @@ export const twinsOf = (implemented: ReadonlyArray<Implemented>, roles: Readonly
         operation: twinOf(operation),
         role: roles.get(operation.id)!,
         handler: (input) => {
-          const organizationId = (input.params as { readonly organizationId: string }).organizationId
+          const { organizationId } = input.params as { readonly organizationId: string }
+          const caller = callerOf(organizationId)
           return Effect.andThen(
             organizations.get(organizationId),
-            handler({ ...input, caller: callerOf(organizationId) })
+            handler({ ...input, caller, again: Effect.succeed(caller) })
           )
         }
       }))

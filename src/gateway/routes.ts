@@ -140,7 +140,14 @@ export const routes = Effect.gen(function* () {
   const writing = (
     writesOf: (text: string) => Writes,
     mayWrite: typeof writable
-  ): Handler<unknown, unknown, DocumentVerdicts, InIndex, CommonRefusal<"connector_write"> | EngineFailure> =>
+  ): Handler<
+    unknown,
+    unknown,
+    DocumentVerdicts,
+    InIndex,
+    CommonRefusal<"connector_write"> | EngineFailure,
+    "connector_write"
+  > =>
     Effect.fnUntraced(function* ({ bytes, caller, params }) {
       const collection = yield* indexOf(caller, params.collectionName)
       yield* mayWrite(contextOf(caller.organizationId), caller, params.collectionName)

@@ -67,7 +67,8 @@ export interface Operation<
   B = unknown,
   S = unknown,
   P = unknown,
-  E extends DeclaredError = DeclaredError
+  E extends DeclaredError = DeclaredError,
+  Sc extends Scope = Scope
 > {
   /** The operation's name in the specification, or one in its manner. */ readonly id: string
   readonly group: string
@@ -81,7 +82,7 @@ export interface Operation<
   readonly method: Method
   /** `/v1/collections/:collectionName`. */ readonly path: `/${string}`
   readonly plane: Plane
-  readonly scope: Scope
+  readonly scope: Sc
   /** By names in the path; those that are not here are any text. */
   readonly params: { readonly [Name in keyof P]?: Schema.Codec<P[Name], unknown, never, never> }
   readonly query: Schema.Codec<Q, unknown, never, never> | undefined
@@ -178,7 +179,7 @@ export const operation = <
   const Es extends ReadonlyArray<Declared> = readonly []
 >(
   options: OperationOptions<P, Q, B, S, PS, Sc, Es>
-): Operation<Q["Type"], B["Type"], S["Type"], ParamsOf<P, PS>, ErrorsOf<Es> | CommonRefusal<Sc>> => ({
+): Operation<Q["Type"], B["Type"], S["Type"], ParamsOf<P, PS>, ErrorsOf<Es> | CommonRefusal<Sc>, Sc> => ({
   id: options.id,
   group: options.group,
   summary: options.summary,

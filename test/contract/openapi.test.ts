@@ -117,7 +117,7 @@ it("an operation without a description, without an example, or with an example t
   ]
   expect(refused.length).toBe(5)
 })
-describe("errors", () => {
+describe("errors and callers", () => {
   const at = {
     group: "documents",
     id: "one",
@@ -149,6 +149,18 @@ describe("errors", () => {
     implement(operation({ ...at, errors: [engineRefusal(404)] }), () =>
       Effect.fail(new EngineRefusal({ message: "None.", status: 404 }))
     )
+  })
+  it("who asks is there for its handler by its scope alone", () => {
+    implement(operation({ ...at, scope: "search" }), ({ caller }) => Effect.succeed(caller.organizationId))
+    implement(operation({ ...at, scope: "console" }), ({ consoleCaller }) => Effect.succeed(consoleCaller.type))
+    // @ts-expect-error a member is no key
+    implement(operation({ ...at, scope: "console" }), ({ caller }) => Effect.succeed(caller))
+    // @ts-expect-error a key is no member
+    implement(operation({ ...at, scope: "full" }), ({ consoleCaller }) => Effect.succeed(consoleCaller))
+    // @ts-expect-error nobody asks
+    implement(operation({ ...at, scope: "public" }), ({ caller }) => Effect.succeed(caller))
+    // @ts-expect-error the operator is nobody
+    implement(operation({ ...at, scope: "operator" }), ({ consoleCaller }) => Effect.succeed(consoleCaller))
   })
   it("stand in the document with the statuses of their classes", () => {
     const statusesOf = (one: Operation) => {
