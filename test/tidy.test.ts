@@ -353,7 +353,7 @@ describe("files", () => {
       ["src/catalog/routes.ts: routes", { lines: 273, why: handlers }],
       ["src/console/routes.ts: routes", { lines: 90, why: handlers }],
       ["src/events/routes.ts: routes", { lines: 83, why: handlers }],
-      ["src/gateway/routes.ts: routes", { lines: 173, why: handlers }],
+      ["src/gateway/routes.ts: routes", { lines: 103, why: handlers }],
       ["src/webhooks/deliveries-repository.ts: makeDeliveriesRepository", { lines: 115, why: statements }],
       ["src/webhooks/webhooks.ts: make", { lines: 206, why: "a list of one use case a name" }]
     ])

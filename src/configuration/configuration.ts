@@ -10,7 +10,7 @@ import { makeAuditRecorder } from "../audit/record.ts"
 import type { Identifiers } from "@dowser/log/identifiers"
 import type { Change, ConfigurationKind } from "./change.ts"
 import { Damages } from "./damages.ts"
-import { ConfigurationUnavailable } from "./errors.ts"
+import { ConfigurationUnavailable } from "../http/errors.ts"
 import { type Load, makeRooms } from "./rooms.ts"
 import type { RowReaders } from "../identity/row-readers.ts"
 

@@ -2,12 +2,10 @@
 import { Clock, Effect } from "effect"
 import type { OperatorAuth } from "../identity/operator.ts"
 import type { ConfigurationShape } from "../configuration/configuration.ts"
-import type { ConfigurationUnavailable } from "../configuration/errors.ts"
-import { OriginNotAllowed, Unauthorized } from "../http/errors.ts"
+import { type ConfigurationUnavailable, OriginNotAllowed, RoleDenied, Unauthorized } from "../http/errors.ts"
 import { reaches } from "../identity/roles.ts"
 import type { ConsoleCaller, ConsoleRequest } from "../identity/console-caller.ts"
 import { isOwnPage, sessionTokenOf } from "./cookie.ts"
-import { RoleDenied } from "./errors.ts"
 import type { SessionTable } from "./session-table.ts"
 
 export const makeCheck = (configuration: ConfigurationShape, operator: OperatorAuth["Service"], table: SessionTable) =>

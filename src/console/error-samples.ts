@@ -1,6 +1,7 @@
 /** One sample, or several where a fact changes the answer, of every error that the room declares. */
 import type { ErrorSample } from "../room.ts"
-import { MemberConflict, MemberNotFound, RoleDenied, SignInRefused } from "./errors.ts"
+import { RoleDenied } from "../http/errors.ts"
+import { MemberConflict, MemberNotFound, SignInRefused } from "./errors.ts"
 
 export const errorSamples: ReadonlyArray<ErrorSample> = [
   ["SignInRefused", new SignInRefused({ message: "Wrong address or password." })],

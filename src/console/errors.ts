@@ -18,5 +18,3 @@ export class MemberConflict extends Schema.TaggedError<MemberConflict>()(
   { message: Schema.String },
   { httpApiStatus: 409 }
 ) {}
-/** Every check of the console may answer it, so that the kernel has it. */
-export { RoleDenied } from "../http/errors.ts"

@@ -9,12 +9,8 @@ import type { EngineError, KeepLimits, Result } from "@dowser/engine-sdk"
 import { Clock, Effect } from "effect"
 import { collectionClosed } from "../identity/reach.ts"
 import { type Origin, systemOrigin } from "../identity/origin.ts"
-import { ConfigurationUnavailable } from "../configuration/errors.ts"
-import { Entitlements } from "../metering/entitlements.ts"
-import { FeatureNotInPlan } from "../metering/errors.ts"
-import { capOf, type Feature, type Plan, plans } from "../metering/plans.ts"
-import { Engine } from "../ports/engine/engine.ts"
 import {
+  ConfigurationUnavailable,
   EngineOverloaded,
   EngineRefusal,
   EngineUnavailable,
@@ -22,6 +18,10 @@ import {
   RestrictionNotApplicable,
   SearchTimedOut
 } from "../http/errors.ts"
+import { Entitlements } from "../metering/entitlements.ts"
+import { FeatureNotInPlan } from "../metering/errors.ts"
+import { capOf, type Feature, type Plan, plans } from "../metering/plans.ts"
+import { Engine } from "../ports/engine/engine.ts"
 import type { EngineFailure, EngineWriteFailure } from "./engine-errors.ts"
 import { Reply } from "../http/reply.ts"
 import type { HeldMemory } from "../http/request-memory.ts"

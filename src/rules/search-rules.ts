@@ -16,11 +16,11 @@ import { PopularDocuments } from "../analytics/popular-documents.ts"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 import type { CatalogResources } from "../engine-plane/resources.ts"
 import { Configuration } from "../configuration/configuration.ts"
-import type { ConfigurationUnavailable } from "../configuration/errors.ts"
 import {
   type CollectionNotAllowed,
-  InputInvalid,
+  type ConfigurationUnavailable,
   inputInvalid,
+  InputInvalid,
   NotFound,
   type OrganizationUnavailable
 } from "../http/errors.ts"

@@ -2,7 +2,6 @@
  * One sample, or several where a fact changes the answer, of every error that the source declares: those of no room,
  * then the rooms' own.
  */
-import * as configuration from "../../src/configuration/errors.ts"
 import type { ErrorSample } from "../../src/room.ts"
 import { rooms } from "../../src/rooms.ts"
 import * as wire from "../../src/http/errors.ts"
@@ -80,7 +79,7 @@ export const samples: ReadonlyArray<ErrorSample> = [
   ["InternalError", new wire.InternalError({ message: "Unexpected error.", requestId: "req_1" })],
   [
     "ConfigurationUnavailable",
-    new configuration.ConfigurationUnavailable({
+    new wire.ConfigurationUnavailable({
       message: "The configuration cannot be read at the moment.",
       retry_after_s: 5
     })

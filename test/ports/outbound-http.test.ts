@@ -4,8 +4,7 @@
  */
 import { it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { createServer as createTcpServer, type Socket } from "node:net"
-import type { AddressInfo } from "node:net"
+import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net"
 import { describe, expect, it as plain } from "vitest"
 import { OutboundHttp } from "../../src/ports/outbound-http/outbound-http.ts"
 import { layer } from "../../src/ports/outbound-http/node.ts"
