@@ -407,6 +407,19 @@ describe("files", () => {
     )
     expect(found).toEqual([])
   })
+  it("are there where a document names them", () => {
+    const documents = ["", "docs", "bench", "streams", "engine-sdk"].flatMap((folder) =>
+      readdirSync(join(root, folder)).flatMap((name) => (name.endsWith(".md") ? [join(folder, name)] : []))
+    )
+    const named = documents.flatMap((document) =>
+      [...readFileSync(join(root, document), "utf8").matchAll(/`([\w./-]+\/[\w.-]+\.(?:ts|mjs))`/g)].map(
+        (match) => [document, match[1]!] as const
+      )
+    )
+    const names = files.map(nameOf)
+    expect(named.length).toBeGreaterThan(50)
+    expect(named.filter(([, path]) => !names.some((name) => name === path || name.endsWith(`/${path}`)))).toEqual([])
+  })
   it("names no unit-less helper drawers", () => {
     expect(
       files.map(nameOf).filter((name) => /(^|\/)(utils?|helpers?|common|manager|data)(\.ts|\/)/.test(name))
