@@ -35,7 +35,7 @@ export interface FactProcessor<State = unknown, Emitted extends FactSink = FactS
    * more: its memory may be used again.
    */
   newEmitted(state: State, facts: Facts, spent: Emitted | undefined): Emitted
-  /** Instants or rows that it will write: a flush follows when those of all processors are many. */
+  /** Facts or rows that it keeps: a flush follows when those of one processor are many, so each must grow here. */
   sizeOf(emitted: Emitted): number
   /** In the transaction that moves the offsets. */
   write(emitted: Emitted): Sql<void>

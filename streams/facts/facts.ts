@@ -81,8 +81,8 @@ const segmentedKey: KeyOf = (organizationId, collection, device, country, surfac
   surface
 ]
 
-/** Subjects of a partition that outlive a flush, of both kinds together. */
-const SUBJECTS_MAX = 40_000
+/** Of the subjects of a partition that outlive a flush, of both kinds together: some 40,000 of them. */
+const SUBJECTS_BYTES_MAX = 14_000_000
 
 /** The subjects that a partition knows, for all its flushes. */
 export class KnownFacts {
@@ -111,7 +111,7 @@ export class Facts {
 
   /** Once it is made, nothing is added any more to what was made with `known` before. */
   constructor(known: KnownFacts, emittedOf: (facts: Facts) => ReadonlyArray<FactSink>) {
-    boundSubjects([known.queries, known.products], SUBJECTS_MAX)
+    boundSubjects([known.queries, known.products], SUBJECTS_BYTES_MAX)
     this.queries = new FlushSubjects(known.queries)
     this.products = new FlushSubjects(known.products)
     const emitted = (this.emitted = emittedOf(this))

@@ -45,7 +45,10 @@ const below = (level: Level, part: string): Level => {
   return next
 }
 
-/** The subjects of one kind that a partition knows, some 300 bytes each. One flush at a time numbers them. */
+/** What a subject takes beside the text that tells it from others of its shelf. */
+const SUBJECT_BYTES = 300
+
+/** The subjects of one kind that a partition knows. One flush at a time numbers them. */
 export class KnownSubjects {
   /**
    * Part by part: each is short and mostly the same string as the last time, where one text of all five was made and
@@ -54,15 +57,16 @@ export class KnownSubjects {
   #shelves: Level = new Map()
   /** The one found last: events of a visit come together. */
   #shelf: Shelf | undefined
-  #size = 0
+  #bytes = 0
   readonly #keyOf: KeyOf
 
   constructor(keyOf: KeyOf) {
     this.#keyOf = keyOf
   }
 
-  get size(): number {
-    return this.#size
+  /** About; a query may be thousands of characters. */
+  get bytes(): number {
+    return this.#bytes
   }
   find(a: string, b: string, c: string, d: string, e: string, last: string): Subject {
     let shelf = this.#shelf
@@ -75,20 +79,20 @@ export class KnownSubjects {
     let subject = shelf.subjects.get(last)
     if (subject === undefined) {
       shelf.subjects.set(last, (subject = new Subject(this.#keyOf(a, b, c, d, e, last))))
-      this.#size++
+      this.#bytes += SUBJECT_BYTES + 2 * last.length
     }
     return subject
   }
   clear(): void {
     this.#shelves = new Map()
     this.#shelf = undefined
-    this.#size = 0
+    this.#bytes = 0
   }
 }
 
-/** Forgets all of several kinds when they are more than `subjectsMax` together. Call between two flushes. */
-export const boundSubjects = (known: ReadonlyArray<KnownSubjects>, subjectsMax: number): void => {
-  if (known.reduce((sum, { size }) => sum + size, 0) > subjectsMax) for (const kind of known) kind.clear()
+/** Forgets all of several kinds when they take more than `bytes_max` together. Call between two flushes. */
+export const boundSubjects = (known: ReadonlyArray<KnownSubjects>, bytes_max: number): void => {
+  if (known.reduce((sum, { bytes }) => sum + bytes, 0) > bytes_max) for (const kind of known) kind.clear()
 }
 
 let generations = 0

@@ -7,22 +7,29 @@ import type { OperationContext } from "./operation.ts"
 /** Of the request: what all of its answers may weigh together. */
 export const budgetOf = ({ budget, limits }: OperationContext): AnswerBudget =>
   budget ?? new AnswerBudget(limits?.answer_bytes_max ?? DEFAULT_LIMITS.answer_bytes_max)
+const refusalOf = (error: unknown): Result<never> => {
+  if (error instanceof AnswerRefused) return fail(error.error)
+  throw error
+}
 /** An answer that became too large is a refusal of the request, wherever on its way that was found. */
 export const refusable = async <A>(run: () => Promise<Result<A>>): Promise<Result<A>> => {
   try {
     return await run()
   } catch (error) {
-    if (error instanceof AnswerRefused) return fail(error.error)
-    throw error
+    return refusalOf(error)
+  }
+}
+/** The same of what is made at once. */
+export const refusableNow = <A>(run: () => Result<A>): Result<A> => {
+  try {
+    return run()
+  } catch (error) {
+    return refusalOf(error)
   }
 }
 /** Bytes that a host adds to an answer. */
-export const weigh = (budget: AnswerBudget, bytes: number): Result<undefined> => {
-  try {
+export const weigh = (budget: AnswerBudget, bytes: number): Result<undefined> =>
+  refusableNow(() => {
     budget.wrote(bytes)
     return ok(undefined)
-  } catch (error) {
-    if (error instanceof AnswerRefused) return fail(error.error)
-    throw error
-  }
-}
+  })

@@ -61,7 +61,7 @@ export class Reach {
   readonly #context: OperationContext
   readonly #seen: SeenFields
   /** Closed collections that something wanted to join. */
-  readonly #closed: Array<string> = []
+  readonly #closed = new Set<string>()
   readonly #realNameOf = (name: string): string | undefined => resolveCollection(this.#context, name)?.schema.name
 
   constructor(context: OperationContext, restrictions: Restrictions) {
@@ -90,10 +90,10 @@ export class Reach {
    * collection that is closed to the caller. Until the next `forget`.
    */
   joinsClosed(parameters?: Parameters): boolean {
-    return this.#closed.some((name) => parameters === undefined || joins(parameters, name))
+    return [...this.#closed].some((name) => parameters === undefined || joins(parameters, name))
   }
   forget(): void {
-    this.#closed.length = 0
+    this.#closed.clear()
   }
 
   /**
@@ -136,7 +136,7 @@ export class Reach {
    */
   #mayJoinBySelf(name: string): boolean {
     if (!this.reaches(name) || !this.reaches(this.#realNameOf(name) ?? name)) {
-      this.#closed.push(name)
+      this.#closed.add(name)
       return false
     }
     return !this.#isFiltered(name) && !this.#signedFits(name)

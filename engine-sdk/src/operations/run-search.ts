@@ -71,18 +71,23 @@ export const runUnion = (
 ): Promise<Result<FoundAnswer<UnionAnswer>>> =>
   refusable(async () => {
     const environment = environmentOf(context, searches, own)
-    if (environment !== undefined)
-      return await merchandiseUnion(environment, searches.map(merchandisedOf), { ...paging, removeDuplicates })
-    const union = compileUnion(
-      searches.map(({ plan }) => plan),
-      paging,
-      removeDuplicates
-    )
-    if (!union.ok) return union
-    const found = plain(await context.engine.union(context.namespace, union.value))
+    const found = await (environment === undefined
+      ? engineUnion(context, { paging, removeDuplicates, searches })
+      : merchandiseUnion(environment, searches.map(merchandisedOf), { ...paging, removeDuplicates }))
     const { refusal } = budgetOf(context)
     return refusal === undefined ? found : fail(refusal)
   })
+const engineUnion = (
+  context: OperationContext,
+  { paging, removeDuplicates, searches }: PlannedUnion
+): Awaitable<Result<FoundAnswer<UnionAnswer>>> => {
+  const union = compileUnion(
+    searches.map(({ plan }) => plan),
+    paging,
+    removeDuplicates
+  )
+  return union.ok ? after(context.engine.union(context.namespace, union.value), plain) : union
+}
 
 /** One answer or one failure per search, in order; as few engine calls as the engine's limit allows. */
 const answersOf = (

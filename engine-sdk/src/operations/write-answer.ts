@@ -4,9 +4,9 @@
  */
 import { stringifyJson } from "../documents/json.ts"
 import { boundedText } from "../error-text.ts"
-import { fail, ok, statusOf, type EngineError, type Result } from "../errors.ts"
+import { ok, statusOf, type EngineError, type Result } from "../errors.ts"
 import type { UnionAnswer } from "../plan.ts"
-import { AnswerRefused } from "../budget/answer-budget.ts"
+import { refusableNow } from "./answer-bound.ts"
 import { answerToJson } from "../search/answer/answer-json.ts"
 import type { PlannedSearch } from "./planned-search.ts"
 import type { FoundAnswer } from "./run-search.ts"
@@ -20,18 +20,14 @@ export const closed = (open: OpenObject, members = ""): string => (members === "
 export const writeAnswer = (
   { plan: { budget } }: Pick<PlannedSearch, "plan">,
   { answer, extras }: FoundAnswer | FoundAnswer<UnionAnswer>
-): Result<OpenObject> => {
-  try {
+): Result<OpenObject> =>
+  refusableNow(() => {
     const text = answerToJson(answer, budget)
     const more = extras === undefined ? "" : stringifyJson(extras).slice(1, -1)
     budget?.wrote(text.length + more.length)
     const open = text.slice(0, -1)
     return ok(more === "" ? open : `${open},${more}`)
-  } catch (error) {
-    if (error instanceof AnswerRefused) return fail(error.error)
-    throw error
-  }
-}
+  })
 /** A failed search among others. */
 export const writeFailure = (error: EngineError): string =>
   JSON.stringify({ code: statusOf(error), error: boundedText(error.message) })

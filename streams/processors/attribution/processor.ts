@@ -133,7 +133,9 @@ export const makeAttribution = (
       new Facts(known, (facts) =>
         processors.map((processor, i) => processor.newEmitted(parts[i], facts, spent?.emitted[i]))
       ),
-    sizeOf: ({ emitted }) => processors.reduce((sum, processor, i) => sum + processor.sizeOf(emitted[i]!), 0),
+    // The largest: all are told the same facts, and each is to stay bounded.
+    sizeOf: ({ emitted }) =>
+      processors.reduce((most, processor, i) => Math.max(most, processor.sizeOf(emitted[i]!)), 0),
     write: ({ emitted }) =>
       Effect.forEach(processors, (processor, i) => processor.write(emitted[i]!), { discard: true }),
     ...(fold === undefined ? {} : { fold }),

@@ -28,6 +28,9 @@ class Makers {
   readonly #who: Array<Who> = []
   readonly #signs: Array<Sign> = []
 
+  get size(): number {
+    return this.#queries.length
+  }
   add(query: number, who: Who, sign: Sign): void {
     if (personOf(who) === 0 || who[3] === 0) return
     this.#queries.push(query)
@@ -49,6 +52,10 @@ export class QueryUses implements FactSink {
   constructor({ queries }: Pick<Facts, "queries">, spent?: QueryUses) {
     this.subjects = queries
     this.byDay = new Deltas(SLOTS, 0, queries, spent?.byDay)
+  }
+
+  get size(): number {
+    return this.byDay.size + this.makers.size
   }
 
   search(query: Subject, { at, hasNoResults, who }: SearchFacts, sign: Sign): void {

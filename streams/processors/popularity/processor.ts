@@ -15,8 +15,7 @@ export const popularity: FactProcessor<undefined, QueryUses> = {
   name: "popularity",
   open: () => undefined,
   newEmitted: (_state, facts, spent) => new QueryUses(facts, spent),
-  // Every search is an instant of rollups too, whose number decides when to flush.
-  sizeOf: () => 0,
+  sizeOf: ({ size }) => size,
   write: writePopularity,
   rebuilding: { settle: settlePopularity },
   erasing: { forget: forgetMaker }

@@ -37,7 +37,7 @@ const VIEWS = 0,
   REVENUE_UNITS = 8
 
 /** Types of events and uses of filters that outlive a flush. */
-const KNOWN_MAX = 10_000
+const KNOWN_BYTES_MAX = 4_000_000
 
 /** Subjects of rollups alone, of one partition's life. */
 export class KnownUses {
@@ -63,7 +63,7 @@ export class RollupSums implements FactSink {
   readonly filters: Deltas
 
   constructor(known: KnownUses, { products, queries }: Pick<Facts, "queries" | "products">, spent?: RollupSums) {
-    boundSubjects([known.events, known.filters], KNOWN_MAX)
+    boundSubjects([known.events, known.filters], KNOWN_BYTES_MAX)
     this.queries = new Deltas(QUERY_MEASURES.length, QUERY_AMOUNTS, queries, spent?.queries)
     this.products = new Deltas(PRODUCT_MEASURES.length, PRODUCT_AMOUNTS, products, spent?.products)
     this.events = new Deltas(EVENT_MEASURES.length, 0, new FlushSubjects(known.events), spent?.events)

@@ -71,6 +71,9 @@ export class RuleFacts implements FactSink {
     this.knowledge = knowledge
   }
 
+  get size(): number {
+    return this.#queries.length + this.#products.length + this.others.length + this.logged.length
+  }
   #touch(organizationId: string): void {
     if (organizationId === this.#lastOrganization) return
     this.#lastOrganization = organizationId

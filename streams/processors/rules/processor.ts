@@ -11,8 +11,8 @@ export const rules: FactProcessor<LogKnowledge, RuleFacts> = {
   name: "rules",
   open: () => new LogKnowledge(),
   newEmitted: (knowledge) => new RuleFacts(knowledge),
-  // Searches and products are instants of rollups too, whose number decides when to flush.
-  sizeOf: ({ logged, others }) => logged.length + others.length,
+  // Everything that came: what happens again and again at one instant is one row of rollups, but not here.
+  sizeOf: ({ size }) => size,
   write: writeRules,
   erasing: { forget: forgetQueries, removeRows: removeRuleEvents }
 }
