@@ -5,6 +5,8 @@
 export interface ServerConfig {
   readonly host: string
   readonly port: number
+  /** Of `/metrics`, which asks for no credential; 0: nothing listens. */ readonly adminPort: number
+  readonly adminHost: string
   /** Where everything that must survive lives. */ readonly dataDir: string
   /** Make the demo organization's catalogue and visitors on the first start. */ readonly demo: boolean
   /** One JSON line on standard output when ready; logs go to standard error. */ readonly json: boolean

@@ -10,6 +10,7 @@ import type { RowReader } from "./identity/row-readers.ts"
 import type { Role } from "./identity/roles.ts"
 import type { PlanFeature } from "./identity/plan.ts"
 import type { Implemented } from "./api/implement.ts"
+import type { Measure } from "./metrics/measure.ts"
 
 /** Removes up to `rowsMax` rows that nothing uses any more, some milliseconds of work; answers how many. */
 export type Expiry = (rowsMax: number) => Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient>
@@ -58,6 +59,8 @@ interface Room<Out = never, In = never, Needs = never> {
   readonly features?: Readonly<Record<string, PlanFeature>>
   /** Bodies that hostile requests start from, by operation id; an operation without starts from its schema. */
   readonly seeds?: Seeds
+  /** What operators watch of it, at `/metrics` of the admin port. */
+  readonly metrics?: Effect.Effect<ReadonlyArray<Measure>, never, Needs>
   /** By date and name, `YYYYMMDDnn_name`; those of before rooms had their own have a number of four digits. */
   readonly migrations?: Readonly<Record<string, Migration>>
 }
@@ -78,6 +81,7 @@ type AnyRoom = Pick<
 > & {
   readonly layer?: Layer.Layer<never, never, never>
   readonly routes?: Effect.Effect<ReadonlyArray<Implemented>, never, never>
+  readonly metrics?: Effect.Effect<ReadonlyArray<Measure>, never, never>
 }
 
 /**
@@ -109,6 +113,19 @@ export class RoomList<Ground, Provided, Needs> {
     return Effect.map(
       Effect.forEach(this.all, ({ routes }) => routes ?? Effect.succeed([])),
       (made) => made.flat()
+    )
+  }
+  /** Every measure, in the order of the list; a name that two rooms give is a mistake. */
+  get metrics(): Effect.Effect<ReadonlyArray<Measure>, never, Needs> {
+    return Effect.map(
+      Effect.forEach(this.all, ({ metrics }) => metrics ?? Effect.succeed([])),
+      (made) => {
+        const measures = made.flat()
+        const names = measures.map(({ name }) => name)
+        const twice = names.find((name, i) => names.indexOf(name) !== i)
+        if (twice !== undefined) throw new Error(`Two rooms measure ${twice}.`)
+        return measures
+      }
     )
   }
   /** One table of what each room says about `field`; a name that two rooms give is a mistake. */

@@ -151,6 +151,16 @@ const startCommand = Command.make(
       Flag.withFallbackConfig(Config.Int("DOWSER_PORT")),
       Flag.withDefault(portDefault)
     ),
+    adminPort: Flag.Int("admin-port").pipe(
+      Flag.withDescription("Port of /metrics for Prometheus, without credentials (0: none)"),
+      Flag.withFallbackConfig(Config.Int("DOWSER_ADMIN_PORT")),
+      Flag.withDefault(0)
+    ),
+    adminHost: Flag.String("admin-host").pipe(
+      Flag.withDescription("Address of the admin port"),
+      Flag.withFallbackConfig(Config.String("DOWSER_ADMIN_HOST")),
+      Flag.withDefault("127.0.0.1")
+    ),
     countryHeader: Flag.String("country-header").pipe(
       Flag.withDescription("Header in which a proxy in front names the visitor's country, e.g. cf-ipcountry"),
       Flag.withFallbackConfig(Config.String("DOWSER_COUNTRY_HEADER")),

@@ -17,11 +17,12 @@ import { collectorGivesWay } from "@dowser/log/process/background"
 import { type DataFolder, type GivenSecrets, openDataFolder, StartRefused } from "../runtime/data-folder.ts"
 import { parseCidr } from "../net/network-address.ts"
 import { layerEmbedded } from "../runtime/embedded.ts"
+import { layerAdmin } from "../admin-server.ts"
 import { layerServer } from "../server.ts"
 import { makeProgress } from "./progress.ts"
 
 /** Asked before anything starts, so that a taken port costs no time and leaves nothing behind. */
-const assertPortFree = (host: string, port: number) =>
+const assertPortFree = (host: string, port: number, flag = "--port") =>
   Effect.callback<void, StartRefused>((resume) => {
     const probe = createServer()
     probe.once("error", (error: Error & { readonly code?: string }) =>
@@ -29,7 +30,7 @@ const assertPortFree = (host: string, port: number) =>
         Effect.fail(
           new StartRefused(
             error.code === "EADDRINUSE"
-              ? `Port ${port} on ${host} is taken; choose another with --port.`
+              ? `Port ${port} on ${host} is taken; choose another with ${flag}.`
               : `Cannot listen on ${host}:${port}: ${error.message}.`
           )
         )
@@ -134,24 +135,8 @@ const welcome = (base: string, prepared: Prepared, hasDemo: boolean): string => 
   return `\nDowser is ready.\n\n${hasDemo ? `  Demo page    ${base}/\n` : ""}  API          ${base}/v1\n  Reference    ${base}/docs\n  Organization ${organization_id ?? "another process is making the first one"}\n${keys}\n\nTry:\n\n${curl}\n`
 }
 
-export const start = Effect.fn("start")(function* (
-  config: ServerConfig,
-  distributed: DistributedConfig,
-  secrets: GivenSecrets
-) {
-  if (config.mode === "embedded" && config.engine === "none")
-    return yield* Effect.fail(
-      new StartRefused("--engine none is for --mode distributed, where another process has the engine.")
-    )
-  yield* assertPortFree(config.host, config.port)
-  collectorGivesWay()
-  const folder = yield* Effect.acquireRelease(
-    Effect.try({
-      try: () => openDataFolder(config.dataDir, dataVersion, secrets),
-      catch: (error) => (error instanceof StartRefused ? error : new StartRefused(String(error)))
-    }),
-    (opened) => Effect.sync(opened.release)
-  )
+/** What the flags say, checked together; fails with one sentence about the first that is wrong. */
+const checkedFlags = Effect.fnUntraced(function* (config: ServerConfig) {
   const weights = parseWeights(config.weights)
   if (typeof weights === "string") return yield* Effect.fail(new StartRefused(`--weights: ${weights}`))
   const logSpace = {
@@ -173,6 +158,29 @@ export const start = Effect.fn("start")(function* (
     return yield* Effect.fail(new StartRefused("--connections-max and --connections-per-address-max: at least 1."))
   if (config.requestMegabytesMax < 1)
     return yield* Effect.fail(new StartRefused("--request-megabytes-max: at least 1."))
+  return { weights, logSpace, trustedProxies }
+})
+
+export const start = Effect.fn("start")(function* (
+  config: ServerConfig,
+  distributed: DistributedConfig,
+  secrets: GivenSecrets
+) {
+  if (config.mode === "embedded" && config.engine === "none")
+    return yield* Effect.fail(
+      new StartRefused("--engine none is for --mode distributed, where another process has the engine.")
+    )
+  yield* assertPortFree(config.host, config.port)
+  if (config.adminPort !== 0) yield* assertPortFree(config.adminHost, config.adminPort, "--admin-port")
+  collectorGivesWay()
+  const folder = yield* Effect.acquireRelease(
+    Effect.try({
+      try: () => openDataFolder(config.dataDir, dataVersion, secrets),
+      catch: (error) => (error instanceof StartRefused ? error : new StartRefused(String(error)))
+    }),
+    (opened) => Effect.sync(opened.release)
+  )
+  const { logSpace, trustedProxies, weights } = yield* checkedFlags(config)
   const listening = {
     host: config.host,
     port: config.port,
@@ -189,10 +197,12 @@ export const start = Effect.fn("start")(function* (
     countryHeader: config.countryHeader?.toLowerCase(),
     allowPrivateAddresses: config.allowPrivateAddresses
   }
+  const admin = config.adminPort === 0 ? Layer.empty : layerAdmin({ host: config.adminHost, port: config.adminPort })
+  const servers = Layer.mergeAll(layerServer(listening), admin)
   const stack = yield* config.mode === "embedded"
-    ? Layer.build(layerServer(listening).pipe(Layer.provideMerge(layerEmbedded(folder, options))))
+    ? Layer.build(servers.pipe(Layer.provideMerge(layerEmbedded(folder, options))))
     : Layer.build(
-        layerServer(listening).pipe(
+        servers.pipe(
           Layer.provideMerge((yield* distributedRuntime).layerDistributed(folder, distributed, config.engine, options))
         )
       )

@@ -7,6 +7,7 @@ import { Replays } from "./replays/replays.ts"
 import { SearchServed } from "../search/serve-log.ts"
 import { expireRejections } from "./failed/failed-repository.ts"
 import { layerAdmission } from "./intake/admission.ts"
+import { metrics } from "./metrics.ts"
 import { routes } from "./routes.ts"
 import { seeds } from "./seeds.ts"
 import { defineRoom } from "../room.ts"
@@ -37,5 +38,6 @@ export const room = defineRoom({
       )
     )
   ),
-  expiries: [expireRejections]
+  expiries: [expireRejections],
+  metrics
 })

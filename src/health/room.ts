@@ -1,5 +1,6 @@
 /** Whether everything works. */
 import { Health } from "./health.ts"
+import { metrics } from "./metrics.ts"
 import { routes } from "./routes.ts"
 import { defineRoom } from "../room.ts"
 import { errorSamples } from "./error-samples.ts"
@@ -9,5 +10,6 @@ export const room = defineRoom({
   routes,
   errorSamples,
   groups: { health: "Probes, and the operator's view of every part." },
-  layer: Health.layer()
+  layer: Health.layer(),
+  metrics
 })

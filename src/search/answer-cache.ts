@@ -25,6 +25,13 @@ export interface AnswerCache {
   /** undefined when there is none or its time is over. O(key). */
   readonly get: (key: string, now_ms: number) => KeptAnswer | undefined
   readonly put: (key: string, answer: KeptAnswer) => void
+  readonly figures: () => CacheFigures
+}
+/** Since this process started; `bytes` now. */
+export interface CacheFigures {
+  readonly hits: number
+  readonly misses: number
+  readonly bytes: number
 }
 /** Characters of all texts. */
 export const lengthOf = ({ searches }: Pick<Written, "searches">): number =>
@@ -42,15 +49,23 @@ export const makeAnswerCache = (): AnswerCache => {
   const entries = new BoundedMap<string, KeptAnswer>({ bytes_max: cacheBytesMax, bytesOf })
   // What an entry is found by may be a body of megabytes.
   const shortOf = (key: string) => createHash("sha256").update(key).digest("base64")
+  let hits = 0,
+    misses = 0
+  const current = (short: string, now_ms: number): KeptAnswer | undefined => {
+    const found = entries.get(short)
+    if (found === undefined) return undefined
+    if (found.expiresAt <= now_ms) return void entries.delete(short)
+    entries.renew(short)
+    return found
+  }
   return {
     get: (key, now_ms) => {
-      const short = shortOf(key),
-        found = entries.get(short)
-      if (found === undefined) return undefined
-      if (found.expiresAt <= now_ms) return void entries.delete(short)
-      entries.renew(short)
+      const found = current(shortOf(key), now_ms)
+      if (found === undefined) misses++
+      else hits++
       return found
     },
+    figures: () => ({ hits, misses, bytes: entries.bytes }),
     put: (key, answer) => entries.set(shortOf(key), answer)
   }
 }

@@ -2,6 +2,7 @@
 import { Effect, Layer } from "effect"
 import { Installation } from "../installation.ts"
 import { Search } from "./search.ts"
+import { metrics } from "./metrics.ts"
 import { routes } from "./routes.ts"
 import { seeds } from "./seeds.ts"
 import { defineRoom } from "../room.ts"
@@ -13,5 +14,6 @@ export const room = defineRoom({
   groups: { search: "Searching one collection or several." },
   seeds,
   engineGroups: ["search"],
-  layer: Layer.unwrap(Effect.map(Installation, Search.layer))
+  layer: Layer.unwrap(Effect.map(Installation, Search.layer)),
+  metrics
 })

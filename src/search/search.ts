@@ -29,7 +29,7 @@ import { networkOf } from "../net/network-address.ts"
 import { SearchRules } from "../rules/search-rules.ts"
 import { PopularQueries } from "../suggestions/popular-queries.ts"
 import { SearchAccounts } from "./accounts.ts"
-import { makeAnswerCache } from "./answer-cache.ts"
+import { type CacheFigures, makeAnswerCache } from "./answer-cache.ts"
 import { makeAnswerEpoch } from "./answer-epoch.ts"
 import { AskedSearch, type AskedParts, type Outcome, type Written } from "./asked-search.ts"
 import { asksCache, cachedSearch, type CachedParts } from "./cached-search.ts"
@@ -51,6 +51,7 @@ interface SearchShape {
   readonly multiSearch: (request: SearchRequest, body: Body) => Effect.Effect<SearchAnswer, SearchFailure>
   /** No answer of the organization that is kept until now is given again. */
   readonly forgetAnswers: (organizationId: string) => void
+  readonly figures: Effect.Effect<{ readonly waiting: number; readonly cache: CacheFigures }>
 }
 
 /** What one request asks: a collection by its path, or several searches. */
@@ -72,7 +73,7 @@ const answerOf = ({ failures, isMany, texts }: Written): SearchAnswer => ({
 })
 const refusal = (message: string) => new EngineRefusal({ message, status: 400 })
 
-class SearchService implements Omit<SearchShape, "forgetAnswers"> {
+class SearchService implements Pick<SearchShape, "searchCollection" | "multiSearch"> {
   readonly #parts: Parts
   constructor(parts: Parts) {
     this.#parts = parts
@@ -204,6 +205,8 @@ export class Search extends Context.Service<Search, SearchShape>()("dowser/searc
         const clock = yield* Clock.Clock
         const epoch = yield* makeAnswerEpoch
         const rules = yield* SearchRules
+        const cache = makeAnswerCache()
+        const turns = makeTurns({ weightOf: weightIn(weights) })
         const service = new SearchService({
           contextOf: yield* makeContexts,
           access: yield* Access,
@@ -211,15 +214,16 @@ export class Search extends Context.Service<Search, SearchShape>()("dowser/searc
           rules,
           popular: yield* PopularDocuments,
           accounts: yield* makeAccounts,
-          cache: makeAnswerCache(),
+          cache,
           epochOf: epoch.of,
-          turns: makeTurns({ weightOf: weightIn(weights) }),
+          turns,
           now_ms: () => clock.currentTimeMillisUnsafe()
         })
         return Search.of({
           searchCollection: service.searchCollection,
           multiSearch: service.multiSearch,
-          forgetAnswers: epoch.forget
+          forgetAnswers: epoch.forget,
+          figures: Effect.sync(() => ({ waiting: turns.waiting(), cache: cache.figures() }))
         })
       })
     )

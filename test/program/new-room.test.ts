@@ -1,6 +1,6 @@
 /**
  * The room of `docs/rooms.md`, put into a copy of the program by its folder and one line: served, documented, audited,
- * isolated, in the console and fuzzed.
+ * isolated, in the console, measured and fuzzed.
  */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { describedOf } from "../support/fuzz/described.ts"
 import { fuzz } from "../support/fuzz/run.ts"
 import { makeWorld } from "../support/fuzz/world.ts"
+import { freePort } from "../../src/runtime/free-port.ts"
 import { launch, type Launched } from "../support/launched.ts"
 
 const root = new URL("../..", import.meta.url).pathname
@@ -22,6 +23,7 @@ const folder = mkdtempSync(join(tmpdir(), "dowser-room-"))
 const tree = join(folder, "clone"),
   data = join(folder, "data")
 let program: Launched
+let adminPort: number
 beforeAll(async () => {
   for (const part of [
     "src",
@@ -53,7 +55,8 @@ beforeAll(async () => {
     list,
     `import { room as notes } from "./notes/room.ts"\n${before.replace(/(\n {2}\.with\(demo\)\n)/, `$1${parts.get("src/rooms.ts")}`)}`
   )
-  program = await launch(data, ["--no-demo"], undefined, {}, tree)
+  adminPort = await freePort()
+  program = await launch(data, ["--no-demo", "--admin-port", String(adminPort)], undefined, {}, tree)
 }, 60_000)
 afterAll(async () => {
   program.signal("SIGTERM")
@@ -124,6 +127,19 @@ describe("a room that is one folder and one line", () => {
       status: 403,
       body: { feature: "notes", plan: "free", limit: 3 }
     })
+  })
+  it("is measured on the admin port, and not on the port that everybody reaches", async () => {
+    await send("POST", "/v1/notes", own(), { text: "One more" })
+    const response = await fetch(`http://127.0.0.1:${adminPort}/metrics`)
+    expect([response.status, response.headers.get("content-type")]).toEqual([
+      200,
+      "text/plain; version=0.0.4; charset=utf-8"
+    ])
+    const text = await response.text()
+    expect(text).toMatch(/^# TYPE dowser_notes_created_total counter\ndowser_notes_created_total [1-9]\d*$/m)
+    expect(text).toContain('dowser_part_up{part="engine"} 1')
+    expect((await fetch(`http://127.0.0.1:${program.port}/metrics`)).status).toBe(404)
+    expect((await fetch(`http://127.0.0.1:${adminPort}/v1/notes`)).status).toBe(404)
   })
   it("is fuzzed by being in the document", async () => {
     const operations = describedOf([

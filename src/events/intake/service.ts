@@ -31,7 +31,10 @@ export interface EventsShape {
     entries: ReadonlyArray<unknown>,
     options?: IngestOptions
   ) => Effect.Effect<IngestAnswer, IngestFailure>
+  /** Entries by what became of them, since this process started. */
+  readonly verdicts: Effect.Effect<Readonly<Record<Verdict, number>>>
 }
+type Verdict = "accepted" | "deduplicated" | "refused"
 
 interface IngestOptions extends AcceptOptions {
   /** Refused before they could be judged: lines that were no JSON. Kept beside the others. */
@@ -86,8 +89,10 @@ const make = Effect.fnUntraced(function* ({ visitorPartitions }: EventsOptions) 
   // Registered before the fiber below, so that it runs after that has ended: what still waits is stored and answered.
   yield* Effect.addFinalizer(() => commits.drain)
   yield* Effect.forkScoped(commits.loop)
+  const verdicts = { accepted: 0, deduplicated: 0, refused: 0 }
 
   return Events.of({
+    verdicts: Effect.sync(() => ({ ...verdicts })),
     ingestEvents: Effect.fnUntraced(function* (organizationId, entries, options) {
       const now = clock.currentTimeMillisUnsafe()
       const { accepted, rejected } = acceptBatch(entries, now, options)
@@ -106,6 +111,9 @@ const make = Effect.fnUntraced(function* ({ visitorPartitions }: EventsOptions) 
         cameAt: now,
         done: Deferred.makeUnsafe()
       })
+      verdicts.accepted += accepted.length - deduplicated
+      verdicts.deduplicated += deduplicated
+      verdicts.refused += rejected.length
       return { accepted: accepted.length - deduplicated, deduplicated, rejected }
     })
   })

@@ -70,6 +70,7 @@ const bench = (limit: number, startedAt = START) => {
     })
   const stored: Array<{ readonly at: number; readonly events: number }> = []
   const events = {
+    verdicts: Effect.die("not asked"),
     ingestEvents: (_: string, entries: ReadonlyArray<unknown>) =>
       Effect.sync(() => {
         stored.push({ at, events: entries.length })

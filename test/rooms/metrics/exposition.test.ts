@@ -1,0 +1,56 @@
+/** What Prometheus reads: every sample under its family, and nothing of what is gone or cannot be read. */
+import { Effect } from "effect"
+import { expect, it } from "vitest"
+import { exposition } from "../../../src/metrics/exposition.ts"
+import type { Measure, Sample } from "../../../src/metrics/measure.ts"
+import { rooms } from "../../../src/rooms.ts"
+import { defineRoom, RoomList } from "../../../src/room.ts"
+
+const gauge = (read: Measure["read"]): Measure => ({ name: "dowser_parts", type: "gauge", help: "Parts.", read })
+const read = (...measures: ReadonlyArray<Measure>) => Effect.runPromise(exposition(measures))
+
+it("writes families with help, type, labels and values", async () => {
+  const counter: Measure = {
+    name: "dowser_events_total",
+    type: "counter",
+    help: "Events.",
+    read: Effect.succeed([
+      { labels: { verdict: 'odd "one"' }, value: 3 },
+      { labels: { verdict: "accepted" }, value: 2_500_000 }
+    ])
+  }
+  expect(await read(counter, gauge(Effect.succeed([{ value: 0 }])))).toBe(
+    [
+      "# HELP dowser_events_total Events.",
+      "# TYPE dowser_events_total counter",
+      'dowser_events_total{verdict="odd \\"one\\""} 3',
+      'dowser_events_total{verdict="accepted"} 2500000',
+      "# HELP dowser_parts Parts.",
+      "# TYPE dowser_parts gauge",
+      "dowser_parts 0",
+      ""
+    ].join("\n")
+  )
+})
+it("forgets a label that is gone, and counts nothing twice", async () => {
+  let samples: ReadonlyArray<Sample> = [{ labels: { partition: "1" }, value: 5 }]
+  const partitions: Measure = { ...gauge(Effect.sync(() => samples)), type: "counter" }
+  await read(partitions)
+  samples = [{ labels: { partition: "2" }, value: 7 }]
+  const text = await read(partitions)
+  expect(text).toContain('dowser_parts{partition="2"} 7')
+  expect(text).not.toContain('partition="1"')
+})
+it("answers the others where one cannot be read", async () => {
+  const text = await read(gauge(Effect.die("gone")), { ...gauge(Effect.succeed([{ value: 1 }])), name: "dowser_well" })
+  expect(text).toContain("dowser_well 1")
+  expect(text).not.toContain("dowser_parts ")
+})
+it("refuses two rooms that measure the same", async () => {
+  const metrics = Effect.succeed([gauge(Effect.succeed([]))])
+  const list = RoomList.over<never>()
+    .with(defineRoom({ name: "a", metrics }))
+    .with(defineRoom({ name: "b", metrics }))
+  await expect(Effect.runPromise(list.metrics)).rejects.toThrow("Two rooms measure dowser_parts.")
+  expect(rooms.all.filter(({ metrics: own }) => own !== undefined).length).toBeGreaterThanOrEqual(3)
+})
