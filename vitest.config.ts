@@ -15,6 +15,7 @@ export default defineConfig({
       "fixtures/**/*.test.ts",
       "bench/**/*.test.ts"
     ],
+    globalSetup: ["test/support/run-folder.ts"],
     pool: "forks",
     maxWorkers: 2,
     testTimeout: 60_000,

@@ -3,21 +3,13 @@
 // minutes. A fault that survives, one whose text is not there exactly once, and one that breaks more than it should
 // (nothing could run) fail it.
 import { spawn, spawnSync } from "node:child_process"
-import {
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync
-} from "node:fs"
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { faults } from "../test/mutants/faults.mjs"
 import { misfits, planted } from "../test/mutants/plant.mjs"
+import { linkPackages } from "./link-packages.mjs"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const RUN_MAX_MS = 10 * 60_000
@@ -107,7 +99,7 @@ function makeCopy() {
       if (error.code !== "ENOENT") throw error
     }
   }
-  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"))
+  linkPackages(root, copy)
   // Older than what is installed, or the copy would install anew into the real folder.
   utimesSync(join(copy, "package-lock.json"), 0, 0)
 }

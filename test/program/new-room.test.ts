@@ -2,10 +2,11 @@
  * The room of `docs/rooms.md`, put into a copy of the program by its folder and one line: served, documented, audited,
  * isolated, in the console, measured and fuzzed.
  */
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { linkPackages } from "../../scripts/link-packages.mjs"
 import { describedOf } from "../support/fuzz/described.ts"
 import { fuzz } from "../support/fuzz/run.ts"
 import { makeWorld } from "../support/fuzz/world.ts"
@@ -43,7 +44,7 @@ beforeAll(async () => {
       filter: (path) => !path.includes("node_modules") && !path.includes(join("bench", "results"))
     })
   }
-  symlinkSync(join(root, "node_modules"), join(tree, "node_modules"))
+  linkPackages(root, tree)
   for (const [path, text] of parts) {
     if (path === "src/rooms.ts") continue
     mkdirSync(dirname(join(tree, path)), { recursive: true })

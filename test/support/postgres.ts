@@ -1,4 +1,4 @@
-/** A migrated embedded Postgres in a temporary folder, gone with the scope. About a second to make. */
+/** An embedded Postgres in a temporary folder, gone with the scope: half a second. */
 import { Effect, Layer } from "effect"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { layer as layerMigrations } from "../../src/migrations/index.ts"
 import { layerSql } from "../../src/runtime/embedded.ts"
 import { startEmbeddedPostgres } from "../../src/runtime/embedded-postgres.ts"
+import { preparePostgres } from "./prepared-postgres.ts"
 import { LeaseStore } from "../../streams/ownership/lease-store.ts"
 import { layerOffsetStore } from "../../streams/offsets/postgres.ts"
 
@@ -15,13 +16,19 @@ export const temporaryFolder = (name: string) =>
     (path) => Effect.promise(() => rm(path, { recursive: true, force: true }))
   )
 
-export const acquireTestPostgres = Effect.gen(function* () {
-  const folder = yield* temporaryFolder("pg")
-  return yield* Effect.acquireRelease(
-    Effect.promise(() => startEmbeddedPostgres(join(folder, "postgres"))),
-    (server) => Effect.promise(server.stop)
-  )
-})
+const acquired = (prepare: (folder: string) => Promise<void>) =>
+  Effect.gen(function* () {
+    const folder = join(yield* temporaryFolder("pg"), "postgres")
+    yield* Effect.promise(() => prepare(folder))
+    return yield* Effect.acquireRelease(
+      Effect.promise(() => startEmbeddedPostgres(folder)),
+      (server) => Effect.promise(server.stop)
+    )
+  })
+/** As migrations leave it. */
+export const acquireTestPostgres = acquired(preparePostgres)
+/** Without a table: two seconds. */
+export const acquireEmptyPostgres = acquired(() => Promise.resolve())
 
 export const layerTestSql = Layer.unwrap(
   Effect.map(acquireTestPostgres, (server) =>

@@ -22,6 +22,7 @@ import { GatewaySettings } from "../../src/gateway/settings.ts"
 import type { GuardOptions } from "../../src/ports/engine/guarded-engine.ts"
 import { openDataFolder } from "../../src/runtime/data-folder.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
+import { preparePostgres } from "./prepared-postgres.ts"
 import { layerEmbedded, layerGuarded } from "../../src/runtime/embedded.ts"
 import { layerServer } from "../../src/server.ts"
 
@@ -81,6 +82,7 @@ const layerWrapped = (wrap: (engine: SearchEngine) => SearchEngine, guard?: Guar
 
 export const startProgram = async (options: ProgramOptions = {}): Promise<Program> => {
   const path = options.dataFolder === undefined ? mkdtempSync(join(tmpdir(), "dowser-test-")) : undefined
+  if (path !== undefined) await preparePostgres(join(path, "data", "postgres"))
   const folder = openDataFolder(options.dataFolder ?? join(path!, "data"), dataVersion)
   const port = await freePort()
   const scope = Effect.runSync(Scope.make())

@@ -12,7 +12,7 @@ import { expect } from "vitest"
 import { dataVersion, layer as layerMigrations, layerUpTo } from "../../../src/migrations/index.ts"
 import { copyIn, copyOut, countRows, describeRows } from "../../../src/runtime/backup/rows.ts"
 import { layerSql } from "../../../src/runtime/embedded.ts"
-import { acquireTestPostgres } from "../../support/postgres.ts"
+import { acquireEmptyPostgres } from "../../support/postgres.ts"
 
 const VERSION = 25
 const odd = "quote ' \" back\\slash \\. tab\t line\nend, ünï, \u{1F600}, \\N"
@@ -22,7 +22,7 @@ it.live(
   () =>
     Effect.scoped(
       Effect.gen(function* () {
-        const [from, to] = [yield* acquireTestPostgres, yield* acquireTestPostgres]
+        const [from, to] = [yield* acquireEmptyPostgres, yield* acquireEmptyPostgres]
         // The servers write and read here, whoever they run as.
         const folder = yield* Effect.acquireRelease(
           Effect.sync(() => {

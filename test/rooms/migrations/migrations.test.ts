@@ -5,14 +5,14 @@ import { SqlClient } from "effect/sql"
 import { migrate } from "../../../src/migrations/migrate.ts"
 import type { Migration } from "../../../src/room.ts"
 import { layerSql } from "../../../src/runtime/embedded.ts"
-import { acquireTestPostgres } from "../../support/postgres.ts"
+import { acquireEmptyPostgres } from "../../support/postgres.ts"
 
 it.live(
   "a migration that was passed over is run once, and one that fails leaves nothing",
   () =>
     Effect.scoped(
       Effect.gen(function* () {
-        const server = yield* acquireTestPostgres
+        const server = yield* acquireEmptyPostgres
         const body = Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
           const ran: Array<string> = []

@@ -1,0 +1,44 @@
+/**
+ * The temporary folder of one run of the suite, gone with the run. In memory where the system has a file system there
+ * with room: the suite makes some hundred databases and logs, and on a disk it waits for the disk half of the time
+ * (`TMPDIR` says otherwise).
+ */
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { isAlive } from "../../src/runtime/data-folder.ts"
+
+const MEMORY = "/dev/shm",
+  ROOM_MIN_BYTES = 4 * 1024 ** 3
+const NAME = /^dowser-run-(\d+)-/
+
+const memoryOf = (): string | undefined => {
+  if (process.platform !== "linux" || (process.env.TMPDIR ?? "") !== "") return undefined
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY)
+    return bavail * bsize >= ROOM_MIN_BYTES ? MEMORY : undefined
+  } catch {
+    return undefined
+  }
+}
+/** Of runs that were killed: nobody else would give their memory back. */
+const removeLeftovers = (above: string): void => {
+  for (const name of readdirSync(above)) {
+    const pid = NAME.exec(name)?.[1]
+    if (pid !== undefined && !isAlive(Number(pid))) rmSync(join(above, name), { recursive: true, force: true })
+  }
+}
+
+export default (): (() => void) => {
+  const above = memoryOf() ?? tmpdir()
+  removeLeftovers(above)
+  const folder = mkdtempSync(join(above, `dowser-run-${process.pid}-`))
+  // Servers that run as a user of their own pass through.
+  chmodSync(folder, 0o711)
+  const temporary = join(folder, "tmp")
+  mkdirSync(temporary)
+  chmodSync(temporary, 0o1777)
+  process.env.TMPDIR = temporary
+  process.env.DOWSER_TEST_RUN = folder
+  return () => rmSync(folder, { recursive: true, force: true })
+}
