@@ -10,7 +10,7 @@ import { layer as layerMigrations } from "../../src/migrations/index.ts"
 import { layerSql } from "../../src/runtime/embedded.ts"
 import { startEmbeddedPostgres } from "../../src/runtime/embedded-postgres.ts"
 
-/** The copy is this process's own; whom the server runs as, and whose its files are then, is decided where it starts. */
+/** The copy is this process's own: whom the server runs as, and whose its files are, is decided where it starts. */
 const copy = (from: string, to: string): void => {
   const { status, stderr } = spawnSync("cp", ["-R", from, to], { encoding: "utf8" })
   if (status !== 0) throw new Error(`The prepared Postgres could not be copied: ${stderr}`)
