@@ -9,7 +9,7 @@ import { Draws } from "./random.ts"
 
 const EPOCH = Date.UTC(2026, 0, 1)
 /** How deep a chain of promises between two events may be: what has not settled after so many turns never will. */
-const PROMISE_TURNS = 12
+const PROMISE_TURNS = 6
 
 interface Timer {
   readonly at: number
