@@ -39,7 +39,7 @@ import type { SearchScope } from "../search/scope.ts"
 import { vectorUsage } from "../search/vector/vector-usage.ts"
 import type { CollectionRecord } from "../store/journal.ts"
 import { inSlices, pause } from "../turns.ts"
-import type { WriterEvent, WriterPort } from "../store/writer.ts"
+import { type WriterEvent, WriterGone, type WriterPort } from "../store/writer.ts"
 import { warn } from "../warning.ts"
 
 interface Entry {
@@ -101,6 +101,7 @@ const APPROXIMATE: Capabilities["grades"] = {
   radial_vector: "approximate",
   hybrid: "approximate"
 }
+const CLOSED: EngineError = { kind: "Unavailable", message: "The engine is closed." }
 const MEBIBYTE = 1_048_576
 /** Of work between searches. */
 const SLICE_ms = 0.5
@@ -344,11 +345,13 @@ export class LocalEngine implements SearchEngine {
   }
   /** A writer that is gone is an answer, not a defect; everything else it throws is one. */
   private async asked<A>(ask: () => Promise<Result<A>>): Promise<Result<A>> {
-    if (this.isClosed) return fail({ kind: "Unavailable", message: "The engine is closed." })
+    if (this.isClosed) return fail(CLOSED)
     if (this.failure !== undefined) return fail({ kind: "Unavailable", message: this.failure })
     try {
       return await ask()
     } catch (error) {
+      // A worker that ends while the engine closes answers nobody any more.
+      if (error instanceof WriterGone && this.isClosed) return fail(CLOSED)
       const failure: string | undefined = this.failure
       if (failure === undefined) throw error
       return fail({ kind: "Unavailable", message: failure })
@@ -566,7 +569,7 @@ export class LocalEngine implements SearchEngine {
   health(): Result<{ readonly ok: true }> {
     return this.failure === undefined && !this.isClosed
       ? ok({ ok: true })
-      : fail({ kind: "Unavailable", message: this.failure ?? "The engine is closed." })
+      : fail(this.failure === undefined ? CLOSED : { kind: "Unavailable", message: this.failure })
   }
   /**
    * Ends the writer for good: when it resolves nothing is acknowledged or stored any more, so another engine may open

@@ -7,7 +7,7 @@ import { ok, type Result } from "../errors.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema } from "../schema.ts"
 import { pause } from "../turns.ts"
-import type { WriterEvent, WriterMemory, WriterPort } from "./writer.ts"
+import { type WriterEvent, WriterGone, type WriterMemory, type WriterPort } from "./writer.ts"
 import {
   decodePublication,
   decodeSegment,
@@ -124,7 +124,7 @@ export class RemoteWriter implements WriterPort {
   private gone(message: string): void {
     if (this.isGone) return
     this.isGone = true
-    const error = new Error(message)
+    const error = new WriterGone(message)
     this.ready?.reject(error)
     // The engine learns of it first, so that rejected calls are answered as unavailable.
     if (!this.isClosing) this.lost(message)
@@ -148,7 +148,7 @@ export class RemoteWriter implements WriterPort {
   ): Promise<A> & { readonly id: number } {
     const id = this.nextCall++
     const answer = this.isGone
-      ? Promise.reject<A>(new Error("The engine's writer has stopped."))
+      ? Promise.reject<A>(new WriterGone("The engine's writer has stopped."))
       : new Promise<A>((resolve, reject) => {
           this.waiting.set(id, {
             resolve: resolve as (value: unknown) => void,

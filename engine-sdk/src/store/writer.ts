@@ -30,6 +30,11 @@ export type WriterEvent =
   | { readonly kind: "opened"; readonly key: number }
   | { readonly kind: "closed"; readonly key: number }
 
+/** The writer ended, or was ended, before it answered: what was asked of it is not acknowledged. */
+export class WriterGone extends Error {
+  override readonly name = "WriterGone"
+}
+
 /** What an engine asks of its writer, wherever that runs. */
 export interface WriterPort {
   create(
