@@ -34,6 +34,8 @@ import type { EventLog } from "@dowser/log/event-log/event-log"
 import type { Identifiers } from "@dowser/log/identifiers"
 import type { OutboundHttp } from "./ports/outbound-http/outbound-http.ts"
 import { RoomList } from "./room.ts"
+import { room as policies } from "./policies/room.ts"
+import { room as profiles } from "./profiles/room.ts"
 import { room as rules } from "./rules/room.ts"
 import { room as search } from "./search/room.ts"
 import { room as suggestions } from "./suggestions/room.ts"
@@ -64,6 +66,8 @@ export const rooms = RoomList.over<Ground>()
   .with(outbox)
   .with(metering)
   .with(organizations)
+  .with(policies)
+  .with(profiles)
   .with(access)
   .with(tenants)
   .with(audit)

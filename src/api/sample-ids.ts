@@ -12,5 +12,6 @@ export const sampleIds = {
   delivery: "dlv_01KAQ5V8Z3N4M6T7W9X0Y1B2F1",
   job: "job_01KAQ5V8Z3N4M6T7W9X0Y1B2G1",
   member: "mem_01KAQ5V8Z3N4M6T7W9X0Y1B2H1",
-  formerMember: "mem_01KAQ5V8Z3N4M6T7W9X0Y1B2H2"
+  formerMember: "mem_01KAQ5V8Z3N4M6T7W9X0Y1B2H2",
+  release: "rel_01KAQ5V8Z3N4M6T7W9X0Y1B2J1"
 } as const

@@ -1,6 +1,6 @@
 /**
  * Caps of named resources: presets, synonym and curation sets with their items, stopword sets, stemming dictionaries,
- * aliases, rules of searches and of analytics. They are counted in the transaction of the write, under the lock of the
+ * aliases, rules of searches and of analytics, search policies and profiles, whose releases count by their bytes. They are counted in the transaction of the write, under the lock of the
  * organization's row, so that the last place is given once, by whichever process. The columns that are summed are made
  * by the database (migration 37).
  */
@@ -33,7 +33,10 @@ export const makeNamedResources = Effect.gen(function* () {
       sql<KeptResources>`SELECT coalesce(sum(items), 0)::float8 AS items, coalesce(sum(bytes), 0)::float8 AS bytes FROM (
       SELECT items, bytes FROM engine_resources WHERE organization_id = ${organizationId}
       UNION ALL SELECT 1, bytes FROM search_rule_sets WHERE organization_id = ${organizationId}
-      UNION ALL SELECT 1, bytes FROM analytics_rules WHERE organization_id = ${organizationId}) AS each`,
+      UNION ALL SELECT 1, bytes FROM analytics_rules WHERE organization_id = ${organizationId}
+      UNION ALL SELECT 1, bytes FROM search_policies WHERE organization_id = ${organizationId}
+      UNION ALL SELECT 1, bytes FROM search_profiles WHERE organization_id = ${organizationId}
+      UNION ALL SELECT 0, bytes FROM search_profile_releases WHERE organization_id = ${organizationId}) AS each`,
       ([row]) => row!
     )
   return {

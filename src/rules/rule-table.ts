@@ -3,9 +3,10 @@ import { type CollectionInfo, fail, ok, type Result } from "@dowser/engine-sdk"
 import type { OperationContext } from "@dowser/engine-sdk/operations"
 import { checkRuleSet, type CompiledRules, type RuleSet } from "@dowser/engine-sdk/rules"
 import type { Subject } from "../configuration/change.ts"
+import { isCurrent } from "../engine-plane/owned-fields.ts"
 import { organizationUnavailable, type OrganizationUnavailable } from "../http/errors.ts"
 import { type AnswerGates, gatePart, gatesOf, type GateVisitor } from "./answer-gates.ts"
-import { type CompiledFor, isCurrent } from "./compiled-for.ts"
+import type { CompiledFor } from "./compiled-for.ts"
 import { type RuleSetRow, ruleSetOf, type StoredRuleSet } from "./rule-sets-repository.ts"
 
 const NO_RULES = ok(undefined)

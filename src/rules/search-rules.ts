@@ -14,6 +14,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import { PopularDocuments } from "../analytics/popular-documents.ts"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
+import { ownedFields } from "../engine-plane/owned-fields.ts"
 import type { CatalogResources } from "../engine-plane/resources.ts"
 import { Configuration } from "../configuration/configuration.ts"
 import {
@@ -30,7 +31,7 @@ import type { FeatureNotInPlan } from "../metering/errors.ts"
 import { bytesOf, LIST_BYTES_MAX, makeNamedResources } from "../metering/named-resources.ts"
 import { Engine } from "../ports/engine/engine.ts"
 import type { GateVisitor } from "./answer-gates.ts"
-import { compileFor, ruleFields } from "./compiled-for.ts"
+import { compileFor } from "./compiled-for.ts"
 import { fieldTypeIssues } from "./field-types.ts"
 import { makeRuleSetsRepository, type StoredRuleSet } from "./rule-sets-repository.ts"
 import { RuleTable, type RuleTableParts } from "./rule-table.ts"
@@ -117,7 +118,7 @@ const checkedSet = (
   reaches: (name: string) => boolean
 ): Effect.Effect<RuleSet, InputInvalid | CollectionNotAllowed> => {
   let isBeyond = false
-  const fields = ruleFields(context, collection, (name, schema) => {
+  const fields = ownedFields(context, collection, (name, schema) => {
     isBeyond ||= !reaches(name) || !reaches(schema?.name ?? name)
   })
   const checked = checkRuleSet(asWritten(body), {

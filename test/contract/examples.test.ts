@@ -111,6 +111,12 @@ const furnish = async (name: string): Promise<Furnished> => {
     event_type: "click",
     params: {}
   })
+  for (const one of ["forgiving", "old_policy"])
+    await must("PUT", `/v1/search_policies/${one}`, { params: { num_typos: 2 } })
+  const profiles = "/v1/collections/products/search-profiles"
+  for (const one of ["listing", "old_listing"])
+    await must("POST", profiles, { name: one, searchable_fields: ["title"] })
+  const release = await idOf("POST", `${profiles}/listing/publish`, { expected_revision: 1 })
   const key = async (body: object) =>
     (await must("POST", "/v1/keys", { description: "k", rate_limit_per_minute: 0, ...body })).body as {
       readonly id: string
@@ -141,7 +147,8 @@ const furnish = async (name: string): Promise<Furnished> => {
       delivery: await idOf("POST", `/v1/webhooks/${webhookId}/test`),
       job: await idOf("POST", "/v1/collections/drafts/reindex"),
       member: await idOf("POST", members, { email: `member-${name}@shop.example`, role: "member" }, operator()),
-      formerMember: await idOf("POST", members, { email: `former-${name}@shop.example`, role: "member" }, operator())
+      formerMember: await idOf("POST", members, { email: `former-${name}@shop.example`, role: "member" }, operator()),
+      release
     }
   }
 }

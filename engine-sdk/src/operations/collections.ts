@@ -1,7 +1,7 @@
 /** Collections and aliases (engine-contract 2.1, 2.8). */
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, notFound, ok } from "../errors.ts"
-import type { Document } from "../schema.ts"
+import type { CollectionInfo, Document } from "../schema.ts"
 import { parseAlterBody, parseCloneBody, parseCreateBody, renderCollection, type SchemaContext } from "../schema/mod.ts"
 import { listOf } from "../query/text-scanner.ts"
 import type { Alias } from "./resources.ts"
@@ -118,6 +118,20 @@ export const updateCollection = async (context: OperationContext, name: string, 
     context.keeps
   )
   return altered.ok ? answer(200, renderCollection(altered.value)) : altered
+}
+/**
+ * The collection as such a body would make it, before any document is looked at; undefined where the body is refused or
+ * there is no such collection. Changes nothing.
+ */
+export const alteredCollection = (context: OperationContext, name: string, sent: Body): CollectionInfo | undefined => {
+  const collection = resolveCollection(context, name)
+  const body = parseBody(sent)
+  if (collection === undefined || !body.ok) return undefined
+  const change = parseAlterBody(body.value, collection.schema, schemaContext(context))
+  if (!change.ok) return undefined
+  const { add, drop } = change.value
+  const kept = collection.schema.fields.filter((field) => !drop.includes(field.name))
+  return { ...collection, schema: { ...collection.schema, fields: [...kept, ...add] } }
 }
 export const deleteCollection = async (context: OperationContext, name: string): Promise<Answered> => {
   const collection = resolveCollection(context, name)

@@ -40,6 +40,7 @@ export {
   readSearch,
   readSearches,
   type MultiSearch,
+  type SearchBounds,
   type SearchRequest
 } from "./read-search.ts"
 export { isRestriction, Reach, type Restrictions } from "./restrictions.ts"

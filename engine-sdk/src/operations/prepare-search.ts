@@ -8,6 +8,7 @@ import type { Filter, SearchPlan } from "../plan.ts"
 import { compileParameters } from "../query/compile-search.ts"
 import { unionPaging } from "../query/compile-union.ts"
 import type { Parameters } from "../query/parameters.ts"
+import { allOf } from "../query/filter-parser.ts"
 import { fieldNamed, type KnownFilters, type SearchContext } from "../query/query-context.ts"
 import type { CollectionInfo } from "../schema.ts"
 import type { AnswerBudget } from "../budget/answer-budget.ts"
@@ -88,11 +89,11 @@ export const prepareUnion = (
 
 const planned = async (
   context: OperationContext,
-  { collection, parameters }: SearchRequest,
+  { bounds, collection, parameters }: SearchRequest,
   { budget, filters, reach }: Shared
 ): Promise<Result<PlannedSearch>> => {
   if (collection === undefined) return fail(COLLECTION_NOT_FOUND)
-  const plan = await planSearch(context, collection, parameters, reach, budget, filters)
+  const plan = await planSearch(context, collection, parameters, reach, budget, filters, bounds?.filter)
   if (!plan.ok) return plan
   const { fields } = reach
   return ok({ plan: plan.value, collection, parameters, ...(fields === undefined ? {} : { fields }) })
@@ -100,7 +101,8 @@ const planned = async (
 
 /**
  * The plan of one search over a collection (name or alias). Placeholders of curation rules ask the engine; an engine
- * that answers later makes this compile again with what it learned. Query texts are embedded here too.
+ * that answers later makes this compile again with what it learned. Query texts are embedded here too. `bound`: the
+ * host's filter (`SearchBounds`).
  */
 export const planSearch = async (
   context: OperationContext,
@@ -108,10 +110,12 @@ export const planSearch = async (
   parameters: Parameters,
   reach: Reach = new Reach(context, {}),
   budget?: AnswerBudget,
-  filters?: KnownFilters
+  filters?: KnownFilters,
+  bound?: Filter
 ): Promise<Result<SearchPlan>> => {
   reach.forget()
-  const forced = reach.forcedFilter(collection)
+  const restricting = reach.forcedFilter(collection)
+  const forced = restricting.ok ? ok(allOf(restricting.value, bound)) : restricting
   const lookups = new Lookups(context, collection, forced.ok ? forced.value : undefined)
   const searchContext = searchContextOf(context, collection, reach, lookups, forced.ok ? forced.value : undefined)
   const own: SearchContext = {

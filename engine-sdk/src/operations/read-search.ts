@@ -4,6 +4,7 @@
  */
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"
+import type { Filter } from "../plan.ts"
 import { SHARED_PAGING } from "../query/compile-union.ts"
 import { applyPreset, fillGaps, textParameters, type Parameters } from "../query/parameters.ts"
 import type { CollectionInfo } from "../schema.ts"
@@ -14,12 +15,18 @@ const MULTI_SEARCHES_MAX = 50
 /** What a scoped key may raise the limit to. */
 const MULTI_SEARCHES_CEILING = 1_000
 
+/** What a host adds to a search that no parameter says, so that none can get around it. */
+export interface SearchBounds {
+  /** AND-ed as a tree, as the caller's own restrictions are: also to what is pinned or injected. */
+  readonly filter?: Filter | undefined
+}
 /** One search as it is asked for, its parameters merged. */
 export interface SearchRequest {
   /** As the request names it: a collection or an alias. */
   readonly name: string
   readonly collection: CollectionInfo | undefined
   readonly parameters: Parameters
+  readonly bounds?: SearchBounds | undefined
 }
 
 /**

@@ -11,7 +11,7 @@ export { applyPreset, fillGaps, textParameters, PARAMETER_OWNERS, type Parameter
 export { expandSynonyms } from "./synonym-expansion.ts"
 export { parseQueryWords } from "./query-words.ts"
 export { fieldContextOf, fieldNamed, searchableFields, areRelated, DEFAULT_LIMITS } from "./query-context.ts"
-export { covers, type FieldList, type FieldNames } from "./field-list.ts"
+export { covers, joinedFields, type FieldList, type FieldNames } from "./field-list.ts"
 export type {
   CurationItem,
   CurationRule,

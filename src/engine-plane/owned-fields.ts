@@ -1,0 +1,48 @@
+/**
+ * How expressions of a tenant's own configuration are read: rules, profiles. They are their owner's word, so no key's
+ * restriction holds for them. They may reach into related collections, so what is compiled of them remembers every
+ * schema that it looked at: when one of them changes, it is compiled again before the next search.
+ */
+import type { CollectionInfo, CollectionSchema } from "@dowser/engine-sdk"
+import { type OperationContext, resolveCollection, searchResourcesOf } from "@dowser/engine-sdk/operations"
+import { type FieldContext, fieldContextOf } from "@dowser/engine-sdk/query"
+
+/** The schemas that something was compiled under. */
+export interface SeenSchemas {
+  readonly schema: CollectionSchema
+  /** Other collections that expressions name; undefined for one that did not exist. */ readonly related: ReadonlyMap<
+    string,
+    CollectionSchema | undefined
+  >
+}
+
+export const ownedFields = (
+  context: OperationContext,
+  collection: CollectionInfo,
+  onRelated: (name: string, schema: CollectionSchema | undefined) => void = () => {}
+): FieldContext =>
+  fieldContextOf(
+    collection,
+    {
+      collectionOf: (name) => {
+        const found = resolveCollection(context, name)
+        onRelated(name, found?.schema)
+        return found
+      },
+      limits: context.limits,
+      resources: searchResourcesOf(context.resources, context.namespace)
+    },
+    true,
+    4
+  )
+
+/** O(related collections), which is none for nearly everything. */
+export const isCurrent = (
+  { related, schema }: SeenSchemas,
+  context: () => OperationContext,
+  collection: CollectionInfo
+): boolean => {
+  if (schema !== collection.schema) return false
+  for (const [name, known] of related) if (resolveCollection(context(), name)?.schema !== known) return false
+  return true
+}

@@ -1,0 +1,13 @@
+/** One sample, or several where a fact changes the answer, of every error that the room declares. */
+import type { ErrorSample } from "../room.ts"
+import { PolicyInUse } from "./errors.ts"
+
+export const errorSamples: ReadonlyArray<ErrorSample> = [
+  [
+    "PolicyInUse",
+    new PolicyInUse({
+      message: "The policy `forgiving` is named by `products/listing`.",
+      profiles: [{ collection: "products", name: "listing" }]
+    })
+  ]
+]

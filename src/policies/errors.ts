@@ -1,0 +1,12 @@
+/** Failures of the policies room. */
+import { Schema } from "effect"
+
+export class PolicyInUse extends Schema.TaggedError<PolicyInUse>()(
+  "PolicyInUse",
+  {
+    message: Schema.String,
+    /** Those that name it, in their drafts or in what is active. */
+    profiles: Schema.Array(Schema.Struct({ collection: Schema.String, name: Schema.String }))
+  },
+  { httpApiStatus: 409 }
+) {}

@@ -1,0 +1,17 @@
+/** What a policy may say: any search parameter but those that name what is asked, and credentials. Pure. */
+import { PARAMETER_OWNERS, textParameters } from "@dowser/engine-sdk/query"
+import { isStorable } from "../http/body.ts"
+
+/** Of the request alone; one policy does not name another. */
+const NEVER: ReadonlySet<string> = new Set(["q", "profile", "preset", "search_policy", "collection", "union"])
+
+/** Why a value may not stand under a name; undefined where it may. */
+export const paramRefusal = (name: string, value: unknown): string | undefined => {
+  if (NEVER.has(name)) return "A policy says how is searched, not what"
+  if (!Object.hasOwn(PARAMETER_OWNERS, name)) return "There is no such search parameter"
+  if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean")
+    return "A text, a number or a boolean"
+  const text = textParameters({ [name]: value })
+  if (!text.ok) return text.error.message
+  return isStorable(String(value)) ? undefined : "No NUL character and no half surrogate pair"
+}

@@ -1,0 +1,40 @@
+/** A profile by the names in a path. */
+import type { CollectionInfo } from "@dowser/engine-sdk"
+import { resolveCollection } from "@dowser/engine-sdk/operations"
+import { Effect } from "effect"
+import { makeContexts } from "../engine-plane/engine-plane.ts"
+import { NotFound } from "../http/errors.ts"
+import type { Caller } from "../identity/caller.ts"
+import { noProfile } from "./profile-writes.ts"
+import type { StoredProfile } from "./profiles-repository.ts"
+import { SearchProfiles } from "./search-profiles.ts"
+
+interface OfProfile {
+  readonly collectionName: string
+  readonly profileName: string
+}
+/** Where a profile was looked for, and what was found. */
+interface FoundProfile {
+  readonly collection: CollectionInfo
+  readonly profile: StoredProfile
+}
+
+export const makeFinding = Effect.gen(function* () {
+  const contextOf = yield* makeContexts
+  const profiles = yield* SearchProfiles
+  const collectionOf = ({ organizationId }: Pick<Caller, "organizationId">, name: string) =>
+    Effect.suspend((): Effect.Effect<CollectionInfo, NotFound> => {
+      const collection = resolveCollection(contextOf(organizationId), name)
+      return collection === undefined
+        ? Effect.fail(new NotFound({ message: "Collection not found" }))
+        : Effect.succeed(collection)
+    })
+  const profileOf = ({ caller, params }: { readonly caller: Caller; readonly params: OfProfile }) =>
+    Effect.flatMap(collectionOf(caller, params.collectionName), (collection): Effect.Effect<FoundProfile, NotFound> => {
+      const profile = profiles.get(caller.organizationId, collection, params.profileName)
+      return profile === undefined
+        ? Effect.fail(noProfile(params.profileName))
+        : Effect.succeed({ collection, profile })
+    })
+  return { collectionOf, profileOf }
+})

@@ -1,0 +1,86 @@
+/**
+ * What a profile decides of a search: the part that a release freezes. `is_default` is none of it. Pure; the same
+ * manifest is the same JSON text.
+ */
+export interface ProfileSort {
+  readonly id: string
+  readonly label: string
+  readonly sort_by: string
+}
+export interface ProfileFacet {
+  readonly field: string
+  readonly label: string
+}
+export interface ProfileManifest {
+  readonly label: string
+  readonly searchable_fields: ReadonlyArray<string>
+  readonly facet_fields: ReadonlyArray<ProfileFacet>
+  /** What a client's `filter_by` may name; none of them, and it may not filter. */
+  readonly filterable_fields: ReadonlyArray<string>
+  readonly sorts: ReadonlyArray<ProfileSort>
+  /** Id of one of them; empty: the engine's order. */ readonly default_sort_id: string
+  readonly fixed_filter_by: string
+  /** Empty: the fields that are searched. */ readonly highlight_fields: ReadonlyArray<string>
+  readonly per_page_max: number
+  /** Name of a stored policy; empty: none. It is read live. */ readonly search_policy: string
+}
+
+export const PER_PAGE_MAX = 250
+
+/** What a body says of a manifest. */
+interface ManifestFields {
+  readonly label?: string | undefined
+  readonly searchable_fields: ReadonlyArray<string>
+  readonly facet_fields?: ReadonlyArray<{ readonly field: string; readonly label?: string | undefined }> | undefined
+  readonly filterable_fields?: ReadonlyArray<string> | undefined
+  readonly sorts?:
+    | ReadonlyArray<{ readonly id: string; readonly label?: string | undefined; readonly sort_by: string }>
+    | undefined
+  readonly default_sort_id?: string | undefined
+  readonly fixed_filter_by?: string | undefined
+  readonly highlight_fields?: ReadonlyArray<string> | undefined
+  readonly per_page_max?: number | undefined
+  readonly search_policy?: string | undefined
+}
+/** Whole, in one order of its keys. A facet without a label is called as its field is, a sort as its id. */
+export const manifestOf = (fields: ManifestFields): ProfileManifest => ({
+  label: fields.label ?? "",
+  searchable_fields: fields.searchable_fields,
+  facet_fields: (fields.facet_fields ?? []).map(({ field, label }) => ({ field, label: label ?? field })),
+  filterable_fields: fields.filterable_fields ?? [],
+  sorts: (fields.sorts ?? []).map(({ id, label, sort_by }) => ({ id, label: label ?? id, sort_by })),
+  default_sort_id: fields.default_sort_id ?? "",
+  fixed_filter_by: fields.fixed_filter_by ?? "",
+  highlight_fields: fields.highlight_fields ?? [],
+  per_page_max: fields.per_page_max ?? PER_PAGE_MAX,
+  search_policy: fields.search_policy ?? ""
+})
+export const isSameManifest = (a: ProfileManifest, b: ProfileManifest): boolean =>
+  JSON.stringify(a) === JSON.stringify(b)
+
+/** What is different at one place of two manifests. */
+export interface ManifestDifference {
+  /** E.g. `sorts[1].sort_by`. */ readonly path: string
+  /** null where there is nothing at the place. */ readonly before: unknown
+  readonly after: unknown
+}
+/** Place by place, in the order of the later one. O(both). */
+export const differencesOf = (before: unknown, after: unknown, path = ""): ReadonlyArray<ManifestDifference> => {
+  const below = (value: unknown): ReadonlyArray<string> =>
+    typeof value === "object" && value !== null ? Object.keys(value) : []
+  const names = [...new Set([...below(after), ...below(before)])]
+  const isLeaf = [before, after].every((value) => typeof value !== "object" || value === null)
+  if (isLeaf) return before === after ? [] : [{ path, before: before ?? null, after: after ?? null }]
+  const at = (value: unknown, name: string): unknown =>
+    typeof value === "object" && value !== null && Object.hasOwn(value, name)
+      ? (value as Readonly<Record<string, unknown>>)[name]
+      : undefined
+  const isList = Array.isArray(after) || Array.isArray(before)
+  return names.flatMap((name) =>
+    differencesOf(
+      at(before, name),
+      at(after, name),
+      isList ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`
+    )
+  )
+}

@@ -1,0 +1,168 @@
+/**
+ * What a profile makes of the parameters of a search: policy below profile below what a client may still send. Pure.
+ * Everything else that a client sends is left out, and told in `explain`.
+ */
+import { fail, invalid, ok, type Result } from "@dowser/engine-sdk"
+import { fillGaps, type Parameters, PARAMETER_OWNERS } from "@dowser/engine-sdk/query"
+import type { ProfileManifest } from "./manifest.ts"
+
+/** What a client may send beside a profile. */
+const OF_CLIENTS: ReadonlySet<string> = new Set([
+  "q",
+  "collection",
+  "page",
+  "per_page",
+  "limit",
+  "offset",
+  "filter_by",
+  "max_facet_values",
+  "facet_query",
+  "facet_query_num_typos",
+  "group_by",
+  "group_limit",
+  "group_missing_values",
+  "highlight_start_tag",
+  "highlight_end_tag",
+  "x_user_id",
+  "x_anonymous_id",
+  "x_surface",
+  "x_device",
+  "x_language",
+  "x_country",
+  "x_personalization_strength",
+  "query_rewrite",
+  "query_rewrite_min_found",
+  "refinements",
+  "enable_analytics",
+  "analytics_tag",
+  "use_cache",
+  "cache_ttl",
+  "debug",
+  "preset"
+])
+/** Read by the profile itself. */
+const OF_PROFILES: ReadonlySet<string> = new Set(["profile", "sort"])
+
+export interface Ignored {
+  readonly parameter: string
+  readonly value: string
+  readonly why: string
+}
+const IGNORED = "a profile decides it"
+const VALUE_CHARACTERS_MAX = 200
+
+const listed = (text: string): ReadonlyArray<string> =>
+  text
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "")
+
+/** The fields that a search by a profile is made of. */
+export interface ProfileFields {
+  readonly searchable: ReadonlyArray<string>
+  readonly facets: ReadonlyArray<string>
+  readonly highlight: ReadonlyArray<string>
+}
+export const fieldsOfManifest = ({
+  facet_fields,
+  highlight_fields,
+  searchable_fields
+}: ProfileManifest): ProfileFields => ({
+  searchable: searchable_fields,
+  facets: facet_fields.map(({ field }) => field),
+  highlight: highlight_fields
+})
+
+/** The id of the sort that a client picks, or of the default one; Invalid for one that the profile does not have. */
+export const sortIdOf = (manifest: ProfileManifest, asked: string | undefined): Result<string | undefined> => {
+  const id = asked === undefined || asked === "" ? manifest.default_sort_id : asked
+  if (id === "") return ok(undefined)
+  return manifest.sorts.some((sort) => sort.id === id)
+    ? ok(id)
+    : fail(invalid(`The profile has no sort \`${id.slice(0, 80)}\`.`, "sort"))
+}
+
+/** Policy and profile: what stands before a client says anything. O(parameters). */
+export const baseParameters = (
+  manifest: ProfileManifest,
+  fields: ProfileFields,
+  policy: Parameters | undefined,
+  sortId: string | undefined
+): Parameters => {
+  const { query_by_weights: weights, sort: _sort, ...own } = policy ?? {}
+  const sort_by = manifest.sorts.find(({ id }) => id === sortId)?.sort_by
+  return {
+    ...own,
+    query_by: fields.searchable.join(","),
+    facet_by: fields.facets.join(","),
+    ...(sort_by === undefined ? {} : { sort_by }),
+    ...(fields.highlight.length === 0 ? {} : { highlight_fields: fields.highlight.join(",") }),
+    // Weights of another number of fields would refuse every search.
+    ...(weights !== undefined && listed(weights).length === fields.searchable.length
+      ? { query_by_weights: weights }
+      : {})
+  }
+}
+
+/** A page is never larger than the profile lets it be; what is no number is left to be refused. */
+const clamped = (manifest: ProfileManifest, base: Parameters, asked: Parameters): Parameters => {
+  const given = asked.per_page ?? asked.limit ?? base.per_page ?? base.limit
+  const max = manifest.per_page_max
+  if (given === undefined) return max < PAGE_BY_DEFAULT && !asksFacetValues(asked) ? { per_page: String(max) } : {}
+  if (!/^\d+$/.test(given)) return {}
+  return Number(given) > max || given !== asked.per_page ? { per_page: String(Math.min(max, Number(given))) } : {}
+}
+const PAGE_BY_DEFAULT = 10
+/** Then a page is empty by default. */
+const asksFacetValues = ({ facet_query }: Parameters): boolean => (facet_query ?? "") !== ""
+
+export interface Profiled {
+  readonly parameters: Parameters
+  readonly ignored: ReadonlyArray<Ignored>
+}
+/**
+ * What is searched: `asked` are the parameters of the request, with those of a key and of a preset that it names;
+ * `isFilterable` says why its filter may not be, where that is so. Invalid for a group or a filter by fields that the
+ * profile does not list. O(parameters).
+ */
+export const profiledParameters = (
+  manifest: ProfileManifest,
+  fields: ProfileFields,
+  base: Parameters,
+  asked: Parameters,
+  isFilterable: (text: string) => Result<unknown>
+): Result<Profiled> => {
+  const own: Record<string, string> = {}
+  const ignored: Array<Ignored> = []
+  for (const name in asked) {
+    const value = asked[name]!
+    if (OF_CLIENTS.has(name)) own[name] = value
+    else if (!OF_PROFILES.has(name) && Object.hasOwn(PARAMETER_OWNERS, name))
+      ignored.push({ parameter: name, value: value.slice(0, VALUE_CHARACTERS_MAX), why: IGNORED })
+  }
+  const { filter_by, group_by } = own
+  if (filter_by !== undefined && filter_by.trim() !== "") {
+    const filterable = isFilterable(filter_by)
+    if (!filterable.ok) return fail(invalid(filterable.error.message, "filter_by"))
+  }
+  const foreign = group_by === undefined ? undefined : listed(group_by).find((name) => !fields.facets.includes(name))
+  if (foreign !== undefined)
+    return fail(
+      invalid(`The profile groups by its facets only, and \`${foreign.slice(0, 80)}\` is none of them.`, "group_by")
+    )
+  const page = clamped(manifest, base, own)
+  const merged = base.filter_by === undefined ? ok({ ...base, ...own }) : fillGaps(own, base)
+  return merged.ok ? ok({ parameters: { ...merged.value, ...page }, ignored }) : merged
+}
+
+/** A search by a manifest that nobody has published: policy and profile, and the filter that nothing gets around. */
+export const manifestParameters = (
+  manifest: ProfileManifest,
+  policy?: Parameters
+): { readonly parameters: Parameters; readonly fixedFilter: string | undefined } => {
+  const sort = sortIdOf(manifest, undefined)
+  return {
+    parameters: baseParameters(manifest, fieldsOfManifest(manifest), policy, sort.ok ? sort.value : undefined),
+    fixedFilter: manifest.fixed_filter_by.trim() === "" ? undefined : manifest.fixed_filter_by
+  }
+}

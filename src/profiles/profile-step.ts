@@ -1,0 +1,160 @@
+/**
+ * The step of a search that a profile is: between what a request says and its plan. Every way to name a profile goes
+ * through here: the parameter, an entry of a multi-search, a secured key's embedded parameters, a browser key that is
+ * bound to one, and the collection's default. Cost of a search without any: two look-ups; with one: its parameters.
+ */
+import { type CollectionInfo, type EngineError, fail, notFound, ok, type Result } from "@dowser/engine-sdk"
+import type { OperationContext, SearchRequest } from "@dowser/engine-sdk/operations"
+import { covers, type FieldList, fillGaps, joinedFields, type Parameters } from "@dowser/engine-sdk/query"
+import type { Caller } from "../identity/caller.ts"
+import type { SearchPolicies } from "../policies/search-policies.ts"
+import type { ManifestChange } from "./compile-manifest.ts"
+import {
+  baseParameters,
+  type Ignored,
+  type Profiled,
+  profiledParameters,
+  type ProfileFields,
+  sortIdOf
+} from "./profile-parameters.ts"
+import { actingManifest, type StoredProfile } from "./profiles-repository.ts"
+import { type ReadyProfile, readyProfile } from "./ready-profile.ts"
+import type { SearchProfiles } from "./search-profiles.ts"
+
+/** What an answer tells of the profile that made it. */
+export interface UsedProfile {
+  readonly name: string
+  /** null for a draft that acts at once. */ readonly release_id: string | null
+  readonly version: number | null
+  /** Why it does not fit the collection's schema any more; none where it does. */
+  readonly changes: ReadonlyArray<ManifestChange>
+  readonly ignored: ReadonlyArray<Ignored>
+  readonly per_page_max: number
+}
+export interface ProfiledRequest {
+  readonly request: SearchRequest
+  readonly used?: UsedProfile
+}
+export interface ProfileStepParts {
+  readonly profiles: Pick<SearchProfiles["Service"], "byId" | "defaultOf" | "get">
+  readonly policies: Pick<SearchPolicies["Service"], "get">
+}
+/** Of one search. */
+export interface ProfileStepInput {
+  readonly context: OperationContext
+  readonly caller: Pick<Caller, "organizationId" | "profile">
+  readonly request: SearchRequest
+  /** What the caller may name and see; undefined = all. */ readonly fields: FieldList | undefined
+  /**
+   * The sort of a search around a point, which the service itself makes of it; the collection's default profile leaves
+   * such a search alone.
+   */
+  readonly distanceSort?: string | undefined
+}
+
+const cannotApply = (message: string): Result<never, EngineError> => fail({ kind: "RestrictionNotApplicable", message })
+const isBlank = (text: string | undefined): boolean => text === undefined || text.trim() === ""
+
+/** The profile that acts; undefined where none does. NotFound for a name that the collection does not have. */
+const profileOf = (
+  { profiles }: ProfileStepParts,
+  { caller, distanceSort, request }: ProfileStepInput,
+  collection: CollectionInfo
+): Result<StoredProfile | undefined> => {
+  const { organizationId, profile: pin } = caller
+  const { profile: name = "", query_by } = request.parameters
+  if (pin !== undefined) {
+    if (pin.collection !== collection.schema.name)
+      return fail({ kind: "Closed", message: "The key is bound to a profile of another collection." })
+    if (name !== "" && name !== pin.name)
+      return cannotApply("The key is bound to another profile: its restriction cannot be applied to this one.")
+    const pinned = profiles.byId(organizationId, pin.id)
+    return pinned === undefined || pinned.collection_created_at !== collection.created_at
+      ? cannotApply("The profile that the key is bound to is gone: its restriction cannot be applied.")
+      : ok(pinned)
+  }
+  if (name !== "") {
+    const profile = profiles.get(organizationId, collection, name)
+    return profile === undefined ? fail(notFound(`Search profile \`${name.slice(0, 80)}\` not found.`)) : ok(profile)
+  }
+  return ok(
+    isBlank(query_by) && distanceSort === undefined ? profiles.defaultOf(organizationId, collection) : undefined
+  )
+}
+
+/** A policy that the request names, under it. */
+const withPolicy = ({ policies }: ProfileStepParts, { caller, request }: ProfileStepInput): Result<ProfiledRequest> => {
+  const name = request.parameters.search_policy ?? ""
+  if (name === "") return ok({ request })
+  const policy = policies.get(caller.organizationId, name)
+  if (policy === undefined) return fail(notFound(`Search policy \`${name.slice(0, 80)}\` not found.`))
+  const parameters = fillGaps(request.parameters, policy.parameters)
+  return parameters.ok ? ok({ request: { ...request, parameters: parameters.value } }) : parameters
+}
+
+/** What the caller sees of the profile's fields; it is refused where the profile needs more to search or sort. */
+const seenOf = ({ compiled }: ReadyProfile, sortId: string | undefined, fields: FieldList): Result<ProfileFields> => {
+  const { facets, highlight, searchable } = compiled.fields
+  const sees = (name: string) => covers(fields, name)
+  const isSearchable = searchable.every(sees)
+  const isSortable =
+    sortId === undefined ||
+    (compiled.sortFields.get(sortId) ?? []).every(({ collection, field }) =>
+      covers(collection === undefined ? fields : joinedFields(fields, collection), field)
+    )
+  return isSearchable && isSortable
+    ? ok({ searchable, facets: facets.filter(sees), highlight: highlight.filter(sees) })
+    : cannotApply(
+        "A restriction cannot be applied: the profile searches or sorts by fields that the key does not reach."
+      )
+}
+
+const searched = (ready: ReadyProfile, asked: Parameters, fields: FieldList | undefined): Result<Profiled> => {
+  const { compiled, isFilterable, manifest, policy } = ready
+  const sort = sortIdOf(manifest, asked.sort)
+  if (!sort.ok) return sort
+  const sortId = sort.value !== undefined && compiled.sortFields.has(sort.value) ? sort.value : undefined
+  if (fields === undefined)
+    return profiledParameters(manifest, compiled.fields, ready.baseOf(sortId), asked, isFilterable)
+  const seen = seenOf(ready, sortId, fields)
+  if (!seen.ok) return seen
+  const base = baseParameters(manifest, seen.value, policy?.parameters, sortId)
+  return profiledParameters(manifest, seen.value, base, asked, isFilterable)
+}
+
+/** The request as its profile, or the policy that it names, has it. A collection that is missing is told later. */
+export const profiled = (parts: ProfileStepParts, input: ProfileStepInput): Result<ProfiledRequest> => {
+  const { caller, context, distanceSort, fields, request } = input
+  const { collection, parameters } = request
+  if (collection === undefined) return ok({ request })
+  const acting = profileOf(parts, input, collection)
+  if (!acting.ok) return acting
+  const profile = acting.value
+  if (profile === undefined) return withPolicy(parts, input)
+  const { search_policy } = actingManifest(profile)
+  const policy = search_policy === "" ? undefined : parts.policies.get(caller.organizationId, search_policy)
+  if (search_policy !== "" && policy === undefined)
+    return fail(notFound(`Search policy \`${search_policy}\` not found.`))
+  const ready = readyProfile(context, collection, profile, policy)
+  const { changes, fixedFilter } = ready.compiled
+  if (changes.some(({ path }) => path === "fixed_filter_by"))
+    return cannotApply("The profile's fixed filter cannot be applied to the collection as it is now.")
+  const made = searched(ready, parameters, fields)
+  if (!made.ok) return made
+  return ok({
+    request: {
+      ...request,
+      parameters:
+        distanceSort === undefined ? made.value.parameters : { ...made.value.parameters, sort_by: distanceSort },
+      ...(fixedFilter === undefined ? {} : { bounds: { filter: fixedFilter } })
+    },
+    used: {
+      name: profile.name,
+      release_id: profile.active?.id ?? null,
+      version: profile.active?.version ?? null,
+      changes,
+      ignored: made.value.ignored,
+      per_page_max: ready.manifest.per_page_max
+    }
+  })
+}

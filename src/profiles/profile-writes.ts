@@ -1,0 +1,370 @@
+/**
+ * Everything that changes a profile: behind one lock of its collection, in the transaction that the audit log and the
+ * plan's caps stand in. What has to compile is compiled under the schema of the moment of the write.
+ */
+import type { CollectionInfo } from "@dowser/engine-sdk"
+import { Clock, Effect } from "effect"
+import type { SqlError } from "effect/sql"
+import { refused } from "../http/checks.ts"
+import { makeAuditRecorder } from "../audit/record.ts"
+import { Configuration } from "../configuration/configuration.ts"
+import { stored } from "../configuration/stored.ts"
+import { type ConfigurationUnavailable, inputInvalid, type InputInvalid, NotFound } from "../http/errors.ts"
+import { CurrentOrigin } from "../identity/origin.ts"
+import { Entitlements } from "../metering/entitlements.ts"
+import type { FeatureNotInPlan } from "../metering/errors.ts"
+import { bytesOf, makeNamedResources, VALUE_BYTES_MAX } from "../metering/named-resources.ts"
+import { makePoliciesRepository } from "../policies/policies-repository.ts"
+import { Engine } from "../ports/engine/engine.ts"
+import { Identifiers } from "@dowser/log/identifiers"
+import type { ManifestChange } from "./compile-manifest.ts"
+import { ManifestNotHot, RevisionMismatch, SearchProfileExists } from "./errors.ts"
+import { isSameManifest, type ProfileManifest } from "./manifest.ts"
+import type { ProfileTable } from "./profile-table.ts"
+import { makeProfilesRepository, type StoredProfile, type StoredRelease, subjectOf } from "./profiles-repository.ts"
+
+/** Why a manifest does not compile now; none where it does. */
+type Compile = (collection: CollectionInfo, manifest: ProfileManifest) => ReadonlyArray<ManifestChange>
+interface Draft {
+  readonly manifest: ProfileManifest
+  readonly is_default: boolean
+}
+type Written<E> = Effect.Effect<
+  StoredProfile,
+  E | FeatureNotInPlan | InputInvalid | NotFound | ConfigurationUnavailable
+>
+type Refused = NotFound | RevisionMismatch | ManifestNotHot
+
+export interface ProfileWrites {
+  readonly create: (
+    organizationId: string,
+    collection: CollectionInfo,
+    name: string,
+    draft: Draft,
+    compile: Compile
+  ) => Written<SearchProfileExists>
+  /** Keeps the release that is active, where there is one; else the draft acts on the next search. */
+  readonly replace: (
+    organizationId: string,
+    collection: CollectionInfo,
+    name: string,
+    draft: Draft,
+    compile: Compile
+  ) => Written<never>
+  /** With its releases. Also for what is gone. */
+  readonly remove: (
+    organizationId: string,
+    collection: string,
+    name: string
+  ) => Effect.Effect<void, ConfigurationUnavailable>
+  /** All of them, of a collection that was dropped. */
+  readonly removeOf: (organizationId: string, collection: string) => Effect.Effect<void, ConfigurationUnavailable>
+  /**
+   * The draft as a release that acts from the next search on; the active release where nothing changed since.
+   */
+  readonly publish: (
+    organizationId: string,
+    collection: CollectionInfo,
+    name: string,
+    asked: { readonly expected_revision: number; readonly note: string },
+    compile: Compile
+  ) => Effect.Effect<StoredRelease, Refused | FeatureNotInPlan | ConfigurationUnavailable>
+  /** Back to a release, or forward. */
+  readonly activate: (
+    organizationId: string,
+    collection: CollectionInfo,
+    name: string,
+    asked: { readonly expected_revision: number; readonly release_id: string },
+    compile: Compile
+  ) => Effect.Effect<StoredProfile, Refused | ConfigurationUnavailable>
+}
+
+export const noProfile = (name: string) =>
+  new NotFound({ message: `There is no search profile \`${name.slice(0, 80)}\`.` })
+export const notHot = (name: string, changes: ReadonlyArray<ManifestChange>) =>
+  new ManifestNotHot({
+    message: `The profile \`${name}\` does not fit the collection's schema: ${changes.map(({ path }) => path).join(", ")}.`,
+    changes
+  })
+export const refuseRevision = (
+  { name, revision }: Pick<StoredProfile, "name" | "revision">,
+  expected: number
+): Effect.Effect<void, RevisionMismatch> =>
+  revision === expected
+    ? Effect.void
+    : Effect.fail(
+        new RevisionMismatch({
+          message: `The profile \`${name}\` has the revision ${revision}, not ${expected}.`,
+          current_revision: revision
+        })
+      )
+
+/** What is written with, and what every write looks at first. */
+const makeParts = Effect.gen(function* () {
+  const engine = yield* Engine
+  const policies = yield* makePoliciesRepository
+  const repository = yield* makeProfilesRepository
+  /** The collection as it is behind its lock; it may have been dropped, and made anew, since it was looked up. */
+  const locked = Effect.fnUntraced(function* (organizationId: string, known: CollectionInfo) {
+    const { name } = known.schema
+    yield* repository.lock(organizationId, name)
+    const collection = engine.describeCollection(organizationId, name)
+    if (collection === undefined || collection.created_at !== known.created_at)
+      return yield* new NotFound({ message: "Collection not found" })
+    return collection
+  })
+  const found = Effect.fnUntraced(function* (organizationId: string, collection: CollectionInfo, name: string) {
+    const profile = yield* repository.get(organizationId, collection.schema.name, collection.created_at, name)
+    return profile === undefined ? yield* noProfile(name) : profile
+  })
+  /** What keeps a manifest from acting. A policy that it names stays from here on. */
+  const changesOf = Effect.fnUntraced(function* (
+    organizationId: string,
+    collection: CollectionInfo,
+    manifest: ProfileManifest,
+    compile: Compile
+  ) {
+    const { search_policy } = manifest
+    const changes = [...compile(collection, manifest)]
+    if (search_policy !== "") {
+      yield* policies.lock(organizationId)
+      if (!(yield* policies.exists(organizationId, search_policy)))
+        changes.push({
+          path: "search_policy",
+          class: "COLD",
+          reason: `There is no search policy \`${search_policy}\`.`
+        })
+    }
+    return changes
+  })
+  return {
+    engine,
+    repository,
+    locked,
+    found,
+    changesOf,
+    audit: yield* makeAuditRecorder,
+    configuration: yield* Configuration,
+    entitlements: yield* Entitlements,
+    identifiers: yield* Identifiers,
+    named: yield* makeNamedResources
+  }
+})
+type Parts = Effect.Success<typeof makeParts>
+const changeOf = (organizationId: string, collection: CollectionInfo, name: string) => ({
+  kind: "search_profile",
+  organizationId,
+  id: subjectOf(collection.schema.name, name)
+})
+
+/** Creating and replacing: drafts. */
+const makeDraftWrites = (parts: Parts): Pick<ProfileWrites, "create" | "replace"> => {
+  const { audit, changesOf, configuration, entitlements, found, identifiers, locked, named, repository } = parts
+  const none: Compile = () => []
+  /** Refuses a draft that would act at once and does not compile, and any that names a policy that is not there. */
+  const storable = Effect.fnUntraced(function* (
+    organizationId: string,
+    collection: CollectionInfo,
+    manifest: ProfileManifest,
+    compile: Compile
+  ) {
+    const changes = yield* changesOf(organizationId, collection, manifest, compile)
+    yield* refused(changes.map(({ path, reason }) => ({ path, message: reason })))
+  })
+  /** Of a collection's profiles one is the default. */
+  const onlyDefault = Effect.fnUntraced(function* (profile: StoredProfile) {
+    const { collection, name, organization_id: organizationId, updated_at } = profile
+    if (!profile.is_default) return
+    for (const other of yield* repository.defaultBeside(organizationId, collection, name)) {
+      yield* repository.clearDefault(organizationId, collection, other, updated_at)
+      yield* audit.noted({
+        organizationId,
+        kind: "search_profile",
+        id: subjectOf(collection, other),
+        action: "updated",
+        before: { is_default: true },
+        after: { is_default: false }
+      })
+    }
+  })
+  const inserted: (
+    ...given: Parameters<ProfileWrites["create"]>
+  ) => Effect.Effect<
+    StoredProfile,
+    SearchProfileExists | FeatureNotInPlan | InputInvalid | NotFound | SqlError.SqlError
+  > = Effect.fnUntraced(function* (organizationId, known, name, { is_default, manifest }, compile) {
+    const collection = yield* locked(organizationId, known)
+    const { created_at: collection_created_at, schema } = collection
+    yield* repository.removeOrphans(organizationId, schema.name, collection_created_at)
+    if ((yield* repository.get(organizationId, schema.name, collection_created_at, name)) !== undefined)
+      return yield* new SearchProfileExists({
+        message: `\`${schema.name.slice(0, 80)}\` has a profile \`${name}\` already.`
+      })
+    const { max, refusal } = entitlements.cap(organizationId, "profiles_per_collection")
+    if (max < Infinity && (yield* repository.count(organizationId, schema.name)) >= max) return yield* refusal
+    yield* storable(organizationId, collection, manifest, compile)
+    const now = yield* Clock.currentTimeMillis
+    const profile: StoredProfile = {
+      organization_id: organizationId,
+      collection: schema.name,
+      collection_created_at,
+      name,
+      id: yield* identifiers.make("prf"),
+      is_default,
+      draft: manifest,
+      revision: 1,
+      active: undefined,
+      created_at: now,
+      updated_at: now
+    }
+    yield* repository.insert(profile)
+    yield* onlyDefault(profile)
+    return profile
+  })
+  const replaced: (
+    ...given: Parameters<ProfileWrites["replace"]>
+  ) => Effect.Effect<StoredProfile, InputInvalid | NotFound | SqlError.SqlError> = Effect.fnUntraced(function* (
+    organizationId,
+    known,
+    name,
+    { is_default, manifest },
+    compile
+  ) {
+    const collection = yield* locked(organizationId, known)
+    const before = yield* found(organizationId, collection, name)
+    yield* storable(organizationId, collection, manifest, before.active === undefined ? compile : none)
+    const profile: StoredProfile = {
+      ...before,
+      is_default,
+      draft: manifest,
+      revision: before.revision + 1,
+      updated_at: yield* Clock.currentTimeMillis
+    }
+    yield* repository.update(profile)
+    yield* onlyDefault(profile)
+    return profile
+  })
+  const sized = ({ manifest }: Draft) =>
+    bytesOf(manifest) > VALUE_BYTES_MAX
+      ? Effect.fail(inputInvalid("body", `A profile may have at most ${VALUE_BYTES_MAX} bytes`))
+      : Effect.void
+  return {
+    create: Effect.fn("SearchProfiles.create")((...given) =>
+      Effect.andThen(
+        sized(given[3]),
+        stored(configuration.write(changeOf(given[0], given[1], given[2]), named.within(given[0], inserted(...given))))
+      )
+    ),
+    replace: Effect.fn("SearchProfiles.replace")((...given) =>
+      Effect.andThen(
+        sized(given[3]),
+        stored(configuration.write(changeOf(given[0], given[1], given[2]), named.within(given[0], replaced(...given))))
+      )
+    )
+  }
+}
+
+/** Id of who publishes; the operator and the program have none. */
+const author = Effect.map(CurrentOrigin, ({ actor }) => ("id" in actor ? actor.id : actor.type))
+
+/** Publishing and activating: what acts on searches. */
+const makeReleaseWrites = (parts: Parts): Pick<ProfileWrites, "publish" | "activate"> => {
+  const { changesOf, configuration, found, identifiers, locked, named, repository } = parts
+  const compiled = Effect.fnUntraced(function* (
+    organizationId: string,
+    collection: CollectionInfo,
+    name: string,
+    manifest: ProfileManifest,
+    compile: Compile
+  ) {
+    const changes = yield* changesOf(organizationId, collection, manifest, compile)
+    if (changes.length > 0) return yield* notHot(name, changes)
+  })
+  const activeOf = Effect.fnUntraced(function* (organizationId: string, profileId: string, releaseId: string) {
+    const release = yield* repository.release(organizationId, profileId, releaseId)
+    return release ?? (yield* new NotFound({ message: `There is no release \`${releaseId.slice(0, 80)}\`.` }))
+  })
+  const published: (
+    ...given: Parameters<ProfileWrites["publish"]>
+  ) => Effect.Effect<StoredRelease, Refused | SqlError.SqlError> = Effect.fnUntraced(function* (
+    organizationId,
+    known,
+    name,
+    { expected_revision, note },
+    compile
+  ) {
+    const collection = yield* locked(organizationId, known)
+    const { active, collection: own, draft, id, ...profile } = yield* found(organizationId, collection, name)
+    yield* refuseRevision({ ...profile, name }, expected_revision)
+    yield* compiled(organizationId, collection, name, draft, compile)
+    if (active !== undefined && isSameManifest(active.manifest, draft))
+      return yield* activeOf(organizationId, id, active.id)
+    const now = yield* Clock.currentTimeMillis
+    const release: StoredRelease = {
+      id: yield* identifiers.make("rel"),
+      version: (yield* repository.newestVersion(organizationId, id)) + 1,
+      manifest: draft,
+      change_class: "HOT",
+      created_at: now,
+      created_by: yield* author,
+      note
+    }
+    yield* repository.insertRelease(organizationId, id, release)
+    yield* repository.setActive(organizationId, own, name, release.id, now)
+    return release
+  })
+  const activated: (
+    ...given: Parameters<ProfileWrites["activate"]>
+  ) => Effect.Effect<StoredProfile, Refused | SqlError.SqlError> = Effect.fnUntraced(function* (
+    organizationId,
+    known,
+    name,
+    { expected_revision, release_id },
+    compile
+  ) {
+    const collection = yield* locked(organizationId, known)
+    const profile = yield* found(organizationId, collection, name)
+    const active = yield* activeOf(organizationId, profile.id, release_id)
+    yield* refuseRevision(profile, expected_revision)
+    yield* compiled(organizationId, collection, name, active.manifest, compile)
+    const updated_at = yield* Clock.currentTimeMillis
+    yield* repository.setActive(organizationId, profile.collection, name, active.id, updated_at)
+    return { ...profile, active, updated_at }
+  })
+  return {
+    publish: Effect.fn("SearchProfiles.publish")((...given) =>
+      stored(configuration.write(changeOf(given[0], given[1], given[2]), named.within(given[0], published(...given))))
+    ),
+    activate: Effect.fn("SearchProfiles.activate")((...given) =>
+      stored(configuration.write(changeOf(given[0], given[1], given[2]), activated(...given)))
+    )
+  }
+}
+
+/** `table`: what is there, as this process knows it. */
+export const makeProfileWrites = (table: ProfileTable) =>
+  Effect.map(makeParts, (parts): ProfileWrites => {
+    const { configuration, repository } = parts
+    const remove: ProfileWrites["remove"] = Effect.fn("SearchProfiles.remove")((organizationId, collection, name) =>
+      stored(
+        configuration.write(
+          { kind: "search_profile", organizationId, id: subjectOf(collection, name) },
+          Effect.andThen(
+            repository.lock(organizationId, collection),
+            Effect.asVoid(repository.remove(organizationId, collection, name))
+          )
+        )
+      )
+    )
+    return {
+      ...makeDraftWrites(parts),
+      ...makeReleaseWrites(parts),
+      remove,
+      removeOf: (organizationId, collection) =>
+        Effect.forEach(
+          table.ofCollection(organizationId, collection),
+          ({ name }) => remove(organizationId, collection, name),
+          { discard: true }
+        )
+    }
+  })

@@ -1,0 +1,167 @@
+/** Rows of profiles and of their releases. One function per statement; releases are never changed. */
+import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Subject } from "../configuration/change.ts"
+import { manifestOf, type ProfileManifest } from "./manifest.ts"
+import { ProfileManifestShown } from "./schema.ts"
+
+export interface ActiveRelease {
+  readonly id: string
+  readonly version: number
+  readonly manifest: ProfileManifest
+}
+export interface StoredProfile {
+  readonly organization_id: string
+  /** The real name. */ readonly collection: string
+  /** Unix seconds, of the collection. */ readonly collection_created_at: number
+  readonly name: string
+  /** `prf_` + ULID: another one where a profile of the same name is made anew. */ readonly id: string
+  readonly is_default: boolean
+  readonly draft: ProfileManifest
+  readonly revision: number
+  /** undefined before the first publication: then the draft acts. */ readonly active: ActiveRelease | undefined
+  /** Unix milliseconds. */ readonly created_at: number
+  readonly updated_at: number
+}
+export interface StoredRelease extends ActiveRelease {
+  readonly change_class: "HOT"
+  readonly created_at: number
+  readonly created_by: string
+  readonly note: string
+}
+export const actingManifest = ({ active, draft }: StoredProfile): ProfileManifest => active?.manifest ?? draft
+
+const decode = Schema.decodeUnknownSync(ProfileManifestShown)
+/** Throws for what is no manifest. */
+const readManifest = (stored: unknown): ProfileManifest => manifestOf(decode(stored))
+
+export interface ProfileRow extends Omit<StoredProfile, "draft" | "active"> {
+  readonly manifest: unknown
+  readonly active_release_id: string | null
+  readonly active_version: number | null
+  readonly active_manifest: unknown
+}
+/** Throws for a row that cannot be what was stored: also where the active release is not there. */
+export const profileOf = ({
+  active_manifest,
+  active_release_id,
+  active_version,
+  manifest,
+  ...row
+}: ProfileRow): StoredProfile => {
+  if (active_release_id !== null && active_version === null) throw new Error("The active release is missing.")
+  return {
+    ...row,
+    draft: readManifest(manifest),
+    active:
+      active_release_id === null || active_version === null
+        ? undefined
+        : { id: active_release_id, version: active_version, manifest: readManifest(active_manifest) }
+  }
+}
+type ReleaseRow = Omit<StoredRelease, "manifest"> & { readonly manifest: unknown }
+const releaseOf = (row: ReleaseRow): StoredRelease => ({ ...row, manifest: readManifest(row.manifest) })
+
+const PROFILE_COLUMNS =
+  "p.organization_id, p.collection, p.collection_created_at::float8 AS collection_created_at, p.name, p.id, p.is_default, p.manifest, p.revision, p.active_release_id, r.version AS active_version, r.manifest AS active_manifest, p.created_at::float8 AS created_at, p.updated_at::float8 AS updated_at"
+const RELEASE_COLUMNS = "id, version, manifest, change_class, created_at::float8 AS created_at, created_by, note"
+const FROM =
+  "FROM search_profiles p LEFT JOIN search_profile_releases r ON r.id = p.active_release_id AND r.profile_id = p.id AND r.organization_id = p.organization_id"
+
+/** A profile's place: the collection may have slashes in its name, the profile has none. */
+export const subjectOf = (collection: string, name: string): string => `${collection}/${name}`
+export const placeOf = (subject: string): { readonly collection: string; readonly name: string } => {
+  const slash = subject.lastIndexOf("/")
+  return { collection: subject.slice(0, slash), name: subject.slice(slash + 1) }
+}
+
+export const makeProfilesRepository = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  return {
+    /** All profiles of the collections of the subjects: a change of one may take the default from another. */
+    read: (subjects: ReadonlyArray<Subject> | "all") =>
+      subjects === "all"
+        ? sql.unsafe<ProfileRow>(`SELECT ${PROFILE_COLUMNS} ${FROM}`)
+        : sql.unsafe<ProfileRow>(
+            `SELECT ${PROFILE_COLUMNS} ${FROM} WHERE (p.organization_id, p.collection) IN (SELECT DISTINCT o, c FROM unnest($1::text[], $2::text[]) AS t (o, c))`,
+            [subjects.map(({ organizationId }) => organizationId), subjects.map(({ id }) => placeOf(id).collection)]
+          ),
+    /** Until the transaction ends nobody else writes profiles of the collection. */
+    lock: (organizationId: string, collection: string) =>
+      sql`SELECT pg_advisory_xact_lock(hashtextextended(${`search profiles of ${organizationId}/${collection}`}, 0))`,
+    get: (organizationId: string, collection: string, createdAt: number, name: string) =>
+      Effect.map(
+        sql.unsafe<ProfileRow>(
+          `SELECT ${PROFILE_COLUMNS} ${FROM} WHERE p.organization_id = $1 AND p.collection = $2 AND p.collection_created_at = $3::text::int8 AND p.name = $4`,
+          [organizationId, collection, String(createdAt), name]
+        ),
+        ([row]) => (row === undefined ? undefined : profileOf(row))
+      ),
+    /** Of an earlier collection of the name. */
+    removeOrphans: (organizationId: string, collection: string, createdAt: number) =>
+      sql`DELETE FROM search_profiles WHERE organization_id = ${organizationId} AND collection = ${collection} AND collection_created_at <> ${String(createdAt)}::text::int8`,
+    count: (organizationId: string, collection: string) =>
+      Effect.map(
+        sql<{
+          readonly n: number
+        }>`SELECT count(*)::int4 AS n FROM search_profiles WHERE organization_id = ${organizationId} AND collection = ${collection}`,
+        ([row]) => row!.n
+      ),
+    defaultBeside: (organizationId: string, collection: string, name: string) =>
+      Effect.map(
+        sql<{
+          readonly name: string
+        }>`SELECT name FROM search_profiles WHERE organization_id = ${organizationId} AND collection = ${collection} AND is_default AND name <> ${name}`,
+        (rows) => rows.map((row) => row.name)
+      ),
+    clearDefault: (organizationId: string, collection: string, name: string, now: number) =>
+      sql`UPDATE search_profiles SET is_default = false, updated_at = ${String(now)}::text::int8 WHERE organization_id = ${organizationId} AND collection = ${collection} AND name = ${name}`,
+    insert: (profile: StoredProfile) =>
+      sql`INSERT INTO search_profiles (organization_id, collection, name, id, collection_created_at, is_default, manifest, revision, created_at, updated_at)
+        VALUES (${profile.organization_id}, ${profile.collection}, ${profile.name}, ${profile.id}, ${String(profile.collection_created_at)}::text::int8, ${profile.is_default}, ${JSON.stringify(profile.draft)}::text::json, ${profile.revision}::int4, ${String(profile.created_at)}::text::int8, ${String(profile.updated_at)}::text::int8)`,
+    update: ({ collection, draft, is_default, name, organization_id, revision, updated_at }: StoredProfile) =>
+      sql`UPDATE search_profiles SET is_default = ${is_default}, manifest = ${JSON.stringify(draft)}::text::json, revision = ${revision}::int4, updated_at = ${String(updated_at)}::text::int8
+        WHERE organization_id = ${organization_id} AND collection = ${collection} AND name = ${name}`,
+    setActive: (organizationId: string, collection: string, name: string, releaseId: string, now: number) =>
+      sql`UPDATE search_profiles SET active_release_id = ${releaseId}, updated_at = ${String(now)}::text::int8 WHERE organization_id = ${organizationId} AND collection = ${collection} AND name = ${name}`,
+    /** With its releases. */
+    remove: (organizationId: string, collection: string, name: string) =>
+      sql`DELETE FROM search_profiles WHERE organization_id = ${organizationId} AND collection = ${collection} AND name = ${name}`,
+
+    newestVersion: (organizationId: string, profileId: string) =>
+      Effect.map(
+        sql<{
+          readonly version: number
+        }>`SELECT coalesce(max(version), 0)::int4 AS version FROM search_profile_releases WHERE organization_id = ${organizationId} AND profile_id = ${profileId}`,
+        ([row]) => row!.version
+      ),
+    insertRelease: (organizationId: string, profileId: string, release: StoredRelease) =>
+      sql`INSERT INTO search_profile_releases (organization_id, profile_id, version, id, manifest, change_class, note, created_at, created_by)
+        VALUES (${organizationId}, ${profileId}, ${release.version}::int4, ${release.id}, ${JSON.stringify(release.manifest)}::text::json, ${release.change_class}, ${release.note}, ${String(release.created_at)}::text::int8, ${release.created_by})`,
+    release: (organizationId: string, profileId: string, id: string) =>
+      Effect.map(
+        sql.unsafe<ReleaseRow>(
+          `SELECT ${RELEASE_COLUMNS} FROM search_profile_releases WHERE organization_id = $1 AND profile_id = $2 AND id = $3`,
+          [organizationId, profileId, id]
+        ),
+        ([row]) => (row === undefined ? undefined : releaseOf(row))
+      ),
+    releaseOfVersion: (organizationId: string, profileId: string, version: number) =>
+      Effect.map(
+        sql.unsafe<ReleaseRow>(
+          `SELECT ${RELEASE_COLUMNS} FROM search_profile_releases WHERE organization_id = $1 AND profile_id = $2 AND version = $3::int4`,
+          [organizationId, profileId, version]
+        ),
+        ([row]) => (row === undefined ? undefined : releaseOf(row))
+      ),
+    /** Newest first, of versions below `before`. */
+    releases: (organizationId: string, profileId: string, before: number, rowsMax: number) =>
+      Effect.map(
+        sql.unsafe<ReleaseRow>(
+          `SELECT ${RELEASE_COLUMNS} FROM search_profile_releases WHERE organization_id = $1 AND profile_id = $2 AND version < $3::int4 ORDER BY version DESC LIMIT $4::int4`,
+          [organizationId, profileId, before, rowsMax]
+        ),
+        (rows) => rows.map(releaseOf)
+      )
+  }
+})

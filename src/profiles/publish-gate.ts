@@ -1,0 +1,34 @@
+/**
+ * What stands between a draft and its publication where a request asks for it: a suite of judged searches that is run
+ * with what is active and with the draft. The room of quality gives it.
+ */
+import { Context, type Effect } from "effect"
+import type { NotFound } from "../http/errors.ts"
+import type { ProfileManifest } from "./manifest.ts"
+
+export interface GateQuestion {
+  readonly organizationId: string
+  readonly collection: string
+  readonly profile: string
+  readonly suiteId: string
+  /** Of nDCG@10. */ readonly maxDrop: number
+  /** What is active; undefined before the first publication. */ readonly before: ProfileManifest | undefined
+  readonly after: ProfileManifest
+}
+export interface GateVerdict {
+  /** nDCG@10. */ readonly before: number | null
+  readonly after: number
+  /** Queries that lose most. */ readonly worst: ReadonlyArray<{
+    readonly q: string
+    readonly before: number | null
+    readonly after: number
+  }>
+  readonly passes: boolean
+}
+export class PublishGate extends Context.Service<
+  PublishGate,
+  {
+    /** NotFound for a suite that there is not. */
+    readonly judge: (question: GateQuestion) => Effect.Effect<GateVerdict, NotFound>
+  }
+>()("dowser/profiles/PublishGate") {}

@@ -1,0 +1,150 @@
+/** Handlers of releases: what was published, what is active, and how two states of a profile differ. */
+import { type CollectionInfo } from "@dowser/engine-sdk"
+import { Effect, Option } from "effect"
+import { implement } from "../api/implement.ts"
+import { NotFound } from "../http/errors.ts"
+import * as contract from "./contract.ts"
+import { QualityDropped } from "./errors.ts"
+import { makeFinding } from "./find-profile.ts"
+import { makeJudge } from "./judge-profiles.ts"
+import type { ProfileManifest } from "./manifest.ts"
+import { notHot, refuseRevision } from "./profile-writes.ts"
+import type { StoredProfile, StoredRelease } from "./profiles-repository.ts"
+import { PublishGate } from "./publish-gate.ts"
+import type { ProfileRelease, PublishProfile } from "./schema.ts"
+import { SearchProfiles } from "./search-profiles.ts"
+import { diffOf, shownProfile } from "./shown-profile.ts"
+
+const MAX_DROP = 0.02
+/** Above every version. */
+const VERSION_END = 2_147_483_647
+
+const shownRelease = (release: StoredRelease): typeof ProfileRelease.Type => ({
+  id: release.id,
+  version: release.version,
+  manifest: release.manifest,
+  change_class: release.change_class,
+  created_at: release.created_at,
+  created_by: release.created_by,
+  note: release.note
+})
+const noRelease = (id: string) => new NotFound({ message: `There is no release \`${id.slice(0, 80)}\`.` })
+
+/** Asks the suite that a publication names; undefined where it names none. */
+const makeGate = Effect.map(Effect.serviceOption(PublishGate), (gate) =>
+  Effect.fnUntraced(function* (
+    { active, collection, draft, name, organization_id: organizationId }: StoredProfile,
+    quality: (typeof PublishProfile.Type)["quality"]
+  ) {
+    if (quality === undefined) return
+    const { max_drop: maxDrop = MAX_DROP, suite_id: suiteId } = quality
+    if (Option.isNone(gate))
+      return yield* new NotFound({ message: `There is no quality suite \`${suiteId.slice(0, 80)}\`.` })
+    const { after, before, passes, worst } = yield* gate.value.judge({
+      organizationId,
+      collection,
+      profile: name,
+      suiteId,
+      maxDrop,
+      before: active?.manifest,
+      after: draft
+    })
+    if (!passes)
+      return yield* new QualityDropped({
+        message: `With the draft nDCG@10 is ${after}, with what is active ${before ?? "unknown"}: more than ${maxDrop} lower.`,
+        quality: { before, after, worst }
+      })
+  })
+)
+
+const makePublishing = Effect.gen(function* () {
+  const profiles = yield* SearchProfiles
+  const { judge } = yield* makeJudge
+  const { profileOf } = yield* makeFinding
+  const judged = yield* makeGate
+  const changesIn = (organizationId: string) => (collection: CollectionInfo, manifest: ProfileManifest) =>
+    judge(organizationId, collection, manifest).changes.filter(({ path }) => path !== "search_policy")
+  return [
+    implement(
+      contract.publishSearchProfile,
+      Effect.fnUntraced(function* (input) {
+        const { organizationId } = input.caller
+        const { collection, profile } = yield* profileOf(input)
+        const { expected_revision, note = "", quality } = yield* input.payload
+        // What would be refused anyway is not worth a run of the suite.
+        yield* refuseRevision(profile, expected_revision)
+        const { changes } = judge(organizationId, collection, profile.draft)
+        if (changes.length > 0) return yield* notHot(profile.name, changes)
+        yield* judged(profile, quality)
+        const asked = { expected_revision, note }
+        return shownRelease(
+          yield* profiles.publish(organizationId, collection, profile.name, asked, changesIn(organizationId))
+        )
+      })
+    ),
+    implement(
+      contract.activateProfileRelease,
+      Effect.fnUntraced(function* (input) {
+        const { organizationId } = input.caller
+        const { collection, profile } = yield* profileOf(input)
+        const activated = yield* profiles.activate(
+          organizationId,
+          collection,
+          profile.name,
+          yield* input.payload,
+          changesIn(organizationId)
+        )
+        return shownProfile(activated, { changes: [] })
+      })
+    )
+  ]
+})
+
+export const makeReleaseRoutes = Effect.gen(function* () {
+  const profiles = yield* SearchProfiles
+  const { judge } = yield* makeJudge
+  const { profileOf } = yield* makeFinding
+  /** undefined where nothing is active yet. */
+  const manifestAt = Effect.fnUntraced(function* (profile: StoredProfile, state: string) {
+    if (state === "draft") return profile.draft
+    if (state === "active") return profile.active?.manifest
+    const release = yield* profiles.releaseOfVersion(profile, Number(state))
+    return release === undefined ? yield* noRelease(`version ${state}`) : release.manifest
+  })
+  return [
+    ...(yield* makePublishing),
+    implement(
+      contract.listProfileReleases,
+      Effect.fnUntraced(function* (input) {
+        const { profile } = yield* profileOf(input)
+        const { before_version = VERSION_END, limit } = yield* input.query
+        const rows = yield* profiles.releases(profile, before_version, limit + 1)
+        const releases = rows.slice(0, limit)
+        return {
+          releases: releases.map(shownRelease),
+          active_release_id: profile.active?.id ?? null,
+          next_before_version: rows.length > limit ? releases[limit - 1]!.version : null
+        }
+      })
+    ),
+    implement(
+      contract.getProfileRelease,
+      Effect.fnUntraced(function* (input) {
+        const { profile } = yield* profileOf(input)
+        const release = yield* profiles.release(profile, input.params.releaseId)
+        return release === undefined ? yield* noRelease(input.params.releaseId) : shownRelease(release)
+      })
+    ),
+    implement(
+      contract.diffSearchProfile,
+      Effect.fnUntraced(function* (input) {
+        const { collection, profile } = yield* profileOf(input)
+        const { from = "active", to = "draft" } = yield* input.query
+        const before = yield* manifestAt(profile, from)
+        const after = yield* manifestAt(profile, to)
+        const changes = after === undefined ? [] : judge(input.caller.organizationId, collection, after).changes
+        return diffOf(before, after, changes)
+      })
+    )
+  ]
+})

@@ -1,0 +1,112 @@
+/** Handlers of profiles and releases: collection and profile are looked for before the body is read. */
+import type { CollectionInfo } from "@dowser/engine-sdk"
+import { Reach } from "@dowser/engine-sdk/operations"
+import { covers } from "@dowser/engine-sdk/query"
+import { Effect } from "effect"
+import { implement } from "../api/implement.ts"
+import { makeContexts } from "../engine-plane/engine-plane.ts"
+import { inputInvalid, RestrictionNotApplicable } from "../http/errors.ts"
+import { pageOf } from "../http/page.ts"
+import { restrictionsOf } from "../identity/restrictions.ts"
+import * as contract from "./contract.ts"
+import { makeJudge } from "./judge-profiles.ts"
+import { manifestOf } from "./manifest.ts"
+import { actingManifest, type StoredProfile } from "./profiles-repository.ts"
+import { makeFinding } from "./find-profile.ts"
+import { makeReleaseRoutes } from "./release-routes.ts"
+import type { SearchProfileBody } from "./schema.ts"
+import { SearchProfiles } from "./search-profiles.ts"
+import { shownProfile, storefrontOf } from "./shown-profile.ts"
+
+type Body = Omit<typeof SearchProfileBody.Type, "name">
+/** The part of a body that one field alone does not tell. */
+const draftOf = (body: Body) =>
+  Effect.suspend(() => {
+    const manifest = manifestOf(body)
+    const { default_sort_id, sorts } = manifest
+    return default_sort_id === "" || sorts.some(({ id }) => id === default_sort_id)
+      ? Effect.succeed({ manifest, is_default: body.is_default ?? false })
+      : Effect.fail(inputInvalid("default_sort_id", "The id of one of the `sorts`"))
+  })
+
+const profileRoutes = Effect.gen(function* () {
+  const contextOf = yield* makeContexts
+  const profiles = yield* SearchProfiles
+  const { judge } = yield* makeJudge
+  const { collectionOf, profileOf } = yield* makeFinding
+  const shown = (collection: CollectionInfo, profile: StoredProfile) =>
+    shownProfile(profile, judge(profile.organization_id, collection, actingManifest(profile)))
+  const changesIn =
+    (organizationId: string) =>
+    (...given: [CollectionInfo, ReturnType<typeof manifestOf>]) =>
+      judge(organizationId, ...given).changes.filter(({ path }) => path !== "search_policy")
+
+  return [
+    implement(
+      contract.listSearchProfiles,
+      Effect.fnUntraced(function* ({ caller, params, query }) {
+        const collection = yield* collectionOf(caller, params.collectionName)
+        const { cursor = "", limit } = yield* query
+        const rows = profiles.list(caller.organizationId, collection).filter(({ name }) => name > cursor)
+        return pageOf(
+          rows.slice(0, limit + 1).map((profile) => shown(collection, profile)),
+          limit,
+          ({ name }) => name
+        )
+      })
+    ),
+    implement(
+      contract.createSearchProfile,
+      Effect.fnUntraced(function* ({ caller: { organizationId }, params, payload }) {
+        const collection = yield* collectionOf({ organizationId }, params.collectionName)
+        const { name, ...body } = yield* payload
+        const draft = yield* draftOf(body)
+        return shown(
+          collection,
+          yield* profiles.create(organizationId, collection, name, draft, changesIn(organizationId))
+        )
+      })
+    ),
+    implement(contract.getSearchProfile, (input) =>
+      Effect.map(profileOf(input), ({ collection, profile }) => shown(collection, profile))
+    ),
+    implement(
+      contract.replaceSearchProfile,
+      Effect.fnUntraced(function* (input) {
+        const { organizationId } = input.caller
+        const { collection, profile } = yield* profileOf(input)
+        const { name, ...body } = yield* input.payload
+        if (name !== undefined && name !== profile.name)
+          return yield* inputInvalid("name", "A profile keeps its name; it stands in the path")
+        const draft = yield* draftOf(body)
+        return shown(
+          collection,
+          yield* profiles.replace(organizationId, collection, profile.name, draft, changesIn(organizationId))
+        )
+      })
+    ),
+    implement(
+      contract.deleteSearchProfile,
+      Effect.fnUntraced(function* (input) {
+        const { profile } = yield* profileOf(input)
+        yield* profiles.remove(input.caller.organizationId, profile.collection, profile.name)
+        return { name: profile.name }
+      })
+    ),
+    implement(
+      contract.getStorefront,
+      Effect.fnUntraced(function* (input) {
+        const { caller, params } = input
+        if (caller.profile !== undefined && caller.profile.name !== params.profileName)
+          return yield* new RestrictionNotApplicable({ message: "The key is bound to another profile." })
+        const { profile } = yield* profileOf(input)
+        const { fields } = new Reach(contextOf(caller.organizationId), restrictionsOf(caller))
+        return storefrontOf(profile, (field) => fields === undefined || covers(fields, field))
+      })
+    )
+  ]
+})
+
+export const routes = Effect.gen(function* () {
+  return [...(yield* profileRoutes), ...(yield* makeReleaseRoutes)]
+})

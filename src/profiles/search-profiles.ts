@@ -1,0 +1,110 @@
+/**
+ * Search profiles of every collection of every organization: rows in Postgres, kept in memory with what is active of
+ * them, read again where a write of any process changed one (`Configuration`). A write is durable before it is seen,
+ * and seen by the next search. Releases rest in Postgres alone, and nothing changes them.
+ *
+ * Decision: profiles belong to a collection, not to a name of it, as its rules do: an alias leads to the profiles of
+ * the collection that it points to, and a collection that is dropped takes its profiles with it.
+ */
+import type { CollectionInfo } from "@dowser/engine-sdk"
+import { Context, Effect, Layer } from "effect"
+import type { SqlClient } from "effect/sql"
+import { Configuration } from "../configuration/configuration.ts"
+import { KnownProfiles } from "../identity/known-profiles.ts"
+import type { RowReaders } from "../identity/row-readers.ts"
+import type { Entitlements } from "../metering/entitlements.ts"
+import type { Engine } from "../ports/engine/engine.ts"
+import type { Identifiers } from "@dowser/log/identifiers"
+import { ProfileTable } from "./profile-table.ts"
+import { makeProfileWrites, type ProfileWrites } from "./profile-writes.ts"
+import { makeProfilesRepository, type StoredProfile, type StoredRelease, subjectOf } from "./profiles-repository.ts"
+
+interface SearchProfilesShape extends ProfileWrites {
+  /** O(1), of this very collection. */
+  readonly get: (organizationId: string, collection: CollectionInfo, name: string) => StoredProfile | undefined
+  readonly byId: (organizationId: string, id: string) => StoredProfile | undefined
+  /** The one that acts where a request names neither a profile nor `query_by`. */
+  readonly defaultOf: (organizationId: string, collection: CollectionInfo) => StoredProfile | undefined
+  /** By name. */
+  readonly list: (organizationId: string, collection: CollectionInfo) => ReadonlyArray<StoredProfile>
+  /** Of any collection. */
+  readonly named: (organizationId: string, name: string) => ReadonlyArray<StoredProfile>
+  /** Differs after every write of the organization's profiles. */
+  readonly version: (organizationId: string) => number
+  /** Of all organizations, in memory. */
+  readonly count: Effect.Effect<number>
+  readonly release: (profile: StoredProfile, id: string) => Effect.Effect<StoredRelease | undefined>
+  readonly releaseOfVersion: (profile: StoredProfile, version: number) => Effect.Effect<StoredRelease | undefined>
+  /** Newest first, of versions below `before`, at most `rowsMax`. */
+  readonly releases: (
+    profile: StoredProfile,
+    before: number,
+    rowsMax: number
+  ) => Effect.Effect<ReadonlyArray<StoredRelease>>
+}
+
+/** All profiles in memory. What of them cannot be read is their organization's matter alone. */
+const keepProfiles = Effect.gen(function* () {
+  const configuration = yield* Configuration
+  const { read } = yield* makeProfilesRepository
+  const services = yield* Effect.context<never>()
+  const table = new ProfileTable(({ collection, name, organization_id: organizationId }, error) => {
+    const reason = `The stored search profile \`${collection.slice(0, 80)}/${name.slice(0, 80)}\` is not what it should be.`
+    configuration.damages.note("search_profile", { organizationId, id: subjectOf(collection, name) }, reason)
+    Effect.runSyncWith(services)(Effect.logError(`${organizationId} is refused: ${reason}`, error))
+  })
+  yield* configuration.keep("search_profile", (subjects) =>
+    Effect.map(read(subjects), (rows) => {
+      configuration.damages.forget("search_profile", subjects)
+      table.replace(subjects, rows)
+    })
+  )
+  return table
+})
+
+export class SearchProfiles extends Context.Service<SearchProfiles, SearchProfilesShape>()(
+  "dowser/profiles/SearchProfiles"
+) {
+  static readonly layer: Layer.Layer<
+    SearchProfiles,
+    never,
+    Configuration | Engine | Entitlements | Identifiers | RowReaders | SqlClient.SqlClient
+  > = Layer.effect(
+    SearchProfiles,
+    Effect.gen(function* () {
+      const table = yield* keepProfiles
+      const repository = yield* makeProfilesRepository
+      const writes = yield* makeProfileWrites(table)
+      return SearchProfiles.of({
+        ...writes,
+        get: (organizationId, collection, name) => table.get(organizationId, collection, name),
+        byId: (organizationId, id) => table.byId(organizationId, id),
+        defaultOf: (organizationId, collection) => table.defaultOf(organizationId, collection),
+        list: (organizationId, collection) => table.list(organizationId, collection),
+        named: (organizationId, name) => table.named(organizationId, name),
+        version: (organizationId) => table.version(organizationId),
+        count: Effect.sync(() => table.size),
+        release: ({ id: profile, organization_id }, id) =>
+          Effect.orDie(repository.release(organization_id, profile, id)),
+        releaseOfVersion: ({ id, organization_id }, version) =>
+          Effect.orDie(repository.releaseOfVersion(organization_id, id, version)),
+        releases: ({ id, organization_id }, before, rowsMax) =>
+          Effect.orDie(repository.releases(organization_id, id, before, rowsMax))
+      })
+    })
+  )
+}
+
+/** For the check of keys, which stands below. */
+export const layerKnownProfiles = Layer.effect(
+  KnownProfiles,
+  Effect.map(SearchProfiles, (profiles) => ({
+    has: (
+      organizationId: string,
+      { collection, id, name }: { readonly collection: string; readonly id: string; readonly name: string }
+    ) => {
+      const known = profiles.byId(organizationId, id)
+      return known !== undefined && known.collection === collection && known.name === name
+    }
+  }))
+)
