@@ -45,6 +45,7 @@ const caches: ReadonlyMap<string, { readonly bytes: number; readonly each?: stri
   ["engine-sdk/src/search/highlight/highlight.ts", { bytes: MEGABYTE }],
   ["src/analytics/popular-documents.ts", { bytes: 32 * MEGABYTE }],
   ["src/ports/outbound-http/node.ts", { bytes: 8 * MEGABYTE }],
+  ["src/profiles/ready-profile.ts", { bytes: 4 * MEGABYTE }],
   ["src/search/answer-cache.ts", { bytes: 64 * MEGABYTE }],
   ["engine-sdk/src/operations/seen-fields.ts", { bytes: 16 * MEGABYTE }],
   ["src/suggestions/facet-values.ts", { bytes: 64 * MEGABYTE }],

@@ -8,6 +8,7 @@ import type { SqlClient } from "effect/sql"
 import { Configuration } from "../configuration/configuration.ts"
 import type { ConfigurationUnavailable, NotFound, Throttled, Unauthorized } from "../http/errors.ts"
 import type { Caller } from "../identity/caller.ts"
+import { KnownProfiles } from "../identity/known-profiles.ts"
 import { type KeyRecord, rateLimitDefault } from "../identity/key-record.ts"
 import type { Cap } from "../metering/entitlements.ts"
 import type { FeatureNotInPlan } from "../metering/errors.ts"
@@ -170,6 +171,7 @@ export class Access extends Context.Service<
         const rates = yield* (yield* Counters).open(rateCounter)
         const signingKeys = yield* makeSigningKeys
         const { keys, repository } = yield* keepKeys
+        const profiles = yield* KnownProfiles
         const parts: KeyParts = {
           configuration,
           identifiers: yield* Identifiers,
@@ -182,7 +184,7 @@ export class Access extends Context.Service<
         }
         const checked: CheckParts = {
           configuration,
-          known: { keys, signingKeyOf: signingKeys.find, failedKeys: makeFailedKeys() },
+          known: { keys, signingKeyOf: signingKeys.find, failedKeys: makeFailedKeys(), hasProfile: profiles.has },
           organizationOf: organizations.find,
           rates,
           serviceDomain

@@ -2,7 +2,8 @@
 import { Clock, Effect } from "effect"
 import { Entitlements } from "../metering/entitlements.ts"
 import { WindowedCaps } from "../metering/windowed-caps.ts"
-import { inputInvalid, NotFound } from "../http/errors.ts"
+import { inputInvalid } from "../http/errors.ts"
+import { makePinning } from "../profiles/pinned-profile.ts"
 import { implement } from "../api/implement.ts"
 import { Access, type NewKey } from "./access.ts"
 import type { Caller } from "../identity/caller.ts"
@@ -56,6 +57,7 @@ const isReached = (caller: Caller, key: KeyRecord): boolean =>
 export const routes = Effect.gen(function* () {
   const access = yield* Access
   const entitlements = yield* Entitlements
+  const pinned = yield* makePinning
   const found = (caller: Caller, id: string) =>
     Effect.flatMap(access.getKey(caller.organizationId, id), (key) =>
       isReached(caller, key) ? Effect.succeed(key) : Effect.fail(new KeyNotFound({ message: "Not found." }))
@@ -105,15 +107,14 @@ export const routes = Effect.gen(function* () {
           },
           caller.key
         )
-        // A profile that does not exist is as good as a deleted one.
-        if (request.profile !== undefined)
-          return yield* new NotFound({ message: `Search profile ${request.profile.slice(0, 80)} does not exist.` })
+        const profile = request.profile === undefined ? undefined : yield* pinned(caller, request.profile, restrictions)
         const now_ms = yield* Clock.currentTimeMillis
         const expires_at = Math.min(Math.floor(now_ms / 1000) + ttl_s, caller.key.expires_at)
         const key = yield* access.mintBrowserKey({
           organization_id: caller.organizationId,
           minted_by: caller.key.id,
           ...restrictions,
+          ...(profile === undefined ? {} : { profile }),
           expires_at
         })
         if (key.length > signedTextLengthMax)

@@ -5,6 +5,7 @@
 import { Schema } from "effect"
 import { operation } from "../http/operation.ts"
 import { engineErrors } from "../engine-plane/engine-errors.ts"
+import { ProfilesWouldBreak } from "../profiles/errors.ts"
 import { described } from "./examples.ts"
 
 const strings = Schema.Array(Schema.String)
@@ -113,9 +114,10 @@ export const updateCollection = operation({
   summary: "Change the schema of a live collection",
   method: "PATCH",
   path: "/v1/collections/:collectionName",
+  query: Schema.Struct({ force: text }),
   payload: CollectionChange,
   success: Collection,
-  errors: engineErrors(404)
+  errors: [...engineErrors(404), ProfilesWouldBreak]
 })
 export const deleteCollection = operation({
   ...collections,

@@ -35,7 +35,7 @@ export const described = {
   },
   updateCollection: {
     description:
-      "Changes a live collection: adds fields, drops them with `drop`, or replaces `metadata`, `synonym_sets` and `curation_sets`. Documents that are there already are checked against the new fields first; where one does not fit nothing changes and the answer is 400.",
+      "Changes a live collection: adds fields, drops them with `drop`, or replaces `metadata`, `synonym_sets` and `curation_sets`. Documents that are there already are checked against the new fields first; where one does not fit nothing changes and the answer is 400. A change that breaks what is active of search profiles is a 409 that names them, unless `force=true`.",
     example: {
       params: { collectionName: "products" },
       body: { fields: [{ name: "color", type: "string", facet: true, optional: true }], metadata: { season: "winter" } }

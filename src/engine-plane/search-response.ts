@@ -68,6 +68,16 @@ export const SearchResponse = Schema.Struct({
   request_params: Schema.optionalKey(anything),
   metadata: Schema.optionalKey(anything),
   query_id: Schema.optionalKey(Schema.String),
+  profile: Schema.optionalKey(
+    Schema.Struct({
+      name: Schema.String,
+      release_id: Schema.NullOr(Schema.String),
+      version: Schema.NullOr(Schema.Int)
+    }).annotate({
+      identifier: "UsedProfile",
+      description: "The search profile that made it; no release for a draft that acts at once."
+    })
+  ),
   query_understanding: Schema.optionalKey(anything),
   correction: Schema.optionalKey(Correction),
   refinements: Schema.optionalKey(Schema.Array(Refinement)),

@@ -1,4 +1,4 @@
-/** What the operations of search policies do, in words, and a request of each that succeeds (`src/http/operation.ts`). */
+/** What the operations of policies do, in words, and a request of each that succeeds (`src/http/operation.ts`). */
 import type { Described } from "../http/operation.ts"
 
 export const described = {

@@ -4,7 +4,7 @@
  */
 import { textParameters, type Parameters } from "@dowser/engine-sdk/query"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import type { SqlClient } from "effect/sql"
+import type { SqlClient, SqlError } from "effect/sql"
 import { Configuration } from "../configuration/configuration.ts"
 import { stored } from "../configuration/stored.ts"
 import { type ConfigurationUnavailable, inputInvalid, type InputInvalid, NotFound } from "../http/errors.ts"
@@ -32,6 +32,11 @@ interface SearchPoliciesShape {
     name: string,
     params: StoredPolicy["params"]
   ) => Effect.Effect<StoredPolicy, InputInvalid | FeatureNotInPlan | ConfigurationUnavailable>
+  /**
+   * Inside of a transaction: whether there is such a policy, which then stays until the transaction ends; what names it
+   * then is stored by then.
+   */
+  readonly hold: (organizationId: string, name: string) => Effect.Effect<boolean, SqlError.SqlError>
   readonly remove: (
     organizationId: string,
     name: string
@@ -138,6 +143,8 @@ export class SearchPolicies extends Context.Service<SearchPolicies, SearchPolici
             )
             return policy
           }),
+          hold: (organizationId, name) =>
+            Effect.andThen(repository.lock(organizationId), repository.exists(organizationId, name)),
           remove: Effect.fn("SearchPolicies.remove")(function* (organizationId, name) {
             const removal = Effect.gen(function* () {
               yield* repository.lock(organizationId)

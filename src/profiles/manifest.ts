@@ -2,12 +2,12 @@
  * What a profile decides of a search: the part that a release freezes. `is_default` is none of it. Pure; the same
  * manifest is the same JSON text.
  */
-export interface ProfileSort {
+interface ProfileSort {
   readonly id: string
   readonly label: string
   readonly sort_by: string
 }
-export interface ProfileFacet {
+interface ProfileFacet {
   readonly field: string
   readonly label: string
 }
@@ -59,7 +59,7 @@ export const isSameManifest = (a: ProfileManifest, b: ProfileManifest): boolean 
   JSON.stringify(a) === JSON.stringify(b)
 
 /** What is different at one place of two manifests. */
-export interface ManifestDifference {
+interface ManifestDifference {
   /** E.g. `sorts[1].sort_by`. */ readonly path: string
   /** null where there is nothing at the place. */ readonly before: unknown
   readonly after: unknown

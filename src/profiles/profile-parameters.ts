@@ -63,11 +63,7 @@ export interface ProfileFields {
   readonly facets: ReadonlyArray<string>
   readonly highlight: ReadonlyArray<string>
 }
-export const fieldsOfManifest = ({
-  facet_fields,
-  highlight_fields,
-  searchable_fields
-}: ProfileManifest): ProfileFields => ({
+const fieldsOfManifest = ({ facet_fields, highlight_fields, searchable_fields }: ProfileManifest): ProfileFields => ({
   searchable: searchable_fields,
   facets: facet_fields.map(({ field }) => field),
   highlight: highlight_fields

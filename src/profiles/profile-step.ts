@@ -36,8 +36,8 @@ export interface ProfiledRequest {
   readonly used?: UsedProfile
 }
 export interface ProfileStepParts {
-  readonly profiles: Pick<SearchProfiles["Service"], "byId" | "defaultOf" | "get">
-  readonly policies: Pick<SearchPolicies["Service"], "get">
+  readonly profiles: SearchProfiles["Service"]
+  readonly policies: SearchPolicies["Service"]
 }
 /** Of one search. */
 export interface ProfileStepInput {

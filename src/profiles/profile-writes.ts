@@ -14,14 +14,15 @@ import { CurrentOrigin } from "../identity/origin.ts"
 import { Entitlements } from "../metering/entitlements.ts"
 import type { FeatureNotInPlan } from "../metering/errors.ts"
 import { bytesOf, makeNamedResources, VALUE_BYTES_MAX } from "../metering/named-resources.ts"
-import { makePoliciesRepository } from "../policies/policies-repository.ts"
+import { SearchPolicies } from "../policies/search-policies.ts"
 import { Engine } from "../ports/engine/engine.ts"
 import { Identifiers } from "@dowser/log/identifiers"
 import type { ManifestChange } from "./compile-manifest.ts"
 import { ManifestNotHot, RevisionMismatch, SearchProfileExists } from "./errors.ts"
 import { isSameManifest, type ProfileManifest } from "./manifest.ts"
 import type { ProfileTable } from "./profile-table.ts"
-import { makeProfilesRepository, type StoredProfile, type StoredRelease, subjectOf } from "./profiles-repository.ts"
+import { makeProfilesRepository, type StoredProfile, subjectOf } from "./profiles-repository.ts"
+import { makeReleasesRepository, type StoredRelease } from "./releases-repository.ts"
 
 /** Why a manifest does not compile now; none where it does. */
 type Compile = (collection: CollectionInfo, manifest: ProfileManifest) => ReadonlyArray<ManifestChange>
@@ -102,7 +103,7 @@ export const refuseRevision = (
 /** What is written with, and what every write looks at first. */
 const makeParts = Effect.gen(function* () {
   const engine = yield* Engine
-  const policies = yield* makePoliciesRepository
+  const policies = yield* SearchPolicies
   const repository = yield* makeProfilesRepository
   /** The collection as it is behind its lock; it may have been dropped, and made anew, since it was looked up. */
   const locked = Effect.fnUntraced(function* (organizationId: string, known: CollectionInfo) {
@@ -126,20 +127,18 @@ const makeParts = Effect.gen(function* () {
   ) {
     const { search_policy } = manifest
     const changes = [...compile(collection, manifest)]
-    if (search_policy !== "") {
-      yield* policies.lock(organizationId)
-      if (!(yield* policies.exists(organizationId, search_policy)))
-        changes.push({
-          path: "search_policy",
-          class: "COLD",
-          reason: `There is no search policy \`${search_policy}\`.`
-        })
-    }
+    if (search_policy !== "" && !(yield* policies.hold(organizationId, search_policy)))
+      changes.push({
+        path: "search_policy",
+        class: "COLD",
+        reason: `There is no search policy \`${search_policy}\`.`
+      })
     return changes
   })
   return {
     engine,
     repository,
+    releases: yield* makeReleasesRepository,
     locked,
     found,
     changesOf,
@@ -157,12 +156,10 @@ const changeOf = (organizationId: string, collection: CollectionInfo, name: stri
   id: subjectOf(collection.schema.name, name)
 })
 
-/** Creating and replacing: drafts. */
-const makeDraftWrites = (parts: Parts): Pick<ProfileWrites, "create" | "replace"> => {
-  const { audit, changesOf, configuration, entitlements, found, identifiers, locked, named, repository } = parts
-  const none: Compile = () => []
+/** What both ways to write a draft share. */
+const makeDrafts = ({ audit, changesOf, repository }: Parts) => ({
   /** Refuses a draft that would act at once and does not compile, and any that names a policy that is not there. */
-  const storable = Effect.fnUntraced(function* (
+  storable: Effect.fnUntraced(function* (
     organizationId: string,
     collection: CollectionInfo,
     manifest: ProfileManifest,
@@ -170,13 +167,14 @@ const makeDraftWrites = (parts: Parts): Pick<ProfileWrites, "create" | "replace"
   ) {
     const changes = yield* changesOf(organizationId, collection, manifest, compile)
     yield* refused(changes.map(({ path, reason }) => ({ path, message: reason })))
-  })
+  }),
   /** Of a collection's profiles one is the default. */
-  const onlyDefault = Effect.fnUntraced(function* (profile: StoredProfile) {
+  onlyDefault: Effect.fnUntraced(function* (profile: StoredProfile) {
     const { collection, name, organization_id: organizationId, updated_at } = profile
     if (!profile.is_default) return
     for (const other of yield* repository.defaultBeside(organizationId, collection, name)) {
       yield* repository.clearDefault(organizationId, collection, other, updated_at)
+      // Without the lock of `recorded`: who writes the other one holds it and waits for the collection's.
       yield* audit.noted({
         organizationId,
         kind: "search_profile",
@@ -187,6 +185,16 @@ const makeDraftWrites = (parts: Parts): Pick<ProfileWrites, "create" | "replace"
       })
     }
   })
+})
+const sized = ({ manifest }: Draft): Effect.Effect<void, InputInvalid> =>
+  bytesOf(manifest) > VALUE_BYTES_MAX
+    ? Effect.fail(inputInvalid("body", `A profile may have at most ${VALUE_BYTES_MAX} bytes`))
+    : Effect.void
+const nothing: Compile = () => []
+
+const makeCreate = (parts: Parts): ProfileWrites["create"] => {
+  const { configuration, entitlements, identifiers, locked, named, repository } = parts
+  const { onlyDefault, storable } = makeDrafts(parts)
   const inserted: (
     ...given: Parameters<ProfileWrites["create"]>
   ) => Effect.Effect<
@@ -221,6 +229,17 @@ const makeDraftWrites = (parts: Parts): Pick<ProfileWrites, "create" | "replace"
     yield* onlyDefault(profile)
     return profile
   })
+  return Effect.fn("SearchProfiles.create")((...given) =>
+    Effect.andThen(
+      sized(given[3]),
+      stored(configuration.write(changeOf(given[0], given[1], given[2]), named.within(given[0], inserted(...given))))
+    )
+  )
+}
+
+const makeReplace = (parts: Parts): ProfileWrites["replace"] => {
+  const { configuration, found, locked, named, repository } = parts
+  const { onlyDefault, storable } = makeDrafts(parts)
   const replaced: (
     ...given: Parameters<ProfileWrites["replace"]>
   ) => Effect.Effect<StoredProfile, InputInvalid | NotFound | SqlError.SqlError> = Effect.fnUntraced(function* (
@@ -232,7 +251,7 @@ const makeDraftWrites = (parts: Parts): Pick<ProfileWrites, "create" | "replace"
   ) {
     const collection = yield* locked(organizationId, known)
     const before = yield* found(organizationId, collection, name)
-    yield* storable(organizationId, collection, manifest, before.active === undefined ? compile : none)
+    yield* storable(organizationId, collection, manifest, before.active === undefined ? compile : nothing)
     const profile: StoredProfile = {
       ...before,
       is_default,
@@ -244,24 +263,12 @@ const makeDraftWrites = (parts: Parts): Pick<ProfileWrites, "create" | "replace"
     yield* onlyDefault(profile)
     return profile
   })
-  const sized = ({ manifest }: Draft) =>
-    bytesOf(manifest) > VALUE_BYTES_MAX
-      ? Effect.fail(inputInvalid("body", `A profile may have at most ${VALUE_BYTES_MAX} bytes`))
-      : Effect.void
-  return {
-    create: Effect.fn("SearchProfiles.create")((...given) =>
-      Effect.andThen(
-        sized(given[3]),
-        stored(configuration.write(changeOf(given[0], given[1], given[2]), named.within(given[0], inserted(...given))))
-      )
-    ),
-    replace: Effect.fn("SearchProfiles.replace")((...given) =>
-      Effect.andThen(
-        sized(given[3]),
-        stored(configuration.write(changeOf(given[0], given[1], given[2]), named.within(given[0], replaced(...given))))
-      )
+  return Effect.fn("SearchProfiles.replace")((...given) =>
+    Effect.andThen(
+      sized(given[3]),
+      stored(configuration.write(changeOf(given[0], given[1], given[2]), named.within(given[0], replaced(...given))))
     )
-  }
+  )
 }
 
 /** Id of who publishes; the operator and the program have none. */
@@ -269,7 +276,7 @@ const author = Effect.map(CurrentOrigin, ({ actor }) => ("id" in actor ? actor.i
 
 /** Publishing and activating: what acts on searches. */
 const makeReleaseWrites = (parts: Parts): Pick<ProfileWrites, "publish" | "activate"> => {
-  const { changesOf, configuration, found, identifiers, locked, named, repository } = parts
+  const { changesOf, configuration, found, identifiers, locked, named, releases, repository } = parts
   const compiled = Effect.fnUntraced(function* (
     organizationId: string,
     collection: CollectionInfo,
@@ -281,7 +288,7 @@ const makeReleaseWrites = (parts: Parts): Pick<ProfileWrites, "publish" | "activ
     if (changes.length > 0) return yield* notHot(name, changes)
   })
   const activeOf = Effect.fnUntraced(function* (organizationId: string, profileId: string, releaseId: string) {
-    const release = yield* repository.release(organizationId, profileId, releaseId)
+    const release = yield* releases.get(organizationId, profileId, releaseId)
     return release ?? (yield* new NotFound({ message: `There is no release \`${releaseId.slice(0, 80)}\`.` }))
   })
   const published: (
@@ -302,14 +309,14 @@ const makeReleaseWrites = (parts: Parts): Pick<ProfileWrites, "publish" | "activ
     const now = yield* Clock.currentTimeMillis
     const release: StoredRelease = {
       id: yield* identifiers.make("rel"),
-      version: (yield* repository.newestVersion(organizationId, id)) + 1,
+      version: (yield* releases.newestVersion(organizationId, id)) + 1,
       manifest: draft,
       change_class: "HOT",
       created_at: now,
       created_by: yield* author,
       note
     }
-    yield* repository.insertRelease(organizationId, id, release)
+    yield* releases.insert(organizationId, id, release)
     yield* repository.setActive(organizationId, own, name, release.id, now)
     return release
   })
@@ -357,7 +364,8 @@ export const makeProfileWrites = (table: ProfileTable) =>
       )
     )
     return {
-      ...makeDraftWrites(parts),
+      create: makeCreate(parts),
+      replace: makeReplace(parts),
       ...makeReleaseWrites(parts),
       remove,
       removeOf: (organizationId, collection) =>

@@ -1,4 +1,4 @@
-/** Rows of profiles and of their releases. One function per statement; releases are never changed. */
+/** Rows of profiles, with what is active of each. One function per statement. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Subject } from "../configuration/change.ts"
@@ -23,17 +23,11 @@ export interface StoredProfile {
   /** Unix milliseconds. */ readonly created_at: number
   readonly updated_at: number
 }
-export interface StoredRelease extends ActiveRelease {
-  readonly change_class: "HOT"
-  readonly created_at: number
-  readonly created_by: string
-  readonly note: string
-}
 export const actingManifest = ({ active, draft }: StoredProfile): ProfileManifest => active?.manifest ?? draft
 
 const decode = Schema.decodeUnknownSync(ProfileManifestShown)
 /** Throws for what is no manifest. */
-const readManifest = (stored: unknown): ProfileManifest => manifestOf(decode(stored))
+export const readManifest = (stored: unknown): ProfileManifest => manifestOf(decode(stored))
 
 export interface ProfileRow extends Omit<StoredProfile, "draft" | "active"> {
   readonly manifest: unknown
@@ -59,12 +53,8 @@ export const profileOf = ({
         : { id: active_release_id, version: active_version, manifest: readManifest(active_manifest) }
   }
 }
-type ReleaseRow = Omit<StoredRelease, "manifest"> & { readonly manifest: unknown }
-const releaseOf = (row: ReleaseRow): StoredRelease => ({ ...row, manifest: readManifest(row.manifest) })
-
 const PROFILE_COLUMNS =
   "p.organization_id, p.collection, p.collection_created_at::float8 AS collection_created_at, p.name, p.id, p.is_default, p.manifest, p.revision, p.active_release_id, r.version AS active_version, r.manifest AS active_manifest, p.created_at::float8 AS created_at, p.updated_at::float8 AS updated_at"
-const RELEASE_COLUMNS = "id, version, manifest, change_class, created_at::float8 AS created_at, created_by, note"
 const FROM =
   "FROM search_profiles p LEFT JOIN search_profile_releases r ON r.id = p.active_release_id AND r.profile_id = p.id AND r.organization_id = p.organization_id"
 
@@ -126,42 +116,6 @@ export const makeProfilesRepository = Effect.gen(function* () {
       sql`UPDATE search_profiles SET active_release_id = ${releaseId}, updated_at = ${String(now)}::text::int8 WHERE organization_id = ${organizationId} AND collection = ${collection} AND name = ${name}`,
     /** With its releases. */
     remove: (organizationId: string, collection: string, name: string) =>
-      sql`DELETE FROM search_profiles WHERE organization_id = ${organizationId} AND collection = ${collection} AND name = ${name}`,
-
-    newestVersion: (organizationId: string, profileId: string) =>
-      Effect.map(
-        sql<{
-          readonly version: number
-        }>`SELECT coalesce(max(version), 0)::int4 AS version FROM search_profile_releases WHERE organization_id = ${organizationId} AND profile_id = ${profileId}`,
-        ([row]) => row!.version
-      ),
-    insertRelease: (organizationId: string, profileId: string, release: StoredRelease) =>
-      sql`INSERT INTO search_profile_releases (organization_id, profile_id, version, id, manifest, change_class, note, created_at, created_by)
-        VALUES (${organizationId}, ${profileId}, ${release.version}::int4, ${release.id}, ${JSON.stringify(release.manifest)}::text::json, ${release.change_class}, ${release.note}, ${String(release.created_at)}::text::int8, ${release.created_by})`,
-    release: (organizationId: string, profileId: string, id: string) =>
-      Effect.map(
-        sql.unsafe<ReleaseRow>(
-          `SELECT ${RELEASE_COLUMNS} FROM search_profile_releases WHERE organization_id = $1 AND profile_id = $2 AND id = $3`,
-          [organizationId, profileId, id]
-        ),
-        ([row]) => (row === undefined ? undefined : releaseOf(row))
-      ),
-    releaseOfVersion: (organizationId: string, profileId: string, version: number) =>
-      Effect.map(
-        sql.unsafe<ReleaseRow>(
-          `SELECT ${RELEASE_COLUMNS} FROM search_profile_releases WHERE organization_id = $1 AND profile_id = $2 AND version = $3::int4`,
-          [organizationId, profileId, version]
-        ),
-        ([row]) => (row === undefined ? undefined : releaseOf(row))
-      ),
-    /** Newest first, of versions below `before`. */
-    releases: (organizationId: string, profileId: string, before: number, rowsMax: number) =>
-      Effect.map(
-        sql.unsafe<ReleaseRow>(
-          `SELECT ${RELEASE_COLUMNS} FROM search_profile_releases WHERE organization_id = $1 AND profile_id = $2 AND version < $3::int4 ORDER BY version DESC LIMIT $4::int4`,
-          [organizationId, profileId, before, rowsMax]
-        ),
-        (rows) => rows.map(releaseOf)
-      )
+      sql`DELETE FROM search_profiles WHERE organization_id = ${organizationId} AND collection = ${collection} AND name = ${name}`
   }
 })

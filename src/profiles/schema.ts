@@ -11,7 +11,7 @@ const label = Schema.optionalKey(text(200))
 const fieldName = text(1_000, 1)
 const names = (itemsMax: number, itemsMin = 0) =>
   Schema.Array(fieldName).check(refusing(listRefusal(itemsMax, itemsMin)))
-export const ProfileName = Schema.String.check(refusing(nameRefusal))
+const ProfileName = Schema.String.check(refusing(nameRefusal))
 
 const body = {
   label,

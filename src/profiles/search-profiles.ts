@@ -15,9 +15,11 @@ import type { RowReaders } from "../identity/row-readers.ts"
 import type { Entitlements } from "../metering/entitlements.ts"
 import type { Engine } from "../ports/engine/engine.ts"
 import type { Identifiers } from "@dowser/log/identifiers"
+import type { SearchPolicies } from "../policies/search-policies.ts"
 import { ProfileTable } from "./profile-table.ts"
 import { makeProfileWrites, type ProfileWrites } from "./profile-writes.ts"
-import { makeProfilesRepository, type StoredProfile, type StoredRelease, subjectOf } from "./profiles-repository.ts"
+import { makeProfilesRepository, type StoredProfile, subjectOf } from "./profiles-repository.ts"
+import { makeReleasesRepository, type StoredRelease } from "./releases-repository.ts"
 
 interface SearchProfilesShape extends ProfileWrites {
   /** O(1), of this very collection. */
@@ -68,12 +70,12 @@ export class SearchProfiles extends Context.Service<SearchProfiles, SearchProfil
   static readonly layer: Layer.Layer<
     SearchProfiles,
     never,
-    Configuration | Engine | Entitlements | Identifiers | RowReaders | SqlClient.SqlClient
+    Configuration | Engine | Entitlements | Identifiers | RowReaders | SearchPolicies | SqlClient.SqlClient
   > = Layer.effect(
     SearchProfiles,
     Effect.gen(function* () {
       const table = yield* keepProfiles
-      const repository = yield* makeProfilesRepository
+      const releases = yield* makeReleasesRepository
       const writes = yield* makeProfileWrites(table)
       return SearchProfiles.of({
         ...writes,
@@ -84,12 +86,11 @@ export class SearchProfiles extends Context.Service<SearchProfiles, SearchProfil
         named: (organizationId, name) => table.named(organizationId, name),
         version: (organizationId) => table.version(organizationId),
         count: Effect.sync(() => table.size),
-        release: ({ id: profile, organization_id }, id) =>
-          Effect.orDie(repository.release(organization_id, profile, id)),
+        release: ({ id: profile, organization_id }, id) => Effect.orDie(releases.get(organization_id, profile, id)),
         releaseOfVersion: ({ id, organization_id }, version) =>
-          Effect.orDie(repository.releaseOfVersion(organization_id, id, version)),
+          Effect.orDie(releases.ofVersion(organization_id, id, version)),
         releases: ({ id, organization_id }, before, rowsMax) =>
-          Effect.orDie(repository.releases(organization_id, id, before, rowsMax))
+          Effect.orDie(releases.list(organization_id, id, before, rowsMax))
       })
     })
   )

@@ -27,6 +27,9 @@ import { environmentOf, searchMerchandise } from "./search-merchandise.ts"
 import { NO_TRAITS, visitorOf } from "../identity/visitor.ts"
 import { InputInvalid, inputInvalid, type SessionRequired } from "../http/errors.ts"
 import type { HeldMemory } from "../http/request-memory.ts"
+import { profiled, type ProfileStepParts } from "../profiles/profile-step.ts"
+import { SearchPolicies } from "../policies/search-policies.ts"
+import { SearchProfiles } from "../profiles/search-profiles.ts"
 import type { SearchPreviewBody } from "./schema.ts"
 import { SearchRules } from "./search-rules.ts"
 
@@ -51,6 +54,7 @@ const visitorIn = (preview: Preview, parameters: Readonly<Record<string, string>
 
 /** The engine's part of a search, its text with what the rules add, and what they did. */
 const run = async (
+  parts: ProfileStepParts,
   popular: PopularDocuments["Service"],
   context: OperationContext,
   caller: Caller,
@@ -63,11 +67,14 @@ const run = async (
   Result<{ readonly text: string; readonly trace: Trace | undefined }, EngineFailure | InputInvalid | SessionRequired>
 > => {
   const reach = new Reach(context, restrictionsOf(caller))
-  const request = readSearch(context, collection.schema.name, preview.search, reach.restrictions)
-  if (!request.ok) return fail(refused(request.error))
-  const session = sessionRefusal(caller, request.value.parameters)
+  const asked = readSearch(context, collection.schema.name, preview.search, reach.restrictions)
+  if (!asked.ok) return fail(refused(asked.error))
+  const step = profiled(parts, { context, caller, request: asked.value, fields: reach.fields })
+  if (!step.ok) return fail(refused(step.error))
+  const { request } = step.value
+  const session = sessionRefusal(caller, request.parameters)
   if (session !== undefined) return fail(session)
-  const planned = await prepareSearch(context, request.value, reach)
+  const planned = await prepareSearch(context, request, reach)
   if (!planned.ok) return fail(refused(planned.error))
   const merchandise = searchMerchandise({
     rules: own,
@@ -97,6 +104,7 @@ export const makePreview = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const rules = yield* SearchRules
   const popular = yield* PopularDocuments
+  const parts: ProfileStepParts = { profiles: yield* SearchProfiles, policies: yield* SearchPolicies }
   const clock = yield* Clock.Clock
 
   return Effect.fnUntraced(function* (
@@ -128,7 +136,7 @@ export const makePreview = Effect.gen(function* () {
     }
     const shown = (compiled: CompiledRules | undefined, explain: boolean) =>
       Effect.flatMap(
-        Effect.promise(() => run(popular, context, caller, collection, preview, now_ms, compiled, explain)),
+        Effect.promise(() => run(parts, popular, context, caller, collection, preview, now_ms, compiled, explain)),
         resulting
       )
     const before = yield* shown(undefined, false)

@@ -11,6 +11,7 @@ import type { SearchServed } from "./serve-log.ts"
 import type { PopularQueries } from "../suggestions/popular-queries.ts"
 import { facetRefinements, queryRefinements, type Refinement } from "../suggestions/refinements.ts"
 import { seesWhole } from "../suggestions/sees-whole.ts"
+import type { UsedProfile } from "../profiles/profile-step.ts"
 import { ignoredOf, isOn } from "../rules/search-merchandise.ts"
 import type { SearchRequest } from "./request.ts"
 import { visitorOf } from "../identity/visitor.ts"
@@ -29,10 +30,22 @@ interface AnsweredSearch extends AccountedSearch {
   readonly facet_counts: ReadonlyArray<FacetCount>
   /** Where rules or stages had a say: what they did. */
   readonly trace?: Trace | undefined
+  /** Made the parameters, where one did. */
+  readonly profile?: UsedProfile | undefined
 }
 
 /** Explanations tell of rules and scores: they are for the owner, so neither for search keys nor for what they sign. */
 export const mayExplain = ({ embedded, scope }: Caller): boolean => scope === "full" && embedded === undefined
+
+const shownProfile = ({ name, release_id, version }: UsedProfile): string =>
+  JSON.stringify({ name, release_id, version })
+const explained = (trace: Trace, parameters: AccountedSearch["parameters"], profile: UsedProfile | undefined) => ({
+  ...trace,
+  ignored: [...ignoredOf(parameters), ...(profile?.ignored ?? [])],
+  ...(profile === undefined
+    ? {}
+    : { profile: { name: profile.name, broken: profile.changes.length > 0, changes: profile.changes } })
+})
 
 interface AccountsParts {
   readonly mint: (organizationId: string, visitor: string | undefined) => string
@@ -85,14 +98,15 @@ export class SearchAccounts {
 
   /** JSON members that stand behind the `query_id`, each with a comma before it. */
   members(caller: Caller, named: string | undefined, search: AnsweredSearch): string {
-    const { parameters, trace } = search
+    const { parameters, profile, trace } = search
     const refinements =
       parameters.refinements === "off"
         ? ""
         : `,"refinements":${JSON.stringify(this.#refinementsOf(caller, named, search))}`
+    const members = profile === undefined ? refinements : `${refinements},"profile":${shownProfile(profile)}`
     return trace !== undefined && isOn(parameters, "debug") && mayExplain(caller)
-      ? `${refinements},"explain":${stringifyJson({ ...trace, ignored: ignoredOf(parameters) })}`
-      : refinements
+      ? `${members},"explain":${stringifyJson(explained(trace, parameters, profile))}`
+      : members
   }
 
   /** An array in every answer, empty where there is nothing to narrow by. From memory: some microseconds. */

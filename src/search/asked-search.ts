@@ -29,7 +29,8 @@ import {
 import { givingWay } from "@dowser/engine-sdk/host"
 import { collectionClosed } from "../identity/reach.ts"
 import { declaredOf } from "../engine-plane/engine-plane.ts"
-import { SearchTimedOut, type SessionRequired } from "../http/errors.ts"
+import { RestrictionNotApplicable, SearchTimedOut, type SessionRequired } from "../http/errors.ts"
+import { profiled, type ProfileStepParts, type UsedProfile } from "../profiles/profile-step.ts"
 import type { SearchFailure } from "./search-errors.ts"
 import type { SearchRules } from "../rules/search-rules.ts"
 import { type AccountedSearch, mayExplain, type SearchAccounts } from "./accounts.ts"
@@ -62,7 +63,7 @@ export interface Written {
 export const identified = ({ open, rest }: WrittenSearch, query_id: string): string =>
   closed(open, `"query_id":"${query_id}"${rest}`)
 
-export interface AskedParts {
+export interface AskedParts extends ProfileStepParts {
   readonly rules: SearchRules["Service"]
   readonly accounts: SearchAccounts
   readonly now_ms: () => number
@@ -76,6 +77,8 @@ export class AskedSearch {
   readonly #context: OperationContext
   readonly #environment: Environment
   readonly #reach: Reach
+  /** The profiles that act, by the parameters that they made, which plans carry. */
+  readonly #used = new Map<ReadRequest["parameters"], UsedProfile>()
 
   constructor(
     parts: AskedParts,
@@ -96,8 +99,10 @@ export class AskedSearch {
 
   /** A search of the collection that the path names. */
   async one(name: string): Promise<Outcome<Written>> {
-    const read = readSearch(this.#context, name, this.#request.shared, this.#reach.restrictions)
-    if (!read.ok) return refusedBy(read.error)
+    const asked = readSearch(this.#context, name, this.#request.shared, this.#reach.restrictions)
+    if (!asked.ok) return refusedBy(asked.error)
+    const read = this.#profiled(asked.value)
+    if (!read.ok) return this.#refusedByProfile(read.error)
     const refused = this.#sessionOf([read.value])
     if (refused !== undefined) return fail(refused)
     const prepared = await prepareSearch(this.#context, read.value, this.#reach)
@@ -117,14 +122,46 @@ export class AskedSearch {
     const requests = read.value
     if (requests.length === 0) return ok({ texts: [], isMany: true, searches: [], failures: [] })
     if (!requests.every(({ name }) => this.#reach.reaches(name))) return fail(collectionClosed())
-    const refused = this.#sessionOf(requests)
+    const profiled = requests.map((request) => this.#profiled(request))
+    for (const each of profiled) if (!each.ok && isRestriction(each.error)) return this.#refusedByProfile(each.error)
+    const refused = this.#sessionOf(profiled.flatMap((each) => (each.ok ? [each.value] : [])))
     if (refused !== undefined) return fail(refused)
-    return searches.union ? this.#union(requests, searches.removeDuplicates) : this.#separate(requests)
+    if (!searches.union) return this.#separate(profiled)
+    const failed = profiled.find((each) => !each.ok)
+    if (failed !== undefined && !failed.ok) return this.#unionFailed(failed.error)
+    return this.#union(
+      profiled.flatMap((each) => (each.ok ? [each.value] : [])),
+      searches.removeDuplicates
+    )
   }
 
-  async #separate(requests: ReadonlyArray<ReadRequest>): Promise<Outcome<Written>> {
-    const prepared = await prepareSearches(this.#context, requests, this.#reach)
-    if (!prepared.ok) return refusedBy(prepared.error)
+  /** What the profile of the request makes of it, or the policy that it names (`src/profiles/profile-step.ts`). */
+  #profiled(request: ReadRequest): Result<ReadRequest> {
+    const { caller, distanceField } = this.#request
+    const step = profiled(this.#parts, {
+      context: this.#context,
+      caller,
+      request,
+      fields: this.#reach.fields,
+      distanceSort: distanceField === undefined ? undefined : distanceSortOf(request.parameters)
+    })
+    if (!step.ok) return step
+    if (step.value.used !== undefined) this.#used.set(step.value.request.parameters, step.value.used)
+    return ok(step.value.request)
+  }
+  #refusedByProfile(error: EngineError): Outcome<never> {
+    return error.kind === "RestrictionNotApplicable"
+      ? fail(new RestrictionNotApplicable({ message: error.message }))
+      : refusedBy(error)
+  }
+
+  async #separate(profiled: ReadonlyArray<Result<ReadRequest>>): Promise<Outcome<Written>> {
+    const requests = profiled.flatMap((each) => (each.ok ? [each.value] : []))
+    const plans = await prepareSearches(this.#context, requests, this.#reach)
+    if (!plans.ok) return refusedBy(plans.error)
+    // What its profile refused keeps its place.
+    let next = 0
+    const prepared = { value: profiled.map((each) => (each.ok ? plans.value[next++]! : each)) }
     const planned = this.#payable(prepared.value.flatMap((plan) => (plan.ok ? [plan.value] : [])))
     if (!planned.ok) return planned
     const answers = await runSearches(this.#context, planned.value, this.#environment)
@@ -152,7 +189,11 @@ export class AskedSearch {
   }
 
   async #union(requests: ReadonlyArray<ReadRequest>, removeDuplicates: boolean): Promise<Outcome<Written>> {
-    const union = await prepareUnion(this.#context, requests, this.#reach, this.#request.shared, removeDuplicates)
+    const shared = pagedBy(
+      this.#request.shared,
+      requests.flatMap(({ parameters }) => this.#used.get(parameters) ?? [])
+    )
+    const union = await prepareUnion(this.#context, requests, this.#reach, shared, removeDuplicates)
     if (!union.ok) return this.#unionFailed(union.error)
     const planned = this.#payable(union.value.searches)
     if (!planned.ok) return planned
@@ -230,14 +271,26 @@ export class AskedSearch {
     }
     const query_id = this.#parts.accounts.open(this.#request, named, search)
     this.#charge.isUsed ||= asked
+    const profile = this.#used.get(planned.parameters)
     const facet_counts = "facet_counts" in answer ? answer.facet_counts : []
-    const rest = this.#parts.accounts.members(caller, named, { ...search, facet_counts, trace })
+    const rest = this.#parts.accounts.members(caller, named, { ...search, facet_counts, trace, profile })
     const written = { open: open.value, rest, search }
     const weighed = weigh(this.#charge.budget, rest.length)
     return weighed.ok ? ok({ text: identified(written, query_id), search: written }) : refusedBy(weighed.error)
   }
 }
 
+/** The order of a search around a point, which the gateway puts before the caller's (`src/gateway/search-body.ts`). */
+const distanceSortOf = ({ sort_by = "" }: ReadRequest["parameters"]): string => {
+  const end = sort_by.indexOf("):asc")
+  return end < 0 ? sort_by : sort_by.slice(0, end + "):asc".length)
+}
+/** A merged list is no longer than the shortest page that a profile in it allows. */
+const pagedBy = (shared: SearchRequest["shared"], used: ReadonlyArray<UsedProfile>): SearchRequest["shared"] => {
+  const max = Math.min(...used.map(({ per_page_max }) => per_page_max))
+  const asked = shared.per_page ?? shared.limit ?? "10"
+  return /^\d+$/.test(asked) && Number(asked) > max ? { ...shared, per_page: String(max) } : shared
+}
 const sayDistances = ({ answer }: FoundAnswer | FoundAnswer<UnionAnswer>, field: string): void => {
   for (const hit of answer.hits ?? answer.grouped_hits?.flatMap(({ hits }) => hits) ?? []) {
     const distance_m = hit.geo_distance_meters?.[field]

@@ -5,6 +5,8 @@
 import { ok, type Result } from "@dowser/engine-sdk"
 import { type MultiSearch, weigh } from "@dowser/engine-sdk/operations"
 import { declaredOf } from "../engine-plane/engine-plane.ts"
+import type { SearchPolicies } from "../policies/search-policies.ts"
+import type { SearchProfiles } from "../profiles/search-profiles.ts"
 import type { SearchRules } from "../rules/search-rules.ts"
 import type { SearchAccounts } from "./accounts.ts"
 import { type AnswerCache, cacheTtlOf, type KeptAnswer, lengthOf } from "./answer-cache.ts"
@@ -16,6 +18,8 @@ import { visitorOf } from "../identity/visitor.ts"
 export interface CachedParts {
   readonly cache: AnswerCache
   readonly rules: SearchRules["Service"]
+  readonly profiles: SearchProfiles["Service"]
+  readonly policies: SearchPolicies["Service"]
   readonly accounts: SearchAccounts
   /** Differs after each removal (`answer-epoch.ts`). */
   readonly epochOf: (organizationId: string) => ReadonlyArray<number>
@@ -24,11 +28,11 @@ export interface CachedParts {
 export const asksCache = ({ shared }: SearchRequest): boolean => shared.use_cache === "true" || shared.use_cache === "1"
 
 /**
- * By organization, key and embedded parameters, so that no restriction is ever answered from another key's entry, and
- * by whatever rules tell requests apart.
+ * By organization, key and embedded parameters, so that no restriction is ever answered from another key's entry, by
+ * the profiles and policies of the moment, and by whatever rules tell requests apart.
  */
 const keyOf = (
-  { epochOf, rules }: CachedParts,
+  { epochOf, policies, profiles, rules }: CachedParts,
   { caller, distanceField, shared, traits }: SearchRequest,
   named: string | undefined,
   searched: MultiSearch | undefined,
@@ -40,6 +44,8 @@ const keyOf = (
     caller.key.id,
     caller.embedded ?? null,
     caller.index ?? null,
+    profiles.version(caller.organizationId),
+    policies.version(caller.organizationId),
     caller.sessionId !== undefined,
     distanceField ?? null,
     named ?? null,

@@ -26,6 +26,8 @@ import type { SearchFailure } from "./search-errors.ts"
 import type { Caller } from "../identity/caller.ts"
 import { Quota } from "../metering/quota.ts"
 import { networkOf } from "../net/network-address.ts"
+import { SearchPolicies } from "../policies/search-policies.ts"
+import { SearchProfiles } from "../profiles/search-profiles.ts"
 import { SearchRules } from "../rules/search-rules.ts"
 import { PopularQueries } from "../suggestions/popular-queries.ts"
 import { SearchAccounts } from "./accounts.ts"
@@ -212,6 +214,8 @@ export class Search extends Context.Service<Search, SearchShape>()("dowser/searc
           access: yield* Access,
           quota: yield* Quota,
           rules,
+          profiles: yield* SearchProfiles,
+          policies: yield* SearchPolicies,
           popular: yield* PopularDocuments,
           accounts: yield* makeAccounts,
           cache,

@@ -9,6 +9,13 @@ import type { Caller } from "../identity/caller.ts"
 export const seesWhole = ({
   embedded,
   index,
-  key
-}: Pick<Caller, "embedded" | "index"> & { readonly key: Pick<Caller["key"], "fields" | "filter_by"> }): boolean =>
-  embedded === undefined && index === undefined && key.fields.length === 0 && Object.keys(key.filter_by).length === 0
+  key,
+  profile
+}: Pick<Caller, "embedded" | "index" | "profile"> & {
+  readonly key: Pick<Caller["key"], "fields" | "filter_by">
+}): boolean =>
+  embedded === undefined &&
+  profile === undefined &&
+  index === undefined &&
+  key.fields.length === 0 &&
+  Object.keys(key.filter_by).length === 0

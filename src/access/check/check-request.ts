@@ -88,7 +88,7 @@ export const makeCheck = ({ configuration, known, organizationOf, rates, service
     if (typeof resolved === "string") return yield* unresolvedRefusal(known, resolved, presented, now_ms)
     const organization = organizationOf(resolved.key.organization_id)
     if (organization === undefined) return yield* unresolvedRefusal(known, "refused", presented, now_ms)
-    const { embedded, index, key } = resolved
+    const { embedded, index, key, profile } = resolved
     const token = new RateToken(key, now_ms, rates, presented)
     token.show()
     const input: DecisionInput = {
@@ -118,6 +118,7 @@ export const makeCheck = ({ configuration, known, organizationOf, rates, service
       scope: key.scope,
       embedded,
       ...(index === undefined ? {} : { index }),
+      ...(profile === undefined ? {} : { profile }),
       sessionId: presented.sessionId,
       rate: token.rate
     }

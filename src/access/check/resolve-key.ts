@@ -3,6 +3,7 @@
  * token or a browser key. Reads memory alone, so it is a plain function of the text, the time and what is kept.
  */
 import { Throttled, Unauthorized } from "../../http/errors.ts"
+import type { ProfilePin } from "../../identity/known-profiles.ts"
 import type { KeyRecord, KeyScope } from "../../identity/key-record.ts"
 import type { KeyStore } from "../keys/key-store.ts"
 import { browserKeyPrefix, recordOfBrowserKey, verifyBrowserKey } from "../tokens/browser-key.ts"
@@ -17,6 +18,7 @@ interface Resolved {
   readonly key: KeyRecord
   readonly embedded: Record<string, unknown> | undefined
   /** The one collection that a scoped token reaches. */ readonly index?: string
+  /** What a browser key is bound to. */ readonly profile?: ProfilePin
 }
 /** Why a text stands for no key: it is one that does not count any more, nobody's, or was not looked at. */
 type Unresolved = "refused" | "unknown" | "waiting"
@@ -26,6 +28,8 @@ export interface KnownKeys {
   readonly keys: Pick<KeyStore, "byHash" | "byId" | "signer">
   readonly signingKeyOf: (organizationId: string) => Uint8Array | undefined
   readonly failedKeys: FailedKeys
+  /** Whether the profile that a browser key is bound to is still there. */
+  readonly hasProfile: (organizationId: string, pin: ProfilePin) => boolean
 }
 
 const noKey = "Forbidden - a valid `x-svc-api-key` header must be sent."
@@ -64,9 +68,14 @@ const resolveBrowserKey = (known: KnownKeys, text: string, now_ms: number): Reso
     browserKey === undefined
       ? undefined
       : originOf(known, browserKey.minted_by, browserKey.organization_id, "full", now_ms)
-  return browserKey === undefined || minter === undefined
-    ? undefined
-    : { key: recordOfBrowserKey(browserKey, minter), embedded: undefined }
+  if (browserKey === undefined || minter === undefined) return undefined
+  const { organization_id, profile } = browserKey
+  if (profile !== undefined && !known.hasProfile(organization_id, profile)) return undefined
+  return {
+    key: recordOfBrowserKey(browserKey, minter),
+    embedded: undefined,
+    ...(profile === undefined ? {} : { profile })
+  }
 }
 
 const resolveSecuredKey = (

@@ -1,7 +1,8 @@
 /**
  * Browser keys (contract part 1): short-lived search keys that a tenant's server mints, one for a visitor if it likes,
  * so none of them is stored: each carries its restrictions, signed with a key derived from the organization's. A
- * browser key dies with its time, with the full key that minted it, and with its organization's pause.
+ * browser key dies with its time, with the full key that minted it, with the profile that it is bound to, and with its
+ * organization's pause.
  */
 import { createHmac } from "node:crypto"
 import { Option, Schema } from "effect"
@@ -19,6 +20,9 @@ const BrowserKey = Schema.Struct({
   collections: Schema.Array(Schema.String),
   filter_by: Schema.Record(Schema.String, Schema.String),
   origins: Schema.Array(Schema.String),
+  /** The search profile that it is bound to. */ profile: Schema.optionalKey(
+    Schema.Struct({ id: Schema.String, name: Schema.String, collection: Schema.String })
+  ),
   created_at: Schema.Int,
   /** Unix seconds. */ expires_at: Schema.Int
 })
@@ -55,7 +59,7 @@ export const verifyBrowserKey = (
  * rate.
  */
 export const recordOfBrowserKey = (
-  { minted_by: _by, ...key }: BrowserKey,
+  { minted_by: _by, profile: _profile, ...key }: BrowserKey,
   { cidrs, fields, rate_limit_per_minute }: Pick<KeyRecord, "cidrs" | "fields" | "rate_limit_per_minute">
 ): KeyRecord => ({
   ...key,

@@ -37,7 +37,8 @@ const knowing = (keys: ReadonlyArray<KeyRecord>): KnownKeys => {
   return {
     keys: store,
     signingKeyOf: (organizationId) => (organizationId === "org_a" ? signer : undefined),
-    failedKeys: makeFailedKeys()
+    failedKeys: makeFailedKeys(),
+    hasProfile: () => false
   }
 }
 const asked = { address: "127.0.0.1", isGateway: false, scope: "search" } as const
