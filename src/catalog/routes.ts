@@ -8,14 +8,12 @@ import type { Caller } from "../identity/caller.ts"
 import { collectionClosed, reachesCollection, reachesEverything } from "../identity/reach.ts"
 import { CurrentOrigin } from "../identity/origin.ts"
 import { makeAuditRecorder } from "../audit/record.ts"
-import { makeJudge } from "../profiles/judge-profiles.ts"
-import { SearchProfiles } from "../profiles/search-profiles.ts"
-import { SearchRules } from "../rules/search-rules.ts"
 import { restrictionsOf } from "../identity/restrictions.ts"
 import { textOf, unstorablePath } from "../http/body.ts"
 import { type InputInvalid, inputInvalid, type SessionRequired, type Throttled } from "../http/errors.ts"
 import { implement, type Input } from "../api/implement.ts"
 import * as contract from "./contract.ts"
+import { makeOwnedConfiguration } from "./owned-configuration.ts"
 import { auditedCollection } from "./audited-collection.ts"
 import { answering, makeContexts, streaming } from "../engine-plane/engine-plane.ts"
 import { deletable, reachesAlias, reachesOwnName, writable } from "../engine-plane/reached.ts"
@@ -82,9 +80,7 @@ const targetIn = (sent: engine.Body): unknown => {
 
 export const routes = Effect.gen(function* () {
   const contextOf = yield* makeContexts
-  const rules = yield* SearchRules
-  const profiles = yield* SearchProfiles
-  const { refuseBreaking } = yield* makeJudge
+  const owned = yield* makeOwnedConfiguration
   const audited = auditedCollection(yield* makeAuditRecorder, contextOf)
   const own = (input: AnyInput) => contextOf(input.caller.organizationId)
   /** Operations without a body. */
@@ -129,17 +125,6 @@ export const routes = Effect.gen(function* () {
   /** The source of a clone: its schema becomes another collection's, with its references. */
   const cloning = (input: AnyInput) =>
     input.search.src_name === undefined ? Effect.void : writable(own(input), input.caller, input.search.src_name)
-  /** What is active of the collection's profiles goes on to work, unless the request says otherwise. */
-  const unbroken = (input: InCollection, body: engine.Body) =>
-    Effect.suspend(() => {
-      const { collectionName } = input.params
-      const isForced = input.search.force === "true" || input.search.force === "1"
-      const collection = isForced ? undefined : engine.resolveCollection(own(input), collectionName)
-      const altered = collection === undefined ? undefined : engine.alteredCollection(own(input), collectionName, body)
-      return collection === undefined || altered === undefined
-        ? Effect.void
-        : refuseBreaking(input.caller.organizationId, collection, altered)
-    })
   const aliasReached = (input: OfAlias, target?: unknown) =>
     Effect.suspend(() =>
       isAliasAllowed(own(input), input.caller, input.params.aliasName, target)
@@ -226,17 +211,14 @@ export const routes = Effect.gen(function* () {
       plain((context, { params }) => engine.getCollection(context, params.collectionName))
     ),
     implement(contract.updateCollection, (input) =>
-      Effect.flatMap(bodyOf(input), (body) =>
-        Effect.andThen(
-          unbroken(input, body),
-          audited.change(
-            input.caller.organizationId,
-            input.params.collectionName,
-            "updated",
-            answering(() => engine.updateCollection(own(input), input.params.collectionName, body))
-          )
+      Effect.flatMap(bodyOf(input), (body) => {
+        const { collectionName } = input.params
+        const altered = answering(() => engine.updateCollection(own(input), collectionName, body))
+        return Effect.andThen(
+          owned.unbroken(own(input), collectionName, input.search.force, body),
+          audited.change(input.caller.organizationId, collectionName, "updated", altered)
         )
-      )
+      })
     ),
     implement(contract.deleteCollection, (input) =>
       Effect.suspend(() => {
@@ -249,12 +231,7 @@ export const routes = Effect.gen(function* () {
         )
         return collection === undefined
           ? dropped
-          : Effect.tap(dropped, () =>
-              Effect.andThen(
-                rules.remove(input.caller.organizationId, collection.schema.name),
-                profiles.removeOf(input.caller.organizationId, collection.schema.name)
-              )
-            )
+          : Effect.tap(dropped, () => owned.remove(input.caller.organizationId, collection.schema.name))
       })
     ),
 

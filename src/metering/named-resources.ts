@@ -1,8 +1,9 @@
 /**
  * Caps of named resources: presets, synonym and curation sets with their items, stopword sets, stemming dictionaries,
  * aliases, rules of searches and of analytics, search policies and profiles (whose releases count by their bytes). They
- * are counted in the transaction of the write, under the lock of the organization's row, so that the last place is given once, by whichever process. The columns that are summed are made
- * by the database (migration 37).
+ * are counted in the transaction of the write, under the lock of the organization's row, so that the last place is
+ * given once, by whichever process. The columns that are summed are made by the database (migration 37, and those of
+ * the rooms).
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -2,14 +2,14 @@
 import { Effect } from "effect"
 import { implement } from "../api/implement.ts"
 import { refused } from "../http/checks.ts"
-import { inputInvalid, NotFound } from "../http/errors.ts"
+import { inputInvalid } from "../http/errors.ts"
 import { pageOf } from "../http/page.ts"
 import * as contract from "./contract.ts"
 import { nameRefusal } from "./policy-name.ts"
 import type { StoredPolicy } from "./policies-repository.ts"
 import { paramRefusal } from "./policy-input.ts"
 import type { SearchPolicy } from "./schema.ts"
-import { SearchPolicies } from "./search-policies.ts"
+import { noPolicy, SearchPolicies } from "./search-policies.ts"
 
 const shown = ({ created_at, name, params, updated_at }: StoredPolicy): typeof SearchPolicy.Type => ({
   name,
@@ -45,9 +45,7 @@ export const routes = Effect.gen(function* () {
     implement(contract.getSearchPolicy, ({ caller, params }) =>
       Effect.suspend(() => {
         const policy = policies.get(caller.organizationId, params.policyName)
-        return policy === undefined
-          ? Effect.fail(new NotFound({ message: `There is no search policy \`${params.policyName.slice(0, 80)}\`.` }))
-          : Effect.succeed(shown(policy))
+        return policy === undefined ? Effect.fail(noPolicy()) : Effect.succeed(shown(policy))
       })
     ),
     implement(

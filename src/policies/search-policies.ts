@@ -51,7 +51,7 @@ const knownOf = (row: PolicyRow): KnownPolicy => {
   if (!parameters.ok) throw new Error(parameters.error.message)
   return { ...row, params, parameters: parameters.value }
 }
-const unknownPolicy = (name: string) => new NotFound({ message: `There is no search policy \`${name.slice(0, 80)}\`.` })
+export const noPolicy = () => new NotFound({ message: "Search policy not found" })
 
 interface Own {
   readonly policies: Map<string, KnownPolicy>
@@ -148,7 +148,7 @@ export class SearchPolicies extends Context.Service<SearchPolicies, SearchPolici
           remove: Effect.fn("SearchPolicies.remove")(function* (organizationId, name) {
             const removal = Effect.gen(function* () {
               yield* repository.lock(organizationId)
-              if (!(yield* repository.exists(organizationId, name))) return yield* unknownPolicy(name)
+              if (!(yield* repository.exists(organizationId, name))) return yield* noPolicy()
               const profiles = yield* repository.usedBy(organizationId, name)
               if (profiles.length > 0)
                 return yield* new PolicyInUse({

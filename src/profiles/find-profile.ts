@@ -32,9 +32,7 @@ export const makeFinding = Effect.gen(function* () {
   const profileOf = ({ caller, params }: { readonly caller: Caller; readonly params: OfProfile }) =>
     Effect.flatMap(collectionOf(caller, params.collectionName), (collection): Effect.Effect<FoundProfile, NotFound> => {
       const profile = profiles.get(caller.organizationId, collection, params.profileName)
-      return profile === undefined
-        ? Effect.fail(noProfile(params.profileName))
-        : Effect.succeed({ collection, profile })
+      return profile === undefined ? Effect.fail(noProfile()) : Effect.succeed({ collection, profile })
     })
   return { collectionOf, profileOf }
 })

@@ -17,8 +17,8 @@ export const makePinning = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const profiles = yield* SearchProfiles
   /**
-   * NotFound where no collection that the key is to reach, by its own name or an alias, has such a profile; InputInvalid
-   * where several have: the key is bound to one. O(profiles of the name × aliases).
+   * NotFound where no collection that the key is to reach, by its own name or an alias, has such a profile;
+   * InputInvalid where several have: the key is bound to one. O(profiles of the name × aliases).
    */
   return (
     { organizationId }: Pick<Caller, "organizationId">,

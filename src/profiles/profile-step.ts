@@ -31,7 +31,7 @@ export interface UsedProfile {
   readonly ignored: ReadonlyArray<Ignored>
   readonly per_page_max: number
 }
-export interface ProfiledRequest {
+interface ProfiledRequest {
   readonly request: SearchRequest
   readonly used?: UsedProfile
 }
@@ -40,7 +40,7 @@ export interface ProfileStepParts {
   readonly policies: SearchPolicies["Service"]
 }
 /** Of one search. */
-export interface ProfileStepInput {
+interface ProfileStepInput {
   readonly context: OperationContext
   readonly caller: Pick<Caller, "organizationId" | "profile">
   readonly request: SearchRequest

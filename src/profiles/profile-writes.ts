@@ -80,8 +80,7 @@ export interface ProfileWrites {
   ) => Effect.Effect<StoredProfile, Refused | ConfigurationUnavailable>
 }
 
-export const noProfile = (name: string) =>
-  new NotFound({ message: `There is no search profile \`${name.slice(0, 80)}\`.` })
+export const noProfile = () => new NotFound({ message: "Search profile not found" })
 export const notHot = (name: string, changes: ReadonlyArray<ManifestChange>) =>
   new ManifestNotHot({
     message: `The profile \`${name}\` does not fit the collection's schema: ${changes.map(({ path }) => path).join(", ")}.`,
@@ -116,7 +115,7 @@ const makeParts = Effect.gen(function* () {
   })
   const found = Effect.fnUntraced(function* (organizationId: string, collection: CollectionInfo, name: string) {
     const profile = yield* repository.get(organizationId, collection.schema.name, collection.created_at, name)
-    return profile === undefined ? yield* noProfile(name) : profile
+    return profile === undefined ? yield* noProfile() : profile
   })
   /** What keeps a manifest from acting. A policy that it names stays from here on. */
   const changesOf = Effect.fnUntraced(function* (
@@ -289,7 +288,7 @@ const makeReleaseWrites = (parts: Parts): Pick<ProfileWrites, "publish" | "activ
   })
   const activeOf = Effect.fnUntraced(function* (organizationId: string, profileId: string, releaseId: string) {
     const release = yield* releases.get(organizationId, profileId, releaseId)
-    return release ?? (yield* new NotFound({ message: `There is no release \`${releaseId.slice(0, 80)}\`.` }))
+    return release ?? (yield* new NotFound({ message: "Release not found" }))
   })
   const published: (
     ...given: Parameters<ProfileWrites["publish"]>

@@ -29,7 +29,7 @@ const shownRelease = (release: StoredRelease): typeof ProfileRelease.Type => ({
   created_by: release.created_by,
   note: release.note
 })
-const noRelease = (id: string) => new NotFound({ message: `There is no release \`${id.slice(0, 80)}\`.` })
+const noRelease = () => new NotFound({ message: "Release not found" })
 
 /** Asks the suite that a publication names; undefined where it names none. */
 const makeGate = Effect.map(Effect.serviceOption(PublishGate), (gate) =>
@@ -110,7 +110,7 @@ export const makeReleaseRoutes = Effect.gen(function* () {
     if (state === "draft") return profile.draft
     if (state === "active") return profile.active?.manifest
     const release = yield* profiles.releaseOfVersion(profile, Number(state))
-    return release === undefined ? yield* noRelease(`version ${state}`) : release.manifest
+    return release === undefined ? yield* noRelease() : release.manifest
   })
   return [
     ...(yield* makePublishing),
@@ -133,7 +133,7 @@ export const makeReleaseRoutes = Effect.gen(function* () {
       Effect.fnUntraced(function* (input) {
         const { profile } = yield* profileOf(input)
         const release = yield* profiles.release(profile, input.params.releaseId)
-        return release === undefined ? yield* noRelease(input.params.releaseId) : shownRelease(release)
+        return release === undefined ? yield* noRelease() : shownRelease(release)
       })
     ),
     implement(

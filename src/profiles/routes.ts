@@ -7,10 +7,12 @@ import { implement } from "../api/implement.ts"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 import { inputInvalid, RestrictionNotApplicable } from "../http/errors.ts"
 import { pageOf } from "../http/page.ts"
+import type { Caller } from "../identity/caller.ts"
+import { collectionClosed, reachesCollection } from "../identity/reach.ts"
 import { restrictionsOf } from "../identity/restrictions.ts"
 import * as contract from "./contract.ts"
 import { makeJudge } from "./judge-profiles.ts"
-import { manifestOf } from "./manifest.ts"
+import { manifestOf, type ProfileManifest } from "./manifest.ts"
 import { actingManifest, type StoredProfile } from "./profiles-repository.ts"
 import { makeFinding } from "./find-profile.ts"
 import { makeReleaseRoutes } from "./release-routes.ts"
@@ -30,15 +32,24 @@ const draftOf = (body: Body) =>
   })
 
 const profileRoutes = Effect.gen(function* () {
-  const contextOf = yield* makeContexts
   const profiles = yield* SearchProfiles
   const { judge } = yield* makeJudge
   const { collectionOf, profileOf } = yield* makeFinding
   const shown = (collection: CollectionInfo, profile: StoredProfile) =>
     shownProfile(profile, judge(profile.organization_id, collection, actingManifest(profile)))
+  /** What filters and sorts join must be within the reach of who writes them. */
+  const reached = (caller: Caller, collection: CollectionInfo, manifest: ProfileManifest) =>
+    Effect.suspend(() => {
+      const { related } = judge(caller.organizationId, collection, manifest)
+      return [...related].every(
+        ([name, schema]) => reachesCollection(caller, name) && reachesCollection(caller, schema?.name ?? name)
+      )
+        ? Effect.void
+        : Effect.fail(collectionClosed())
+    })
   const changesIn =
     (organizationId: string) =>
-    (...given: [CollectionInfo, ReturnType<typeof manifestOf>]) =>
+    (...given: [CollectionInfo, ProfileManifest]) =>
       judge(organizationId, ...given).changes.filter(({ path }) => path !== "search_policy")
 
   return [
@@ -57,10 +68,12 @@ const profileRoutes = Effect.gen(function* () {
     ),
     implement(
       contract.createSearchProfile,
-      Effect.fnUntraced(function* ({ caller: { organizationId }, params, payload }) {
+      Effect.fnUntraced(function* ({ caller, params, payload }) {
+        const { organizationId } = caller
         const collection = yield* collectionOf({ organizationId }, params.collectionName)
         const { name, ...body } = yield* payload
         const draft = yield* draftOf(body)
+        yield* reached(caller, collection, draft.manifest)
         return shown(
           collection,
           yield* profiles.create(organizationId, collection, name, draft, changesIn(organizationId))
@@ -79,6 +92,7 @@ const profileRoutes = Effect.gen(function* () {
         if (name !== undefined && name !== profile.name)
           return yield* inputInvalid("name", "A profile keeps its name; it stands in the path")
         const draft = yield* draftOf(body)
+        yield* reached(input.caller, collection, draft.manifest)
         return shown(
           collection,
           yield* profiles.replace(organizationId, collection, profile.name, draft, changesIn(organizationId))
@@ -92,7 +106,14 @@ const profileRoutes = Effect.gen(function* () {
         yield* profiles.remove(input.caller.organizationId, profile.collection, profile.name)
         return { name: profile.name }
       })
-    ),
+    )
+  ]
+})
+
+const storefrontRoutes = Effect.gen(function* () {
+  const contextOf = yield* makeContexts
+  const { profileOf } = yield* makeFinding
+  return [
     implement(
       contract.getStorefront,
       Effect.fnUntraced(function* (input) {
@@ -108,5 +129,5 @@ const profileRoutes = Effect.gen(function* () {
 })
 
 export const routes = Effect.gen(function* () {
-  return [...(yield* profileRoutes), ...(yield* makeReleaseRoutes)]
+  return [...(yield* profileRoutes), ...(yield* storefrontRoutes), ...(yield* makeReleaseRoutes)]
 })

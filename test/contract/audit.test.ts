@@ -77,6 +77,8 @@ interface Step {
 const steps = (made: Record<string, string>): Readonly<Record<string, () => Step | Promise<Step>>> => {
   const organization = `/console/v1/organizations/${tenant.organization_id}`
   const webhook = { name: "w", url: "http://127.0.0.1:9/hook", events: ["*"] }
+  const profiles = "/v1/collections/goods/search-profiles"
+  const consoleProfiles = `${organization}/collections/goods/search-profiles`
   const delivered = async () => {
     const { id } = (await send("POST", `/v1/webhooks/${made.webhook}/test`)).body as { id: string }
     return id
@@ -167,6 +169,86 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
       kind: "search_rule_set"
     }),
     deleteSearchRule: () => ({ method: "DELETE", path: "/v1/collections/goods/search_rules", kind: "search_rule_set" }),
+    upsertSearchPolicy: () => ({
+      method: "PUT",
+      path: "/v1/search_policies/p",
+      body: { params: { num_typos: 1 } },
+      kind: "search_policy"
+    }),
+    createSearchProfile: () => ({
+      method: "POST",
+      path: profiles,
+      body: { name: "l", searchable_fields: ["title"], is_default: true },
+      kind: "search_profile"
+    }),
+    replaceSearchProfile: () => ({
+      method: "PUT",
+      path: `${profiles}/l`,
+      body: { searchable_fields: ["title"], per_page_max: 5, is_default: true },
+      kind: "search_profile"
+    }),
+    publishSearchProfile: () => ({
+      method: "POST",
+      path: `${profiles}/l/publish`,
+      body: { expected_revision: 2 },
+      kind: "search_profile"
+    }),
+    activateProfileRelease: () => ({
+      method: "POST",
+      path: `${profiles}/l/activate`,
+      body: { expected_revision: 2, release_id: made.publishSearchProfile },
+      kind: "search_profile"
+    }),
+    // It takes the default from the other one, which is told too.
+    consoleCreateSearchProfile: () => ({
+      method: "POST",
+      path: consoleProfiles,
+      body: { name: "c", searchable_fields: ["title"], is_default: true },
+      kind: "search_profile",
+      as: "operator"
+    }),
+    consoleReplaceSearchProfile: () => ({
+      method: "PUT",
+      path: `${consoleProfiles}/c`,
+      body: { searchable_fields: ["title"], label: "C" },
+      kind: "search_profile",
+      as: "operator"
+    }),
+    consolePublishSearchProfile: () => ({
+      method: "POST",
+      path: `${consoleProfiles}/c/publish`,
+      body: { expected_revision: 2 },
+      kind: "search_profile",
+      as: "operator"
+    }),
+    consoleActivateProfileRelease: () => ({
+      method: "POST",
+      path: `${consoleProfiles}/c/activate`,
+      body: { expected_revision: 2, release_id: made.consolePublishSearchProfile },
+      kind: "search_profile",
+      as: "operator"
+    }),
+    consoleDeleteSearchProfile: () => ({
+      method: "DELETE",
+      path: `${consoleProfiles}/c`,
+      kind: "search_profile",
+      as: "operator"
+    }),
+    deleteSearchProfile: () => ({ method: "DELETE", path: `${profiles}/l`, kind: "search_profile" }),
+    deleteSearchPolicy: () => ({ method: "DELETE", path: "/v1/search_policies/p", kind: "search_policy" }),
+    consoleUpsertSearchPolicy: () => ({
+      method: "PUT",
+      path: `${organization}/search_policies/p`,
+      body: { params: { num_typos: 2 } },
+      kind: "search_policy",
+      as: "operator"
+    }),
+    consoleDeleteSearchPolicy: () => ({
+      method: "DELETE",
+      path: `${organization}/search_policies/p`,
+      kind: "search_policy",
+      as: "operator"
+    }),
     reindexCollection: () => ({ method: "POST", path: "/v1/collections/goods/reindex", kind: "job" }),
     createAnalyticsRule: () => ({
       method: "POST",

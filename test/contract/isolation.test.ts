@@ -31,6 +31,16 @@ const fill = async (tenant: Tenant, word: string) => {
   await send("POST", "/v1/collections/goods/documents", { id: `g-${word}`, title: `Goods ${word}`, maker: word })
   await send("PUT", "/v1/aliases/shop", { collection_name: "goods" })
   await send("PUT", `/v1/presets/p-${word}`, { value: { q: word } })
+  await send("PUT", `/v1/search_policies/q-${word}`, { params: { analytics_tag: word } })
+  const profiles = "/v1/collections/goods/search-profiles"
+  await send("POST", profiles, {
+    name: `l-${word}`,
+    label: word,
+    searchable_fields: ["title"],
+    fixed_filter_by: `title:${word}`,
+    search_policy: `q-${word}`
+  })
+  const release = await send("POST", `${profiles}/l-${word}/publish`, { expected_revision: 1, note: word })
   await send("PUT", `/v1/synonym_sets/s-${word}`, { items: [{ id: "one", synonyms: [word, "same"] }] })
   await send("PUT", `/v1/curation_sets/c-${word}`, {
     items: [{ id: "one", rule: { query: word, match: "exact" }, includes: [{ id: `g-${word}`, position: 1 }] }]
@@ -77,6 +87,7 @@ const fill = async (tenant: Tenant, word: string) => {
     body: { email: `${word}@shop.example`, password }
   })
   return {
+    releaseId: release.body.id as string,
     jobId: job.body.id as string,
     keyId: key,
     webhookId,
@@ -106,6 +117,8 @@ const values: Record<string, string> = {
   documentId: `g-${secret}`,
   aliasName: "shop",
   presetId: `p-${secret}`,
+  policyName: `q-${secret}`,
+  profileName: `l-${secret}`,
   setId: `w-${secret}`,
   itemId: "one",
   dictionaryId: `d-${secret}`,
@@ -125,15 +138,17 @@ const pathOf = (path: string, operationId: string) =>
             ? ids.keyId
             : name === "webhookId"
               ? ids.webhookId
-              : name === "deliveryId"
-                ? ids.deliveryId
-                : name === "organizationId"
-                  ? first.organization_id
-                  : name === "memberId"
-                    ? ids.memberId
-                    : name === "ruleName"
-                      ? `r-${secret}`
-                      : (values[name] ?? secret)
+              : name === "releaseId"
+                ? ids.releaseId
+                : name === "deliveryId"
+                  ? ids.deliveryId
+                  : name === "organizationId"
+                    ? first.organization_id
+                    : name === "memberId"
+                      ? ids.memberId
+                      : name === "ruleName"
+                        ? `r-${secret}`
+                        : (values[name] ?? secret)
     )
   )
 const bodies: Record<string, unknown> = {
@@ -144,6 +159,11 @@ const bodies: Record<string, unknown> = {
   updateDocuments: { title: "Changed" },
   upsertAlias: { collection_name: "goods" },
   upsertPreset: { value: { q: "x" } },
+  upsertSearchPolicy: { params: { num_typos: 0 } },
+  createSearchProfile: { name: "mine", searchable_fields: ["title"] },
+  replaceSearchProfile: { searchable_fields: ["title"] },
+  publishSearchProfile: { expected_revision: 1 },
+  activateProfileRelease: { release_id: "rel_none", expected_revision: 1 },
   upsertSynonymSet: { items: [{ id: "two", synonyms: ["a", "b"] }] },
   upsertSynonymItem: { synonyms: ["a", "b"] },
   upsertCurationSet: { items: [{ id: "two", rule: { query: "x", match: "exact" }, excludes: [{ id: "x" }] }] },
@@ -204,6 +224,8 @@ const everything = async (tenant: Tenant) => {
     "/v1/collections/goods/search_rules",
     "/v1/aliases",
     "/v1/presets",
+    "/v1/search_policies",
+    "/v1/collections/goods/search-profiles",
     "/v1/synonym_sets",
     "/v1/curation_sets",
     "/v1/stopwords",
@@ -284,7 +306,7 @@ describe("isolation", () => {
       const answer = await program.request(method, address, { key: second.full_key, body: payload })
       const shown = answer.text
         .toLowerCase()
-        .replaceAll(/(g|p|s|c|w|d|r)-zanzibar/g, "")
+        .replaceAll(/(g|p|s|c|w|d|r|q|l)-zanzibar/g, "")
         .replaceAll(/"(first_)?q":"zanzibar"|"field":"code","value":"zanzibar"/g, "")
         .replace(/reference document having `code:= `?zanzibar`?`?/g, "")
       // An answer, and not a refusal of the parameters.

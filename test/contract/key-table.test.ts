@@ -144,7 +144,7 @@ const always =
     outcome
 /** Without a collection they concern all, which a key of some may not; or they are of all (`reach.ts`). */
 const ofAllCollections =
-  /^\/v1\/(?:analytics\/metrics\/.*|events\/(?:failed|replays|subjects\/.*)|aliases\/.*|audit|webhooks.*|(?:presets|stopwords|stemming|synonym_sets|curation_sets).*)$/
+  /^\/v1\/(?:analytics\/metrics\/.*|events\/(?:failed|replays|subjects\/.*)|aliases\/.*|audit|webhooks.*|(?:presets|search_policies|stopwords|stemming|synonym_sets|curation_sets).*)$/
 const isGateway = ({ path }: Pick<Place, "path">): boolean => path.startsWith("/api/v1/")
 /**
  * The index of the walk does not exist, which the gateway tells as one that is somebody else's: behind scope and rate.
@@ -219,6 +219,7 @@ describe("every operation with every kind of key", () => {
       "GET /api/v1/indexes/nowhere/suggest",
       "GET /v1/collections/nowhere/documents/search",
       "GET /v1/collections/nowhere/prompts",
+      "GET /v1/collections/nowhere/search-profiles/nowhere/storefront",
       "GET /v1/collections/nowhere/suggestions",
       "POST /api/v1/federated-search",
       "POST /api/v1/indexes/nowhere/geo-search",

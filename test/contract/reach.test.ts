@@ -109,6 +109,16 @@ beforeAll(async () => {
   })
   await own("PUT", `/v1/stopwords/${closed}`, { stopwords: [secret] })
   await own("POST", `/v1/stemming/dictionaries/import?id=${closed}`, `{"word":"${secret}","root":"root"}`)
+  for (const [collection, name] of [
+    [closed, closed],
+    ["apples", "own"]
+  ])
+    await own("POST", `/v1/collections/${collection}/search-profiles`, {
+      name,
+      label: collection === closed ? secret : "Apples",
+      searchable_fields: ["title"]
+    })
+  await own("PUT", `/v1/search_policies/${closed}`, { params: { analytics_tag: secret } })
   await own("PUT", `/v1/collections/${closed}/search_rules`, { banners: [{ id: "b", content: { text: secret } }] })
   await own("POST", "/v1/analytics/rules", {
     name: closed,
@@ -244,6 +254,18 @@ const attemptsOf = (id: string, x: string): ReadonlyArray<Attempt> => {
       inApples({ body: { search: { q: "*", filter_by: `$${x}(id:*)` } } }),
       inApples({ body: { search: { q: "*", include_fields: `$${x}(*)` } } })
     ],
+    createSearchProfile: [
+      inApples({ body: { name: "mine", searchable_fields: ["title"], fixed_filter_by: `$${x}(id:*)` } }),
+      inApples({
+        body: { name: "mine", searchable_fields: ["title"], sorts: [{ id: "a", sort_by: `$${x}(title:asc)` }] }
+      })
+    ],
+    replaceSearchProfile: [
+      inApples({
+        names: { profileName: "own" },
+        body: { searchable_fields: ["title"], fixed_filter_by: `!$${x}_live(id:*)` }
+      })
+    ],
     upsertAlias: [
       { body: { collection_name: "apples" } },
       { names: { aliasName: "apples_mine" }, body: { collection_name: x } }
@@ -316,6 +338,11 @@ const plainBodies: Readonly<Record<string, unknown>> = {
   multiSearch: { searches: [{ collection: "apples", q: "*" }] },
   upsertAlias: { collection_name: "apples" },
   upsertPreset: { value: { q: "x" } },
+  upsertSearchPolicy: { params: { num_typos: 0 } },
+  createSearchProfile: { name: "made", searchable_fields: ["title"] },
+  replaceSearchProfile: { searchable_fields: ["title"] },
+  publishSearchProfile: { expected_revision: 1 },
+  activateProfileRelease: { release_id: "rel_none", expected_revision: 1 },
   upsertSynonymSet: { items: [] },
   upsertSynonymItem: { synonyms: ["a", "b"] },
   upsertCurationSet: { items: [] },
@@ -387,6 +414,8 @@ const namesOf = (x: string, own: Ids): Readonly<Record<string, string>> => ({
   itemId: "one",
   dictionaryId: x,
   ruleName: x,
+  profileName: x,
+  policyName: x,
   userId: secret,
   ...own
 })
@@ -400,6 +429,8 @@ const everything = async () => {
     `/v1/collections/${closed}/search_rules`,
     "/v1/aliases",
     "/v1/presets",
+    "/v1/search_policies",
+    `/v1/collections/${closed}/search-profiles`,
     "/v1/synonym_sets",
     "/v1/curation_sets",
     "/v1/stopwords",
@@ -513,7 +544,12 @@ describe("a key with a list of collections", () => {
     await made(tenant.full_key, "PATCH", "/v1/collections/apples", {
       fields: [{ name: "place", type: "geopoint", optional: true }]
     })
+    const releaseId = (
+      await made(full, "POST", "/v1/collections/apples/search-profiles/own/publish", { expected_revision: 1 })
+    ).body.id as string
     const others = {
+      profileName: "own",
+      releaseId,
       collectionName: "apples",
       documentId: "2",
       aliasName: "apples_own",
@@ -527,6 +563,8 @@ describe("a key with a list of collections", () => {
       "createCollection",
       "indexDocument",
       "upsertSearchRule",
+      "publishSearchProfile",
+      "activateProfileRelease",
       "upsertAlias",
       "upsertAnalyticsRule",
       "createAnalyticsRule",
@@ -547,7 +585,11 @@ describe("a key with a list of collections", () => {
             ? { body: { name: "apples_again", fields } }
             : operation.id === "createAnalyticsRule"
               ? { body: { name: "again", type: "log", collection: "apples", event_type: "click", params: {} } }
-              : {}
+              : operation.id === "createSearchProfile"
+                ? { body: { name: "again", searchable_fields: ["title"] } }
+                : operation.id === "activateProfileRelease"
+                  ? { body: { release_id: releaseId, expected_revision: 1 } }
+                  : {}
         const outcome = await does(operation, key, fresh, others)
         const isAllowed = reach !== "organization"
         // The job is over by then, or it is cancelled; a reindex may still be going on.

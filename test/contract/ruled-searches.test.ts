@@ -176,8 +176,7 @@ describe("rules", () => {
       { x_surface: "other" },
       { x_device: "none" },
       { exhaustive_search: true },
-      { curation_tags: "none" },
-      { profile: "none" }
+      { curation_tags: "none" }
     ]
     for (const attempt of attempts) {
       for (const [way, body] of Object.entries(await everyWay({ q: "oak", query_by: "title", ...attempt })))
