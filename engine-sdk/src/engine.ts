@@ -66,6 +66,17 @@ export interface ScanPage {
   /** undefined when this was the last page. */ readonly next: number | undefined
 }
 
+/** Words as they are written; each is analysed as each of the fields analyses its texts. */
+export interface WordsRequest {
+  readonly collection: string
+  /** Fields of text; others know no word. */ readonly fields: ReadonlyArray<string>
+  readonly words: ReadonlyArray<string>
+}
+export interface WordUse {
+  /** Documents that hold it in some field, counted once a field. */ readonly documents: number
+  /** Whether an indexed word begins with it. */ readonly isBeginning: boolean
+}
+
 export interface CollectionUsage {
   readonly documents: number
   readonly segments: number
@@ -134,10 +145,10 @@ export interface SearchEngine {
   ): Awaitable<Result<ReadonlyArray<Document | undefined>>>
   usage(namespace: Namespace, name: string): CollectionUsage | undefined
   /**
-   * Words and roots of a stemming dictionary that fields may name; undefined removes it. Only engines that analyse text
-   * themselves have it.
+   * How the index knows words, one answer each, in order; whatever filters hold for the caller, so it is not for
+   * callers who see a part. Cost: one look into each field's dictionary a word. An engine that cannot say has none.
    */
-  setDictionary?(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void>
+  words?(namespace: Namespace, request: WordsRequest): Awaitable<Result<ReadonlyArray<WordUse>>>
   /**
    * Words of a stemming dictionary; undefined removes it. Engines keep it in memory only: a host repeats it after
    * opening, before the first use of a collection whose fields name it.

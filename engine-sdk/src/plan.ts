@@ -361,6 +361,7 @@ export interface SearchPlan {
    */
   readonly budget?: AnswerBudget
   /** `metadata` of the first matching curation. */ readonly metadata?: Record<string, unknown>
+  /** Asks for `SearchAnswer.corrections`. */ readonly corrects?: boolean
   /** What the answer repeats and how it says where it stands. */
   readonly echo: {
     readonly q: string
@@ -411,6 +412,11 @@ export interface FacetCount {
   counts: Array<{ value: string; highlighted: string; count: number; parent?: unknown; facet_filter?: string }>
   stats: { min?: number; max?: number; sum?: number; avg?: number; total_values: number }
 }
+/** A word of a query that was found through typing errors alone, and the word that it was taken for. */
+export interface WordCorrection {
+  /** In the form in which words are looked up, before stemming. */ readonly typed: string
+  /** As the first hit has it that matched the typed word, in the same form. */ readonly indexed: string
+}
 export interface SearchAnswer {
   found: number
   found_docs?: number
@@ -429,6 +435,12 @@ export interface SearchAnswer {
    */
   organic?: number
   /** Only where the plan asked for it; `hits` is then empty. Taken off before the wire. */ window?: HitWindow
+  /**
+   * Words that were found through typing errors alone, where the plan `corrects` and there are any. Of a key with
+   * restrictions (`pinnedFilter`), what other documents hold does not count. Taken off before the wire. An engine that
+   * cannot say leaves it out.
+   */
+  corrections?: ReadonlyArray<WordCorrection>
 }
 /**
  * Hits before they are placed and paged. Documents, highlights and values are read when they are first looked at, from

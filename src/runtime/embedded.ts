@@ -9,7 +9,7 @@ import type { SearchEngine } from "@dowser/engine-sdk"
 import { StreamWorker } from "@dowser/streams/host/host"
 import { isDeadLetters, VISITOR_PARTITIONS_EMBEDDED } from "@dowser/log/topics"
 import { Configuration } from "../configuration/configuration.ts"
-import { CurrentCircuits, CurrentRemovals, Engine } from "../ports/engine/engine.ts"
+import { CurrentChanges, CurrentCircuits, CurrentRemovals, Engine } from "../ports/engine/engine.ts"
 import { type GuardOptions, guardEngine } from "../ports/engine/guarded-engine.ts"
 import { layerEmbedded as layerEmbeddedLog } from "@dowser/log/event-log/lmdb"
 import { assemble, type RuntimeOptions } from "./assemble.ts"
@@ -58,6 +58,7 @@ export const layerGuarded = (engine: SearchEngine, options: GuardOptions = {}): 
   return Layer.mergeAll(
     Layer.succeed(Engine, guarded),
     Layer.succeed(CurrentCircuits, guarded.circuits),
+    Layer.succeed(CurrentChanges, guarded.changes),
     Layer.succeed(CurrentRemovals, guarded.removals)
   )
 }

@@ -43,6 +43,9 @@ export const timelyEngine = (engine: SearchEngine, turns: Turns, turn: Turn): Se
         () => engine.search(namespace, timely(plans), budget),
         (reason) => plans.map(() => refused(reason))
       ),
+    ...(engine.words === undefined
+      ? {}
+      : { words: (namespace, asked) => turns.take(turn, () => engine.words!(namespace, asked), refused) }),
     union: (namespace, union) =>
       turns.take(turn, () => engine.union(namespace, { ...union, plans: timely(union.plans) }, budget), refused)
   }

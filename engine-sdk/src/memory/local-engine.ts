@@ -15,6 +15,8 @@ import type {
   SearchBudget,
   SearchEngine,
   StoredDamage,
+  WordsRequest,
+  WordUse,
   WriteOptions,
   WriteVerdict
 } from "../engine.ts"
@@ -33,6 +35,7 @@ import { executeSearch } from "../search/answer/answer.ts"
 import { executeUnion } from "../search/answer/union.ts"
 import { Allowance, Cutoff, GIVE_WAY, within } from "../budget/cutoff.ts"
 import { scanPage } from "../search/scan.ts"
+import { wordUses } from "../search/word-uses.ts"
 import { relationOf } from "../search/filter/relations.ts"
 import { facetsToPrepare, prepareOpened, prepareSuccessor } from "../search/prepare-segment.ts"
 import type { SearchScope } from "../search/scope.ts"
@@ -543,6 +546,16 @@ export class LocalEngine implements SearchEngine {
             return selection === undefined ? document : select(document, selection)
           })
         )
+      })
+    )
+  }
+  words(namespace: Namespace, request: WordsRequest): Awaitable<Result<ReadonlyArray<WordUse>>> {
+    return answering<Result<ReadonlyArray<WordUse>>>(fail, () =>
+      this.whenOpen(namespace, [request.collection], () => {
+        const reader = this.entryOf(namespace, request.collection)?.reader
+        return reader === undefined
+          ? fail(notFound("Collection not found"))
+          : ok(wordUses(reader, request, this.scopeOf(namespace).dictionaries))
       })
     )
   }

@@ -14,7 +14,7 @@ import {
   type SearchExtras,
   type Trace
 } from "../pipeline/mod.ts"
-import type { SearchAnswer, SearchPlan, UnionAnswer } from "../plan.ts"
+import type { SearchAnswer, SearchPlan, UnionAnswer, WordCorrection } from "../plan.ts"
 import { compileUnion } from "../query/compile-union.ts"
 import type { OperationContext } from "./operation.ts"
 import { budgetOf, refusable } from "./answer-bound.ts"
@@ -32,6 +32,7 @@ export interface FoundAnswer<Answer = SearchAnswer> {
   readonly trace?: Trace
   /** False for a redirect: no search was made. */
   readonly asked: boolean
+  /** Where the plan asked for them and there are any. */ readonly corrections?: ReadonlyArray<WordCorrection>
 }
 
 /** One search: its answer, or why there is none. */
@@ -96,12 +97,23 @@ const answersOf = (
   own: Environment | undefined
 ): Awaitable<ReadonlyArray<Result<FoundAnswer>>> => {
   const environment = environmentOf(context, searches, own)
-  return environment === undefined
-    ? engineAnswers(
-        context,
-        searches.map(({ plan }) => plan)
-      )
-    : merchandise(environment, searches.map(merchandisedOf))
+  const answers =
+    environment === undefined
+      ? engineAnswers(
+          context,
+          searches.map(({ plan }) => plan)
+        )
+      : merchandise(environment, searches.map(merchandisedOf))
+  return searches.some(({ plan }) => plan.corrects === true)
+    ? after(answers, (results): ReadonlyArray<Result<FoundAnswer>> => results.map(apart))
+    : answers
+}
+/** Corrections stand beside an answer: they are not for the wire. */
+const apart = (result: Result<FoundAnswer>): Result<FoundAnswer> => {
+  const corrections = result.ok ? result.value.answer.corrections : undefined
+  if (!result.ok || corrections === undefined) return result
+  delete result.value.answer.corrections
+  return ok({ ...result.value, corrections })
 }
 
 /** undefined where no search has any merchandise. */

@@ -2,9 +2,14 @@
  * An engine that asks another one for everything, and which one at every call. What a wrapper does otherwise it lays
  * over this.
  */
-import type { SearchEngine } from "@dowser/engine-sdk"
+import { fail, type Result, type SearchEngine } from "@dowser/engine-sdk"
 
-/** `setDictionary` is there where the engine of this moment has it. */
+const cannotSay: Result<never> = fail({
+  kind: "Unavailable",
+  message: "The engine of this moment does not say how it knows words."
+})
+
+/** `setDictionary` and `words` are there where the engine of this moment has them. */
 export const delegatingEngine = (engine: () => SearchEngine): SearchEngine => ({
   capabilities: () => engine().capabilities(),
   createCollection: (...given) => engine().createCollection(...given),
@@ -18,6 +23,7 @@ export const delegatingEngine = (engine: () => SearchEngine): SearchEngine => ({
   scan: (...given) => engine().scan(...given),
   get: (...given) => engine().get(...given),
   usage: (...given) => engine().usage(...given),
+  ...(engine().words === undefined ? {} : { words: (...given) => engine().words?.(...given) ?? cannotSay }),
   ...(engine().setDictionary === undefined
     ? {}
     : { setDictionary: async (...given) => engine().setDictionary?.(...given) }),

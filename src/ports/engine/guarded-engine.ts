@@ -52,6 +52,9 @@ const refusal: EngineError = {
 
 interface GuardedEngine extends SearchEngine {
   readonly circuits: () => EngineCircuits
+  /** Calls that changed documents or collections, whatever came of them, of a namespace. */ readonly changes: (
+    namespace: string
+  ) => number
   /** Calls that took something away, whatever came of them, of a namespace. */ readonly removals: (
     namespace: string
   ) => number
@@ -111,8 +114,8 @@ class Guard {
   }
 }
 
-/** Calls that took something away, by namespace; counted when they are over. */
-class Removals {
+/** Calls by namespace; counted when they are over. */
+class CountedCalls {
   readonly #counts = new Map<string, number>()
   of(namespace: string): number {
     return this.#counts.get(namespace) ?? 0
@@ -168,19 +171,21 @@ export const guardEngine = (
   /** What changes something answers later in any case. */
   const write = async <A>(limit_ms: number, run: () => Promise<Result<A>>) =>
     writes.call<Result<A>>(limit_ms, failing, run)
-  const removals = new Removals()
+  const removals = new CountedCalls()
+  const changes = new CountedCalls()
   return {
     capabilities: () => engine.capabilities(),
     createCollection: (...given) => write(change_ms, () => engine.createCollection(...given)),
-    alterCollection: (...given) => write(change_ms, () => engine.alterCollection(...given)),
+    alterCollection: (...given) =>
+      changes.counted(given[0], () => write(change_ms, () => engine.alterCollection(...given))),
     dropCollection: (...given) =>
       removals.counted(given[0], () => write(change_ms, () => engine.dropCollection(...given))),
     listCollections: (...given) => engine.listCollections(...given),
     describeCollection: (...given) => engine.describeCollection(...given),
-    write: (...given) =>
-      given[2].some(({ kind }) => kind === "delete")
-        ? removals.counted(given[0], () => write(write_ms, () => engine.write(...given)))
-        : write(write_ms, () => engine.write(...given)),
+    write: (...given) => {
+      const written = () => changes.counted(given[0], () => write(write_ms, () => engine.write(...given)))
+      return given[2].some(({ kind }) => kind === "delete") ? removals.counted(given[0], written) : written()
+    },
     search: (namespace, plans, budget) =>
       reads.call(
         read_ms,
@@ -191,6 +196,7 @@ export const guardEngine = (
     scan: (...given) => read(() => engine.scan(...given)),
     get: (...given) => read(() => engine.get(...given)),
     usage: (...given) => engine.usage(...given),
+    ...(engine.words === undefined ? {} : { words: (...given) => read(() => engine.words!(...given)) }),
     ...optionalsOf(engine, write_ms),
     // Not held up by a circuit: it is how one hears whether it is worth trying.
     health: () => {
@@ -199,6 +205,7 @@ export const guardEngine = (
     },
     close: () => engine.close(),
     circuits: () => ({ reads: reads.state(), writes: writes.state() }),
+    changes: (namespace) => changes.of(namespace),
     removals: (namespace) => removals.of(namespace)
   }
 }

@@ -7,11 +7,12 @@ import type { SearchAnswer, SearchPlan } from "../../plan.ts"
 import { AnswerRefused } from "../../budget/answer-budget.ts"
 import { Allowance, Cutoff, LateQuantum, within } from "../../budget/cutoff.ts"
 import { execute, type Execution } from "../execution/execution.ts"
-import { fixedPlace, organicPlace } from "../execution/placed.ts"
+import { fixedPlace, organicPlace, type Placed } from "../execution/placed.ts"
 import { interleave } from "../rank/placement.ts"
 import type { SearchScope } from "../scope.ts"
 import { releaseMatches } from "../text/segment-matches.ts"
 import { putPage, type FoundHit } from "./answer-json.ts"
+import { correctionsOf } from "./corrections.ts"
 import { facetsOf } from "./facet-answer.ts"
 import { HitRenderer } from "./hit-renderer.ts"
 import { RenderedWindow } from "./rendered-window.ts"
@@ -85,11 +86,13 @@ const pageAnswer = (execution: Execution, from: number, end: number, started: nu
     const found = render.page(placed)
     return { found, hits: found === undefined ? placed.flatMap((one) => render.hit(one) ?? []) : [] }
   })
-  return envelope(execution, execution.foundDocuments, started, {
+  const answer = envelope(execution, execution.foundDocuments, started, {
     page: found,
     hits,
     facet_counts: facetsOf(execution, placed)
   })
+  putCorrections(answer, execution, placed, render)
+  return answer
 }
 const groupedAnswer = (execution: Execution, from: number, end: number, started: number): SearchAnswer => {
   const render = new HitRenderer(execution)
@@ -101,14 +104,14 @@ const groupedAnswer = (execution: Execution, from: number, end: number, started:
       found
     }))
   )
-  return envelope(execution, total, started, {
+  const placed = groups.flatMap(({ members }) => members)
+  const answer = envelope(execution, total, started, {
     found_docs: execution.foundDocuments,
     grouped_hits: grouped,
-    facet_counts: facetsOf(
-      execution,
-      groups.flatMap(({ members }) => members)
-    )
+    facet_counts: facetsOf(execution, placed)
   })
+  putCorrections(answer, execution, placed, render)
+  return answer
 }
 /** No hits yet: they are made of the window when it has its order. */
 const windowAnswer = (
@@ -131,7 +134,18 @@ const windowAnswer = (
     organic.map((placed) => ({ placed, render })),
     fixed.map((placed) => ({ placed, render, position: placed.position }))
   )
+  putCorrections(answer, execution, organic, render)
   return answer
+}
+const putCorrections = (
+  answer: SearchAnswer,
+  execution: Execution,
+  placed: ReadonlyArray<Placed>,
+  render: HitRenderer
+): void => {
+  if (execution.plan.corrects !== true) return
+  const corrections = rendering(execution, () => correctionsOf(execution, placed, render))
+  if (corrections.length > 0) answer.corrections = corrections
 }
 
 export const cutoffOf = (allowance: Allowance, plan: SearchPlan, left_ms: number): Cutoff =>

@@ -14,6 +14,7 @@ export interface QueryTerm {
   readonly places: ReadonlyArray<Places>
   /** Below 1 for guesses. */ readonly factor: number
   /** What was typed of a word that was completed. */ readonly typed: string | undefined
+  /** What was typed of a word that nobody wrote. */ readonly misspelt?: string
   /** How often the query has it. */ count: number
 }
 export interface QueryTerms {
@@ -53,6 +54,7 @@ interface Piece {
   readonly stems: ReadonlyArray<string>
   readonly factor: number
   readonly typed?: string
+  readonly misspelt?: string
 }
 
 export class TermResolver {
@@ -79,12 +81,14 @@ export class TermResolver {
     for (let i = 0; i < words.length; i++) {
       const joined = this.joined(words[i], words[i + 1])
       if (joined !== undefined) i++
-      for (const { stems, factor, typed } of joined ?? this.pieces(words[i], completesLast && i === words.length - 1)) {
+      for (const { stems, factor, misspelt, typed } of joined ??
+        this.pieces(words[i], completesLast && i === words.length - 1)) {
         const key = stems.join(" ")
         let at = known.get(key)
         if (at === undefined) {
           known.set(key, (at = terms.length))
-          terms.push({ stems, factor, typed, count: 0, places: stems.map((stem) => this.lexicon.places(stem)!) })
+          const places = stems.map((stem) => this.lexicon.places(stem)!)
+          terms.push({ stems, factor, typed, count: 0, places, ...(misspelt === undefined ? {} : { misspelt }) })
         }
         terms[at].count++
         order.push(at)
@@ -221,11 +225,13 @@ export class TermResolver {
     if (letters.length < SPELLING_LENGTH_MIN || !LETTERS.test(surface)) return undefined
     for (let distance = 1; distance <= (letters.length >= SPELLING_TWO_LENGTH_MIN ? 2 : 1); distance++) {
       const found = this.spellings(surface, distance, false)
-      if (found.length > 0) return [{ stems: [found[0]], factor: GUESS_FACTOR }]
+      if (found.length > 0) return [{ stems: [found[0]], factor: GUESS_FACTOR, misspelt: surface }]
     }
     if (!mayBeUnfinished) return undefined
     const started = this.spellings(surface, 1, true)
-    return started.length === 0 ? undefined : [{ stems: started.slice(0, COMPLETIONS_MAX), factor: GUESS_FACTOR }]
+    return started.length === 0
+      ? undefined
+      : [{ stems: started.slice(0, COMPLETIONS_MAX), factor: GUESS_FACTOR, misspelt: surface }]
   }
   /** Roots of the words at this distance, the likeliest first: same first letter, then more documents. */
   private spellings(surface: string, distance: number, prefix: boolean): string[] {

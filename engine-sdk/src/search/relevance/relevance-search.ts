@@ -93,6 +93,12 @@ export class RelevanceSearch {
   marker(): (written: string) => MarkedWord | undefined {
     return markerOf(this.asked, this.query.units[0].locale)
   }
+  /** Words of the query that no document has, each with the roots that it was taken for, best first. */
+  misspelt(): ReadonlyMap<string, ReadonlyArray<string>> {
+    return new Map(
+      this.asked[0].terms.flatMap(({ misspelt, stems }) => (misspelt === undefined ? [] : [[misspelt, stems]]))
+    )
+  }
   /** The parts of a hit's score, in the words of the engine-compatible one; scores are millionths. */
   infoOf(score: bigint, s: number, doc: number): TextMatchInfo {
     const { segments, units } = this.lexicon
