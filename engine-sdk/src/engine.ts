@@ -71,9 +71,10 @@ export interface WordsRequest {
   readonly collection: string
   /** Fields of text; others know no word. */ readonly fields: ReadonlyArray<string>
   readonly words: ReadonlyArray<string>
+  /** Only documents that pass it count: what restricts a caller. */ readonly filter?: Filter
 }
 export interface WordUse {
-  /** Documents that hold it in some field, counted once a field. */ readonly documents: number
+  /** Whether a document holds it in some field. */ readonly isIndexed: boolean
   /** Whether an indexed word begins with it. */ readonly isBeginning: boolean
 }
 
@@ -145,8 +146,8 @@ export interface SearchEngine {
   ): Awaitable<Result<ReadonlyArray<Document | undefined>>>
   usage(namespace: Namespace, name: string): CollectionUsage | undefined
   /**
-   * How the index knows words, one answer each, in order; whatever filters hold for the caller, so it is not for
-   * callers who see a part. Cost: one look into each field's dictionary a word. An engine that cannot say has none.
+   * How the index knows words, one answer each, in order. Cost: one look into each field's dictionary a word; Overloaded
+   * where that takes long. An engine that cannot say has none.
    */
   words?(namespace: Namespace, request: WordsRequest): Awaitable<Result<ReadonlyArray<WordUse>>>
   /**

@@ -126,6 +126,8 @@ const budgetOf = (plans: ReadonlyArray<SearchPlan>): SearchBudget => ({
   limit_ms: plans.reduce((most, { cutoff_ms }) => Math.max(most, cutoff_ms), 0),
   used_ms: 0
 })
+/** For looking words up. */
+const WORDS_ms = 15
 /** New segments whose facet values are worth a turn of their own. */
 const MAPPED_DOCS_MIN = 128
 
@@ -553,9 +555,13 @@ export class LocalEngine implements SearchEngine {
     return answering<Result<ReadonlyArray<WordUse>>>(fail, () =>
       this.whenOpen(namespace, [request.collection], () => {
         const reader = this.entryOf(namespace, request.collection)?.reader
-        return reader === undefined
-          ? fail(notFound("Collection not found"))
-          : ok(wordUses(reader, request, this.scopeOf(namespace).dictionaries))
+        if (reader === undefined) return fail(notFound("Collection not found"))
+        const uses = within(new Cutoff(new Allowance(), WORDS_ms), () =>
+          wordUses(this.scopeOf(namespace), reader, request)
+        )
+        return uses === undefined
+          ? fail({ kind: "Overloaded", message: "Looking words up takes too long.", retryAfterSeconds: 10 })
+          : ok(uses)
       })
     )
   }

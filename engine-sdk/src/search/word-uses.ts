@@ -1,42 +1,75 @@
-/** How the index knows words (`SearchEngine.words`): looks into the dictionaries of fields, no documents. */
-import { analyzerOf, type Dictionaries } from "../analysis/analyzer.ts"
+/** How the index knows words (`SearchEngine.words`): looks into the dictionaries of fields, and whom they lead to. */
+import { analyzerOf } from "../analysis/analyzer.ts"
 import type { WordsRequest, WordUse } from "../engine.ts"
+import { hasBit, type ReadonlyBits } from "../index/bits.ts"
 import { encodeUtf8 } from "../index/bytes.ts"
+import type { TextColumn } from "../index/columns.ts"
 import type { CollectionReader } from "../index/reader.ts"
 import { fieldNamed } from "../query/query-context.ts"
+import { isOver, spend } from "../budget/cutoff.ts"
+import { allowedBits } from "./filter/filters.ts"
+import type { SearchScope } from "./scope.ts"
 
-/** O(words · fields · segments · log terms). A text that is several words to a field is known where all of them are. */
+const LOOK_STEPS = 64
+/** Words that begin with one, of which it is asked whether anybody may see a document of theirs. */
+const COMPLETIONS_MAX = 64
+
+interface Dictionary {
+  readonly column: TextColumn
+  /** undefined: every document counts. */ readonly allowed: ReadonlyBits | undefined
+}
+
+/**
+ * O(words · fields · segments · log terms), and documents of words that a filter hides or that were deleted. undefined
+ * where the time is over before all are known. A text that is several words to a field is indexed where all of them are.
+ */
 export const wordUses = (
+  scope: SearchScope,
   reader: CollectionReader,
-  { fields, words }: WordsRequest,
-  dictionaries: Dictionaries | undefined
-): ReadonlyArray<WordUse> => {
+  { fields, filter, words }: WordsRequest
+): ReadonlyArray<WordUse> | undefined => {
+  const allowed = allowedBits(scope, reader, filter)
   const asked = fields.flatMap((name) => {
     const field = fieldNamed(reader.schema, name)
     if (field === undefined) return []
-    const columns = reader.views.flatMap(({ segment }) => segment.text(name) ?? [])
-    return columns.length === 0 ? [] : [{ analyzer: analyzerOf(reader.schema, field, dictionaries), columns }]
+    const dictionaries = reader.views.flatMap(({ segment }, s): ReadonlyArray<Dictionary> => {
+      const column = segment.text(name)
+      return column === undefined ? [] : [{ column, allowed: allowed[s] }]
+    })
+    return [{ analyzer: analyzerOf(reader.schema, field, scope.dictionaries), dictionaries }]
   })
-  return words.map((word) => {
-    let documents = 0,
+  const uses: WordUse[] = []
+  for (const word of words) {
+    let isIndexed = false,
       isBeginning = false
-    for (const { analyzer, columns } of asked) {
+    for (const { analyzer, dictionaries } of asked) {
       const tokens = analyzer.tokenize(word).map(encodeUtf8)
       if (tokens.length === 0) continue
-      let least = Infinity
-      for (const token of tokens) {
-        let own = 0
-        for (const column of columns) {
-          const term = column.terms.find(token)
-          if (term >= 0) own += column.frequency(term)
-          if (tokens.length > 1 || isBeginning) continue
-          const from = column.terms.lowerBound(token)
-          isBeginning = column.terms.prefixEnd(token, from) > from
-        }
-        least = Math.min(least, own)
-      }
-      documents += least
+      isIndexed ||= tokens.every((token) => dictionaries.some((own) => holds(own, token)))
+      isBeginning ||= tokens.length === 1 && dictionaries.some((own) => begins(own, tokens[0]))
+      if (isIndexed && isBeginning) break
     }
-    return { documents, isBeginning }
-  })
+    if (isOver()) return undefined
+    uses.push({ isIndexed, isBeginning })
+  }
+  return uses
+}
+
+const leads = ({ allowed, column: { docs, starts } }: Dictionary, term: number): boolean => {
+  if (allowed === undefined) return true
+  for (let p = starts[term]; p < starts[term + 1] && !spend(1); p++) if (hasBit(allowed, docs[p])) return true
+  return false
+}
+const holds = (own: Dictionary, token: Uint8Array): boolean => {
+  if (spend(LOOK_STEPS)) return false
+  const term = own.column.terms.find(token)
+  return term >= 0 && leads(own, term)
+}
+const begins = (own: Dictionary, token: Uint8Array): boolean => {
+  if (spend(LOOK_STEPS)) return false
+  const { terms } = own.column
+  const from = terms.lowerBound(token),
+    end = Math.min(terms.prefixEnd(token, from), from + COMPLETIONS_MAX)
+  for (let term = from; term < end; term++) if (leads(own, term)) return true
+  return false
 }

@@ -66,13 +66,13 @@ const mistypedOf = ({ matched, matches, plan: { pinnedFilter, text } }: Executio
         const column = view.segment.text(field)
         const term = column?.terms.find(bytes) ?? -1
         if (term < 0) return false
+        const { deleted } = view
         // What documents have that a key does not see must make no difference to it.
-        if (pinnedFilter === undefined || allowed === undefined) return true
+        const isRestricted = pinnedFilter !== undefined && allowed !== undefined
+        if (!isRestricted && deleted === undefined) return true
         const { docs, starts } = column!
-        for (let p = starts[term]; p < starts[term + 1]; p++) {
-          if (hasBit(allowed, docs[p])) return true
-          if (spend(1)) return true
-        }
+        for (let p = starts[term]; p < starts[term + 1]; p++)
+          if (spend(1) || (isRestricted ? hasBit(allowed, docs[p]) : !hasBit(deleted!, docs[p]))) return true
         return false
       })
     )

@@ -1,0 +1,25 @@
+/** A query with the words that were found through typing errors written as they are indexed. Pure. */
+import type { Analyzer } from "../analysis/mod.ts"
+import type { WordCorrection } from "../plan.ts"
+
+/**
+ * `analyzer`: what tells the words of the query. Everything between the words stays. undefined where none of the words
+ * is in the query: a synonym was matched, or a rule replaced it. O(query).
+ */
+export const correctedQuery = (
+  q: string,
+  corrections: ReadonlyArray<WordCorrection>,
+  analyzer: Analyzer
+): string | undefined => {
+  if (corrections.length === 0) return undefined
+  const indexed = new Map(corrections.map((each) => [each.typed, each.indexed]))
+  let corrected = "",
+    at = 0
+  for (const { end, start, token } of analyzer.unstemmed.tokenizeWithOffsets(q)) {
+    const word = indexed.get(token)
+    if (word === undefined || start < at) continue
+    corrected += q.slice(at, start) + word
+    at = end
+  }
+  return at === 0 ? undefined : (corrected + q.slice(at)).trim().replace(/\s+/gu, " ")
+}

@@ -1,0 +1,162 @@
+/**
+ * Values of fields by the words that name them, in memory: which of them a query names. Values and queries are cut into
+ * words the same way, so that case, accents and signs make no difference. Pure.
+ */
+import type { Analyzer } from "../analysis/mod.ts"
+import type { Awaitable } from "../engine.ts"
+
+export interface Entity {
+  /** Words of the query, with single spaces. */ readonly text: string
+  readonly field: string
+  readonly value: string
+}
+/** A field and its values, the ones of most documents first. */
+export interface FieldValues {
+  readonly field: string
+  readonly values: ReadonlyArray<string>
+}
+interface Named {
+  readonly field: string
+  readonly value: string
+}
+/** Words that begin at a place of the query, and the values that they name: one a field, in the order of the fields. */
+export interface EntityCandidate {
+  readonly start: number
+  readonly words: number
+  readonly text: string
+  readonly values: ReadonlyArray<Named>
+}
+
+const VALUE_WORDS_MAX = 8
+const VALUE_CHARACTERS_MAX = 100
+/** Words of a query that are looked at. */
+const QUERY_WORDS_MAX = 32
+/** Of an entry beside its texts: a place of a map, an object, a list. */
+const ENTRY_bytes = 160
+/** Values that are read between two rests. */
+const SLICE_VALUES = 64
+/**
+ * Words that a sentence has for itself, of a few languages: a value of one of them alone (`de`, `in`, as codes of
+ * languages and countries are) is hardly ever meant.
+ */
+const FUNCTION_WORDS: ReadonlySet<string> = new Set(
+  (
+    "a an and as at by for from in is it no not of on or so the to with " +
+    "am an auf aus bei das dem den der des die ein eine für im ist mit oder und von zu " +
+    "à au aux avec ce dans de des du en et la le les ou par pas pour sans sur un une " +
+    "al con del el es las los o para por sin un una y e da do dos em na no os um uma com " +
+    "di il lo gli per che non da van het een met voor en и в во на не с со от из по для за у о к та або з і ή και το η ο του"
+  ).split(" ")
+)
+
+export class EntityIndex {
+  /** By the words of a value, with single spaces. */
+  readonly #named = new Map<string, Array<Named>>()
+  /** The most words of a value that begins with this one. */
+  readonly #longest = new Map<string, number>()
+  #bytes = 0
+
+  private constructor() {
+    /* Made by `build`. */
+  }
+
+  /** Yields where it may be interrupted. `bytes_max`: values beyond are left out. O(values). */
+  static *build(
+    fields: ReadonlyArray<FieldValues>,
+    analyzer: Analyzer,
+    bytes_max = Infinity
+  ): Generator<void, EntityIndex> {
+    const index = new EntityIndex()
+    let read = 0
+    for (const { field, values } of fields)
+      for (const value of values) {
+        if (++read % SLICE_VALUES === 0) yield
+        if (index.#bytes >= bytes_max) return index
+        index.#add(field, value, analyzer)
+      }
+    return index
+  }
+  /** About. */
+  get bytes(): number {
+    return this.#bytes
+  }
+  get size(): number {
+    return this.#named.size
+  }
+
+  #add(field: string, value: string, analyzer: Analyzer): void {
+    if (value.length > VALUE_CHARACTERS_MAX) return
+    const words = analyzer.unstemmed.tokenize(value)
+    const [first] = words
+    if (first === undefined || words.length > VALUE_WORDS_MAX) return
+    if (words.length === 1 && FUNCTION_WORDS.has(first)) return
+    const text = words.join(" ")
+    let named = this.#named.get(text)
+    if (named === undefined) {
+      this.#named.set(text, (named = []))
+      this.#bytes += ENTRY_bytes + 2 * text.length
+    }
+    // Of values of one field that are written alike the first, which more documents have.
+    if (named.some((each) => each.field === field)) return
+    named.push({ field, value })
+    this.#bytes += 48 + 2 * value.length
+    if ((this.#longest.get(first) ?? 0) < words.length) this.#longest.set(first, words.length)
+  }
+
+  /** What the words of a query may name, the most words first, then from the left. O(words · words of a value). */
+  candidates(words: ReadonlyArray<string>): ReadonlyArray<EntityCandidate> {
+    const found: Array<EntityCandidate> = []
+    const end = Math.min(words.length, QUERY_WORDS_MAX)
+    for (let start = 0; start < end; start++) {
+      const longest = Math.min(this.#longest.get(words[start]!) ?? 0, end - start)
+      for (let length = longest; length > 0; length--) {
+        const text = length === 1 ? words[start]! : words.slice(start, start + length).join(" ")
+        const values = this.#named.get(text)
+        if (values !== undefined) found.push({ start, words: length, text, values })
+      }
+    }
+    return found.length < 2 ? found : found.sort((a, b) => b.words - a.words || a.start - b.start)
+  }
+}
+
+/**
+ * Of candidates in their order those that use no word twice. `seen`: the value as a caller may see it, or undefined
+ * where it must not; asked for one after the other.
+ */
+export const chosenEntities = (
+  candidates: ReadonlyArray<EntityCandidate>,
+  seen: (field: string, value: string, text: string) => Awaitable<string | undefined>
+): Awaitable<ReadonlyArray<Entity>> => {
+  if (candidates.length === 0) return []
+  const used = new Set<number>()
+  const chosen: Array<Entity & { readonly start: number }> = []
+  const isFree = ({ start, words }: EntityCandidate): boolean => {
+    for (let at = start; at < start + words; at++) if (used.has(at)) return false
+    return true
+  }
+  const take = ({ start, text, words }: EntityCandidate, field: string, value: string): void => {
+    for (let at = start; at < start + words; at++) used.add(at)
+    chosen.push({ start, text, field, value })
+  }
+  const next = (c: number, v: number): Awaitable<ReadonlyArray<Entity>> => {
+    for (let at = c, from = v; at < candidates.length; at++, from = 0) {
+      const candidate = candidates[at]!
+      if (!isFree(candidate)) continue
+      for (let i = from; i < candidate.values.length; i++) {
+        const { field, value } = candidate.values[i]!
+        const visible = seen(field, value, candidate.text)
+        if (visible instanceof Promise)
+          return visible.then((late) => {
+            if (late === undefined) return next(at, i + 1)
+            take(candidate, field, late)
+            return next(at + 1, 0)
+          })
+        if (visible === undefined) continue
+        take(candidate, field, visible)
+        break
+      }
+    }
+    return chosen.sort((a, b) => a.start - b.start).map(({ field, text, value }) => ({ text, field, value }))
+  }
+  return next(0, 0)
+}

@@ -1,0 +1,94 @@
+/** Text that was typed with one keyboard layout in mind while another was on: the same keys, read again. Pure. */
+import { type Layout, type LayoutName, layouts } from "./layouts.ts"
+
+/** Dead keys of the Greek layout, and the mark that each puts on the vowel behind it. */
+const DEAD: ReadonlyMap<string, string> = new Map([
+  ["΄", "\u0301"],
+  ["¨", "\u0308"],
+  ["΅", "\u0308\u0301"]
+])
+const marks = new RegExp(`[${[...DEAD.keys()].join("")}](\\p{L})`, "gu")
+const accented = (text: string): string =>
+  text.replace(marks, (typed, vowel: string) => (vowel + DEAD.get(typed[0]!)!).normalize("NFC"))
+/** Greek vowels with marks as the two keys that made them. */
+const asTyped = (text: string): string =>
+  text.replace(/[\u0370-\u03ff]/g, (letter) => {
+    const [vowel, ...own] = letter.normalize("NFD")
+    const dead = own.length === 0 ? undefined : [...DEAD].find(([, mark]) => mark === own.join(""))?.[0]
+    return dead === undefined ? letter : dead + vowel!
+  })
+
+/** Letters with signs among them are another layout's; a sentence may end. */
+const WORD = /^[\p{L}\p{M}\p{N}]+(?:['’.-][\p{L}\p{M}\p{N}]+)*[.,!?]?$/u
+const LATIN = /\p{Script=Latin}/u
+const isLetter = (text: string): boolean => /^[\p{L}\p{M}]+$/u.test(text)
+
+/** What the keys of one layout give on another: letters in lower case, the longest first. */
+const tableOf = (from: Layout, to: Layout): ReadonlyMap<string, string> => {
+  const table = new Map<string, string>()
+  const put = (typed: string, meant: string) => {
+    if (!table.has(typed)) table.set(typed, meant)
+  }
+  for (let key = 0; key < from.plain.length; key++) {
+    const plain = from.plain[key]!,
+      shifted = from.shifted[key]!,
+      meant = to.plain[key]!
+    put(plain.toLowerCase(), meant.toLowerCase())
+    // With shift a Hebrew keyboard gives Latin capitals: nobody meant those.
+    if (LATIN.test(shifted) && from.name === "hebrew") continue
+    // Shift makes capitals: of a letter the same letter was meant, of a sign what the other layout has there.
+    const capital = to.shifted[key]!
+    put(shifted.toLowerCase(), (isLetter(capital) ? capital : isLetter(meant) ? meant : capital).toLowerCase())
+  }
+  return table
+}
+interface Pair {
+  readonly from: LayoutName
+  readonly to: LayoutName
+  readonly table: ReadonlyMap<string, string>
+}
+/** 56 tables of some 94 entries, made when the first query is read again. */
+let pairs: ReadonlyArray<Pair> | undefined
+const allPairs = (): ReadonlyArray<Pair> =>
+  (pairs ??= layouts.flatMap((from) =>
+    layouts.flatMap((to) => (to === from ? [] : [{ from: from.name, to: to.name, table: tableOf(from, to) }]))
+  ))
+
+/** undefined where something in it is on no key of the layout. O(text). */
+const read = (text: string, { from, table, to }: Pair): string | undefined => {
+  const typed = (from === "greek" ? asTyped(text) : text).toLowerCase()
+  let meant = ""
+  for (let at = 0; at < typed.length;) {
+    const two = table.get(typed.slice(at, at + 2))
+    const letter = String.fromCodePoint(typed.codePointAt(at)!)
+    // Where two letters are one key, that key is likelier than two.
+    const one = two ?? table.get(letter) ?? (/\s/.test(letter) ? letter : undefined)
+    if (one === undefined) return undefined
+    meant += one
+    at += two === undefined ? letter.length : 2
+  }
+  return to === "greek" ? accented(meant) : meant
+}
+
+export interface LayoutReading {
+  readonly from: LayoutName
+  readonly to: LayoutName
+  /** The same words, each read again; lower case. */ readonly words: ReadonlyArray<string>
+}
+/** Each pair of layouts that makes something else of the words, the likeliest first. O(pairs · text). */
+export const layoutReadings = (words: ReadonlyArray<string>): ReadonlyArray<LayoutReading> => {
+  const known = new Set<string>([words.join(" ").toLowerCase()])
+  return allPairs().flatMap((pair) => {
+    const meant = words.map((word) => read(word, pair))
+    if (!meant.every((word) => word !== undefined && WORD.test(word))) return []
+    const text = meant.join(" ")
+    if (known.has(text)) return []
+    known.add(text)
+    return [{ from: pair.from, to: pair.to, words: meant as ReadonlyArray<string> }]
+  })
+}
+/** Text as it comes out when somebody types it with one layout in mind while another is on. For tests and benches. */
+export const typedOn = (text: string, meant: LayoutName, on: LayoutName): string | undefined => {
+  const pair = allPairs().find(({ from, to }) => from === meant && to === on)
+  return pair === undefined ? text.toLowerCase() : read(text, pair)
+}

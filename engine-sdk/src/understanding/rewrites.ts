@@ -1,0 +1,174 @@
+/**
+ * Other queries that a query may have been meant as, for one that finds too little: keys of another layout, letters of
+ * another script, words written together. Which of them are worth a search the index says: one whose every word it
+ * knows. Pure.
+ */
+import type { WordUse } from "../engine.ts"
+import { fail, invalid, ok, type Result } from "../errors.ts"
+import { layoutReadings } from "./layout-readings.ts"
+import { spellingsOf } from "./spellings.ts"
+import { halvesOf, splitAtDigits } from "./splits.ts"
+
+export type RewriteKind = "layout" | "translit" | "split"
+export interface Rewrite {
+  readonly kind: RewriteKind
+  readonly q: string
+}
+/** In the order in which they are tried. */
+export const rewriteKinds: ReadonlyArray<RewriteKind> = ["layout", "translit", "split"]
+
+/** A list as parameters write it; Invalid for what is no kind. Empty: none. */
+export const parseRewriteKinds = (text: string): Result<ReadonlyArray<RewriteKind>> => {
+  const named = text
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "")
+  const unknown = named.find((name) => !(rewriteKinds as ReadonlyArray<string>).includes(name))
+  return unknown === undefined
+    ? ok(rewriteKinds.filter((kind) => named.includes(kind)))
+    : fail(
+        invalid(
+          `Parameter \`query_rewrite\` names \`${unknown.slice(0, 40)}\`; it may list \`layout\`, \`translit\` and \`split\`.`,
+          "query_rewrite"
+        )
+      )
+}
+
+/** Longer queries are prose, or a document that somebody pasted: nobody typed them on the wrong layout. */
+const WORDS_MAX = 8
+const CHARACTERS_MAX = 200
+/** Spellings of a word in one script that are looked up. */
+const SPELLINGS_MAX = 96
+/** Words that are looked up for one query, the likeliest first. */
+const LOOKED_UP_MAX = 1_000
+/** Of one kind. */
+const KNOWN_MAX = 2
+/** Where the index knows no words of any: what is tried all the same, as typing errors may stand in between. */
+const GUESSES: Readonly<Record<RewriteKind, number>> = { layout: 2, translit: 3, split: 1 }
+
+/** How the index knows a word; undefined for one that was not looked up. */
+export type KnownWords = (word: string) => WordUse | undefined
+
+/** A query in other words, each of which may have several forms: the first that is known is taken, else the first. */
+interface Reading {
+  readonly kind: RewriteKind
+  readonly words: ReadonlyArray<ReadonlyArray<string>>
+}
+
+export class RewriteSearch {
+  readonly #words: ReadonlyArray<string>
+  readonly #readings: ReadonlyArray<Reading>
+
+  constructor(q: string, kinds: ReadonlyArray<RewriteKind>) {
+    const words = q.length > CHARACTERS_MAX ? [] : q.trim().split(/\s+/u)
+    this.#words = words.length > WORDS_MAX ? [] : words.filter((word) => word !== "")
+    this.#readings = kinds.flatMap((kind) => (this.#words.length === 0 ? [] : readingsOf[kind](this.#words)))
+  }
+
+  /** What is worth asking the index for, at most a thousand words. */
+  get words(): ReadonlyArray<string> {
+    const asked = new Set(this.#words)
+    const most = Math.max(0, ...this.#readings.flatMap(({ words }) => words.map((forms) => forms.length)))
+    // The first forms of all words before the second ones of any.
+    for (let form = 0; form < most; form++)
+      for (const { words } of this.#readings)
+        for (const forms of words) {
+          if (asked.size >= LOOKED_UP_MAX) return [...asked]
+          const own = forms[form]
+          if (own !== undefined) for (const part of own.split(" ")) asked.add(part)
+        }
+    return [...asked]
+  }
+
+  /**
+   * What to try, in order, at most `most`. `known` undefined: nothing is known of the index, or it must not be told, and
+   * the likeliest of each kind are tried. `completes`: a last word may be the beginning of one.
+   */
+  candidates(known: KnownWords | undefined, most: number, completes = true): ReadonlyArray<Rewrite> {
+    const typed = this.#words.join(" ").toLowerCase()
+    const seen = new Set([typed])
+    const fresh = ({ q }: Rewrite) => !seen.has(q) && seen.add(q) !== undefined
+    const found =
+      known === undefined
+        ? []
+        : rewriteKinds.flatMap((kind) =>
+            this.#readings
+              .filter((reading) => reading.kind === kind)
+              .flatMap((reading) => knownForm(reading, this.#words, known, completes) ?? [])
+              .sort((a, b) => a.unfinished - b.unfinished || b.replaced - a.replaced)
+              .map(({ q }): Rewrite => ({ kind, q }))
+              .filter(fresh)
+              .slice(0, KNOWN_MAX)
+          )
+    return found.length > 0 ? found.slice(0, most) : this.#guesses(known, fresh).slice(0, most)
+  }
+  #guesses(known: KnownWords | undefined, fresh: (rewrite: Rewrite) => boolean): ReadonlyArray<Rewrite> {
+    return rewriteKinds.flatMap((kind) =>
+      this.#readings
+        .filter((reading) => reading.kind === kind)
+        .flatMap(({ words }) => {
+          const chosen = words.map((forms, i) => (isExact(known, this.#words[i]!) ? this.#words[i] : forms[0]))
+          return chosen.every((word) => word !== undefined) ? [{ kind, q: chosen.join(" ") }] : []
+        })
+        .filter(fresh)
+        .slice(0, GUESSES[kind])
+    )
+  }
+}
+
+const isExact = (known: KnownWords | undefined, word: string): boolean => known?.(word)?.isIndexed === true
+
+/** undefined unless the index knows every word. */
+const knownForm = (
+  { kind, words }: Reading,
+  typed: ReadonlyArray<string>,
+  known: KnownWords,
+  completes: boolean
+): { readonly q: string; readonly unfinished: number; readonly replaced: number } | undefined => {
+  let unfinished = 0,
+    replaced = 0
+  const chosen: Array<string> = []
+  for (const [i, forms] of words.entries()) {
+    const asTyped = typed[i]!
+    // Half of a query may be right as it is; all of it is not, or it would have found something.
+    if (typed.length > 1 && isExact(known, asTyped)) {
+      chosen.push(asTyped)
+      continue
+    }
+    const exact = forms.find((form) => form.split(" ").every((part) => isExact(known, part)))
+    const begun =
+      exact === undefined && completes && i === words.length - 1 && kind !== "split"
+        ? forms.find((form) => [...form].length >= 3 && known(form)?.isBeginning === true)
+        : undefined
+    const form = exact ?? begun
+    if (form === undefined) return undefined
+    if (exact === undefined) unfinished++
+    if (form !== asTyped) replaced++
+    chosen.push(form)
+  }
+  return replaced === 0 ? undefined : { q: chosen.join(" "), unfinished, replaced }
+}
+
+const readingsOf: Readonly<Record<RewriteKind, (words: ReadonlyArray<string>) => ReadonlyArray<Reading>>> = {
+  layout: (words) =>
+    layoutReadings(words).map((reading) => ({ kind: "layout", words: reading.words.map((word) => [word]) })),
+  translit: (words) => {
+    const each = words.map((word) => spellingsOf(word, SPELLINGS_MAX))
+    const targets = new Set(each.flat().map(({ target }) => target))
+    return [...targets].map((target) => ({
+      kind: "translit",
+      words: each.map((own, i) => own.find((one) => one.target === target)?.spellings ?? [words[i]!])
+    }))
+  },
+  split: (words) => {
+    const atDigits = words.map((word) => splitAtDigits(word) ?? word)
+    const hasDigits = atDigits.some((word, i) => word !== words[i])
+    const halves = words.map((word) => halvesOf(word).map((two) => two.join(" ")))
+    return [
+      ...(hasDigits ? [{ kind: "split" as const, words: atDigits.map((word) => [word]) }] : []),
+      ...(halves.some((own) => own.length > 0)
+        ? [{ kind: "split" as const, words: halves.map((own, i) => [words[i]!, ...own]) }]
+        : [])
+    ]
+  }
+}
