@@ -39,6 +39,7 @@ import { room as profiles } from "./profiles/room.ts"
 import { room as rules } from "./rules/room.ts"
 import { room as search } from "./search/room.ts"
 import { room as suggestions } from "./suggestions/room.ts"
+import { room as understanding } from "./understanding/room.ts"
 import { room as webhooks } from "./webhooks/room.ts"
 
 /**
@@ -76,6 +77,7 @@ export const rooms = RoomList.over<Ground>()
   .with(catalog)
   .with(analytics)
   .with(suggestions)
+  .with(understanding)
   .with(rules)
   .with(search)
   .with(analyticsRules)

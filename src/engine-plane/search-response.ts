@@ -34,9 +34,33 @@ const FacetCounts = Schema.Struct({
 }).annotate({ identifier: "FacetCounts" })
 const Correction = Schema.NullOr(
   Schema.Struct({ q: Schema.String, type: Schema.Literals(["typo", "layout", "translit", "split"]) }).annotate({
-    identifier: "Correction"
+    identifier: "Correction",
+    description:
+      "The query that was answered in place of the one that was typed (`layout`, `translit`, `split`), or with typing errors written as they are indexed (`typo`)."
   })
 )
+const QueryUnderstanding = Schema.Struct({
+  original: Schema.String,
+  normalized: Schema.String.annotate({
+    description: "Trimmed, in lower case, with single spaces: as analytics compare queries."
+  }),
+  tokens: Schema.Array(Schema.String),
+  language: Schema.optionalKey(Schema.String.annotate({ description: "ISO 639-1, where two words or a script tell." })),
+  rewrites: Schema.Array(
+    Schema.Struct({ kind: Schema.Literals(["layout", "translit", "split"]), q: Schema.String }).annotate({
+      identifier: "QueryRewrite"
+    })
+  ),
+  entities: Schema.Array(
+    Schema.Struct({ text: Schema.String, field: Schema.String, value: Schema.String }).annotate({
+      identifier: "QueryEntity"
+    })
+  )
+}).annotate({
+  identifier: "QueryUnderstanding",
+  description:
+    "Of every search but `q=*`. Words, language and entities are those of the query that was answered. `rewrites`: what was tried (`query_rewrite`). `entities`: values of facet fields that words of the query name, as far as the key may see them."
+})
 
 const Refinement = Schema.Struct({
   type: Schema.Literals(["query", "facet"]),
@@ -78,7 +102,7 @@ export const SearchResponse = Schema.Struct({
       description: "The search profile that made it; no release for a draft that acts at once."
     })
   ),
-  query_understanding: Schema.optionalKey(anything),
+  query_understanding: Schema.optionalKey(QueryUnderstanding),
   correction: Schema.optionalKey(Correction),
   refinements: Schema.optionalKey(Schema.Array(Refinement)),
   redirect: Schema.optionalKey(Schema.Struct({ url: Schema.String }).annotate({ identifier: "SearchRedirect" })),

@@ -30,6 +30,8 @@ export interface UsedProfile {
   readonly changes: ReadonlyArray<ManifestChange>
   readonly ignored: ReadonlyArray<Ignored>
   readonly per_page_max: number
+  /** Fields that it counts. */ readonly facets: ReadonlyArray<string>
+  /** What holds for everything that is shown; undefined = all. */ readonly bounds: SearchRequest["bounds"]
 }
 interface ProfiledRequest {
   readonly request: SearchRequest
@@ -141,12 +143,13 @@ export const profiled = (parts: ProfileStepParts, input: ProfileStepInput): Resu
     return cannotApply("The profile's fixed filter cannot be applied to the collection as it is now.")
   const made = searched(ready, parameters, fields)
   if (!made.ok) return made
+  const bounds = fixedFilter === undefined ? undefined : { filter: fixedFilter }
   return ok({
     request: {
       ...request,
       parameters:
         distanceSort === undefined ? made.value.parameters : { ...made.value.parameters, sort_by: distanceSort },
-      ...(fixedFilter === undefined ? {} : { bounds: { filter: fixedFilter } })
+      ...(bounds === undefined ? {} : { bounds })
     },
     used: {
       name: profile.name,
@@ -154,7 +157,9 @@ export const profiled = (parts: ProfileStepParts, input: ProfileStepInput): Resu
       version: profile.active?.version ?? null,
       changes,
       ignored: made.value.ignored,
-      per_page_max: ready.manifest.per_page_max
+      per_page_max: ready.manifest.per_page_max,
+      facets: ready.compiled.fields.facets,
+      bounds
     }
   })
 }

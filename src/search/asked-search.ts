@@ -1,6 +1,7 @@
 /**
  * One request's way through the three steps: `prepare` (read, sessions, restrictions, plan, rules), the unit, `run`,
- * the account, `write`. What is added to a search later is a step before `run`, or after it, here.
+ * another query where it found too little (`rewriting.ts`), the account, `write`. What is added to a search later is a
+ * step before `run`, or after it, here.
  */
 import { type EngineError, fail, ok, type Result, type UnionAnswer } from "@dowser/engine-sdk"
 import {
@@ -33,6 +34,9 @@ import { RestrictionNotApplicable, SearchTimedOut, type SessionRequired } from "
 import { profiled, type ProfileStepParts, type UsedProfile } from "../profiles/profile-step.ts"
 import type { SearchFailure } from "./search-errors.ts"
 import type { SearchRules } from "../rules/search-rules.ts"
+import { type Answered, type Rewritten, rewriteOrderOf, rewritten } from "./rewriting.ts"
+import { isAsking, type MadeAnswer, understoodMembers } from "./understood-answer.ts"
+import type { Understanding } from "../understanding/understanding.ts"
 import { type AccountedSearch, mayExplain, type SearchAccounts } from "./accounts.ts"
 import type { Charge } from "./charge.ts"
 import type { SearchRequest } from "./request.ts"
@@ -66,6 +70,7 @@ export const identified = ({ open, rest }: WrittenSearch, query_id: string): str
 export interface AskedParts extends ProfileStepParts {
   readonly rules: SearchRules["Service"]
   readonly accounts: SearchAccounts
+  readonly understanding: Understanding["Service"]
   readonly now_ms: () => number
 }
 
@@ -103,6 +108,8 @@ export class AskedSearch {
     if (!asked.ok) return refusedBy(asked.error)
     const read = this.#profiled(asked.value)
     if (!read.ok) return this.#refusedByProfile(read.error)
+    const order = rewriteOrderOf(read.value.parameters)
+    if (!order.ok) return refusedBy(order.error)
     const refused = this.#sessionOf([read.value])
     if (refused !== undefined) return fail(refused)
     const prepared = await prepareSearch(this.#context, read.value, this.#reach)
@@ -112,7 +119,31 @@ export class AskedSearch {
     const [search] = planned.value
     const found = await runSearch(this.#context, search!, this.#environment)
     if (!found.ok) return refusedBy(found.error)
-    return this.#whole(search!, found.value, name)
+    return this.#whole(await this.#rewritten(read.value, { search: search!, found: found.value }), name)
+  }
+
+  /** The same search with other words where it found too little. */
+  #rewritten(request: ReadRequest, answered: Answered): Promise<Rewritten> {
+    const [context, reach] = [this.#context, this.#reach]
+    return rewritten(
+      {
+        context,
+        account: this.#charge.rewrites,
+        again: async (q) => {
+          const parameters = { ...request.parameters, q }
+          const used = this.#used.get(request.parameters)
+          if (used !== undefined) this.#used.set(parameters, used)
+          const prepared = await prepareSearch(context, { ...request, parameters }, reach)
+          if (!prepared.ok) return prepared
+          const planned = this.#payable([prepared.value])
+          if (!planned.ok) return planned
+          const [search] = planned.value
+          const found = await runSearch(context, search!, this.#environment)
+          return found.ok ? ok({ search: search!, found: found.value }) : found
+        }
+      },
+      answered
+    )
   }
 
   /** Several searches: each with its own result or failure, or as a union one ranked list. */
@@ -161,8 +192,8 @@ export class AskedSearch {
     if (!plans.ok) return refusedBy(plans.error)
     // What its profile refused keeps its place.
     let next = 0
-    const prepared = { value: profiled.map((each) => (each.ok ? plans.value[next++]! : each)) }
-    const planned = this.#payable(prepared.value.flatMap((plan) => (plan.ok ? [plan.value] : [])))
+    const prepared = profiled.map((each) => (each.ok ? withOrder(plans.value[next++]!, each.value) : each))
+    const planned = this.#payable(prepared.flatMap((plan) => (plan.ok ? [plan.value] : [])))
     if (!planned.ok) return planned
     const answers = await runSearches(this.#context, planned.value, this.#environment)
     if (!answers.ok) return refusedBy(answers.error)
@@ -171,14 +202,16 @@ export class AskedSearch {
       searches: Array<WrittenSearch> = [],
       failures: Array<EngineError> = []
     let at = 0
-    for (const plan of prepared.value) {
+    for (const [i, plan] of prepared.entries()) {
+      const request = profiled[i]!
       const search = plan.ok ? planned.value[at] : undefined
       const result = plan.ok ? answers.value[at++]! : plan
       if (!result.ok) {
         failures.push(result.error)
         texts.push(writeFailure(result.error))
-      } else if (search !== undefined) {
-        const written = this.#written(search, result.value as FoundAnswer, undefined)
+      } else if (search !== undefined && request.ok) {
+        const found = result.value as FoundAnswer
+        const written = await this.#written(await this.#rewritten(request.value, { search, found }), undefined)
         if (!written.ok) return written
         texts.push(written.value.text)
         searches.push(written.value.search)
@@ -189,6 +222,8 @@ export class AskedSearch {
   }
 
   async #union(requests: ReadonlyArray<ReadRequest>, removeDuplicates: boolean): Promise<Outcome<Written>> {
+    const order = requests.map(({ parameters }) => rewriteOrderOf(parameters)).find(({ ok: isFine }) => !isFine)
+    if (order?.ok === false) return this.#unionFailed(order.error)
     const shared = pagedBy(
       this.#request.shared,
       requests.flatMap(({ parameters }) => this.#used.get(parameters) ?? [])
@@ -200,7 +235,8 @@ export class AskedSearch {
     const found = await runUnion(this.#context, { ...union.value, searches: planned.value }, this.#environment)
     if (!found.ok) return this.#unionFailed(found.error)
     // One answer, one account: the first entry's query over its collection stands for the whole.
-    return this.#whole(planned.value[0]!, found.value, undefined)
+    const [search] = planned.value
+    return this.#whole({ search: search!, found: found.value, typed: search!.parameters.q ?? "", tried: [] }, undefined)
   }
   /** Decision: a failed union is an answer of 200 that says so, but where the engine failed, or it is not to be had. */
   #unionFailed(error: EngineError): Outcome<Written> {
@@ -236,36 +272,35 @@ export class AskedSearch {
         now_ms: this.#parts.now_ms(),
         explain: isOn(search.parameters, "debug") && mayExplain(this.#request.caller)
       })
-      ruled.push(merchandise === undefined ? search : { ...search, merchandise })
+      const plan = isAsking(search.parameters.q) ? { ...search.plan, corrects: true } : search.plan
+      ruled.push(merchandise === undefined ? { ...search, plan } : { ...search, plan, merchandise })
     }
     return ok(ruled)
   }
 
-  #whole(
-    search: PlannedSearch,
-    found: FoundAnswer | FoundAnswer<UnionAnswer>,
-    named: string | undefined
-  ): Outcome<Written> {
-    const written = this.#written(search, found, named)
+  async #whole(answered: MadeAnswer, named: string | undefined): Promise<Outcome<Written>> {
+    const written = await this.#written(answered, named)
     return written.ok
       ? ok({ texts: [written.value.text], isMany: false, searches: [written.value.search], failures: [] })
       : written
   }
   /** The text is made, then the search is accounted for: what cannot be sent was not answered. */
-  #written(
-    planned: PlannedSearch,
-    found: FoundAnswer | FoundAnswer<UnionAnswer>,
+  async #written(
+    made: MadeAnswer,
     named: string | undefined
-  ): Outcome<{ readonly text: string; readonly search: WrittenSearch }> {
+  ): Promise<Outcome<{ readonly text: string; readonly search: WrittenSearch }>> {
+    const { found, search: planned } = made
     const { caller, distanceField } = this.#request
     if (distanceField !== undefined) sayDistances(found, distanceField)
     const open = writeAnswer(planned, found)
     if (!open.ok) return refusedBy(open.error)
+    const understood = await this.#understood(made)
     if (this.#signal.aborted) return abandoned()
     const { answer, asked, trace } = found
     const search: AccountedSearch = {
       collection: planned.collection,
-      parameters: planned.parameters,
+      // What the visitor typed is reported, whatever was found with.
+      parameters: made.used === undefined ? planned.parameters : { ...planned.parameters, q: made.typed },
       found: answer.found,
       asked
     }
@@ -273,11 +308,33 @@ export class AskedSearch {
     this.#charge.isUsed ||= asked
     const profile = this.#used.get(planned.parameters)
     const facet_counts = "facet_counts" in answer ? answer.facet_counts : []
-    const rest = this.#parts.accounts.members(caller, named, { ...search, facet_counts, trace, profile })
+    const { parameters } = planned
+    const rest =
+      understood + this.#parts.accounts.members(caller, named, { ...search, parameters, facet_counts, trace, profile })
     const written = { open: open.value, rest, search }
     const weighed = weigh(this.#charge.budget, rest.length)
     return weighed.ok ? ok({ text: identified(written, query_id), search: written }) : refusedBy(weighed.error)
   }
+  async #understood(made: MadeAnswer): Promise<string> {
+    if (!isAsking(made.typed)) return ""
+    const { search } = made
+    const profile = this.#used.get(search.parameters)
+    const understood = await this.#parts.understanding.of({
+      caller: this.#request.caller,
+      context: this.#context,
+      reach: this.#reach,
+      search,
+      q: search.parameters.q ?? "",
+      ...(profile === undefined ? {} : { fields: profile.facets, bounds: profile.bounds })
+    })
+    return understoodMembers(made, understood)
+  }
+}
+
+/** Also of the parameters that this program reads itself, one that is wrong fails its entry. */
+const withOrder = (plan: Result<PlannedSearch>, { parameters }: ReadRequest): Result<PlannedSearch> => {
+  const order = plan.ok ? rewriteOrderOf(parameters) : undefined
+  return order?.ok === false ? order : plan
 }
 
 /** The order of a search around a point, which the gateway puts before the caller's (`src/gateway/search-body.ts`). */

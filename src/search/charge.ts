@@ -3,6 +3,7 @@ import { Effect, Exit } from "effect"
 import type { AnswerBudget } from "@dowser/engine-sdk/operations"
 import type { SearchFailure } from "./search-errors.ts"
 import type { Quota, Unit } from "../metering/quota.ts"
+import { REWRITES_MAX } from "./rewriting.ts"
 import type { SearchRequest } from "./request.ts"
 import { withinTime } from "../engine-plane/time-limit.ts"
 
@@ -12,6 +13,8 @@ export interface Charge {
   isUsed: boolean
   /** Of the whole request, whatever it asks and of whom. */
   readonly budget: AnswerBudget
+  /** Rewrites of its queries that may still be tried. */
+  readonly rewrites: { left: number }
   /** `performance.now()` when the request's time is over. */
   readonly until: number
 }
@@ -27,7 +30,7 @@ export const charging = <A>(
   Effect.suspend(() => {
     const until = timeLimit_ms === undefined ? Infinity : performance.now() + timeLimit_ms
     return Effect.flatMap(quota.reserve(organizationId), (unit) => {
-      const charge: Charge = { unit, isUsed: false, budget, until }
+      const charge: Charge = { unit, isUsed: false, budget, rewrites: { left: REWRITES_MAX }, until }
       return Effect.onExit(timeLimit_ms === undefined ? run(charge) : withinTime(timeLimit_ms, run(charge)), (exit) =>
         Effect.sync(() => {
           if (!charge.isUsed || Exit.isFailure(exit)) unit.giveBack()

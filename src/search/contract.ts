@@ -16,6 +16,7 @@ const anything = Schema.Record(Schema.String, Schema.Unknown)
 export const searchParameterNames = [
   "q",
   "query_rewrite",
+  "query_rewrite_min_found",
   "refinements",
   "search_policy",
   "x_user_id",

@@ -30,6 +30,7 @@ import { SearchPolicies } from "../policies/search-policies.ts"
 import { SearchProfiles } from "../profiles/search-profiles.ts"
 import { SearchRules } from "../rules/search-rules.ts"
 import { PopularQueries } from "../suggestions/popular-queries.ts"
+import { Understanding } from "../understanding/understanding.ts"
 import { SearchAccounts } from "./accounts.ts"
 import { type CacheFigures, makeAnswerCache } from "./answer-cache.ts"
 import { makeAnswerEpoch } from "./answer-epoch.ts"
@@ -216,6 +217,7 @@ export class Search extends Context.Service<Search, SearchShape>()("dowser/searc
           rules,
           profiles: yield* SearchProfiles,
           policies: yield* SearchPolicies,
+          understanding: yield* Understanding,
           popular: yield* PopularDocuments,
           accounts: yield* makeAccounts,
           cache,

@@ -7,22 +7,15 @@
  * is asked of the engine each time, because a document may leave its filter at any moment.
  */
 import { BoundedMap } from "@dowser/engine-sdk/host"
-import { type CollectionInfo, type FacetCount, type Field, ok, type Result } from "@dowser/engine-sdk"
-import {
-  mayName,
-  type OperationContext,
-  prepareSearch,
-  Reach,
-  readSearch,
-  runSearch,
-  seenFieldsOf
-} from "@dowser/engine-sdk/operations"
+import type { CollectionInfo, FacetCount, Field } from "@dowser/engine-sdk"
+import { mayName, Reach, seenFieldsOf } from "@dowser/engine-sdk/operations"
 import { Clock, Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
 import type { SearchTimedOut } from "../http/errors.ts"
 import { declaredOf, makeContexts } from "../engine-plane/engine-plane.ts"
 import { restrictionsOf } from "../identity/restrictions.ts"
 import type { EngineFailure } from "../engine-plane/engine-errors.ts"
+import { facetCountsOf } from "./facet-counts.ts"
 import { seesWhole } from "./sees-whole.ts"
 import { valueFilter } from "./filter-text.ts"
 import { inSlices } from "./typeahead/sliced.ts"
@@ -60,21 +53,6 @@ interface Held {
   index: Typeahead<FacetValue>
   read_at: number
   isBusy: boolean
-}
-
-/** Facets of a search as the caller may make it. */
-const facetsOf = async (
-  context: OperationContext,
-  reach: Reach,
-  name: string,
-  asked: { readonly [name: string]: unknown }
-): Promise<Result<ReadonlyArray<FacetCount>>> => {
-  const request = readSearch(context, name, asked, reach.restrictions)
-  if (!request.ok) return request
-  const planned = await prepareSearch(context, request.value, reach)
-  if (!planned.ok) return planned
-  const found = await runSearch(context, planned.value)
-  return found.ok ? ok(found.value.answer.facet_counts) : found
 }
 
 type Failure = EngineFailure | SearchTimedOut
@@ -131,7 +109,7 @@ const makeRead = Effect.map(
       }
       const reach = new Reach(context, restrictionsOf(narrowed(caller)))
       return Effect.flatMap(
-        Effect.promise(() => facetsOf(context, reach, collection.schema.name, asked)),
+        Effect.promise(() => facetCountsOf(context, reach, collection.schema.name, asked)),
         (facets) => (facets.ok ? Effect.succeed(valuesOf(facets.value)) : Effect.fail(declaredOf(facets.error)))
       )
     }

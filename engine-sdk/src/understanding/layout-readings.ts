@@ -73,18 +73,21 @@ const read = (text: string, { from, table, to }: Pair): string | undefined => {
 export interface LayoutReading {
   readonly from: LayoutName
   readonly to: LayoutName
-  /** The same words, each read again; lower case. */ readonly words: ReadonlyArray<string>
+  /** The same words, each read again where it can be; lower case. */ readonly words: ReadonlyArray<string>
 }
 /** Each pair of layouts that makes something else of the words, the likeliest first. O(pairs · text). */
 export const layoutReadings = (words: ReadonlyArray<string>): ReadonlyArray<LayoutReading> => {
   const known = new Set<string>([words.join(" ").toLowerCase()])
   return allPairs().flatMap((pair) => {
-    const meant = words.map((word) => read(word, pair))
-    if (!meant.every((word) => word !== undefined && WORD.test(word))) return []
+    // A word that is on none of the layout's keys was typed on another one: it stays.
+    const meant = words.map((word) => {
+      const own = read(word, pair)
+      return own === undefined || !WORD.test(own) ? word.toLowerCase() : own
+    })
     const text = meant.join(" ")
     if (known.has(text)) return []
     known.add(text)
-    return [{ from: pair.from, to: pair.to, words: meant as ReadonlyArray<string> }]
+    return [{ from: pair.from, to: pair.to, words: meant }]
   })
 }
 /** Text as it comes out when somebody types it with one layout in mind while another is on. For tests and benches. */

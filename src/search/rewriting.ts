@@ -1,0 +1,108 @@
+/**
+ * Another query in place of one that finds too little (`query_rewrite`): keys of another layout, another script, words
+ * written together. Each that is tried is a search of the same request: of its time, its turns, its account of bytes,
+ * and under the restrictions of its key.
+ */
+import type { WordUse } from "@dowser/engine-sdk"
+import { fail, invalid, ok, type Result } from "@dowser/engine-sdk"
+import { type FoundAnswer, type OperationContext, type PlannedSearch } from "@dowser/engine-sdk/operations"
+import {
+  type KnownWords,
+  parseRewriteKinds,
+  type Rewrite,
+  type RewriteKind,
+  RewriteSearch
+} from "@dowser/engine-sdk/understanding"
+
+/** Searches of one request beside those that it asks for. */
+export const REWRITES_MAX = 6
+
+type Parameters = Readonly<Record<string, string>>
+interface RewriteOrder {
+  readonly kinds: ReadonlyArray<RewriteKind>
+  /** Fewer hits are too few. */ readonly minFound: number
+}
+const MIN_FOUND_DEFAULT = 1
+/** Names and numbers of a request, its key and its preset, checked. Invalid where a kind is unknown. */
+export const rewriteOrderOf = ({ query_rewrite, query_rewrite_min_found }: Parameters): Result<RewriteOrder> => {
+  const kinds = query_rewrite === undefined ? ok([]) : parseRewriteKinds(query_rewrite)
+  if (!kinds.ok) return kinds
+  const min = (query_rewrite_min_found ?? "").trim()
+  if (min !== "" && !/^\d{1,9}$/.test(min))
+    return fail(invalid("Parameter `query_rewrite_min_found` must be an unsigned integer.", "query_rewrite_min_found"))
+  return ok({ kinds: kinds.value, minFound: min === "" ? MIN_FOUND_DEFAULT : Number(min) })
+}
+
+/** A search and its answer. */
+export interface Answered {
+  readonly search: PlannedSearch
+  readonly found: FoundAnswer
+}
+export interface Rewritten extends Answered {
+  /** As it was asked; the search's own where nothing was tried. */ readonly typed: string
+  /** What was tried, in order. */ readonly tried: ReadonlyArray<Rewrite>
+  /** What of it is answered. */ readonly used?: Rewrite
+}
+interface Trying {
+  readonly context: OperationContext
+  /** What is left of `REWRITES_MAX`. */ readonly account: { left: number }
+  /** The same search with other words, answered; undefined where it was refused, or nobody waits any more. */
+  readonly again: (q: string) => Promise<Result<Answered, unknown>>
+}
+
+/** Hits of the words themselves: what rules show where nothing was found is none of them. */
+const foundByWords = ({ answer, asked, trace }: FoundAnswer): number =>
+  !asked ? Infinity : trace?.fallback === undefined ? answer.found : 0
+
+/** The answer of a query that finds something in place of one that finds too little. Never fails. */
+export const rewritten = async (trying: Trying, answered: Answered): Promise<Rewritten> => {
+  const order = rewriteOrderOf(answered.search.parameters)
+  const typed = answered.search.parameters.q ?? ""
+  const none = { ...answered, typed, tried: [] }
+  const { account, context } = trying
+  if (!order.ok || order.value.kinds.length === 0 || account.left <= 0) return none
+  const { plan } = answered.search
+  // A search that was cut off may have found more; one by meaning is not about letters.
+  if (foundByWords(answered.found) >= order.value.minFound || answered.found.answer.search_cutoff) return none
+  if (plan.text === undefined && !plan.matchesNothing) return none
+  const asked = new RewriteSearch(typed, order.value.kinds)
+  const completes = plan.text?.fields.some(({ prefix }) => prefix) ?? true
+  const candidates = asked.candidates(await knownWords(trying, answered.search, asked), account.left, completes)
+  const tried: Array<Rewrite> = []
+  for (const candidate of candidates) {
+    const held = context.budget?.held ?? 0
+    account.left--
+    tried.push(candidate)
+    const again = await trying.again(candidate.q)
+    if (!again.ok) break
+    if (foundByWords(again.value.found) > 0)
+      return { ...sayingTyped(again.value, typed), tried, used: candidate, typed }
+    // What it held is let go of.
+    context.budget?.holdAgain(held)
+  }
+  return { ...answered, typed, tried }
+}
+/** `request_params` names both. */
+const sayingTyped = (answered: Answered, typed: string): Answered => {
+  const { answer } = answered.found
+  answer.request_params = { ...answer.request_params, first_q: typed }
+  return answered
+}
+
+/** As far as the caller may see; undefined where the engine cannot say. */
+const knownWords = async (
+  { context }: Trying,
+  { collection, plan }: PlannedSearch,
+  { words }: RewriteSearch
+): Promise<KnownWords | undefined> => {
+  if (context.engine.words === undefined || plan.text === undefined || words.length === 0) return undefined
+  const uses = await context.engine.words(context.namespace, {
+    collection: collection.schema.name,
+    fields: plan.text.fields.map(({ field }) => field),
+    words,
+    ...(plan.pinnedFilter === undefined ? {} : { filter: plan.pinnedFilter })
+  })
+  if (!uses.ok) return undefined
+  const known = new Map<string, WordUse>(words.map((word, i) => [word, uses.value[i]!]))
+  return (word) => known.get(word)
+}

@@ -1,0 +1,111 @@
+/** What the answered query says: its words, its language, and values of facet fields that it names. */
+import { analyzerOf } from "@dowser/engine-sdk/analysis"
+import type { Awaitable } from "@dowser/engine-sdk"
+import type { OperationContext, PlannedSearch, Reach, SearchRequest } from "@dowser/engine-sdk/operations"
+import { fieldNamed } from "@dowser/engine-sdk/query"
+import type { Entity } from "@dowser/engine-sdk/understanding"
+import { Clock, Context, Effect, Layer } from "effect"
+import { makeContexts } from "../engine-plane/engine-plane.ts"
+import type { Caller } from "../identity/caller.ts"
+import { CurrentChanges } from "../ports/engine/engine.ts"
+import { seesWhole } from "../suggestions/sees-whole.ts"
+import { inSlices } from "../suggestions/typeahead/sliced.ts"
+import { EntityIndexes, facetFieldsOf } from "./entity-indexes.ts"
+import { languageOf } from "./language.ts"
+import { visibleEntities } from "./visible-entities.ts"
+import { wordsOf } from "./words-of.ts"
+
+export interface Understood {
+  /** In the form in which they are looked up. */ readonly tokens: ReadonlyArray<string>
+  readonly language?: string
+  readonly entities: ReadonlyArray<Entity>
+}
+export interface AskedQuery {
+  readonly caller: Caller
+  readonly context: OperationContext
+  readonly reach: Reach
+  readonly search: Pick<PlannedSearch, "collection" | "plan">
+  readonly q: string
+  /** Facet fields whose values are named. Default: those of the collection. */ readonly fields?: ReadonlyArray<string>
+  /** What holds for everything that is shown, beside what the caller may see. */
+  readonly bounds?: SearchRequest["bounds"]
+}
+/** Of a query; the rest of one that is longer is not shown. */
+const TOKENS_MAX = 100
+const CHARACTERS_MAX = 2_000
+
+export class Understanding extends Context.Service<
+  Understanding,
+  {
+    /**
+     * From memory, but for the first search of a collection, and for callers who see a part of it, whose entities are
+     * searched for. Never fails: what cannot be told is left out.
+     */
+    readonly of: (asked: AskedQuery) => Awaitable<Understood>
+    /** Of all indexes of values. */ readonly bytes: () => number
+  }
+>()("dowser/understanding/Understanding") {
+  static readonly layer = Layer.effect(
+    Understanding,
+    Effect.gen(function* () {
+      const services = yield* Effect.context<never>()
+      const clock = yield* Clock.Clock
+      const indexes = new EntityIndexes({
+        contextOf: yield* makeContexts,
+        changesOf: yield* CurrentChanges,
+        now_ms: () => clock.currentTimeMillisUnsafe(),
+        inSlices: (steps) => Effect.runPromiseWith(services)(inSlices(steps)),
+        failed: (why) =>
+          Effect.runSyncWith(services)(
+            Effect.logError("Facet values could not be read; queries name those of before, or none", why)
+          )
+      })
+      const failed = (why: unknown): undefined =>
+        void Effect.runSyncWith(services)(Effect.logError("The library that tells languages could not be loaded", why))
+      return Understanding.of({ of: (asked) => understood(indexes, asked, failed), bytes: () => indexes.bytes })
+    })
+  )
+}
+
+const understood = (
+  indexes: EntityIndexes,
+  asked: AskedQuery,
+  failed: (why: unknown) => undefined
+): Awaitable<Understood> => {
+  const { bounds, caller, context, fields, reach, search } = asked
+  const { collection, plan } = search
+  const q = asked.q.slice(0, CHARACTERS_MAX)
+  const field = plan.text === undefined ? undefined : fieldNamed(collection.schema, plan.text.fields[0]!.field)
+  const common = wordsOf(collection.schema)
+  const own = field === undefined ? common : analyzerOf(collection.schema, field).unstemmed
+  const tokens = own.tokenize(q).slice(0, TOKENS_MAX)
+  const language = languageOf(q, tokens)
+  const index = indexes.of(caller.organizationId, collection)
+  if (index === undefined && !(language instanceof Promise)) return made(tokens, language, [])
+  const isCommon = field?.locale === "" && field.symbols_to_index.length + field.token_separators.length === 0
+  const words = isCommon ? tokens : common.tokenize(q)
+  const asking = {
+    context,
+    reach,
+    collection,
+    bounds,
+    seesWhole: seesWhole(caller) && bounds === undefined,
+    fields: fields ?? facetFieldsOf(collection)
+  }
+  if (!(index instanceof Promise) && !(language instanceof Promise)) {
+    const entities = visibleEntities(asking, index!, words)
+    return entities instanceof Promise
+      ? entities.then((late) => made(tokens, language, late))
+      : made(tokens, language, entities)
+  }
+  return (async () => {
+    const known = await index
+    const told = language instanceof Promise ? await language.catch(failed) : language
+    return made(tokens, told, known === undefined ? [] : await visibleEntities(asking, known, words))
+  })()
+}
+const made = (
+  tokens: ReadonlyArray<string>,
+  language: string | undefined,
+  entities: ReadonlyArray<Entity>
+): Understood => ({ tokens, ...(language === undefined ? {} : { language }), entities })
