@@ -146,8 +146,8 @@ export interface SearchEngine {
   ): Awaitable<Result<ReadonlyArray<Document | undefined>>>
   usage(namespace: Namespace, name: string): CollectionUsage | undefined
   /**
-   * How the index knows words, one answer each, in order. Cost: one look into each field's dictionary a word; Overloaded
-   * where that takes long. An engine that cannot say has none.
+   * How the index knows words, one answer each, in order. Cost: one look into each field's dictionary a word;
+   * Overloaded where that takes long. An engine that cannot say has none.
    */
   words?(namespace: Namespace, request: WordsRequest): Awaitable<Result<ReadonlyArray<WordUse>>>
   /**

@@ -1,7 +1,7 @@
 /**
- * Values of the facet fields of collections that are searched, in memory by the words that name them
- * (`EntityIndex`). Read from the engine when a collection is searched for the first time, which waits for it; read again
- * beside searches when its organization's documents changed, and not more often than a fiftieth of the time.
+ * Values of the facet fields of collections that are searched, in memory by the words that name them (`EntityIndex`).
+ * Read from the engine when a collection is searched for the first time, which waits for it; read again beside searches
+ * when its organization's documents changed, and for not more than a fiftieth of the time.
  *
  * They are of all documents: who sees a part of them is shown no value without a look at what it sees
  * (`visible-entities.ts`).
@@ -82,7 +82,7 @@ export class EntityIndexes {
     return this.#held.bytes
   }
 
-  /** undefined where the collection has no such field, or cannot be read for now. From memory but for the first time. */
+  /** undefined where the collection has no such field, or cannot be read. From memory but for the first time. */
   of(organizationId: string, collection: CollectionInfo): Awaitable<EntityIndex | undefined> {
     if (facetFieldsOf(collection).length === 0 || collection.num_documents === 0) return undefined
     const key = `${organizationId}\n${collection.schema.name}`

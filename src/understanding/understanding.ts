@@ -20,7 +20,7 @@ export interface Understood {
   readonly language?: string
   readonly entities: ReadonlyArray<Entity>
 }
-export interface AskedQuery {
+interface AskedQuery {
   readonly caller: Caller
   readonly context: OperationContext
   readonly reach: Reach

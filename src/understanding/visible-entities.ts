@@ -20,7 +20,7 @@ import { wordsOf } from "./words-of.ts"
 /** Searches for one answer, of callers who see a part. */
 const LOOKS_MAX = 8
 
-export interface Asking {
+interface Asking {
   readonly context: OperationContext
   readonly reach: Reach
   readonly collection: CollectionInfo

@@ -145,9 +145,16 @@ describe("a rewrite", () => {
   })
   it("never takes the place of a query that found something, unless fewer hits are too few", async () => {
     const kinds = { query_rewrite: "layout,translit,split" }
-    expect((await search({ q: "mug", ...kinds })).body).toMatchObject({ found: 2, query_understanding: { rewrites: [] } })
+    expect((await search({ q: "mug", ...kinds })).body).toMatchObject({
+      found: 2,
+      query_understanding: { rewrites: [] }
+    })
     const typed = await search({ q: "ghbdtn", ...kinds })
-    expect([idsOf(typed.body), typed.body.correction, typed.body.query_understanding.rewrites]).toEqual([["7"], null, []])
+    expect([idsOf(typed.body), typed.body.correction, typed.body.query_understanding.rewrites]).toEqual([
+      ["7"],
+      null,
+      []
+    ])
     const asked = await search({ q: "ghbdtn", ...kinds, query_rewrite_min_found: "2" })
     expect([idsOf(asked.body), asked.body.correction]).toEqual([["8"], { q: "привет", type: "layout" }])
     // Nothing else that the words could be: they stay.
@@ -186,10 +193,13 @@ describe("a rewrite", () => {
   })
   it("can stand in a preset", async () => {
     const preset = { value: { query_rewrite: "layout" } }
-    expect(
-      (await program.request("PUT", "/v1/presets/rewriting", { key: shop.full_key, body: preset })).status
-    ).toBe(200)
-    expect((await search({ q: "rhe;rf", preset: "rewriting" })).body.correction).toEqual({ q: "кружка", type: "layout" })
+    expect((await program.request("PUT", "/v1/presets/rewriting", { key: shop.full_key, body: preset })).status).toBe(
+      200
+    )
+    expect((await search({ q: "rhe;rf", preset: "rewriting" })).body.correction).toEqual({
+      q: "кружка",
+      type: "layout"
+    })
   })
   it("is the same in a cached answer", async () => {
     const first = (await search({ q: "rhe;rf", query_rewrite: "layout", use_cache: "true" })).body

@@ -127,7 +127,7 @@ const budgetOf = (plans: ReadonlyArray<SearchPlan>): SearchBudget => ({
   used_ms: 0
 })
 /** For looking words up. */
-const WORDS_ms = 15
+const WORDS_ms = 50
 /** New segments whose facet values are worth a turn of their own. */
 const MAPPED_DOCS_MIN = 128
 

@@ -21,7 +21,8 @@ interface Dictionary {
 
 /**
  * O(words · fields · segments · log terms), and documents of words that a filter hides or that were deleted. undefined
- * where the time is over before all are known. A text that is several words to a field is indexed where all of them are.
+ * where the time is over before all are known. A text that is several words to a field is indexed where all of them
+ * are.
  */
 export const wordUses = (
   scope: SearchScope,

@@ -2,8 +2,8 @@
  * Keyboard layouts as the characters of 47 keys, plain and with shift, in the order of a US keyboard: the number row
  * from the key left of `1`, then the three rows of letters. The same place in two tables is the same key.
  *
- * Sources: Unicode CLDR keyboard data (releases up to 43, platform "windows") and Microsoft's keyboard layout reference:
- * US, Russian, Ukrainian (Enhanced), Greek, Hebrew (standard), Arabic (101), German, French.
+ * Sources: Unicode CLDR keyboard data (releases up to 43, platform "windows") and Microsoft's keyboard layout
+ * reference: US, Russian, Ukrainian (Enhanced), Greek, Hebrew (standard), Arabic (101), German, French.
  */
 
 export type LayoutName = "qwerty" | "russian" | "ukrainian" | "greek" | "hebrew" | "arabic" | "qwertz" | "azerty"

@@ -37,14 +37,20 @@ export const parseRewriteKinds = (text: string): Result<ReadonlyArray<RewriteKin
 /** Longer queries are prose, or a document that somebody pasted: nobody typed them on the wrong layout. */
 const WORDS_MAX = 8
 const CHARACTERS_MAX = 200
-/** Spellings of a word in one script that are looked up. */
-const SPELLINGS_MAX = 96
+/** Spellings of a word in one script that are looked up; the more letters there are together, the fewer. */
+const SPELLINGS_MAX = 96,
+  SPELLINGS_MIN = 12,
+  SPELLED_LETTERS = 2_400
 /** Words that are looked up for one query, the likeliest first. */
-const LOOKED_UP_MAX = 1_000
+const LOOKED_UP_MAX = 600
 /** Of one kind. */
 const KNOWN_MAX = 2
 /** Where the index knows no words of any: what is tried all the same, as typing errors may stand in between. */
-const GUESSES: Readonly<Record<RewriteKind, number>> = { layout: 2, translit: 3, split: 1 }
+const GUESSES: ReadonlyMap<RewriteKind, number> = new Map([
+  ["layout", 2],
+  ["translit", 3],
+  ["split", 1]
+])
 
 /** How the index knows a word; undefined for one that was not looked up. */
 export type KnownWords = (word: string) => WordUse | undefined
@@ -62,10 +68,10 @@ export class RewriteSearch {
   constructor(q: string, kinds: ReadonlyArray<RewriteKind>) {
     const words = q.length > CHARACTERS_MAX ? [] : q.trim().split(/\s+/u)
     this.#words = words.length > WORDS_MAX ? [] : words.filter((word) => word !== "")
-    this.#readings = kinds.flatMap((kind) => (this.#words.length === 0 ? [] : readingsOf[kind](this.#words)))
+    this.#readings = kinds.flatMap((kind) => (this.#words.length === 0 ? [] : readingsOf.get(kind)!(this.#words)))
   }
 
-  /** What is worth asking the index for, at most a thousand words. */
+  /** What is worth asking the index for, at most six hundred words. */
   get words(): ReadonlyArray<string> {
     const asked = new Set(this.#words)
     const most = Math.max(0, ...this.#readings.flatMap(({ words }) => words.map((forms) => forms.length)))
@@ -81,8 +87,8 @@ export class RewriteSearch {
   }
 
   /**
-   * What to try, in order, at most `most`. `known` undefined: nothing is known of the index, or it must not be told, and
-   * the likeliest of each kind are tried. `completes`: a last word may be the beginning of one.
+   * What to try, in order, at most `most`. `known` undefined: nothing is known of the index, and the likeliest of each
+   * kind are tried. `completes`: a last word may be the beginning of one.
    */
   candidates(known: KnownWords | undefined, most: number, completes = true): ReadonlyArray<Rewrite> {
     const typed = this.#words.join(" ").toLowerCase()
@@ -111,7 +117,7 @@ export class RewriteSearch {
           return chosen.every((word) => word !== undefined) ? [{ kind, q: chosen.join(" ") }] : []
         })
         .filter(fresh)
-        .slice(0, GUESSES[kind])
+        .slice(0, GUESSES.get(kind))
     )
   }
 }
@@ -149,26 +155,32 @@ const knownForm = (
   return replaced === 0 ? undefined : { q: chosen.join(" "), unfinished, replaced }
 }
 
-const readingsOf: Readonly<Record<RewriteKind, (words: ReadonlyArray<string>) => ReadonlyArray<Reading>>> = {
-  layout: (words) =>
-    layoutReadings(words).map((reading) => ({ kind: "layout", words: reading.words.map((word) => [word]) })),
-  translit: (words) => {
-    const each = words.map((word) => spellingsOf(word, SPELLINGS_MAX))
-    const targets = new Set(each.flat().map(({ target }) => target))
-    return [...targets].map((target) => ({
-      kind: "translit",
-      words: each.map((own, i) => own.find((one) => one.target === target)?.spellings ?? [words[i]!])
-    }))
-  },
-  split: (words) => {
-    const atDigits = words.map((word) => splitAtDigits(word) ?? word)
-    const hasDigits = atDigits.some((word, i) => word !== words[i])
-    const halves = words.map((word) => halvesOf(word).map((two) => two.join(" ")))
-    return [
-      ...(hasDigits ? [{ kind: "split" as const, words: atDigits.map((word) => [word]) }] : []),
-      ...(halves.some((own) => own.length > 0)
-        ? [{ kind: "split" as const, words: halves.map((own, i) => [words[i]!, ...own]) }]
-        : [])
-    ]
-  }
+type ReadingsOf = (words: ReadonlyArray<string>) => ReadonlyArray<Reading>
+const asLayouts: ReadingsOf = (words) =>
+  layoutReadings(words).map((reading) => ({ kind: "layout", words: reading.words.map((word) => [word]) }))
+const asScripts: ReadingsOf = (words) => {
+  const letters = words.reduce((sum, word) => sum + word.length, 1)
+  const most = Math.max(SPELLINGS_MIN, Math.min(SPELLINGS_MAX, Math.floor(SPELLED_LETTERS / letters)))
+  const each = words.map((word) => spellingsOf(word, most))
+  const targets = new Set(each.flat().map(({ target }) => target))
+  return [...targets].map((target) => ({
+    kind: "translit",
+    words: each.map((own, i) => own.find((one) => one.target === target)?.spellings ?? [words[i]!])
+  }))
 }
+const asSplit: ReadingsOf = (words) => {
+  const atDigits = words.map((word) => splitAtDigits(word) ?? word)
+  const hasDigits = atDigits.some((word, i) => word !== words[i])
+  const halves = words.map((word) => halvesOf(word).map((two) => two.join(" ")))
+  return [
+    ...(hasDigits ? [{ kind: "split" as const, words: atDigits.map((word) => [word]) }] : []),
+    ...(halves.some((own) => own.length > 0)
+      ? [{ kind: "split" as const, words: halves.map((own, i) => [words[i]!, ...own]) }]
+      : [])
+  ]
+}
+const readingsOf: ReadonlyMap<RewriteKind, ReadingsOf> = new Map([
+  ["layout", asLayouts],
+  ["translit", asScripts],
+  ["split", asSplit]
+])

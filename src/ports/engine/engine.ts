@@ -26,7 +26,7 @@ export const CurrentCircuits = Context.Reference<() => EngineCircuits>("dowser/p
 export const CurrentRemovals = Context.Reference<(organizationId: string) => number>("dowser/ports/CurrentRemovals", {
   defaultValue: () => () => 0
 })
-/** The same of documents that were written and schemas that were changed; equal to nothing where an engine does not count. */
+/** The same of documents that were written and schemas that were changed; NaN where an engine does not count. */
 export const CurrentChanges = Context.Reference<(organizationId: string) => number>("dowser/ports/CurrentChanges", {
   defaultValue: () => () => Number.NaN
 })

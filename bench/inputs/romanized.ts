@@ -1,6 +1,6 @@
 /**
- * Words as people write them in another script, letter by letter by published systems; tables of their own, so that what
- * is tested is not what it is tested with.
+ * Words as people write them in another script, letter by letter by published systems; tables of their own, so that
+ * what is tested is not what it is tested with.
  */
 const table = (text: string): ReadonlyMap<string, string> =>
   new Map(
