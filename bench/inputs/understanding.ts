@@ -4,7 +4,7 @@
  */
 import { createEngine } from "../../engine-sdk/src/memory/mod.ts"
 import { analyzerOf } from "../../engine-sdk/src/analysis/mod.ts"
-import type { SearchEngine } from "../../engine-sdk/src/engine.ts"
+import type { Awaitable, SearchEngine } from "../../engine-sdk/src/engine.ts"
 import {
   createCollection,
   memoryResources,
@@ -28,6 +28,8 @@ import { makeRandom, type Random } from "../../fixtures/random.ts"
 import { englishWords, greekWords, russianWords, ukrainianWords } from "../../fixtures/words/words.ts"
 import { type Answered, REWRITES_MAX, rewritten, type Rewritten } from "../../src/search/rewriting.ts"
 import { EntityIndexes } from "../../src/understanding/entity-indexes.ts"
+import { understoodMembers } from "../../src/search/understood-answer.ts"
+import { understood } from "../../src/understanding/understanding.ts"
 import { wordsOf } from "../../src/understanding/words-of.ts"
 import { romanized, systems } from "./romanized.ts"
 
@@ -37,9 +39,13 @@ const NAMESPACE = "bench"
 export interface Lab {
   readonly context: OperationContext
   readonly collection: CollectionInfo
-  readonly ask: (parameters: Record<string, string>) => Promise<Answered>
+  /** `corrects`: default yes. */
+  readonly ask: (parameters: Record<string, string>, corrects?: boolean) => Promise<Answered>
   readonly rewrite: (parameters: Record<string, string>) => Promise<Rewritten>
   readonly entities: (q: string) => Promise<ReadonlyArray<Entity>>
+  /** The members that the answer gains. */ readonly understand: (made: Rewritten) => Awaitable<string>
+  /** Of the index of values, once something was understood. */
+  readonly entityIndex: () => Promise<{ readonly bytes: number; readonly size: number }>
   readonly close: () => Promise<void>
 }
 const valueOf = <A>(
@@ -64,10 +70,10 @@ export const openLab = async (
   valueOf(await engine.write(NAMESPACE, schema.name, operations))
   const collection = engine.describeCollection(NAMESPACE, schema.name)!
   const reach = new Reach(context, {})
-  const ask = async (parameters: Record<string, string>): Promise<Answered> => {
+  const ask = async (parameters: Record<string, string>, corrects = true): Promise<Answered> => {
     const request = valueOf(readSearch(context, schema.name, parameters, {}))
     const planned = valueOf(await prepareSearch(context, request, reach))
-    const search = { ...planned, plan: { ...planned.plan, corrects: true } }
+    const search = { ...planned, plan: { ...planned.plan, corrects } }
     return { search, found: valueOf(await runSearch(context, search)) }
   }
   const indexes = new EntityIndexes({
@@ -103,9 +109,23 @@ export const openLab = async (
       const candidates = index?.candidates(wordsOf(collection.schema).tokenize(q)) ?? []
       return chosenEntities(candidates, (_field, value) => value)
     },
+    understand: (made) => {
+      const { search } = made
+      const told = understood(
+        indexes,
+        { caller: everything, context, reach, search, q: search.parameters.q ?? "" },
+        () => undefined
+      )
+      return told instanceof Promise
+        ? told.then((late) => understoodMembers(made, late))
+        : understoodMembers(made, told)
+    },
+    entityIndex: async () => (await indexes.of(NAMESPACE, collection)) ?? { bytes: 0, size: 0 },
     close: () => engine.close()
   }
 }
+/** Of a key without restrictions. */
+const everything = { organizationId: NAMESPACE, embedded: undefined, key: { fields: [], filter_by: {} } }
 
 // ---- other layouts and scripts -------------------------------------------------------------------------------------
 

@@ -193,6 +193,24 @@ export const lanes: ReadonlyArray<Lane> = [
     ]
   },
   {
+    name: "understanding",
+    arguments: () => ["understanding", "--query-count", "500"],
+    figures: [
+      figure("beyond the search, plain, p50", "µs", "beyond_us", "plain", "p50"),
+      figure("beyond the search, plain, p99", "µs", "beyond_us", "plain", "p99"),
+      figure("beyond the search, corrected, p50", "µs", "beyond_us", "corrected", "p50"),
+      figure("rewriting a query, p50", "µs", "beyond_us", "rewritten", "p50"),
+      figure("rewriting a query, p99", "µs", "beyond_us", "rewritten", "p99"),
+      figure("values in memory", "bytes/value", "bytes_per_value"),
+      figure("found on another layout", "", "shares", "layout"),
+      figure("found in another script", "", "shares", "translit"),
+      figure("typing errors corrected", "", "shares", "corrected"),
+      figure("clean queries left alone", "", "shares", "clean"),
+      figure("entities, precision", "", "shares", "entity_precision"),
+      figure("entities, recall", "", "shares", "entity_recall")
+    ]
+  },
+  {
     name: "suggestions",
     arguments: () => ["suggestions", "--query-count", "5000", "--products", "2000", "--seconds", "2"],
     figures: [

@@ -13,6 +13,7 @@ import type { RelevanceOptions } from "../../bench/lanes/relevance.ts"
 import type { ReplaysOptions } from "../../bench/lanes/replays.ts"
 import type { SearchOptions } from "../../bench/lanes/search.ts"
 import type { SuggestionsOptions } from "../../bench/lanes/suggestions.ts"
+import type { UnderstandingOptions } from "../../bench/lanes/understanding.ts"
 import type { VectorsOptions } from "../../bench/lanes/vectors.ts"
 import type { WebhooksOptions } from "../../bench/lanes/webhooks.ts"
 
@@ -82,6 +83,11 @@ export const benchSuggestions = (options: SuggestionsOptions) =>
   running(
     () => import("../../bench/lanes/suggestions.ts"),
     (module) => module.benchSuggestions(options)
+  )
+export const benchUnderstanding = (options: UnderstandingOptions) =>
+  running(
+    () => import("../../bench/lanes/understanding.ts"),
+    (module) => module.benchUnderstanding(options)
   )
 export const benchVectors = (options: VectorsOptions) =>
   running(

@@ -18,6 +18,7 @@ import {
   benchReplays,
   benchSearch,
   benchSuggestions,
+  benchUnderstanding,
   benchVectors,
   benchWebhooks,
   writeFixtures
@@ -852,6 +853,19 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
           out: Option.getOrUndefined(flags.out)
         })
     ).pipe(Command.withDescription("Completions over many popular queries: time, and how soon the wanted one comes")),
+    Command.make(
+      "understanding",
+      {
+        queryCount: Flag.Int("query-count").pipe(
+          Flag.withDescription("Generated queries of each kind"),
+          Flag.withDefault(2_000)
+        ),
+        out: inputs.out
+      },
+      (flags) => benchUnderstanding({ ...flags, out: Option.getOrUndefined(flags.out) })
+    ).pipe(
+      Command.withDescription("What understanding, correcting and rewriting a query cost, and how often they are right")
+    ),
     Command.make("package", { out: inputs.out }, (flags) =>
       benchPackage({ out: Option.getOrUndefined(flags.out) })
     ).pipe(Command.withDescription("Bytes of each entry of engine-sdk in a bundle")),

@@ -21,7 +21,7 @@ export interface Understood {
   readonly entities: ReadonlyArray<Entity>
 }
 interface AskedQuery {
-  readonly caller: Caller
+  readonly caller: Parameters<typeof seesWhole>[0] & Pick<Caller, "organizationId">
   readonly context: OperationContext
   readonly reach: Reach
   readonly search: Pick<PlannedSearch, "collection" | "plan">
@@ -67,7 +67,8 @@ export class Understanding extends Context.Service<
   )
 }
 
-const understood = (
+/** `failed`: is told why the library of languages could not be loaded. */
+export const understood = (
   indexes: EntityIndexes,
   asked: AskedQuery,
   failed: (why: unknown) => undefined

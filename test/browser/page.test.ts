@@ -80,6 +80,40 @@ describe("demo page", () => {
     await page.close()
   })
 
+  it("says what it searched instead, and makes filters of the values that are named, on a laptop and a phone", async (context) => {
+    if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
+    const { errors, page } = await open(`${program.base}/`)
+    await page.fill(".ais-SearchBox-input", "hedphones black")
+    await page.waitForFunction(() => document.querySelector("#understood strong")?.textContent === "headphones black")
+    expect((await page.textContent("#understood p"))?.trim()).toBe(
+      "Showing results for headphones black instead of “hedphones black”"
+    )
+    const before = await foundOn(page)
+    await page.locator('#understood button[data-field="color"]').click()
+    await settled(page, (found) => found > 0 && found < before)
+    await page.waitForSelector('#understood button[data-field="color"][aria-pressed="true"]')
+    expect(await page.textContent(".ais-CurrentRefinements-item")).toContain("Black")
+    await page.fill(".ais-SearchBox-input", "дфзещз")
+    await page.waitForFunction(() => document.querySelector("#understood strong")?.textContent === "laptop")
+    await page.setViewportSize({ width: 390, height: 844 })
+    const overflow = await page.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth
+    )
+    expect(overflow).toBeLessThanOrEqual(0)
+    const screenshots = process.env.DOWSER_SCREENSHOTS
+    if (screenshots !== undefined) {
+      await page.fill(".ais-SearchBox-input", "hedphones black")
+      await page.waitForFunction(() => document.querySelector("#understood strong")?.textContent === "headphones black")
+      await page.screenshot({ path: join(screenshots, "dowser-demo-phone.png") })
+      await page.setViewportSize({ width: 1280, height: 900 })
+      await page.screenshot({ path: join(screenshots, "dowser-demo-understood.png") })
+    }
+    await page.fill(".ais-SearchBox-input", "")
+    await page.waitForFunction(() => document.querySelector("#understood")?.childElementCount === 0)
+    expect(errors).toEqual([])
+    await page.close()
+  })
+
   it("tells analytics what its visitor does", async (context) => {
     if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
     const { page } = await open(`${program.base}/`)

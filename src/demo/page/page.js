@@ -75,6 +75,7 @@ void (async () => {
       query_by: "title,brand,category,attributes,description",
       query_by_weights: "5,4,4,2,1",
       ranking: "relevance",
+      query_rewrite: "layout,translit,split",
       highlight_full_fields: "title,brand,category",
       x_anonymous_id: visitor.anonymous_id,
       x_surface: "search"
@@ -85,8 +86,51 @@ void (async () => {
   adapter.typesenseClient.multiSearch.perform = async (...given) => {
     const answer = await perform(...given)
     lastQueryId = answer.results?.[0]?.query_id
+    showUnderstood(answer.results?.[0])
     return answer
   }
+
+  /** What was searched in place of what was typed, and what of it names a value: pressed, that becomes a filter. */
+  const understoodBox = document.querySelector("#understood")
+  const filterable = ["department", "brand", "color"]
+  const showUnderstood = (result) => {
+    const { correction, query_understanding: understanding } = result ?? {}
+    const parts = []
+    if (correction) {
+      const line = document.createElement("p")
+      const shown = document.createElement("strong")
+      shown.textContent = correction.q
+      line.append("Showing results for ", shown, ` instead of “${understanding.original.trim()}”`)
+      parts.push(line)
+    }
+    const entities = (understanding?.entities ?? []).filter(({ field }) => filterable.includes(field))
+    if (entities.length > 0) {
+      const list = document.createElement("ul")
+      list.setAttribute("aria-label", "Filters that your words name")
+      for (const { field, value } of entities) {
+        const item = document.createElement("li")
+        const button = document.createElement("button")
+        const name = document.createElement("span")
+        button.type = "button"
+        button.dataset.field = field
+        button.dataset.value = value
+        name.textContent = `${field}: `
+        const isOn =
+          search.helper?.hasRefinements(field) &&
+          search.helper.getRefinements(field).some((each) => each.value === value)
+        button.setAttribute("aria-pressed", String(Boolean(isOn)))
+        button.append(name, value)
+        item.append(button)
+        list.append(item)
+      }
+      parts.push(list)
+    }
+    understoodBox.replaceChildren(...parts)
+  }
+  understoodBox.addEventListener("click", (event) => {
+    const chip = event.target.closest("[data-field]")
+    if (chip !== null) search.helper.toggleFacetRefinement(chip.dataset.field, chip.dataset.value).search()
+  })
 
   const search = instantsearch({
     indexName: config.collection,
