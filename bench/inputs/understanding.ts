@@ -98,7 +98,6 @@ export const openLab = async (
       rewritten(
         {
           context,
-          reach,
           account: { left: REWRITES_MAX },
           again: async (q) => ({ ok: true, value: await ask({ ...parameters, q }) })
         },

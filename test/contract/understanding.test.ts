@@ -272,3 +272,48 @@ it("names new values soon after they were written", async () => {
   }
   expect(found).toEqual([{ text: "chartreuse", field: "color", value: "Chartreuse" }])
 })
+
+describe("with a profile", () => {
+  it("values are those that it counts, rewrites stay within it, and what its filter hides is not told", async () => {
+    const profile = {
+      name: "open_shelf",
+      searchable_fields: ["title"],
+      facet_fields: [{ field: "brand" }],
+      fixed_filter_by: "shelf:=open"
+    }
+    const path = "/v1/collections/goods/search-profiles"
+    expect((await program.request("POST", path, { key: shop.full_key, body: profile })).status).toBe(201)
+    const by = async (q: string, key = shop.search_key) =>
+      (await search({ q, profile: "open_shelf", query_rewrite: "layout,split" }, key)).body
+    // Counted: the brand; not counted: the colour of the same words.
+    expect((await by("blue mountain navy blue")).query_understanding.entities).toEqual([
+      { text: "blue mountain", field: "brand", value: "Blue Mountain" }
+    ])
+    for (const key of [shop.search_key, shop.full_key]) {
+      const hidden = await by("blue prototype", key)
+      expect([idsOf(hidden).includes("5"), hidden.query_understanding.entities]).toEqual([false, []])
+      // The words of a hidden document are none that could be meant.
+      expect((await by("secretprototype", key)).correction).toBe(null)
+    }
+    const typed = await by("rhe;rf")
+    expect([typed.correction, typed.found, typed.profile.name]).toEqual([
+      { q: "кружка", type: "layout" },
+      1,
+      "open_shelf"
+    ])
+    expect((await by("ыускуе")).found).toBe(0)
+    const many = await program.request("POST", "/v1/multi_search", {
+      key: shop.search_key,
+      body: {
+        searches: [
+          { collection: "goods", q: "mug", profile: "absent" },
+          { collection: "goods", q: "rhe;rf", profile: "open_shelf", query_rewrite: "layout" }
+        ]
+      }
+    })
+    expect(many.body.results.map(({ code, found, profile: used }: any) => [code, found, used?.name])).toEqual([
+      [404, undefined, undefined],
+      [undefined, 1, "open_shelf"]
+    ])
+  })
+})
