@@ -132,6 +132,15 @@ export const lanes: ReadonlyArray<Lane> = [
     ]
   },
   {
+    name: "profiles",
+    arguments: () => ["profiles", "--products", "10000", "--query-count", "1000", "--rounds", "4"],
+    figures: [
+      figure("written out, p50", "µs", "written_out_p50_us"),
+      figure("by a profile beyond it, p50", "µs", "beyond_p50_us"),
+      figure("the same in pairs, p50", "µs", "beyond_in_pairs_p50_us")
+    ]
+  },
+  {
     name: "events",
     arguments: () => ["events", "--seconds", "3"],
     figures: [

@@ -9,6 +9,7 @@ import type { EventsOptions } from "../../bench/lanes/events.ts"
 import type { FixtureOptions } from "../../bench/inputs/fixtures.ts"
 import type { PackageOptions } from "../../bench/lanes/package.ts"
 import type { PipelineOptions } from "../../bench/lanes/pipeline.ts"
+import type { ProfilesOptions } from "../../bench/lanes/profiles.ts"
 import type { RelevanceOptions } from "../../bench/lanes/relevance.ts"
 import type { ReplaysOptions } from "../../bench/lanes/replays.ts"
 import type { SearchOptions } from "../../bench/lanes/search.ts"
@@ -68,6 +69,11 @@ export const benchPipeline = (options: PipelineOptions) =>
   running(
     () => import("../../bench/lanes/pipeline.ts"),
     (module) => module.benchPipeline(options)
+  )
+export const benchProfiles = (options: ProfilesOptions) =>
+  running(
+    () => import("../../bench/lanes/profiles.ts"),
+    (module) => module.benchProfiles(options)
   )
 export const benchRelevance = (options: RelevanceOptions) =>
   running(

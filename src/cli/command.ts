@@ -14,6 +14,7 @@ import {
   benchEvents,
   benchPackage,
   benchPipeline,
+  benchProfiles,
   benchRelevance,
   benchReplays,
   benchSearch,
@@ -650,6 +651,17 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
           rules: flags.rules
         })
     ).pipe(Command.withDescription("Searches over HTTP from a load process")),
+    Command.make(
+      "profiles",
+      {
+        ...inputs,
+        rounds: Flag.Int("rounds").pipe(
+          Flag.withDescription("Times that every query is asked both ways"),
+          Flag.withDefault(5)
+        )
+      },
+      (flags) => benchProfiles({ ...inputsOf(flags), rounds: flags.rounds })
+    ).pipe(Command.withDescription("Searches by a profile beside the same parameters written out")),
     Command.make(
       "fixtures",
       {
