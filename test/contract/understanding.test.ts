@@ -13,7 +13,7 @@ const documents = [
   { id: "2", title: "Red enamel mug", brand: "Hearth", color: "Red", shelf: "open" },
   { id: "3", title: "Кружка синяя", brand: "Hearth", color: "Синий", shelf: "open" },
   { id: "4", title: "Winter coat", brand: "Northloom", color: "Navy Blue", shelf: "open" },
-  { id: "5", title: "Secret prototype", brand: "Blue Prototype", color: "Ultraviolet", shelf: "hidden" },
+  { id: "5", title: "Secret prototype wintar", brand: "Blue Prototype", color: "Ultraviolet", shelf: "hidden" },
   { id: "7", title: "ghbdtn", brand: "Hearth", color: "Red", shelf: "open" },
   { id: "8", title: "Привет", brand: "Hearth", color: "Red", shelf: "open" },
   { id: "6", title: "Phone 15 case", brand: "Hearth", color: "Red", shelf: "open" }
@@ -191,6 +191,19 @@ describe("a rewrite", () => {
     const { body: many } = await program.request("POST", "/v1/multi_search", { key: shop.search_key, body })
     expect([many.results[0].code, many.results[1].found]).toEqual([400, 2])
   })
+  it("goes before what rules show where nothing was found", async () => {
+    const rules = (zero_hits_fallback: string) =>
+      program.request("PUT", "/v1/collections/goods/search_rules", { key: shop.full_key, body: { zero_hits_fallback } })
+    expect((await rules("popular")).status).toBe(200)
+    const shown = (await search({ q: "rhe;rf" })).body
+    expect(shown.found).toBeGreaterThan(1)
+    const { body } = await search({ q: "rhe;rf", query_rewrite: "layout" })
+    expect([idsOf(body), body.correction]).toEqual([["3"], { q: "кружка", type: "layout" }])
+    const none = (await search({ q: "zzqqxw", query_rewrite: "layout" })).body
+    expect([none.found, none.correction]).toEqual([shown.found, null])
+    expect((await search({ q: "enamle" })).body.correction).toEqual({ q: "enamel", type: "typo" })
+    expect((await rules("none")).status).toBe(200)
+  })
   it("can stand in a preset", async () => {
     const preset = { value: { query_rewrite: "layout" } }
     expect((await program.request("PUT", "/v1/presets/rewriting", { key: shop.full_key, body: preset })).status).toBe(
@@ -247,8 +260,13 @@ describe("a key that sees a part", () => {
     expect(whole.body.correction).toEqual({ q: "prototype", type: "typo" })
     const part = await restricted("prototipe", open)
     expect([part.found, part.correction]).toEqual([0, null])
+    expect((await search({ q: "wintar" })).body.correction).toBeNull()
+    expect((await restricted("wintar", open)).correction).toEqual({ q: "winter", type: "typo" })
     const typed = await restricted("ыускуе", open, { query_rewrite: "layout" })
     expect([typed.found, typed.correction]).toEqual([0, null])
+    // As many guesses as of a word that no document has: nothing says that the index knows this one.
+    const unknown = await restricted("ыуссуе", open, { query_rewrite: "layout" })
+    expect(typed.query_understanding.rewrites).toHaveLength(unknown.query_understanding.rewrites.length)
     expect((await search({ q: "ыускуе", query_rewrite: "layout" })).body.correction).toEqual({
       q: "secret",
       type: "layout"

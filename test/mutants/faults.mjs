@@ -316,5 +316,61 @@ export const faults = [
     from: "if (own.length === 0) return",
     to: "if (own.length < 0) return",
     tests: ["test/golden/differences.test.ts"]
+  },
+  {
+    name: "understanding-hidden-value",
+    why: "a key with a filter is named values of documents that it does not see",
+    file: "src/understanding/visible-entities.ts",
+    from: "if (asking.seesWhole) return",
+    to: "if (asking) return",
+    tests: ["test/contract/understanding.test.ts"]
+  },
+  {
+    name: "understanding-hidden-field",
+    why: "values of a field are named that the key may not name",
+    file: "src/understanding/visible-entities.ts",
+    from: "(reach.fields === undefined || covers(reach.fields, field))",
+    to: "(reach.fields === undefined || field !== '')",
+    tests: ["test/contract/understanding.test.ts"]
+  },
+  {
+    name: "understanding-hidden-word",
+    why: "rewrites tell a key with a filter which words the index knows",
+    file: "src/search/rewriting.ts",
+    from: "...(forced.value === undefined ? {} : { filter: forced.value })",
+    to: "...(forced.value === undefined ? {} : {})",
+    tests: ["test/contract/understanding.test.ts"]
+  },
+  {
+    name: "understanding-hidden-spelling",
+    why: "a correction depends on words of documents that the key does not see",
+    file: "engine-sdk/src/search/answer/corrections.ts",
+    from: "const isRestricted = pinnedFilter !== undefined && allowed !== undefined",
+    to: "const isRestricted = pinnedFilter === null && allowed !== undefined",
+    tests: ["test/contract/understanding.test.ts"]
+  },
+  {
+    name: "understanding-unbounded-rewrites",
+    why: "each search of a request has six rewrites of its own",
+    file: "src/search/rewriting.ts",
+    from: "account.left--",
+    to: "account.left += 0",
+    tests: ["test/contract/understanding.test.ts"]
+  },
+  {
+    name: "understanding-rewritten-report",
+    why: "analytics count the rewrite in place of what was typed",
+    file: "src/search/asked-search.ts",
+    from: "made.used === undefined ? planned.parameters :",
+    to: "made.used !== undefined ? planned.parameters :",
+    tests: ["test/contract/understanding.test.ts"]
+  },
+  {
+    name: "understanding-fallback-found",
+    why: "what rules show where nothing was found keeps a query from being rewritten",
+    file: "src/search/rewriting.ts",
+    from: "trace?.fallback === undefined ? answer.found : 0",
+    to: "trace === undefined ? answer.found : answer.found",
+    tests: ["test/contract/understanding.test.ts"]
   }
 ]
