@@ -33,6 +33,7 @@ import type { Engine } from "./ports/engine/engine.ts"
 import type { EventLog } from "@dowser/log/event-log/event-log"
 import type { Identifiers } from "@dowser/log/identifiers"
 import type { OutboundHttp } from "./ports/outbound-http/outbound-http.ts"
+import { room as quality } from "./quality/room.ts"
 import { RoomList } from "./room.ts"
 import { room as policies } from "./policies/room.ts"
 import { room as profiles } from "./profiles/room.ts"
@@ -83,6 +84,7 @@ export const rooms = RoomList.over<Ground>()
   .with(analyticsRules)
   .with(ingest)
   .with(jobs)
+  .with(quality)
   .with(webhooks)
   .with(gateway)
   .with(health)

@@ -2,7 +2,7 @@
  * What rerank and diversity do to the first ten hits: nDCG on judged queries, different brands, distance within the
  * list.
  */
-import { mean, scoreOf, type Judgments } from "./relevance-metrics.ts"
+import { mean, scoreOf, type Judgments } from "../../engine-sdk/src/judging/mod.ts"
 
 export interface Listed {
   readonly id: string

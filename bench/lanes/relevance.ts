@@ -14,8 +14,9 @@ import {
   search
 } from "../../engine-sdk/src/operations/mod.ts"
 import { chunksOf, linesOf, machine, percentiles, readLines, report, round } from "../harness/harness.ts"
+import { type Judgments, mean, pairedBootstrap, type QueryScore, scoreOf } from "../../engine-sdk/src/judging/mod.ts"
+import { makeRandom } from "../../fixtures/random.ts"
 import { joinedWords, withTypo } from "../inputs/query-errors.ts"
-import { type Judgments, mean, pairedBootstrap, type QueryScore, scoreOf } from "../inputs/relevance-metrics.ts"
 
 const rankings = ["plain", "bm25", "relevance"] as const
 type Ranking = (typeof rankings)[number]
@@ -212,7 +213,7 @@ const compared = async (
   for (const ranking of rankings) {
     const { scores } = await evaluate(collection, queries, ranking)
     const against = (of: (score: QueryScore) => number) => {
-      const { difference, high, low } = pairedBootstrap(scores.map(of), baseline.map(of), seed)
+      const { difference, high, low } = pairedBootstrap(scores.map(of), baseline.map(of), makeRandom(seed).below)
       return `${signed(difference)} [${signed(low)}, ${signed(high)}]`
     }
     const { p50_ms, p95_ms } = await timed(collection, queries, ranking)

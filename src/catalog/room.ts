@@ -2,6 +2,7 @@
 import { reaches } from "./reaches.ts"
 import { Layer } from "effect"
 import { CatalogNames } from "./names.ts"
+import { CollectionDrops } from "../engine-plane/collection-drops.ts"
 import { CatalogResources } from "../engine-plane/resources.ts"
 import { layerDictionaries } from "./dictionaries.ts"
 import { layerEngineDamages } from "./engine-damages.ts"
@@ -26,7 +27,7 @@ export const room = defineRoom({
   seeds,
   engineGroups: ["collections", "documents"],
   layer: Layer.provideMerge(
-    Layer.mergeAll(CatalogNames.layer, layerDictionaries, layerEngineDamages),
+    Layer.mergeAll(CatalogNames.layer, CollectionDrops.layer, layerDictionaries, layerEngineDamages),
     CatalogResources.layer
   ),
   audited: {

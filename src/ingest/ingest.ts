@@ -8,6 +8,7 @@ import type { WriteAction } from "@dowser/engine-sdk"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { makeAuditRecorder } from "../audit/record.ts"
+import { likeOf } from "../engine-plane/like-pattern.ts"
 import { Engine, EngineAbsence } from "../ports/engine/engine.ts"
 import { Identifiers } from "@dowser/log/identifiers"
 import { CollectionMissing, JobNotFound, ReindexInProgress } from "./errors.ts"
@@ -15,15 +16,6 @@ import { makeJobsRepository } from "./jobs-repository.ts"
 import { makeRunner } from "./runner.ts"
 import { type IngestJob, isTerminal } from "./schema.ts"
 import type { RowReaders } from "../identity/row-readers.ts"
-
-/** A pattern of a key (`collectionMatches`) as Postgres reads it. */
-const likeOf = (pattern: string): string =>
-  pattern === "*"
-    ? "%"
-    : pattern
-        .split(".*")
-        .map((part) => part.replace(/[\\%_]/g, "\\$&"))
-        .join("%")
 
 /** What the jobs are kept and run with. */
 interface IngestParts {

@@ -5,7 +5,7 @@ import { sampleIds } from "../api/sample-ids.ts"
 export const described = {
   listJobs: {
     description:
-      "Lists jobs of every kind, newest first: ingest jobs, event replays and erasures. `type` and `status` keep a part of them. A page has at most 250, 50 by default.",
+      "Lists jobs of every kind, newest first: ingest jobs, event replays, erasures, and the runs of quality suites and trainings. `type` and `status` keep a part of them. A page has at most 250, 50 by default.",
     example: { query: { limit: "20", type: "ingest" } }
   },
   getJob: {

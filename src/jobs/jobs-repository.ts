@@ -20,6 +20,9 @@ export const makeJobsRepository = Effect.gen(function* () {
   const columns = sql.literal(
     "id, type, status, progress, config, result, error, created_at::float8 AS created_at, updated_at::float8 AS updated_at, finished_at::float8 AS finished_at"
   )
+  const shortColumns = sql.literal(
+    "id, type, status, progress, config, result - 'per_query' AS result, error, created_at::float8 AS created_at, updated_at::float8 AS updated_at, finished_at::float8 AS finished_at"
+  )
   const time = (at: number) => sql`${String(at)}::text::int8`
   return {
     /** Fails with a unique violation where the kind allows one at a time. */
@@ -42,13 +45,25 @@ export const makeJobsRepository = Effect.gen(function* () {
         sql<JobRow>`SELECT ${columns} FROM jobs WHERE organization_id = ${organizationId} AND type = ${type} AND finished_at IS NULL ORDER BY id LIMIT 1`,
         ([row]) => (row === undefined ? undefined : jobOf(row))
       ),
+    /** Those that were just made in the same transaction among them. */
+    countUnfinished: (organizationId: string, type: string) =>
+      Effect.map(
+        sql<{
+          n: number
+        }>`SELECT count(*)::int4 AS n FROM jobs WHERE organization_id = ${organizationId} AND type = ${type} AND finished_at IS NULL`,
+        ([row]) => row!.n
+      ),
     cancel: (organizationId: string, id: string, now: number) =>
       sql`UPDATE jobs SET status = 'cancelled', updated_at = ${time(now)}, finished_at = ${time(now)} WHERE organization_id = ${organizationId} AND id = ${id} AND finished_at IS NULL`,
-    /** Newest first. */
+    /**
+     * Newest first, without what of their results is as long as the work was. `collections`: texts as LIKE reads them,
+     * of which one must fit the collection that the job is about; all jobs where absent.
+     */
     page: (
       organizationId: string,
       {
         before,
+        collections,
         limit,
         status,
         type
@@ -57,11 +72,13 @@ export const makeJobsRepository = Effect.gen(function* () {
         readonly status: string | undefined
         readonly before: string | undefined
         readonly limit: number
+        readonly collections: ReadonlyArray<string> | undefined
       }
     ) =>
       Effect.map(
-        sql<JobRow>`SELECT ${columns} FROM jobs WHERE organization_id = ${organizationId} AND (${type ?? null}::text IS NULL OR type = ${type ?? null}) AND (${status ?? null}::text IS NULL OR status = ${status ?? null})
-          AND (${before ?? null}::text IS NULL OR id < ${before ?? null}) ORDER BY id DESC LIMIT ${limit}::int4`,
+        sql<JobRow>`SELECT ${shortColumns} FROM jobs WHERE organization_id = ${organizationId} AND (${type ?? null}::text IS NULL OR type = ${type ?? null}) AND (${status ?? null}::text IS NULL OR status = ${status ?? null})
+          AND (${before ?? null}::text IS NULL OR id < ${before ?? null})
+          AND (${collections === undefined} OR config ->> 'collection' LIKE ANY(${collections ?? []}::text[])) ORDER BY id DESC LIMIT ${limit}::int4`,
         (rows) => rows.map(jobOf)
       )
   }

@@ -9,6 +9,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { makeAuditRecorder } from "../audit/record.ts"
 import { cancelRun } from "@dowser/streams/shadow/runs"
+import { likeOf } from "../engine-plane/like-pattern.ts"
 import { Ingest } from "../ingest/ingest.ts"
 import type { IngestJob } from "../ingest/schema.ts"
 import { Identifiers } from "@dowser/log/identifiers"
@@ -81,9 +82,17 @@ export class Jobs extends Context.Service<
           }),
           list: Effect.fnUntraced(function* (organizationId, { collections, cursor, limit, status, type }) {
             const own =
-              type === "ingest" || collections !== undefined
+              type === "ingest"
                 ? []
-                : yield* Effect.orDie(repository.page(organizationId, { type, status, before: cursor, limit }))
+                : yield* Effect.orDie(
+                    repository.page(organizationId, {
+                      type,
+                      status,
+                      before: cursor,
+                      limit,
+                      collections: collections?.map(likeOf)
+                    })
+                  )
             const ingested =
               type !== undefined && type !== "ingest"
                 ? []
@@ -128,6 +137,9 @@ export class Jobs extends Context.Service<
     )
 }
 
+/** Jobs of one kind and organization that may wait: each takes a while, and all of them come after one another. */
+export const WAITING_MAX = 20
+
 /** A job that waits to be done. `alongside` runs in the transaction that makes it. */
 export const makeJobStarter = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -162,5 +174,14 @@ export const makeJobStarter = Effect.gen(function* () {
       )
       return job
     })
-  return { start, unfinished: repository.unfinished }
+  /** For the transaction that starts one more: a Conflict where `WAITING_MAX` of the kind wait or are at work. */
+  const requirePlace = (organizationId: string, type: string): Effect.Effect<void, Conflict | SqlError.SqlError> =>
+    Effect.flatMap(repository.countUnfinished(organizationId, type), (waiting) =>
+      waiting > WAITING_MAX
+        ? Effect.fail(
+            new Conflict({ message: `${WAITING_MAX} jobs of this kind wait or are at work; wait for one to end.` })
+          )
+        : Effect.void
+    )
+  return { start, unfinished: repository.unfinished, requirePlace }
 })

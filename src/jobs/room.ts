@@ -1,4 +1,6 @@
 /** Long work: how far it is, and its end. */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import { Jobs } from "./jobs.ts"
 import { expireJobs } from "./jobs-retention.ts"
 import { routes } from "./routes.ts"
@@ -10,5 +12,13 @@ export const room = defineRoom({
   reaches: { listJobs: "filtered", getJob: "filtered", cancelJob: "filtered" },
   groups: { jobs: "Everything that goes on after its request was answered." },
   layer: Jobs.layer,
-  expiries: [(rowsMax) => expireJobs(rowsMax)]
+  expiries: [(rowsMax) => expireJobs(rowsMax)],
+  migrations: {
+    // Of jobs that a room does itself: who does it, until when, how often it was begun.
+    "2026112310_job_claims": Effect.flatMap(
+      SqlClient.SqlClient,
+      (sql) =>
+        sql`ALTER TABLE jobs ADD COLUMN claimed_by text, ADD COLUMN claimed_until timestamptz, ADD COLUMN attempts int4 NOT NULL DEFAULT 0`
+    )
+  }
 })

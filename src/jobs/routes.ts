@@ -18,7 +18,7 @@ export const routes = Effect.gen(function* () {
   const jobs = yield* Jobs
   const contextOf = yield* makeContexts
   const reached = (caller: Caller, job: Job): boolean => {
-    const collection = job.type === "ingest" ? job.config.collection : undefined
+    const { collection } = job.config
     return (
       reachesEverything(caller) ||
       (typeof collection === "string" && reachesOwnName(contextOf(caller.organizationId), caller, collection))

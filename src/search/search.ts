@@ -11,6 +11,7 @@ import {
   readMultiSearch,
   resultsText
 } from "@dowser/engine-sdk/operations"
+import type { Result } from "@dowser/engine-sdk"
 import { Clock, Context, Effect, Layer } from "effect"
 import { readFingerprintKey } from "@dowser/log/fingerprint-key"
 import { narrowKey, shortPrint } from "@dowser/log/fingerprint"
@@ -38,6 +39,7 @@ import { AskedSearch, type AskedParts, type Outcome, type Written } from "./aske
 import { asksCache, cachedSearch, type CachedParts } from "./cached-search.ts"
 import { charging, type Charge } from "./charge.ts"
 import { areOne, callersOf, entryKeys, withinLimits } from "./entry-keys.ts"
+import { rank, rankable, type RankAsked, type RankFailure, type RankParts } from "./ranked.ts"
 import type { SearchAnswer, SearchRequest } from "./request.ts"
 import { restrictionsOf } from "../identity/restrictions.ts"
 import { environmentOf } from "../rules/search-merchandise.ts"
@@ -52,6 +54,10 @@ interface SearchShape {
   readonly searchCollection: (request: SearchRequest, collection: string) => Effect.Effect<SearchAnswer, SearchFailure>
   /** One token of a key's rate for each entry. */
   readonly multiSearch: (request: SearchRequest, body: Body) => Effect.Effect<SearchAnswer, SearchFailure>
+  /** Ids of what a search shows, best first, without a unit and without a trace (`ranked.ts`). */
+  readonly rank: (asked: RankAsked) => Promise<Result<ReadonlyArray<string>, RankFailure>>
+  /** Why `rank` could not be asked so; nothing is searched. */
+  readonly rankable: (asked: RankAsked) => Promise<Result<void, RankFailure>>
   /** No answer of the organization that is kept until now is given again. */
   readonly forgetAnswers: (organizationId: string) => void
   readonly figures: Effect.Effect<{ readonly waiting: number; readonly cache: CacheFigures }>
@@ -210,24 +216,36 @@ export class Search extends Context.Service<Search, SearchShape>()("dowser/searc
         const rules = yield* SearchRules
         const cache = makeAnswerCache()
         const turns = makeTurns({ weightOf: weightIn(weights) })
+        const contextOf = yield* makeContexts
+        const popular = yield* PopularDocuments
+        const now_ms = () => clock.currentTimeMillisUnsafe()
+        const ranking: RankParts = {
+          contextOf,
+          environmentOf: (organizationId) => environmentOf(organizationId, popular),
+          rules,
+          turns,
+          now_ms
+        }
         const service = new SearchService({
-          contextOf: yield* makeContexts,
+          contextOf,
           access: yield* Access,
           quota: yield* Quota,
           rules,
           profiles: yield* SearchProfiles,
           policies: yield* SearchPolicies,
           understanding: yield* Understanding,
-          popular: yield* PopularDocuments,
+          popular,
           accounts: yield* makeAccounts,
           cache,
           epochOf: epoch.of,
           turns,
-          now_ms: () => clock.currentTimeMillisUnsafe()
+          now_ms
         })
         return Search.of({
           searchCollection: service.searchCollection,
           multiSearch: service.multiSearch,
+          rank: (asked) => rank(ranking, asked),
+          rankable: (asked) => rankable(ranking, asked),
           forgetAnswers: epoch.forget,
           figures: Effect.sync(() => ({ waiting: turns.waiting(), cache: cache.figures() }))
         })

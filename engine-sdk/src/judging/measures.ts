@@ -1,14 +1,17 @@
 /**
- * Measures of a ranked list against judgments: nDCG@10 with exponential gain, reciprocal rank, recall@100, and the
- * paired bootstrap that says whether a difference is more than chance (Efron; Järvelin & Kekäläinen for nDCG).
+ * Measures of a ranked list against judgments: nDCG@10 with exponential gain, reciprocal rank, recall@100, the share of
+ * the first ten that was judged, and the paired bootstrap that says whether a difference is more than chance (Efron;
+ * Järvelin & Kekäläinen for nDCG).
  */
-import { makeRandom } from "../../fixtures/random.ts"
 
+/** Grade by document id; above 0 is relevant. */
 export type Judgments = ReadonlyMap<string, number>
 export interface QueryScore {
   readonly ndcg10: number
   readonly mrr: number
   readonly recall100: number
+  /** Of the first ten that were found: those with a judgment, be it 0; 0 where nothing was found. */
+  readonly judged10: number
 }
 
 const gain = (grade: number) => 2 ** grade - 1
@@ -16,37 +19,42 @@ const discounted = (grades: ReadonlyArray<number>) =>
   grades.slice(0, 10).reduce((sum, grade, i) => sum + gain(grade) / Math.log2(i + 2), 0)
 
 /**
- * `ranked`: document ids, best first. Judgments with grade > 0 are relevant. undefined when nothing is relevant: such a
- * query says nothing.
+ * `ranked`: document ids, best first. undefined when nothing is relevant: such a query says nothing. O(ranked +
+ * judgments · log judgments).
  */
 export const scoreOf = (ranked: ReadonlyArray<string>, judgments: Judgments): QueryScore | undefined => {
   const relevant = [...judgments.values()].filter((grade) => grade > 0).sort((a, b) => b - a)
   if (relevant.length === 0) return undefined
   const grades = ranked.map((id) => judgments.get(id) ?? 0)
   const first = grades.findIndex((grade) => grade > 0)
+  const shown = ranked.slice(0, 10)
   return {
     ndcg10: discounted(grades) / discounted(relevant),
     mrr: first < 0 ? 0 : 1 / (first + 1),
-    recall100: grades.slice(0, 100).filter((grade) => grade > 0).length / relevant.length
+    recall100: grades.slice(0, 100).filter((grade) => grade > 0).length / relevant.length,
+    judged10: shown.length === 0 ? 0 : shown.filter((id) => judgments.has(id)).length / shown.length
   }
 }
 
 export const mean = (values: ReadonlyArray<number>): number =>
   values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length
 
-/** Mean difference `a − b` over the same queries with its 95 % interval, by resampling queries. Seeded. */
+/**
+ * Mean difference `a − b` over the same queries with its 95 % interval, by resampling queries. `below(n)` draws 0 … n −
+ * 1. O(rounds · queries).
+ */
 export const pairedBootstrap = (
   a: ReadonlyArray<number>,
   b: ReadonlyArray<number>,
-  seed: number,
+  below: (n: number) => number,
   rounds = 10_000
 ): { readonly difference: number; readonly low: number; readonly high: number } => {
-  const random = makeRandom(seed)
   const differences = a.map((value, i) => value - b[i])
+  if (differences.length === 0) return { difference: 0, low: 0, high: 0 }
   const means = new Float64Array(rounds)
   for (let round = 0; round < rounds; round++) {
     let sum = 0
-    for (let i = 0; i < differences.length; i++) sum += differences[random.below(differences.length)]
+    for (let i = 0; i < differences.length; i++) sum += differences[below(differences.length)]
     means[round] = sum / differences.length
   }
   means.sort()

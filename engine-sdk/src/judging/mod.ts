@@ -1,0 +1,2 @@
+/** How good a ranking is: measures against judgments. */
+export * from "./measures.ts"

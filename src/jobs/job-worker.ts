@@ -1,0 +1,123 @@
+/**
+ * Jobs at work: a room says what is to be done for a job of its kind, and this does it, once over all processes, one of
+ * a kind and organization at a time. A job that is cut off (a stop, a crash) is begun again; what belongs to its end is
+ * written in the transaction that ends it, so that it happens once.
+ */
+import { Clock, Effect, Exit, Latch, Ref, Schema, type Scope } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { Identifiers } from "@dowser/log/identifiers"
+import { Installation } from "../installation.ts"
+import { ATTEMPTS_MAX, type ClaimedJob, makeJobClaims } from "./job-claims.ts"
+
+export type { ClaimedJob }
+/** Why a job cannot be done, as its caller reads it. */
+export class JobFailed extends Schema.TaggedError<JobFailed>()("JobFailed", { message: Schema.String }) {}
+
+export interface JobEnd {
+  readonly result: Readonly<Record<string, unknown>>
+  /** In the transaction that ends the job. */ readonly alongside?: Effect.Effect<void, SqlError.SqlError>
+}
+interface JobKind {
+  readonly type: string
+  /** `tell`: how far it is, 0..1. Interrupted when the job was cancelled. */
+  readonly run: (job: ClaimedJob, tell: (progress: number) => Effect.Effect<void>) => Effect.Effect<JobEnd, JobFailed>
+}
+export interface JobWorker {
+  /** There is a new job. */ readonly wake: Effect.Effect<void>
+}
+
+/** How soon a job that another process was asked for is found. */
+const POLL_MS = 2_000
+const RENEW_MS = 1_000
+/** Of a kind in one process, each of another organization. */
+const AT_WORK_MAX = 2
+
+type Claims = Effect.Success<typeof makeJobClaims>
+interface Parts {
+  readonly sql: SqlClient.SqlClient
+  readonly claims: Claims
+  readonly process: string
+}
+
+/** Ends the job with what came of it; nothing where it was cancelled meanwhile. */
+const finish = ({ claims, process, sql }: Parts, { id }: ClaimedJob, end: JobEnd | JobFailed) =>
+  sql.withTransaction(
+    Effect.gen(function* () {
+      if (!(yield* claims.hold(id, process))) return
+      if (!(end instanceof JobFailed)) yield* end.alongside ?? Effect.void
+      const now = yield* Clock.currentTimeMillis
+      yield* claims.finish(id, end instanceof JobFailed ? { error: end.message } : { result: end.result }, now)
+    })
+  )
+/** Settles when the job is somebody else's or over; until then it is ours. */
+const renewing = ({ claims, process }: Parts, { id }: ClaimedJob, progress: Ref.Ref<number>) =>
+  Effect.gen(function* () {
+    for (;;) {
+      yield* Effect.sleep(RENEW_MS)
+      const renewed = Effect.flatMap(Effect.all([Ref.get(progress), Clock.currentTimeMillis]), ([done, now]) =>
+        claims.renew(id, process, done, now)
+      )
+      // A database that does not answer is asked again: the claim lasts longer than it takes to come back.
+      if (!(yield* Effect.catch(renewed, () => Effect.succeed(true)))) return undefined
+    }
+  })
+
+const work = Effect.fnUntraced(function* (parts: Parts, { run, type }: JobKind, job: ClaimedJob) {
+  const progress = yield* Ref.make(0)
+  const ended = Effect.catchCause(
+    Effect.catchTag(
+      run(job, (done) => Ref.set(progress, done)),
+      "JobFailed",
+      (failed) => Effect.succeed(failed)
+    ),
+    (cause) =>
+      Effect.as(
+        Effect.logError(`The job ${job.id} (${type}) stopped`, cause),
+        new JobFailed({ message: "Unexpected error." })
+      )
+  )
+  const end = yield* Effect.raceFirst(ended, renewing(parts, job, progress))
+  if (end !== undefined) yield* finish(parts, job, end)
+})
+
+/** Takes a job and does it; false where there was none. */
+const next = Effect.fnUntraced(function* (parts: Parts, kind: JobKind) {
+  const { claims, process, sql } = parts
+  const claimed = yield* sql.withTransaction(
+    Effect.flatMap(Clock.currentTimeMillis, (now) => claims.next(kind.type, process, now))
+  )
+  if (claimed === undefined) return false
+  const { attempts, job } = claimed
+  if (attempts > ATTEMPTS_MAX) {
+    yield* finish(parts, job, new JobFailed({ message: `The work was cut off ${ATTEMPTS_MAX} times.` }))
+    return true
+  }
+  yield* Effect.onExit(work(parts, kind, job), (exit) =>
+    Exit.isSuccess(exit) ? Effect.void : Effect.ignore(claims.release(job.id, process))
+  )
+  return true
+})
+
+/** Does jobs of a kind as long as the scope is open. */
+export const makeJobWorker = Effect.fnUntraced(function* (
+  kind: JobKind
+): Effect.fn.Return<JobWorker, never, Identifiers | Installation | Scope.Scope | SqlClient.SqlClient> {
+  const claims = yield* makeJobClaims
+  const parts: Parts = {
+    sql: yield* SqlClient.SqlClient,
+    claims,
+    process: yield* (yield* Identifiers).make("prc")
+  }
+  if ((yield* Installation).isAlone) yield* Effect.orDie(claims.forget(kind.type))
+  const latch = yield* Latch.make()
+  const looking = Effect.gen(function* () {
+    const found = yield* Effect.catch(next(parts, kind), (error) =>
+      Effect.as(Effect.logError(`Jobs (${kind.type}) could not be read; tried again in a moment`, error), false)
+    )
+    if (found) return
+    yield* Effect.raceFirst(latch.await, Effect.sleep(POLL_MS))
+    yield* latch.close
+  })
+  for (let i = 0; i < AT_WORK_MAX; i++) yield* Effect.forkScoped(Effect.forever(looking))
+  return { wake: Effect.asVoid(latch.open) }
+})

@@ -1,0 +1,99 @@
+/**
+ * Judged queries against a collection as it is: each is searched as visitors search, one after the other, so that
+ * whatever else wants the searching thread comes in between. Nothing is charged and nothing is reported.
+ */
+import { mean, scoreOf } from "@dowser/engine-sdk/judging"
+import { givingWay } from "@dowser/engine-sdk/host"
+import { isAway } from "@dowser/engine-sdk/operations"
+import { Effect } from "effect"
+import { JobFailed } from "../jobs/job-worker.ts"
+import type { RankFailure } from "../search/ranked.ts"
+import type { Search } from "../search/search.ts"
+import type { StoredJudgment } from "./suite-input.ts"
+
+export interface QueryFigure {
+  readonly q: string
+  readonly ndcg_at_10: number
+}
+export interface Evaluated {
+  readonly ndcg_at_10: number
+  readonly mrr: number
+  readonly recall_at_100: number
+  readonly judged_at_10: number
+  /** In the order of the judgments; queries without a relevant document are not among them. */
+  readonly queries: ReadonlyArray<QueryFigure>
+}
+interface Asked {
+  readonly organizationId: string
+  readonly collection: string
+  /** Without `q`. */ readonly parameters: Readonly<Record<string, string>>
+  readonly judgments: ReadonlyArray<StoredJudgment>
+  /** Of more queries than that, as many evenly taken from all. */ readonly queriesMax?: number
+}
+
+/** Recall is of the first hundred. */
+const DEPTH = 100
+const ATTEMPTS_MAX = 5
+
+const byQuery = (judgments: ReadonlyArray<StoredJudgment>): ReadonlyMap<string, ReadonlyMap<string, number>> => {
+  const queries = new Map<string, Map<string, number>>()
+  for (const [q, documentId, grade] of judgments) {
+    let own = queries.get(q)
+    if (own === undefined) queries.set(q, (own = new Map()))
+    own.set(documentId, grade)
+  }
+  return queries
+}
+/** Queries that say something about a ranking, at most `max` of them. */
+const askedOf = (
+  judgments: ReadonlyArray<StoredJudgment>,
+  max: number
+): ReadonlyArray<readonly [q: string, grades: ReadonlyMap<string, number>]> => {
+  const all = [...byQuery(judgments)].filter(([, grades]) => [...grades.values()].some((grade) => grade > 0))
+  return all.length <= max ? all : Array.from({ length: max }, (_, i) => all[Math.floor((i * all.length) / max)]!)
+}
+export const hasRelevant = (judgments: ReadonlyArray<StoredJudgment>): boolean =>
+  judgments.some(([, , grade]) => grade > 0)
+
+/** Ids of one query; an engine that is away is asked again, and then the job has failed. */
+const ranked = Effect.fnUntraced(function* (
+  search: Search["Service"],
+  { collection, organizationId, parameters }: Asked,
+  q: string
+): Effect.fn.Return<ReadonlyArray<string>, JobFailed> {
+  const failed = (error: RankFailure) => new JobFailed({ message: `The query \`${q.slice(0, 80)}\`: ${error.message}` })
+  for (let attempt = 1; ; attempt++) {
+    const found = yield* Effect.promise((signal) =>
+      search.rank({ organizationId, collection, parameters: { ...parameters, q }, depth: DEPTH, signal })
+    )
+    if (found.ok) return found.value
+    const { error } = found
+    if ("_tag" in error || !isAway(error) || attempt >= ATTEMPTS_MAX) return yield* failed(error)
+    yield* Effect.sleep(100 * 2 ** attempt)
+  }
+})
+
+/** One search a query. `tell`: the share of queries that are done. */
+export const evaluate = Effect.fnUntraced(function* (
+  search: Search["Service"],
+  asked: Asked,
+  tell: (progress: number) => Effect.Effect<void> = () => Effect.void
+): Effect.fn.Return<Evaluated, JobFailed> {
+  const queries = askedOf(asked.judgments, asked.queriesMax ?? Infinity)
+  const give = givingWay()
+  const scored: Array<QueryFigure & { readonly mrr: number; readonly recall: number; readonly judged: number }> = []
+  for (const [i, [q, grades]] of queries.entries()) {
+    const score = scoreOf(yield* ranked(search, asked, q), grades)!
+    scored.push({ q, ndcg_at_10: score.ndcg10, mrr: score.mrr, recall: score.recall100, judged: score.judged10 })
+    yield* tell((i + 1) / queries.length)
+    const way = give()
+    if (way !== undefined) yield* Effect.promise(() => way)
+  }
+  return {
+    ndcg_at_10: mean(scored.map(({ ndcg_at_10 }) => ndcg_at_10)),
+    mrr: mean(scored.map(({ mrr }) => mrr)),
+    recall_at_100: mean(scored.map(({ recall }) => recall)),
+    judged_at_10: mean(scored.map(({ judged }) => judged)),
+    queries: scored.map(({ ndcg_at_10, q }) => ({ q, ndcg_at_10 }))
+  }
+})

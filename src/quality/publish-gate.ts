@@ -1,0 +1,73 @@
+/**
+ * The gate that publishing a profile asks: the suite with the draft and with what is active. A request waits for it, so
+ * of a suite with more than a thousand queries a thousand are asked, evenly taken.
+ */
+import { Effect, Layer } from "effect"
+import type { SqlClient } from "effect/sql"
+import { NotFound } from "../http/errors.ts"
+import { type GateVerdict, PublishGate } from "../profiles/publish-gate.ts"
+import { Search } from "../search/search.ts"
+import { evaluate, type Evaluated, hasRelevant } from "./evaluate.ts"
+import { textsOf } from "./run-suite.ts"
+import { makeSuitesRepository } from "./suites-repository.ts"
+
+const QUERIES_MAX = 1_000
+const WORST = 10
+/** Sums of doubles differ in their last digits. */
+const ROUNDING = 1e-9
+
+/** nDCG@10 lower by more than `maxDrop` does not pass. Pure. */
+export const verdictOf = (before: Evaluated | undefined, after: Evaluated, maxDrop: number): GateVerdict => {
+  const known = new Map(before?.queries.map(({ ndcg_at_10, q }) => [q, ndcg_at_10]))
+  const worst = after.queries
+    .map(({ ndcg_at_10, q }) => ({ q, before: known.get(q) ?? null, after: ndcg_at_10 }))
+    .sort((a, b) => a.after - (a.before ?? 0) - (b.after - (b.before ?? 0)) || a.after - b.after)
+    .slice(0, WORST)
+  return {
+    before: before?.ndcg_at_10 ?? null,
+    after: after.ndcg_at_10,
+    worst,
+    passes: before === undefined || before.ndcg_at_10 - after.ndcg_at_10 <= maxDrop + ROUNDING
+  }
+}
+
+export const layerPublishGate: Layer.Layer<PublishGate, never, Search | SqlClient.SqlClient> = Layer.effect(
+  PublishGate,
+  Effect.gen(function* () {
+    const search = yield* Search
+    const repository = yield* makeSuitesRepository
+    return PublishGate.of({
+      judge: Effect.fn("PublishGate.judge")(function* ({
+        after,
+        before,
+        collection,
+        maxDrop,
+        organizationId,
+        suiteId
+      }) {
+        const missing = (what: string) => new NotFound({ message: `Quality suite ${suiteId} ${what}.` })
+        const suite = yield* Effect.orDie(repository.get(organizationId, suiteId))
+        if (suite === undefined) return yield* missing("does not exist")
+        const judgments = yield* Effect.orDie(repository.judgments(organizationId, suiteId))
+        if (!hasRelevant(judgments)) return yield* missing("has no judgment with a grade above 0")
+        const own = textsOf(suite.params)
+        const of = (parameters: Readonly<Record<string, string>>) =>
+          evaluate(search, {
+            organizationId,
+            collection,
+            parameters: { ...own, ...parameters },
+            judgments,
+            queriesMax: QUERIES_MAX
+          })
+        // Whoever asks has compiled the draft: what fails here is the engine.
+        const drafted = yield* Effect.orDie(of(after))
+        // What is active may not answer any more, as after a change of the schema: there is nothing to fall from.
+        const active =
+          before === undefined
+            ? undefined
+            : yield* Effect.catchTag(of(before), "JobFailed", () => Effect.succeed(undefined))
+        return verdictOf(active, drafted, maxDrop)
+      })
+    })
+  })
+)

@@ -1,0 +1,111 @@
+/**
+ * A run of a suite, as a job. Its figures are compared with the last run of what the suite itself says: a run of other
+ * parameters, or of a profile, shows the comparison too, but neither raises an alarm nor is what later runs are
+ * compared with.
+ */
+import { Clock, Effect } from "effect"
+import { Identifiers } from "@dowser/log/identifiers"
+import { Outbox } from "@dowser/log/outbox"
+import { type ClaimedJob, type JobEnd, JobFailed } from "../jobs/job-worker.ts"
+import { Search } from "../search/search.ts"
+import { evaluate, type Evaluated, hasRelevant } from "./evaluate.ts"
+import { QUERIES_LISTED_MAX } from "./schema.ts"
+import type { Params } from "./suite-input.ts"
+import { makeSuitesRepository, type NewRun, type StoredSuite } from "./suites-repository.ts"
+
+export const RUN = "quality_run"
+/** The config of a job. */
+export interface RunConfig extends Readonly<Record<string, unknown>> {
+  readonly suite_id: string
+  readonly collection: string
+  readonly params?: Params
+  readonly profile?: string
+}
+/** Sums of doubles differ in their last digits. */
+const ROUNDING = 1e-9
+
+export const textsOf = (params: Params): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)]))
+
+/** Those that fell most first, then the worst. */
+const listed = ({ queries }: Evaluated, before: ReadonlyMap<string, number>) =>
+  queries
+    .map(({ ndcg_at_10, q }) => {
+      const previous = before.get(q)
+      return { q, ndcg_at_10, ...(previous === undefined ? {} : { previous }) }
+    })
+    .sort(
+      (a, b) =>
+        a.ndcg_at_10 - (a.previous ?? a.ndcg_at_10) - (b.ndcg_at_10 - (b.previous ?? b.ndcg_at_10)) ||
+        a.ndcg_at_10 - b.ndcg_at_10
+    )
+    .slice(0, QUERIES_LISTED_MAX)
+
+export const makeRunSuite = Effect.gen(function* () {
+  const search = yield* Search
+  const outbox = yield* Outbox
+  const identifiers = yield* Identifiers
+  const repository = yield* makeSuitesRepository
+
+  /** The run's row, and the alarm where it fell, in one transaction. */
+  const kept = Effect.fnUntraced(function* (suite: StoredSuite, run: NewRun) {
+    const current = yield* repository.lock(suite.organization_id, suite.id)
+    // Deleted while it ran: the job shows what came of it.
+    if (current === undefined) return
+    yield* repository.insertRun(suite.organization_id, run)
+    yield* repository.pruneRuns(suite.organization_id, suite.id)
+    const { previous } = run
+    if (run.is_stored && previous !== null && previous.ndcg_at_10 - run.ndcg_at_10 > current.tolerance + ROUNDING)
+      yield* outbox.put(suite.organization_id, "quality.regression", {
+        suite_id: suite.id,
+        collection: suite.collection,
+        before: previous.ndcg_at_10,
+        after: run.ndcg_at_10,
+        run_id: run.id
+      })
+  })
+
+  return Effect.fn("Quality.run")(function* (
+    { config, id: job_id, organizationId }: ClaimedJob,
+    tell: (progress: number) => Effect.Effect<void>
+  ): Effect.fn.Return<JobEnd, JobFailed> {
+    const { params: other, profile, suite_id } = config as RunConfig
+    const suite = yield* Effect.orDie(repository.get(organizationId, suite_id))
+    if (suite === undefined) return yield* new JobFailed({ message: "The suite was deleted." })
+    const judgments = yield* Effect.orDie(repository.judgments(organizationId, suite_id))
+    if (!hasRelevant(judgments))
+      return yield* new JobFailed({ message: "The suite has no judgment with a grade above 0." })
+    const params = other ?? suite.params
+    const parameters = { ...textsOf(params), ...(profile === undefined ? {} : { profile }) }
+    const { collection } = suite
+    const evaluated = yield* evaluate(search, { organizationId, collection, parameters, judgments }, tell)
+    const last = yield* Effect.orDie(repository.previous(organizationId, suite_id))
+    const { per_query: before = [], ...previous } = last ?? {}
+    const { queries, ...figures } = evaluated
+    const run: NewRun = {
+      id: yield* identifiers.make("qrn"),
+      suite_id,
+      job_id,
+      is_stored: other === undefined && profile === undefined,
+      params,
+      ...(profile === undefined ? {} : { profile }),
+      queries: queries.length,
+      ...figures,
+      previous: last === undefined ? null : (previous as NewRun["previous"]),
+      per_query: queries.map(({ ndcg_at_10, q }) => [q, ndcg_at_10] as const),
+      finished_at: yield* Clock.currentTimeMillis
+    }
+    return {
+      result: {
+        run_id: run.id,
+        ...figures,
+        queries: queries.length,
+        per_query: listed(evaluated, new Map(before)),
+        previous: run.previous,
+        ...(profile === undefined ? {} : { profile }),
+        params
+      },
+      alongside: kept(suite, run)
+    }
+  })
+})

@@ -1,0 +1,52 @@
+/**
+ * Suites whose time has come are run: looked for every fifteen seconds by every process that has the engine, and started
+ * by the one that locks the row first. What was missed while nothing ran is made up for once.
+ */
+import { Clock, Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Conflict } from "../http/errors.ts"
+import type { Job } from "../jobs/schema.ts"
+import { nextRunAt } from "./suite-input.ts"
+import { makeSuitesRepository, type StoredSuite } from "./suites-repository.ts"
+
+const EVERY_MS = 15_000
+/** Of one look; the others come with the next. */
+const DUE_MAX = 50
+
+/** One look; answers how many runs were started. For tests, at any time. */
+export const makeLook = Effect.fnUntraced(function* (
+  start: (suite: StoredSuite, other: {}) => Effect.Effect<Job, Conflict>
+) {
+  const sql = yield* SqlClient.SqlClient
+  const repository = yield* makeSuitesRepository
+  return sql.withTransaction(
+    Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      let started = 0
+      for (const suite of yield* repository.due(now, DUE_MAX)) {
+        yield* repository.schedule(suite.organization_id, suite.id, nextRunAt(suite.schedule_cron, now))
+        // One with nothing to judge, or behind too many others, is left to its next time.
+        started += yield* Effect.match(start(suite, {}), { onFailure: () => 0, onSuccess: () => 1 })
+      }
+      return started
+    })
+  )
+})
+
+export const makeScheduler = Effect.fnUntraced(function* (
+  start: (suite: StoredSuite, other: {}) => Effect.Effect<Job, Conflict>,
+  wake: Effect.Effect<void>
+) {
+  const look = yield* makeLook(start)
+  yield* Effect.forkScoped(
+    Effect.forever(
+      Effect.andThen(
+        Effect.catch(
+          Effect.flatMap(look, (started) => (started > 0 ? wake : Effect.void)),
+          (error) => Effect.logError("Scheduled quality runs could not be looked for; tried again in a moment", error)
+        ),
+        Effect.sleep(EVERY_MS)
+      )
+    )
+  )
+})

@@ -1,0 +1,14 @@
+/** Bodies that the fuzz starts from (`test/program/fuzz.test.ts`), over the things that it furnishes. */
+import type { Seeds } from "../room.ts"
+
+const suite = {
+  name: "suite",
+  collection: "goods",
+  params: { query_by: "title" },
+  judgments: [{ q: "lamp", document_id: "1", grade: 2 }]
+}
+export const seeds: Seeds = {
+  createQualitySuite: [suite, { ...suite, schedule_cron: "*/5 * * * *", tolerance: 0.1 }],
+  replaceQualitySuite: [{ ...suite, judgments: [] }],
+  runQualitySuite: [{}, { params: { query_by: "title" } }, { profile: "shop" }]
+}

@@ -1,0 +1,187 @@
+/**
+ * What a suite may be. Read by hand, since a suite may have a hundred thousand judgments and each that is wrong is to
+ * be named. Pure.
+ */
+import { Cron, Result } from "effect"
+import { type Issue, invalidFields, issuesIn } from "../http/checks.ts"
+import type { InputInvalid } from "../http/errors.ts"
+import { isObject } from "../http/json-fields.ts"
+import {
+  DOCUMENT_ID_BYTES_MAX,
+  GRADE_MAX,
+  JUDGMENTS_MAX,
+  PARAMS_BYTES_MAX,
+  QUERIES_MAX,
+  QUERY_BYTES_MAX,
+  SUITE_BYTES_MAX,
+  TOLERANCE_BY_DEFAULT
+} from "./schema.ts"
+
+/** As it rests: query, document, grade; 1 behind them where clicks gave it. */
+export type StoredJudgment = readonly [q: string, documentId: string, grade: number, isOfClicks?: 1]
+export type Params = Readonly<Record<string, string | number | boolean>>
+export interface SuiteFields {
+  readonly name: string
+  readonly collection: string
+  readonly params: Params
+  readonly judgments: ReadonlyArray<StoredJudgment>
+  readonly tolerance: number
+  readonly schedule_cron: string | undefined
+}
+
+const ISSUES_MAX = 100
+const NAME_CHARACTERS_MAX = 120
+const PARAMS_MAX = 100
+const FIELDS = ["name", "collection", "params", "judgments", "tolerance", "schedule_cron"]
+/** What a suite sets itself, what would cost credits, and credentials. */
+const NO_PARAMS = new Set(["q", "profile", "nl_query", "conversation", "voice_query", "collection"])
+
+const isStorable = (text: string): boolean => !text.includes("\u0000") && text.isWellFormed()
+const textRefusal = (value: unknown, bytesMax: number): string | undefined =>
+  typeof value !== "string" || value === "" || Buffer.byteLength(value) > bytesMax
+    ? `A text of 1 to ${bytesMax} bytes`
+    : isStorable(value)
+      ? undefined
+      : "No NUL character and no half surrogate pair"
+const nameRefusal = (value: unknown): string | undefined =>
+  typeof value !== "string" || value.trim() === "" || [...value].length > NAME_CHARACTERS_MAX
+    ? `A text of 1 to ${NAME_CHARACTERS_MAX} characters`
+    : isStorable(value)
+      ? undefined
+      : "No NUL character and no half surrogate pair"
+
+/** Five fields, in UTC. */
+export const cronOf = (text: string): Cron.Cron | undefined => {
+  if (text.trim().split(/\s+/).length !== 5) return undefined
+  const parsed = Cron.parse(text.trim(), "UTC")
+  return Result.isSuccess(parsed) ? parsed.success : undefined
+}
+/** The first time after `now` (ms); undefined where there is none, as of the 30th of February. */
+export const nextRunAt = (cron: string | undefined, now: number): number | undefined => {
+  const parsed = cron === undefined ? undefined : cronOf(cron)
+  if (parsed === undefined) return undefined
+  try {
+    return Cron.next(parsed, new Date(now)).getTime()
+  } catch {
+    return undefined
+  }
+}
+const cronRefusal = (value: unknown): string | undefined => {
+  if (value === undefined || value === null) return undefined
+  const wrong = "Five fields of cron in UTC: minute, hour, day, month, weekday"
+  if (typeof value !== "string" || value.length > 120 || cronOf(value) === undefined) return wrong
+  return nextRunAt(value, 0) === undefined ? "There is no such time" : undefined
+}
+
+const isCredential = (name: string): boolean => /api[-_]?key$/i.test(name)
+/** Issues of parameters at their place in a body. */
+export const paramsIssues = (params: unknown): ReadonlyArray<Issue> => {
+  if (!isObject(params)) return [{ path: "params", message: "An object of search parameters" }]
+  const names = Object.keys(params)
+  if (names.length > PARAMS_MAX) return [{ path: "params", message: `At most ${PARAMS_MAX} parameters` }]
+  if (Buffer.byteLength(JSON.stringify(params)) > PARAMS_BYTES_MAX)
+    return [{ path: "params", message: `At most ${PARAMS_BYTES_MAX} bytes of parameters` }]
+  return names.flatMap((name) => {
+    const value = params[name]
+    const path = `params.${name.slice(0, 80)}`
+    if (NO_PARAMS.has(name) || isCredential(name)) return [{ path, message: "Not a parameter of a suite" }]
+    if (!isStorable(name) || (typeof value === "string" && !isStorable(value)))
+      return [{ path, message: "No NUL character and no half surrogate pair" }]
+    return ["string", "number", "boolean"].includes(typeof value)
+      ? []
+      : [{ path, message: "A text, a number, true or false" }]
+  })
+}
+
+const fits = (value: unknown, bytesMax: number): value is string =>
+  typeof value === "string" &&
+  value !== "" &&
+  (value.length * 3 <= bytesMax || Buffer.byteLength(value) <= bytesMax) &&
+  isStorable(value)
+const isGrade = (value: unknown): value is number =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= GRADE_MAX
+
+/** A judgment as it rests; undefined for one that is wrong. A hundred thousand are read in some milliseconds. */
+const quickly = (value: unknown): StoredJudgment | undefined => {
+  if (!isObject(value)) return undefined
+  const { document_id, grade, q } = value
+  if (!fits(q, QUERY_BYTES_MAX) || !fits(document_id, DOCUMENT_ID_BYTES_MAX) || !isGrade(grade)) return undefined
+  let fields = 0
+  for (const _ in value) fields++
+  return fields === 3 ? [q, document_id, grade] : undefined
+}
+/** What is wrong with a judgment. */
+const judgmentIssues = (value: unknown, at: number): ReadonlyArray<Issue> => {
+  const path = `judgments.${at}`
+  if (!isObject(value)) return [{ path, message: "An object of `q`, `document_id` and `grade`" }]
+  const { document_id, grade, q, ...others } = value
+  return issuesIn([
+    [`${path}.q`, textRefusal(q, QUERY_BYTES_MAX)],
+    [`${path}.document_id`, textRefusal(document_id, DOCUMENT_ID_BYTES_MAX)],
+    [`${path}.grade`, isGrade(grade) ? undefined : `A whole number from 0 to ${GRADE_MAX}`],
+    ...Object.keys(others).map((name) => [`${path}.${name.slice(0, 80)}`, "Unknown field"] as const)
+  ])
+}
+
+const readJudgments = (
+  value: unknown
+): { readonly judgments: ReadonlyArray<StoredJudgment>; readonly issues: ReadonlyArray<Issue> } => {
+  const refuse = (message: string) => ({ judgments: [], issues: [{ path: "judgments", message }] })
+  if (!Array.isArray(value))
+    return refuse("A list of `{q, document_id, grade}`; an empty one where clicks will fill it")
+  if (value.length > JUDGMENTS_MAX) return refuse(`At most ${JUDGMENTS_MAX} judgments`)
+  const judgments: Array<StoredJudgment> = []
+  const issues: Array<Issue> = []
+  const known = new Map<string, Set<string>>()
+  let bytes = 0
+  for (let i = 0; i < value.length && issues.length < ISSUES_MAX; i++) {
+    const read = quickly(value[i])
+    if (read === undefined) {
+      issues.push(...judgmentIssues(value[i], i))
+      continue
+    }
+    const [q, documentId] = read
+    let documents = known.get(q)
+    if (documents === undefined) known.set(q, (documents = new Set()))
+    if (documents.has(documentId))
+      issues.push({ path: `judgments.${i}`, message: "The query and the document were judged before" })
+    documents.add(documentId)
+    bytes += Buffer.byteLength(q) + Buffer.byteLength(documentId) + 16
+    judgments.push(read)
+  }
+  if (known.size > QUERIES_MAX) return refuse(`At most ${QUERIES_MAX} different queries`)
+  if (bytes > SUITE_BYTES_MAX) return refuse(`At most ${SUITE_BYTES_MAX} bytes of judgments`)
+  return { judgments, issues }
+}
+
+/** A body as a complete suite; omitted fields reset, but judgments are not lost by leaving them out. */
+export const suiteFieldsOf = (body: unknown): SuiteFields | InputInvalid => {
+  if (!isObject(body)) return invalidFields([{ path: "body", message: "A suite is an object" }])
+  const { collection, name, params = {}, schedule_cron, tolerance = TOLERANCE_BY_DEFAULT } = body
+  const { issues: ofJudgments, judgments } = readJudgments(body.judgments)
+  const issues = [
+    ...issuesIn([
+      ["name", nameRefusal(name)],
+      ["collection", textRefusal(collection, 256)],
+      [
+        "tolerance",
+        typeof tolerance === "number" && tolerance >= 0 && tolerance <= 1 ? undefined : "A number from 0 to 1"
+      ],
+      ["schedule_cron", cronRefusal(schedule_cron)],
+      ...Object.keys(body)
+        .filter((field) => !FIELDS.includes(field))
+        .map((field) => [field.slice(0, 80), "Unknown field"] as const)
+    ]),
+    ...paramsIssues(params),
+    ...ofJudgments
+  ]
+  if (issues.length > 0) return invalidFields(issues.slice(0, ISSUES_MAX))
+  return {
+    name: (name as string).trim(),
+    collection: collection as string,
+    params: params as Params,
+    judgments,
+    tolerance: tolerance as number,
+    schedule_cron: typeof schedule_cron === "string" ? schedule_cron.trim() : undefined
+  }
+}

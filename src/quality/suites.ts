@@ -1,0 +1,206 @@
+/**
+ * Quality suites: judged queries of a collection, and how well it answers them. Rows in Postgres; nothing of them is
+ * kept in memory, since no search asks for them.
+ *
+ * Decision: a suite belongs to the name that it was given. One of an alias judges what the alias leads to when it runs;
+ * one of a collection goes with the collection.
+ */
+import { Clock, Context, Effect, Layer, type Scope } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { Identifiers } from "@dowser/log/identifiers"
+import type { Outbox } from "@dowser/log/outbox"
+import { makeAuditRecorder } from "../audit/record.ts"
+import { CollectionDrops } from "../engine-plane/collection-drops.ts"
+import type { Installation } from "../installation.ts"
+import { EngineAbsence } from "../ports/engine/engine.ts"
+import type { RowReaders } from "../identity/row-readers.ts"
+import { makeJobStarter } from "../jobs/jobs.ts"
+import type { Job } from "../jobs/schema.ts"
+import { makeJobWorker } from "../jobs/job-worker.ts"
+import { Entitlements } from "../metering/entitlements.ts"
+import type { FeatureNotInPlan } from "../metering/errors.ts"
+import { Conflict, NotFound } from "../http/errors.ts"
+import type { Search } from "../search/search.ts"
+import { hasRelevant } from "./evaluate.ts"
+import { makeRunSuite, RUN, type RunConfig } from "./run-suite.ts"
+import { makeScheduler } from "./scheduler.ts"
+import type { QualityRun } from "./schema.ts"
+import { nextRunAt, type Params, type StoredJudgment, type SuiteFields } from "./suite-input.ts"
+import { makeSuitesRepository, type StoredSuite } from "./suites-repository.ts"
+
+export interface FullSuite {
+  readonly suite: StoredSuite
+  readonly judgments: ReadonlyArray<StoredJudgment>
+}
+interface Page {
+  readonly cursor: string | undefined
+  readonly limit: number
+}
+interface SuitesShape {
+  /** `collections`: as LIKE reads them; all where absent. */
+  readonly list: (
+    organizationId: string,
+    page: Page & { readonly collections: ReadonlyArray<string> | undefined }
+  ) => Effect.Effect<ReadonlyArray<StoredSuite>>
+  readonly get: (organizationId: string, id: string) => Effect.Effect<StoredSuite, NotFound>
+  readonly judgments: (organizationId: string, id: string) => Effect.Effect<ReadonlyArray<StoredJudgment>>
+  readonly create: (organizationId: string, fields: SuiteFields) => Effect.Effect<FullSuite, FeatureNotInPlan>
+  readonly replace: (organizationId: string, id: string, fields: SuiteFields) => Effect.Effect<FullSuite, NotFound>
+  readonly remove: (organizationId: string, id: string) => Effect.Effect<{ readonly id: string }, NotFound>
+  /** Queues a run of what is stored, or of other parameters or a profile. */
+  readonly run: (
+    organizationId: string,
+    id: string,
+    other: { readonly params?: Params; readonly profile?: string }
+  ) => Effect.Effect<Job, NotFound | Conflict>
+  /** Newest first. */
+  readonly runs: (organizationId: string, id: string, page: Page) => Effect.Effect<ReadonlyArray<QualityRun>>
+}
+
+const missing = (id: string) => new NotFound({ message: `Quality suite ${id} does not exist.` })
+const present =
+  (id: string) =>
+  <A>(found: A | undefined): Effect.Effect<A, NotFound> =>
+    found === undefined ? Effect.fail(missing(id)) : Effect.succeed(found)
+
+/** A driver failure is a defect: no caller can act on it. */
+const orDie = <A, E, R>(effect: Effect.Effect<A, E | SqlError.SqlError, R>) =>
+  Effect.catchTag(effect as Effect.Effect<A, SqlError.SqlError, R>, "SqlError", (error) =>
+    Effect.die(error)
+  ) as Effect.Effect<A, Exclude<E, SqlError.SqlError>, R>
+
+const makeWrites = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const identifiers = yield* Identifiers
+  const entitlements = yield* Entitlements
+  const audit = yield* makeAuditRecorder
+  const repository = yield* makeSuitesRepository
+  const recorded = <A, E>(organizationId: string, id: string, change: Effect.Effect<A, E>) =>
+    orDie(sql.withTransaction(audit.recorded({ kind: "quality_suite", organizationId, id }, change)))
+  const put = Effect.fnUntraced(function* (
+    organizationId: string,
+    id: string,
+    { judgments, schedule_cron, ...fields }: SuiteFields,
+    created_at: number | undefined
+  ) {
+    const now = yield* Clock.currentTimeMillis
+    const suite: StoredSuite = {
+      id,
+      organization_id: organizationId,
+      ...fields,
+      ...(schedule_cron === undefined ? {} : { schedule_cron }),
+      judgments_count: judgments.length,
+      created_at: created_at ?? now,
+      updated_at: now
+    }
+    yield* repository.put(suite, nextRunAt(schedule_cron, now))
+    yield* repository.putJudgments(organizationId, id, judgments)
+    return { suite, judgments }
+  })
+  const create: SuitesShape["create"] = Effect.fn("QualitySuites.create")(function* (organizationId, fields) {
+    const id = yield* identifiers.make("qst")
+    return yield* recorded(
+      organizationId,
+      id,
+      Effect.gen(function* () {
+        const count = yield* repository.lockCount(organizationId)
+        yield* entitlements.requireRoom(organizationId, "quality_suites", count + 1)
+        return yield* put(organizationId, id, fields, undefined)
+      })
+    )
+  })
+  const replace: SuitesShape["replace"] = Effect.fn("QualitySuites.replace")(function* (organizationId, id, fields) {
+    return yield* recorded(
+      organizationId,
+      id,
+      Effect.gen(function* () {
+        const known = yield* Effect.flatMap(repository.lock(organizationId, id), present(id))
+        const { judgments, suite } = yield* put(organizationId, id, fields, known.created_at)
+        return {
+          judgments,
+          suite: { ...suite, ...(known.last_run === undefined ? {} : { last_run: known.last_run }) }
+        }
+      })
+    )
+  })
+  const remove: SuitesShape["remove"] = Effect.fn("QualitySuites.remove")(function* (organizationId, id) {
+    return yield* recorded(
+      organizationId,
+      id,
+      Effect.gen(function* () {
+        yield* Effect.flatMap(repository.lock(organizationId, id), present(id))
+        yield* repository.remove(organizationId, id)
+        return { id }
+      })
+    )
+  })
+  return { create, replace, remove }
+})
+
+/** Makes the job of a run, where there is something to judge and a place in the queue. */
+export const makeStartRun = Effect.gen(function* () {
+  const jobs = yield* makeJobStarter
+  const repository = yield* makeSuitesRepository
+  return Effect.fnUntraced(function* (
+    { collection, id: suite_id, organization_id }: StoredSuite,
+    other: { readonly params?: Params; readonly profile?: string }
+  ): Effect.fn.Return<Job, Conflict> {
+    if (!hasRelevant(yield* Effect.orDie(repository.judgments(organization_id, suite_id))))
+      return yield* new Conflict({
+        message: `Quality suite ${suite_id} has no judgment with a grade above 0: there is nothing to measure.`
+      })
+    const config: RunConfig = { suite_id, collection, ...other }
+    return yield* orDie(jobs.start(organization_id, RUN, config, () => jobs.requirePlace(organization_id, RUN)))
+  })
+})
+
+/** Does runs, and starts those whose time has come: where the engine is. */
+const makeAtWork = Effect.gen(function* () {
+  const worker = yield* makeJobWorker({ type: RUN, run: yield* makeRunSuite })
+  yield* makeScheduler(yield* makeStartRun, worker.wake)
+  return worker.wake
+})
+
+const make: Effect.Effect<
+  SuitesShape,
+  never,
+  | CollectionDrops
+  | Entitlements
+  | Identifiers
+  | Installation
+  | Outbox
+  | RowReaders
+  | Scope.Scope
+  | Search
+  | SqlClient.SqlClient
+> = Effect.gen(function* () {
+  const repository = yield* makeSuitesRepository
+  const writes = yield* makeWrites
+  const startRun = yield* makeStartRun
+  const drops = yield* CollectionDrops
+  const wake = (yield* EngineAbsence) === undefined ? yield* makeAtWork : Effect.void
+  const get: SuitesShape["get"] = (organizationId, id) =>
+    Effect.flatMap(Effect.orDie(repository.get(organizationId, id)), present(id))
+  yield* drops.register((organizationId, collection) =>
+    Effect.flatMap(Effect.orDie(repository.ofCollection(organizationId, collection)), (ids) =>
+      Effect.forEach(ids, (id) => Effect.ignore(writes.remove(organizationId, id)), { discard: true })
+    )
+  )
+  return {
+    ...writes,
+    get,
+    list: (organizationId, { collections, cursor, limit }) =>
+      Effect.orDie(repository.page(organizationId, cursor, limit, collections)),
+    judgments: (organizationId, id) => Effect.orDie(repository.judgments(organizationId, id)),
+    run: Effect.fn("QualitySuites.run")(function* (organizationId, id, other) {
+      const job = yield* startRun(yield* get(organizationId, id), other)
+      yield* wake
+      return job
+    }),
+    runs: (organizationId, id, { cursor, limit }) => Effect.orDie(repository.runs(organizationId, id, cursor, limit))
+  }
+})
+
+export class QualitySuites extends Context.Service<QualitySuites, SuitesShape>()("dowser/quality/QualitySuites") {
+  static readonly layer = Layer.effect(QualitySuites, make)
+}

@@ -1,0 +1,124 @@
+/**
+ * What a search of today would show, for those who judge rankings: the ids alone. It is prepared and run as every
+ * search, with the rules of its collection, and leaves no trace: no unit, no report, no query id, nothing kept. It takes
+ * its turn on the searching thread like any other.
+ */
+import { type EngineError, fail, type Hit, ok, type Result } from "@dowser/engine-sdk"
+import {
+  AnswerBudget,
+  type Environment,
+  type OperationContext,
+  type PlannedSearch,
+  prepareSearch,
+  Reach,
+  readSearch,
+  type Restrictions,
+  runSearch
+} from "@dowser/engine-sdk/operations"
+import type { OrganizationUnavailable } from "../http/errors.ts"
+import { NO_TRAITS, visitorOf } from "../identity/visitor.ts"
+import type { SearchRules } from "../rules/search-rules.ts"
+import { searchMerchandise } from "../rules/search-merchandise.ts"
+import { timelyEngine } from "./timely-engine.ts"
+import type { Turns } from "./turns.ts"
+
+export interface RankAsked {
+  readonly organizationId: string
+  /** A collection or an alias. */ readonly collection: string
+  /** Search parameters, `q` among them; what only changes the answer's text is left out. */
+  readonly parameters: Readonly<Record<string, string>>
+  /** Hits wanted, at most 250. */ readonly depth: number
+  readonly signal: AbortSignal
+  /** Of whom the search is to be possible; default: all is. */ readonly restrictions?: Restrictions
+  /** Models beside those of the organization, by name. */ readonly reranker?: Environment["reranker"]
+}
+export type RankFailure = EngineError | OrganizationUnavailable
+
+export interface RankParts {
+  readonly contextOf: (
+    organizationId: string
+  ) => OperationContext & { readonly limits: { readonly answer_bytes_max: number } }
+  readonly environmentOf: (organizationId: string) => Environment
+  readonly rules: SearchRules["Service"]
+  readonly turns: Turns
+  readonly now_ms: () => number
+}
+
+/** Nobody waits for one longer; what takes it is told as the engine's failure. */
+const TIME_MS = 10_000
+/** Pages, facets, texts and AI are no part of a ranking. */
+const LEFT_OUT = [
+  "page",
+  "offset",
+  "limit",
+  "facet_by",
+  "facet_query",
+  "include_fields",
+  "exclude_fields",
+  "highlight_full_fields",
+  "nl_query",
+  "conversation",
+  "voice_query",
+  "use_cache",
+  "debug"
+]
+
+const parametersOf = ({ depth, parameters }: RankAsked): Readonly<Record<string, string>> => ({
+  ...Object.fromEntries(Object.entries(parameters).filter(([name]) => !LEFT_OUT.includes(name))),
+  per_page: String(depth),
+  include_fields: "id",
+  highlight_fields: "id"
+})
+
+/** The search with the rules of its collection, and the context that runs it; or why it cannot be run. */
+const planned = async (
+  { contextOf, now_ms, rules, turns }: RankParts,
+  asked: RankAsked
+): Promise<Result<{ readonly context: OperationContext; readonly search: PlannedSearch }, RankFailure>> => {
+  const own = contextOf(asked.organizationId)
+  const turn = { organizationId: asked.organizationId, until: performance.now() + TIME_MS, signal: asked.signal }
+  const context: OperationContext = {
+    ...own,
+    engine: timelyEngine(own.engine, turns, turn),
+    budget: new AnswerBudget(own.limits.answer_bytes_max)
+  }
+  const reach = new Reach(context, asked.restrictions ?? {})
+  const request = readSearch(context, asked.collection, parametersOf(asked), reach.restrictions)
+  if (!request.ok) return request
+  const prepared = await prepareSearch(context, request.value, reach)
+  if (!prepared.ok) return prepared
+  const compiled = rules.compiled(asked.organizationId, prepared.value.collection)
+  if (!compiled.ok) return compiled
+  const { parameters } = prepared.value
+  const merchandise = searchMerchandise({
+    rules: compiled.value,
+    parameters,
+    visitor: () => visitorOf(parameters, NO_TRAITS, undefined),
+    now_ms: now_ms(),
+    explain: false
+  })
+  return ok({ context, search: merchandise === undefined ? prepared.value : { ...prepared.value, merchandise } })
+}
+const idOf = ({ document }: Hit): string => String(document.id)
+
+/** Ids, best first; of groups one after the other. Cost: one engine call, as of the same search. */
+export const rank = async (parts: RankParts, asked: RankAsked): Promise<Result<ReadonlyArray<string>, RankFailure>> => {
+  const ready = await planned(parts, asked)
+  if (!ready.ok) return ready
+  const { context, search } = ready.value
+  const environment = parts.environmentOf(asked.organizationId)
+  const found = await runSearch(context, search, {
+    ...environment,
+    reranker: (model, collection) => asked.reranker?.(model, collection) ?? environment.reranker?.(model, collection),
+    signal: asked.signal
+  })
+  if (!found.ok) return found
+  const { grouped_hits, hits } = found.value.answer
+  return ok((hits ?? grouped_hits?.flatMap((group) => group.hits) ?? []).map(idOf))
+}
+
+/** Whether such a search can be made at all: its collection is there and takes its parameters. Asks the engine nothing. */
+export const rankable = async (parts: RankParts, asked: RankAsked): Promise<Result<void, RankFailure>> => {
+  const ready = await planned(parts, asked)
+  return ready.ok ? ok(undefined) : fail(ready.error)
+}
