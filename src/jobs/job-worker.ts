@@ -22,7 +22,7 @@ interface JobKind {
   /** `tell`: how far it is, 0..1. Interrupted when the job was cancelled. */
   readonly run: (job: ClaimedJob, tell: (progress: number) => Effect.Effect<void>) => Effect.Effect<JobEnd, JobFailed>
 }
-export interface JobWorker {
+interface JobWorker {
   /** There is a new job. */ readonly wake: Effect.Effect<void>
 }
 

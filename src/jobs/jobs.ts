@@ -138,7 +138,7 @@ export class Jobs extends Context.Service<
 }
 
 /** Jobs of one kind and organization that may wait: each takes a while, and all of them come after one another. */
-export const WAITING_MAX = 20
+const WAITING_MAX = 20
 
 /** A job that waits to be done. `alongside` runs in the transaction that makes it. */
 export const makeJobStarter = Effect.gen(function* () {

@@ -6,7 +6,7 @@ import { Context, type Effect } from "effect"
 import type { NotFound } from "../http/errors.ts"
 import type { ProfileManifest } from "./manifest.ts"
 
-export interface GateQuestion {
+interface GateQuestion {
   readonly organizationId: string
   readonly collection: string
   readonly profile: string

@@ -6,7 +6,15 @@ import { pageFields } from "../http/page.ts"
 import { Job } from "../jobs/schema.ts"
 import { FeatureNotInPlan } from "../metering/errors.ts"
 import { described } from "./examples.ts"
-import { QualityRunList, QualitySuite, QualitySuiteBody, QualitySuiteList, RunBody, SUITE_BYTES_MAX } from "./schema.ts"
+import {
+  FromClicksBody,
+  QualityRunList,
+  QualitySuite,
+  QualitySuiteBody,
+  QualitySuiteList,
+  RunBody,
+  SUITE_BYTES_MAX
+} from "./schema.ts"
 
 const at = { group: "quality", plane: "control", scope: "full" } as const
 const one = {
@@ -81,6 +89,18 @@ export const runQualitySuite = operation({
   method: "POST",
   path: `${path}/run`,
   payload: RunBody,
+  success: Job,
+  status: 202,
+  errors: [Conflict, NotFound]
+})
+export const judgeFromClicks = operation({
+  ...one,
+  ...described.judgeFromClicks,
+  id: "judgeFromClicks",
+  summary: "Make judgments of what visitors took",
+  method: "POST",
+  path: `${path}/judgments/from-clicks`,
+  payload: FromClicksBody,
   success: Job,
   status: 202,
   errors: [Conflict, NotFound]

@@ -11,7 +11,7 @@ import type { RankFailure } from "../search/ranked.ts"
 import type { Search } from "../search/search.ts"
 import type { StoredJudgment } from "./suite-input.ts"
 
-export interface QueryFigure {
+interface QueryFigure {
   readonly q: string
   readonly ndcg_at_10: number
 }
@@ -56,15 +56,16 @@ export const hasRelevant = (judgments: ReadonlyArray<StoredJudgment>): boolean =
   judgments.some(([, , grade]) => grade > 0)
 
 /** Ids of one query; an engine that is away is asked again, and then the job has failed. */
-const ranked = Effect.fnUntraced(function* (
+export const ranked = Effect.fnUntraced(function* (
   search: Search["Service"],
-  { collection, organizationId, parameters }: Asked,
-  q: string
+  { collection, organizationId, parameters }: Pick<Asked, "collection" | "organizationId" | "parameters">,
+  q: string,
+  depth: number
 ): Effect.fn.Return<ReadonlyArray<string>, JobFailed> {
   const failed = (error: RankFailure) => new JobFailed({ message: `The query \`${q.slice(0, 80)}\`: ${error.message}` })
   for (let attempt = 1; ; attempt++) {
     const found = yield* Effect.promise((signal) =>
-      search.rank({ organizationId, collection, parameters: { ...parameters, q }, depth: DEPTH, signal })
+      search.rank({ organizationId, collection, parameters: { ...parameters, q }, depth, signal })
     )
     if (found.ok) return found.value
     const { error } = found
@@ -83,7 +84,7 @@ export const evaluate = Effect.fnUntraced(function* (
   const give = givingWay()
   const scored: Array<QueryFigure & { readonly mrr: number; readonly recall: number; readonly judged: number }> = []
   for (const [i, [q, grades]] of queries.entries()) {
-    const score = scoreOf(yield* ranked(search, asked, q), grades)!
+    const score = scoreOf(yield* ranked(search, asked, q, DEPTH), grades)!
     scored.push({ q, ndcg_at_10: score.ndcg10, mrr: score.mrr, recall: score.recall100, judged: score.judged10 })
     yield* tell((i + 1) / queries.length)
     const way = give()

@@ -1,4 +1,4 @@
-/** What the operations of quality suites do, in words, and a request of each that succeeds (`src/http/operation.ts`). */
+/** What the operations of quality suites do, in words, and a request of each that succeeds. */
 import type { Described } from "../http/operation.ts"
 import { sampleIds } from "../api/sample-ids.ts"
 
@@ -45,6 +45,11 @@ export const described = {
     description:
       "Queues a job that searches every judged query and measures nDCG@10, MRR, recall@100 and the share of the first ten that was judged. Its result compares with the last run of what is stored; a drop beyond `tolerance` sends `quality.regression`. With `params` or `profile` it measures something else, which raises no alarm. One run of an organization is done at a time; a suite without a relevant document, or too many that wait, is a 409.",
     example: { params, body: {} }
+  },
+  judgeFromClicks: {
+    description:
+      "Queues a job that reads the searches of a time and what was clicked, put into carts and bought of them, and grades each query's documents that were shown at least 20 times, with less weight on what stands where everybody looks. Judgments made by hand stay; those that clicks gave before are made anew. Where a client sends no `search` event with `document_ids`, the list of a query is what the suite's parameters find today.",
+    example: { params, body: { from: "2026-01-01", to: "2026-01-31" } }
   },
   listQualityRuns: {
     description:

@@ -18,6 +18,7 @@ export const room = defineRoom({
     replaceQualitySuite: ({ body }) => textIn(body, "collection"),
     deleteQualitySuite: "filtered",
     runQualitySuite: "filtered",
+    judgeFromClicks: "filtered",
     listQualityRuns: "filtered"
   },
   groups: { quality: "Judged queries, and how well a collection answers them." },
@@ -27,11 +28,7 @@ export const room = defineRoom({
   roles: {
     listQualitySuites: "member",
     getQualitySuite: "member",
-    listQualityRuns: "member",
-    createQualitySuite: "admin",
-    replaceQualitySuite: "admin",
-    deleteQualitySuite: "admin",
-    runQualitySuite: "admin"
+    listQualityRuns: "member"
   },
   seeds,
   audited: {

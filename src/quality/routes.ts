@@ -1,6 +1,7 @@
 /** Handlers of quality suites: the suite is looked for before the body is read. */
 import { resolveCollection } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
+import { parseDateRange } from "../analytics/date-range.ts"
 import type { Caller } from "../identity/caller.ts"
 import { collectionClosed, reachesCollection, reachesEverything } from "../identity/reach.ts"
 import { restrictionsOf } from "../identity/restrictions.ts"
@@ -8,7 +9,7 @@ import { makeContexts } from "../engine-plane/engine-plane.ts"
 import { likeOf } from "../engine-plane/like-pattern.ts"
 import { type CollectionNotAllowed, type InputInvalid, inputInvalid, NotFound } from "../http/errors.ts"
 import { byId, pageOf } from "../http/page.ts"
-import { refused } from "../http/checks.ts"
+import { invalidFields, refused } from "../http/checks.ts"
 import { implement } from "../api/implement.ts"
 import { Search } from "../search/search.ts"
 import * as contract from "./contract.ts"
@@ -23,19 +24,19 @@ const shown = ({ judgments, suite }: FullSuite): typeof QualitySuite.Type => ({
   ...summary(suite),
   judgments: judgments.map(([q, document_id, grade]) => ({ q, document_id, grade }))
 })
+/** A suite beyond the key's reach does not exist for it. */
+const foundIn = (suites: QualitySuites["Service"]) => (caller: Caller, id: string) =>
+  Effect.flatMap(suites.get(caller.organizationId, id), (suite) =>
+    reachesCollection(caller, suite.collection)
+      ? Effect.succeed(suite)
+      : Effect.fail(new NotFound({ message: `Quality suite ${id} does not exist.` }))
+  )
 const PROFILE = /^[a-z0-9][a-z0-9_-]{0,63}$/
 
-export const routes = Effect.gen(function* () {
-  const suites = yield* QualitySuites
+/** What of a body only the collection can tell. */
+const makeChecks = Effect.gen(function* () {
   const search = yield* Search
   const contextOf = yield* makeContexts
-  /** A suite beyond the key's reach does not exist for it. */
-  const found = (caller: Caller, id: string) =>
-    Effect.flatMap(suites.get(caller.organizationId, id), (suite) =>
-      reachesCollection(caller, suite.collection)
-        ? Effect.succeed(suite)
-        : Effect.fail(new NotFound({ message: `Quality suite ${id} does not exist.` }))
-    )
   /** Whether such searches can be made, by who asks for them; an engine that is away is the run's matter. */
   const searchable = (
     caller: Caller,
@@ -71,6 +72,13 @@ export const routes = Effect.gen(function* () {
     yield* searchable(caller, fields.collection, fields.params)
     return fields
   })
+  return { fieldsOf, searchable }
+})
+
+export const routes = Effect.gen(function* () {
+  const suites = yield* QualitySuites
+  const found = foundIn(suites)
+  const { fieldsOf, searchable } = yield* makeChecks
   return [
     implement(
       contract.listQualitySuites,
@@ -124,6 +132,16 @@ export const routes = Effect.gen(function* () {
           ...(other === undefined ? {} : { params: other as Params }),
           ...(profile === undefined ? {} : { profile })
         })
+      })
+    ),
+    implement(
+      contract.judgeFromClicks,
+      Effect.fnUntraced(function* ({ caller, params, payload }) {
+        const { id } = yield* found(caller, params.suiteId)
+        const { from, to } = yield* payload
+        const parsed = parseDateRange(from, to)
+        if (!parsed.ok) return yield* invalidFields(parsed.issues)
+        return yield* suites.judgeFromClicks(caller.organizationId, id, parsed.range)
       })
     ),
     implement(

@@ -11,7 +11,7 @@ import { Search } from "../search/search.ts"
 import { evaluate, type Evaluated, hasRelevant } from "./evaluate.ts"
 import { QUERIES_LISTED_MAX } from "./schema.ts"
 import type { Params } from "./suite-input.ts"
-import { makeSuitesRepository, type NewRun, type StoredSuite } from "./suites-repository.ts"
+import { type LastStored, makeSuitesRepository, type NewRun, type StoredSuite } from "./suites-repository.ts"
 
 export const RUN = "quality_run"
 /** The config of a job. */
@@ -40,6 +40,12 @@ const listed = ({ queries }: Evaluated, before: ReadonlyMap<string, number>) =>
         a.ndcg_at_10 - b.ndcg_at_10
     )
     .slice(0, QUERIES_LISTED_MAX)
+
+const previousOf = (last: LastStored | undefined): NewRun["previous"] => {
+  if (last === undefined) return null
+  const { per_query: _, ...figures } = last
+  return figures
+}
 
 export const makeRunSuite = Effect.gen(function* () {
   const search = yield* Search
@@ -80,7 +86,6 @@ export const makeRunSuite = Effect.gen(function* () {
     const { collection } = suite
     const evaluated = yield* evaluate(search, { organizationId, collection, parameters, judgments }, tell)
     const last = yield* Effect.orDie(repository.previous(organizationId, suite_id))
-    const { per_query: before = [], ...previous } = last ?? {}
     const { queries, ...figures } = evaluated
     const run: NewRun = {
       id: yield* identifiers.make("qrn"),
@@ -91,7 +96,7 @@ export const makeRunSuite = Effect.gen(function* () {
       ...(profile === undefined ? {} : { profile }),
       queries: queries.length,
       ...figures,
-      previous: last === undefined ? null : (previous as NewRun["previous"]),
+      previous: previousOf(last),
       per_query: queries.map(({ ndcg_at_10, q }) => [q, ndcg_at_10] as const),
       finished_at: yield* Clock.currentTimeMillis
     }
@@ -100,7 +105,7 @@ export const makeRunSuite = Effect.gen(function* () {
         run_id: run.id,
         ...figures,
         queries: queries.length,
-        per_query: listed(evaluated, new Map(before)),
+        per_query: listed(evaluated, new Map(last?.per_query)),
         previous: run.previous,
         ...(profile === undefined ? {} : { profile }),
         params

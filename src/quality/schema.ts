@@ -73,6 +73,10 @@ export const RunBody = Schema.Struct({
   identifier: "RunQualitySuite",
   description: "Runs something else than what is stored: other parameters, or a profile of the collection."
 })
+export const FromClicksBody = Schema.Struct({ from: Schema.String, to: Schema.String }).annotate({
+  identifier: "JudgmentsFromClicks",
+  description: "`from` and `to`: ISO 8601 dates or date-times, both inclusive."
+})
 export const QualityRun = Schema.Struct({
   id: Schema.String,
   suite_id: Schema.String,

@@ -51,7 +51,7 @@ const nameRefusal = (value: unknown): string | undefined =>
       : "No NUL character and no half surrogate pair"
 
 /** Five fields, in UTC. */
-export const cronOf = (text: string): Cron.Cron | undefined => {
+const cronOf = (text: string): Cron.Cron | undefined => {
   if (text.trim().split(/\s+/).length !== 5) return undefined
   const parsed = Cron.parse(text.trim(), "UTC")
   return Result.isSuccess(parsed) ? parsed.success : undefined

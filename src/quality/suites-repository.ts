@@ -24,7 +24,8 @@ type RunRow = Omit<QualityRun, "profile"> & { readonly profile: string | null }
 const runOf = ({ profile, ...row }: RunRow): QualityRun => ({ ...row, ...(profile === null ? {} : { profile }) })
 
 /** nDCG@10 by query. */
-export type PerQuery = ReadonlyArray<readonly [q: string, ndcg_at_10: number]>
+type PerQuery = ReadonlyArray<readonly [q: string, ndcg_at_10: number]>
+export type LastStored = NonNullable<QualityRun["previous"]> & { readonly per_query: PerQuery }
 export interface NewRun extends QualityRun {
   /** Of what the suite says: what later runs are compared with. */ readonly is_stored: boolean
   readonly per_query: PerQuery
@@ -113,9 +114,7 @@ export const makeSuitesRepository = Effect.gen(function* () {
     /** The newest run of what the suite says. */
     previous: (organizationId: string, suiteId: string) =>
       Effect.map(
-        sql<
-          NonNullable<QualityRun["previous"]> & { readonly per_query: PerQuery }
-        >`SELECT id AS run_id, finished_at::float8 AS finished_at, ${sql.literal(figures)}, per_query FROM quality_runs
+        sql<LastStored>`SELECT id AS run_id, finished_at::float8 AS finished_at, ${sql.literal(figures)}, per_query FROM quality_runs
           WHERE organization_id = ${organizationId} AND suite_id = ${suiteId} AND is_stored ORDER BY id DESC LIMIT 1`,
         ([row]) => row
       ),

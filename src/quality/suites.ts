@@ -8,11 +8,13 @@
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Identifiers } from "@dowser/log/identifiers"
+import type { EventLog } from "@dowser/log/event-log/event-log"
 import type { Outbox } from "@dowser/log/outbox"
 import { makeAuditRecorder } from "../audit/record.ts"
 import { CollectionDrops } from "../engine-plane/collection-drops.ts"
+import type { CatalogResources } from "../engine-plane/resources.ts"
 import type { Installation } from "../installation.ts"
-import { EngineAbsence } from "../ports/engine/engine.ts"
+import { Engine, EngineAbsence } from "../ports/engine/engine.ts"
 import type { RowReaders } from "../identity/row-readers.ts"
 import { makeJobStarter } from "../jobs/jobs.ts"
 import type { Job } from "../jobs/schema.ts"
@@ -22,6 +24,7 @@ import type { FeatureNotInPlan } from "../metering/errors.ts"
 import { Conflict, NotFound } from "../http/errors.ts"
 import type { Search } from "../search/search.ts"
 import { hasRelevant } from "./evaluate.ts"
+import { FROM_CLICKS, type FromClicksConfig, makeFromClicks } from "./from-clicks.ts"
 import { makeRunSuite, RUN, type RunConfig } from "./run-suite.ts"
 import { makeScheduler } from "./scheduler.ts"
 import type { QualityRun } from "./schema.ts"
@@ -52,6 +55,12 @@ interface SuitesShape {
     organizationId: string,
     id: string,
     other: { readonly params?: Params; readonly profile?: string }
+  ) => Effect.Effect<Job, NotFound | Conflict>
+  /** Queues the reading of what visitors took. `from` and `before` in Unix milliseconds. */
+  readonly judgeFromClicks: (
+    organizationId: string,
+    id: string,
+    range: { readonly from: number; readonly before: number }
   ) => Effect.Effect<Job, NotFound | Conflict>
   /** Newest first. */
   readonly runs: (organizationId: string, id: string, page: Page) => Effect.Effect<ReadonlyArray<QualityRun>>
@@ -138,7 +147,7 @@ const makeWrites = Effect.gen(function* () {
 })
 
 /** Makes the job of a run, where there is something to judge and a place in the queue. */
-export const makeStartRun = Effect.gen(function* () {
+const makeStartRun = Effect.gen(function* () {
   const jobs = yield* makeJobStarter
   const repository = yield* makeSuitesRepository
   return Effect.fnUntraced(function* (
@@ -156,16 +165,20 @@ export const makeStartRun = Effect.gen(function* () {
 
 /** Does runs, and starts those whose time has come: where the engine is. */
 const makeAtWork = Effect.gen(function* () {
-  const worker = yield* makeJobWorker({ type: RUN, run: yield* makeRunSuite })
-  yield* makeScheduler(yield* makeStartRun, worker.wake)
-  return worker.wake
+  const runs = yield* makeJobWorker({ type: RUN, run: yield* makeRunSuite })
+  const clicks = yield* makeJobWorker({ type: FROM_CLICKS, run: yield* makeFromClicks })
+  yield* makeScheduler(yield* makeStartRun, runs.wake)
+  return Effect.andThen(runs.wake, clicks.wake)
 })
 
 const make: Effect.Effect<
   SuitesShape,
   never,
+  | CatalogResources
   | CollectionDrops
+  | Engine
   | Entitlements
+  | EventLog
   | Identifiers
   | Installation
   | Outbox
@@ -177,6 +190,7 @@ const make: Effect.Effect<
   const repository = yield* makeSuitesRepository
   const writes = yield* makeWrites
   const startRun = yield* makeStartRun
+  const jobs = yield* makeJobStarter
   const drops = yield* CollectionDrops
   const wake = (yield* EngineAbsence) === undefined ? yield* makeAtWork : Effect.void
   const get: SuitesShape["get"] = (organizationId, id) =>
@@ -194,6 +208,15 @@ const make: Effect.Effect<
     judgments: (organizationId, id) => Effect.orDie(repository.judgments(organizationId, id)),
     run: Effect.fn("QualitySuites.run")(function* (organizationId, id, other) {
       const job = yield* startRun(yield* get(organizationId, id), other)
+      yield* wake
+      return job
+    }),
+    judgeFromClicks: Effect.fn("QualitySuites.judgeFromClicks")(function* (organizationId, id, { before, from }) {
+      const { collection } = yield* get(organizationId, id)
+      const config: FromClicksConfig = { suite_id: id, collection, from_at: from, before_at: before }
+      const job = yield* orDie(
+        jobs.start(organizationId, FROM_CLICKS, config, () => jobs.requirePlace(organizationId, FROM_CLICKS))
+      )
       yield* wake
       return job
     }),

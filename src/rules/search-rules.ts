@@ -13,6 +13,7 @@ import { checkRuleSet, type CompiledRules, type RuleSet } from "@dowser/engine-s
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import { PopularDocuments } from "../analytics/popular-documents.ts"
+import { CollectionDrops } from "../engine-plane/collection-drops.ts"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 import { ownedFields } from "../engine-plane/owned-fields.ts"
 import type { CatalogResources } from "../engine-plane/resources.ts"
@@ -183,13 +184,14 @@ export class SearchRules extends Context.Service<SearchRules, SearchRulesShape>(
   static readonly layer: Layer.Layer<
     SearchRules,
     never,
-    CatalogResources | Configuration | Engine | Entitlements | PopularDocuments | SqlClient.SqlClient
+    CatalogResources | CollectionDrops | Configuration | Engine | Entitlements | PopularDocuments | SqlClient.SqlClient
   > = Layer.effect(
     SearchRules,
     Effect.gen(function* () {
       const configuration = yield* Configuration
       const { compile, contextOf, table } = yield* makeTable
       const { read, remove, replace } = yield* makeWrites
+      yield* (yield* CollectionDrops).register(remove)
       yield* configuration.keep("search_rule_set", (subjects) =>
         Effect.map(read(subjects), (rows) => {
           configuration.damages.forget("search_rule_set", subjects)

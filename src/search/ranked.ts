@@ -1,7 +1,7 @@
 /**
  * What a search of today would show, for those who judge rankings: the ids alone. It is prepared and run as every
- * search, with the rules of its collection, and leaves no trace: no unit, no report, no query id, nothing kept. It takes
- * its turn on the searching thread like any other.
+ * search, with the rules of its collection, and leaves no trace: no unit, no report, no query id, nothing kept. It
+ * takes its turn on the searching thread like any other.
  */
 import { type EngineError, fail, type Hit, ok, type Result } from "@dowser/engine-sdk"
 import {
@@ -117,7 +117,7 @@ export const rank = async (parts: RankParts, asked: RankAsked): Promise<Result<R
   return ok((hits ?? grouped_hits?.flatMap((group) => group.hits) ?? []).map(idOf))
 }
 
-/** Whether such a search can be made at all: its collection is there and takes its parameters. Asks the engine nothing. */
+/** Whether such a search can be made: its collection is there and takes its parameters. Asks the engine nothing. */
 export const rankable = async (parts: RankParts, asked: RankAsked): Promise<Result<void, RankFailure>> => {
   const ready = await planned(parts, asked)
   return ready.ok ? ok(undefined) : fail(ready.error)

@@ -21,10 +21,12 @@ export interface TrainingOptions {
   readonly rate?: number
   /** Pull of every weight towards the prior per step. */ readonly decay?: number
   /** Where learning starts: few clicks change it little. */ readonly prior?: LinearModel
-  /** How likely a visitor looks at this row, from 0; 1 / log2(row + 2) by default. */ readonly propensity?: (
+  /** How likely a visitor looks at this row, from 0; `propensityOf` by default. */ readonly propensity?: (
     row: number
   ) => number
 }
+/** How likely a visitor looks at a row of a list, from 0. */
+export const propensityOf = (row: number): number => 1 / Math.log2(row + 2)
 /** Weights of a pair beyond it say more about chance than about the hit. */
 const PAIR_WEIGHT_MAX = 10
 interface Pair {
@@ -35,14 +37,7 @@ interface Pair {
 /** O(epochs · pairs · features); pairs are clicks times rows. Without a single pair it is the prior. */
 export const trainLinear = (
   searches: ReadonlyArray<ClickedSearch>,
-  {
-    seed,
-    epochs = 20,
-    rate = 0.1,
-    decay = 2e-3,
-    prior = untrainedModel,
-    propensity = (row) => 1 / Math.log2(row + 2)
-  }: TrainingOptions
+  { seed, epochs = 20, rate = 0.1, decay = 2e-3, prior = untrainedModel, propensity = propensityOf }: TrainingOptions
 ): LinearModel => {
   const names = [...new Set(searches.flatMap(({ features }) => features.names))]
   const pairs = searches.flatMap((search) => pairsOf(search, names, propensity))

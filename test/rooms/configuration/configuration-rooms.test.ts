@@ -15,6 +15,7 @@ import { OperatorAuth } from "../../../src/identity/operator.ts"
 import { Seal } from "../../../src/access/seal.ts"
 import { PopularDocuments } from "../../../src/analytics/popular-documents.ts"
 import { layerDictionaries } from "../../../src/catalog/dictionaries.ts"
+import { CollectionDrops } from "../../../src/engine-plane/collection-drops.ts"
 import { makeContexts } from "../../../src/engine-plane/engine-plane.ts"
 import { CatalogResources } from "../../../src/engine-plane/resources.ts"
 import { layerPostgres } from "../../../src/configuration/configuration-postgres.ts"
@@ -97,6 +98,7 @@ it.live(
               Layer.provideMerge(
                 Layer.mergeAll(
                   CatalogResources.layer,
+                  CollectionDrops.layer,
                   Layer.provideMerge(Access.layer, Organizations.layer),
                   Console.layer
                 )

@@ -1,0 +1,72 @@
+/**
+ * Grades of documents from what visitors took of lists: how much a document was taken, over how much it was looked at.
+ * What stands high is looked at more, so each showing counts by how likely anybody looked there: clicks over expected
+ * clicks, with the propensities of the linear model's trainer. Few showings are pulled towards what is usual.
+ */
+import { propensityOf } from "../rerank/train-linear.ts"
+
+/** What a visitor did with a document of a list; the most of it counts once for a list. */
+export const TAKEN_GAINS = { click: 1, add_to_cart: 2, purchase: 3 } as const
+
+export interface ClickedGrade {
+  readonly documentId: string
+  /** 0..3. */ readonly grade: number
+  readonly impressions: number
+}
+interface Pair {
+  impressions: number
+  /** Sum of propensities. */ looks: number
+  /** Sum of gains. */ gains: number
+}
+
+/** A grade from nothing known counts as so many looks. */
+const PRIOR_LOOKS = 5
+/** Of the best of the query, or of what is usual where that is more. */
+const GRADES_FROM = [0.15, 0.4, 0.75]
+
+/** Pairs of one query. */
+export class ClickedGrades {
+  readonly #pairs = new Map<string, Pair>()
+
+  /**
+   * A list that was shown `times`, best first, and what was taken of it in all: gains by document. What was taken and
+   * is not in the list says nothing, since nobody knows where it stood.
+   */
+  add(shown: ReadonlyArray<string>, times: number, gains: ReadonlyMap<string, number>): void {
+    shown.forEach((id, row) => {
+      let pair = this.#pairs.get(id)
+      if (pair === undefined) this.#pairs.set(id, (pair = { impressions: 0, looks: 0, gains: 0 }))
+      pair.impressions += times
+      pair.looks += times * propensityOf(row)
+      pair.gains += gains.get(id) ?? 0
+    })
+  }
+
+  /** Of all that was shown: what is taken for a look. */
+  get totals(): { readonly looks: number; readonly gains: number } {
+    let looks = 0,
+      gains = 0
+    for (const pair of this.#pairs.values()) {
+      looks += pair.looks
+      gains += pair.gains
+    }
+    return { looks, gains }
+  }
+
+  /** Those shown at least `impressionsMin` times. `usual`: gains over looks of all queries. O(pairs). */
+  grades(impressionsMin: number, usual: number): ReadonlyArray<ClickedGrade> {
+    const rated = [...this.#pairs]
+      .filter(([, { impressions }]) => impressions >= impressionsMin)
+      .map(([documentId, { gains, impressions, looks }]) => ({
+        documentId,
+        impressions,
+        rate: (gains + PRIOR_LOOKS * usual) / (looks + PRIOR_LOOKS)
+      }))
+    const reference = rated.reduce((best, { rate }) => Math.max(best, rate), usual)
+    return rated.map(({ documentId, impressions, rate }) => ({
+      documentId,
+      impressions,
+      grade: reference === 0 ? 0 : GRADES_FROM.filter((from) => rate >= from * reference).length
+    }))
+  }
+}

@@ -1,0 +1,12 @@
+/** By which names visitors search a collection: events and answered searches carry the one that was used. */
+import { type OperationContext, resolveCollection } from "@dowser/engine-sdk/operations"
+
+/** `name` (a collection or an alias), its own name, and the aliases that lead to it. O(aliases). */
+export const collectionNames = (context: OperationContext, name: string): ReadonlySet<string> => {
+  const own = resolveCollection(context, name)?.schema.name ?? name
+  const aliases = context.resources
+    .list(context.namespace, "alias")
+    .filter(({ collection_name }) => collection_name === own)
+    .map((alias) => alias.name)
+  return new Set([name, own, ...aliases])
+}

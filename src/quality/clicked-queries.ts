@@ -1,0 +1,91 @@
+/**
+ * What is counted of the searches of a range, by query. Pure; bounded: where more queries were searched than are
+ * counted, those that were searched least so far are forgotten, which leaves what is searched often enough to be
+ * judged.
+ */
+import { ClickedGrades } from "@dowser/engine-sdk/judging"
+import type { ClickedSearch } from "../clicks/clicked-searches.ts"
+import { DOCUMENT_ID_BYTES_MAX, JUDGMENTS_MAX, QUERIES_MAX, QUERY_BYTES_MAX, SUITE_BYTES_MAX } from "./schema.ts"
+import type { StoredJudgment } from "./suite-input.ts"
+
+export interface ClickedQuery {
+  readonly q: string
+  searches: number
+  /** Searches that do not say what they showed. */ unlisted: number
+  /** Gains by document, of those. */ readonly gains: Map<string, number>
+  readonly grades: ClickedGrades
+}
+const COUNTED_MAX = 100_000
+const GAINS_MAX = 1_000
+
+export class ClickedQueries {
+  readonly #queries = new Map<string, ClickedQuery>()
+  #floor = 1
+  #searches = 0
+
+  add({ q, shown, taken }: ClickedSearch): void {
+    this.#searches++
+    let query = this.#queries.get(q)
+    if (query === undefined) {
+      if (this.#queries.size >= COUNTED_MAX) this.#forget()
+      query = { q, searches: 0, unlisted: 0, gains: new Map(), grades: new ClickedGrades() }
+      this.#queries.set(q, query)
+    }
+    query.searches++
+    if (shown !== undefined) return query.grades.add(shown, 1, taken)
+    query.unlisted++
+    for (const [id, gain] of taken)
+      if (query.gains.size < GAINS_MAX || query.gains.has(id)) query.gains.set(id, gain + (query.gains.get(id) ?? 0))
+  }
+  get searches(): number {
+    return this.#searches
+  }
+  /** Searched at least so often, most searched first. */
+  often(searchesMin: number): ReadonlyArray<ClickedQuery> {
+    return [...this.#queries.values()]
+      .filter(({ q, searches }) => searches >= searchesMin && Buffer.byteLength(q) <= QUERY_BYTES_MAX)
+      .sort((a, b) => b.searches - a.searches || (a.q < b.q ? -1 : 1))
+      .slice(0, QUERIES_MAX)
+  }
+  #forget(): void {
+    for (; this.#queries.size > COUNTED_MAX / 2; this.#floor++)
+      for (const [q, { searches }] of this.#queries) if (searches <= this.#floor) this.#queries.delete(q)
+  }
+}
+
+interface Merged {
+  readonly judgments: ReadonlyArray<StoredJudgment>
+  /** Of clicks. */ readonly added: number
+  /** Of clicks, that the suite has no room for. */ readonly left_out: number
+}
+/**
+ * A person's judgments stay; those that clicks gave before are given anew. `clicked`: most searched queries first. What
+ * does not fit into a suite is left out.
+ */
+export const merged = (current: ReadonlyArray<StoredJudgment>, clicked: ReadonlyArray<StoredJudgment>): Merged => {
+  const own = current.filter(([, , , isOfClicks]) => isOfClicks !== 1)
+  const keyOf = ([q, documentId]: StoredJudgment) => JSON.stringify([q, documentId])
+  const known = new Set(own.map(keyOf))
+  const queries = new Set(own.map(([q]) => q))
+  const judgments = [...own]
+  const bytesOf = ([q, documentId]: StoredJudgment) => Buffer.byteLength(q) + Buffer.byteLength(documentId) + 16
+  let bytes = own.reduce((sum, judgment) => sum + bytesOf(judgment), 0)
+  let left_out = 0
+  for (const judgment of clicked) {
+    const [q, documentId] = judgment
+    if (known.has(keyOf(judgment))) continue
+    bytes += bytesOf(judgment)
+    if (
+      judgments.length >= JUDGMENTS_MAX ||
+      bytes > SUITE_BYTES_MAX ||
+      (queries.size >= QUERIES_MAX && !queries.has(q)) ||
+      Buffer.byteLength(documentId) > DOCUMENT_ID_BYTES_MAX
+    ) {
+      left_out++
+      continue
+    }
+    queries.add(q)
+    judgments.push(judgment)
+  }
+  return { judgments, added: judgments.length - own.length, left_out }
+}

@@ -1,0 +1,129 @@
+/**
+ * Judgments from what visitors took, as a job: searches of a range are read from the log, lists of queries that do not
+ * say what they showed are what the suite's parameters find today, and each pair that was shown often enough gets a
+ * grade (`clicked-grades.ts` of the SDK).
+ */
+import { Clock, Effect } from "effect"
+import { givingWay } from "@dowser/engine-sdk/host"
+import { makeAuditRecorder } from "../audit/record.ts"
+import { makeClickedSearches } from "../clicks/clicked-searches.ts"
+import { collectionNames } from "../clicks/collection-names.ts"
+import { makeContexts } from "../engine-plane/engine-plane.ts"
+import { type ClaimedJob, type JobEnd, JobFailed } from "../jobs/job-worker.ts"
+import { Search } from "../search/search.ts"
+import { ClickedQueries, type ClickedQuery, merged } from "./clicked-queries.ts"
+import { ranked } from "./evaluate.ts"
+import { textsOf } from "./run-suite.ts"
+import type { StoredJudgment } from "./suite-input.ts"
+import { makeSuitesRepository, type StoredSuite } from "./suites-repository.ts"
+
+export const FROM_CLICKS = "judgments_from_clicks"
+/** The config of a job. */
+export interface FromClicksConfig extends Readonly<Record<string, unknown>> {
+  readonly suite_id: string
+  readonly collection: string
+  /** Unix milliseconds. */ readonly from_at: number
+  readonly before_at: number
+}
+/** Contract part 12: of a pair of query and document. */
+const IMPRESSIONS_MIN = 20
+/** Hits of a first page that were looked at, where the suite does not say how many it has. */
+const PAGE = 10
+const PAGE_MAX = 50
+type Tell = (progress: number) => Effect.Effect<void>
+
+const pageOf = ({ per_page }: StoredSuite["params"]): number => {
+  const asked = Number(per_page ?? PAGE)
+  return Number.isInteger(asked) && asked >= 1 ? Math.min(asked, PAGE_MAX) : PAGE
+}
+/** Grades of all queries, under what is usual in all of them. */
+const gradesOf = (queries: ReadonlyArray<ClickedQuery>): ReadonlyArray<StoredJudgment> => {
+  const all = queries.map(({ grades }) => grades.totals)
+  const looks = all.reduce((sum, one) => sum + one.looks, 0)
+  const usual = looks === 0 ? 0 : all.reduce((sum, one) => sum + one.gains, 0) / looks
+  return queries.flatMap(({ grades, q }) =>
+    grades.grades(IMPRESSIONS_MIN, usual).map(({ documentId, grade }): StoredJudgment => [q, documentId, grade, 1])
+  )
+}
+
+export const makeFromClicks = Effect.gen(function* () {
+  const search = yield* Search
+  const contextOf = yield* makeContexts
+  const repository = yield* makeSuitesRepository
+  const audit = yield* makeAuditRecorder
+  const read = yield* makeClickedSearches
+
+  const counted = Effect.fnUntraced(function* (
+    organizationId: string,
+    { before_at, collection, from_at }: FromClicksConfig,
+    tell: Tell
+  ) {
+    const queries = new ClickedQueries()
+    const collections = collectionNames(contextOf(organizationId), collection)
+    const asked = { organizationId, collections, from: from_at, before: before_at }
+    yield* Effect.mapError(
+      read(
+        asked,
+        (one) => queries.add(one),
+        (done) => tell(done / 2)
+      ),
+      ({ message }) => new JobFailed({ message: `The event log could not be read: ${message}` })
+    )
+    return queries
+  })
+  /** Lists of today for the searches that do not say what they showed. */
+  const listed = Effect.fnUntraced(function* (
+    { collection, organization_id: organizationId, params }: StoredSuite,
+    queries: ReadonlyArray<ClickedQuery>,
+    tell: Tell
+  ) {
+    const give = givingWay()
+    for (const [i, { gains, grades, q, unlisted }] of queries.entries()) {
+      if (unlisted > 0) {
+        const ids = yield* ranked(
+          search,
+          { organizationId, collection, parameters: textsOf(params) },
+          q,
+          pageOf(params)
+        )
+        grades.add(ids, unlisted, gains)
+      }
+      yield* tell(0.5 + (i + 1) / queries.length / 2)
+      const way = give()
+      if (way !== undefined) yield* Effect.promise(() => way)
+    }
+  })
+
+  return Effect.fn("Quality.fromClicks")(function* (
+    { config, organizationId }: ClaimedJob,
+    tell: Tell
+  ): Effect.fn.Return<JobEnd, JobFailed> {
+    const asked = config as FromClicksConfig
+    const id = asked.suite_id
+    const deleted = new JobFailed({ message: "The suite was deleted." })
+    const suite = yield* Effect.orDie(repository.get(organizationId, id))
+    if (suite === undefined) return yield* deleted
+    const counts = yield* counted(organizationId, asked, tell)
+    const queries = counts.often(IMPRESSIONS_MIN)
+    yield* listed(suite, queries, tell)
+    const clicked = gradesOf(queries)
+    // What somebody judges by hand in this moment wins: it is merged again as it is stored.
+    const now = merged(yield* Effect.orDie(repository.judgments(organizationId, id)), clicked)
+    const stored = Effect.gen(function* () {
+      if ((yield* repository.lock(organizationId, id)) === undefined) return
+      const { judgments } = merged(yield* repository.judgments(organizationId, id), clicked)
+      yield* repository.putJudgments(organizationId, id, judgments)
+      yield* repository.countJudgments(organizationId, id, judgments.length, yield* Clock.currentTimeMillis)
+    })
+    return {
+      result: {
+        searches: counts.searches,
+        queries: queries.length,
+        judgments_from_clicks: now.added,
+        judgments: now.judgments.length,
+        left_out: now.left_out
+      },
+      alongside: audit.recorded({ kind: "quality_suite", organizationId, id }, stored)
+    }
+  })
+})

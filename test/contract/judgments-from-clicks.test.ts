@@ -1,0 +1,161 @@
+/**
+ * Judgments that are made of what visitors took: generated visitors with known relevance look from top to bottom, more
+ * at the top, and the grades order documents as their relevance does, against the order in which they stood.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { makeRandom } from "../../fixtures/random.ts"
+import type { ServedSearch } from "../../log/event-schema.ts"
+import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import { eventually } from "../support/receiver.ts"
+
+let program: Program, tenant: Tenant
+const send = (method: string, path: string, body?: unknown) =>
+  program.request(method, path, { key: tenant.full_key, body })
+const made = async (...asked: Parameters<typeof send>) => {
+  const answer = await send(...asked)
+  if (answer.status >= 300) throw new Error(`${asked[0]} ${asked[1]}: ${answer.status} ${answer.text}`)
+  return answer.body
+}
+const ended = (id: string) =>
+  eventually(`the end of ${id}`, async () => {
+    const body = await made("GET", `/v1/jobs/${id}`)
+    return body.finished_at === undefined ? undefined : body
+  })
+
+const QUERIES = ["lamp", "desk", "chair", "shelf", "mug", "board", "clock", "vase"]
+const DOCUMENTS = 10
+const VISITORS = 150
+const random = makeRandom(11)
+/** Of the document at a row of the list: 0 to 3, in no order. */
+const relevance = new Map(QUERIES.map((q) => [q, Array.from({ length: DOCUMENTS }, () => random.below(4))]))
+/** How likely a visitor who looks takes it, by relevance. */
+const TAKES = [0.05, 0.25, 0.55, 0.9]
+const idOf = (q: string, row: number) => `${q}-${row}`
+
+const now = Date.now()
+const day = new Date(now).toISOString().slice(0, 10)
+const yesterday = new Date(now - 86_400_000).toISOString().slice(0, 10)
+const visit = (q: string, v: number) => {
+  const at = now - 3_600_000 + v * 1_000
+  const query_id = `qry_${q}_${v}`
+  const served: ServedSearch = {
+    organization_id: tenant.organization_id,
+    query_id,
+    collection: "goods",
+    q,
+    found: DOCUMENTS,
+    session_id: `s${q}${v}`,
+    at,
+    isCounted: true
+  }
+  const taken = relevance
+    .get(q)!
+    .flatMap((grade, row) => (random.chance((1 / Math.log2(row + 2)) * TAKES[grade]!) ? [row] : []))
+  const events = taken.map((row) => ({
+    // One of four names the search, the others come by the session.
+    ...(v % 4 === 0 ? { query_id } : {}),
+    type: v % 10 === 0 ? "add_to_cart" : "click",
+    collection: "goods",
+    document_id: idOf(q, row),
+    session_id: `s${q}${v}`,
+    timestamp: at + 5_000,
+    event_id: `${q}${v}-${row}`,
+    ...(v % 10 === 0 ? { price: 1 } : {})
+  }))
+  return { served, events }
+}
+const visitAll = async () => {
+  const visits = QUERIES.flatMap((q) => Array.from({ length: VISITORS }, (_, v) => visit(q, v)))
+  await program.answered(visits.map(({ served }) => served))
+  const events = visits.flatMap((one) => one.events)
+  for (let i = 0; i < events.length; i += 1_000)
+    await made("POST", "/v1/events", { events: events.slice(i, i + 1_000) })
+}
+
+beforeAll(async () => {
+  program = await startProgram()
+  tenant = await program.tenant("Clicked")
+  await made("POST", "/v1/collections", {
+    name: "goods",
+    fields: [
+      { name: "title", type: "string" },
+      { name: "rank", type: "int32" }
+    ]
+  })
+  await made(
+    "POST",
+    "/v1/collections/goods/documents/import",
+    QUERIES.flatMap((q) =>
+      Array.from({ length: DOCUMENTS }, (_, row) =>
+        JSON.stringify({ id: idOf(q, row), title: `${q} ${row}`, rank: DOCUMENTS - row })
+      )
+    ).join("\n")
+  )
+  await visitAll()
+}, 60_000)
+afterAll(() => program.stop())
+
+describe("judgments from clicks", () => {
+  it("order 85 of 100 pairs of documents as their relevance does, and leave those of people alone", async () => {
+    const { id } = await made("POST", "/v1/quality/suites", {
+      name: "Clicks",
+      collection: "goods",
+      params: { query_by: "title", sort_by: "rank:desc" },
+      judgments: [{ q: "lamp", document_id: "lamp-0", grade: 3 }]
+    })
+    const started = await send("POST", `/v1/quality/suites/${id}/judgments/from-clicks`, { from: yesterday, to: day })
+    expect(started.status).toBe(202)
+    const job = await ended(started.body.id)
+    expect(job).toMatchObject({
+      type: "judgments_from_clicks",
+      status: "ready",
+      result: {
+        searches: QUERIES.length * VISITORS,
+        queries: QUERIES.length,
+        judgments_from_clicks: QUERIES.length * DOCUMENTS - 1,
+        judgments: QUERIES.length * DOCUMENTS,
+        left_out: 0
+      }
+    })
+    const { judgments } = await made("GET", `/v1/quality/suites/${id}`)
+    expect(judgments[0]).toEqual({ q: "lamp", document_id: "lamp-0", grade: 3 })
+    const graded = new Map<string, number>(
+      judgments.map(({ document_id, grade }: { document_id: string; grade: number }) => [document_id, grade])
+    )
+    let right = 0,
+      wrong = 0,
+      even = 0
+    for (const [q, grades] of relevance)
+      for (let a = 0; a < DOCUMENTS; a++)
+        for (let b = 0; b < a; b++) {
+          if (grades[a] === grades[b] || (q === "lamp" && b === 0)) continue
+          const difference = (graded.get(idOf(q, a))! - graded.get(idOf(q, b))!) * (grades[a]! - grades[b]!)
+          if (difference > 0) right++
+          else if (difference < 0) wrong++
+          else even++
+        }
+    console.log(`${right} pairs right, ${even} even, ${wrong} wrong`)
+    expect(right / (right + wrong + even)).toBeGreaterThanOrEqual(0.85)
+    expect(wrong / (right + wrong)).toBeLessThanOrEqual(0.02)
+  }, 30_000)
+  it("are not made of pairs that were shown fewer than 20 times, nor of what was erased", async () => {
+    const { id } = await made("POST", "/v1/quality/suites", {
+      name: "Few",
+      collection: "goods",
+      params: { query_by: "title" },
+      judgments: []
+    })
+    const few = Array.from({ length: 19 }, (_, v) => ({
+      ...visit("lamp", v).served,
+      q: "brass lamp",
+      query_id: `few${v}`
+    }))
+    await program.answered(few.map((one, v) => ({ ...one, session_id: `few${v}` })))
+    const job = await ended(
+      (await made("POST", `/v1/quality/suites/${id}/judgments/from-clicks`, { from: yesterday, to: day })).id
+    )
+    expect(job.result).toMatchObject({ searches: QUERIES.length * VISITORS + 19, queries: QUERIES.length })
+    const wrong = await send("POST", `/v1/quality/suites/${id}/judgments/from-clicks`, { from: day, to: "soon" })
+    expect([wrong.status, wrong.body.data.issues[0].path]).toEqual([400, "to"])
+  }, 30_000)
+})
