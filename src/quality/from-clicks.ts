@@ -46,6 +46,23 @@ const gradesOf = (queries: ReadonlyArray<ClickedQuery>): ReadonlyArray<StoredJud
   )
 }
 
+/** Lists of today for the searches that do not say what they showed. */
+const listed = Effect.fnUntraced(function* (
+  search: Search["Service"],
+  { collection, organization_id: organizationId, params }: StoredSuite,
+  queries: ReadonlyArray<ClickedQuery>,
+  tell: Tell
+) {
+  const give = givingWay()
+  const asked = { organizationId, collection, parameters: textsOf(params) }
+  for (const [i, { gains, grades, q, unlisted }] of queries.entries()) {
+    if (unlisted > 0) grades.add(yield* ranked(search, asked, q, pageOf(params)), unlisted, gains)
+    yield* tell(0.5 + (i + 1) / queries.length / 2)
+    const way = give()
+    if (way !== undefined) yield* Effect.promise(() => way)
+  }
+})
+
 export const makeFromClicks = Effect.gen(function* () {
   const search = yield* Search
   const contextOf = yield* makeContexts
@@ -71,29 +88,6 @@ export const makeFromClicks = Effect.gen(function* () {
     )
     return queries
   })
-  /** Lists of today for the searches that do not say what they showed. */
-  const listed = Effect.fnUntraced(function* (
-    { collection, organization_id: organizationId, params }: StoredSuite,
-    queries: ReadonlyArray<ClickedQuery>,
-    tell: Tell
-  ) {
-    const give = givingWay()
-    for (const [i, { gains, grades, q, unlisted }] of queries.entries()) {
-      if (unlisted > 0) {
-        const ids = yield* ranked(
-          search,
-          { organizationId, collection, parameters: textsOf(params) },
-          q,
-          pageOf(params)
-        )
-        grades.add(ids, unlisted, gains)
-      }
-      yield* tell(0.5 + (i + 1) / queries.length / 2)
-      const way = give()
-      if (way !== undefined) yield* Effect.promise(() => way)
-    }
-  })
-
   return Effect.fn("Quality.fromClicks")(function* (
     { config, organizationId }: ClaimedJob,
     tell: Tell
@@ -105,7 +99,7 @@ export const makeFromClicks = Effect.gen(function* () {
     if (suite === undefined) return yield* deleted
     const counts = yield* counted(organizationId, asked, tell)
     const queries = counts.often(IMPRESSIONS_MIN)
-    yield* listed(suite, queries, tell)
+    yield* listed(search, suite, queries, tell)
     const clicked = gradesOf(queries)
     // What somebody judges by hand in this moment wins: it is merged again as it is stored.
     const now = merged(yield* Effect.orDie(repository.judgments(organizationId, id)), clicked)

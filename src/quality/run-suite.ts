@@ -11,7 +11,8 @@ import { Search } from "../search/search.ts"
 import { evaluate, type Evaluated, hasRelevant } from "./evaluate.ts"
 import { QUERIES_LISTED_MAX } from "./schema.ts"
 import type { Params } from "./suite-input.ts"
-import { type LastStored, makeSuitesRepository, type NewRun, type StoredSuite } from "./suites-repository.ts"
+import { type LastStored, makeRunsRepository, type NewRun } from "./runs-repository.ts"
+import { makeSuitesRepository, type StoredSuite } from "./suites-repository.ts"
 
 export const RUN = "quality_run"
 /** The config of a job. */
@@ -52,14 +53,15 @@ export const makeRunSuite = Effect.gen(function* () {
   const outbox = yield* Outbox
   const identifiers = yield* Identifiers
   const repository = yield* makeSuitesRepository
+  const runs = yield* makeRunsRepository
 
   /** The run's row, and the alarm where it fell, in one transaction. */
   const kept = Effect.fnUntraced(function* (suite: StoredSuite, run: NewRun) {
     const current = yield* repository.lock(suite.organization_id, suite.id)
     // Deleted while it ran: the job shows what came of it.
     if (current === undefined) return
-    yield* repository.insertRun(suite.organization_id, run)
-    yield* repository.pruneRuns(suite.organization_id, suite.id)
+    yield* runs.insertRun(suite.organization_id, run)
+    yield* runs.pruneRuns(suite.organization_id, suite.id)
     const { previous } = run
     if (run.is_stored && previous !== null && previous.ndcg_at_10 - run.ndcg_at_10 > current.tolerance + ROUNDING)
       yield* outbox.put(suite.organization_id, "quality.regression", {
@@ -85,7 +87,7 @@ export const makeRunSuite = Effect.gen(function* () {
     const parameters = { ...textsOf(params), ...(profile === undefined ? {} : { profile }) }
     const { collection } = suite
     const evaluated = yield* evaluate(search, { organizationId, collection, parameters, judgments }, tell)
-    const last = yield* Effect.orDie(repository.previous(organizationId, suite_id))
+    const last = yield* Effect.orDie(runs.previous(organizationId, suite_id))
     const { queries, ...figures } = evaluated
     const run: NewRun = {
       id: yield* identifiers.make("qrn"),

@@ -29,6 +29,7 @@ import { makeRunSuite, RUN, type RunConfig } from "./run-suite.ts"
 import { makeScheduler } from "./scheduler.ts"
 import type { QualityRun } from "./schema.ts"
 import { nextRunAt, type Params, type StoredJudgment, type SuiteFields } from "./suite-input.ts"
+import { makeRunsRepository } from "./runs-repository.ts"
 import { makeSuitesRepository, type StoredSuite } from "./suites-repository.ts"
 
 export interface FullSuite {
@@ -188,6 +189,7 @@ const make: Effect.Effect<
   | SqlClient.SqlClient
 > = Effect.gen(function* () {
   const repository = yield* makeSuitesRepository
+  const runsOf = yield* makeRunsRepository
   const writes = yield* makeWrites
   const startRun = yield* makeStartRun
   const jobs = yield* makeJobStarter
@@ -220,7 +222,7 @@ const make: Effect.Effect<
       yield* wake
       return job
     }),
-    runs: (organizationId, id, { cursor, limit }) => Effect.orDie(repository.runs(organizationId, id, cursor, limit))
+    runs: (organizationId, id, { cursor, limit }) => Effect.orDie(runsOf.runs(organizationId, id, cursor, limit))
   }
 })
 

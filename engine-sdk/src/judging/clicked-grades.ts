@@ -8,7 +8,7 @@ import { propensityOf } from "../rerank/train-linear.ts"
 /** What a visitor did with a document of a list; the most of it counts once for a list. */
 export const TAKEN_GAINS = { click: 1, add_to_cart: 2, purchase: 3 } as const
 
-export interface ClickedGrade {
+interface ClickedGrade {
   readonly documentId: string
   /** 0..3. */ readonly grade: number
   readonly impressions: number
