@@ -8,6 +8,7 @@ import type { StreamWorker } from "@dowser/streams/host/host"
 import { room as access } from "./access/room.ts"
 import type { OperatorAuth } from "./identity/operator.ts"
 import type { Seal } from "./access/seal.ts"
+import { room as alerts } from "./alerts/room.ts"
 import { room as analytics } from "./analytics/room.ts"
 import { room as analyticsRules } from "./analytics-rules/room.ts"
 import { room as audit } from "./audit/room.ts"
@@ -85,6 +86,7 @@ export const rooms = RoomList.over<Ground>()
   .with(ingest)
   .with(jobs)
   .with(quality)
+  .with(alerts)
   .with(webhooks)
   .with(gateway)
   .with(health)

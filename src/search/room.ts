@@ -2,6 +2,7 @@
 import { Effect, Layer } from "effect"
 import { Installation } from "../installation.ts"
 import { Search } from "./search.ts"
+import { expireSearchMinutes, searchMinutesTable } from "./search-minutes.ts"
 import { metrics } from "./metrics.ts"
 import { routes } from "./routes.ts"
 import { seeds } from "./seeds.ts"
@@ -15,5 +16,7 @@ export const room = defineRoom({
   seeds,
   engineGroups: ["search"],
   layer: Layer.unwrap(Effect.map(Installation, Search.layer)),
-  metrics
+  metrics,
+  expiries: [(rowsMax) => expireSearchMinutes(rowsMax)],
+  migrations: { "2026112312_search_minutes": searchMinutesTable }
 })

@@ -11,8 +11,8 @@ import {
   readMultiSearch,
   resultsText
 } from "@dowser/engine-sdk/operations"
-import type { Result } from "@dowser/engine-sdk"
-import { Clock, Context, Effect, Layer } from "effect"
+import type { Result as Outcoming } from "@dowser/engine-sdk"
+import { Cause, Clock, Context, Effect, Exit, Layer, Result } from "effect"
 import { readFingerprintKey } from "@dowser/log/fingerprint-key"
 import { narrowKey, shortPrint } from "@dowser/log/fingerprint"
 import { type Weights, weightIn } from "@dowser/streams/runner/weights"
@@ -43,6 +43,7 @@ import { rank, rankable, type RankAsked, type RankFailure, type RankParts } from
 import type { SearchAnswer, SearchRequest } from "./request.ts"
 import { restrictionsOf } from "../identity/restrictions.ts"
 import { environmentOf } from "../rules/search-merchandise.ts"
+import { makeSearchMinutes, type SearchMinutes } from "./search-minutes.ts"
 import { timelyEngine } from "./timely-engine.ts"
 import { makeTurns, type Turns } from "./turns.ts"
 
@@ -55,9 +56,9 @@ interface SearchShape {
   /** One token of a key's rate for each entry. */
   readonly multiSearch: (request: SearchRequest, body: Body) => Effect.Effect<SearchAnswer, SearchFailure>
   /** Ids of what a search shows, best first, without a unit and without a trace (`ranked.ts`). */
-  readonly rank: (asked: RankAsked) => Promise<Result<ReadonlyArray<string>, RankFailure>>
+  readonly rank: (asked: RankAsked) => Promise<Outcoming<ReadonlyArray<string>, RankFailure>>
   /** Why `rank` could not be asked so; nothing is searched. */
-  readonly rankable: (asked: RankAsked) => Promise<Result<void, RankFailure>>
+  readonly rankable: (asked: RankAsked) => Promise<Outcoming<void, RankFailure>>
   /** No answer of the organization that is kept until now is given again. */
   readonly forgetAnswers: (organizationId: string) => void
   readonly figures: Effect.Effect<{ readonly waiting: number; readonly cache: CacheFigures }>
@@ -241,9 +242,11 @@ export class Search extends Context.Service<Search, SearchShape>()("dowser/searc
           turns,
           now_ms
         })
+        const minutes = yield* makeSearchMinutes
         return Search.of({
-          searchCollection: service.searchCollection,
-          multiSearch: service.multiSearch,
+          searchCollection: (request, collection) =>
+            timed(minutes, request, service.searchCollection(request, collection)),
+          multiSearch: (request, body) => timed(minutes, request, service.multiSearch(request, body)),
           rank: (asked) => rank(ranking, asked),
           rankable: (asked) => rankable(ranking, asked),
           forgetAnswers: epoch.forget,
@@ -252,6 +255,25 @@ export class Search extends Context.Service<Search, SearchShape>()("dowser/searc
       })
     )
 }
+
+/** Failures that are ours: what the request did wrong, and what it may not, are none. */
+const FAULTS = new Set(["EngineUnavailable", "EngineOverloaded", "SearchTimedOut", "OrganizationUnavailable"])
+const isFault = (exit: Exit.Exit<unknown, SearchFailure>): boolean => {
+  if (Exit.isSuccess(exit)) return false
+  const failure = Cause.findError(exit.cause)
+  return Result.isFailure(failure) ? !Cause.hasInterruptsOnly(exit.cause) : FAULTS.has(failure.success._tag)
+}
+const timed = <A>(
+  minutes: SearchMinutes,
+  { caller }: SearchRequest,
+  answer: Effect.Effect<A, SearchFailure>
+): Effect.Effect<A, SearchFailure> =>
+  Effect.suspend(() => {
+    const began = performance.now()
+    return Effect.onExit(answer, (exit) =>
+      Effect.sync(() => minutes.add(caller.organizationId, performance.now() - began, isFault(exit)))
+    )
+  })
 
 const makeAccounts = Effect.gen(function* () {
   const served = yield* SearchServed

@@ -44,6 +44,7 @@ const fields = [
 ]
 const curation = { rule: { query: "coat", match: "contains" }, includes: [{ id: "p1", position: 1 }] }
 const webhook = { name: "Shop", url: "https://shop.example/hooks/search", events: ["*"] }
+const alert = { name: "Lag", metric: "events_lag_seconds", op: ">", threshold: 60, window_minutes: 5 }
 const suite = { name: "Mugs", collection: "products", judgments: [{ q: "mug", document_id: "p2", grade: 3 }] }
 
 /** An organization with everything that examples name. */
@@ -147,6 +148,8 @@ const furnish = async (name: string): Promise<Furnished> => {
       oldWebhook: await idOf("POST", "/v1/webhooks", webhook),
       suite: await idOf("POST", "/v1/quality/suites", suite),
       oldSuite: await idOf("POST", "/v1/quality/suites", suite),
+      alert: await idOf("POST", "/v1/alerts", alert),
+      oldAlert: await idOf("POST", "/v1/alerts", alert),
       delivery: await idOf("POST", `/v1/webhooks/${webhookId}/test`),
       job: await idOf("POST", "/v1/collections/drafts/reindex"),
       member: await idOf("POST", members, { email: `member-${name}@shop.example`, role: "member" }, operator()),

@@ -1,0 +1,73 @@
+/**
+ * Alerts are looked at each thirty seconds, once over all processes: who takes one says so in its row. What came of it
+ * is written with the outbound event, so that a crossing is told once.
+ */
+import { Clock, Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { Outbox } from "@dowser/log/outbox"
+import { makeAlertsRepository, type StoredAlert } from "./alerts-repository.ts"
+import { judged } from "./decision.ts"
+import { type AskedFigure, makeFigures } from "./figures.ts"
+
+/** Contract part 12. */
+const EVERY_MS = 30_000
+/** How soon one that is due is found. */
+const LOOK_MS = 5_000
+/** Taken at once: what a process that dies leaves is looked at again with the next round. */
+const TAKEN = 20
+
+/** One look at all that are due; answers how many fired. */
+export const makeLook = Effect.fnUntraced(function* (
+  figureOf: (asked: AskedFigure, now: number) => Effect.Effect<number | undefined>
+) {
+  const sql = yield* SqlClient.SqlClient
+  const outbox = yield* Outbox
+  const repository = yield* makeAlertsRepository
+
+  const told = (seen: StoredAlert, value: number | undefined, now: number) =>
+    sql.withTransaction(
+      Effect.gen(function* () {
+        const alert = yield* repository.lock(seen.organization_id, seen.id)
+        // Changed since: what was measured is the answer to another question.
+        if (alert === undefined || !alert.enabled || alert.updated_at !== seen.updated_at) return 0
+        const { hasFired, state } = judged(alert, alert.state, value)
+        yield* repository.tell(alert.organization_id, alert.id, {
+          state,
+          last_value: value ?? null,
+          last_fired_at: hasFired ? now : alert.last_fired_at
+        })
+        if (hasFired)
+          yield* outbox.put(alert.organization_id, "alert.fired", {
+            alert_id: alert.id,
+            metric: alert.metric,
+            value,
+            threshold: alert.threshold
+          })
+        return hasFired ? 1 : 0
+      })
+    )
+  return Effect.gen(function* () {
+    let fired = 0
+    for (;;) {
+      const now = yield* Clock.currentTimeMillis
+      const due = yield* repository.due(now - EVERY_MS, now, TAKEN)
+      for (const alert of due) fired += yield* told(alert, yield* figureOf(alert, now), now)
+      if (due.length < TAKEN) return fired
+    }
+  })
+})
+
+/** Looks as long as the scope is open. */
+export const watch = Effect.gen(function* () {
+  const look = yield* makeLook(yield* makeFigures)
+  yield* Effect.forkScoped(
+    Effect.forever(
+      Effect.andThen(
+        Effect.sleep(LOOK_MS),
+        Effect.catchCause(look, (cause) =>
+          Effect.logError("Alerts could not be looked at; tried again in a moment", cause)
+        )
+      )
+    )
+  )
+})
