@@ -38,6 +38,8 @@ import { room as quality } from "./quality/room.ts"
 import { RoomList } from "./room.ts"
 import { room as policies } from "./policies/room.ts"
 import { room as profiles } from "./profiles/room.ts"
+import { room as rerankModels } from "./rerank-models/room.ts"
+import { room as rerankers } from "./rerankers/room.ts"
 import { room as rules } from "./rules/room.ts"
 import { room as search } from "./search/room.ts"
 import { room as suggestions } from "./suggestions/room.ts"
@@ -80,6 +82,7 @@ export const rooms = RoomList.over<Ground>()
   .with(analytics)
   .with(suggestions)
   .with(understanding)
+  .with(rerankers)
   .with(rules)
   .with(search)
   .with(analyticsRules)
@@ -87,6 +90,7 @@ export const rooms = RoomList.over<Ground>()
   .with(jobs)
   .with(quality)
   .with(alerts)
+  .with(rerankModels)
   .with(webhooks)
   .with(gateway)
   .with(health)

@@ -1,18 +1,15 @@
-/** What a collection owns beside its documents: its search rules and profiles, which its changes have to mind. */
+/** What a collection owns beside its documents: its search profiles, which its changes have to mind. */
 import { alteredCollection, type Body, type OperationContext, resolveCollection } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
 import { makeJudge } from "../profiles/judge-profiles.ts"
 import { SearchProfiles } from "../profiles/search-profiles.ts"
-import { SearchRules } from "../rules/search-rules.ts"
 
 export const makeOwnedConfiguration = Effect.gen(function* () {
-  const rules = yield* SearchRules
   const profiles = yield* SearchProfiles
   const { refuseBreaking } = yield* makeJudge
   return {
-    /** With a collection that was dropped. */
-    remove: (organizationId: string, collection: string) =>
-      Effect.andThen(rules.remove(organizationId, collection), profiles.removeOf(organizationId, collection)),
+    /** With a collection that was dropped; rooms that stand behind this one are told by `CollectionDrops`. */
+    remove: profiles.removeOf,
     /** What is active of the profiles goes on to work under the schema that a body makes, or `force` says otherwise. */
     unbroken: (context: OperationContext, name: string, force: string | undefined, body: Body) =>
       Effect.suspend(() => {

@@ -233,7 +233,12 @@ export const routes = Effect.gen(function* () {
         )
         return collection === undefined
           ? dropped
-          : Effect.tap(dropped, () => drops.dropped(input.caller.organizationId, collection.schema.name))
+          : Effect.tap(dropped, () =>
+              Effect.andThen(
+                owned.remove(input.caller.organizationId, collection.schema.name),
+                drops.dropped(input.caller.organizationId, collection.schema.name)
+              )
+            )
       })
     ),
 

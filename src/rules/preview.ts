@@ -22,6 +22,7 @@ import { reachesCollection } from "../identity/reach.ts"
 import { PopularDocuments } from "../analytics/popular-documents.ts"
 import type { EngineFailure } from "../engine-plane/engine-errors.ts"
 import { failureOf, makeContexts } from "../engine-plane/engine-plane.ts"
+import { Rerankers } from "../rerankers/rerankers.ts"
 import { restrictionsOf, sessionRefusal } from "../identity/restrictions.ts"
 import { environmentOf, searchMerchandise } from "./search-merchandise.ts"
 import { NO_TRAITS, visitorOf } from "../identity/visitor.ts"
@@ -55,7 +56,7 @@ const visitorIn = (preview: Preview, parameters: Readonly<Record<string, string>
 /** The engine's part of a search, its text with what the rules add, and what they did. */
 const run = async (
   parts: ProfileStepParts,
-  popular: PopularDocuments["Service"],
+  { models, popular }: { readonly models: Rerankers["Service"]; readonly popular: PopularDocuments["Service"] },
   context: OperationContext,
   caller: Caller,
   collection: CollectionInfo,
@@ -84,7 +85,7 @@ const run = async (
     visitor: () => visitorIn(preview, planned.value.parameters)
   })
   const search: PlannedSearch = { ...planned.value, merchandise }
-  const found = await runSearch(context, search, environmentOf(caller.organizationId, popular))
+  const found = await runSearch(context, search, environmentOf(caller.organizationId, popular, models))
   if (!found.ok) return fail(refused(found.error))
   const open = writeAnswer(search, found.value)
   return open.ok ? ok({ text: closed(open.value), trace: found.value.trace }) : fail(refused(open.error))
@@ -105,6 +106,7 @@ export const makePreview = Effect.gen(function* () {
   const rules = yield* SearchRules
   const popular = yield* PopularDocuments
   const parts: ProfileStepParts = { profiles: yield* SearchProfiles, policies: yield* SearchPolicies }
+  const models = yield* Rerankers
   const clock = yield* Clock.Clock
 
   return Effect.fnUntraced(function* (
@@ -136,7 +138,9 @@ export const makePreview = Effect.gen(function* () {
     }
     const shown = (compiled: CompiledRules | undefined, explain: boolean) =>
       Effect.flatMap(
-        Effect.promise(() => run(parts, popular, context, caller, collection, preview, now_ms, compiled, explain)),
+        Effect.promise(() =>
+          run(parts, { models, popular }, context, caller, collection, preview, now_ms, compiled, explain)
+        ),
         resulting
       )
     const before = yield* shown(undefined, false)

@@ -3,6 +3,7 @@ import type { Environment, SearchMerchandise } from "@dowser/engine-sdk/operatio
 import { WINDOW } from "@dowser/engine-sdk/pipeline"
 import { type CompiledRules, defaultRerank, type RerankSettings } from "@dowser/engine-sdk/rules"
 import type { PopularDocuments } from "../analytics/popular-documents.ts"
+import type { Rerankers } from "../rerankers/rerankers.ts"
 import type { Visitor } from "../identity/visitor.ts"
 
 type Parameters = Readonly<Record<string, string>>
@@ -17,8 +18,13 @@ interface MerchandiseInput {
   /** `debug` of a caller who may ask for it. */ readonly explain: boolean
 }
 
-/** What the pipeline gets from this program: its clock, and what visitors of the organization want most. */
-export const environmentOf = (organizationId: string, popular: PopularDocuments["Service"]): Environment => ({
+/** What the pipeline gets from this program: its clock, what visitors want most, and the organization's models. */
+export const environmentOf = (
+  organizationId: string,
+  popular: PopularDocuments["Service"],
+  models: Rerankers["Service"]
+): Environment => ({
+  reranker: (model, collection) => models.of(organizationId, collection, model),
   now_us: () => Math.round(performance.now() * 1_000),
   popular: (collection, limit) => popular.ids(organizationId, collection).slice(0, limit)
 })

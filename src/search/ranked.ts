@@ -30,6 +30,7 @@ export interface RankAsked {
   /** Hits wanted, at most 250. */ readonly depth: number
   readonly signal: AbortSignal
   /** Of whom the search is to be possible; default: all is. */ readonly restrictions?: Restrictions
+  /** As the engine has it, whatever the collection's rules say. */ readonly isUnruled?: boolean
   /** Models beside those of the organization, by name. */ readonly reranker?: Environment["reranker"]
 }
 export type RankFailure = EngineError | OrganizationUnavailable
@@ -91,7 +92,7 @@ const planned = async (
   if (!compiled.ok) return compiled
   const { parameters } = prepared.value
   const merchandise = searchMerchandise({
-    rules: compiled.value,
+    rules: asked.isUnruled === true ? undefined : compiled.value,
     parameters,
     visitor: () => visitorOf(parameters, NO_TRAITS, undefined),
     now_ms: now_ms(),

@@ -42,6 +42,7 @@ import { areOne, callersOf, entryKeys, withinLimits } from "./entry-keys.ts"
 import { rank, rankable, type RankAsked, type RankFailure, type RankParts } from "./ranked.ts"
 import type { SearchAnswer, SearchRequest } from "./request.ts"
 import { restrictionsOf } from "../identity/restrictions.ts"
+import { Rerankers } from "../rerankers/rerankers.ts"
 import { environmentOf } from "../rules/search-merchandise.ts"
 import { makeSearchMinutes, type SearchMinutes } from "./search-minutes.ts"
 import { timelyEngine } from "./timely-engine.ts"
@@ -74,6 +75,7 @@ interface Parts extends AskedParts, CachedParts {
   readonly access: Access["Service"]
   readonly quota: Quota["Service"]
   readonly popular: PopularDocuments["Service"]
+  readonly models: Rerankers["Service"]
   readonly turns: Turns
 }
 
@@ -183,7 +185,7 @@ class SearchService implements Pick<SearchShape, "searchCollection" | "multiSear
     )
   }
   #search(request: SearchRequest, charge: Charge, signal: AbortSignal): AskedSearch {
-    const { contextOf, popular, turns } = this.#parts
+    const { contextOf, models, popular, turns } = this.#parts
     const { organizationId } = request.caller
     const own = contextOf(organizationId)
     const context: OperationContext = {
@@ -196,7 +198,7 @@ class SearchService implements Pick<SearchShape, "searchCollection" | "multiSear
       request,
       charge,
       context,
-      { ...environmentOf(organizationId, popular), signal },
+      { ...environmentOf(organizationId, popular, models), signal },
       signal
     )
   }
@@ -219,10 +221,11 @@ export class Search extends Context.Service<Search, SearchShape>()("dowser/searc
         const turns = makeTurns({ weightOf: weightIn(weights) })
         const contextOf = yield* makeContexts
         const popular = yield* PopularDocuments
+        const models = yield* Rerankers
         const now_ms = () => clock.currentTimeMillisUnsafe()
         const ranking: RankParts = {
           contextOf,
-          environmentOf: (organizationId) => environmentOf(organizationId, popular),
+          environmentOf: (organizationId) => environmentOf(organizationId, popular, models),
           rules,
           turns,
           now_ms
@@ -236,6 +239,7 @@ export class Search extends Context.Service<Search, SearchShape>()("dowser/searc
           policies: yield* SearchPolicies,
           understanding: yield* Understanding,
           popular,
+          models,
           accounts: yield* makeAccounts,
           cache,
           epochOf: epoch.of,

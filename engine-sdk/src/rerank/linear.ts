@@ -39,6 +39,12 @@ export const linearReranker = (model: LinearModel = untrainedModel): Reranker =>
     sumInto(scores, table, weightsOf(model, table.names))
   }
 })
+/** Of each row. O(rows · features). */
+export const linearScores = (model: LinearModel, table: FeatureTable): Float64Array => {
+  const scores = new Float64Array(table.rows)
+  sumInto(scores, table, weightsOf(model, table.names))
+  return scores
+}
 export const weightsOf = ({ weights }: LinearModel, names: ReadonlyArray<string>): ReadonlyArray<number> => {
   const kindOf = (name: string): string => `${name.slice(0, name.indexOf(":"))}:*`
   const sharing = new Map<string, number>()

@@ -1,7 +1,7 @@
 /** Names of the rerank folder. */
 export * from "./cross-encoder.ts"
 export { featuresOf, type FeatureTable } from "./features.ts"
-export { linearReranker, untrainedModel, type LinearModel } from "./linear.ts"
+export { linearReranker, linearScores, untrainedModel, type LinearModel } from "./linear.ts"
 export * from "./rerank-stage.ts"
 export * from "./reranker.ts"
 export * from "./train-linear.ts"

@@ -29,24 +29,40 @@ export interface TrainingOptions {
 export const propensityOf = (row: number): number => 1 / Math.log2(row + 2)
 /** Weights of a pair beyond it say more about chance than about the hit. */
 const PAIR_WEIGHT_MAX = 10
+const PAIRS_A_PIECE = 256
 interface Pair {
   readonly difference: Float64Array
   readonly weight: number
 }
 
 /** O(epochs · pairs · features); pairs are clicks times rows. Without a single pair it is the prior. */
-export const trainLinear = (
+export const trainLinear = (searches: ReadonlyArray<ClickedSearch>, options: TrainingOptions): LinearModel => {
+  const training = trainingLinear(searches, options)
+  for (;;) {
+    const piece = training.next()
+    if (piece.done === true) return piece.value
+  }
+}
+/** The same in pieces of some hundred pairs, for a thread that has other things to do: it may wait between them. */
+export function* trainingLinear(
   searches: ReadonlyArray<ClickedSearch>,
   { seed, epochs = 20, rate = 0.1, decay = 2e-3, prior = untrainedModel, propensity = propensityOf }: TrainingOptions
-): LinearModel => {
+): Generator<void, LinearModel> {
   const names = [...new Set(searches.flatMap(({ features }) => features.names))]
-  const pairs = searches.flatMap((search) => pairsOf(search, names, propensity))
+  const pairs: Pair[] = []
+  for (const search of searches) {
+    for (const pair of pairsOf(search, names, propensity)) pairs.push(pair)
+    yield
+  }
   const start = Float64Array.from(weightsOf(prior, names)),
     weights = start.slice()
   const next = random(seed)
   for (let epoch = 0; epoch < epochs; epoch++) {
     shuffle(pairs, next)
-    for (const pair of pairs) step(weights, start, pair, rate / (1 + epoch), decay)
+    for (const [i, pair] of pairs.entries()) {
+      step(weights, start, pair, rate / (1 + epoch), decay)
+      if (i % PAIRS_A_PIECE === 0) yield
+    }
   }
   return { weights: { ...prior.weights, ...Object.fromEntries(names.map((name, f) => [name, weights[f]])) } }
 }

@@ -1,0 +1,9 @@
+/** Failures of the room of rerank models. */
+import { Schema } from "effect"
+
+/** `named_by`: what has to let go of it first. */
+export class RerankModelInUse extends Schema.TaggedError<RerankModelInUse>()(
+  "RerankModelInUse",
+  { message: Schema.String, named_by: Schema.Array(Schema.String) },
+  { httpApiStatus: 409 }
+) {}
