@@ -70,7 +70,7 @@ export const makeAlertsRepository = Effect.gen(function* () {
         }>`SELECT id FROM alerts WHERE organization_id = ${organizationId} AND collection = ${collection}`,
         (rows) => rows.map(({ id }) => id)
       ),
-    /** Takes alerts that nobody has looked at since `before`; those that another process has in hand are passed over. */
+    /** Takes alerts that nobody has looked at since `before`, but those that another process has in hand. */
     due: (before: number, now: number, limit: number) =>
       Effect.map(
         sql<AlertRow>`UPDATE alerts SET looked_at = ${time(now)} WHERE (organization_id, id) IN

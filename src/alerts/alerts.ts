@@ -42,7 +42,13 @@ const asksTheSame = (a: Fields, b: StoredAlert): boolean =>
   b.enabled &&
   (["metric", "op", "threshold", "window_minutes", "collection"] as const).every((field) => a[field] === b[field])
 
-const make = Effect.gen(function* () {
+const present =
+  (id: string) =>
+  (alert: StoredAlert | undefined): Effect.Effect<StoredAlert, NotFound> =>
+    alert === undefined ? Effect.fail(new NotFound({ message: `Alert ${id} does not exist.` })) : Effect.succeed(alert)
+const armed = { state: "ok", last_value: null } as const
+
+const makeWrites = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const identifiers = yield* Identifiers
   const entitlements = yield* Entitlements
@@ -56,14 +62,6 @@ const make = Effect.gen(function* () {
     sql
       .withTransaction(audit.recorded({ kind: "alert", organizationId, id }, change))
       .pipe(Effect.catchTag("SqlError", Effect.die)) as Effect.Effect<A, Exclude<E, SqlError.SqlError>>
-  const present =
-    (id: string) =>
-    (alert: StoredAlert | undefined): Effect.Effect<StoredAlert, NotFound> =>
-      alert === undefined
-        ? Effect.fail(new NotFound({ message: `Alert ${id} does not exist.` }))
-        : Effect.succeed(alert)
-  const armed = { state: "ok", last_value: null } as const
-
   const create: AlertsShape["create"] = Effect.fn("Alerts.create")(function* (organizationId, body) {
     const id = yield* identifiers.make("alr")
     const now = yield* Clock.currentTimeMillis
@@ -116,16 +114,20 @@ const make = Effect.gen(function* () {
       })
     )
   })
+  return { create, replace, remove }
+})
+
+const make = Effect.gen(function* () {
+  const repository = yield* makeAlertsRepository
+  const writes = yield* makeWrites
   yield* (yield* CollectionDrops).register((organizationId, collection) =>
     Effect.flatMap(Effect.orDie(repository.ofCollection(organizationId, collection)), (ids) =>
-      Effect.forEach(ids, (id) => Effect.ignore(remove(organizationId, id)), { discard: true })
+      Effect.forEach(ids, (id) => Effect.ignore(writes.remove(organizationId, id)), { discard: true })
     )
   )
   yield* watch
   return Alerts.of({
-    create,
-    replace,
-    remove,
+    ...writes,
     get: (organizationId, id) => Effect.flatMap(Effect.orDie(repository.get(organizationId, id)), present(id)),
     list: (organizationId, { collections, cursor, limit }) =>
       Effect.orDie(repository.page(organizationId, cursor, limit, collections))

@@ -51,6 +51,10 @@ const parseBound = (text: string): Bound | undefined => {
   return { at: date + ((h * 60 + m) * 60 + s) * 1_000 + ms - offset_ms, width: 1 }
 }
 
+/** Of one bound alone, for schemas. */
+export const dateRefusal = (text: string): string | undefined =>
+  parseBound(text) === undefined ? "An ISO 8601 date or date-time" : undefined
+
 type DateRangeResult =
   | { readonly ok: true; readonly range: DateRange }
   | { readonly ok: false; readonly issues: ReadonlyArray<{ readonly path: "from" | "to"; readonly message: string }> }

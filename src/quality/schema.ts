@@ -1,5 +1,7 @@
 /** Quality suites and their runs as the API shows them (contract part 12), and their bounds. */
 import { Schema } from "effect"
+import { dateRefusal } from "../analytics/date-range.ts"
+import { refusing } from "../http/checks.ts"
 
 /** Contract part 12. */
 export const JUDGMENTS_MAX = 100_000
@@ -73,7 +75,10 @@ export const RunBody = Schema.Struct({
   identifier: "RunQualitySuite",
   description: "Runs something else than what is stored: other parameters, or a profile of the collection."
 })
-export const FromClicksBody = Schema.Struct({ from: Schema.String, to: Schema.String }).annotate({
+export const FromClicksBody = Schema.Struct({
+  from: Schema.String.check(refusing(dateRefusal)),
+  to: Schema.String.check(refusing(dateRefusal))
+}).annotate({
   identifier: "JudgmentsFromClicks",
   description: "`from` and `to`: ISO 8601 dates or date-times, both inclusive."
 })

@@ -1,5 +1,6 @@
 /** Linear models that rerank the hits of a collection, trained from what visitors took. Full key. */
 import { Schema } from "effect"
+import { dateRefusal } from "../analytics/date-range.ts"
 import { refusing } from "../http/checks.ts"
 import { Conflict, NotFound } from "../http/errors.ts"
 import { operation } from "../http/operation.ts"
@@ -21,8 +22,8 @@ const nameRefusal = (name: string): string | undefined =>
       : undefined
 const TrainBody = Schema.Struct({
   name: Schema.String.check(refusing(nameRefusal)),
-  from: Schema.String,
-  to: Schema.String,
+  from: Schema.String.check(refusing(dateRefusal)),
+  to: Schema.String.check(refusing(dateRefusal)),
   fields: Schema.optionalKey(
     Schema.Array(Schema.String).check(
       refusing((fields: ReadonlyArray<string>) =>

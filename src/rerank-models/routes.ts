@@ -9,7 +9,7 @@ import { makeContexts } from "../engine-plane/engine-plane.ts"
 import { invalidFields } from "../http/checks.ts"
 import { type InputInvalid, inputInvalid, NotFound } from "../http/errors.ts"
 import { Rerankers } from "../rerankers/rerankers.ts"
-import type { StoredModel } from "../rerankers/models-repository.ts"
+import type { StoredModel } from "../rerankers/schema.ts"
 import { SearchRules } from "../rules/search-rules.ts"
 import * as contract from "./contract.ts"
 import { RerankModelInUse } from "./errors.ts"
@@ -68,7 +68,7 @@ export const routes = Effect.gen(function* () {
   const modelOf = (organizationId: string, collection: CollectionInfo, name: string) => {
     const model = rerankers.get(organizationId, collection.schema.name, name)
     return model === undefined
-      ? Effect.fail(new NotFound({ message: `Rerank model ${name} does not exist.` }))
+      ? Effect.fail(new NotFound({ message: "Rerank model not found" }))
       : Effect.succeed(model)
   }
   return [

@@ -51,7 +51,7 @@ const watching = (saw: (features: FeatureTable) => void): Reranker => ({
 })
 
 /** What the model is worth on queries that it has not seen. Pure. */
-export const heldOutFigure = (
+const heldOutFigure = (
   model: LinearModel,
   queries: ReadonlyArray<RankedQuery>,
   below: (n: number) => number
@@ -97,6 +97,46 @@ const trained = Effect.fnUntraced(function* (queries: ReadonlyArray<RankedQuery>
   }
 })
 
+/** Each query as the engine ranks it today, with the features of its hits. */
+const ranked = Effect.fnUntraced(function* (
+  search: Search["Service"],
+  organizationId: string,
+  { collection, fields }: TrainingConfig,
+  queries: TrainedQueries,
+  tell: Tell
+) {
+  const found: Array<RankedQuery> = []
+  const give = givingWay()
+  for (const [i, query] of queries.queries.entries()) {
+    const seen: Array<FeatureTable> = []
+    const parameters = {
+      q: query.q,
+      query_by: fields.join(","),
+      rerank: "true",
+      rerank_model: "watching",
+      rerank_top_k: String(DEPTH)
+    }
+    const answer = yield* Effect.promise((signal) =>
+      search.rank({
+        organizationId,
+        collection,
+        parameters,
+        depth: DEPTH,
+        signal,
+        isUnruled: true,
+        reranker: () => watching((features) => seen.push(features))
+      })
+    )
+    if (!answer.ok) return yield* new JobFailed({ message: `\`${query.q.slice(0, 80)}\`: ${answer.error.message}` })
+    const [features] = seen
+    if (features !== undefined) found.push({ query, ids: answer.value.slice(0, features.rows), features })
+    yield* tell(0.5 + (0.3 * (i + 1)) / queries.queries.length)
+    const way = give()
+    if (way !== undefined) yield* Effect.promise(() => way)
+  }
+  return found
+})
+
 export const makeTraining = Effect.gen(function* () {
   const search = yield* Search
   const contextOf = yield* makeContexts
@@ -124,51 +164,13 @@ export const makeTraining = Effect.gen(function* () {
       })
     return queries
   })
-  const ranked = Effect.fnUntraced(function* (
-    organizationId: string,
-    { collection, fields }: TrainingConfig,
-    queries: TrainedQueries,
-    tell: Tell
-  ) {
-    const found: Array<RankedQuery> = []
-    const give = givingWay()
-    for (const [i, query] of queries.queries.entries()) {
-      const seen: Array<FeatureTable> = []
-      const parameters = {
-        q: query.q,
-        query_by: fields.join(","),
-        rerank: "true",
-        rerank_model: "watching",
-        rerank_top_k: String(DEPTH)
-      }
-      const answer = yield* Effect.promise((signal) =>
-        search.rank({
-          organizationId,
-          collection,
-          parameters,
-          depth: DEPTH,
-          signal,
-          isUnruled: true,
-          reranker: () => watching((features) => seen.push(features))
-        })
-      )
-      if (!answer.ok) return yield* new JobFailed({ message: `\`${query.q.slice(0, 80)}\`: ${answer.error.message}` })
-      const [features] = seen
-      if (features !== undefined) found.push({ query, ids: answer.value.slice(0, features.rows), features })
-      yield* tell(0.5 + (0.3 * (i + 1)) / queries.queries.length)
-      const way = give()
-      if (way !== undefined) yield* Effect.promise(() => way)
-    }
-    return found
-  })
-
   return Effect.fn("RerankModels.train")(function* (
     { config, organizationId }: ClaimedJob,
     tell: Tell
   ): Effect.fn.Return<JobEnd, JobFailed> {
     const asked = config as TrainingConfig
     const queries = yield* remembered(organizationId, asked, tell)
-    const found = yield* ranked(organizationId, asked, queries, tell)
+    const found = yield* ranked(search, organizationId, asked, queries, tell)
     const heldOut = found.filter(({ query }) => isHeldOut(query.q))
     const seen = found.filter(({ query }) => !isHeldOut(query.q))
     if (heldOut.length < HELD_OUT_MIN || seen.length === 0)

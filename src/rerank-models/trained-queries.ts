@@ -11,7 +11,7 @@ const CLICKED_MAX = 5_000
 const QUERIES_MAX = 1_000
 const TAKEN_MAX = 20
 
-export interface TrainedQuery {
+interface TrainedQuery {
   readonly q: string
   readonly searches: Array<ReadonlyArray<string>>
   shown: number

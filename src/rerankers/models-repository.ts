@@ -2,11 +2,8 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Subject } from "../configuration/change.ts"
-import type { RerankModel } from "./schema.ts"
+import type { StoredModel } from "./schema.ts"
 
-export interface StoredModel extends RerankModel {
-  readonly organization_id: string
-}
 /** Of one name: older ones go when a new one comes. */
 const VERSIONS_KEPT = 10
 /** As `Configuration` names it: names have no slash. */

@@ -11,9 +11,11 @@ import type { SqlClient } from "effect/sql"
 import { Configuration } from "../configuration/configuration.ts"
 import { CollectionDrops } from "../engine-plane/collection-drops.ts"
 import type { ConfigurationUnavailable } from "../http/errors.ts"
+import { isObject } from "../http/json-fields.ts"
 import { Entitlements } from "../metering/entitlements.ts"
 import type { FeatureNotInPlan } from "../metering/errors.ts"
-import { idOf, makeModelsRepository, type StoredModel } from "./models-repository.ts"
+import { idOf, makeModelsRepository } from "./models-repository.ts"
+import type { StoredModel } from "./schema.ts"
 
 interface Known {
   readonly stored: StoredModel
@@ -47,6 +49,10 @@ interface RerankersShape {
   ) => Effect.Effect<void, FeatureNotInPlan>
 }
 
+/** As a training wrote it. */
+const isWhole = ({ fields, weights }: StoredModel): boolean =>
+  isObject(weights) && Object.values(weights).every((weight) => Number.isFinite(weight)) && Array.isArray(fields)
+
 /** By organization, then by collection and name. */
 class ModelTable {
   readonly #organizations = new Map<string, Map<string, Known>>()
@@ -77,9 +83,18 @@ const make = Effect.gen(function* () {
   const table = new ModelTable()
   yield* configuration.keep("rerank_model", (subjects) =>
     Effect.map(repository.read(subjects), (rows) => {
+      configuration.damages.forget("rerank_model", subjects)
       if (subjects === "all") table.clear()
       else for (const { id, organizationId } of subjects) table.forget(organizationId, id)
-      for (const row of rows) table.put(row)
+      for (const row of rows) {
+        if (isWhole(row)) table.put(row)
+        else
+          configuration.damages.note(
+            "rerank_model",
+            { organizationId: row.organization_id, id: idOf(row.collection, row.name) },
+            `The weights of the rerank model \`${row.name}\` of \`${row.collection.slice(0, 80)}\` are none.`
+          )
+      }
     })
   )
   const list = (organizationId: string, collection: string): ReadonlyArray<StoredModel> =>

@@ -30,4 +30,6 @@ export const RerankModel = Schema.Struct({
   to: Schema.Int,
   created_at: Schema.Int
 }).annotate({ identifier: "RerankModel" })
-export type RerankModel = typeof RerankModel.Type
+export interface StoredModel extends Schema.Schema.Type<typeof RerankModel> {
+  readonly organization_id: string
+}

@@ -62,6 +62,7 @@ const exempt: Readonly<Record<string, string>> = {
   gatewayMultiSearch: "reads",
   gatewayFederatedSearch: "reads",
   gatewayGeoSearch: "reads",
+  deleteRerankModel: "test/contract/rerank-models.test.ts trains one and looks for the entry",
   testWebhook: "sends a message and changes nothing",
   consoleTestWebhook: "sends a message and changes nothing"
 }
@@ -73,6 +74,13 @@ interface Step {
   readonly kind: string
   readonly as?: "operator" | "session"
 }
+const suite = {
+  name: "s",
+  collection: "goods",
+  params: { query_by: "title" },
+  judgments: [{ q: "lamp", document_id: "1", grade: 1 }]
+}
+const alert = { name: "a", metric: "searches", op: "<", threshold: 1, window_minutes: 5 }
 /** In an order in which each finds what it needs. */
 const steps = (made: Record<string, string>): Readonly<Record<string, () => Step | Promise<Step>>> => {
   const organization = `/console/v1/organizations/${tenant.organization_id}`
@@ -269,6 +277,39 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
       kind: "analytics_rule"
     }),
     deleteAnalyticsRule: () => ({ method: "DELETE", path: "/v1/analytics/rules/r", kind: "analytics_rule" }),
+    createQualitySuite: () => ({ method: "POST", path: "/v1/quality/suites", body: suite, kind: "quality_suite" }),
+    replaceQualitySuite: () => ({
+      method: "PUT",
+      path: `/v1/quality/suites/${(made.suite = made.createQualitySuite!)}`,
+      body: { ...suite, name: "t" },
+      kind: "quality_suite"
+    }),
+    runQualitySuite: () => ({ method: "POST", path: `/v1/quality/suites/${made.suite}/run`, kind: "job" }),
+    judgeFromClicks: () => ({
+      method: "POST",
+      path: `/v1/quality/suites/${made.suite}/judgments/from-clicks`,
+      body: { from: "2026-01-01", to: "2026-01-02" },
+      kind: "job"
+    }),
+    deleteQualitySuite: () => ({
+      method: "DELETE",
+      path: `/v1/quality/suites/${made.suite}`,
+      kind: "quality_suite"
+    }),
+    createAlert: () => ({ method: "POST", path: "/v1/alerts", body: alert, kind: "alert" }),
+    replaceAlert: () => ({
+      method: "PUT",
+      path: `/v1/alerts/${(made.alert = made.createAlert!)}`,
+      body: { ...alert, threshold: 2 },
+      kind: "alert"
+    }),
+    deleteAlert: () => ({ method: "DELETE", path: `/v1/alerts/${made.alert}`, kind: "alert" }),
+    trainRerankModel: () => ({
+      method: "POST",
+      path: "/v1/collections/goods/rerank_models",
+      body: { name: "clicks", from: "2026-01-01", to: "2026-01-02" },
+      kind: "job"
+    }),
     replayEvents: () => ({
       method: "POST",
       path: "/v1/events/replays",

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Operation } from "../../src/http/operation.ts"
 import { sampleIds } from "../../src/api/sample-ids.ts"
 import { allOperations } from "../support/operations.ts"
+import { storeModel } from "../support/rerank-model.ts"
 import { type Program, startProgram } from "../support/program.ts"
 
 type Ids = Readonly<Record<keyof typeof sampleIds, string>>
@@ -119,6 +120,7 @@ const furnish = async (name: string): Promise<Furnished> => {
   for (const one of ["listing", "old_listing"])
     await must("POST", profiles, { name: one, searchable_fields: ["title"] })
   const release = await idOf("POST", `${profiles}/listing/publish`, { expected_revision: 1 })
+  for (const one of ["clicks", "old_clicks"]) await storeModel(program, organization, "products", one)
   const key = async (body: object) =>
     (await must("POST", "/v1/keys", { description: "k", rate_limit_per_minute: 0, ...body })).body as {
       readonly id: string

@@ -72,6 +72,11 @@ const fill = async (tenant: Tenant, word: string) => {
     .query_id as string
   const job = await send("POST", "/v1/collections/goods/reindex")
   const key = (await send("POST", "/v1/keys", { description: word, scope: "search" })).body.id as string
+  const suite = { name: word, collection: "goods", judgments: [{ q: word, document_id: "1", grade: 1 }] }
+  const suiteId = (await send("POST", "/v1/quality/suites", suite)).body.id as string
+  const alertId = (
+    await send("POST", "/v1/alerts", { name: word, metric: "events", op: ">", threshold: 1e9, window_minutes: 5 })
+  ).body.id as string
   const webhookId = (
     await send("POST", "/v1/webhooks", { name: word, url: `http://127.0.0.1:9/${word}`, events: ["*"] })
   ).body.id as string
@@ -92,6 +97,8 @@ const fill = async (tenant: Tenant, word: string) => {
     keyId: key,
     webhookId,
     deliveryId,
+    suiteId,
+    alertId,
     memberId,
     queryId,
     session: (signedIn.headers.get("set-cookie") ?? "").split(";")[0]!
@@ -132,8 +139,8 @@ const pathOf = (path: string, operationId: string) =>
         ? operationId.includes("Synonym")
           ? `s-${secret}`
           : `c-${secret}`
-        : name === "jobId"
-          ? ids.jobId
+        : name === "jobId" || name === "suiteId" || name === "alertId"
+          ? ids[name]
           : name === "keyId"
             ? ids.keyId
             : name === "webhookId"
@@ -175,6 +182,12 @@ const bodies: Record<string, unknown> = {
   createWebhook: { name: "mine", url: "https://mine.example/", events: ["*"] },
   updateWebhook: { name: "mine", url: "https://mine.example/", events: ["*"] },
   recoverWebhook: { since: 0 },
+  createQualitySuite: { name: "mine", collection: "goods", judgments: [] },
+  replaceQualitySuite: { name: "mine", collection: "goods", judgments: [] },
+  judgeFromClicks: { from: "2026-01-01", to: "2026-01-31" },
+  createAlert: { name: "mine", metric: "events", op: ">", threshold: 1e9, window_minutes: 5 },
+  replaceAlert: { name: "mine", metric: "events", op: ">", threshold: 1e9, window_minutes: 5 },
+  trainRerankModel: { name: "mine", from: "2026-01-01", to: "2026-01-31" },
   replayEvents: { from: "2026-01-01", to: "2026-01-31", target: "analytics" },
   ingestEvents: {
     events: [

@@ -5,6 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { rooms } from "../../src/rooms.ts"
+import { storeModel } from "../support/rerank-model.ts"
 import { type Answer, type Program, startProgram, type Tenant } from "../support/program.ts"
 
 const reaches = rooms.table("reaches")
@@ -25,13 +26,18 @@ interface Ids {
   readonly keyId: string
   readonly webhookId: string
   readonly deliveryId: string
+  readonly suiteId: string
+  readonly alertId: string
 }
+let ownSuite: string
 let ids: Ids
 const nobodys: Ids = {
   jobId: "job_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   keyId: "key_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   webhookId: "whk_01ARZ3NDEKTSV4RRFFQ69G5FAV",
-  deliveryId: "dlv_01ARZ3NDEKTSV4RRFFQ69G5FAV"
+  deliveryId: "dlv_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+  suiteId: "qst_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+  alertId: "alr_01ARZ3NDEKTSV4RRFFQ69G5FAV"
 }
 const day = new Date().toISOString().slice(0, 10)
 
@@ -55,6 +61,20 @@ const made = async (...request: Parameters<typeof send>) => {
   return answer
 }
 
+const suiteOf = (collection: string, q: string, params: object = {}) => ({
+  name: q,
+  collection,
+  params: { query_by: "title", ...params },
+  judgments: [{ q, document_id: "1", grade: 1 }]
+})
+const alertOf = (collection: string) => ({
+  name: "a",
+  metric: "searches",
+  op: ">",
+  threshold: 1e9,
+  window_minutes: 5,
+  collection
+})
 const fields = [
   { name: "title", type: "string", facet: true },
   { name: "n", type: "int32", optional: true }
@@ -141,7 +161,12 @@ beforeAll(async () => {
     await own("POST", "/v1/webhooks", { name: secret, url: `http://127.0.0.1:9/${secret}`, events: ["*"] })
   ).body.id as string
   const deliveryId = (await own("POST", `/v1/webhooks/${webhookId}/test`)).body.id as string
-  ids = { jobId, keyId, webhookId, deliveryId }
+  const suiteId = (await own("POST", "/v1/quality/suites", suiteOf(closed, secret))).body.id as string
+  const alertId = (await own("POST", "/v1/alerts", { ...alertOf(closed), name: secret, enabled: false })).body
+    .id as string
+  await own("POST", "/v1/alerts", { ...alertOf(closed), collection: null, name: secret })
+  ownSuite = (await own("POST", "/v1/quality/suites", suiteOf("apples", "apple"))).body.id
+  ids = { jobId, keyId, webhookId, deliveryId, suiteId, alertId }
   const collections = ["apples", "apples_.*"]
   full = (await own("POST", "/v1/keys", { description: "narrow", scope: "full", collections })).body.value
   search = (await own("POST", "/v1/keys", { description: "narrow", scope: "search", gateway: true, collections })).body
@@ -292,6 +317,14 @@ const attemptsOf = (id: string, x: string): ReadonlyArray<Attempt> => {
         [{ query: `?from=${day}&to=${day}` }, { query: `?from=${day}&to=${day}&collection=${x}` }]
       ])
     ),
+    createQualitySuite: [{ body: suiteOf(x, "a") }, { body: suiteOf("apples", "a", { filter_by: `$${x}(id:*)` }) }],
+    replaceQualitySuite: [
+      { names: { suiteId: ownSuite }, body: suiteOf(x, "a") },
+      { names: { suiteId: ownSuite }, body: suiteOf("apples", "a", { filter_by: `$${x}(id:*)` }) }
+    ],
+    runQualitySuite: [{ names: { suiteId: ownSuite }, body: { params: { filter_by: `$${x}(id:*)` } } }],
+    createAlert: [{ body: alertOf(x) }, { body: { ...alertOf(x), collection: null } }],
+    replaceAlert: [{ body: alertOf(x) }],
     createKey: [
       { body: { description: "wide", scope: "search", collections: [x] } },
       { body: { description: "wide", scope: "full", collections: ["*"] } },
@@ -353,6 +386,12 @@ const plainBodies: Readonly<Record<string, unknown>> = {
   previewSearchRule: { search: { q: "*" } },
   createKey: { description: "own", scope: "search" },
   createBrowserKey: {},
+  createQualitySuite: suiteOf("apples", "apple"),
+  replaceQualitySuite: suiteOf("apples", "apple"),
+  judgeFromClicks: { from: day, to: day },
+  createAlert: alertOf("apples"),
+  replaceAlert: alertOf("apples"),
+  trainRerankModel: { name: "clicks", from: day, to: day },
   createWebhook: { name: "x", url: "https://x.example/", events: ["*"] },
   updateWebhook: { name: "x", url: "https://x.example/", events: ["*"] },
   recoverWebhook: { since: 0 },
@@ -438,6 +477,8 @@ const everything = async () => {
     "/v1/analytics/rules",
     `/v1/keys/${ids.keyId}`,
     "/v1/webhooks",
+    `/v1/quality/suites/${ids.suiteId}`,
+    `/v1/alerts/${ids.alertId}`,
     "/v1/jobs",
     `/v1/analytics/metrics/overview?from=${day}&to=${day}&collection=${closed}`,
     `/v1/events/failed?collection=${closed}`,
@@ -555,8 +596,12 @@ describe("a key with a list of collections", () => {
       aliasName: "apples_own",
       ruleName: "own_rule",
       jobId,
-      keyId
+      keyId,
+      suiteId: ownSuite,
+      alertId: (await made(full, "POST", "/v1/alerts", alertOf("apples"))).body.id as string,
+      modelName: "clicks"
     }
+    await storeModel(program, tenant.organization_id, "apples", "clicks")
     const differing: Array<string> = []
     // Search rules that are to be read, and a document that is to be deleted, are there by then.
     const order = [

@@ -137,10 +137,15 @@ describe("rerank models", () => {
     await made("DELETE", "/v1/presets/listing")
     expect(await made("DELETE", `${models}/clicks`)).toEqual({ name: "clicks" })
     expect((await send("GET", `${models}/clicks`)).status).toBe(404)
+    const { data } = await made("GET", "/v1/audit?subject=rerank_model")
+    expect(data.map(({ action }: { action: string }) => action)).toEqual(["deleted", "updated", "created"])
   }, 30_000)
   it("are refused with every wrong field named, and fail where nothing was taken", async () => {
     const wrong = await send("POST", models, { name: "linear", from: "x", to: "y", fields: ["rank"] })
-    expect([wrong.status, wrong.body.data.issues[0].path]).toEqual([400, "name"])
+    expect([wrong.status, wrong.body.data.issues.map(({ path }: { path: string }) => path)]).toEqual([
+      400,
+      ["name", "from", "to"]
+    ])
     const numbers = await send("POST", models, { name: "a", ...range, fields: ["title", "rank"] })
     expect([numbers.status, numbers.body.data.issues]).toEqual([
       400,

@@ -24,6 +24,7 @@ const CASES = [
   "signing key",
   "rules",
   "rules that are no object",
+  "rerank model",
   "record",
   "document",
   "segment",
@@ -97,6 +98,8 @@ const damageRows = async () => {
         yield* resource("alias", "alias", '"goods"')
         yield* sql`UPDATE engine_resources SET value = jsonb_build_object('name', 'p', 'value', jsonb_build_object('q', repeat('x', 17000000))) WHERE organization_id = ${of("too big")} AND kind = 'preset'`
         yield* sql`UPDATE organization_signing_keys SET sealed_key = 'AAAA' WHERE organization_id = ${of("signing key")}`
+        yield* sql`INSERT INTO rerank_models (organization_id, collection, name, version, fields, weights, metrics, trained_from, trained_to, created_at)
+          VALUES (${of("rerank model")}, 'goods', 'm', 1, '[]'::json, '{"rank":"high"}'::json, '{}'::json, 0, 0, 0)`
         yield* sql`INSERT INTO search_rule_sets (organization_id, collection, collection_created_at, rule_set, updated_at) VALUES (${of("rules")}, 'goods', 0, '{"pins":"none"}'::json, 0), (${of("rules that are no object")}, 'goods', 0, '[]'::json, 0)
       ON CONFLICT (organization_id, collection) DO UPDATE SET rule_set = EXCLUDED.rule_set`
       }),

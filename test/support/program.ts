@@ -18,6 +18,7 @@ import { seedDemo } from "../../src/demo/seed.ts"
 import { dataVersion } from "../../src/migrations/index.ts"
 import { Organizations } from "../../src/organizations/organizations.ts"
 import { createWithKeys } from "../../src/tenants/routes.ts"
+import type { Rerankers } from "../../src/rerankers/rerankers.ts"
 import { GatewaySettings } from "../../src/gateway/settings.ts"
 import type { GuardOptions } from "../../src/ports/engine/guarded-engine.ts"
 import { openDataFolder } from "../../src/runtime/data-folder.ts"
@@ -48,7 +49,7 @@ export interface Program {
     path: string,
     options?: { readonly key?: string; readonly body?: unknown; readonly headers?: Record<string, string> }
   ) => Promise<Answer>
-  readonly run: <A, E>(effect: Effect.Effect<A, E, Access | Organizations>) => Promise<A>
+  readonly run: <A, E>(effect: Effect.Effect<A, E, Access | Organizations | Rerankers>) => Promise<A>
   /**
    * Reports of answered searches as the search room writes them, for times and networks that a test cannot search from.
    */
@@ -109,7 +110,7 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
     )
   )
   const base = `http://127.0.0.1:${port}`
-  const services = context as Context.Context<Access | Organizations>
+  const services = context as Context.Context<Access | Organizations | Rerankers>
   const { demoProducts } = options
   const demo =
     demoProducts === undefined
