@@ -17,7 +17,7 @@ import {
   type ProfileFields,
   sortIdOf
 } from "./profile-parameters.ts"
-import { actingManifest, type StoredProfile } from "./profiles-repository.ts"
+import { type ActingProfile, actingManifest, type StoredProfile } from "./profiles-repository.ts"
 import { type ReadyProfile, readyProfile } from "./ready-profile.ts"
 import type { SearchProfiles } from "./search-profiles.ts"
 
@@ -126,13 +126,21 @@ const searched = (ready: ReadyProfile, asked: Parameters, fields: FieldList | un
 
 /** The request as its profile, or the policy that it names, has it. A collection that is missing is told later. */
 export const profiled = (parts: ProfileStepParts, input: ProfileStepInput): Result<ProfiledRequest> => {
-  const { caller, context, distanceSort, fields, request } = input
-  const { collection, parameters } = request
+  const { request } = input
+  const { collection } = request
   if (collection === undefined) return ok({ request })
   const acting = profileOf(parts, input, collection)
   if (!acting.ok) return acting
-  const profile = acting.value
-  if (profile === undefined) return withPolicy(parts, input)
+  return acting.value === undefined ? withPolicy(parts, input) : profiledBy(parts, input, collection, acting.value)
+}
+
+/** The request as this profile has it, whatever the request names: also one that nobody has stored. */
+export const profiledBy = (
+  parts: Pick<ProfileStepParts, "policies">,
+  { caller, context, distanceSort, fields, request }: ProfileStepInput,
+  collection: CollectionInfo,
+  profile: ActingProfile
+): Result<ProfiledRequest> => {
   const { search_policy } = actingManifest(profile)
   const policy = search_policy === "" ? undefined : parts.policies.get(caller.organizationId, search_policy)
   if (search_policy !== "" && policy === undefined)
@@ -141,7 +149,7 @@ export const profiled = (parts: ProfileStepParts, input: ProfileStepInput): Resu
   const { changes, fixedFilter } = ready.compiled
   if (changes.some(({ path }) => path === "fixed_filter_by"))
     return cannotApply("The profile's fixed filter cannot be applied to the collection as it is now.")
-  const made = searched(ready, parameters, fields)
+  const made = searched(ready, request.parameters, fields)
   if (!made.ok) return made
   const bounds = fixedFilter === undefined ? undefined : { filter: fixedFilter }
   return ok({

@@ -23,7 +23,9 @@ export interface StoredProfile {
   /** Unix milliseconds. */ readonly created_at: number
   readonly updated_at: number
 }
-export const actingManifest = ({ active, draft }: StoredProfile): ProfileManifest => active?.manifest ?? draft
+/** What a search needs of one. */
+export type ActingProfile = Pick<StoredProfile, "name" | "draft" | "active">
+export const actingManifest = ({ active, draft }: ActingProfile): ProfileManifest => active?.manifest ?? draft
 
 const decode = Schema.decodeUnknownSync(ProfileManifestShown)
 /** Throws for what is no manifest. */

@@ -11,7 +11,7 @@ import type { KnownPolicy } from "../policies/search-policies.ts"
 import { type CompiledManifest, compileManifest } from "./compile-manifest.ts"
 import type { ProfileManifest } from "./manifest.ts"
 import { baseParameters } from "./profile-parameters.ts"
-import { actingManifest, type StoredProfile } from "./profiles-repository.ts"
+import { type ActingProfile, actingManifest } from "./profiles-repository.ts"
 
 /** Filters that clients send again and again: whether the fields that they name may be filtered. */
 const FILTER_CHARACTERS_MAX = 2_000
@@ -86,13 +86,13 @@ export class ReadyProfile {
 }
 
 /** By the profile as it was read: when it is read again it is another object. */
-const ready = new WeakMap<StoredProfile, ReadyProfile>()
+const ready = new WeakMap<ActingProfile, ReadyProfile>()
 
 /** O(1), and O(fields of the manifest) after the profile, its policy or a schema changed. */
 export const readyProfile = (
   context: OperationContext,
   collection: CollectionInfo,
-  profile: StoredProfile,
+  profile: ActingProfile,
   policy: KnownPolicy | undefined
 ): ReadyProfile => {
   const known = ready.get(profile)

@@ -1,6 +1,6 @@
 /** Handlers of releases: what was published, what is active, and how two states of a profile differ. */
 import { type CollectionInfo } from "@dowser/engine-sdk"
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import { implement } from "../api/implement.ts"
 import { NotFound } from "../http/errors.ts"
 import * as contract from "./contract.ts"
@@ -32,16 +32,14 @@ const shownRelease = (release: StoredRelease): typeof ProfileRelease.Type => ({
 const noRelease = () => new NotFound({ message: "Release not found" })
 
 /** Asks the suite that a publication names; undefined where it names none. */
-const makeGate = Effect.map(Effect.serviceOption(PublishGate), (gate) =>
+const makeGate = Effect.map(PublishGate, (gate) =>
   Effect.fnUntraced(function* (
     { active, collection, draft, name, organization_id: organizationId }: StoredProfile,
     quality: (typeof PublishProfile.Type)["quality"]
   ) {
     if (quality === undefined) return
     const { max_drop: maxDrop = MAX_DROP, suite_id: suiteId } = quality
-    if (Option.isNone(gate))
-      return yield* new NotFound({ message: `There is no quality suite \`${suiteId.slice(0, 80)}\`.` })
-    const { after, before, passes, worst } = yield* gate.value.judge({
+    const { after, before, passes, worst } = yield* gate.judge({
       organizationId,
       collection,
       profile: name,

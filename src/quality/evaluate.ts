@@ -7,7 +7,7 @@ import { givingWay } from "@dowser/engine-sdk/host"
 import { isAway } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
 import { JobFailed } from "../jobs/job-worker.ts"
-import type { RankFailure } from "../search/ranked.ts"
+import type { RankAsked, RankFailure } from "../search/ranked.ts"
 import type { Search } from "../search/search.ts"
 import type { StoredJudgment } from "./suite-input.ts"
 
@@ -27,6 +27,7 @@ interface Asked {
   readonly organizationId: string
   readonly collection: string
   /** Without `q`. */ readonly parameters: Readonly<Record<string, string>>
+  /** One that is not stored. */ readonly profile?: RankAsked["profile"]
   readonly judgments: ReadonlyArray<StoredJudgment>
   /** Of more queries than that, as many evenly taken from all. */ readonly queriesMax?: number
 }
@@ -58,14 +59,16 @@ export const hasRelevant = (judgments: ReadonlyArray<StoredJudgment>): boolean =
 /** Ids of one query; an engine that is away is asked again, and then the job has failed. */
 export const ranked = Effect.fnUntraced(function* (
   search: Search["Service"],
-  { collection, organizationId, parameters }: Pick<Asked, "collection" | "organizationId" | "parameters">,
+  asked: Pick<Asked, "collection" | "organizationId" | "parameters" | "profile">,
   q: string,
   depth: number
 ): Effect.fn.Return<ReadonlyArray<string>, JobFailed> {
+  const { collection, organizationId, parameters, profile } = asked
+  const searched = { organizationId, collection, ...(profile === undefined ? {} : { profile }) }
   const failed = (error: RankFailure) => new JobFailed({ message: `The query \`${q.slice(0, 80)}\`: ${error.message}` })
   for (let attempt = 1; ; attempt++) {
     const found = yield* Effect.promise((signal) =>
-      search.rank({ organizationId, collection, parameters: { ...parameters, q }, depth, signal })
+      search.rank({ ...searched, parameters: { ...parameters, q }, depth, signal })
     )
     if (found.ok) return found.value
     const { error } = found

@@ -3,12 +3,13 @@
  * of a suite with more than a thousand queries a thousand are asked, evenly taken.
  */
 import { Effect, Layer } from "effect"
-import type { SqlClient } from "effect/sql"
 import { NotFound } from "../http/errors.ts"
+import { resolveCollection } from "@dowser/engine-sdk/operations"
+import { makeContexts } from "../engine-plane/engine-plane.ts"
+import type { ProfileManifest } from "../profiles/manifest.ts"
 import { type GateVerdict, PublishGate } from "../profiles/publish-gate.ts"
 import { Search } from "../search/search.ts"
 import { evaluate, type Evaluated, hasRelevant } from "./evaluate.ts"
-import { textsOf } from "./run-suite.ts"
 import { makeSuitesRepository } from "./suites-repository.ts"
 
 const QUERIES_MAX = 1_000
@@ -31,10 +32,11 @@ export const verdictOf = (before: Evaluated | undefined, after: Evaluated, maxDr
   }
 }
 
-export const layerPublishGate: Layer.Layer<PublishGate, never, Search | SqlClient.SqlClient> = Layer.effect(
+export const layerPublishGate = Layer.effect(
   PublishGate,
   Effect.gen(function* () {
     const search = yield* Search
+    const contextOf = yield* makeContexts
     const repository = yield* makeSuitesRepository
     return PublishGate.of({
       judge: Effect.fn("PublishGate.judge")(function* ({
@@ -43,19 +45,23 @@ export const layerPublishGate: Layer.Layer<PublishGate, never, Search | SqlClien
         collection,
         maxDrop,
         organizationId,
+        profile,
         suiteId
       }) {
         const missing = (what: string) => new NotFound({ message: `Quality suite ${suiteId} ${what}.` })
         const suite = yield* Effect.orDie(repository.get(organizationId, suiteId))
         if (suite === undefined) return yield* missing("does not exist")
+        if (resolveCollection(contextOf(organizationId), suite.collection)?.schema.name !== collection)
+          return yield* missing(`is about \`${suite.collection.slice(0, 80)}\``)
         const judgments = yield* Effect.orDie(repository.judgments(organizationId, suiteId))
         if (!hasRelevant(judgments)) return yield* missing("has no judgment with a grade above 0")
-        const own = textsOf(suite.params)
-        const of = (parameters: Readonly<Record<string, string>>) =>
+        // What a storefront would send: the words. The manifest decides everything else.
+        const of = (manifest: ProfileManifest) =>
           evaluate(search, {
             organizationId,
             collection,
-            parameters: { ...own, ...parameters },
+            parameters: {},
+            profile: { name: profile, draft: manifest, active: undefined },
             judgments,
             queriesMax: QUERIES_MAX
           })

@@ -13,10 +13,14 @@ import {
   Reach,
   readSearch,
   type Restrictions,
-  runSearch
+  runSearch,
+  type SearchRequest as ReadRequest
 } from "@dowser/engine-sdk/operations"
+import type { Parameters } from "@dowser/engine-sdk/query"
 import type { OrganizationUnavailable } from "../http/errors.ts"
 import { NO_TRAITS, visitorOf } from "../identity/visitor.ts"
+import { profiled, profiledBy, type ProfileStepParts } from "../profiles/profile-step.ts"
+import type { ActingProfile } from "../profiles/profiles-repository.ts"
 import type { SearchRules } from "../rules/search-rules.ts"
 import { searchMerchandise } from "../rules/search-merchandise.ts"
 import { timelyEngine } from "./timely-engine.ts"
@@ -27,6 +31,8 @@ export interface RankAsked {
   /** A collection or an alias. */ readonly collection: string
   /** Search parameters, `q` among them; what only changes the answer's text is left out. */
   readonly parameters: Readonly<Record<string, string>>
+  /** One that is not stored, in place of what the parameters name. One object for many searches is compiled once. */
+  readonly profile?: ActingProfile
   /** Hits wanted, at most 250. */ readonly depth: number
   readonly signal: AbortSignal
   /** Of whom the search is to be possible; default: all is. */ readonly restrictions?: Restrictions
@@ -35,7 +41,7 @@ export interface RankAsked {
 }
 export type RankFailure = EngineError | OrganizationUnavailable
 
-export interface RankParts {
+export interface RankParts extends ProfileStepParts {
   readonly contextOf: (
     organizationId: string
   ) => OperationContext & { readonly limits: { readonly answer_bytes_max: number } }
@@ -64,18 +70,35 @@ const LEFT_OUT = [
   "debug"
 ]
 
-const parametersOf = ({ depth, parameters }: RankAsked): Readonly<Record<string, string>> => ({
-  ...Object.fromEntries(Object.entries(parameters).filter(([name]) => !LEFT_OUT.includes(name))),
-  per_page: String(depth),
-  include_fields: "id",
-  highlight_fields: "id"
-})
+const without = (parameters: Parameters): Parameters =>
+  Object.fromEntries(Object.entries(parameters).filter(([name]) => !LEFT_OUT.includes(name)))
+/** As its profile has it; however long a page of it may be, `depth` hits are looked at. */
+const readAs = (
+  parts: RankParts,
+  { depth, organizationId, profile, ...asked }: RankAsked,
+  context: OperationContext,
+  reach: Reach
+): Result<ReadRequest> => {
+  const read = readSearch(context, asked.collection, without(asked.parameters), reach.restrictions)
+  if (!read.ok) return read
+  const request = read.value
+  const input = { context, caller: { organizationId }, request, fields: reach.fields }
+  const step =
+    profile === undefined || request.collection === undefined
+      ? profiled(parts, input)
+      : profiledBy(parts, input, request.collection, profile)
+  if (!step.ok) return step
+  const own = step.value.request
+  const shown = { per_page: String(depth), include_fields: "id", highlight_fields: "id" }
+  return ok({ ...own, parameters: { ...without(own.parameters), ...shown } })
+}
 
 /** The search with the rules of its collection, and the context that runs it; or why it cannot be run. */
 const planned = async (
-  { contextOf, now_ms, rules, turns }: RankParts,
+  parts: RankParts,
   asked: RankAsked
 ): Promise<Result<{ readonly context: OperationContext; readonly search: PlannedSearch }, RankFailure>> => {
+  const { contextOf, now_ms, rules, turns } = parts
   const own = contextOf(asked.organizationId)
   const turn = { organizationId: asked.organizationId, until: performance.now() + TIME_MS, signal: asked.signal }
   const context: OperationContext = {
@@ -84,7 +107,7 @@ const planned = async (
     budget: new AnswerBudget(own.limits.answer_bytes_max)
   }
   const reach = new Reach(context, asked.restrictions ?? {})
-  const request = readSearch(context, asked.collection, parametersOf(asked), reach.restrictions)
+  const request = readAs(parts, asked, context, reach)
   if (!request.ok) return request
   const prepared = await prepareSearch(context, request.value, reach)
   if (!prepared.ok) return prepared

@@ -223,7 +223,9 @@ export class Search extends Context.Service<Search, SearchShape>()("dowser/searc
         const popular = yield* PopularDocuments
         const models = yield* Rerankers
         const now_ms = () => clock.currentTimeMillisUnsafe()
+        const profiles = { profiles: yield* SearchProfiles, policies: yield* SearchPolicies }
         const ranking: RankParts = {
+          ...profiles,
           contextOf,
           environmentOf: (organizationId) => environmentOf(organizationId, popular, models),
           rules,
@@ -235,8 +237,7 @@ export class Search extends Context.Service<Search, SearchShape>()("dowser/searc
           access: yield* Access,
           quota: yield* Quota,
           rules,
-          profiles: yield* SearchProfiles,
-          policies: yield* SearchPolicies,
+          ...profiles,
           understanding: yield* Understanding,
           popular,
           models,

@@ -173,8 +173,12 @@ describe("beside a profile a client", () => {
     const by = (query: Record<string, string>, key?: string) => search({ profile: "listing", ...query }, key)
     expect(idsOf(await by({ sort: "dear", per_page: "2", page: "2" }))).toEqual([...allowed].reverse().slice(2, 4))
     expect((await by({ sort: "none" })).status).toBe(400)
-    for (const size of [{ per_page: "250" }, { limit: "250" }, { per_page: "5", offset: "0" }])
-      expect((await by(size)).body.hits).toHaveLength(5)
+    const sizes: ReadonlyArray<Record<string, string>> = [
+      { per_page: "250" },
+      { limit: "250" },
+      { per_page: "5", offset: "0" }
+    ]
+    for (const size of sizes) expect((await by(size)).body.hits).toHaveLength(5)
     expect(idsOf(await by({ filter_by: "brand:=zoom" }))).toEqual(["2", "6", "8", "12"])
     for (const filter_by of [
       "status:=secret",

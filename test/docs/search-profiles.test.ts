@@ -1,0 +1,57 @@
+/** `docs/search-profiles.md`, request by request: each answers what stands below it. */
+import { readFileSync } from "node:fs"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { type Program, startProgram } from "../support/program.ts"
+
+const guide = readFileSync(new URL("../../docs/search-profiles.md", import.meta.url), "utf8")
+
+interface Step {
+  readonly method: string
+  readonly path: string
+  readonly key: string
+  readonly body: string | undefined
+  /** What the answer holds, as far as the guide says it. */ readonly answer: unknown
+}
+/** Every `sh` block with the `json` block that stands below it before the next one. */
+const stepsOf = (text: string): ReadonlyArray<Step> =>
+  text
+    .split("```sh\n")
+    .slice(1)
+    .map((part) => {
+      const [, method = "GET", path, key, body] =
+        /^curl (?:-X (\w+) )?"\$DOWSER([^"]+)" -H "X-SVC-API-KEY: \$(\w+)"(?: -d '([\s\S]*?)')?\n```/.exec(part)!
+      const answer = /```json\n([\s\S]*?)```/.exec(part)?.[1]
+      return { method, path: path!, key: key!, body, answer: answer === undefined ? undefined : JSON.parse(answer) }
+    })
+
+let program: Program
+let keys: Readonly<Record<string, string>>
+beforeAll(async () => {
+  program = await startProgram()
+  const tenant = await program.tenant("Guide")
+  keys = { KEY: tenant.full_key, SEARCH_KEY: tenant.search_key }
+})
+afterAll(() => program.stop())
+
+it("answers every request of the guide as it says", async () => {
+  const steps = stepsOf(guide)
+  expect(steps.length).toBe(10)
+  const statuses: Array<number> = []
+  let suite = ""
+  let browserKey = ""
+  for (const { answer, body, key, method, path } of steps) {
+    const response = await program.request(method, path, {
+      key: keys[key]!,
+      ...(body === undefined ? {} : { body: body.replace("$SUITE", suite) })
+    })
+    statuses.push(response.status)
+    if (answer !== undefined) expect([path, response.body]).toMatchObject([path, answer])
+    if (path === "/v1/quality/suites") suite = response.body.id
+    if (path === "/v1/browser_keys") browserKey = response.body.key
+  }
+  expect(statuses).toEqual([201, 200, 201, 200, 201, 200, 200, 200, 409, 201])
+  const pinned = await program.request("GET", "/v1/collections/wares/documents/search?q=lamp&query_by=description", {
+    key: browserKey
+  })
+  expect([pinned.status, pinned.body.found, pinned.body.profile]).toMatchObject([200, 2, { name: "shop", version: 1 }])
+})
