@@ -35,9 +35,14 @@ export const getConfig = operation({
   ...at,
   ...described.getConfig,
   id: "getDemoConfig",
-  summary: "Collection and search key of the page",
+  summary: "Collection, profile and search key of the page",
   path: "/demo/config.json",
-  success: Schema.Struct({ collection: Schema.String, search_key: Schema.String, products: Schema.Int }).annotate({
+  success: Schema.Struct({
+    collection: Schema.String,
+    profile: Schema.String,
+    search_key: Schema.String,
+    products: Schema.Int
+  }).annotate({
     identifier: "DemoConfig"
   }),
   errors: [NotFound]

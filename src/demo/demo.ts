@@ -6,6 +6,7 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs"
 import { Clock, Context, Effect, Layer } from "effect"
 import { Access, neverExpires } from "../access/access.ts"
 import { Analytics } from "../analytics/service.ts"
+import { makeStorefront } from "./storefront.ts"
 
 interface Shop {
   readonly organizationId: string
@@ -57,11 +58,12 @@ export class Demo extends Context.Service<
     readonly figures: (shop: Shop) => Effect.Effect<Figures>
   }
 >()("dowser/demo/Demo") {
-  static readonly layer: Layer.Layer<Demo, never, Access | Analytics> = Layer.effect(
+  static readonly layer = Layer.effect(
     Demo,
     Effect.gen(function* () {
       const access = yield* Access
       const analytics = yield* Analytics
+      const storefront = yield* makeStorefront
       let shop: Shop | undefined
       return Demo.of({
         shop: () => shop,
@@ -84,6 +86,7 @@ export class Demo extends Context.Service<
               expires_at: neverExpires
             })
           )
+          yield* storefront(organizationId, collection)
           shop = { organizationId, collection, searchKey: value }
           return shop
         }),

@@ -7,6 +7,7 @@ import { Reply } from "../http/reply.ts"
 import { implement } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import { Demo } from "./demo.ts"
+import { DEMO_PROFILE } from "./storefront.ts"
 import { loadPageFiles, type PageFile } from "./page-files.ts"
 
 const noDemo = new NotFound({ message: "This installation was started without the demo shop." })
@@ -42,6 +43,7 @@ export const routes = Effect.gen(function* () {
     implement(contract.getConfig, () =>
       Effect.map(opened, ({ collection, organizationId, searchKey }) => ({
         collection,
+        profile: DEMO_PROFILE,
         search_key: searchKey,
         products: engine.describeCollection(organizationId, collection)?.num_documents ?? 0
       }))

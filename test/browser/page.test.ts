@@ -31,16 +31,19 @@ const open = async (address: string) => {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
   const errors: Array<string> = []
   const hosts = new Set<string>()
+  /** What searches were asked with. */
+  const searched: Array<string> = []
   page.on("pageerror", (error) => errors.push(error.message))
   page.on("console", (message) => {
     if (message.type() === "error") errors.push(message.text())
   })
   page.on("request", (request) => {
     if (!request.url().startsWith("data:")) hosts.add(new URL(request.url()).hostname)
+    if (request.url().includes("multi_search")) searched.push(request.postData() ?? "")
   })
   await page.goto(address)
   await page.waitForSelector(".ais-Hits-item")
-  return { page, errors, hosts }
+  return { page, errors, hosts, searched }
 }
 const foundOn = async (page: Page) =>
   Number(((await page.textContent(".ais-Stats-text")) ?? "").replace(/,/g, "").match(/^\s*(\d+)/)?.[1])
@@ -55,7 +58,7 @@ const settled = async (page: Page, condition: (found: number) => boolean) => {
 describe("demo page", () => {
   it("searches as you type, corrects typos, filters and sorts", async (context) => {
     if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
-    const { errors, hosts, page } = await open(`${program.base}/`)
+    const { errors, hosts, page, searched } = await open(`${program.base}/`)
     const all = await foundOn(page)
     expect(all).toBe(1500)
     await page.type(".ais-SearchBox-input", "hedphones", { delay: 30 })
@@ -74,6 +77,12 @@ describe("demo page", () => {
     })
     expect(errors).toEqual([])
     expect([...hosts]).toEqual(["127.0.0.1"])
+    // The browser names a profile and one of its sorts; fields and expressions are the server's.
+    expect(searched.some((body) => body.includes('"sort":"price_up"'))).toBe(true)
+    for (const body of searched) {
+      expect(body).toContain('"profile":"shop"')
+      expect(body).not.toMatch(/query_by|sort_by|facet_by|price:asc/)
+    }
     // For a person to look at: DOWSER_SCREENSHOTS names a folder.
     const screenshots = process.env.DOWSER_SCREENSHOTS
     if (screenshots !== undefined) await page.screenshot({ path: join(screenshots, "dowser-demo.png") })

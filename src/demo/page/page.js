@@ -10,6 +10,12 @@ void (async () => {
   const api = location.origin
   const config = await (await fetch(`${api}/demo/config.json`)).json()
   const node = new URL(api)
+  // What there is to pick from; fields, filters and orders behind it are the server's matter.
+  const storefront = await (
+    await fetch(`${api}/v1/collections/${config.collection}/search-profiles/${config.profile}/storefront`, {
+      headers: { "x-svc-api-key": config.search_key }
+    })
+  ).json()
   const events = `${api}/v1/events?x-svc-api-key=${encodeURIComponent(config.search_key)}`
   const stored = (storage, name, prefix) => {
     const found = storage.getItem(name)
@@ -72,19 +78,29 @@ void (async () => {
       additionalHeaders: { "X-SVC-SESSION-ID": visitor.session_id }
     },
     additionalSearchParameters: {
-      query_by: "title,brand,category,attributes,description",
-      query_by_weights: "5,4,4,2,1",
-      ranking: "relevance",
-      query_rewrite: "layout,translit,split",
-      highlight_full_fields: "title,brand,category",
+      // The adapter insists on one; `asked` leaves it out.
+      query_by: "*",
+      profile: config.profile,
       x_anonymous_id: visitor.anonymous_id,
       x_surface: "search"
     }
   })
+  /** A search as a storefront sends it: the adapter puts the id of a sort where other servers want an expression. */
+  const asked = ({ facet_by: _facets, query_by: _fields, sort_by: sort, ...rest }) =>
+    sort === undefined ? rest : { ...rest, sort }
+  /** InstantSearch asks for some facets under other filters than the rest, and takes what it did not ask for as well. */
+  const wanted = (result, { facet_by: fields = "" }) =>
+    result.facet_counts === undefined
+      ? result
+      : {
+          ...result,
+          facet_counts: result.facet_counts.filter(({ field_name }) => fields.split(",").includes(field_name))
+        }
   // The adapter keeps only what InstantSearch knows; the answer's query_id ties a later click to its search.
   const perform = adapter.typesenseClient.multiSearch.perform.bind(adapter.typesenseClient.multiSearch)
-  adapter.typesenseClient.multiSearch.perform = async (...given) => {
-    const answer = await perform(...given)
+  adapter.typesenseClient.multiSearch.perform = async ({ searches, ...body }, ...given) => {
+    const answer = await perform({ ...body, searches: searches.map(asked) }, ...given)
+    answer.results = answer.results.map((result, i) => wanted(result, searches[i]))
     lastQueryId = answer.results?.[0]?.query_id
     showUnderstood(answer.results?.[0])
     return answer
@@ -161,19 +177,13 @@ void (async () => {
       `hsl(${[...hit.category].reduce((sum, letter) => sum + letter.charCodeAt(0) * 7, 0) % 360} 35% 42%)`
     return `background:linear-gradient(135deg, ${base}, color-mix(in srgb, ${base} 60%, black))`
   }
-  const sorts = [
-    ["", "Relevance"],
-    ["/sort/price:asc", "Price, low first"],
-    ["/sort/price:desc", "Price, high first"],
-    ["/sort/rating:desc", "Best rated"],
-    ["/sort/released_at:desc", "Newest"]
-  ]
+  const sorts = [["", "Relevance"], ...storefront.sorts.map(({ id, label }) => [`/sort/${id}`, label])]
   const list = (attribute, limit) =>
     W.refinementList({ container: `#${attribute}`, attribute, limit, showMore: true, showMoreLimit: 40 })
   const shown = new Map()
 
   search.addWidgets([
-    W.configure({ hitsPerPage: 24 }),
+    W.configure({ hitsPerPage: storefront.per_page_max }),
     W.searchBox({
       container: "#searchbox",
       placeholder: `Search ${config.products.toLocaleString("en")} products, typos welcome`,
