@@ -3,7 +3,7 @@
  * Everything else that a client sends is left out, and told in `explain`.
  */
 import { fail, invalid, ok, type Result } from "@dowser/engine-sdk"
-import { fillGaps, type Parameters, PARAMETER_OWNERS } from "@dowser/engine-sdk/query"
+import { joinFilterTexts, type Parameters, PARAMETER_OWNERS } from "@dowser/engine-sdk/query"
 import type { ProfileManifest } from "./manifest.ts"
 
 /** What a client may send beside a profile. */
@@ -101,12 +101,12 @@ export const baseParameters = (
 }
 
 /** A page is never larger than the profile lets it be; what is no number is left to be refused. */
-const clamped = (manifest: ProfileManifest, base: Parameters, asked: Parameters): Parameters => {
+const pageSizeOf = (manifest: ProfileManifest, base: Parameters, asked: Parameters): string | undefined => {
   const given = asked.per_page ?? asked.limit ?? base.per_page ?? base.limit
   const max = manifest.per_page_max
-  if (given === undefined) return max < PAGE_BY_DEFAULT && !asksFacetValues(asked) ? { per_page: String(max) } : {}
-  if (!/^\d+$/.test(given)) return {}
-  return Number(given) > max || given !== asked.per_page ? { per_page: String(Math.min(max, Number(given))) } : {}
+  if (given === undefined) return max < PAGE_BY_DEFAULT && !asksFacetValues(asked) ? String(max) : undefined
+  if (!/^\d+$/.test(given)) return undefined
+  return Number(given) > max || given !== asked.per_page ? String(Math.min(max, Number(given))) : undefined
 }
 const PAGE_BY_DEFAULT = 10
 /** Then a page is empty by default. */
@@ -128,27 +128,30 @@ export const profiledParameters = (
   asked: Parameters,
   isFilterable: (text: string) => Result<unknown>
 ): Result<Profiled> => {
-  const own: Record<string, string> = {}
+  const parameters: Record<string, string> = { ...base }
   const ignored: Array<Ignored> = []
   for (const name in asked) {
     const value = asked[name]!
-    if (OF_CLIENTS.has(name)) own[name] = value
+    if (OF_CLIENTS.has(name)) parameters[name] = value
     else if (!OF_PROFILES.has(name) && Object.hasOwn(PARAMETER_OWNERS, name))
       ignored.push({ parameter: name, value: value.slice(0, VALUE_CHARACTERS_MAX), why: IGNORED })
   }
-  const { filter_by, group_by } = own
+  const { filter_by } = asked
   if (filter_by !== undefined && filter_by.trim() !== "") {
     const filterable = isFilterable(filter_by)
     if (!filterable.ok) return fail(invalid(filterable.error.message, "filter_by"))
   }
+  const { group_by } = asked
   const foreign = group_by === undefined ? undefined : listed(group_by).find((name) => !fields.facets.includes(name))
   if (foreign !== undefined)
     return fail(
       invalid(`The profile groups by its facets only, and \`${foreign.slice(0, 80)}\` is none of them.`, "group_by")
     )
-  const page = clamped(manifest, base, own)
-  const merged = base.filter_by === undefined ? ok({ ...base, ...own }) : fillGaps(own, base)
-  return merged.ok ? ok({ parameters: { ...merged.value, ...page }, ignored }) : merged
+  const size = pageSizeOf(manifest, base, asked)
+  if (size !== undefined) parameters.per_page = size
+  if (filter_by === undefined || base.filter_by === undefined) return ok({ parameters, ignored })
+  const filter = joinFilterTexts(filter_by, base.filter_by)
+  return filter.ok ? ok({ parameters: { ...parameters, filter_by: filter.value ?? "" }, ignored }) : filter
 }
 
 /** A search by a manifest that nobody has published: policy and profile, and the filter that nothing gets around. */

@@ -11,6 +11,14 @@ import type { OperationContext } from "./operation.ts"
 /** Questions that placeholders of curation rules put to the engine, of one search. */
 const LOOKUPS_MAX = 64
 
+const examplesOf = (plan: SearchPlan): ReadonlyArray<string> =>
+  [plan.vector, ...plan.sort.map((key) => (key.kind === "vector_query" ? key.query : undefined))].flatMap(
+    (query) => query?.likeId ?? []
+  )
+/** Whether the query is a document's vector, which hardly any is. */
+export const hasExample = ({ sort, vector }: SearchPlan): boolean =>
+  vector?.likeId !== undefined || sort.some((key) => key.kind === "vector_query" && key.query.likeId !== undefined)
+
 /** Remembers which filters match anything; unanswered questions count as no until they settle. */
 export class Lookups {
   readonly #context: OperationContext
@@ -49,9 +57,8 @@ export class Lookups {
   }
   /** A document whose vector is the query must be one that the caller may find; otherwise it does not exist. */
   async knowsExample(plan: SearchPlan): Promise<Result<SearchPlan>> {
-    if (this.#forced === undefined) return ok(plan)
-    const queries = [plan.vector, ...plan.sort.map((key) => (key.kind === "vector_query" ? key.query : undefined))]
-    for (const id of new Set(queries.flatMap((query) => query?.likeId ?? []))) {
+    for (const id of new Set(examplesOf(plan))) {
+      if (this.#forced === undefined) break
       const page = await this.#context.engine.scan(this.#context.namespace, {
         collection: this.#collection.schema.name,
         filter: { kind: "and", left: { kind: "ids", ids: [id] }, right: this.#forced },

@@ -13,7 +13,7 @@ import { fieldNamed, type KnownFilters, type SearchContext } from "../query/quer
 import type { CollectionInfo } from "../schema.ts"
 import type { AnswerBudget } from "../budget/answer-budget.ts"
 import { givingWay } from "../turns.ts"
-import { Lookups } from "./lookups.ts"
+import { hasExample, Lookups } from "./lookups.ts"
 import { COLLECTION_NOT_FOUND, type OperationContext, type QueryParameters } from "./operation.ts"
 import type { SearchRequest } from "./read-search.ts"
 import { searchResourcesOf } from "./resources.ts"
@@ -129,7 +129,7 @@ export const planSearch = async (
     if (refused !== undefined) return fail(refused)
     // Hardly any search asks or embeds: each step that could wait is a turn of the queue even where it does not.
     if (lookups.isOpen && (await lookups.settle()) && round < PLACEHOLDER_ROUNDS_MAX) continue
-    const known = plan.ok && forced.ok && forced.value !== undefined ? await lookups.knowsExample(plan.value) : plan
+    const known = plan.ok && hasExample(plan.value) ? await lookups.knowsExample(plan.value) : plan
     return known.ok && known.value.vector?.embed !== undefined ? embedQuery(context, collection, known.value) : known
   }
 }

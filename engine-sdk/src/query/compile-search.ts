@@ -147,11 +147,8 @@ class Compilation {
     const { nothing, query } = this.#text(parts, q, plan.text)
     if (query === undefined) return undefined
     const { budget, forcedFilter } = this.#context
-    const shared = { ...plan }
-    // Another caller's.
-    if (plan.pinnedFilter !== undefined) delete shared.pinnedFilter
     return {
-      ...shared,
+      ...plan,
       text: query,
       matchesNothing: nothing || parts.found.group.nothing,
       filter: allOf(parts.filter, forcedFilter),
@@ -357,7 +354,7 @@ class Compilation {
       }
     }
     if (text.query !== undefined && vector === undefined && !found.matchAll && outcome.words === undefined)
-      this.template = { integers: this.#integers, parts, plan }
+      this.template = { integers: this.#integers, parts, plan: withoutCaller(plan) }
     return ok(plan)
   }
 
@@ -745,6 +742,8 @@ interface Parts {
   }
 }
 
+/** What holds for other callers as well. */
+const withoutCaller = ({ pinnedFilter: _own, ...plan }: SearchPlan): SearchPlan => plan
 const stopwordCache = new WeakMap<StopwordSet, ReadonlyArray<string>>()
 /** The words of a set, tokenised by its locale. */
 export const stopwordTokens = (set: StopwordSet): ReadonlyArray<string> => {

@@ -75,6 +75,7 @@ const pinnedDocuments = (
   { plan, reader, scope }: SearchRequest,
   filtered: ReadonlyArray<ReadonlyBits | undefined>
 ): ReadonlyArray<FixedDocument> => {
+  if (plan.pinned.length === 0) return []
   const hidden = new Set(plan.hidden)
   // What restricts a key holds for pins whatever the request says about filters.
   const pinnable = plan.filterCuratedHits ? filtered : allowedBits(scope, reader, plan.pinnedFilter)
