@@ -34,7 +34,7 @@ export const described = {
   },
   createBrowserKey: {
     description:
-      "Signs a search key that works for `ttl_seconds` (60 to 86,400, an hour by default) and is stored nowhere, so a server may mint one for each visitor. It is never wider than the key that mints it, and ends early with that key. The plan bounds how many are minted in an hour, beyond which the answer is 403 with `feature` and `limit`.",
+      "Signs a search key that works for `ttl_seconds` (60 to 86,400, an hour by default) and is stored nowhere, so a server may mint one for each visitor. It is never wider than the key that mints it, and ends early with that key. With `profile` it searches by that profile alone, and ends with it too. The plan bounds how many are minted in an hour, beyond which the answer is 403 with `feature` and `limit`.",
     example: { body: { ttl_seconds: 3600, collections: ["products"], filter_by: { products: "discontinued:=false" } } }
   }
 } as const satisfies Readonly<Record<string, Described>>

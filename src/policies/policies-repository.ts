@@ -13,7 +13,9 @@ export interface StoredPolicy {
 export interface PolicyRow extends Omit<StoredPolicy, "params"> {
   readonly params: unknown
 }
-const COLUMNS = "organization_id, name, params, created_at::float8 AS created_at, updated_at::float8 AS updated_at"
+/** What is more than a policy may ever have is not read. */
+const COLUMNS =
+  "organization_id, name, CASE WHEN bytes > 1000000 THEN NULL ELSE params END AS params, created_at::float8 AS created_at, updated_at::float8 AS updated_at"
 
 export const makePoliciesRepository = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

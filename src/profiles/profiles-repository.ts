@@ -55,8 +55,9 @@ export const profileOf = ({
         : { id: active_release_id, version: active_version, manifest: readManifest(active_manifest) }
   }
 }
+/** What is more than a profile may ever have is not read. */
 const PROFILE_COLUMNS =
-  "p.organization_id, p.collection, p.collection_created_at::float8 AS collection_created_at, p.name, p.id, p.is_default, p.manifest, p.revision, p.active_release_id, r.version AS active_version, r.manifest AS active_manifest, p.created_at::float8 AS created_at, p.updated_at::float8 AS updated_at"
+  "p.organization_id, p.collection, p.collection_created_at::float8 AS collection_created_at, p.name, p.id, p.is_default, CASE WHEN p.bytes > 1000000 THEN NULL ELSE p.manifest END AS manifest, p.revision, p.active_release_id, r.version AS active_version, CASE WHEN r.bytes > 1000000 THEN NULL ELSE r.manifest END AS active_manifest, p.created_at::float8 AS created_at, p.updated_at::float8 AS updated_at"
 const FROM =
   "FROM search_profiles p LEFT JOIN search_profile_releases r ON r.id = p.active_release_id AND r.profile_id = p.id AND r.organization_id = p.organization_id"
 

@@ -25,6 +25,9 @@ const CASES = [
   "rules",
   "rules that are no object",
   "rerank model",
+  "profile",
+  "profile without its release",
+  "policy",
   "record",
   "document",
   "segment",
@@ -76,6 +79,9 @@ const fill = async (tenant: Tenant) => {
       })
     ).status
   ).toBeLessThan(500)
+  expect((await call(tenant, "PUT", "search_policies/o", { params: { num_typos: 1 } })).status).toBe(200)
+  const profile = { name: "f", searchable_fields: ["title"], search_policy: "o" }
+  expect((await call(tenant, "POST", "collections/goods/search-profiles", profile)).status).toBe(201)
   expect((await call(tenant, "POST", "browser_keys", {})).status).toBe(201)
 }
 
@@ -100,6 +106,9 @@ const damageRows = async () => {
         yield* sql`UPDATE organization_signing_keys SET sealed_key = 'AAAA' WHERE organization_id = ${of("signing key")}`
         yield* sql`INSERT INTO rerank_models (organization_id, collection, name, version, fields, weights, metrics, trained_from, trained_to, created_at)
           VALUES (${of("rerank model")}, 'goods', 'm', 1, '[]'::json, '{"rank":"high"}'::json, '{}'::json, 0, 0, 0)`
+        yield* sql`UPDATE search_profiles SET manifest = '{"searchable_fields":[7]}' WHERE organization_id = ${of("profile")}`
+        yield* sql`UPDATE search_profiles SET active_release_id = 'rel_none' WHERE organization_id = ${of("profile without its release")}`
+        yield* sql`UPDATE search_policies SET params = '{"num_typos":[1]}' WHERE organization_id = ${of("policy")}`
         yield* sql`INSERT INTO search_rule_sets (organization_id, collection, collection_created_at, rule_set, updated_at) VALUES (${of("rules")}, 'goods', 0, '{"pins":"none"}'::json, 0), (${of("rules that are no object")}, 'goods', 0, '[]'::json, 0)
       ON CONFLICT (organization_id, collection) DO UPDATE SET rule_set = EXCLUDED.rule_set`
       }),
@@ -169,6 +178,9 @@ describe("a start over damage", () => {
     ["signing key", /signing key does not open/],
     ["rules", /stored search rules of `goods` are not/],
     ["rules that are no object", /stored search rules of `goods` are not/],
+    ["profile", /stored search profile `goods\/f` is not what/],
+    ["profile without its release", /stored search profile `goods\/f` is not what/],
+    ["policy", /stored search policy `o` is not what/],
     ["record", /record of collection \d+ cannot be read/]
   ]
   it.each(refusals)("refuses the organization of a damaged %s, all of it, with the reason", async (name, reason) => {
@@ -224,6 +236,7 @@ describe("a start over damage", () => {
     expect((await call(tenant, "GET", "collections/goods/documents/search?preset=p&query_by=title")).body.found).toBe(
       50
     )
+    expect((await call(tenant, "GET", "collections/goods/documents/search?q=kettle&profile=f")).body.found).toBe(50)
     expect((await call(tenant, "GET", "stemming/dictionaries/d")).body.words).toEqual([{ word: "mice", root: "mouse" }])
     expect((await call(tenant, "PUT", "presets/p", { value: { q: "x" } })).status).toBe(200)
     expect((await call(tenant, "POST", "collections/goods/documents", { id: "new", title: "Kettle" })).status).toBe(201)
