@@ -191,7 +191,7 @@ describe("what an engine says of words", () => {
     await engine.createCollection("t", schema, 1)
     await engine.write("t", "c", [
       putOf({ id: "1", title: "enamel mug", shelf: "open" }),
-      putOf({ id: "2", title: "prototype", shelf: "hidden" }),
+      putOf({ id: "2", title: "prototype enamal", shelf: "hidden" }),
       putOf({ id: "3", title: "gone", shelf: "open" })
     ])
     await engine.write("t", "c", [{ kind: "delete", id: "3" }])
@@ -244,6 +244,12 @@ describe("what an engine says of words", () => {
     expect(await correctionsOf(engine, planFor("enamel"))).toBeUndefined()
     expect(await correctionsOf(engine, planFor("enam"))).toBeUndefined()
     expect(await correctionsOf(engine, { ...planFor("enamle"), corrects: false })).toBeUndefined()
+    // A word of documents that a key does not see is to it a typing error like any other; a filter of its own is none.
+    expect(await correctionsOf(engine, planFor("enamal"))).toBeUndefined()
+    expect(await correctionsOf(engine, planFor("enamal", { filter: hidden }))).toBeUndefined()
+    expect(await correctionsOf(engine, planFor("enamal", { filter: hidden, pinnedFilter: hidden }))).toEqual([
+      { typed: "enamal", indexed: "enamel" }
+    ])
     await engine.close()
   })
   it("knows words of documents that pass a filter and are not deleted", async () => {

@@ -326,14 +326,6 @@ export const faults = [
     tests: ["test/contract/understanding.test.ts"]
   },
   {
-    name: "understanding-hidden-field",
-    why: "values of a field are named that the key may not name",
-    file: "src/understanding/visible-entities.ts",
-    from: "(reach.fields === undefined || covers(reach.fields, field))",
-    to: "(reach.fields === undefined || field !== '')",
-    tests: ["test/contract/understanding.test.ts"]
-  },
-  {
     name: "understanding-hidden-word",
     why: "rewrites tell a key with a filter which words the index knows",
     file: "src/search/rewriting.ts",
@@ -347,7 +339,7 @@ export const faults = [
     file: "engine-sdk/src/search/answer/corrections.ts",
     from: "const isRestricted = pinnedFilter !== undefined && allowed !== undefined",
     to: "const isRestricted = pinnedFilter === null && allowed !== undefined",
-    tests: ["test/contract/understanding.test.ts"]
+    tests: ["engine-sdk/test/understanding.test.ts"]
   },
   {
     name: "understanding-unbounded-rewrites",
