@@ -49,6 +49,7 @@ const caches: ReadonlyMap<string, { readonly bytes: number; readonly each?: stri
   ["src/search/answer-cache.ts", { bytes: 64 * MEGABYTE }],
   ["engine-sdk/src/operations/seen-fields.ts", { bytes: 16 * MEGABYTE }],
   ["src/suggestions/facet-values.ts", { bytes: 64 * MEGABYTE }],
+  ["src/understanding/language.ts", { bytes: 2 * MEGABYTE }],
   // Indexes of values, and when each was read.
   ["src/understanding/entity-indexes.ts", { bytes: 49 * MEGABYTE }],
   ["streams/processors/attribution/texts.ts", { bytes: 2 * MEGABYTE }]

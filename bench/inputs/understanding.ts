@@ -112,7 +112,7 @@ export const openLab = async (
       const { search } = made
       const told = understood(
         indexes,
-        { caller: everything, context, reach, search, q: search.parameters.q ?? "" },
+        { caller: everything, context, reach, search, looks: { left: 0 }, q: search.parameters.q ?? "" },
         () => undefined
       )
       return told instanceof Promise

@@ -324,6 +324,7 @@ export class AskedSearch {
       context: this.#context,
       reach: this.#reach,
       search,
+      looks: this.#charge.looks,
       q: search.parameters.q ?? "",
       ...(profile === undefined ? {} : { fields: profile.facets, bounds: profile.bounds })
     })

@@ -3,6 +3,7 @@ import { Effect, Exit } from "effect"
 import type { AnswerBudget } from "@dowser/engine-sdk/operations"
 import type { SearchFailure } from "./search-errors.ts"
 import type { Quota, Unit } from "../metering/quota.ts"
+import { LOOKS_MAX } from "../understanding/visible-entities.ts"
 import { REWRITES_MAX } from "./rewriting.ts"
 import type { SearchRequest } from "./request.ts"
 import { withinTime } from "../engine-plane/time-limit.ts"
@@ -15,6 +16,8 @@ export interface Charge {
   readonly budget: AnswerBudget
   /** Rewrites of its queries that may still be tried. */
   readonly rewrites: { left: number }
+  /** Looks at what a caller sees that may still be made for its answers. */
+  readonly looks: { left: number }
   /** `performance.now()` when the request's time is over. */
   readonly until: number
 }
@@ -30,7 +33,14 @@ export const charging = <A>(
   Effect.suspend(() => {
     const until = timeLimit_ms === undefined ? Infinity : performance.now() + timeLimit_ms
     return Effect.flatMap(quota.reserve(organizationId), (unit) => {
-      const charge: Charge = { unit, isUsed: false, budget, rewrites: { left: REWRITES_MAX }, until }
+      const charge: Charge = {
+        unit,
+        isUsed: false,
+        budget,
+        rewrites: { left: REWRITES_MAX },
+        looks: { left: LOOKS_MAX },
+        until
+      }
       return Effect.onExit(timeLimit_ms === undefined ? run(charge) : withinTime(timeLimit_ms, run(charge)), (exit) =>
         Effect.sync(() => {
           if (!charge.isUsed || Exit.isFailure(exit)) unit.giveBack()

@@ -96,6 +96,7 @@ export class EntityIndexes {
         ? undefined
         : this.#read(key, organizationId, collection)
     }
+    this.#held.renew(key)
     const rest_ms = Math.max(REST_MIN_MS, REST_SHARE * known.took_ms)
     if (now - known.read_at >= rest_ms && this.#parts.changesOf(organizationId) !== known.changes)
       if (!this.#reading.has(key)) void this.#read(key, organizationId, collection)

@@ -3,7 +3,7 @@ import { analyzerOf } from "@dowser/engine-sdk/analysis"
 import type { Awaitable } from "@dowser/engine-sdk"
 import type { OperationContext, PlannedSearch, Reach, SearchRequest } from "@dowser/engine-sdk/operations"
 import { fieldNamed } from "@dowser/engine-sdk/query"
-import type { Entity } from "@dowser/engine-sdk/understanding"
+import type { Entity, EntityIndex } from "@dowser/engine-sdk/understanding"
 import { Clock, Context, Effect, Layer } from "effect"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 import type { Caller } from "../identity/caller.ts"
@@ -26,6 +26,7 @@ interface AskedQuery {
   readonly reach: Reach
   readonly search: Pick<PlannedSearch, "collection" | "plan">
   readonly q: string
+  /** Of the request, for what a caller who sees a part may be told. */ readonly looks: { left: number }
   /** Facet fields whose values are named. Default: those of the collection. */ readonly fields?: ReadonlyArray<string>
   /** What holds for everything that is shown, beside what the caller may see. */
   readonly bounds?: SearchRequest["bounds"]
@@ -33,6 +34,7 @@ interface AskedQuery {
 /** Of a query; the rest of one that is longer is not shown. */
 const TOKENS_MAX = 100
 const CHARACTERS_MAX = 2_000
+const FIRST_WAIT_MS = 1_000
 
 export class Understanding extends Context.Service<
   Understanding,
@@ -91,6 +93,7 @@ export const understood = (
     collection,
     bounds,
     seesWhole: seesWhole(caller) && bounds === undefined,
+    looks: asked.looks,
     fields: fields ?? facetFieldsOf(collection)
   }
   if (!(index instanceof Promise) && !(language instanceof Promise)) {
@@ -100,10 +103,18 @@ export const understood = (
       : made(tokens, language, entities)
   }
   return (async () => {
-    const known = await index
+    const known = index instanceof Promise ? await soon(index) : index
     const told = language instanceof Promise ? await language.catch(failed) : language
     return made(tokens, told, known === undefined ? [] : await visibleEntities(asking, known, words))
   })()
+}
+/** The first search of a collection waits for its values, and not for long. */
+const soon = (index: Promise<EntityIndex | undefined>): Promise<EntityIndex | undefined> => {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<undefined>((settle) => {
+    timer = setTimeout(() => settle(undefined), FIRST_WAIT_MS)
+  })
+  return Promise.race([index, late]).finally(() => clearTimeout(timer))
 }
 const made = (
   tokens: ReadonlyArray<string>,

@@ -17,8 +17,8 @@ import { chosenEntities, type Entity, type EntityCandidate, type EntityIndex } f
 import { valueFilter } from "../suggestions/filter-text.ts"
 import { wordsOf } from "./words-of.ts"
 
-/** Searches for one answer, of callers who see a part. */
-const LOOKS_MAX = 8
+/** Searches of one request for its answers, of callers who see a part. */
+export const LOOKS_MAX = 24
 
 interface Asking {
   readonly context: OperationContext
@@ -26,6 +26,7 @@ interface Asking {
   readonly collection: CollectionInfo
   readonly bounds: SearchRequest["bounds"]
   readonly seesWhole: boolean
+  /** What is left of `LOOKS_MAX`. */ readonly looks: { left: number }
   /** Those of which values are named. */ readonly fields: ReadonlyArray<string>
 }
 
@@ -42,9 +43,8 @@ export const visibleEntities = (
     return values.length === 0 ? [] : [{ ...candidate, values }]
   })
   if (asking.seesWhole) return chosenEntities(candidates, (_field, value) => value)
-  let left = LOOKS_MAX
   return chosenEntities(candidates, (field, value, text) =>
-    left-- > 0 ? visibleValue(asking, field, value, text) : undefined
+    asking.looks.left-- > 0 ? visibleValue(asking, field, value, text) : undefined
   )
 }
 

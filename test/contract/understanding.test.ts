@@ -250,6 +250,13 @@ describe("a key that sees a part", () => {
     const { query_understanding } = await restricted("ultraviolet blue prototype mug", open)
     expect(query_understanding.entities).toEqual([{ text: "blue", field: "color", value: "Blue" }])
   })
+  it("has two dozen looks a request for what it may be named", async () => {
+    const searches = Array.from({ length: 30 }, () => ({ collection: "goods", q: "red mug", query_by: "title" }))
+    const key = securedKey(shop.search_key, open)
+    const { body } = await program.request("POST", "/v1/multi_search", { key, body: { searches } })
+    const named = body.results.filter((each: any) => each.query_understanding.entities.length > 0)
+    expect([body.results.length, named.length]).toEqual([30, 24])
+  })
   it("is named no value of a field that it must not name", async () => {
     const { query_understanding } = await restricted("blue mug hearth", { exclude_fields: "brand" })
     expect(query_understanding.entities).toEqual([{ text: "blue", field: "color", value: "Blue" }])

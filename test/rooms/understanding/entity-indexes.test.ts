@@ -7,6 +7,7 @@ import type { Awaitable, CollectionInfo, SearchEngine } from "../../../engine-sd
 import { createEngine } from "../../../engine-sdk/src/mod.ts"
 import { createCollection, memoryResources } from "../../../engine-sdk/src/operations/mod.ts"
 import type { EntityIndex } from "../../../engine-sdk/src/understanding/mod.ts"
+import { delegatingEngine } from "../../../src/ports/engine/delegating-engine.ts"
 import { EntityIndexes, facetFieldsOf } from "../../../src/understanding/entity-indexes.ts"
 
 let engine: SearchEngine
@@ -21,12 +22,7 @@ const contextOf = (namespace: string) => ({ engine, resources: memoryResources()
 beforeEach(() => {
   const real = createEngine()
   engine = {
-    ...real,
-    createCollection: (...given) => real.createCollection(...given),
-    describeCollection: (...given) => real.describeCollection(...given),
-    capabilities: () => real.capabilities(),
-    write: (...given) => real.write(...given),
-    close: () => real.close(),
+    ...delegatingEngine(() => real),
     search: (namespace, plans, budget) => {
       readings++
       return isDown
