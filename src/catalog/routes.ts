@@ -15,7 +15,6 @@ import { implement, type Input } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import { makeOwnedConfiguration } from "./owned-configuration.ts"
 import { auditedCollection } from "./audited-collection.ts"
-import { CollectionDrops } from "../engine-plane/collection-drops.ts"
 import { answering, makeContexts, streaming } from "../engine-plane/engine-plane.ts"
 import { deletable, reachesAlias, reachesOwnName, writable } from "../engine-plane/reached.ts"
 
@@ -82,7 +81,6 @@ const targetIn = (sent: engine.Body): unknown => {
 export const routes = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const owned = yield* makeOwnedConfiguration
-  const drops = yield* CollectionDrops
   const audited = auditedCollection(yield* makeAuditRecorder, contextOf)
   const own = (input: AnyInput) => contextOf(input.caller.organizationId)
   /** Operations without a body. */
@@ -233,12 +231,7 @@ export const routes = Effect.gen(function* () {
         )
         return collection === undefined
           ? dropped
-          : Effect.tap(dropped, () =>
-              Effect.andThen(
-                owned.remove(input.caller.organizationId, collection.schema.name),
-                drops.dropped(input.caller.organizationId, collection.schema.name)
-              )
-            )
+          : Effect.tap(dropped, () => owned.remove(input.caller.organizationId, collection.schema.name))
       })
     ),
 

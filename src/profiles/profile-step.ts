@@ -17,7 +17,8 @@ import {
   type ProfileFields,
   sortIdOf
 } from "./profile-parameters.ts"
-import { type ActingProfile, actingManifest, type StoredProfile } from "./profiles-repository.ts"
+import { type ActingProfile, actingManifest } from "./acting-profile.ts"
+import type { StoredProfile } from "./profiles-repository.ts"
 import { type ReadyProfile, readyProfile } from "./ready-profile.ts"
 import type { SearchProfiles } from "./search-profiles.ts"
 

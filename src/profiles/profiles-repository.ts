@@ -2,14 +2,10 @@
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Subject } from "../configuration/change.ts"
+import type { ActiveRelease } from "./acting-profile.ts"
 import { manifestOf, type ProfileManifest } from "./manifest.ts"
 import { ProfileManifestShown } from "./schema.ts"
 
-export interface ActiveRelease {
-  readonly id: string
-  readonly version: number
-  readonly manifest: ProfileManifest
-}
 export interface StoredProfile {
   readonly organization_id: string
   /** The real name. */ readonly collection: string
@@ -23,9 +19,6 @@ export interface StoredProfile {
   /** Unix milliseconds. */ readonly created_at: number
   readonly updated_at: number
 }
-/** What a search needs of one. */
-export type ActingProfile = Pick<StoredProfile, "name" | "draft" | "active">
-export const actingManifest = ({ active, draft }: ActingProfile): ProfileManifest => active?.manifest ?? draft
 
 const decode = Schema.decodeUnknownSync(ProfileManifestShown)
 /** Throws for what is no manifest. */

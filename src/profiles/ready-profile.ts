@@ -11,7 +11,7 @@ import type { KnownPolicy } from "../policies/search-policies.ts"
 import { type CompiledManifest, compileManifest } from "./compile-manifest.ts"
 import type { ProfileManifest } from "./manifest.ts"
 import { baseParameters } from "./profile-parameters.ts"
-import { type ActingProfile, actingManifest } from "./profiles-repository.ts"
+import { type ActingProfile, actingManifest } from "./acting-profile.ts"
 
 /** Filters that clients send again and again: whether the fields that they name may be filtered. */
 const FILTER_CHARACTERS_MAX = 2_000

@@ -1,7 +1,8 @@
 /** Rows of releases, which are made and never changed. One function per statement. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { type ActiveRelease, readManifest } from "./profiles-repository.ts"
+import type { ActiveRelease } from "./acting-profile.ts"
+import { readManifest } from "./profiles-repository.ts"
 
 export interface StoredRelease extends ActiveRelease {
   readonly change_class: "HOT"

@@ -1,7 +1,8 @@
 /** Profiles as answers show them. Pure. */
 import { type CompiledManifest, type ManifestChange } from "./compile-manifest.ts"
 import { differencesOf, type ProfileManifest } from "./manifest.ts"
-import { actingManifest, type StoredProfile } from "./profiles-repository.ts"
+import { actingManifest } from "./acting-profile.ts"
+import type { StoredProfile } from "./profiles-repository.ts"
 import type { ProfileDiff, SearchProfile, Storefront } from "./schema.ts"
 
 /** `compiled`: what acts of it, under the schema of now. */

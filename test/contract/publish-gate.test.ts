@@ -1,69 +1,80 @@
-/** A publication that names a suite: what the suite is asked, and what its verdict does. */
-import { Effect } from "effect"
+/** A publication that names a suite of judged queries: what the suite measures, and what its verdict does. */
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { NotFound } from "../../src/http/errors.ts"
-import type { GateQuestion, GateVerdict } from "../../src/profiles/publish-gate.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 
 let program: Program
-let tenant: Tenant
-const questions: Array<GateQuestion> = []
-let verdict: GateVerdict = { before: null, after: 0.9, worst: [], passes: true }
+let tenant: Tenant, other: Tenant
+const own = (method: string, path: string, body?: unknown, key = tenant.full_key) =>
+  program.request(method, `/v1${path}`, { key, body })
 const send = (method: string, path: string, body?: unknown) =>
-  program.request(method, `/v1/collections/goods/search-profiles${path}`, { key: tenant.full_key, body })
+  own(method, `/collections/goods/search-profiles${path}`, body)
+const suiteOf = async (collection: string, key = tenant.full_key): Promise<string> =>
+  (
+    await own(
+      "POST",
+      "/quality/suites",
+      {
+        name: "Lamps",
+        collection,
+        // Of the suite's own runs; a publication searches by manifests alone.
+        params: { query_by: "blurb", filter_by: "price:<0" },
+        judgments: [
+          { q: "lamp", document_id: "1", grade: 3 },
+          { q: "oak", document_id: "2", grade: 3 }
+        ]
+      },
+      key
+    )
+  ).body.id
 
 beforeAll(async () => {
-  program = await startProgram({
-    publishGate: {
-      judge: (question) =>
-        Effect.suspend(() => {
-          questions.push(question)
-          return question.suiteId === "qst_1"
-            ? Effect.succeed(verdict)
-            : Effect.fail(new NotFound({ message: "Quality suite not found" }))
-        })
-    }
-  })
+  program = await startProgram()
   tenant = await program.tenant("Gated")
-  await program.request("POST", "/v1/collections", {
-    key: tenant.full_key,
-    body: { name: "goods", fields: [{ name: "title", type: "string" }] }
-  })
-  await send("POST", "", { name: "listing", searchable_fields: ["title"] })
+  other = await program.tenant("Other")
+  for (const [key, name] of [
+    [tenant.full_key, "goods"],
+    [tenant.full_key, "elsewhere"],
+    [other.full_key, "goods"]
+  ] as const) {
+    const fields = [
+      { name: "title", type: "string" },
+      { name: "blurb", type: "string" },
+      { name: "price", type: "int32" }
+    ]
+    await own("POST", "/collections", { name, fields }, key)
+  }
+  for (const document of [
+    { id: "1", title: "lamp", blurb: "of oak", price: 5 },
+    { id: "2", title: "oak", blurb: "beside a lamp", price: 500 }
+  ])
+    await own("POST", "/collections/goods/documents", document)
+  // A page of one hit: the suite looks deeper than any page.
+  await send("POST", "", { name: "listing", searchable_fields: ["title"], per_page_max: 1 })
 })
 afterAll(() => program.stop())
 
-it("asks the suite with what is active and with the draft, and publishes what passes", async () => {
+it("measures what is active and the draft, and publishes what passes", async () => {
   const publish = (body: object) => send("POST", "/listing/publish", body)
-  expect((await publish({ expected_revision: 1, quality: { suite_id: "qst_2" } })).status).toBe(404)
-  const first = await publish({ expected_revision: 1, quality: { suite_id: "qst_1" } })
+  const suite = await suiteOf("goods")
+  for (const suite_id of ["qst_none", await suiteOf("elsewhere"), await suiteOf("goods", other.full_key)])
+    expect((await publish({ expected_revision: 1, quality: { suite_id } })).status).toBe(404)
+  const first = await publish({ expected_revision: 1, quality: { suite_id: suite } })
   expect(first).toMatchObject({ status: 200, body: { version: 1 } })
-  expect(questions[1]).toEqual({
-    organizationId: tenant.organization_id,
-    collection: "goods",
-    profile: "listing",
-    suiteId: "qst_1",
-    maxDrop: 0.02,
-    before: undefined,
-    after: first.body.manifest
-  })
-  await send("PUT", "/listing", { searchable_fields: ["title"], per_page_max: 9 })
-  const quality = { suite_id: "qst_1", max_drop: 0.1 }
-  const worst = [{ q: "lamp", before: 1, after: 0 }]
-  verdict = { before: 0.9, after: 0.7, worst, passes: false }
-  expect(await publish({ expected_revision: 2, quality })).toMatchObject({
+  // One of the two judged documents cannot be found any more: nDCG@10 falls from 1 to 0.5.
+  await send("PUT", "/listing", { searchable_fields: ["title"], fixed_filter_by: "price:<100" })
+  const refused = await publish({ expected_revision: 2, quality: { suite_id: suite } })
+  expect(refused).toMatchObject({
     status: 409,
-    body: { code: "CONFLICT", data: { quality: { before: 0.9, after: 0.7, worst } } }
+    body: { code: "CONFLICT", data: { quality: { before: 1, after: 0.5, worst: [{ q: "oak", before: 1, after: 0 }] } } }
   })
-  expect(questions[2]).toMatchObject({ maxDrop: 0.1, before: first.body.manifest, after: { per_page_max: 9 } })
   expect((await send("GET", "/listing")).body.active_release_id).toBe(first.body.id)
-  // What would be refused anyway is not run.
-  expect((await publish({ expected_revision: 1, quality })).status).toBe(409)
-  expect((await publish({ expected_revision: 2, quality: { suite_id: "qst_1", max_drop: 2 } })).status).toBe(400)
-  expect(questions).toHaveLength(3)
-  verdict = { before: 0.9, after: 0.88, worst: [], passes: true }
-  expect(await publish({ expected_revision: 2, quality })).toMatchObject({ status: 200, body: { version: 2 } })
-  // Without a suite nobody is asked.
-  expect((await publish({ expected_revision: 2 })).status).toBe(200)
-  expect(questions).toHaveLength(4)
+  // What would be refused anyway is told first.
+  expect((await publish({ expected_revision: 1, quality: { suite_id: suite } })).body.data.current_revision).toBe(2)
+  const quality = (max_drop: number) => ({ expected_revision: 2, quality: { suite_id: suite, max_drop } })
+  expect((await publish(quality(2))).status).toBe(400)
+  expect((await publish(quality(0.49))).status).toBe(409)
+  expect(await publish(quality(0.5))).toMatchObject({ status: 200, body: { version: 2 } })
+  // Without a suite nothing is measured.
+  await send("PUT", "/listing", { searchable_fields: ["blurb"] })
+  expect(await publish({ expected_revision: 3 })).toMatchObject({ status: 200, body: { version: 3 } })
 })

@@ -329,8 +329,8 @@ export const faults = [
     name: "understanding-hidden-word",
     why: "rewrites tell a key with a filter which words the index knows",
     file: "src/search/rewriting.ts",
-    from: "...(forced.value === undefined ? {} : { filter: forced.value })",
-    to: "...(forced.value === undefined ? {} : {})",
+    from: "...(plan.pinnedFilter === undefined ? {} : { filter: plan.pinnedFilter })",
+    to: "...(plan.pinnedFilter === undefined ? {} : {})",
     tests: ["test/contract/understanding.test.ts"]
   },
   {

@@ -21,7 +21,6 @@ import { createWithKeys } from "../../src/tenants/routes.ts"
 import type { Rerankers } from "../../src/rerankers/rerankers.ts"
 import { GatewaySettings } from "../../src/gateway/settings.ts"
 import type { GuardOptions } from "../../src/ports/engine/guarded-engine.ts"
-import { PublishGate } from "../../src/profiles/publish-gate.ts"
 import { openDataFolder } from "../../src/runtime/data-folder.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
 import { preparePostgres } from "./prepared-postgres.ts"
@@ -66,7 +65,6 @@ interface ProgramOptions {
   readonly serviceDomain?: string
   /** In which a trusted proxy names the country. */ readonly countryHeader?: string
   readonly gateway?: GatewaySettings
-  /** What judges a publication that names a suite. */ readonly publishGate?: PublishGate["Service"]
   /** Around the real engine and inside its circuits. */ readonly wrapEngine?: (engine: SearchEngine) => SearchEngine
   readonly guard?: GuardOptions
   /** Receivers of webhooks that a test starts listen on loopback. */ readonly allowPrivateAddresses?: boolean
@@ -90,7 +88,6 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
   const port = await freePort()
   const scope = Effect.runSync(Scope.make())
   const gateway = options.gateway === undefined ? Layer.empty : Layer.succeed(GatewaySettings, options.gateway)
-  const gate = options.publishGate === undefined ? Layer.empty : Layer.succeed(PublishGate, options.publishGate)
   const context = await Effect.runPromise(
     Layer.buildWithScope(
       layerServer({
@@ -107,7 +104,7 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
             ...(options.wrapEngine === undefined ? {} : { engine: layerWrapped(options.wrapEngine, options.guard) })
           })
         ),
-        Layer.provide(Layer.merge(gateway, gate))
+        Layer.provide(gateway)
       ),
       scope
     )

@@ -88,7 +88,7 @@ void (async () => {
   /** A search as a storefront sends it: the adapter puts the id of a sort where other servers want an expression. */
   const asked = ({ facet_by: _facets, query_by: _fields, sort_by: sort, ...rest }) =>
     sort === undefined ? rest : { ...rest, sort }
-  /** InstantSearch asks for some facets under other filters than the rest, and takes what it did not ask for as well. */
+  /** InstantSearch asks for some facets under other filters than the rest, and takes what it did not ask for, too. */
   const wanted = (result, { facet_by: fields = "" }) =>
     result.facet_counts === undefined
       ? result

@@ -1,0 +1,14 @@
+/** What of a profile a search needs: what is active, else the draft, which acts until something was published. */
+import type { ProfileManifest } from "./manifest.ts"
+
+export interface ActiveRelease {
+  readonly id: string
+  readonly version: number
+  readonly manifest: ProfileManifest
+}
+export interface ActingProfile {
+  readonly name: string
+  readonly draft: ProfileManifest
+  readonly active: ActiveRelease | undefined
+}
+export const actingManifest = ({ active, draft }: ActingProfile): ProfileManifest => active?.manifest ?? draft
