@@ -22,6 +22,8 @@ export const verdictOf = (before: Evaluated | undefined, after: Evaluated, maxDr
   const known = new Map(before?.queries.map(({ ndcg_at_10, q }) => [q, ndcg_at_10]))
   const worst = after.queries
     .map(({ ndcg_at_10, q }) => ({ q, before: known.get(q) ?? null, after: ndcg_at_10 }))
+    // What did not fall is none of the reasons.
+    .filter(({ after: now, before: then }) => then === null || now < then)
     .sort((a, b) => a.after - (a.before ?? 0) - (b.after - (b.before ?? 0)) || a.after - b.after)
     .slice(0, WORST)
   return {

@@ -181,6 +181,7 @@ describe("a start over damage", () => {
     ["profile", /stored search profile `goods\/f` is not what/],
     ["profile without its release", /stored search profile `goods\/f` is not what/],
     ["policy", /stored search policy `o` is not what/],
+    ["rerank model", /weights of the rerank model `m` of `goods` are none/],
     ["record", /record of collection \d+ cannot be read/]
   ]
   it.each(refusals)("refuses the organization of a damaged %s, all of it, with the reason", async (name, reason) => {
