@@ -96,8 +96,11 @@ class Front {
     })
   }
 }
-/** A buffer of its own, which may leave the thread. */
-const ownBytes = (value: Uint8Array): ArrayBuffer => value.slice().buffer as ArrayBuffer
+/**
+ * A buffer of its own, which may leave the thread. Not `value.slice()`: of a Buffer that is a view, whose memory is the
+ * pool that other records are made in.
+ */
+const ownBytes = (value: Uint8Array): ArrayBuffer => new Uint8Array(value).buffer
 
 const attempt = <A>(evaluate: () => A) =>
   Effect.try({
