@@ -220,6 +220,15 @@ export const lanes: ReadonlyArray<Lane> = [
     ]
   },
   {
+    name: "quality",
+    arguments: () => ["quality", "--products", "20000", "--query-count", "1000", "--seconds", "4"],
+    figures: [
+      figure("a run", "s", "run_s"),
+      figure("searches alone, p99", "ms", "quiet", "p99_ms"),
+      figure("searches beside runs, p99", "ms", "beside_runs", "p99_ms")
+    ]
+  },
+  {
     name: "suggestions",
     arguments: () => ["suggestions", "--query-count", "5000", "--products", "2000", "--seconds", "2"],
     figures: [

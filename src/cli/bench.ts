@@ -11,6 +11,7 @@ import type { PackageOptions } from "../../bench/lanes/package.ts"
 import type { PipelineOptions } from "../../bench/lanes/pipeline.ts"
 import type { ProfilesOptions } from "../../bench/lanes/profiles.ts"
 import type { RelevanceOptions } from "../../bench/lanes/relevance.ts"
+import type { QualityOptions } from "../../bench/lanes/quality.ts"
 import type { ReplaysOptions } from "../../bench/lanes/replays.ts"
 import type { SearchOptions } from "../../bench/lanes/search.ts"
 import type { SuggestionsOptions } from "../../bench/lanes/suggestions.ts"
@@ -84,6 +85,11 @@ export const benchReplays = (options: ReplaysOptions) =>
   running(
     () => import("../../bench/lanes/replays.ts"),
     (module) => module.benchReplays(options)
+  )
+export const benchQuality = (options: QualityOptions) =>
+  running(
+    () => import("../../bench/lanes/quality.ts"),
+    (module) => module.benchQuality(options)
   )
 export const benchSuggestions = (options: SuggestionsOptions) =>
   running(

@@ -15,6 +15,7 @@ import {
   benchPackage,
   benchPipeline,
   benchProfiles,
+  benchQuality,
   benchRelevance,
   benchReplays,
   benchSearch,
@@ -878,6 +879,18 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
     ).pipe(
       Command.withDescription("What understanding, correcting and rewriting a query cost, and how often they are right")
     ),
+    Command.make(
+      "quality",
+      {
+        products: Flag.Int("products").pipe(Flag.withDefault(20_000)),
+        queryCount: Flag.Int("query-count").pipe(Flag.withDescription("Judged queries"), Flag.withDefault(1_000)),
+        seconds: load.seconds,
+        rate: Flag.Int("rate").pipe(Flag.withDescription("Searches a second beside the runs"), Flag.withDefault(200)),
+        seed: inputs.seed,
+        out: inputs.out
+      },
+      (flags) => benchQuality({ ...flags, out: Option.getOrUndefined(flags.out) })
+    ).pipe(Command.withDescription("A run of a quality suite, and what searches beside it notice")),
     Command.make("package", { out: inputs.out }, (flags) =>
       benchPackage({ out: Option.getOrUndefined(flags.out) })
     ).pipe(Command.withDescription("Bytes of each entry of engine-sdk in a bundle")),

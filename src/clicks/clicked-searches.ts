@@ -12,7 +12,7 @@ import { EventColumns } from "@dowser/log/columns/decode"
 import type { BehaviouralEvent, ServedSearch } from "@dowser/log/event-schema"
 import { EventLog, type EventLogUnavailable, type LogRecord } from "@dowser/log/event-log/event-log"
 import { readFingerprintKey } from "@dowser/log/fingerprint-key"
-import { openRecord } from "@dowser/log/record"
+import { type Envelope, openRecord } from "@dowser/log/record"
 import { BEHAVIOUR_EVENTS, SEARCH_SERVED, type Topic } from "@dowser/log/topics"
 import { Erasures } from "@dowser/streams/erasure/erasures"
 import { readTombstones } from "@dowser/streams/erasure/tombstones"
@@ -71,6 +71,14 @@ const peek = Effect.fnUntraced(function* (log: Log, cursor: Cursor) {
   return cursor.records[cursor.at]
 })
 
+/** A record that cannot be read, which the processors have told of, is none. */
+const openedRecord = ({ value }: LogRecord): Envelope<unknown> | undefined => {
+  try {
+    return openRecord(value)
+  } catch {
+    return undefined
+  }
+}
 /** Entries of a record that are the organization's and were not erased. */
 const entriesOf = (
   erasures: Erasures,
@@ -78,7 +86,8 @@ const entriesOf = (
   { partition, topic }: Cursor,
   record: LogRecord
 ): ReadonlyArray<unknown> => {
-  const envelope = openRecord(record.value)
+  const envelope = openedRecord(record)
+  if (envelope === undefined) return []
   if (envelope.organization_id !== "" && envelope.organization_id !== organizationId) return []
   const payload =
     envelope.payload instanceof EventColumns ? { events: envelope.payload.events } : (envelope.payload as object)

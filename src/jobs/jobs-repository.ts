@@ -45,6 +45,10 @@ export const makeJobsRepository = Effect.gen(function* () {
         sql<JobRow>`SELECT ${columns} FROM jobs WHERE organization_id = ${organizationId} AND type = ${type} AND finished_at IS NULL ORDER BY id LIMIT 1`,
         ([row]) => (row === undefined ? undefined : jobOf(row))
       ),
+    unfinishedByType: sql<{
+      type: string
+      n: number
+    }>`SELECT type, count(*)::int4 AS n FROM jobs WHERE finished_at IS NULL GROUP BY type`,
     /** Those that were just made in the same transaction among them. */
     countUnfinished: (organizationId: string, type: string) =>
       Effect.map(

@@ -60,6 +60,8 @@ export class Jobs extends Context.Service<
   Jobs,
   {
     readonly get: (organizationId: string, id: string) => Effect.Effect<Job, NotFound>
+    /** How many of each type wait or are at work, of all organizations. */
+    readonly unfinished: Effect.Effect<ReadonlyArray<{ readonly type: string; readonly n: number }>>
     /** Newest first. Two reads of at most `limit` rows. */
     readonly list: (organizationId: string, page: JobsPage) => Effect.Effect<ReadonlyArray<Job>>
     /** The job as it is then; one that is over stays as it ended. Conflict where it cannot be taken back any more. */
@@ -77,6 +79,7 @@ export class Jobs extends Context.Service<
         const ingestJob = (organizationId: string, id: string) =>
           Effect.mapBoth(ingest.get(organizationId, id), { onFailure: () => missing(id), onSuccess: shownIngest })
         return Jobs.of({
+          unfinished: Effect.orDie(repository.unfinishedByType),
           get: Effect.fnUntraced(function* (organizationId, id) {
             return (yield* Effect.orDie(repository.get(organizationId, id))) ?? (yield* ingestJob(organizationId, id))
           }),

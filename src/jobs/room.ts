@@ -1,6 +1,7 @@
 /** Long work: how far it is, and its end. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { metrics } from "./metrics.ts"
 import { Jobs } from "./jobs.ts"
 import { expireJobs } from "./jobs-retention.ts"
 import { routes } from "./routes.ts"
@@ -13,6 +14,7 @@ export const room = defineRoom({
   groups: { jobs: "Everything that goes on after its request was answered." },
   layer: Jobs.layer,
   expiries: [(rowsMax) => expireJobs(rowsMax)],
+  metrics,
   migrations: {
     // Of jobs that a room does itself: who does it, until when, how often it was begun.
     "2026112310_job_claims": Effect.flatMap(

@@ -138,7 +138,7 @@ describe("judgments from clicks", () => {
     expect(right / (right + wrong + even)).toBeGreaterThanOrEqual(0.85)
     expect(wrong / (right + wrong)).toBeLessThanOrEqual(0.02)
   }, 30_000)
-  it("are not made of pairs that were shown fewer than 20 times", async () => {
+  it("are not made of pairs that were shown fewer than 20 times, nor of what a person did who was erased", async () => {
     const { id } = await made("POST", "/v1/quality/suites", {
       name: "Few",
       collection: "goods",
@@ -155,6 +155,25 @@ describe("judgments from clicks", () => {
       (await made("POST", `/v1/quality/suites/${id}/judgments/from-clicks`, { from: yesterday, to: day })).id
     )
     expect(job.result).toMatchObject({ searches: QUERIES.length * VISITORS + 19, queries: QUERIES.length })
+    // A person's searches say nothing any more once the person was erased.
+    const own = Array.from({ length: 30 }, (_, v) => ({
+      ...visit("desk", v).served,
+      q: "secret desk",
+      query_id: `own${v}`,
+      session_id: `own${v}`,
+      user_id: "somebody"
+    }))
+    await program.answered(own)
+    const counted = async () => {
+      const body = await made("POST", `/v1/quality/suites/${id}/judgments/from-clicks`, { from: yesterday, to: day })
+      return (await ended(body.id)).result
+    }
+    expect(await counted()).toMatchObject({ queries: QUERIES.length + 1 })
+    await ended((await made("DELETE", "/v1/events/subjects/somebody")).id)
+    expect(await counted()).toMatchObject({
+      searches: QUERIES.length * VISITORS + 19,
+      queries: QUERIES.length
+    })
     const wrong = await send("POST", `/v1/quality/suites/${id}/judgments/from-clicks`, { from: day, to: "soon" })
     expect([wrong.status, wrong.body.data.issues[0].path]).toEqual([400, "to"])
   }, 30_000)

@@ -18,6 +18,7 @@ import { seedDemo } from "../../src/demo/seed.ts"
 import { dataVersion } from "../../src/migrations/index.ts"
 import { Organizations } from "../../src/organizations/organizations.ts"
 import { createWithKeys } from "../../src/tenants/routes.ts"
+import type { PublishGate } from "../../src/profiles/publish-gate.ts"
 import type { Rerankers } from "../../src/rerankers/rerankers.ts"
 import { GatewaySettings } from "../../src/gateway/settings.ts"
 import type { GuardOptions } from "../../src/ports/engine/guarded-engine.ts"
@@ -49,7 +50,7 @@ export interface Program {
     path: string,
     options?: { readonly key?: string; readonly body?: unknown; readonly headers?: Record<string, string> }
   ) => Promise<Answer>
-  readonly run: <A, E>(effect: Effect.Effect<A, E, Access | Organizations | Rerankers>) => Promise<A>
+  readonly run: <A, E>(effect: Effect.Effect<A, E, Access | Organizations | PublishGate | Rerankers>) => Promise<A>
   /**
    * Reports of answered searches as the search room writes them, for times and networks that a test cannot search from.
    */
@@ -110,7 +111,7 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
     )
   )
   const base = `http://127.0.0.1:${port}`
-  const services = context as Context.Context<Access | Organizations | Rerankers>
+  const services = context as Context.Context<Access | Organizations | PublishGate | Rerankers>
   const { demoProducts } = options
   const demo =
     demoProducts === undefined
