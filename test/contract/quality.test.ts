@@ -1,5 +1,4 @@
 /** Quality suites over HTTP: what they are, what a run measures, that a drop is told. Two organizations. */
-import { Effect } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 import { eventually, type Receiver, startReceiver } from "../support/receiver.ts"
