@@ -1,15 +1,24 @@
 /** Facets of a search that the program makes for itself, over what a caller may see. */
 import { type FacetCount, ok, type Result } from "@dowser/engine-sdk"
-import { type OperationContext, prepareSearch, type Reach, readSearch, runSearch } from "@dowser/engine-sdk/operations"
+import {
+  type OperationContext,
+  prepareSearch,
+  type Reach,
+  readSearch,
+  runSearch,
+  type SearchRequest
+} from "@dowser/engine-sdk/operations"
 
-/** One engine call. Fails as the search does. */
+/** One engine call; `step` stands between what is asked and its plan. Fails as the search does. */
 export const facetCountsOf = async (
   context: OperationContext,
   reach: Reach,
   name: string,
-  asked: { readonly [name: string]: unknown }
+  asked: { readonly [name: string]: unknown },
+  step: (request: SearchRequest) => Result<SearchRequest> = ok
 ): Promise<Result<ReadonlyArray<FacetCount>>> => {
-  const request = readSearch(context, name, asked, reach.restrictions)
+  const read = readSearch(context, name, asked, reach.restrictions)
+  const request = read.ok ? step(read.value) : read
   if (!request.ok) return request
   const planned = await prepareSearch(context, request.value, reach)
   if (!planned.ok) return planned

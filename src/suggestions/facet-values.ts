@@ -7,8 +7,9 @@
  * is asked of the engine each time, because a document may leave its filter at any moment.
  */
 import { BoundedMap } from "@dowser/engine-sdk/host"
-import type { CollectionInfo, FacetCount, Field } from "@dowser/engine-sdk"
-import { mayName, Reach, seenFieldsOf } from "@dowser/engine-sdk/operations"
+import { type CollectionInfo, type FacetCount, type Field, ok, type Result } from "@dowser/engine-sdk"
+import { mayName, type OperationContext, Reach, type SearchRequest, seenFieldsOf } from "@dowser/engine-sdk/operations"
+import type { FieldList } from "@dowser/engine-sdk/query"
 import { Clock, Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
 import type { SearchTimedOut } from "../http/errors.ts"
@@ -16,6 +17,9 @@ import { declaredOf, makeContexts } from "../engine-plane/engine-plane.ts"
 import { restrictionsOf } from "../identity/restrictions.ts"
 import type { EngineFailure } from "../engine-plane/engine-errors.ts"
 import { facetCountsOf } from "./facet-counts.ts"
+import { SearchPolicies } from "../policies/search-policies.ts"
+import { profiled, type ProfileStepParts } from "../profiles/profile-step.ts"
+import { SearchProfiles } from "../profiles/search-profiles.ts"
 import { seesWhole } from "./sees-whole.ts"
 import { valueFilter } from "./filter-text.ts"
 import { inSlices } from "./typeahead/sliced.ts"
@@ -55,18 +59,31 @@ interface Held {
   isBusy: boolean
 }
 
+/** As the profile has it that the key is bound to; a search of others is their own. */
+const stepOf =
+  (parts: ProfileStepParts, context: OperationContext, caller: Caller, fields: FieldList | undefined) =>
+  (request: SearchRequest): Result<SearchRequest> => {
+    if (caller.profile === undefined && (request.parameters.profile ?? "") === "") return ok(request)
+    const step = profiled(parts, { context, caller, request, fields })
+    return step.ok ? ok(step.value.request) : step
+  }
+
 type Failure = EngineFailure | SearchTimedOut
 type Values = ReadonlyArray<FacetValue>
 
 /** What of a signed key narrows the documents that are counted. */
 const narrowed = (caller: Caller): Caller => {
-  const { filter_by, preset } = caller.embedded ?? {}
+  const { filter_by, preset, profile } = caller.embedded ?? {}
   return {
     ...caller,
     embedded:
       caller.embedded === undefined
         ? undefined
-        : { ...(filter_by === undefined ? {} : { filter_by }), ...(preset === undefined ? {} : { preset }) }
+        : {
+            ...(filter_by === undefined ? {} : { filter_by }),
+            ...(preset === undefined ? {} : { preset }),
+            ...(profile === undefined ? {} : { profile })
+          }
   }
 }
 /** Most frequent first; the same word in two fields would be offered twice without a visible difference. */
@@ -93,27 +110,30 @@ const matching = (values: Values, typed: string, limit: number): Values => {
 }
 
 /** Values with the documents that have them. One engine call over every document that the caller sees. */
-const makeRead = Effect.map(
-  makeContexts,
-  (contextOf) =>
-    (caller: Caller, collection: CollectionInfo, values_max: number): Effect.Effect<Values, Failure> => {
-      const fields = fieldsOf(collection, caller)
-      if (fields.length === 0) return Effect.succeed([])
-      const context = contextOf(caller.organizationId)
-      const asked = {
-        q: "*",
-        per_page: 0,
-        facet_by: fields.join(","),
-        max_facet_values: values_max,
-        enable_curations: false
-      }
-      const reach = new Reach(context, restrictionsOf(narrowed(caller)))
-      return Effect.flatMap(
-        Effect.promise(() => facetCountsOf(context, reach, collection.schema.name, asked)),
-        (facets) => (facets.ok ? Effect.succeed(valuesOf(facets.value)) : Effect.fail(declaredOf(facets.error)))
-      )
+const makeRead = Effect.gen(function* () {
+  const contextOf = yield* makeContexts
+  const parts: ProfileStepParts = { profiles: yield* SearchProfiles, policies: yield* SearchPolicies }
+  return (caller: Caller, collection: CollectionInfo, values_max: number): Effect.Effect<Values, Failure> => {
+    const fields = fieldsOf(collection, caller)
+    if (fields.length === 0) return Effect.succeed([])
+    const context = contextOf(caller.organizationId)
+    const asked = {
+      q: "*",
+      per_page: 0,
+      facet_by: fields.join(","),
+      max_facet_values: values_max,
+      enable_curations: false
     }
-)
+    return Effect.flatMap(
+      Effect.promise(() => {
+        const reach = new Reach(context, restrictionsOf(narrowed(caller)))
+        const step = stepOf(parts, context, caller, reach.fields)
+        return facetCountsOf(context, reach, collection.schema.name, asked, step)
+      }),
+      (facets) => (facets.ok ? Effect.succeed(valuesOf(facets.value)) : Effect.fail(declaredOf(facets.error)))
+    )
+  }
+})
 
 /** Indexes of callers that see every document, read again half a minute after they were. */
 const makeIndexes = Effect.gen(function* () {

@@ -15,6 +15,8 @@ import type { Entitlements } from "../metering/entitlements.ts"
 import type { Engine } from "../ports/engine/engine.ts"
 import type { SearchTimedOut } from "../http/errors.ts"
 import type { EngineFailure } from "../engine-plane/engine-errors.ts"
+import type { SearchPolicies } from "../policies/search-policies.ts"
+import type { SearchProfiles } from "../profiles/search-profiles.ts"
 import { seesWhole } from "./sees-whole.ts"
 import { makeFacetValues } from "./facet-values.ts"
 import { PopularQueries } from "./popular-queries.ts"
@@ -59,42 +61,45 @@ export class Suggestions extends Context.Service<
     ) => Effect.Effect<Answered, EngineFailure | SearchTimedOut>
   }
 >()("dowser/suggestions/Suggestions") {
-  static readonly layer: Layer.Layer<Suggestions, never, CatalogResources | Engine | Entitlements | PopularQueries> =
-    Layer.effect(
-      Suggestions,
-      Effect.gen(function* () {
-        const popular = yield* PopularQueries
-        const resources = yield* CatalogResources
-        const facets = yield* makeFacetValues
-        const namesOf = (organizationId: string, name: string) => [
-          name,
-          ...resources
-            .list(organizationId, "alias")
-            .filter(({ collection_name }) => collection_name === name)
-            .map((alias) => alias.name)
-        ]
+  static readonly layer: Layer.Layer<
+    Suggestions,
+    never,
+    CatalogResources | Engine | Entitlements | PopularQueries | SearchPolicies | SearchProfiles
+  > = Layer.effect(
+    Suggestions,
+    Effect.gen(function* () {
+      const popular = yield* PopularQueries
+      const resources = yield* CatalogResources
+      const facets = yield* makeFacetValues
+      const namesOf = (organizationId: string, name: string) => [
+        name,
+        ...resources
+          .list(organizationId, "alias")
+          .filter(({ collection_name }) => collection_name === name)
+          .map((alias) => alias.name)
+      ]
 
-        return Suggestions.of({
-          suggest: Effect.fnUntraced(function* (caller, collection, typed, limit) {
-            const { organizationId } = caller
-            // What others searched, under the names that the key reaches; nothing of it where the key does not see all
-            // that they may have found.
-            const names = seesWhole(caller)
-              ? namesOf(organizationId, collection.schema.name).filter((name) => reachesCollection(caller, name))
-              : []
-            const indexes = yield* Effect.forEach(names, (name) => popular.index(organizationId, name), {
-              concurrency: "unbounded"
-            })
-            const queries = merged(indexes.map((index) => index.complete(typed, limit))).slice(0, limit)
-            const values = yield* facets.complete(caller, collection, typed, facetRoom(limit, queries.length))
-            return [
-              ...queries
-                .slice(0, limit - values.length)
-                .map(({ item }) => ({ q: item.label, type: "query" as const, count: item.count })),
-              ...values.map(({ count, filter_by, value }) => ({ q: value, type: "facet" as const, filter_by, count }))
-            ]
+      return Suggestions.of({
+        suggest: Effect.fnUntraced(function* (caller, collection, typed, limit) {
+          const { organizationId } = caller
+          // What others searched, under the names that the key reaches; nothing of it where the key does not see all
+          // that they may have found.
+          const names = seesWhole(caller)
+            ? namesOf(organizationId, collection.schema.name).filter((name) => reachesCollection(caller, name))
+            : []
+          const indexes = yield* Effect.forEach(names, (name) => popular.index(organizationId, name), {
+            concurrency: "unbounded"
           })
+          const queries = merged(indexes.map((index) => index.complete(typed, limit))).slice(0, limit)
+          const values = yield* facets.complete(caller, collection, typed, facetRoom(limit, queries.length))
+          return [
+            ...queries
+              .slice(0, limit - values.length)
+              .map(({ item }) => ({ q: item.label, type: "query" as const, count: item.count })),
+            ...values.map(({ count, filter_by, value }) => ({ q: value, type: "facet" as const, filter_by, count }))
+          ]
         })
       })
-    )
+    })
+  )
 }

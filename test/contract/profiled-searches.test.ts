@@ -149,6 +149,19 @@ describe("every way to name a profile", () => {
     // Several collections have a profile of the name: the key says which.
     await send("POST", "/v1/collections/more/search-profiles", { name: "brief", searchable_fields: ["title"] })
     expect(await mint({})).toMatchObject({ status: 400, body: { data: { issues: [{ path: "collections" }] } } })
+    // What suggestions tell of values is what the profile shows, of documents that it lets through.
+    const suggested = async (asking: string) =>
+      (await send("GET", "/v1/collections/goods/prompts", undefined, asking)).body.data.map((each: any) => [
+        each.q,
+        each.count
+      ])
+    expect(await suggested(tenant.search_key)).toContainEqual(["secret", 4])
+    const shown = [
+      ["acme", 4],
+      ["zoom", 4]
+    ]
+    expect((await suggested(key)).sort()).toEqual(shown)
+    expect((await suggested(securedKey(tenant.search_key, { profile: "brief" }))).sort()).toEqual(shown)
     expect((await send("DELETE", `${base}/brief`)).status).toBe(200)
     expect((await search({ profile: "brief" })).status).toBe(404)
     expect((await search({}, key)).status).toBe(401)
