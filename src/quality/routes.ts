@@ -63,6 +63,23 @@ const makeChecks = Effect.gen(function* () {
         return Effect.fail(inputInvalid(parameter === undefined ? "params" : `params.${parameter}`, message))
       }
     )
+  /** A profile that is not there is a 404; whatever else is wrong with it is the run's matter. */
+  const profiled = (caller: Caller, collection: string, profile: string): Effect.Effect<void, NotFound> =>
+    Effect.flatMap(
+      Effect.promise((signal) =>
+        search.rankable({
+          organizationId: caller.organizationId,
+          collection,
+          parameters: { profile, q: "*" },
+          depth: 1,
+          signal
+        })
+      ),
+      (result) =>
+        !result.ok && !("_tag" in result.error) && result.error.kind === "NotFound"
+          ? Effect.fail(new NotFound({ message: result.error.message }))
+          : Effect.void
+    )
   const fieldsOf = Effect.fnUntraced(function* (caller: Caller, body: unknown) {
     const fields = suiteFieldsOf(body)
     if ("_tag" in fields) return yield* fields
@@ -72,13 +89,13 @@ const makeChecks = Effect.gen(function* () {
     yield* searchable(caller, fields.collection, fields.params)
     return fields
   })
-  return { fieldsOf, searchable }
+  return { fieldsOf, profiled, searchable }
 })
 
 export const routes = Effect.gen(function* () {
   const suites = yield* QualitySuites
   const found = foundIn(suites)
-  const { fieldsOf, searchable } = yield* makeChecks
+  const { fieldsOf, profiled, searchable } = yield* makeChecks
   return [
     implement(
       contract.listQualitySuites,
@@ -128,6 +145,7 @@ export const routes = Effect.gen(function* () {
             : [{ path: "profile", message: "The name of a profile" }])
         ])
         if (other !== undefined) yield* searchable(caller, collection, other as Params)
+        if (profile !== undefined) yield* profiled(caller, collection, profile)
         return yield* suites.run(caller.organizationId, id, {
           ...(other === undefined ? {} : { params: other as Params }),
           ...(profile === undefined ? {} : { profile })

@@ -165,6 +165,8 @@ describe("quality suites", () => {
   it("with nothing to measure are a 409, and go with their collection", async () => {
     const { id } = await made("POST", "/v1/quality/suites", { ...suite, judgments: [] })
     expect((await send("POST", `/v1/quality/suites/${id}/run`)).status).toBe(409)
+    expect((await send("POST", `/v1/quality/suites/${id}/run`, { profile: "nothing" })).status).toBe(404)
+    expect((await send("POST", `/v1/quality/suites/${id}/run`, { profile: "No name" })).status).toBe(400)
     await made("POST", "/v1/collections", { name: "short", fields: [{ name: "title", type: "string" }] })
     const gone = await made("POST", "/v1/quality/suites", {
       ...suite,
