@@ -3,7 +3,7 @@
  * What stands high is looked at more, so each showing counts by how likely anybody looked there: clicks over expected
  * clicks, with the propensities of the linear model's trainer. Few showings are pulled towards what is usual.
  */
-import { propensityOf } from "../rerank/train-linear.ts"
+import { propensityOf } from "../rerank/propensity.ts"
 
 /** What a visitor did with a document of a list; the most of it counts once for a list. */
 export const TAKEN_GAINS = { click: 1, add_to_cart: 2, purchase: 3 } as const

@@ -8,6 +8,7 @@
  * a model that sees the rank learns to turn the list round: measured, nDCG@10 fell from .78 to .20.
  */
 import type { FeatureTable } from "./features.ts"
+import { propensityOf } from "./propensity.ts"
 import { untrainedModel, weightsOf, type LinearModel } from "./linear.ts"
 
 /** One answered search: features of its hits in the order in which they were shown. */
@@ -25,8 +26,6 @@ export interface TrainingOptions {
     row: number
   ) => number
 }
-/** How likely a visitor looks at a row of a list, from 0. */
-export const propensityOf = (row: number): number => 1 / Math.log2(row + 2)
 /** Weights of a pair beyond it say more about chance than about the hit. */
 const PAIR_WEIGHT_MAX = 10
 const PAIRS_A_PIECE = 256
