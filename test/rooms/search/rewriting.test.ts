@@ -75,11 +75,12 @@ it("orders are read from parameters, and refused where they name what there is n
     ok: true,
     value: { kinds: ["translit"], minFound: 5 }
   })
-  for (const parameters of [
+  const wrong: ReadonlyArray<Record<string, string>> = [
     { query_rewrite: "all" },
     { query_rewrite_min_found: "-1" },
     { query_rewrite_min_found: "1.5" },
     { query_rewrite_min_found: "9999999999" }
-  ])
+  ]
+  for (const parameters of wrong)
     expect(rewriteOrderOf(parameters)).toMatchObject({ ok: false, error: { kind: "Invalid" } })
 })
