@@ -6,7 +6,7 @@
  */
 import { generateCatalog, productSchema } from "../../fixtures/catalog/generate.ts"
 import { generateQueries, gradeOf } from "../../fixtures/queries/generate.ts"
-import { machine, percentiles, report, round } from "../harness/harness.ts"
+import { machine, percentiles, processorSeconds, report, round } from "../harness/harness.ts"
 import { requestBytes, runLoad, type RunningProgram, startServer } from "../harness/program.ts"
 
 export interface QualityOptions {
@@ -91,7 +91,9 @@ export const benchQuality = async (options: QualityOptions): Promise<void> => {
       judgments: queries.flatMap(([q, judged]) => judged.map((one) => ({ q, ...one })))
     })
     const first = await ran(ask, suite.id)
+    const before = processorSeconds(server.pid)
     const alone = await ran(ask, suite.id)
+    const after = processorSeconds(server.pid)
     const requests = queries.map(([q]) =>
       requestBytes(
         "GET",
@@ -115,6 +117,8 @@ export const benchQuality = async (options: QualityOptions): Promise<void> => {
       `quality: ${queries.length} judged queries over ${options.products} products`,
       {
         first_run_s: round(took_s(first), 2),
+        run_processor_s: round(after.process - before.process, 2),
+        run_first_thread_s: round(after.firstThread - before.firstThread, 2),
         run_s: round(took_s(alone), 2),
         ndcg_at_10: round(Number(alone.result?.ndcg_at_10), 4),
         runs_beside_searches: runs.length,

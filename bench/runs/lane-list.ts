@@ -224,6 +224,7 @@ export const lanes: ReadonlyArray<Lane> = [
     arguments: () => ["quality", "--products", "20000", "--query-count", "1000", "--seconds", "4"],
     figures: [
       figure("a run", "s", "run_s"),
+      figure("a run, processor time", "s", "run_processor_s"),
       figure("searches alone, p99", "ms", "quiet", "p99_ms"),
       figure("searches beside runs, p99", "ms", "beside_runs", "p99_ms")
     ]
