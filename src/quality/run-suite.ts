@@ -84,7 +84,8 @@ export const makeRunSuite = Effect.gen(function* () {
     if (!hasRelevant(judgments))
       return yield* new JobFailed({ message: "The suite has no judgment with a grade above 0." })
     const params = other ?? suite.params
-    const parameters = { ...textsOf(params), ...(profile === undefined ? {} : { profile }) }
+    // Beside a profile a storefront sends the words: it decides everything else.
+    const parameters = profile === undefined ? textsOf(params) : { profile }
     const { collection } = suite
     const evaluated = yield* evaluate(search, { organizationId, collection, parameters, judgments }, tell)
     const last = yield* Effect.orDie(runs.previous(organizationId, suite_id))

@@ -10,6 +10,7 @@ import { invalidFields } from "../http/checks.ts"
 import { type InputInvalid, inputInvalid, NotFound } from "../http/errors.ts"
 import { Rerankers } from "../rerankers/rerankers.ts"
 import type { StoredModel } from "../rerankers/schema.ts"
+import { SearchPolicies } from "../policies/search-policies.ts"
 import { SearchRules } from "../rules/search-rules.ts"
 import * as contract from "./contract.ts"
 import { RerankModelInUse } from "./errors.ts"
@@ -37,10 +38,10 @@ const fieldsOf = (
   return wrong.length > 0 ? Effect.fail(invalidFields(wrong)) : Effect.succeed([...new Set(asked)])
 }
 
-/** Who names a model, in words. O(presets). */
+/** Who names a model, in words. O(presets and policies). */
 const namersOf = (
   context: OperationContext,
-  rules: SearchRules["Service"],
+  { policies, rules }: { readonly policies: SearchPolicies["Service"]; readonly rules: SearchRules["Service"] },
   collection: CollectionInfo,
   model: string
 ): ReadonlyArray<string> => [
@@ -50,13 +51,17 @@ const namersOf = (
   ...context.resources
     .list(context.namespace, "preset")
     .filter(({ value }) => (value as Readonly<Record<string, unknown>>).rerank_model === model)
-    .map(({ name }) => `preset ${name}`)
+    .map(({ name }) => `preset ${name}`),
+  ...policies
+    .list(context.namespace)
+    .filter(({ parameters }) => parameters.rerank_model === model)
+    .map(({ name }) => `policy ${name}`)
 ]
 
 export const routes = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const rerankers = yield* Rerankers
-  const rules = yield* SearchRules
+  const owners = { policies: yield* SearchPolicies, rules: yield* SearchRules }
   const trainings = yield* Trainings
   const collectionOf = (organizationId: string, name: string) =>
     Effect.suspend(() => {
@@ -109,7 +114,7 @@ export const routes = Effect.gen(function* () {
       Effect.fnUntraced(function* ({ caller: { organizationId }, params }) {
         const collection = yield* collectionOf(organizationId, params.collectionName)
         const { name } = yield* modelOf(organizationId, collection, params.modelName)
-        const named_by = namersOf(contextOf(organizationId), rules, collection, name)
+        const named_by = namersOf(contextOf(organizationId), owners, collection, name)
         if (named_by.length > 0)
           return yield* new RerankModelInUse({
             message: `The model \`${name}\` is named by ${named_by.slice(0, 5).join(", ")}.`,

@@ -106,10 +106,6 @@ const planned = async (
     engine: timelyEngine(own.engine, turns, turn),
     budget: new AnswerBudget(own.limits.answer_bytes_max)
   }
-  const { profile } = asked.parameters
-  // Named, and not there: what it would have ranked is not what a search without it ranks.
-  if (profile !== undefined)
-    return fail({ kind: "NotFound", message: `There is no profile \`${profile.slice(0, 64)}\`.` })
   const reach = new Reach(context, asked.restrictions ?? {})
   const request = readAs(parts, asked, context, reach)
   if (!request.ok) return request

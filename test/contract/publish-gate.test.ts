@@ -77,4 +77,10 @@ it("measures what is active and the draft, and publishes what passes", async () 
   // Without a suite nothing is measured.
   await send("PUT", "/listing", { searchable_fields: ["blurb"] })
   expect(await publish({ expected_revision: 3 })).toMatchObject({ status: 200, body: { version: 3 } })
+  // A run of the suite with the profile that acts, whatever its pages show.
+  const run = await own("POST", `/quality/suites/${suite}/run`, { profile: "listing" })
+  expect(run.status).toBe(202)
+  await expect
+    .poll(async () => (await own("GET", `/jobs/${run.body.id}`)).body.result, { timeout: 20_000 })
+    .toMatchObject({ profile: "listing", ndcg_at_10: 0, judged_at_10: expect.any(Number) })
 })

@@ -131,8 +131,13 @@ describe("rerank models", () => {
     const rerank = { enabled: true, model: "clicks", fields: ["title"] }
     await made("PUT", "/v1/collections/goods/search_rules", { rerank })
     await made("PUT", "/v1/presets/listing", { value: { rerank_model: "clicks" } })
+    await made("PUT", "/v1/search_policies/by_clicks", { params: { rerank: true, rerank_model: "clicks" } })
     const refused = await send("DELETE", `${models}/clicks`)
-    expect([refused.status, refused.body.data.named_by]).toEqual([409, ["search rules of goods", "preset listing"]])
+    expect([refused.status, refused.body.data.named_by]).toEqual([
+      409,
+      ["search rules of goods", "preset listing", "policy by_clicks"]
+    ])
+    await made("DELETE", "/v1/search_policies/by_clicks")
     await made("DELETE", "/v1/collections/goods/search_rules")
     await made("DELETE", "/v1/presets/listing")
     expect(await made("DELETE", `${models}/clicks`)).toEqual({ name: "clicks" })
