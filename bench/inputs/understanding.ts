@@ -112,7 +112,15 @@ export const openLab = async (
       const { search } = made
       const told = understood(
         indexes,
-        { caller: everything, context, reach, search, looks: { left: 0 }, q: search.parameters.q ?? "" },
+        {
+          caller: everything,
+          context,
+          reach,
+          search,
+          looks: { left: 0 },
+          until: Infinity,
+          q: search.parameters.q ?? ""
+        },
         () => undefined
       )
       return told instanceof Promise

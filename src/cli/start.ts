@@ -8,6 +8,7 @@ import { Context, Effect, Layer } from "effect"
 import { Access } from "../access/access.ts"
 import type { DistributedConfig, ServerConfig } from "../config.ts"
 import { Demo, readDemoRecord, writeDemoRecord } from "../demo/demo.ts"
+import { loadLanguages } from "../understanding/language.ts"
 import { seedDemo } from "../demo/seed.ts"
 import { dataVersion } from "../migrations/index.ts"
 import { Organizations } from "../organizations/organizations.ts"
@@ -103,6 +104,10 @@ const prepareDemo = Effect.fnUntraced(function* (folder: DataFolder, config: Ser
   yield* demo.open(organizationId, demoCollection)
 })
 
+/** It holds the thread for half a second: better now than in the first search. */
+const prepareLanguages = Effect.catch(Effect.tryPromise({ try: loadLanguages, catch: (error) => error }), (error) =>
+  Effect.logError("The library that tells languages could not be loaded; answers name none", error)
+)
 const readyLine = (config: ServerConfig, base: string, prepared: Prepared) =>
   JSON.stringify({
     ready: true,
@@ -217,6 +222,7 @@ export const start = Effect.fn("start")(function* (
     }),
     stack
   )
+  if (config.engine !== "none") yield* prepareLanguages
   if (config.json) process.stdout.write(`${readyLine(config, base, prepared)}\n`)
   else yield* say(welcome(base, prepared, Context.get(stack, Demo).shop() !== undefined))
   folder.markInitialized()

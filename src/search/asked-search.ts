@@ -325,6 +325,7 @@ export class AskedSearch {
       reach: this.#reach,
       search,
       looks: this.#charge.looks,
+      until: this.#charge.until,
       q: search.parameters.q ?? "",
       ...(profile === undefined ? {} : { fields: profile.facets, bounds: profile.bounds })
     })

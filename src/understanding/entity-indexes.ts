@@ -1,7 +1,7 @@
 /**
  * Values of the facet fields of collections that are searched, in memory by the words that name them (`EntityIndex`).
  * Read from the engine when a collection is searched for the first time, which waits for it; read again beside searches
- * when its organization's documents changed, and for not more than a fiftieth of the time.
+ * when its organization's documents changed, and for not more than a tenth of the time.
  *
  * They are of all documents: who sees a part of them is shown no value without a look at what it sees
  * (`visible-entities.ts`).
@@ -22,7 +22,7 @@ const BYTES_MAX = 48_000_000,
 const COLLECTION_BYTES = 1_000
 /** Between two readings of a collection: at least, and as many times as long as one takes. */
 const REST_MIN_MS = 1_000
-const REST_SHARE = 50
+const REST_SHARE = 10
 /** A collection whose index left for want of room is not read again before. */
 const EVICTED_REST_MS = 10_000
 /** Times of readings, beside the indexes. */

@@ -1,6 +1,7 @@
 /**
  * The language of a query (ISO 639-1), where it can be told: by a script that one language is written in, or from two
- * words on by n-grams. The library is loaded once, when the first query needs it: half a second, some 45 MB.
+ * words on by n-grams. The library is loaded once, before a program says that it is ready, or when the first query
+ * needs it: half a second of the thread, some 45 MB.
  */
 import type { Awaitable } from "@dowser/engine-sdk"
 import { BoundedMap } from "@dowser/engine-sdk/host"
@@ -29,7 +30,8 @@ const told = new BoundedMap<string, string>({ bytes_max: 2_000_000, bytesOf: (te
 const UNKNOWN = ""
 let detector: Detector | undefined
 let loading: Promise<Detector> | undefined
-const load = (): Promise<Detector> =>
+/** Rejects where it cannot be loaded, for all who wait. */
+export const loadLanguages = (): Promise<Detector> =>
   (loading ??= import("eld/small").then(
     ({ eld }) => (detector = eld),
     (error: unknown) => {
@@ -59,7 +61,7 @@ export const languageOf = (q: string, words: ReadonlyArray<string>): Awaitable<s
     told.set(text, language ?? UNKNOWN)
     return language
   }
-  return detector === undefined ? load().then(detected) : detected(detector)
+  return detector === undefined ? loadLanguages().then(detected) : detected(detector)
 }
 const languageOfScript = (text: string): string | undefined => {
   const deciding = SCRIPTS.filter(([script]) => script.test(text))

@@ -27,6 +27,7 @@ interface AskedQuery {
   readonly search: Pick<PlannedSearch, "collection" | "plan">
   readonly q: string
   /** Of the request, for what a caller who sees a part may be told. */ readonly looks: { left: number }
+  /** `performance.now()` when the request's time is over. */ readonly until: number
   /** Facet fields whose values are named. Default: those of the collection. */ readonly fields?: ReadonlyArray<string>
   /** What holds for everything that is shown, beside what the caller may see. */
   readonly bounds?: SearchRequest["bounds"]
@@ -34,7 +35,9 @@ interface AskedQuery {
 /** Of a query; the rest of one that is longer is not shown. */
 const TOKENS_MAX = 100
 const CHARACTERS_MAX = 2_000
-const FIRST_WAIT_MS = 1_000
+/** At most, and of what is left of the request's time. */
+const FIRST_WAIT_MS = 3_000,
+  WAIT_SHARE = 10
 
 export class Understanding extends Context.Service<
   Understanding,
@@ -103,18 +106,22 @@ export const understood = (
       : made(tokens, language, entities)
   }
   return (async () => {
-    const known = index instanceof Promise ? await soon(index) : index
-    const told = language instanceof Promise ? await language.catch(failed) : language
+    // A short time is not spent on what only the first search waits for.
+    const most_ms = Math.min(FIRST_WAIT_MS, (asked.until - performance.now()) / WAIT_SHARE)
+    const [known, told] = await Promise.all([
+      index instanceof Promise ? soon(index, most_ms) : index,
+      language instanceof Promise ? soon(language.catch(failed), most_ms) : language
+    ])
     return made(tokens, told, known === undefined ? [] : await visibleEntities(asking, known, words))
   })()
 }
-/** The first search of a collection waits for its values, and not for long. */
-const soon = (index: Promise<EntityIndex | undefined>): Promise<EntityIndex | undefined> => {
+/** The first search of a collection waits for its values, that of a process for its library, and not for long. */
+const soon = <A>(coming: Promise<A>, most_ms: number): Promise<A | undefined> => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<undefined>((settle) => {
-    timer = setTimeout(() => settle(undefined), FIRST_WAIT_MS)
+    timer = setTimeout(() => settle(undefined), most_ms)
   })
-  return Promise.race([index, late]).finally(() => clearTimeout(timer))
+  return Promise.race([coming, late]).finally(() => clearTimeout(timer))
 }
 const made = (
   tokens: ReadonlyArray<string>,

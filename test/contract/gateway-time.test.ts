@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest"
 import type { SearchEngine } from "../../engine-sdk/src/mod.ts"
+import { loadLanguages } from "../../src/understanding/language.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 
 const LIMIT_MS = 500
@@ -77,6 +78,8 @@ beforeAll(async () => {
     })
     tenants[who] = { ...tenant, gateway: body.value }
   }
+  // As a program does before it says that it is ready: it takes longer than the requests here may.
+  await loadLanguages()
 }, 60_000)
 afterAll(() => program.stop())
 beforeEach(() => {
