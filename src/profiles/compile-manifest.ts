@@ -2,7 +2,17 @@
  * A manifest made ready under the schemas of the moment, or every reason why it cannot be. WARM: the same fields would
  * do if they were indexed otherwise; COLD: no field of today would (contract part 2). Pure but for reading schemas.
  */
-import type { CollectionInfo, CollectionSchema, Field, Filter, Result, SortKey } from "@dowser/engine-sdk"
+import {
+  type CollectionInfo,
+  type CollectionSchema,
+  fail,
+  type Field,
+  type Filter,
+  invalid,
+  ok,
+  type Result,
+  type SortKey
+} from "@dowser/engine-sdk"
 import { type OperationContext, searchResourcesOf } from "@dowser/engine-sdk/operations"
 import { compileSearch, fieldNamed, parseFilter, type SearchContext } from "@dowser/engine-sdk/query"
 import { ownedFields, type SeenSchemas } from "../engine-plane/owned-fields.ts"
@@ -93,9 +103,9 @@ class Compiling {
   }
 }
 
-/** What a sort needs beside the schema: it may be one by the meaning of the query. */
-const searchedBy = (fields: ReadonlyArray<string>): Readonly<Record<string, string>> =>
-  fields.length === 0 ? { q: "*" } : { query_by: fields.join(",") }
+/** What a sort by the meaning of the query needs beside the schema. */
+const searchedBy = (fields: ReadonlyArray<string>, sort_by: string): Readonly<Record<string, string>> =>
+  fields.length === 0 || !sort_by.includes("_vector_distance") ? { q: "*" } : { query_by: fields.join(",") }
 
 /**
  * O(fields of the manifest). `isPolicy`: whether a policy of this name is stored; it is looked for where changes are
@@ -119,11 +129,11 @@ export const compileManifest = (
   for (const [i, name] of manifest.filterable_fields.entries())
     if (name !== "id") compiling.field(`filterable_fields[${i}]`, name, filterable(name))
   const highlight = manifest.highlight_fields.filter((name, i) =>
-    compiling.field(`highlight_fields[${i}]`, name, compiling.search({ q: "*", highlight_fields: name }))
+    compiling.field(`highlight_fields[${i}]`, name, () => ok(undefined))
   )
   const sortFields = new Map<string, ReadonlyArray<NamedField>>()
   for (const [i, { id, sort_by }] of manifest.sorts.entries()) {
-    const plan = compiling.at(`sorts[${i}].sort_by`, compiling.search({ ...searchedBy(searchable), sort_by }))
+    const plan = compiling.at(`sorts[${i}].sort_by`, compiling.search({ ...searchedBy(searchable, sort_by), sort_by }))
     if (plan !== undefined)
       sortFields.set(
         id,
@@ -155,5 +165,5 @@ const filterable =
   (name: string) =>
   ({ schema }: CollectionInfo): Result<undefined> =>
     fieldNamed(schema, name)?.index === true
-      ? { ok: true, value: undefined }
-      : { ok: false, error: { kind: "Invalid", message: `The field \`${name.slice(0, 80)}\` is not indexed.` } }
+      ? ok(undefined)
+      : fail(invalid(`The field \`${name.slice(0, 80)}\` is not indexed.`))

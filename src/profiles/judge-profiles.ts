@@ -3,10 +3,24 @@ import type { CollectionInfo } from "@dowser/engine-sdk"
 import { Effect } from "effect"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 import { SearchPolicies } from "../policies/search-policies.ts"
-import { type CompiledManifest, compileManifest } from "./compile-manifest.ts"
+import { type CompiledManifest, compileManifest, type ManifestChange } from "./compile-manifest.ts"
 import { ProfilesWouldBreak } from "./errors.ts"
 import type { ProfileManifest } from "./manifest.ts"
+import { actingManifest, type StoredProfile } from "./profiles-repository.ts"
+import { readyProfile } from "./ready-profile.ts"
 import { SearchProfiles } from "./search-profiles.ts"
+
+interface Broken {
+  readonly name: string
+  readonly changes: ReadonlyArray<ManifestChange>
+}
+const wouldBreak = (broken: ReadonlyArray<Broken>): ProfilesWouldBreak =>
+  new ProfilesWouldBreak({
+    message: `The change would break what is active of ${broken
+      .map(({ changes, name }) => `\`${name}\` (${changes.map(({ path }) => path).join(", ")})`)
+      .join(", ")}; with \`force=true\` it is made all the same.`,
+    profiles: broken
+  })
 
 export const makeJudge = Effect.gen(function* () {
   const contextOf = yield* makeContexts
@@ -21,6 +35,12 @@ export const makeJudge = Effect.gen(function* () {
     )
   return {
     judge,
+    /** What keeps what acts of a profile from its collection's schema; kept with it, as searches have it. */
+    changesOf: (collection: CollectionInfo, profile: StoredProfile): ReadonlyArray<ManifestChange> => {
+      const { search_policy } = actingManifest(profile)
+      const policy = search_policy === "" ? undefined : policies.get(profile.organization_id, search_policy)
+      return readyProfile(contextOf(profile.organization_id), collection, profile, policy).compiled.changes
+    },
     /**
      * Fails where a change of a collection's schema would break active releases that are well as it is.
      * O(profiles of the collection).
@@ -30,23 +50,17 @@ export const makeJudge = Effect.gen(function* () {
       collection: CollectionInfo,
       altered: CollectionInfo
     ): Effect.Effect<void, ProfilesWouldBreak> =>
-      Effect.suspend(() => {
-        const broken = profiles.list(organizationId, collection).flatMap(({ active, name }) => {
-          if (active === undefined) return []
+      Effect.gen(function* () {
+        const broken: Array<Broken> = []
+        for (const { active, name } of profiles.list(organizationId, collection)) {
+          if (active === undefined) continue
+          // Some milliseconds each, and there may be many: others get their turn.
+          yield* Effect.yieldNow
           const known = new Set(judge(organizationId, collection, active.manifest).changes.map(({ path }) => path))
           const changes = judge(organizationId, altered, active.manifest).changes.filter(({ path }) => !known.has(path))
-          return changes.length === 0 ? [] : [{ name, changes }]
-        })
-        return broken.length === 0
-          ? Effect.void
-          : Effect.fail(
-              new ProfilesWouldBreak({
-                message: `The change would break what is active of ${broken
-                  .map(({ changes, name }) => `\`${name}\` (${changes.map(({ path }) => path).join(", ")})`)
-                  .join(", ")}; with \`force=true\` it is made all the same.`,
-                profiles: broken
-              })
-            )
+          if (changes.length > 0) broken.push({ name, changes })
+        }
+        if (broken.length > 0) return yield* wouldBreak(broken)
       })
   }
 })
