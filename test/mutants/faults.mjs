@@ -4,6 +4,46 @@
 /** @type {import("./faults.mjs").Fault[]} */
 export const faults = [
   {
+    name: "profile-fixed-filter",
+    why: "a profile's fixed filter is left out of the search",
+    file: "src/profiles/profile-step.ts",
+    from: "{ bounds: { filter: fixedFilter } }",
+    to: "{}",
+    tests: ["test/rooms/profiles/profile-bounds.test.ts"]
+  },
+  {
+    name: "profile-filterable-joins",
+    why: "a client's filter joins collections beside a profile",
+    file: "src/profiles/ready-profile.ts",
+    from: "collectionOf: () => undefined,",
+    to: "collectionOf: (name) => (name === undefined ? undefined : this.#collection),",
+    tests: ["test/rooms/profiles/profile-bounds.test.ts", "test/contract/profiled-searches.test.ts"]
+  },
+  {
+    name: "profile-pinned-key",
+    why: "a browser key outlives the profile that it is bound to",
+    file: "src/access/check/resolve-key.ts",
+    from: "if (profile !== undefined && !known.hasProfile(organization_id, profile)) return undefined",
+    to: "",
+    tests: ["test/contract/profiled-searches.test.ts"]
+  },
+  {
+    name: "profile-key-fields",
+    why: "a profile searches by fields that the key does not show",
+    file: "src/profiles/profile-step.ts",
+    from: "const isSearchable = searchable.every(sees)",
+    to: "const isSearchable = true",
+    tests: ["test/contract/profiled-searches.test.ts"]
+  },
+  {
+    name: "profile-union-page",
+    why: "a merged list is longer than a profile in it lets a page be",
+    file: "src/search/asked-search.ts",
+    from: "{ ...shared, per_page: String(max) }",
+    to: "shared",
+    tests: ["test/contract/profiled-searches.test.ts"]
+  },
+  {
     name: "outbound-second-look",
     why: "the address that a socket says it is connected to is not judged",
     file: "src/ports/outbound-http/node.ts",

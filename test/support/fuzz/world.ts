@@ -86,6 +86,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       "/v1/aliases",
       "/v1/collections",
       "/v1/presets",
+      "/v1/search_policies",
       "/v1/stopwords",
       "/v1/synonym_sets",
       "/v1/curation_sets",
@@ -158,6 +159,15 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       pins: [{ doc_id: "d5", position: 1 }],
       banners: [{ id: "b", content: { text: name } }]
     })
+    await put("PUT", "/v1/search_policies/one", { params: { num_typos: 1 } })
+    for (const profile of ["one", "spare"])
+      await put("POST", "/v1/collections/goods/search-profiles", {
+        name: profile,
+        searchable_fields: ["title"],
+        fixed_filter_by: "stock:>=0"
+      })
+    const releaseId = (await put("POST", "/v1/collections/goods/search-profiles/one/publish", { expected_revision: 1 }))
+      .id as string
     await put("POST", "/v1/analytics/rules", {
       name: "one",
       type: "counter",
@@ -187,6 +197,9 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       keyId: [keyId],
       memberId: [member.id ?? member.member?.id ?? ""],
       ruleName: ["one"],
+      profileName: ["one", "spare"],
+      policyName: ["one"],
+      releaseId: [releaseId],
       userId: ["u", "s"]
     })
     return organization
@@ -198,6 +211,8 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     "/v1/collections/goods/documents/export",
     "/v1/collections/makers/documents/export",
     "/v1/collections/goods/search_rules",
+    "/v1/collections/goods/search-profiles",
+    "/v1/search_policies",
     "/v1/aliases",
     "/v1/presets",
     "/v1/synonym_sets",
