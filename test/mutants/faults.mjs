@@ -12,11 +12,11 @@ export const faults = [
     tests: ["test/rooms/profiles/profile-bounds.test.ts"]
   },
   {
-    name: "profile-filterable-joins",
-    why: "a client's filter joins collections beside a profile",
+    name: "profile-filterable",
+    why: "a client's filter names any field beside a profile",
     file: "src/profiles/ready-profile.ts",
-    from: "collectionOf: () => undefined,",
-    to: "collectionOf: (name) => (name === undefined ? undefined : this.#collection),",
+    from: "fields: this.manifest.filterable_fields,",
+    to: "",
     tests: ["test/rooms/profiles/profile-bounds.test.ts", "test/contract/profiled-searches.test.ts"]
   },
   {
