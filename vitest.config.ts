@@ -17,7 +17,7 @@ export default defineConfig({
     ],
     globalSetup: ["test/support/run-folder.ts"],
     pool: "forks",
-    maxWorkers: 2,
+    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 120_000,
     reporters: ["default", "./scripts/plain-reporter.mjs"]

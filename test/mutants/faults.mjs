@@ -7,8 +7,8 @@ export const faults = [
     name: "profile-fixed-filter",
     why: "a profile's fixed filter is left out of the search",
     file: "src/profiles/profile-step.ts",
-    from: "{ bounds: { filter: fixedFilter } }",
-    to: "{}",
+    from: "fixedFilter === undefined ? undefined : { filter: fixedFilter }",
+    to: "fixedFilter === undefined ? undefined : {}",
     tests: ["test/rooms/profiles/profile-bounds.test.ts"]
   },
   {
