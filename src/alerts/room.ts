@@ -11,7 +11,8 @@ const seeds: Seeds = { createAlert: [alert, { ...alert, collection: "goods" }], 
 /** One without a collection is about all of them. */
 const named = ({ body }: { readonly body: unknown }) => {
   const names = textIn(body, "collection")
-  return names.length === 0 ? ("organization" as const) : names
+  // What is no JSON is refused where it is read.
+  return names.length === 0 && body !== undefined ? ("organization" as const) : names
 }
 
 export const room = defineRoom({

@@ -4,7 +4,7 @@ import type { Described } from "../http/operation.ts"
 export const described = {
   searchCollection: {
     description:
-      "Searches a collection or an alias: typing errors are forgiven, and rules, synonyms, filters, facets and sorts apply. It counts as one search unit of the month (429 with `resets_at` when they are used up). `search_cutoff_ms` and the plan bound its time: a search that is cut off answers what it has, with `search_cutoff: true`. The answer says what its query said (`query_understanding`), and how it is written without typing errors (`correction`); with `query_rewrite` one that finds nothing is tried on other keyboard layouts, in other scripts and split, six searches of a request at most. Parameters that are not known are ignored.",
+      "Searches a collection or an alias: typing errors are forgiven, and rules, synonyms, filters, facets and sorts apply. It counts as one search unit of the month (429 with `resets_at` when they are used up). `search_cutoff_ms` and the plan bound its time: a search that is cut off answers what it has, with `search_cutoff: true`. The answer says what its query said (`query_understanding`) and how it is written without typing errors (`correction`); with `query_rewrite` one that finds nothing is tried on other keyboard layouts, in other scripts and split, six searches of a request at most, and parameters that are not known are ignored.",
     example: {
       params: { collectionName: "products" },
       query: {

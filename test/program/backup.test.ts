@@ -110,6 +110,14 @@ beforeAll(async () => {
     params: { counter_field: "clicks", weight: 1 }
   })
   await send("PUT", "/presets/oak", { value: { query_by: "title" } })
+  await send("PUT", "/search_policies/woods", { params: { num_typos: 1 } })
+  await send("POST", "/collections/goods/search-profiles", {
+    name: "shop",
+    searchable_fields: ["title"],
+    search_policy: "woods"
+  })
+  await send("POST", "/collections/goods/search-profiles/shop/publish", { expected_revision: 1, note: "First" })
+  await send("PUT", "/collections/goods/search-profiles/shop", { searchable_fields: ["title"], per_page_max: 3 })
   await send("PUT", "/synonym_sets/woods", { items: [{ id: "1", synonyms: ["oak", "quercus"] }] })
   const operatorToken = readFileSync(at("data", "operator.token"), "utf8").trim()
   const made = await dowser(
@@ -292,6 +300,15 @@ describe("a backup", () => {
       perProduct.set("p1", perProduct.get("p1")! + 1)
       await until(async () => ((await counted()).reduce((sum, [, n]) => sum + n, 0) > clicks.size ? true : undefined))
       expect(await counted()).toEqual([...perProduct].sort())
+      // What was published acts, and its draft is what it was.
+      const searched = await send("GET", "/collections/goods/documents/search?q=oak&profile=shop&per_page=5")
+      expect(searched.body).toMatchObject({ profile: { name: "shop", version: 1 }, hits: { length: 5 } })
+      const { releases } = (await send("GET", "/collections/goods/search-profiles/shop/releases")).body
+      expect(releases).toMatchObject([{ id: searched.body.profile.release_id, note: "First" }])
+      expect((await send("GET", "/collections/goods/search-profiles/shop")).body).toMatchObject({
+        revision: 2,
+        per_page_max: 3
+      })
       // And what rules count in documents, across two stores, is the same.
       const shown = async () =>
         Promise.all(
@@ -352,7 +369,7 @@ describe("a restore refuses", () => {
     rmSync(file)
     await refused(damaged, at("none"), /documents\.mdb is missing/)
     const manifest = JSON.parse(readFileSync(join(damaged, "manifest.json"), "utf8"))
-    writeFileSync(join(damaged, "manifest.json"), JSON.stringify({ ...manifest, data_version: 9999 }))
+    writeFileSync(join(damaged, "manifest.json"), JSON.stringify({ ...manifest, data_version: 9_999_999_999 }))
     await refused(damaged, at("none"), /newer version of Dowser/)
     writeFileSync(join(damaged, "manifest.json"), JSON.stringify({ ...manifest, format: 2 }))
     await refused(damaged, at("none"), /has format 2/)

@@ -109,7 +109,7 @@ describe("starting and stopping", () => {
       /^exit 1: The data folder .* cannot be written: .*\.\n$/
     )
     mkdirSync(data, { recursive: true })
-    writeFileSync(join(data, "version.json"), JSON.stringify({ data_version: 9999 }))
+    writeFileSync(join(data, "version.json"), JSON.stringify({ data_version: 9_999_999_999 }))
     expect(await refused(data, ["--no-demo"])).toMatch(
       /^exit 1: The data folder .* was written by a newer version of Dowser .*\.\n$/
     )
