@@ -182,7 +182,8 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
     stop: async () => {
       await Effect.runPromise(Scope.close(scope, Exit.void))
       folder.release()
-      if (path !== undefined) rmSync(path, { recursive: true, force: true })
+      // What a server that just ended writes last may come between.
+      if (path !== undefined) rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
     }
   }
 }

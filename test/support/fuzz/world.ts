@@ -83,6 +83,8 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     for (const list of [
       "/v1/analytics/rules",
       "/v1/webhooks",
+      "/v1/quality/suites",
+      "/v1/alerts",
       "/v1/aliases",
       "/v1/collections",
       "/v1/presets",
@@ -179,6 +181,17 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       await put("POST", "/v1/webhooks", { name: "one", url: "https://hooks.example/hook", events: ["*"] })
     ).id as string
     const deliveryId = (await put("POST", `/v1/webhooks/${webhookId}/test`, {})).id as string
+    const suiteId = (
+      await put("POST", "/v1/quality/suites", {
+        name: "one",
+        collection: "goods",
+        params: { query_by: "title" },
+        judgments: [{ q: "title", document_id: "d1", grade: 3 }]
+      })
+    ).id as string
+    const alertId = (
+      await put("POST", "/v1/alerts", { name: "one", metric: "searches", op: ">", threshold: 9, window_minutes: 5 })
+    ).id as string
     const jobId = (await put("POST", "/v1/collections/spare/reindex", {})).id as string
     const keyId = (await put("POST", "/v1/keys", { description: "spare", scope: "search" })).id as string
     const member = (await must(
@@ -200,6 +213,8 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       profileName: ["one", "spare"],
       policyName: ["one"],
       releaseId: [releaseId],
+      suiteId: [suiteId],
+      alertId: [alertId],
       userId: ["u", "s"]
     })
     return organization
@@ -213,6 +228,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     "/v1/collections/goods/search_rules",
     "/v1/collections/goods/search-profiles",
     "/v1/search_policies",
+    "/v1/quality/suites",
     "/v1/aliases",
     "/v1/presets",
     "/v1/synonym_sets",
