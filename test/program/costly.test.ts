@@ -15,7 +15,7 @@ import { costlyRequest } from "../support/costly/searches.ts"
 import { launch, type Launched } from "../support/launched.ts"
 
 const seed = process.env.DOWSER_COSTLY_SEED ?? "dowser"
-const searches = Number(process.env.DOWSER_COSTLY_SEARCHES ?? 30)
+const searches = Number(process.env.DOWSER_COSTLY_SEARCHES ?? 60)
 /**
  * Of the searching thread, between a small search and its answer. The suite has other work beside it, so there it only
  * finds what goes far beyond.
