@@ -72,8 +72,12 @@ export const makeFigures = Effect.gen(function* () {
   }
   /** undefined where it is not known: too few searches, no quota, a figure that cannot be read now. */
   return (asked: AskedFigure, now: number): Effect.Effect<number | undefined> =>
-    Effect.match(read(asked, now), {
-      onFailure: () => undefined,
-      onSuccess: ({ samples, value }) => knownValue(asked.metric, value, samples)
-    })
+    Effect.catch(
+      Effect.map(read(asked, now), ({ samples, value }) => knownValue(asked.metric, value, samples)),
+      ({ message }) =>
+        Effect.as(
+          Effect.logWarning(`The figure ${asked.metric} of ${asked.organization_id} cannot be read: ${message}`),
+          undefined
+        )
+    )
 })

@@ -2,7 +2,8 @@
  * How long searches took and how many failed by our fault, by organization and minute, over all processes: what alerts
  * look at. Each process counts for itself and stores its minutes every few seconds; a crash loses those seconds.
  *
- * Bound: in memory the organizations of two minutes; in Postgres a row of some hundred bytes a minute, process and
+ * Bound: in memory the organizations of two minutes, and of more while Postgres is away, but never more than
+ * `MINUTES_MAX`, 15 MB: the oldest are forgotten. In Postgres a row of some hundred bytes a minute, process and
  * organization that searched, for 25 hours.
  */
 import { Clock, Effect, type Scope } from "effect"
@@ -13,6 +14,7 @@ const MINUTE_MS = 60_000
 const STORED_EVERY_MS = 10_000
 /** A day, which is the longest window of an alert, and an hour. */
 const KEPT_MS = 25 * 3_600_000
+const MINUTES_MAX = 20_000
 /** Times are counted in steps of a quarter: a percentile is right to an eighth. */
 const FIRST_MS = 0.25
 const FACTOR = 1.25
@@ -41,6 +43,7 @@ interface Minute {
 export interface SearchMinutes {
   /** Of a search that ended. O(1). */
   readonly add: (organizationId: string, took_ms: number, isError: boolean) => void
+  /** Minutes of organizations in memory. */ readonly held: () => number
 }
 
 /** Counts, and stores what was counted, as long as the scope is open; the rest when it closes. */
@@ -68,6 +71,13 @@ export const makeSearchMinutes: Effect.Effect<SearchMinutes, never, Identifiers 
       for (const [key, { isStored, minute_at }] of minutes)
         if (isStored && minute_at + 2 * MINUTE_MS < now) minutes.delete(key)
     })
+    /** A `Map` keeps the order in which minutes began. */
+    const forgetOldest = (): void => {
+      for (const [key] of minutes) {
+        minutes.delete(key)
+        return
+      }
+    }
     const told = Effect.catch(stored, (error) =>
       Effect.andThen(
         Effect.sync(() => {
@@ -79,6 +89,7 @@ export const makeSearchMinutes: Effect.Effect<SearchMinutes, never, Identifiers 
     yield* Effect.addFinalizer(() => told)
     yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(STORED_EVERY_MS), told)))
     return {
+      held: () => minutes.size,
       add: (organizationId, took_ms, isError) => {
         const minute_at = Math.floor(clock.currentTimeMillisUnsafe() / MINUTE_MS) * MINUTE_MS
         const key = `${minute_at} ${organizationId}`
@@ -86,6 +97,7 @@ export const makeSearchMinutes: Effect.Effect<SearchMinutes, never, Identifiers 
         if (minute === undefined) {
           minute = { organizationId, minute_at, errors: 0, counts: new Array<number>(STEPS).fill(0), isStored: false }
           minutes.set(key, minute)
+          if (minutes.size > MINUTES_MAX) forgetOldest()
         }
         minute.isStored = false
         if (isError) minute.errors++
@@ -116,14 +128,17 @@ export const expireSearchMinutes = Effect.fnUntraced(function* (rowsMax: number)
   return (yield* sql`DELETE FROM search_minutes WHERE ctid = ANY(ARRAY(SELECT ctid FROM search_minutes WHERE minute_at < ${before}::text::int8 LIMIT ${rowsMax}::int4)) RETURNING minute_at`)
     .length
 })
-export const searchMinutesTable = Effect.flatMap(
-  SqlClient.SqlClient,
-  (sql) => sql`CREATE TABLE search_minutes (
+export const searchMinutesTable = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.andThen(
+    sql`CREATE TABLE search_minutes (
     organization_id text NOT NULL,
     minute_at bigint NOT NULL,
     process text NOT NULL,
     errors int4 NOT NULL,
     counts json NOT NULL,
     PRIMARY KEY (organization_id, minute_at, process)
-  )`
+  )`,
+    // What is over is found without a look at what is not.
+    sql`CREATE INDEX search_minutes_at ON search_minutes (minute_at)`
+  )
 )

@@ -34,4 +34,21 @@ describe("minutes of searches", () => {
       expect(yield* at(expireSearchMinutes(100))).toBe(3)
     }).pipe(Effect.provide(Layer.merge(Identifiers.layer, Layer.fresh(layerTestSql))))
   )
+
+  it.live("of very many organizations the newest are held, and those are stored", () =>
+    Effect.gen(function* () {
+      const { clock, now } = yield* makeSetClock(START)
+      const at = Effect.provideService(Clock.Clock, clock)
+      const scope = yield* Scope.make()
+      const minutes = yield* at(Scope.provide(makeSearchMinutes, scope))
+      for (let i = 0; i < 25_000; i++) minutes.add(`org_${i}`, 10, false)
+      expect(minutes.held()).toBe(20_000)
+      yield* Scope.close(scope, Exit.void)
+      const counted = (i: number) =>
+        Effect.map(readSearchMinutes(`org_${i}`, START, now() + 1), ({ searches }) => searches)
+      expect([yield* counted(0), yield* counted(4_999), yield* counted(5_000), yield* counted(24_999)]).toEqual([
+        0, 0, 1, 1
+      ])
+    }).pipe(Effect.provide(Layer.merge(Identifiers.layer, Layer.fresh(layerTestSql))))
+  )
 })
