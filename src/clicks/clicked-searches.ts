@@ -88,7 +88,8 @@ const entriesOf = (
 ): ReadonlyArray<unknown> => {
   const envelope = openedRecord(record)
   if (envelope === undefined) return []
-  if (envelope.organization_id !== "" && envelope.organization_id !== organizationId) return []
+  // A record of events is one organization's; one of answered searches may be of many, each of which says whose it is.
+  if (topic !== SEARCH_SERVED && envelope.organization_id !== organizationId) return []
   const payload =
     envelope.payload instanceof EventColumns ? { events: envelope.payload.events } : (envelope.payload as object)
   const whole = { ...envelope, payload }

@@ -1,7 +1,8 @@
 /**
  * Searches that visitors made, while clicks may still come: what was taken belongs to the search it names, else to the
  * visitor's last search of the collection within half an hour. Successive keystrokes, and pages of the same query, are
- * one search. Pure; bounded by the number of searches that are open, the oldest of which are told.
+ * one search. Pure; bounded by the number of searches that are open and by their bytes, since ids are what senders of
+ * events write: beyond, the oldest are told.
  */
 import type { BehaviouralEvent, ServedSearch } from "@dowser/log/event-schema"
 import { normalizeQuery } from "@dowser/log/normalize-query"
@@ -21,11 +22,17 @@ interface Open {
   readonly at: number
   shown: ReadonlyArray<string> | undefined
   readonly taken: Map<string, number>
+  bytes: number
 }
 
 const VISIT_MS = 30 * 60_000
 const KEYSTROKE_MS = 4_000
 const OPEN_MAX = 50_000
+const OPEN_BYTES_MAX = 64_000_000
+const SEARCH_BYTES = 600,
+  DOCUMENT_BYTES = 100
+/** Of one search; a visitor who takes more is none. */
+const TAKEN_MAX = 200
 const SHOWN_MAX = 50
 const NONE: ReadonlyArray<string> = []
 
@@ -41,6 +48,7 @@ export class OpenSearches {
   readonly #tell: (search: ClickedSearch) => void
   /** By query id, oldest first. */ readonly #open = new Map<string, Open>()
   /** The last of a visitor. */ readonly #last = new Map<string, Open>()
+  #bytes = 0
   /** Query ids of keystrokes and pages, which are part of another search. */ readonly #parts = new Map<
     string,
     string
@@ -60,9 +68,10 @@ export class OpenSearches {
     const last = visitor === "" ? undefined : this.#last.get(visitor)
     if (last !== undefined && last.q === q && at - last.at < VISIT_MS) return void this.#parts.set(id, last.id)
     if (last !== undefined && q.startsWith(last.q) && at - last.at < KEYSTROKE_MS && last.taken.size === 0)
-      this.#open.delete(last.id)
-    const search: Open = { id, q, visitor, at, shown: undefined, taken: new Map() }
+      this.#drop(last)
+    const search: Open = { id, q, visitor, at, shown: undefined, taken: new Map(), bytes: SEARCH_BYTES + 2 * q.length }
     this.#open.set(id, search)
+    this.#bytes += search.bytes
     if (visitor !== "") this.#last.set(visitor, search)
     this.#close(OPEN_MAX)
   }
@@ -71,12 +80,21 @@ export class OpenSearches {
     const search = this.#searchOf(event)
     if (search === undefined) return
     if (event.type === "search") {
-      search.shown ??= event.document_ids?.slice(0, SHOWN_MAX)
-      return
+      const shown = search.shown === undefined ? event.document_ids?.slice(0, SHOWN_MAX) : undefined
+      if (shown === undefined) return
+      search.shown = shown
+      return this.#grew(search, shown)
     }
     if (event.type !== "click" && event.type !== "add_to_cart" && event.type !== "purchase") return
     const gain = TAKEN_GAINS[event.type]
-    for (const id of documentsOf(event)) search.taken.set(id, Math.max(gain, search.taken.get(id) ?? 0))
+    const more: Array<string> = []
+    for (const id of documentsOf(event)) {
+      const known = search.taken.get(id)
+      if (known === undefined && search.taken.size >= TAKEN_MAX) continue
+      if (known === undefined) more.push(id)
+      search.taken.set(id, Math.max(gain, known ?? 0))
+    }
+    this.#grew(search, more)
   }
 
   /** Tells what is open. */
@@ -84,6 +102,18 @@ export class OpenSearches {
     this.#close(0)
   }
 
+  /** Documents more. */
+  #grew(search: Open, documents: ReadonlyArray<string>): void {
+    const bytes = documents.reduce((sum, id) => sum + DOCUMENT_BYTES + 2 * id.length, 0)
+    search.bytes += bytes
+    // One that was told in the meantime is nobody's memory any more.
+    if (this.#open.get(search.id) !== search) return
+    this.#bytes += bytes
+    this.#close(OPEN_MAX)
+  }
+  #drop(search: Open): void {
+    if (this.#open.delete(search.id)) this.#bytes -= search.bytes
+  }
   #searchOf(event: BehaviouralEvent): Open | undefined {
     const { query_id, timestamp } = event
     if (query_id !== undefined) return this.#open.get(this.#parts.get(query_id) ?? query_id)
@@ -91,9 +121,9 @@ export class OpenSearches {
     return last !== undefined && timestamp >= last.at && timestamp - last.at < VISIT_MS ? last : undefined
   }
   #close(max: number): void {
-    for (const [id, search] of this.#open) {
-      if (this.#open.size <= max) break
-      this.#open.delete(id)
+    for (const search of this.#open.values()) {
+      if (this.#open.size <= max && this.#bytes <= OPEN_BYTES_MAX) break
+      this.#drop(search)
       if (this.#last.get(search.visitor) === search) this.#last.delete(search.visitor)
       this.#tell(search)
     }

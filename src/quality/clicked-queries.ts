@@ -1,7 +1,6 @@
 /**
- * What is counted of the searches of a range, by query. Pure; bounded: where more queries were searched than are
- * counted, those that were searched least so far are forgotten, which leaves what is searched often enough to be
- * judged.
+ * What is counted of the searches of a range, by query. Pure; bounded in queries and in bytes: beyond, those that were
+ * searched least so far are forgotten, which leaves what is searched often enough to be judged.
  */
 import { ClickedGrades } from "@dowser/engine-sdk/judging"
 import type { ClickedSearch } from "../clicks/clicked-searches.ts"
@@ -13,29 +12,47 @@ export interface ClickedQuery {
   searches: number
   /** Searches that do not say what they showed. */ unlisted: number
   /** Gains by document, of those. */ readonly gains: Map<string, number>
+  gainBytes: number
   readonly grades: ClickedGrades
 }
 const COUNTED_MAX = 100_000
+const BYTES_MAX = 96_000_000
+const QUERY_BYTES = 500,
+  GAIN_BYTES = 100
 const GAINS_MAX = 1_000
+
+const bytesOf = ({ gainBytes, grades, q }: ClickedQuery): number =>
+  QUERY_BYTES + 2 * q.length + gainBytes + grades.bytes
 
 export class ClickedQueries {
   readonly #queries = new Map<string, ClickedQuery>()
   #floor = 1
+  /** In memory, about. */ #bytes = 0
   #searches = 0
 
   add({ q, shown, taken }: ClickedSearch): void {
     this.#searches++
     let query = this.#queries.get(q)
     if (query === undefined) {
-      if (this.#queries.size >= COUNTED_MAX) this.#forget()
-      query = { q, searches: 0, unlisted: 0, gains: new Map(), grades: new ClickedGrades() }
+      if (this.#queries.size >= COUNTED_MAX || this.#bytes >= BYTES_MAX) this.#forget()
+      query = { q, searches: 0, unlisted: 0, gains: new Map(), gainBytes: 0, grades: new ClickedGrades() }
       this.#queries.set(q, query)
+      this.#bytes += bytesOf(query)
     }
     query.searches++
-    if (shown !== undefined) return query.grades.add(shown, 1, taken)
+    const before = bytesOf(query)
+    if (shown !== undefined) query.grades.add(shown, 1, taken)
+    else this.#unlisted(query, taken)
+    this.#bytes += bytesOf(query) - before
+  }
+  #unlisted(query: ClickedQuery, taken: ReadonlyMap<string, number>): void {
     query.unlisted++
-    for (const [id, gain] of taken)
-      if (query.gains.size < GAINS_MAX || query.gains.has(id)) query.gains.set(id, gain + (query.gains.get(id) ?? 0))
+    for (const [id, gain] of taken) {
+      const known = query.gains.get(id)
+      if (known === undefined && query.gains.size >= GAINS_MAX) continue
+      if (known === undefined) query.gainBytes += GAIN_BYTES + 2 * id.length
+      query.gains.set(id, gain + (known ?? 0))
+    }
   }
   get searches(): number {
     return this.#searches
@@ -48,8 +65,12 @@ export class ClickedQueries {
       .slice(0, QUERIES_MAX)
   }
   #forget(): void {
-    for (; this.#queries.size > COUNTED_MAX / 2; this.#floor++)
-      for (const [q, { searches }] of this.#queries) if (searches <= this.#floor) this.#queries.delete(q)
+    for (; this.#queries.size > COUNTED_MAX / 2 || this.#bytes > BYTES_MAX / 2; this.#floor++)
+      for (const [q, query] of this.#queries)
+        if (query.searches <= this.#floor) {
+          this.#queries.delete(q)
+          this.#bytes -= bytesOf(query)
+        }
   }
 }
 

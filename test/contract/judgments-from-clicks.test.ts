@@ -8,7 +8,7 @@ import type { ServedSearch } from "../../log/event-schema.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 import { eventually } from "../support/receiver.ts"
 
-let program: Program, tenant: Tenant
+let program: Program, tenant: Tenant, other: Tenant
 const send = (method: string, path: string, body?: unknown) =>
   program.request(method, path, { key: tenant.full_key, body })
 const made = async (...asked: Parameters<typeof send>) => {
@@ -70,11 +70,40 @@ const visitAll = async () => {
   const events = visits.flatMap((one) => one.events)
   for (let i = 0; i < events.length; i += 1_000)
     await made("POST", "/v1/events", { events: events.slice(i, i + 1_000) })
+  await othersVisit(visits)
+}
+/** Visitors of another organization, of the same names at the same moments, buy what is worth nothing here. */
+const othersVisit = async (visits: ReadonlyArray<ReturnType<typeof visit>>) => {
+  await program.answered(visits.map(({ served }) => ({ ...served, organization_id: other.organization_id })))
+  const events = visits.flatMap(({ served: { at, q, query_id, session_id } }) =>
+    relevance.get(q)!.flatMap((grade, row) =>
+      grade > 0
+        ? []
+        : [
+            {
+              type: "purchase",
+              collection: "goods",
+              document_id: idOf(q, row),
+              revenue: 1,
+              currency: "EUR",
+              query_id,
+              session_id,
+              timestamp: at + 5_000
+            }
+          ]
+    )
+  )
+  for (let i = 0; i < events.length; i += 1_000) {
+    const body = { events: events.slice(i, i + 1_000) }
+    const answer = await program.request("POST", "/v1/events", { key: other.full_key, body })
+    expect([answer.status, answer.body.accepted]).toEqual([200, body.events.length])
+  }
 }
 
 beforeAll(async () => {
   program = await startProgram()
   tenant = await program.tenant("Clicked")
+  other = await program.tenant("Other")
   await made("POST", "/v1/collections", {
     name: "goods",
     fields: [

@@ -21,13 +21,21 @@ interface Pair {
 
 /** A grade from nothing known counts as so many looks. */
 const PRIOR_LOOKS = 5
+/** Documents of a query that are counted: those that came first. Ids are what senders of events write. */
+const PAIRS_MAX = 1_000
+const PAIR_BYTES = 120
 /** Of the best of the query, or of what is usual where that is more. */
 const GRADES_FROM = [0.15, 0.4, 0.75]
 
 /** Pairs of one query. */
 export class ClickedGrades {
   readonly #pairs = new Map<string, Pair>()
+  #bytes = 0
 
+  /** In memory, about. */
+  get bytes(): number {
+    return this.#bytes
+  }
   /**
    * A list that was shown `times`, best first, and what was taken of it in all: gains by document. What was taken and
    * is not in the list says nothing, since nobody knows where it stood.
@@ -35,7 +43,11 @@ export class ClickedGrades {
   add(shown: ReadonlyArray<string>, times: number, gains: ReadonlyMap<string, number>): void {
     shown.forEach((id, row) => {
       let pair = this.#pairs.get(id)
-      if (pair === undefined) this.#pairs.set(id, (pair = { impressions: 0, looks: 0, gains: 0 }))
+      if (pair === undefined) {
+        if (this.#pairs.size >= PAIRS_MAX) return
+        this.#pairs.set(id, (pair = { impressions: 0, looks: 0, gains: 0 }))
+        this.#bytes += PAIR_BYTES + 2 * id.length
+      }
       pair.impressions += times
       pair.looks += times * propensityOf(row)
       pair.gains += gains.get(id) ?? 0
