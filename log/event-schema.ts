@@ -58,6 +58,19 @@ export interface BehaviouralEvent {
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
+export const EXPOSED_UNITS = ["session", "anonymous", "user"] as const
+/** The variant of an experiment that a search was answered by. */
+export interface ServedExposure {
+  /** Of the experiment. */ readonly id: string
+  /** From 1: each start of the experiment is another. */ readonly run: number
+  /** Its place among the run's variants; 0 is the control. */ readonly variant: number
+  /** Which of the search's own ids the variant was drawn by. */ readonly unit: (typeof EXPOSED_UNITS)[number]
+  /** Of an interleaved answer: the documents (`documentPrint`) that one of both rankings alone proposed. */
+  readonly teams?: { readonly a: ReadonlyArray<number>; readonly b: ReadonlyArray<number> }
+  /** Microseconds until its answer was made; none of one that was kept, or of records of before. */
+  readonly took_us?: number
+}
+
 /** One answered search, as the search room reports it. */
 export interface ServedSearch {
   readonly organization_id: string
@@ -79,6 +92,8 @@ export interface ServedSearch {
   readonly surface?: string
   /** Keyed fingerprint of the network that asked, of 53 bits; records of before do not have it. */
   readonly network?: number
+  /** Where an experiment took it in. */
+  readonly experiment?: ServedExposure
   /** Unix milliseconds. */
   readonly at: number
   /** `enable_analytics` of the request. */
@@ -203,6 +218,7 @@ export const RetryAnswer = Schema.Struct({
 }).annotate({ identifier: "RetriedEvents" })
 
 const REPLAY_TARGETS = ["analytics", "recommendations", "experiments"] as const
+export type ReplayTarget = (typeof REPLAY_TARGETS)[number]
 export const ReplayBody = Schema.Struct({
   from: Schema.String,
   to: Schema.String,
@@ -211,19 +227,13 @@ export const ReplayBody = Schema.Struct({
       refusing((types: ReadonlyArray<(typeof EVENT_TYPES)[number]>) =>
         EVENT_TYPES.every((type) => types.includes(type))
           ? undefined
-          : "Figures of analytics join events of all types: name all of them, or leave `types` out"
+          : "What is rebuilt joins events of all types: name all of them, or leave `types` out"
       )
     )
   ),
-  target: Schema.Literals(REPLAY_TARGETS).check(
-    refusing((target: string) =>
-      target === "analytics"
-        ? undefined
-        : `\`${target}\` has no results that are rebuilt from events; use \`analytics\``
-    )
-  )
+  target: Schema.Literals(REPLAY_TARGETS)
 }).annotate({
   identifier: "ReplayEvents",
   description:
-    "`from` and `to`: ISO 8601 dates or date-times, both inclusive, widened to whole days (UTC). Figures join events of all types, so `types` names all of them or is left out."
+    "`from` and `to`: ISO 8601 dates or date-times, both inclusive, widened to whole days (UTC). What is rebuilt joins events of all types, so `types` names all of them or is left out. `experiments`: runs that began on one of the days are made again as wholes, with analytics' figures of the days, which come of the same joins. `recommendations` reads all that the log keeps, whatever the range."
 })

@@ -187,10 +187,16 @@ if (!existsSync(at("package-lock.json"))) fail("package-lock.json is missing: th
 ensureInstalled()
 ensurePostgresLinks()
 
+/**
+ * Three files of tests at a time on two cores: helpers that collect garbage beside them take from the others. Seven of
+ * a hundred processor-seconds of the simulation.
+ */
+const testing = { DENO_V8_FLAGS: process.env.DENO_V8_FLAGS ?? "--single-threaded-gc,--min-semi-space-size=16" }
+
 if (command === "test") {
   // Who names a file or a test is in a loop of their own, and asks `npm run check` when it is done.
   if (args.every((arg) => arg.startsWith("-")) && !check()) process.exit(1)
-  process.exit(await run(at("node_modules", "vitest", "vitest.mjs"), ["run", "--root", root, ...args]))
+  process.exit(await run(at("node_modules", "vitest", "vitest.mjs"), ["run", "--root", root, ...args], testing))
 } else if (command === "check") {
   process.exit(check() ? 0 : 1)
 } else {

@@ -134,7 +134,8 @@ export const runAs = (command, args, environment, cwd, files, postgresFiles) => 
   if (user.uid === 0) return undefined
   return {
     ...user,
-    env: { HOME: folder, DENO_DIR: join(folder, ".deno") },
+    // Compiled code is that user's own as well. Programs that are started often, each in a new folder, may share it.
+    env: { HOME: folder, DENO_DIR: environment.DOWSER_CODE_CACHE || join(folder, ".deno") },
     ...(postgres === undefined ? {} : { postgres: { user: postgres, folder: join(folder, "postgres") } })
   }
 }

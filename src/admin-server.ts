@@ -3,7 +3,7 @@
  * on loopback unless the operator says otherwise; it shows counts of the program, never of one organization.
  */
 import { createServer } from "node:http"
-import { NodeHttpServer } from "@effect/platform-node"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { rooms } from "./rooms.ts"

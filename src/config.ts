@@ -26,8 +26,14 @@ export interface ServerConfig {
   readonly requestMegabytesMax: number
   /** Open at once, of all and of one address; what comes beyond is closed with 503. */ readonly connectionsMax: number
   readonly connectionsPerAddressMax: number
-  /** `none`: another process has the engine. Distributed mode only. */ readonly engine: "embedded" | "none"
+  /** All but the first in distributed mode only. */ readonly engine: EngineKind
+  /** Of the process that has it, `host:port`; for `remote`. */ readonly engineAddress: string
+  /** Where other processes reach the engine of this one; 0: nowhere. */ readonly enginePort: number
+  readonly engineHost: string
 }
+
+/** `none` and `remote`: another process has the engine. `opensearch`: a cluster that any number of processes ask. */
+type EngineKind = "embedded" | "none" | "remote" | "opensearch"
 
 /** Where an installation of several processes meets. */
 export interface DistributedConfig {

@@ -13,20 +13,25 @@ import type { Implemented } from "./api/implement.ts"
  * Asked for its collections, an engine that is not there could only say that there are none. A group may be of several
  * rooms.
  */
-const withoutEngine = (absence: string, implemented: ReadonlyArray<Implemented>): ReadonlyArray<Implemented> => {
+const withEngine = (
+  absence: () => string | undefined,
+  implemented: ReadonlyArray<Implemented>
+): ReadonlyArray<Implemented> => {
   const groups = new Set(rooms.all.flatMap(({ engineGroups = [] }) => engineGroups))
-  const refuse = () => Effect.fail(new EngineUnavailable({ message: absence }))
   return implemented.map(({ handler, operation }) => ({
     operation,
-    handler: groups.has(operation.group) ? refuse : handler
+    handler: groups.has(operation.group)
+      ? (...given) => {
+          const message = absence()
+          return message === undefined ? handler(...given) : Effect.fail(new EngineUnavailable({ message }))
+        }
+      : handler
   }))
 }
 
 export const implementedOperations = Effect.gen(function* () {
-  const absence = yield* EngineAbsence
   const roles = rooms.table("roles")
-  const made = yield* rooms.routes
-  const all = absence === undefined ? made : withoutEngine(absence, made)
+  const all = withEngine(yield* EngineAbsence, yield* rooms.routes)
   return [
     ...all.map((each) => (each.operation.scope === "console" ? { ...each, role: roles.get(each.operation.id) } : each)),
     ...(yield* twinsOf(all, roles))

@@ -13,6 +13,8 @@ export class Installation extends Context.Service<
       | undefined
     /** Of organizations, where they share what is counted a second. */ readonly weights: Weights | undefined
     /** Of the visitor topics. */ readonly visitorPartitions: number
+    /** Folder of what recommendations keep, this process's own; undefined: nothing is kept over a restart. */
+    readonly recommendationsPath?: string | undefined
     /** No other process uses this database. */ readonly isAlone: boolean
   }
 >()("dowser/Installation") {}

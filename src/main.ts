@@ -4,7 +4,8 @@
  */
 import "@dowser/log/process/plain-fibers"
 import "effect/schema/SchemaJITCompiler/enable"
-import { NodeRuntime, NodeServices } from "@effect/platform-node"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Effect, Exit, Logger } from "effect"
 import { Command } from "effect/cli"
 import { command } from "./cli/command.ts"

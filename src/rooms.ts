@@ -18,6 +18,7 @@ import type { Configuration } from "./configuration/configuration.ts"
 import { room as console } from "./console/room.ts"
 import { room as demo } from "./demo/room.ts"
 import { room as events } from "./events/room.ts"
+import { room as experiments } from "./experiments/room.ts"
 import { room as gateway } from "./gateway/room.ts"
 import { room as health } from "./health/room.ts"
 import { room as ingest } from "./ingest/room.ts"
@@ -36,8 +37,11 @@ import type { Identifiers } from "@dowser/log/identifiers"
 import type { OutboundHttp } from "./ports/outbound-http/outbound-http.ts"
 import { room as quality } from "./quality/room.ts"
 import { RoomList } from "./room.ts"
+import { room as personalization } from "./personalization/room.ts"
 import { room as policies } from "./policies/room.ts"
 import { room as profiles } from "./profiles/room.ts"
+import { room as recommendationModels } from "./recommendation-models/room.ts"
+import { room as recommendations } from "./recommendations/room.ts"
 import { room as rerankModels } from "./rerank-models/room.ts"
 import { room as rerankers } from "./rerankers/room.ts"
 import { room as rules } from "./rules/room.ts"
@@ -83,7 +87,10 @@ export const rooms = RoomList.over<Ground>()
   .with(suggestions)
   .with(understanding)
   .with(rerankers)
+  .with(recommendationModels)
   .with(rules)
+  .with(experiments)
+  .with(personalization)
   .with(search)
   .with(analyticsRules)
   .with(ingest)
@@ -91,6 +98,7 @@ export const rooms = RoomList.over<Ground>()
   .with(quality)
   .with(alerts)
   .with(rerankModels)
+  .with(recommendations)
   .with(webhooks)
   .with(gateway)
   .with(health)

@@ -1,5 +1,5 @@
 /** Rooms + documents + edges → one HTTP handler: the server and the tests use the same one. */
-import { NodeHttpServer } from "@effect/platform-node"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { implementedOperations } from "./implemented.ts"

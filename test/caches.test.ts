@@ -31,6 +31,8 @@ const sources = new Map(
 /** Of the process, unless it says "of each". */
 const MEGABYTE = 1_000_000
 const caches: ReadonlyMap<string, { readonly bytes: number; readonly each?: string }> = new Map([
+  ["src/personalization/histories.ts", { bytes: 32 * MEGABYTE }],
+  ["src/personalization/tastes.ts", { bytes: 32 * MEGABYTE }],
   ["engine-sdk/src/analysis/analyzer.ts", { bytes: 32 * MEGABYTE, each: "and of each stemming dictionary" }],
   ["engine-sdk/src/diversity/shingles.ts", { bytes: 16 * MEGABYTE }],
   ["engine-sdk/src/documents/document-plan.ts", { bytes: 2 * MEGABYTE, each: "of each schema with dynamic fields" }],

@@ -60,7 +60,9 @@ describe("import directions", () => {
   })
   it("only runtime, main, the command line and tests see adapters", () => {
     const isAdapter = (name: string) =>
-      /^(log\/event-log\/(lmdb|kafka)|src\/ports\/(counter\/leased-sql|outbound-http\/node))/.test(name)
+      /^(log\/event-log\/(lmdb|kafka)|engine-sdk\/src\/opensearch|src\/ports\/(counter\/leased-sql|outbound-http\/node))/.test(
+        name
+      )
     expect(
       violations(
         (from, to) =>

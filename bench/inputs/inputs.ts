@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs"
 import { generateCatalog, productSchema } from "../../fixtures/catalog/generate.ts"
 import { type GeneratedQuery, generateQueries } from "../../fixtures/queries/generate.ts"
 import { readLines } from "../harness/harness.ts"
+import { catalogueInputs } from "./catalogues.ts"
 import { Texts } from "./texts.ts"
 
 export interface InputOptions {
@@ -15,6 +16,9 @@ export interface InputOptions {
   /** Generated when no files are named. */ readonly products: number
   readonly queryCount: number
   readonly seed: number
+  /** Texts and a third of the queries with function words, and descriptions searched as well. */
+  readonly realWords?: boolean
+  /** One of `catalogues.ts` instead of generated documents. */ readonly catalogue?: string | undefined
 }
 export interface Inputs {
   readonly schema: { readonly name: string } & Record<string, unknown>
@@ -22,6 +26,9 @@ export interface Inputs {
   readonly queries: ReadonlyArray<Record<string, unknown>>
   readonly warm: ReadonlyArray<Record<string, unknown>>
   /** Which queries hold a typo, where that is known. */ readonly mistyped?: ReadonlyArray<boolean>
+  /** Which class each query is of, where there are several: they are told apart. */
+  readonly classes?: ReadonlyArray<string>
+  /** A search for a word that most documents hold. */ readonly common?: Record<string, unknown>
 }
 
 const parseQueries = async (file: string) =>
@@ -38,15 +45,28 @@ export const loadInputs = async (options: InputOptions): Promise<Inputs> => {
       warm: options.warm === undefined ? [] : await parseQueries(options.warm)
     }
   }
-  const products = [...generateCatalog({ seed: options.seed, products: options.products })]
-  const measured = [...generateQueries(products, { seed: options.seed, queries: options.queryCount })]
-  const warm = [...generateQueries(products, { seed: options.seed + 1, queries: Math.min(options.queryCount, 2_000) })]
+  if (options.catalogue !== undefined) return catalogueInputs(options.catalogue, options)
+  return generatedInputs(options)
+}
+
+const FUNCTION_WORD_SHARE = 1 / 3
+const WARM_MAX = 2_000
+const generatedInputs = ({ products: size, queryCount, realWords = false, seed }: InputOptions): Inputs => {
+  const products = [...generateCatalog({ seed, products: size, prose: realWords })]
+  const functionWordShare = realWords ? FUNCTION_WORD_SHARE : 0
+  const measured = [...generateQueries(products, { seed, queries: queryCount, functionWordShare })]
+  const warm = [
+    ...generateQueries(products, { seed: seed + 1, queries: Math.min(queryCount, WARM_MAX), functionWordShare })
+  ]
+  const asked = {
+    query_by: realWords ? "title,brand,category,attributes,description" : "title,brand,category,attributes",
+    facet_by: "brand,category",
+    per_page: 10
+  }
   const parameters = (generated: ReadonlyArray<GeneratedQuery>) =>
     generated.map((each) => ({
       q: each.q,
-      query_by: "title,brand,category,attributes",
-      facet_by: "brand,category",
-      per_page: 10,
+      ...asked,
       ...(each.filter_by === undefined ? {} : { filter_by: each.filter_by })
     }))
   return {
@@ -58,6 +78,14 @@ export const loadInputs = async (options: InputOptions): Promise<Inputs> => {
     ),
     queries: parameters(measured),
     warm: parameters(warm),
-    mistyped: measured.map(({ hasTypo }) => hasTypo)
+    mistyped: measured.map(({ hasTypo }) => hasTypo),
+    ...(realWords
+      ? {
+          classes: measured.map((each) =>
+            each.hasFunctionWord === true ? "with function words" : "without function words"
+          ),
+          common: { q: "to", ...asked }
+        }
+      : {})
   }
 }

@@ -12,12 +12,14 @@ import {
   type OperationContext,
   search
 } from "../../engine-sdk/src/operations/mod.ts"
+import { measureCommonWord } from "../probes/common-word.ts"
 import { measureStallsOf, type StallMode } from "../probes/stalls.ts"
 import { measureWrites, writeModes } from "../probes/writes.ts"
 import { checksum, machine, percentiles, report, round, rssMb, writeFigures } from "../harness/harness.ts"
 import { type InputOptions, type Inputs, loadInputs } from "../inputs/inputs.ts"
 import { javascriptPeers } from "../peers/javascript.ts"
 import { luceneMissing, runLucene } from "../peers/lucene.ts"
+import { runTantivy, tantivyMissing } from "../peers/tantivy.ts"
 
 export interface EngineOptions extends InputOptions {
   readonly out: string | undefined
@@ -25,7 +27,7 @@ export interface EngineOptions extends InputOptions {
   /** Imports and single upserts beside them as well. */ readonly writes: boolean
   /** What holds the searching thread beside imports, merges and a start. */ readonly stalls: ReadonlyArray<StallMode>
 }
-type PeerName = "lucene" | "minisearch" | "orama" | "sqlite"
+type PeerName = "lucene" | "tantivy" | "minisearch" | "orama" | "sqlite"
 interface Measured {
   readonly ms: number
   readonly found: number
@@ -55,6 +57,22 @@ const measuredOf = (ms: number, text: string): Measured => {
     )
   }
 }
+
+/** What each class of queries takes. */
+const classFigures = (times: Float64Array, classes: ReadonlyArray<string>) =>
+  Object.fromEntries(
+    [...new Set(classes)].sort().map((name) => {
+      const own = times.filter((_ms, i) => classes[i] === name)
+      return [
+        name,
+        {
+          queries: own.length,
+          qps: Math.round((own.length * 1000) / own.reduce((a, b) => a + b, 0)),
+          ...percentiles(own)
+        }
+      ]
+    })
+  )
 
 const SETTLE_MAX_ms = 120_000
 const POLL_ms = 100
@@ -103,12 +121,15 @@ const measureEngine = async (inputs: Inputs) => {
   const times = new Float64Array(inputs.queries.length)
   const texts: Array<string> = []
   const started = performance.now()
+  const used = process.cpuUsage()
   for (let i = 0; i < times.length; i++) {
     const at = performance.now()
     texts.push(await run(inputs.queries[i]))
     times[i] = performance.now() - at
   }
   const seconds = (performance.now() - started) / 1000
+  const { system, user } = process.cpuUsage(used)
+  const commonWord = inputs.common === undefined ? undefined : await measureCommonWord(run, inputs.common)
   const usage = engine.usage("bench", inputs.schema.name)
   const queries = texts.map((text, i) => measuredOf(times[i], text))
   const figures = {
@@ -118,11 +139,65 @@ const measureEngine = async (inputs: Inputs) => {
     rss_mb: rssMb(process.pid),
     index_bytes_per_doc: usage === undefined ? 0 : Math.round(usage.index_bytes / Math.max(1, usage.documents)),
     qps: Math.round(times.length / seconds),
+    queries_per_processor_s: Math.round((times.length * 1e6) / (user + system)),
     ...percentiles(times),
+    ...(inputs.classes === undefined ? {} : { classes: classFigures(times, inputs.classes) }),
+    ...(commonWord === undefined ? {} : { common_word: commonWord }),
     checksum: checksum(queries.map(({ found, ids }) => `${found} ${ids.join(",")}`))
   }
   await engine.close()
   return { figures, queries }
+}
+
+const programs = {
+  lucene: { title: "lucene 9.12.1", missing: luceneMissing, run: runLucene },
+  tantivy: { title: "tantivy 0.25.0", missing: tantivyMissing, run: runTantivy }
+}
+/** A peer that is a program of its own, on the same queries. */
+const besideProgram = (
+  name: keyof typeof programs,
+  inputs: Inputs,
+  figures: Awaited<ReturnType<typeof measureEngine>>["figures"],
+  queries: ReadonlyArray<Measured>
+): unknown => {
+  const { missing, run, title } = programs[name]
+  const reason = missing()
+  if (reason !== undefined) {
+    process.stdout.write(`\nSKIPPED PEER ${name}: ${reason}\n`)
+    return { skipped: reason }
+  }
+  const { queries: peerQueries, ...told } = run(inputs)
+  const rest = { ...told, qps: Math.round(told.qps), ...percentiles(peerQueries.map(({ ms }) => ms)) }
+  const classes =
+    inputs.classes === undefined
+      ? {}
+      : {
+          classes: classFigures(
+            Float64Array.from(peerQueries, ({ ms }) => ms),
+            inputs.classes
+          )
+        }
+  report(
+    `${title}, the same work, one thread, no filters remembered, ${peerQueries.length} queries`,
+    { ...rest, ...classes, none_found: peerQueries.filter(({ found }) => found === 0).length },
+    undefined
+  )
+  if (inputs.mistyped !== undefined) {
+    const p99 = (all: ReadonlyArray<{ readonly ms: number }>) =>
+      percentiles(all.flatMap(({ ms }, i) => (inputs.mistyped?.[i] === true ? [ms] : []))).p99_ms
+    process.stdout.write(`\nqueries with a typo: p99 ours ${p99(queries)} ms, ${name} ${p99(peerQueries)} ms\n`)
+  }
+  const ratio = (own: number, other: number): number => round(own / other, 2)
+  process.stdout.write(
+    `\nratios, ours / ${name}: queries/s ${ratio(figures.qps, rest.qps)}, p50 ${ratio(figures.p50_ms, rest.p50_ms)}, p99 ${ratio(figures.p99_ms, rest.p99_ms)}, import and merge ${ratio(figures.import_and_merge_docs_per_s, rest.import_docs_per_s)}\n`
+  )
+  return { ...rest, ...classes, qps_ratio: ratio(figures.qps, rest.qps) }
+}
+const besideLibrary = async (name: Exclude<PeerName, keyof typeof programs>, inputs: Inputs): Promise<unknown> => {
+  const peer = javascriptPeers[name]
+  const measured = await peer.run(inputs)
+  report(`${peer.name} (cannot: ${peer.cannot})`, measured, undefined)
+  return measured
 }
 
 export const benchEngine = async (options: EngineOptions): Promise<void> => {
@@ -142,37 +217,11 @@ export const benchEngine = async (options: EngineOptions): Promise<void> => {
     for (const line of longest) process.stdout.write(`    ${line}\n`)
   }
   const peers: Record<string, unknown> = {}
-  for (const name of options.peers) {
-    if (name !== "lucene") {
-      const peer = javascriptPeers[name]
-      const measured = await peer.run(inputs)
-      peers[name] = measured
-      report(`${peer.name} (cannot: ${peer.cannot})`, measured, undefined)
-      continue
-    }
-    const missing = luceneMissing()
-    if (missing !== undefined) {
-      peers.lucene = { skipped: missing }
-      process.stdout.write(`\nSKIPPED PEER lucene: ${missing}\n`)
-      continue
-    }
-    const peer = runLucene(inputs)
-    const { queries: peerQueries, ...rest } = peer
-    peers.lucene = { ...rest, qps_ratio: round(figures.qps / peer.qps, 2) }
-    report(
-      "lucene 9.12.1, the same work, one thread",
-      { ...rest, none_found: peerQueries.filter(({ found }) => found === 0).length },
-      undefined
-    )
-    if (inputs.mistyped !== undefined) {
-      const p99 = (all: ReadonlyArray<{ readonly ms: number }>) =>
-        percentiles(all.flatMap(({ ms }, i) => (inputs.mistyped?.[i] === true ? [ms] : []))).p99_ms
-      process.stdout.write(`\nqueries with a typo: p99 ours ${p99(queries)} ms, Lucene ${p99(peerQueries)} ms\n`)
-    }
-    process.stdout.write(
-      `\nratios, ours / Lucene: queries/s ${round(figures.qps / peer.qps, 2)}, p50 ${round(figures.p50_ms / peer.p50_ms, 2)}, p99 ${round(figures.p99_ms / peer.p99_ms, 2)}, import and merge ${round(figures.import_and_merge_docs_per_s / peer.import_docs_per_s, 2)}\n`
-    )
-  }
+  for (const name of options.peers)
+    peers[name] =
+      name === "lucene" || name === "tantivy"
+        ? besideProgram(name, inputs, figures, queries)
+        : await besideLibrary(name, inputs)
   writeFigures(
     { ...all, peers, ...(writes === undefined ? {} : { writes }), ...(options.stalls.length === 0 ? {} : { stalls }) },
     options.out

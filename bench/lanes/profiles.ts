@@ -7,10 +7,6 @@
 import { createEngine } from "../../engine-sdk/src/memory/create-engine.ts"
 import {
   closed,
-  createCollection,
-  importDocuments,
-  memoryResources,
-  type OperationContext,
   prepareSearch,
   Reach,
   readSearch,
@@ -22,7 +18,8 @@ import { manifestParameters } from "../../src/profiles/profile-parameters.ts"
 import { profiled, type ProfileStepParts } from "../../src/profiles/profile-step.ts"
 import type { StoredProfile } from "../../src/profiles/profiles-repository.ts"
 import { machine, report, round } from "../harness/harness.ts"
-import { type InputOptions, type Inputs, loadInputs } from "../inputs/inputs.ts"
+import { type InputOptions, loadInputs } from "../inputs/inputs.ts"
+import { contextOver, filled } from "../inputs/filled.ts"
 
 export interface ProfilesOptions extends InputOptions {
   readonly out: string | undefined
@@ -40,30 +37,6 @@ const manifest = manifestOf({
   per_page_max: 48
 })
 
-const loaded = async ({ documents, schema }: Inputs): Promise<OperationContext> => {
-  const context: OperationContext = {
-    engine: createEngine(),
-    resources: memoryResources(),
-    namespace: "bench",
-    now_s: 1,
-    limits: { answer_bytes_max: 16_000_000 }
-  }
-  const made = await createCollection(context, JSON.stringify(schema))
-  if (!made.ok) throw new Error(made.error.message)
-  const started = importDocuments(
-    context,
-    schema.name,
-    (async function* () {
-      for (let at = 0; at < documents.length; at += 10_000)
-        yield new TextEncoder().encode(`${[...documents.slice(at, at + 10_000)].join("\n")}\n`)
-    })(),
-    {}
-  )
-  if (!started.ok) throw new Error(started.error.message)
-  for await (const lines of started.value.lines)
-    if (lines.includes('"success":false')) throw new Error(`A document was refused: ${lines.slice(0, 300)}`)
-  return context
-}
 const partsOf = (collection: string, created_at: number): ProfileStepParts => {
   const profile: StoredProfile = {
     organization_id: "bench",
@@ -94,7 +67,8 @@ const comparable = (text: string): string => text.replace(/"search_time_ms":[\d.
 
 export const benchProfiles = async (options: ProfilesOptions): Promise<void> => {
   const inputs = await loadInputs(options)
-  const context = await loaded(inputs)
+  const context = contextOver(createEngine())
+  await filled(context, inputs)
   const { name } = inputs.schema
   const parts = partsOf(name, context.engine.describeCollection("bench", name)?.created_at ?? 0)
   const { fixedFilter, parameters } = manifestParameters(manifest)

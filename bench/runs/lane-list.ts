@@ -4,6 +4,7 @@
  */
 import { existsSync } from "node:fs"
 import { join } from "node:path"
+import { catalogueMissing, catalogueNames } from "../inputs/catalogues.ts"
 import { luceneMissing } from "../peers/lucene.ts"
 
 export interface Figure {
@@ -45,6 +46,8 @@ const judgedSet = (name: string, queries: string, queryBy: string): Lane => ({
   ],
   figures: [figure("nDCG@10", ""), figure("recall@100", "")]
 })
+const sharedMissing = (name: string) => (): string | undefined =>
+  existsSync(join(data, name)) ? undefined : `the data ${name} is not beside the project (../shared/data)`
 const popularQueries = join(data, "query_suggestions_bestbuy", "suggestions.jsonl.gz")
 const pipelineFigures: ReadonlyArray<Figure> = [
   figure("whole pipeline, p50", "ms", "p50_ms"),
@@ -74,6 +77,25 @@ export const lanes: ReadonlyArray<Lane> = [
       figure("p99", "ms", "p99_ms")
     ]
   },
+  {
+    name: "engine, real words",
+    arguments: () => ["engine", "--real-words", "--query-count", "3000"],
+    figures: [
+      figure("queries", "/s", "qps"),
+      figure("p50", "ms", "p50_ms"),
+      figure("p99", "ms", "p99_ms"),
+      figure("p99 with function words", "ms", "classes", "with function words", "p99_ms"),
+      figure("p99 without", "ms", "classes", "without function words", "p99_ms"),
+      figure('search for "to"', "ns/match", "common_word", "ns_a_match"),
+      figure("its facets", "ns/match and facet", "common_word", "ns_a_match_and_facet")
+    ]
+  },
+  ...catalogueNames.map((name) => ({
+    name: `engine, ${name}`,
+    missing: () => catalogueMissing(name),
+    arguments: () => ["engine", "--catalogue", name, "--query-count", "3000"],
+    figures: [figure("queries", "/s", "qps"), figure("p50", "ms", "p50_ms"), figure("p99", "ms", "p99_ms")]
+  })),
   {
     name: "engine writes",
     arguments: () => [...engineInputs, "--writes"],
@@ -141,6 +163,16 @@ export const lanes: ReadonlyArray<Lane> = [
     ]
   },
   {
+    name: "remote-engine",
+    arguments: () => ["remote-engine", "--products", "10000", "--query-count", "1000"],
+    figures: [
+      figure("in process, p50", "ms", "in_process", "p50_ms"),
+      figure("another process's engine, p50", "ms", "of_another_process", "p50_ms"),
+      figure("16 at a time", "queries/s", "together_of_another_process", "queries_per_s"),
+      figure("the same in process", "queries/s", "together_in_process", "queries_per_s")
+    ]
+  },
+  {
     name: "events",
     arguments: () => ["events", "--seconds", "3"],
     figures: [
@@ -148,6 +180,25 @@ export const lanes: ReadonlyArray<Lane> = [
       figure("accepting thread", "events/processor s", "events_per_processor_s_first_thread"),
       figure("whole program", "events/processor s", "events_per_processor_s_all"),
       figure("fixed rate, p99", "ms", "fixed", "p99_ms")
+    ]
+  },
+  {
+    name: "counting long visits",
+    arguments: () => ["events", "--visitors", "1000", "--events", "100000"],
+    figures: [
+      figure("memory", "MB", "dealt", "own_mb"),
+      figure("usual visits", "events/processor s", "usual_events_per_processor_s"),
+      figure("long ones that interleave / usual", "", "ratio")
+    ]
+  },
+  {
+    name: "personalization",
+    arguments: () => ["personalization", "--products", "10000", "--visitors", "200"],
+    figures: [
+      figure("a full row", "bytes", "row_bytes"),
+      figure("nDCG@10 at strength 0", "", "ndcg_at_10_of_0"),
+      figure("gain at strength 0.3", "", "gain_at_03"),
+      figure("the stage over 250 hits, p50", "ms", "stage", "p50_ms")
     ]
   },
   {
@@ -170,6 +221,17 @@ export const lanes: ReadonlyArray<Lane> = [
       figure("plain key, p99", "µs", "check", "plain", "p99_us"),
       figure("signed key, p50", "µs", "check", "secured", "p50_us"),
       figure("restricted key, p50", "µs", "check", "restricted", "p50_us")
+    ]
+  },
+  {
+    name: "experiments",
+    arguments: () => ["experiments", "--events", "200000"],
+    figures: [
+      figure("a running experiment, p50", "µs", "step", "running", "p50_us"),
+      figure("none running, p50", "µs", "step", "none", "p50_us"),
+      figure("24 hits of two rankings merged, p50", "µs", "interleaving", "merge_24", "p50_us"),
+      figure("variance that the time before explains", "", "recount", "variance_reduction"),
+      figure("sums that differ from the recount", "", "recount", "differences")
     ]
   },
   {
@@ -289,6 +351,49 @@ export const lanes: ReadonlyArray<Lane> = [
   },
   judgedSet("cranfield", "queries.jsonl.gz", "title,text"),
   judgedSet("chorus_icecat", "queries.jsonl", "title,supplier,short_description,attr_t_*"),
+  {
+    name: "recommendations, sessions",
+    missing: sharedMissing("yoochoose_sessions"),
+    arguments: () => [
+      "recommendations",
+      "--without-ease",
+      "--train",
+      join(data, "yoochoose_sessions", "train_tr.tsv.gz"),
+      "--test",
+      join(data, "yoochoose_sessions", "train_valid.tsv.gz")
+    ],
+    figures: [
+      figure("HR@20", "", "model", "hr_at_20"),
+      figure("MRR@20", "", "model", "mrr_at_20"),
+      figure("answer, p50", "ms", "model", "p50_ms")
+    ]
+  },
+  {
+    name: "recommendations, speed",
+    arguments: () => ["recommendations", "--kind", "speed", "--items", "20000", "--sessions", "50000"],
+    figures: [
+      figure("taken", "events/processor s", "taken_events_per_s"),
+      figure("state", "bytes/event", "bytes_per_event"),
+      figure("answer with a filter, p50", "ms", "answer", "p50_ms"),
+      figure("answer with a filter, p99", "ms", "answer", "p99_ms")
+    ]
+  },
+  {
+    name: "recommendations, baskets",
+    missing: sharedMissing("groceries_baskets"),
+    arguments: () => [
+      "recommendations",
+      "--kind",
+      "baskets",
+      "--train",
+      join(data, "groceries_baskets", "baskets.csv.gz")
+    ],
+    figures: [
+      figure("hit@5", "", "model", "hit_at_5"),
+      figure("distinct items", "", "model", "distinct_items"),
+      figure("hit@5, EASE", "", "baselines", "ease", "hit_at_5")
+    ]
+  },
   { name: "pipeline", arguments: () => ["pipeline", "--products", "3000"], figures: pipelineFigures },
   {
     missing: judgedSet("chorus_icecat", "queries.jsonl", "").missing,

@@ -115,6 +115,7 @@ export interface SearchEngine {
   ): Promise<Result<CollectionInfo>>
   /** Answers the collection as it was. */
   dropCollection(namespace: Namespace, name: string): Promise<Result<CollectionInfo>>
+  /** Those that have a collection. An engine that cannot say has none. */ namespaces?(): ReadonlyArray<Namespace>
   /** Newest first. No cost beyond the list. */
   listCollections(namespace: Namespace): ReadonlyArray<CollectionInfo>
   describeCollection(namespace: Namespace, name: string): CollectionInfo | undefined

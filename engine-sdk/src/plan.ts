@@ -458,10 +458,18 @@ export interface HitWindow {
   }>
   /** A field of `organic[i]`; undefined where the document has none. */
   value(i: number, field: string): FieldValue | undefined
+  /** A field of all of them at once; undefined where that would read more than the hits that are looked at. */
+  column?(field: string): WindowColumn | undefined
   /** Reads everything now that may be looked at later: all hits, and the fields that the plan's `window` names. */
   keep(): void
   /** False where `keep` had no time for it: whoever reads a hit then gives way, and the search is made elsewhere. */
   readonly isWhole?: boolean
+}
+
+/** A field of the hits of a window, each value once or about so: what is done with it is done once. */
+export interface WindowColumn {
+  /** undefined for no value. */ readonly values: ReadonlyArray<FieldValue | undefined>
+  /** By hit, in `values`. */ readonly places: Uint32Array
 }
 
 /** Union (engine-contract 6.10): one ranked list over several plans with the same sort shape. */

@@ -15,6 +15,7 @@ import {
   type Merchandised,
   type MerchandisedSearch,
   type MerchandiseEnvironment,
+  type RecommendedAsked,
   type Stage
 } from "../src/pipeline/mod.ts"
 import type { Reranker } from "../src/rerank/mod.ts"
@@ -232,6 +233,39 @@ describe("merchandise", () => {
         expect(
           ids(await one({ ...environment, popular: () => ["4", "1", "0"] }, { ...unknown, filterCuratedHits: false }))
         ).toBe("4 1 0")
+      }))
+    it("shows what a model recommends to the visitor, else what is popular; filters and exclusions hold", () =>
+      using(async (environment) => {
+        const asked: Array<RecommendedAsked> = []
+        const advised = (ids: ReadonlyArray<string>, later = false): MerchandiseEnvironment => ({
+          ...environment,
+          popular: () => ["5", "2"],
+          recommended: (one) => {
+            asked.push(one)
+            return later ? Promise.resolve(ids) : ids
+          }
+        })
+        const rules = { zero_hits_fallback: "recommendations", fallback_model_id: "m" } as const
+        const unknown = search(rulesOf(rules), {
+          plan: lamps({ text: suiteText(["zzzzzz"], ["title"]) }),
+          visitor: { session: "s", person: "ann" }
+        })
+        const first = await one(advised(["4", "gone", "1", "0"]), unknown)
+        expect([ids(first), first.trace.fallback]).toEqual(["4 1 0", "recommendations"])
+        expect(asked).toEqual([{ collection: "c", model: "m", visitor: { session: "s", person: "ann" }, limit: 250 }])
+        expect(ids(await one(advised(["0", "2"], true), unknown))).toBe("0 2")
+        expect(ids(await one(advised([]), unknown))).toBe("5 2")
+        expect(ids(await one(environment, unknown))).toBe("5 4 3 2 1 0")
+        const restricted = { ...unknown, plan: { ...unknown.plan, filter: brandIs("acme") } }
+        expect(ids(await one(advised(["4", "1", "0"]), restricted))).toBe("1 0")
+        expect(ids(await one(advised(["4", "1", "0"]), { ...restricted, filterCuratedHits: false }))).toBe("4 1 0")
+        const excluding = search(rulesOf({ ...rules, exclusion_filter_by: "brand:=berg" }), { plan: unknown.plan })
+        expect(ids(await one(advised(["4", "1", "0"]), excluding))).toBe("1 0")
+        const pinned = { ...unknown, plan: { ...unknown.plan, filter: brandIs("acme"), pinnedFilter: brandIs("acme") } }
+        expect(ids(await one(advised(["4", "1", "0"]), { ...pinned, filterCuratedHits: false }))).toBe("1 0")
+        // Whoever asks for one hit is told of as many as who asks for ten.
+        const short = { ...unknown, plan: { ...unknown.plan, limit: 1 } }
+        expect((await one(advised(["4", "1", "0"]), short)).answer.found).toBe(3)
       }))
     it("reranks and diversifies what a fallback found", () =>
       using(async (environment) => {
@@ -492,13 +526,17 @@ describe("merchandise", () => {
         const searches = [
           search(rules),
           search(rules, { plan: lamps({ text: suiteText(["zzzzzz"], ["title"]) }) }),
+          search(rulesOf({ zero_hits_fallback: "recommendations", fallback_model_id: "m" }), {
+            plan: lamps({ text: suiteText(["zzzzzz"], ["title"]) })
+          }),
           search(undefined)
         ]
         const real: MerchandiseEnvironment = {
           ...environment,
           now_us: () => performance.now() * 1_000,
           reranker: (model) => (model === "slow" ? slow : undefined),
-          popular: async () => ["4", "1", "0"]
+          popular: async () => ["4", "1", "0"],
+          recommended: async () => ["3", "1"]
         }
         const recorded = recordRun(real)
         const told = (await merchandise(recorded.environment, searches)).map((result) =>
@@ -511,6 +549,7 @@ describe("merchandise", () => {
         }
         expect(told[0]).toContain('"rerank"')
         expect(told[1]).toContain('"fallback":"popular"')
+        expect(told[2]).toContain('"fallback":"recommendations"')
       }))
     it("is refused where it belongs to other searches", () =>
       using(async (environment, engine) => {

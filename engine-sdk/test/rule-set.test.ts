@@ -135,6 +135,20 @@ describe("checkRuleSet", () => {
     expect(issuesOf([])).toEqual([" must be an object"])
   })
   it("accepts fallbacks that the host has", () => {
+    const hosted = {
+      ...context,
+      fallbacks: ["none", "recommendations"] as const,
+      modelRefusal: (id: string) => (id === "m" ? undefined : "there is no such model")
+    }
+    const of = (fallback_model_id: string) => {
+      const checked = checkRuleSet({ zero_hits_fallback: "recommendations", fallback_model_id }, hosted)
+      return checked.ok ? [] : checked.issues.map(({ message, path }) => `${path} ${message}`)
+    }
+    expect([of("m"), of("n"), of("")]).toEqual([
+      [],
+      ["fallback_model_id there is no such model"],
+      ["fallback_model_id is required with `recommendations`"]
+    ])
     expect(checkRuleSet({ zero_hits_fallback: "semantic" }, { ...context, fallbacks: ["none", "semantic"] }).ok).toBe(
       true
     )

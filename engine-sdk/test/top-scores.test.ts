@@ -47,6 +47,15 @@ const SORTS: ReadonlyArray<ReadonlyArray<SortKey>> = [
     { kind: "text_match", order: "desc" },
     { kind: "field", field: "rank", type: "int32", missing: "normal", order: "asc" },
     { kind: "field", field: "title", type: "string", missing: "normal", order: "asc" }
+  ],
+  [
+    { kind: "field", field: "rank", type: "int32", missing: "normal", order: "desc" },
+    { kind: "text_match", order: "desc" }
+  ],
+  [
+    { kind: "field", field: "rank", type: "int32", missing: "first", order: "asc" },
+    { kind: "field", field: "title", type: "string", missing: "normal", order: "asc" },
+    { kind: "text_match", order: "desc" }
   ]
 ]
 

@@ -32,11 +32,12 @@ export const CreateKey = Schema.Struct({
   origins: Schema.optionalKey(Origins),
   filter_by: Schema.optionalKey(Filters),
   fields: Schema.optionalKey(FieldNames),
+  personalization: Schema.optionalKey(Schema.Boolean),
   rate_limit_per_minute: Schema.optionalKey(RateLimit)
 }).annotate({
   identifier: "CreateKey",
   description:
-    'A key makes only keys that are no wider than itself in any of these; what is not said is as the creating key has it (the rate: 600 or less). A chosen `value` signs no secured keys; one that is made here does. `collections` holds for every operation: names, aliases as names of their own, `*`, and `.*` inside a name. What belongs to no collection (synonyms, curations, presets, stopwords, dictionaries, webhooks, the audit log) is for keys of `*`; documents with references are written, and deleted where others refer to them, by keys that reach both collections. `filter_by` (a filter for each collection, ANDed to every search) and `fields` (what may be named and is shown, `a` with all below it; `id` too only where it is named) are for search keys. A key with `filter_by` reaches the collections that it lists, by their names, aliases or patterns, and no others: `"*"` is the filter of all the rest, and `id:*` leaves a collection open, to joins too. `include_fields` and `exclude_fields` inside a secured key bound what may be named as `fields` do.'
+    'A key makes only keys that are no wider than itself in any of these; what is not said is as the creating key has it (the rate: 600 or less). A chosen `value` signs no secured keys; one that is made here does. `collections` holds for every operation: names, aliases as names of their own, `*`, and `.*` inside a name. What belongs to no collection (synonyms, curations, presets, stopwords, dictionaries, webhooks, the audit log) is for keys of `*`; documents with references are written, and deleted where others refer to them, by keys that reach both collections. `filter_by` (a filter for each collection, ANDed to every search) and `fields` (what may be named and is shown, `a` with all below it; `id` too only where it is named) are for search keys. A key with `filter_by` reaches the collections that it lists, by their names, aliases or patterns, and no others: `"*"` is the filter of all the rest, and `id:*` leaves a collection open, to joins too. `include_fields` and `exclude_fields` inside a secured key bound what may be named as `fields` do. `personalization: false`: nothing that a visitor did acts on searches of the key, whatever `x_personalization_strength` says.'
 })
 
 export const ApiKey = Schema.Struct({
@@ -51,6 +52,8 @@ export const ApiKey = Schema.Struct({
   origins: strings,
   filter_by: Schema.Record(Schema.String, Schema.String),
   fields: Schema.optionalKey(strings),
+  /** Absent where searches of the key may go by what visitors did. */
+  personalization: Schema.optionalKey(Schema.Literal(false)),
   rate_limit_per_minute: Schema.Int,
   created_at: Schema.Int,
   /** Only in the answer to its creation. */ value: Schema.optionalKey(Schema.String),

@@ -29,6 +29,7 @@ export const shownKey = (key: KeyRecord): typeof contract.ApiKey.Type => ({
   origins: key.origins,
   filter_by: key.filter_by,
   ...(key.fields.length === 0 ? {} : { fields: key.fields }),
+  ...(key.personalization === false ? { personalization: false as const } : {}),
   rate_limit_per_minute: key.rate_limit_per_minute,
   created_at: key.created_at
 })

@@ -63,6 +63,13 @@ export const makeAlertsRepository = Effect.gen(function* () {
       ),
     remove: (organizationId: string, id: string) =>
       sql`DELETE FROM alerts WHERE organization_id = ${organizationId} AND id = ${id}`,
+    /** Of alerts that look at times and failures of searches. */
+    timedOrganizations: Effect.map(
+      sql<{
+        organization_id: string
+      }>`SELECT DISTINCT organization_id FROM alerts WHERE enabled AND metric IN ('error_rate', 'p95_latency_ms')`,
+      (rows): ReadonlySet<string> => new Set(rows.map(({ organization_id }) => organization_id))
+    ),
     ofCollection: (organizationId: string, collection: string) =>
       Effect.map(
         sql<{

@@ -10,6 +10,8 @@ import type { FeatureNotInPlan } from "../metering/errors.ts"
 import { makeAlertsRepository, type StoredAlert } from "./alerts-repository.ts"
 import type { Condition } from "./decision.ts"
 import type { AlertBody } from "./schema.ts"
+import { Search } from "../search/search.ts"
+import { keepMinutes } from "./stored-minutes.ts"
 import { watch } from "./watch.ts"
 
 interface AlertsShape {
@@ -125,6 +127,7 @@ const make = Effect.gen(function* () {
       Effect.forEach(ids, (id) => Effect.ignore(writes.remove(organizationId, id)), { discard: true })
     )
   )
+  yield* keepMinutes((yield* Search).minutes)
   yield* watch
   return Alerts.of({
     ...writes,

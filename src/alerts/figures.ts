@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { StreamWorker } from "@dowser/streams/host/host"
 import { Analytics } from "../analytics/service.ts"
 import { Quota } from "../metering/quota.ts"
-import { readSearchMinutes } from "../search/search-minutes.ts"
+import { readSearchMinutes } from "./stored-minutes.ts"
 import { knownValue, type Metric } from "./decision.ts"
 
 const MINUTE_MS = 60_000

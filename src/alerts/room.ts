@@ -5,6 +5,7 @@ import { defineRoom } from "../room.ts"
 import { alertsTable } from "./alerts-repository.ts"
 import { Alerts } from "./alerts.ts"
 import { routes } from "./routes.ts"
+import { expireSearchMinutes, searchMinutesTable } from "./stored-minutes.ts"
 
 const alert = { name: "alert", metric: "searches", op: "<", threshold: 10, window_minutes: 5 }
 const seeds: Seeds = { createAlert: [alert, { ...alert, collection: "goods" }], replaceAlert: [alert] }
@@ -28,12 +29,19 @@ export const room = defineRoom({
   groups: { alerts: "Figures that somebody is told of when they are too high or too low." },
   layer: Alerts.layer,
   features: { alerts: { free: 5, standard: 100, unlimited: 1_000 } },
-  roles: { listAlerts: "member", getAlert: "member" },
+  roles: {
+    listAlerts: "member",
+    createAlert: "admin",
+    getAlert: "member",
+    replaceAlert: "admin",
+    deleteAlert: "admin"
+  },
   seeds,
   audited: {
     alert: (sql, { id, organizationId }) =>
       sql`SELECT json_build_object('id', id, 'name', name, 'metric', metric, 'op', op, 'threshold', threshold, 'window_minutes', window_minutes, 'collection', collection, 'enabled', enabled, 'updated_at', updated_at)::text AS row
         FROM alerts WHERE organization_id = ${organizationId} AND id = ${id}`
   },
-  migrations: { "2026112313_alerts": alertsTable }
+  expiries: [(rowsMax) => expireSearchMinutes(rowsMax)],
+  migrations: { "2026112312_search_minutes": searchMinutesTable, "2026112313_alerts": alertsTable }
 })

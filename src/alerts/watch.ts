@@ -14,7 +14,9 @@ const EVERY_MS = 30_000
 /** How soon one that is due is found. */
 const LOOK_MS = 5_000
 /** Taken at once: what a process that dies leaves is looked at again with the next round. */
-const TAKEN = 20
+const TAKEN = 100
+/** Looked at beside each other: each waits for Postgres most of its time, and the pool is everybody's. */
+const BESIDE = 4
 
 /** One look at all that are due; answers how many fired. */
 export const makeLook = Effect.fnUntraced(function* (
@@ -51,7 +53,12 @@ export const makeLook = Effect.fnUntraced(function* (
     for (;;) {
       const now = yield* Clock.currentTimeMillis
       const due = yield* repository.due(now - EVERY_MS, now, TAKEN)
-      for (const alert of due) fired += yield* told(alert, yield* figureOf(alert, now), now)
+      const counts = yield* Effect.forEach(
+        due,
+        (alert) => Effect.flatMap(figureOf(alert, now), (value) => told(alert, value, now)),
+        { concurrency: BESIDE }
+      )
+      for (const count of counts) fired += count
       if (due.length < TAKEN) return fired
     }
   })

@@ -13,7 +13,7 @@ import type { SqlClient, SqlError } from "effect/sql"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 import type { CatalogResources } from "../engine-plane/resources.ts"
 import type { Entitlements } from "../metering/entitlements.ts"
-import { Engine, EngineAbsence } from "../ports/engine/engine.ts"
+import { Engine, OwnsEngine } from "../ports/engine/engine.ts"
 import { applyAll } from "./apply-counters.ts"
 import { publishQueries } from "./publish-queries.ts"
 import type { Publishing } from "./publishing.ts"
@@ -73,7 +73,7 @@ export const layerRulesPublisher = ({ every_ms = EVERY_MS }: { readonly every_ms
 > =>
   Layer.effectDiscard(
     Effect.gen(function* () {
-      if ((yield* EngineAbsence) !== undefined) return
+      if (!(yield* OwnsEngine)) return
       const round = yield* make
       yield* Effect.forkScoped(
         Effect.forever(

@@ -1,7 +1,7 @@
 /** One request on its way to its answer: what is known of it so far. */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Readable } from "node:stream"
-import { NodeHttpServerRequest } from "@effect/platform-node"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { bodyBytes } from "../http/body.ts"

@@ -15,7 +15,15 @@ export const sampleIds = {
   oldSuite: "qst_01KAQ5V8Z3N4M6T7W9X0Y1B2J2",
   alert: "alr_01KAQ5V8Z3N4M6T7W9X0Y1B2K1",
   oldAlert: "alr_01KAQ5V8Z3N4M6T7W9X0Y1B2K2",
+  recommendationModel: "rec_01KAQ5V8Z3N4M6T7W9X0Y1B2L1",
+  oldRecommendationModel: "rec_01KAQ5V8Z3N4M6T7W9X0Y1B2L2",
   member: "mem_01KAQ5V8Z3N4M6T7W9X0Y1B2H1",
   formerMember: "mem_01KAQ5V8Z3N4M6T7W9X0Y1B2H2",
+  experiment: "exp_01KAQ5V8Z3N4M6T7W9X0Y1B2L1",
+  oldExperiment: "exp_01KAQ5V8Z3N4M6T7W9X0Y1B2L2",
+  otherExperiment: "exp_01KAQ5V8Z3N4M6T7W9X0Y1B2L3",
+  runningExperiment: "exp_01KAQ5V8Z3N4M6T7W9X0Y1B2L4",
+  stoppedExperiment: "exp_01KAQ5V8Z3N4M6T7W9X0Y1B2L5",
+  promotedExperiment: "exp_01KAQ5V8Z3N4M6T7W9X0Y1B2L6",
   release: "rel_01KAQ5V8Z3N4M6T7W9X0Y1B2J1"
 } as const

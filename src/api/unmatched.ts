@@ -1,6 +1,6 @@
 /** What no operation answers: 401 first, then 404 in the plane's shape (contract part 7). */
 import type { IncomingMessage } from "node:http"
-import { NodeHttpServerRequest } from "@effect/platform-node"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { clientAddress } from "../http/client-address.ts"

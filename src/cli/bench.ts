@@ -4,14 +4,20 @@ import type { AccessOptions } from "../../bench/lanes/access.ts"
 import type { AllOptions } from "../../bench/runs/all.ts"
 import type { AnalyticsOptions } from "../../bench/lanes/analytics.ts"
 import type { ConfigurationOptions } from "../../bench/lanes/configuration.ts"
+import type { CountingOptions } from "../../bench/lanes/counting.ts"
 import type { EngineOptions } from "../../bench/lanes/engine.ts"
 import type { EventsOptions } from "../../bench/lanes/events.ts"
 import type { FixtureOptions } from "../../bench/inputs/fixtures.ts"
 import type { PackageOptions } from "../../bench/lanes/package.ts"
+import type { PersonalizationOptions } from "../../bench/lanes/personalization.ts"
 import type { PipelineOptions } from "../../bench/lanes/pipeline.ts"
+import type { ExperimentsOptions } from "../../bench/lanes/experiments.ts"
+import type { RemoteEngineOptions } from "../../bench/lanes/remote-engine.ts"
 import type { ProfilesOptions } from "../../bench/lanes/profiles.ts"
 import type { RelevanceOptions } from "../../bench/lanes/relevance.ts"
 import type { QualityOptions } from "../../bench/lanes/quality.ts"
+import type { RecommendationsOptions } from "../../bench/lanes/recommendations.ts"
+import type { SpeedOptions } from "../../bench/lanes/recommendations-speed.ts"
 import type { ReplaysOptions } from "../../bench/lanes/replays.ts"
 import type { SearchOptions } from "../../bench/lanes/search.ts"
 import type { SuggestionsOptions } from "../../bench/lanes/suggestions.ts"
@@ -46,6 +52,11 @@ export const benchPackage = (options: PackageOptions) =>
     () => import("../../bench/lanes/package.ts"),
     (module) => module.benchPackage(options)
   )
+export const benchCounting = (options: CountingOptions) =>
+  running(
+    () => import("../../bench/lanes/counting.ts"),
+    (module) => module.benchCounting(options)
+  )
 export const benchEngine = (options: EngineOptions) =>
   running(
     () => import("../../bench/lanes/engine.ts"),
@@ -61,10 +72,20 @@ export const benchEvents = (options: EventsOptions) =>
     () => import("../../bench/lanes/events.ts"),
     (module) => module.benchEvents(options)
   )
+export const benchExperiments = (options: ExperimentsOptions) =>
+  running(
+    () => import("../../bench/lanes/experiments.ts"),
+    (module) => module.benchExperiments(options)
+  )
 export const writeFixtures = (options: FixtureOptions) =>
   running(
     () => import("../../bench/inputs/fixtures.ts"),
     (module) => module.writeFixtures(options)
+  )
+export const benchPersonalization = (options: PersonalizationOptions) =>
+  running(
+    () => import("../../bench/lanes/personalization.ts"),
+    (module) => module.benchPersonalization(options)
   )
 export const benchPipeline = (options: PipelineOptions) =>
   running(
@@ -76,10 +97,25 @@ export const benchProfiles = (options: ProfilesOptions) =>
     () => import("../../bench/lanes/profiles.ts"),
     (module) => module.benchProfiles(options)
   )
+export const benchRemoteEngine = (options: RemoteEngineOptions) =>
+  running(
+    () => import("../../bench/lanes/remote-engine.ts"),
+    (module) => module.benchRemoteEngine(options)
+  )
 export const benchRelevance = (options: RelevanceOptions) =>
   running(
     () => import("../../bench/lanes/relevance.ts"),
     (module) => module.benchRelevance(options)
+  )
+export const benchRecommendations = (options: RecommendationsOptions) =>
+  running(
+    () => import("../../bench/lanes/recommendations.ts"),
+    (module) => module.benchRecommendations(options)
+  )
+export const benchRecommendationSpeed = (options: SpeedOptions) =>
+  running(
+    () => import("../../bench/lanes/recommendations-speed.ts"),
+    (module) => module.benchRecommendationSpeed(options)
   )
 export const benchReplays = (options: ReplaysOptions) =>
   running(

@@ -9,14 +9,20 @@ import {
   benchAccess,
   benchAll,
   benchAnalytics,
+  benchExperiments,
   benchConfiguration,
+  benchCounting,
   benchEngine,
   benchEvents,
   benchPackage,
+  benchPersonalization,
   benchPipeline,
   benchProfiles,
+  benchRemoteEngine,
   benchQuality,
   benchRelevance,
+  benchRecommendations,
+  benchRecommendationSpeed,
   benchReplays,
   benchSearch,
   benchSuggestions,
@@ -29,6 +35,7 @@ import { backupFolder, restoreFolder } from "./backup.ts"
 import { doctor } from "./doctor.ts"
 import { exportFile, importFile } from "./documents.ts"
 import { kafka, kafkaVersionDefault } from "./kafka.ts"
+import { opensearch, OPENSEARCH_NODES_MAX } from "./opensearch.ts"
 import { addMember, listMembers, removeMember, setMemberRole } from "./members.ts"
 import { planIds } from "../identity/plan.ts"
 import { CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX } from "../http/connections.ts"
@@ -128,10 +135,27 @@ const startCommand = Command.make(
       Flag.withFallbackConfig(Config.Literals(["embedded", "distributed"], "DOWSER_MODE")),
       Flag.withDefault("embedded" as const)
     ),
-    engine: Flag.Literals("engine", ["embedded", "none"]).pipe(
-      Flag.withDescription("none: another process has the search engine (distributed mode)"),
-      Flag.withFallbackConfig(Config.Literals(["embedded", "none"], "DOWSER_ENGINE")),
+    engine: Flag.Literals("engine", ["embedded", "none", "remote", "opensearch"]).pipe(
+      Flag.withDescription(
+        "Distributed mode: remote, another process's; opensearch, a cluster (OPENSEARCH_NODES); none, its operations answer 502"
+      ),
+      Flag.withFallbackConfig(Config.Literals(["embedded", "none", "remote", "opensearch"], "DOWSER_ENGINE")),
       Flag.withDefault("embedded" as const)
+    ),
+    engineAddress: Flag.String("engine-address").pipe(
+      Flag.withDescription("host:port of the process that has the search engine, for --engine remote"),
+      Flag.withFallbackConfig(Config.String("DOWSER_ENGINE_ADDRESS")),
+      Flag.withDefault("")
+    ),
+    enginePort: Flag.Int("engine-port").pipe(
+      Flag.withDescription("Port at which other processes of the installation use this one's search engine (0: none)"),
+      Flag.withFallbackConfig(Config.Int("DOWSER_ENGINE_PORT")),
+      Flag.withDefault(0)
+    ),
+    engineHost: Flag.String("engine-host").pipe(
+      Flag.withDescription("Address of the engine port; not encrypted, so of a network that is yours alone"),
+      Flag.withFallbackConfig(Config.String("DOWSER_ENGINE_HOST")),
+      Flag.withDefault("127.0.0.1")
     ),
     ...meeting,
     operatorKey: Flag.String("operator-key").pipe(
@@ -556,6 +580,30 @@ const kafkaCommand = Command.make(
   (flags) => Effect.scoped(kafka(flags))
 ).pipe(Command.withDescription("Start a real Kafka broker on this machine's JVM"))
 
+const opensearchCommand = Command.make(
+  "opensearch",
+  {
+    json,
+    folder: Flag.String("folder").pipe(
+      Flag.withDescription("Folder of the nodes: program, data, logs"),
+      Flag.withDefault(join(dataDirDefault, "opensearch"))
+    ),
+    nodes: Flag.Int("nodes").pipe(
+      Flag.withDescription(`Nodes of the cluster, at most ${OPENSEARCH_NODES_MAX}`),
+      Flag.withDefault(1)
+    ),
+    port: Flag.Int("port").pipe(
+      Flag.withDescription("Port of the first node, the others follow; 0 = any free ones"),
+      Flag.withDefault(9200)
+    ),
+    heapMegabytes: Flag.Int("heap-megabytes").pipe(
+      Flag.withDescription("Heap of each node's JVM"),
+      Flag.withDefault(512)
+    )
+  },
+  (flags) => Effect.scoped(opensearch(flags))
+).pipe(Command.withDescription("Start real nodes of OpenSearch on this machine's JVM"))
+
 const optionalText = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
 const inputs = {
@@ -609,9 +657,23 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
       "engine",
       {
         ...inputs,
-        peer: Flag.Literals("peer", ["lucene", "sqlite", "minisearch", "orama"]).pipe(
+        realWords: Flag.Boolean("real-words").pipe(
+          Flag.withDescription(
+            "Generated texts and a third of the queries with function words as often as English has them"
+          ),
+          Flag.withDefault(false)
+        ),
+        catalogue: Flag.Literals("catalogue", [
+          "chorus_icecat",
+          "catalogue_goodbooks10k",
+          "catalogue_world_cities"
+        ]).pipe(
+          Flag.withDescription("A real catalogue beside the project, with queries from its own titles"),
+          Flag.optional
+        ),
+        peer: Flag.Literals("peer", ["lucene", "tantivy", "sqlite", "minisearch", "orama"]).pipe(
           Flag.withDescription("Run a peer in the same run; may be repeated"),
-          Flag.between(0, 4)
+          Flag.between(0, 5)
         ),
         writes: Flag.Boolean("writes").pipe(
           Flag.withDescription(
@@ -626,7 +688,15 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
           Flag.between(0, 2)
         )
       },
-      (flags) => benchEngine({ ...inputsOf(flags), peers: flags.peer, writes: flags.writes, stalls: flags.stalls })
+      (flags) =>
+        benchEngine({
+          ...inputsOf(flags),
+          realWords: flags.realWords,
+          catalogue: Option.getOrUndefined(flags.catalogue),
+          peers: flags.peer,
+          writes: flags.writes,
+          stalls: flags.stalls
+        })
     ).pipe(Command.withDescription("The engine on one thread, in process")),
     Command.make(
       "search",
@@ -663,6 +733,9 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
       },
       (flags) => benchProfiles({ ...inputsOf(flags), rounds: flags.rounds })
     ).pipe(Command.withDescription("Searches by a profile beside the same parameters written out")),
+    Command.make("remote-engine", inputs, (flags) => benchRemoteEngine(inputsOf(flags))).pipe(
+      Command.withDescription("Searches in another process's engine beside the same in process")
+    ),
     Command.make(
       "fixtures",
       {
@@ -712,6 +785,40 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
         })
     ).pipe(Command.withDescription("Quality on judged queries: nDCG@10, MRR, recall@100")),
     Command.make(
+      "recommendations",
+      {
+        kind: Flag.Literals("kind", ["sessions", "baskets", "ratings", "speed"]).pipe(
+          Flag.withDescription("What the files hold; speed is measured on generated visits"),
+          Flag.withDefault("sessions" as const)
+        ),
+        train: optionalText(
+          "train",
+          "Tab-separated `session item time` or `user item rating timestamp` with a header, or a basket a line; .gz too"
+        ),
+        items: Flag.Int("items").pipe(Flag.withDescription("Generated documents"), Flag.withDefault(100_000)),
+        sessions: Flag.Int("sessions").pipe(
+          Flag.withDescription("Generated visits; from a million on a model of as many is weighed too"),
+          Flag.withDefault(200_000)
+        ),
+        test: optionalText("test", "The same, to predict (of baskets without it the last fifth)"),
+        withoutEase: Flag.Boolean("without-ease").pipe(
+          Flag.withDescription("Leave out EASE, whose training grows with the cube of the items"),
+          Flag.withDefault(false)
+        ),
+        out: inputs.out
+      },
+      ({ items, kind, out, sessions, test, train, withoutEase }) =>
+        kind === "speed"
+          ? benchRecommendationSpeed({ items, sessions, out: Option.getOrUndefined(out) })
+          : benchRecommendations({
+              kind,
+              train: Option.getOrElse(train, () => ""),
+              test: Option.getOrUndefined(test),
+              ease: !withoutEase,
+              out: Option.getOrUndefined(out)
+            })
+    ).pipe(Command.withDescription("What comes next in sessions, baskets and ratings, beside popularity and EASE")),
+    Command.make(
       "pipeline",
       {
         docs: optionalText("docs", "Documents, .jsonl or .jsonl.gz (generated by default)"),
@@ -740,6 +847,20 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
         })
     ).pipe(Command.withDescription("Rules, rerank and diversity around the engine: time and quality")),
     Command.make(
+      "personalization",
+      {
+        products: inputs.products,
+        visitors: Flag.Int("visitors").pipe(
+          Flag.withDescription("Generated visitors, each with tastes of their own"),
+          Flag.withDefault(300)
+        ),
+        seed: inputs.seed,
+        out: inputs.out
+      },
+      ({ out, products, seed, visitors }) =>
+        benchPersonalization({ products, visitors, seed, out: Option.getOrUndefined(out) })
+    ).pipe(Command.withDescription("What visitors buy, and where it stands, by what they took before")),
+    Command.make(
       "events",
       {
         ...load,
@@ -761,21 +882,29 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
         burst: Flag.Int("burst").pipe(
           Flag.withDescription("As many events at once instead of a peak of so many seconds"),
           Flag.withDefault(0)
-        )
+        ),
+        visitors: Flag.Int("visitors").pipe(
+          Flag.withDescription("Instead: counting of --events, dealt in turn to as many visits, beside usual visits"),
+          Flag.withDefault(0)
+        ),
+        events: Flag.Int("events").pipe(Flag.withDescription("Events that --visitors share"), Flag.withDefault(600_000))
       },
-      (flags) =>
-        benchEvents({
+      ({ events, visitors, ...flags }) => {
+        const out = Option.getOrUndefined(flags.out)
+        if (visitors > 0) return benchCounting({ events, visitors, seed: flags.seed, out })
+        return benchEvents({
           seconds: flags.seconds,
           connections: flags.connections,
           rate: Option.getOrUndefined(flags.rate),
           batch: flags.batch,
           seed: flags.seed,
-          out: Option.getOrUndefined(flags.out),
+          out,
           kafka: flags.kafka,
           known: flags.known,
           spread: flags.spread,
           burst: flags.burst
         })
+      }
     ).pipe(Command.withDescription("Event batches over HTTP from a load process")),
     Command.make(
       "webhooks",
@@ -832,6 +961,18 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
     ).pipe(
       Command.withDescription("Whether a month's figures equal a recount by hand, and how long reading them takes")
     ),
+    Command.make(
+      "experiments",
+      {
+        events: Flag.Int("events").pipe(
+          Flag.withDescription("Searches and events together; 2,000,000 take some minutes"),
+          Flag.withDefault(2_000_000)
+        ),
+        seed: inputs.seed,
+        out: inputs.out
+      },
+      (flags) => benchExperiments({ ...flags, out: Option.getOrUndefined(flags.out) })
+    ).pipe(Command.withDescription("What an experiment costs a search, and whether its sums equal a recount by hand")),
     Command.make(
       "replays",
       {
@@ -937,6 +1078,7 @@ export const command = Command.make("dowser").pipe(
     statusCommand,
     doctorCommand,
     benchCommand,
-    kafkaCommand
+    kafkaCommand,
+    opensearchCommand
   ])
 )

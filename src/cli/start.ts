@@ -18,6 +18,7 @@ import { collectorGivesWay } from "@dowser/log/process/background"
 import { type DataFolder, type GivenSecrets, openDataFolder, StartRefused } from "../runtime/data-folder.ts"
 import { parseCidr } from "../net/network-address.ts"
 import { layerEmbedded } from "../runtime/embedded.ts"
+import { addressIn } from "../runtime/remote-engine.ts"
 import { layerAdmin } from "../admin-server.ts"
 import { layerServer } from "../server.ts"
 import { makeProgress } from "./progress.ts"
@@ -166,15 +167,28 @@ const checkedFlags = Effect.fnUntraced(function* (config: ServerConfig) {
   return { weights, logSpace, trustedProxies }
 })
 
+const checkedEngine = ({ engine, engineAddress, enginePort, mode }: ServerConfig) => {
+  const refused = (sentence: string) => Effect.fail(new StartRefused(sentence))
+  if (mode === "embedded" && engine !== "embedded") {
+    const why =
+      engine === "opensearch" ? "whose processes share a search cluster" : "where another process has the engine"
+    return refused(`--engine ${engine} is for --mode distributed, ${why}.`)
+  }
+  if (mode === "embedded" && enginePort !== 0)
+    return refused("--engine-port is for --mode distributed, where other processes use the engine.")
+  if (engine === "remote" && addressIn(engineAddress) === undefined)
+    return refused("--engine remote: --engine-address must name the process that has the engine, host:port.")
+  if (engine !== "embedded" && enginePort !== 0)
+    return refused("--engine-port: this process has no engine that others could use.")
+  return Effect.void
+}
+
 export const start = Effect.fn("start")(function* (
   config: ServerConfig,
   distributed: DistributedConfig,
   secrets: GivenSecrets
 ) {
-  if (config.mode === "embedded" && config.engine === "none")
-    return yield* Effect.fail(
-      new StartRefused("--engine none is for --mode distributed, where another process has the engine.")
-    )
+  yield* checkedEngine(config)
   yield* assertPortFree(config.host, config.port)
   if (config.adminPort !== 0) yield* assertPortFree(config.adminHost, config.adminPort, "--admin-port")
   collectorGivesWay()
@@ -208,7 +222,7 @@ export const start = Effect.fn("start")(function* (
     ? Layer.build(servers.pipe(Layer.provideMerge(layerEmbedded(folder, options))))
     : Layer.build(
         servers.pipe(
-          Layer.provideMerge((yield* distributedRuntime).layerDistributed(folder, distributed, config.engine, options))
+          Layer.provideMerge((yield* distributedRuntime).layerDistributed(folder, distributed, config, options))
         )
       )
   const base = `http://${config.host === "0.0.0.0" || config.host === "::" ? "127.0.0.1" : config.host}:${config.port}`

@@ -3,11 +3,21 @@
  * its threads and 32 MB, so at most `AT_ONCE_MAX` are made at a time, `WAITING_MAX` wait, and more are sent away.
  */
 import { scrypt, timingSafeEqual } from "node:crypto"
-import { Effect, Semaphore } from "effect"
+import { Context, Effect, Semaphore } from "effect"
 import { Throttled } from "../http/errors.ts"
 
-/** OWASP's parameters of equal strength to N = 2^17 with p = 1, at a quarter of the memory. */
-const COST = { N: 2 ** 15, r: 8, p: 3 } as const
+interface Cost {
+  readonly N: number
+  readonly r: number
+  readonly p: number
+}
+/**
+ * What a hash costs; nothing sets it but tests that sign in a hundred times. OWASP's parameters of equal strength to N
+ * = 2^17 with p = 1, at a quarter of the memory.
+ */
+export const PasswordCost = Context.Reference<Cost>("dowser/console/PasswordCost", {
+  defaultValue: () => ({ N: 2 ** 15, r: 8, p: 3 })
+})
 const KEY_BYTES = 32
 const MEMORY_BYTES_MAX = 64 * 1024 * 1024
 const AT_ONCE_MAX = 2
@@ -16,22 +26,14 @@ export const PASSWORD_CHARACTERS_MIN = 12
 /** What a person types is Unicode in more than one form. */
 export const PASSWORD_CHARACTERS_MAX = 256
 
-const derive = (
-  password: string,
-  salt: Buffer,
-  { N, p, r }: { readonly N: number; readonly r: number; readonly p: number },
-  bytes: number
-): Effect.Effect<Buffer> =>
+const derive = (password: string, salt: Buffer, { N, p, r }: Cost, bytes: number): Effect.Effect<Buffer> =>
   Effect.callback((resume) => {
     scrypt(password.normalize("NFKC"), salt, bytes, { N, r, p, maxmem: MEMORY_BYTES_MAX }, (error, key) =>
       resume(error === null ? Effect.succeed(key) : Effect.die(error))
     )
   })
 
-interface Parsed {
-  readonly N: number
-  readonly r: number
-  readonly p: number
+interface Parsed extends Cost {
   readonly salt: Buffer
   readonly key: Buffer
 }
@@ -50,6 +52,7 @@ const parse = (hash: string): Parsed => {
 }
 
 export const makePasswords = Effect.gen(function* () {
+  const ownCost = yield* PasswordCost
   const places = yield* Semaphore.make(AT_ONCE_MAX)
   let waiting = 0
   const bounded = <A>(work: Effect.Effect<A>): Effect.Effect<A, Throttled> =>
@@ -73,8 +76,9 @@ export const makePasswords = Effect.gen(function* () {
   const hash = (password: string, salt: Buffer): Effect.Effect<string, Throttled> =>
     bounded(
       Effect.map(
-        derive(password, salt, COST, KEY_BYTES),
-        (key) => `scrypt$${COST.N}$${COST.r}$${COST.p}$${salt.toString("base64url")}$${key.toString("base64url")}`
+        derive(password, salt, ownCost, KEY_BYTES),
+        (key) =>
+          `scrypt$${ownCost.N}$${ownCost.r}$${ownCost.p}$${salt.toString("base64url")}$${key.toString("base64url")}`
       )
     )
   return {
@@ -83,7 +87,7 @@ export const makePasswords = Effect.gen(function* () {
     isRight: (password: string, stored: string | undefined): Effect.Effect<boolean, Throttled> =>
       Effect.suspend(() => {
         const { key, salt, ...cost } =
-          stored === undefined ? { ...COST, salt: Buffer.alloc(16), key: Buffer.alloc(KEY_BYTES) } : parse(stored)
+          stored === undefined ? { ...ownCost, salt: Buffer.alloc(16), key: Buffer.alloc(KEY_BYTES) } : parse(stored)
         return bounded(
           Effect.map(
             derive(password, salt, cost, key.length),

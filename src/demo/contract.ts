@@ -35,13 +35,16 @@ export const getConfig = operation({
   ...at,
   ...described.getConfig,
   id: "getDemoConfig",
-  summary: "Collection, profile and search key of the page",
+  summary: "Collection, profile, models and search key of the page",
   path: "/demo/config.json",
   success: Schema.Struct({
     collection: Schema.String,
     profile: Schema.String,
     search_key: Schema.String,
-    products: Schema.Int
+    products: Schema.Int,
+    models: Schema.Struct({ also_viewed: Schema.String, bought_together: Schema.String }).annotate({
+      identifier: "DemoModels"
+    })
   }).annotate({
     identifier: "DemoConfig"
   }),

@@ -6,12 +6,14 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs"
 import { Clock, Context, Effect, Layer } from "effect"
 import { Access, neverExpires } from "../access/access.ts"
 import { Analytics } from "../analytics/service.ts"
+import { type DemoModels, makeDemoModels } from "./models.ts"
 import { makeStorefront } from "./storefront.ts"
 
 interface Shop {
   readonly organizationId: string
   readonly collection: string
   readonly searchKey: string
+  readonly models: DemoModels
 }
 
 /** What the strip on the page shows: the last 24 hours. */
@@ -64,6 +66,7 @@ export class Demo extends Context.Service<
       const access = yield* Access
       const analytics = yield* Analytics
       const storefront = yield* makeStorefront
+      const modelsOf = yield* makeDemoModels
       let shop: Shop | undefined
       return Demo.of({
         shop: () => shop,
@@ -87,7 +90,8 @@ export class Demo extends Context.Service<
             })
           )
           yield* storefront(organizationId, collection)
-          shop = { organizationId, collection, searchKey: value }
+          const models = yield* modelsOf(organizationId, collection)
+          shop = { organizationId, collection, searchKey: value, models }
           return shop
         }),
         figures: Effect.fn("Demo.figures")(function* ({ collection, organizationId }) {

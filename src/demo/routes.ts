@@ -41,11 +41,12 @@ export const routes = Effect.gen(function* () {
     ),
     implement(contract.getConsole, () => Effect.sync(() => redirect("/"))),
     implement(contract.getConfig, () =>
-      Effect.map(opened, ({ collection, organizationId, searchKey }) => ({
+      Effect.map(opened, ({ collection, models, organizationId, searchKey }) => ({
         collection,
         profile: DEMO_PROFILE,
         search_key: searchKey,
-        products: engine.describeCollection(organizationId, collection)?.num_documents ?? 0
+        products: engine.describeCollection(organizationId, collection)?.num_documents ?? 0,
+        models
       }))
     ),
     implement(contract.getFigures, () => Effect.flatMap(opened, demo.figures)),

@@ -102,6 +102,12 @@ export const SearchResponse = Schema.Struct({
       description: "The search profile that made it; no release for a draft that acts at once."
     })
   ),
+  experiment: Schema.optionalKey(
+    Schema.Struct({ id: Schema.String, variant_id: Schema.String }).annotate({
+      identifier: "ShownVariant",
+      description: "The variant of a running experiment that it was answered by."
+    })
+  ),
   query_understanding: Schema.optionalKey(QueryUnderstanding),
   correction: Schema.optionalKey(Correction),
   refinements: Schema.optionalKey(Schema.Array(Refinement)),

@@ -42,12 +42,12 @@ export const described = {
   },
   replayEvents: {
     description:
-      "Starts a job that rebuilds the figures of whole days from the event log, and answers the job. Readers see the old figures until the new ones are complete. One replay of an organization runs at a time (409); the plan must have replays (403).",
+      "Starts a job that rebuilds the figures of whole days from the event log, and answers the job. Readers see the old figures until the new ones are complete. With the target `recommendations` every process makes what the organization's models know again, from all that the log keeps; meanwhile answers come from what is read so far. One replay of an organization and target runs at a time (409); the plan must have replays (403).",
     example: { body: { from: "2026-11-01", to: "2026-11-02", target: "analytics" } }
   },
   eraseSubject: {
     description:
-      "Starts a job that erases the events of one person and what was derived from them, searches included. What it erases is hidden from every read at once, so the job cannot be cancelled; its result is a receipt of what was touched.",
+      "Starts a job that erases the events of one person and what was derived from them, searches included. What it erases is hidden from every read at once, so the job cannot be cancelled; its result is a receipt of what was touched: topics, tables, and in `models` everybody who keeps something of persons, with the rows that were `removed` or that it was `rebuilt` without the person.",
     example: { params: { userId: "visitor-99" } }
   }
 } as const satisfies Readonly<Record<string, Described>>

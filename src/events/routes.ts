@@ -118,11 +118,11 @@ export const routes = Effect.gen(function* () {
     implement(
       contract.replayEvents,
       Effect.fnUntraced(function* ({ caller, payload }) {
-        const { from, to } = yield* payload
+        const { from, target, to } = yield* payload
         const parsed = parseDateRange(from, to)
         if (!parsed.ok) return yield* invalidFields(parsed.issues)
         yield* entitlements.require(caller.organizationId, "event_replays")
-        return yield* replays.replay(caller.organizationId, parsed.range)
+        return yield* replays.replay(caller.organizationId, parsed.range, target)
       })
     ),
     implement(

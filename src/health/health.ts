@@ -13,7 +13,15 @@ import { SearchServed } from "../search/serve-log.ts"
 import { CurrentCircuits, Engine, type EngineCircuits } from "../ports/engine/engine.ts"
 import { EntryRates } from "./entry-rates.ts"
 import { Looks } from "./looks.ts"
-import { engineProbe, eventLogProbe, organizationsProbe, postgresProbe, streamsProbe } from "./probes.ts"
+import {
+  engineProbe,
+  eventLogProbe,
+  organizationsProbe,
+  postgresProbe,
+  recommendationsProbe,
+  streamsProbe
+} from "./probes.ts"
+import { RecommendModels } from "../recommendation-models/live/recommend-models.ts"
 import { changesOf, type Finding, growthOf, type Losses, seconds, type Verdict, verdictOf } from "./verdict.ts"
 import { countWebhooks, type WebhookFigures } from "./webhook-figures.ts"
 
@@ -89,7 +97,8 @@ const makeExamine = Effect.fnUntraced(function* (lagMax_ms: number, probe_ms: nu
       lag_ms = read
     }),
     postgres: postgresProbe(sql),
-    organizations: organizationsProbe(damages, engine)
+    organizations: organizationsProbe(damages, engine),
+    recommendations: recommendationsProbe(yield* RecommendModels)
   } as const
 
   return Effect.gen(function* () {
@@ -185,6 +194,6 @@ export class Health extends Context.Service<
   ): Layer.Layer<
     Health,
     never,
-    Configuration | Engine | EventLog | SearchServed | SqlClient.SqlClient | StreamWorker
+    Configuration | Engine | EventLog | RecommendModels | SearchServed | SqlClient.SqlClient | StreamWorker
   > => Layer.effect(Health, make(options))
 }

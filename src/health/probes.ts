@@ -8,6 +8,7 @@ import type { EventLog } from "@dowser/log/event-log/event-log"
 import type { StreamWorker } from "@dowser/streams/host/host"
 import type { Damages } from "../configuration/damages.ts"
 import type { Engine, EngineCircuits } from "../ports/engine/engine.ts"
+import type { RecommendModels } from "../recommendation-models/live/recommend-models.ts"
 import { seconds } from "./verdict.ts"
 
 export type Probe = Effect.Effect<string, { readonly message: string }>
@@ -42,6 +43,17 @@ export const streamsProbe = (
       ? Effect.succeed(`${seconds(lag_ms)} behind`)
       : Effect.fail({ message: `the oldest record that is not counted yet waits for ${seconds(lag_ms)}` })
   })
+
+/** A start takes a moment: what lasts longer is told, since answers are no more than the newest documents then. */
+const CATCHING_UP_MS = 5_000
+export const recommendationsProbe = (models: RecommendModels["Service"]): Probe =>
+  Effect.flatMap(models.state, ({ behind_ms, isCaughtUp, records_behind }) =>
+    isCaughtUp || behind_ms < CATCHING_UP_MS
+      ? Effect.succeed("follows the events")
+      : Effect.fail({
+          message: `has not caught up with the events for ${seconds(behind_ms)} (${records_behind} records behind); answers are the newest documents`
+        })
+  )
 
 /** What of single organizations could not be read, told up to a length. */
 export const organizationsProbe = (damages: Damages, engine: Engine["Service"]): Probe =>

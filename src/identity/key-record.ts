@@ -28,6 +28,7 @@ export interface KeyRecord {
     Record<string, string>
   >
   /** What may be named and is shown, of every collection; empty = everything. */ readonly fields: ReadonlyArray<string>
+  /** False: no search of it goes by what a visitor did. */ readonly personalization?: boolean
   /** 0 = no limit. */ readonly rate_limit_per_minute: number
   /** Unix seconds. */ readonly expires_at: number
   /** Leaves the list of keys within an hour after it expired. */ readonly autodelete: boolean

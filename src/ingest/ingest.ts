@@ -9,7 +9,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { makeAuditRecorder } from "../audit/record.ts"
 import { likeOf } from "../engine-plane/like-pattern.ts"
-import { Engine, EngineAbsence } from "../ports/engine/engine.ts"
+import { Engine, OwnsEngine } from "../ports/engine/engine.ts"
 import { Identifiers } from "@dowser/log/identifiers"
 import { CollectionMissing, JobNotFound, ReindexInProgress } from "./errors.ts"
 import { makeJobsRepository } from "./jobs-repository.ts"
@@ -156,7 +156,7 @@ export class Ingest extends Context.Service<
           sql: yield* SqlClient.SqlClient
         }
         // Jobs go on where the engine is; a process without one would only fail them.
-        if ((yield* EngineAbsence) === undefined)
+        if (yield* OwnsEngine)
           for (const stored of yield* Effect.orDie(repository.unfinished)) yield* parts.runner.launch(stored)
         return Ingest.of({
           reindex: makeReindex(parts),

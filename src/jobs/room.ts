@@ -10,6 +10,7 @@ import { defineRoom } from "../room.ts"
 export const room = defineRoom({
   name: "jobs",
   routes,
+  roles: { listJobs: "member", getJob: "member", cancelJob: "admin" },
   reaches: { listJobs: "filtered", getJob: "filtered", cancelJob: "filtered" },
   groups: { jobs: "Everything that goes on after its request was answered." },
   layer: Jobs.layer,

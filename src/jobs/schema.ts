@@ -5,7 +5,10 @@ import { Schema } from "effect"
 export const JOB_STATUSES = ["queued", "running", "fetching", "importing", "ready", "failed", "cancelled"] as const
 export const Job = Schema.Struct({
   id: Schema.String,
-  /** `ingest`, `event_replay`, `subject_erasure`, `quality_run`, `judgments_from_clicks`, `rerank_model_training`. */
+  /**
+   * `ingest`, `event_replay`, `recommendation_replay`, `subject_erasure`, `quality_run`, `judgments_from_clicks`,
+   * `rerank_model_training`, `recommendation_training`.
+   */
   type: Schema.String,
   status: Schema.Literals(JOB_STATUSES),
   /** 0..1. */ progress: Schema.Number,

@@ -1,6 +1,7 @@
 /**
  * Caps of named resources: presets, synonym and curation sets with their items, stopword sets, stemming dictionaries,
- * aliases, rules of searches and of analytics, search policies and profiles (whose releases count by their bytes). They
+ * aliases, rules of searches and of analytics, experiments, search policies and profiles (whose releases count by their
+ * bytes). They
  * are counted in the transaction of the write, under the lock of the organization's row, so that the last place is
  * given once, by whichever process. The columns that are summed are made by the database (migration 37, and those of
  * the rooms).
@@ -36,6 +37,7 @@ export const makeNamedResources = Effect.gen(function* () {
       UNION ALL SELECT 1, bytes FROM search_rule_sets WHERE organization_id = ${organizationId}
       UNION ALL SELECT 1, bytes FROM analytics_rules WHERE organization_id = ${organizationId}
       UNION ALL SELECT 1, bytes FROM search_policies WHERE organization_id = ${organizationId}
+      UNION ALL SELECT 1, bytes FROM experiments WHERE organization_id = ${organizationId}
       UNION ALL SELECT 1, bytes FROM search_profiles WHERE organization_id = ${organizationId}
       UNION ALL SELECT 0, bytes FROM search_profile_releases WHERE organization_id = ${organizationId}) AS each`,
       ([row]) => row!

@@ -19,14 +19,14 @@ const SUMS_MAX = 1_000
 export const makeUsage = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const engine = yield* Engine
-  const hasEngine = (yield* EngineAbsence) === undefined
+  const absence = yield* EngineAbsence
   const caps = yield* WindowedCaps
   const resources = yield* makeNamedResources
   const clock = yield* Clock.Clock
   const sums = new Map<string, { readonly at: number; readonly use: EngineUse }>()
-  /** Nothing where another process has the engine: this one does not know. O(collections). */
+  /** Nothing where no engine answers: this process does not know. O(collections). */
   const engineUse = (organizationId: string): EngineUse => {
-    if (!hasEngine) return {}
+    if (absence() !== undefined) return {}
     const now = clock.currentTimeMillisUnsafe(),
       known = sums.get(organizationId)
     if (known !== undefined && now >= known.at && now - known.at < SUMMED_EVERY_MS) return known.use

@@ -29,6 +29,7 @@ const OF_CLIENTS: ReadonlySet<string> = new Set([
   "x_device",
   "x_language",
   "x_country",
+  "x_experiment_variant",
   "x_personalization_strength",
   "query_rewrite",
   "query_rewrite_min_found",
@@ -85,20 +86,27 @@ export const baseParameters = (
   policy: Parameters | undefined,
   sortId: string | undefined
 ): Parameters => {
-  const { query_by_weights: weights, sort: _sort, ...own } = policy ?? {}
+  const { sort: _sort, ...own } = policy ?? {}
   const sort_by = manifest.sorts.find(({ id }) => id === sortId)?.sort_by
   return {
-    ...own,
+    ...fitting(own, fields.searchable.length),
     query_by: fields.searchable.join(","),
     facet_by: fields.facets.join(","),
     ...(sort_by === undefined ? {} : { sort_by }),
-    ...(fields.highlight.length === 0 ? {} : { highlight_fields: fields.highlight.join(",") }),
-    // Weights of another number of fields would refuse every search.
-    ...(weights !== undefined && listed(weights).length === fields.searchable.length
-      ? { query_by_weights: weights }
-      : {})
+    ...(fields.highlight.length === 0 ? {} : { highlight_fields: fields.highlight.join(",") })
   }
 }
+/** One value a field of `query_by`; all but weights may be a single one for all fields. */
+const PER_FIELD: ReadonlySet<string> = new Set(["query_by_weights", "num_typos", "prefix", "infix"])
+/** Without lists that are made for another number of fields: they would refuse every search. */
+const fitting = (policy: Parameters, fields: number): Parameters =>
+  Object.fromEntries(
+    Object.entries(policy).filter(([name, value]) => {
+      if (!PER_FIELD.has(name)) return true
+      const { length } = listed(value)
+      return length === fields || (length === 1 && name !== "query_by_weights")
+    })
+  )
 
 /** A page is never larger than the profile lets it be; what is no number is left to be refused. */
 const pageSizeOf = (manifest: ProfileManifest, base: Parameters, asked: Parameters): string | undefined => {

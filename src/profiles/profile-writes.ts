@@ -78,6 +78,23 @@ export interface ProfileWrites {
     asked: { readonly expected_revision: number; readonly release_id: string },
     compile: Compile
   ) => Effect.Effect<StoredProfile, Refused | ConfigurationUnavailable>
+  /**
+   * Another release in place of what acts now: one that is made of a manifest, one that there is, or none, so that the
+   * draft acts again. The draft stays as it is. RevisionMismatch where something else acts than was expected.
+   */
+  readonly putActive: (
+    organizationId: string,
+    collection: CollectionInfo,
+    name: string,
+    asked: {
+      readonly expected: { readonly release_id: string | null; readonly revision: number }
+      readonly release_id: string | null
+      /** Of a release that is made under the id; undefined for one that there is. */
+      readonly manifest: ProfileManifest | undefined
+      readonly note: string
+    },
+    compile: Compile
+  ) => Effect.Effect<void, Refused | FeatureNotInPlan | ConfigurationUnavailable>
 }
 
 export const noProfile = () => new NotFound({ message: "Search profile not found" })
@@ -273,10 +290,9 @@ const makeReplace = (parts: Parts): ProfileWrites["replace"] => {
 /** Id of who publishes; the operator and the program have none. */
 const author = Effect.map(CurrentOrigin, ({ actor }) => ("id" in actor ? actor.id : actor.type))
 
-/** Publishing and activating: what acts on searches. */
-const makeReleaseWrites = (parts: Parts): Pick<ProfileWrites, "publish" | "activate"> => {
-  const { changesOf, configuration, found, identifiers, locked, named, releases, repository } = parts
-  const compiled = Effect.fnUntraced(function* (
+/** What all writes of what acts on searches share. */
+const makeReleaseParts = ({ changesOf, identifiers, releases }: Parts) => ({
+  compiled: Effect.fnUntraced(function* (
     organizationId: string,
     collection: CollectionInfo,
     name: string,
@@ -285,11 +301,36 @@ const makeReleaseWrites = (parts: Parts): Pick<ProfileWrites, "publish" | "activ
   ) {
     const changes = yield* changesOf(organizationId, collection, manifest, compile)
     if (changes.length > 0) return yield* notHot(name, changes)
-  })
-  const activeOf = Effect.fnUntraced(function* (organizationId: string, profileId: string, releaseId: string) {
+  }),
+  activeOf: Effect.fnUntraced(function* (organizationId: string, profileId: string, releaseId: string) {
     const release = yield* releases.get(organizationId, profileId, releaseId)
     return release ?? (yield* new NotFound({ message: "Release not found" }))
+  }),
+  inserted: Effect.fnUntraced(function* (
+    organizationId: string,
+    profileId: string,
+    manifest: ProfileManifest,
+    note: string,
+    id: string | undefined
+  ) {
+    const release: StoredRelease = {
+      id: id ?? (yield* identifiers.make("rel")),
+      version: (yield* releases.newestVersion(organizationId, profileId)) + 1,
+      manifest,
+      change_class: "HOT",
+      created_at: yield* Clock.currentTimeMillis,
+      created_by: yield* author,
+      note
+    }
+    yield* releases.insert(organizationId, profileId, release)
+    return release
   })
+})
+
+/** Publishing and activating: what acts on searches. */
+const makeReleaseWrites = (parts: Parts): Pick<ProfileWrites, "publish" | "activate"> => {
+  const { configuration, found, locked, named, repository } = parts
+  const { activeOf, compiled, inserted } = makeReleaseParts(parts)
   const published: (
     ...given: Parameters<ProfileWrites["publish"]>
   ) => Effect.Effect<StoredRelease, Refused | SqlError.SqlError> = Effect.fnUntraced(function* (
@@ -305,18 +346,8 @@ const makeReleaseWrites = (parts: Parts): Pick<ProfileWrites, "publish" | "activ
     yield* compiled(organizationId, collection, name, draft, compile)
     if (active !== undefined && isSameManifest(active.manifest, draft))
       return yield* activeOf(organizationId, id, active.id)
-    const now = yield* Clock.currentTimeMillis
-    const release: StoredRelease = {
-      id: yield* identifiers.make("rel"),
-      version: (yield* releases.newestVersion(organizationId, id)) + 1,
-      manifest: draft,
-      change_class: "HOT",
-      created_at: now,
-      created_by: yield* author,
-      note
-    }
-    yield* releases.insert(organizationId, id, release)
-    yield* repository.setActive(organizationId, own, name, release.id, now)
+    const release = yield* inserted(organizationId, id, draft, note, undefined)
+    yield* repository.setActive(organizationId, own, name, release.id, release.created_at)
     return release
   })
   const activated: (
@@ -347,6 +378,35 @@ const makeReleaseWrites = (parts: Parts): Pick<ProfileWrites, "publish" | "activ
   }
 }
 
+/** What others put in place of what acts, and back. */
+const makePutActive = (parts: Parts): ProfileWrites["putActive"] => {
+  const { configuration, found, locked, named, repository } = parts
+  const { activeOf, compiled, inserted } = makeReleaseParts(parts)
+  const put: (...given: Parameters<ProfileWrites["putActive"]>) => Effect.Effect<void, Refused | SqlError.SqlError> =
+    Effect.fnUntraced(function* (organizationId, known, name, { expected, manifest, note, release_id }, compile) {
+      const collection = yield* locked(organizationId, known)
+      const profile = yield* found(organizationId, collection, name)
+      yield* refuseRevision(profile, expected.revision)
+      if ((profile.active?.id ?? null) !== expected.release_id)
+        return yield* new RevisionMismatch({
+          message: `Another release of the profile \`${name}\` acts meanwhile.`,
+          current_revision: profile.revision
+        })
+      const acts =
+        release_id === null
+          ? profile.draft
+          : (manifest ?? (yield* activeOf(organizationId, profile.id, release_id)).manifest)
+      yield* compiled(organizationId, collection, name, acts, compile)
+      if (release_id !== null && manifest !== undefined)
+        yield* inserted(organizationId, profile.id, manifest, note, release_id)
+      const now = yield* Clock.currentTimeMillis
+      yield* repository.setActive(organizationId, profile.collection, name, release_id, now)
+    })
+  return Effect.fn("SearchProfiles.putActive")((...given) =>
+    stored(configuration.write(changeOf(given[0], given[1], given[2]), named.within(given[0], put(...given))))
+  )
+}
+
 /** `table`: what is there, as this process knows it. */
 export const makeProfileWrites = (table: ProfileTable) =>
   Effect.map(makeParts, (parts): ProfileWrites => {
@@ -366,6 +426,7 @@ export const makeProfileWrites = (table: ProfileTable) =>
       create: makeCreate(parts),
       replace: makeReplace(parts),
       ...makeReleaseWrites(parts),
+      putActive: makePutActive(parts),
       remove,
       removeOf: (organizationId, collection) =>
         Effect.forEach(

@@ -27,7 +27,12 @@ export const room = defineRoom({
   features: { quality_suites: { free: 3, standard: 100, unlimited: 1_000 } },
   roles: {
     listQualitySuites: "member",
+    createQualitySuite: "admin",
     getQualitySuite: "member",
+    replaceQualitySuite: "admin",
+    deleteQualitySuite: "admin",
+    runQualitySuite: "admin",
+    judgeFromClicks: "admin",
     listQualityRuns: "member"
   },
   seeds,

@@ -14,7 +14,7 @@ import { makeAuditRecorder } from "../audit/record.ts"
 import { CollectionDrops } from "../engine-plane/collection-drops.ts"
 import type { CatalogResources } from "../engine-plane/resources.ts"
 import type { Installation } from "../installation.ts"
-import { Engine, EngineAbsence } from "../ports/engine/engine.ts"
+import { Engine, OwnsEngine } from "../ports/engine/engine.ts"
 import type { RowReaders } from "../identity/row-readers.ts"
 import { makeJobStarter } from "../jobs/jobs.ts"
 import type { Job } from "../jobs/schema.ts"
@@ -194,7 +194,7 @@ const make: Effect.Effect<
   const startRun = yield* makeStartRun
   const jobs = yield* makeJobStarter
   const drops = yield* CollectionDrops
-  const wake = (yield* EngineAbsence) === undefined ? yield* makeAtWork : Effect.void
+  const wake = (yield* OwnsEngine) ? yield* makeAtWork : Effect.void
   const get: SuitesShape["get"] = (organizationId, id) =>
     Effect.flatMap(Effect.orDie(repository.get(organizationId, id)), present(id))
   yield* drops.register((organizationId, collection) =>

@@ -25,6 +25,11 @@ export const room = defineRoom({
   groups: { "rerank models": "Models that put a collection's hits in another order, learned from what visitors took." },
   engineGroups: ["rerank models"],
   layer: Trainings.layer,
-  roles: { listRerankModels: "member", getRerankModel: "member" },
+  roles: {
+    trainRerankModel: "admin",
+    listRerankModels: "member",
+    getRerankModel: "member",
+    deleteRerankModel: "admin"
+  },
   seeds: { trainRerankModel: [{ name: "clicks", from: "2026-01-01", to: "2026-01-02" }] }
 })

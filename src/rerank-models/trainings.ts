@@ -4,7 +4,7 @@ import type { Conflict } from "../http/errors.ts"
 import { makeJobStarter } from "../jobs/jobs.ts"
 import type { Job } from "../jobs/schema.ts"
 import { makeJobWorker } from "../jobs/job-worker.ts"
-import { EngineAbsence } from "../ports/engine/engine.ts"
+import { OwnsEngine } from "../ports/engine/engine.ts"
 import { makeTraining, TRAINING, type TrainingConfig } from "./train.ts"
 
 export class Trainings extends Context.Service<
@@ -15,10 +15,9 @@ export class Trainings extends Context.Service<
     Trainings,
     Effect.gen(function* () {
       const jobs = yield* makeJobStarter
-      const wake =
-        (yield* EngineAbsence) === undefined
-          ? (yield* makeJobWorker({ type: TRAINING, run: yield* makeTraining })).wake
-          : Effect.void
+      const wake = (yield* OwnsEngine)
+        ? (yield* makeJobWorker({ type: TRAINING, run: yield* makeTraining })).wake
+        : Effect.void
       return Trainings.of({
         start: Effect.fn("Trainings.start")(function* (organizationId, config) {
           const job = yield* jobs

@@ -6,6 +6,7 @@ import { type CollectionInfo, type EngineError, fail, ok, type Result } from "@d
 import {
   AnswerBudget,
   closed,
+  type Environment,
   type OperationContext,
   type PlannedSearch,
   prepareSearch,
@@ -22,6 +23,7 @@ import { reachesCollection } from "../identity/reach.ts"
 import { PopularDocuments } from "../analytics/popular-documents.ts"
 import type { EngineFailure } from "../engine-plane/engine-errors.ts"
 import { failureOf, makeContexts } from "../engine-plane/engine-plane.ts"
+import { FallbackModels } from "../recommendation-models/fallback-models.ts"
 import { Rerankers } from "../rerankers/rerankers.ts"
 import { restrictionsOf, sessionRefusal } from "../identity/restrictions.ts"
 import { environmentOf, searchMerchandise } from "./search-merchandise.ts"
@@ -45,8 +47,10 @@ const resulting = <A, E>(result: Result<A, E>): Effect.Effect<A, E> =>
   result.ok ? Effect.succeed(result.value) : Effect.fail(result.error)
 /** The visitor that the preview names, else the one that the search's own parameters do. */
 const visitorIn = (preview: Preview, parameters: Readonly<Record<string, string>>) => {
-  const { country, device, language } = visitorOf(parameters, NO_TRAITS, undefined)
+  const who = visitorOf(parameters, NO_TRAITS, undefined)
+  const { country, device, language } = who
   return {
+    ...who,
     device: preview.device ?? device,
     language: preview.language ?? language,
     country: preview.country ?? country
@@ -56,7 +60,7 @@ const visitorIn = (preview: Preview, parameters: Readonly<Record<string, string>
 /** The engine's part of a search, its text with what the rules add, and what they did. */
 const run = async (
   parts: ProfileStepParts,
-  { models, popular }: { readonly models: Rerankers["Service"]; readonly popular: PopularDocuments["Service"] },
+  environment: Environment,
   context: OperationContext,
   caller: Caller,
   collection: CollectionInfo,
@@ -85,7 +89,7 @@ const run = async (
     visitor: () => visitorIn(preview, planned.value.parameters)
   })
   const search: PlannedSearch = { ...planned.value, merchandise }
-  const found = await runSearch(context, search, environmentOf(caller.organizationId, popular, models))
+  const found = await runSearch(context, search, environment)
   if (!found.ok) return fail(refused(found.error))
   const open = writeAnswer(search, found.value)
   return open.ok ? ok({ text: closed(open.value), trace: found.value.trace }) : fail(refused(open.error))
@@ -107,6 +111,7 @@ export const makePreview = Effect.gen(function* () {
   const popular = yield* PopularDocuments
   const parts: ProfileStepParts = { profiles: yield* SearchProfiles, policies: yield* SearchPolicies }
   const models = yield* Rerankers
+  const fallbacks = yield* FallbackModels
   const clock = yield* Clock.Clock
 
   return Effect.fnUntraced(function* (
@@ -136,11 +141,10 @@ export const makePreview = Effect.gen(function* () {
       now_s: Math.floor(now_ms / 1_000),
       budget: new AnswerBudget(planned.limits.answer_bytes_max, (bytes) => held().holdWriting(bytes))
     }
+    const environment = environmentOf(organizationId, popular, models, fallbacks)
     const shown = (compiled: CompiledRules | undefined, explain: boolean) =>
       Effect.flatMap(
-        Effect.promise(() =>
-          run(parts, { models, popular }, context, caller, collection, preview, now_ms, compiled, explain)
-        ),
+        Effect.promise(() => run(parts, environment, context, caller, collection, preview, now_ms, compiled, explain)),
         resulting
       )
     const before = yield* shown(undefined, false)

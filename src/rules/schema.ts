@@ -104,7 +104,8 @@ const optional = Object.fromEntries(
 
 export const SearchRuleSetBody = Schema.Struct({ ...optional, ...window }).annotate({
   identifier: "SearchRuleSetBody",
-  description: "The complete set: omitted fields are reset to their defaults."
+  description:
+    'The complete set: omitted fields are reset to their defaults. `fallback_model_id` is the recommendation model of `zero_hits_fallback: "recommendations"`, of the same collection.'
 })
 export const SearchRuleSet = Schema.Struct({
   ...fields,

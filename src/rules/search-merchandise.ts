@@ -1,8 +1,9 @@
 /** What acts on one search around the engine: the rules of its collection, and what the request itself asks for. */
 import type { Environment, SearchMerchandise } from "@dowser/engine-sdk/operations"
-import { WINDOW } from "@dowser/engine-sdk/pipeline"
+import { type SearchVisitor, WINDOW } from "@dowser/engine-sdk/pipeline"
 import { type CompiledRules, defaultRerank, type RerankSettings } from "@dowser/engine-sdk/rules"
 import type { PopularDocuments } from "../analytics/popular-documents.ts"
+import type { FallbackModels } from "../recommendation-models/fallback-models.ts"
 import type { Rerankers } from "../rerankers/rerankers.ts"
 import type { Visitor } from "../identity/visitor.ts"
 
@@ -13,7 +14,9 @@ export const isOn = (parameters: Parameters, name: string): boolean =>
 interface MerchandiseInput {
   readonly rules: CompiledRules | undefined
   readonly parameters: Parameters
-  /** Looked at only where something acts. */ readonly visitor: () => Pick<Visitor, "device" | "language" | "country">
+  /** Looked at only where something acts. */
+  readonly visitor: () => Pick<Visitor, "device" | "language" | "country"> & Partial<Visitor>
+  /** Whoever searches, nothing that a visitor did acts. */ readonly isImpersonal?: boolean
   readonly now_ms: number
   /** `debug` of a caller who may ask for it. */ readonly explain: boolean
 }
@@ -22,16 +25,19 @@ interface MerchandiseInput {
 export const environmentOf = (
   organizationId: string,
   popular: PopularDocuments["Service"],
-  models: Rerankers["Service"]
+  models: Rerankers["Service"],
+  fallbacks: FallbackModels["Service"]
 ): Environment => ({
   reranker: (model, collection) => models.of(organizationId, collection, model),
   now_us: () => Math.round(performance.now() * 1_000),
-  popular: (collection, limit) => popular.ids(organizationId, collection).slice(0, limit)
+  popular: (collection, limit) => popular.ids(organizationId, collection).slice(0, limit),
+  recommended: (asked) => fallbacks.recommended(organizationId, asked)
 })
 
 /** undefined: the engine's answer passes unchanged, which is what nearly every search without rules gets. */
 export const searchMerchandise = ({
   explain,
+  isImpersonal = false,
   now_ms,
   parameters,
   rules,
@@ -39,13 +45,23 @@ export const searchMerchandise = ({
 }: MerchandiseInput): SearchMerchandise | undefined => {
   const reranks = isOn(parameters, "rerank")
   if (rules === undefined && !reranks && !explain) return undefined
-  const { country, device, language } = visitor()
+  const who = visitor()
+  const { country, device, language } = who
   // No parameter can switch off, or change, the rerank that active rules ask for.
   return {
     rules,
     request: { now_ms, device, language, country },
     explain,
+    ...(isImpersonal || rules?.ruleSet.zero_hits_fallback !== "recommendations" ? {} : { visitor: recommendedTo(who) }),
     ...(reranks ? { rerank: askedRerank(parameters) } : {})
+  }
+}
+
+const recommendedTo = ({ anonymous_id, session_id, user_id }: Partial<Visitor>): SearchVisitor => {
+  const person = user_id ?? anonymous_id
+  return {
+    ...(session_id === undefined ? {} : { session: session_id }),
+    ...(person === undefined ? {} : { person })
   }
 }
 

@@ -30,6 +30,8 @@ import { collectionClosed } from "../identity/reach.ts"
 import type { Entitlements } from "../metering/entitlements.ts"
 import type { FeatureNotInPlan } from "../metering/errors.ts"
 import { bytesOf, LIST_BYTES_MAX, makeNamedResources } from "../metering/named-resources.ts"
+import { FallbackModels } from "../recommendation-models/fallback-models.ts"
+import { RecommendationModels } from "../recommendation-models/models.ts"
 import { Engine } from "../ports/engine/engine.ts"
 import type { GateVisitor } from "./answer-gates.ts"
 import { compileFor } from "./compiled-for.ts"
@@ -96,7 +98,7 @@ const makeTable = Effect.gen(function* () {
     contextOf,
     compile: (organizationId, collection, ruleSet) => {
       // Known before somebody finds nothing: a search does not wait for it.
-      if (ruleSet.zero_hits_fallback === "popular") popular.ids(organizationId, collection.schema.name)
+      if (showsPopular(ruleSet)) popular.ids(organizationId, collection.schema.name)
       return compileFor(contextOf(organizationId), collection, ruleSet)
     },
     damaged: ({ collection, organization_id: organizationId }, how, error) => {
@@ -111,12 +113,18 @@ const makeTable = Effect.gen(function* () {
   return { table: new RuleTable(parts), compile: parts.compile, contextOf }
 })
 
+/** A model that is away or knows nothing leaves it to the popular documents. */
+const showsPopular = ({ zero_hits_fallback: kind }: RuleSet): boolean =>
+  kind === "popular" || kind === "recommendations"
+
+const FALLBACKS = ["none", "drop_filters", "popular", "recommendations"] as const
 /** A body against the schema of its collection, every issue named. */
 const checkedSet = (
   context: OperationContext,
   collection: CollectionInfo,
   body: unknown,
-  reaches: (name: string) => boolean
+  reaches: (name: string) => boolean,
+  modelRefusal: (id: string) => string | undefined
 ): Effect.Effect<RuleSet, InputInvalid | CollectionNotAllowed> => {
   let isBeyond = false
   const fields = ownedFields(context, collection, (name, schema) => {
@@ -124,7 +132,9 @@ const checkedSet = (
   })
   const checked = checkRuleSet(asWritten(body), {
     parseFilter: (text) => parseFilter(text, fields),
-    hasField: (name) => fieldNamed(collection.schema, name) !== undefined
+    hasField: (name) => fieldNamed(collection.schema, name) !== undefined,
+    fallbacks: FALLBACKS,
+    modelRefusal
   })
   if (isBeyond) return Effect.fail(collectionClosed())
   const issues = checked.ok ? fieldTypeIssues(checked.value, collection.schema) : checked.issues
@@ -140,10 +150,14 @@ const makeWrites = Effect.gen(function* () {
   const engine = yield* Engine
   const popular = yield* PopularDocuments
   const named = yield* makeNamedResources
+  const models = yield* RecommendationModels
   const storing = Effect.fnUntraced(function* (organizationId: string, name: string, ruleSet: RuleSet) {
     yield* repository.lock(organizationId, name)
     const collection = engine.describeCollection(organizationId, name)
     if (collection === undefined) return yield* new NotFound({ message: "Collection not found" })
+    const { fallback_model_id: model, zero_hits_fallback: kind } = ruleSet
+    if (kind === "recommendations" && !(yield* models.hold(organizationId, model)))
+      return yield* inputInvalid("fallback_model_id", "there is no such recommendation model")
     const stored: StoredRuleSet = {
       organization_id: organizationId,
       collection: name,
@@ -161,7 +175,7 @@ const makeWrites = Effect.gen(function* () {
   ) {
     if (bytesOf(ruleSet) > LIST_BYTES_MAX)
       return yield* inputInvalid("body", `At most ${LIST_BYTES_MAX} bytes of rules`)
-    if (ruleSet.zero_hits_fallback === "popular") yield* popular.refresh(organizationId, name)
+    if (showsPopular(ruleSet)) yield* popular.refresh(organizationId, name)
     return yield* configuration
       .write(
         { kind: "search_rule_set", organizationId, id: name },
@@ -184,11 +198,20 @@ export class SearchRules extends Context.Service<SearchRules, SearchRulesShape>(
   static readonly layer: Layer.Layer<
     SearchRules,
     never,
-    CatalogResources | CollectionDrops | Configuration | Engine | Entitlements | PopularDocuments | SqlClient.SqlClient
+    | CatalogResources
+    | CollectionDrops
+    | Configuration
+    | Engine
+    | Entitlements
+    | FallbackModels
+    | PopularDocuments
+    | RecommendationModels
+    | SqlClient.SqlClient
   > = Layer.effect(
     SearchRules,
     Effect.gen(function* () {
       const configuration = yield* Configuration
+      const fallbacks = yield* FallbackModels
       const { compile, contextOf, table } = yield* makeTable
       const { read, remove, replace } = yield* makeWrites
       yield* (yield* CollectionDrops).register(remove)
@@ -201,7 +224,11 @@ export class SearchRules extends Context.Service<SearchRules, SearchRulesShape>(
       return SearchRules.of({
         get: (organizationId, collection) => table.get(organizationId, collection),
         checked: (organizationId, collection, body, reaches = () => true) =>
-          Effect.suspend(() => checkedSet(contextOf(organizationId), collection, body, reaches)),
+          Effect.suspend(() =>
+            checkedSet(contextOf(organizationId), collection, body, reaches, (id) =>
+              fallbacks.refusal(organizationId, collection.schema.name, id)
+            )
+          ),
         replace,
         remove,
         compiled: (organizationId, collection) => table.compiled(organizationId, collection),

@@ -16,6 +16,7 @@ export const seeds: Seeds = {
       starts_at: "2026-01-01T00:00:00Z"
     },
     { pins: [{ doc_id: "d5", position: 1 }] },
+    { zero_hits_fallback: "recommendations", fallback_model_id: "rec_1" },
     { redirects: [{ query: "x", url: "/x" }] }
   ],
   previewSearchRule: [

@@ -49,6 +49,7 @@ interface Parts<PortsE, SqlE, StreamsE, ConfigurationE> {
   readonly configuration: Layer.Layer<Configuration, ConfigurationE, Identifiers | RowReaders | SqlClient.SqlClient>
   readonly options: RuntimeOptions
   /** Folder of the dedupe window's runs, this process's own. */ readonly dedupePath: string
+  /** Folder of what recommendations keep, this process's own. */ readonly recommendationsPath: string
   /** No other process uses this database. */ readonly isAlone: boolean
   readonly visitorPartitions: number
   readonly operatorKey: Uint8Array
@@ -62,6 +63,7 @@ export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({
   isAlone,
   operatorKey,
   operatorToken,
+  recommendationsPath,
   options: { allowPrivateAddresses = false, countryHeader, serviceDomain, weights },
   sql,
   streams,
@@ -73,6 +75,7 @@ export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({
     serviceDomain,
     weights,
     visitorPartitions,
+    recommendationsPath,
     isAlone
   })
   const ports = Layer.mergeAll(

@@ -1,7 +1,7 @@
 /**
  * One of several processes: Postgres and Kafka are servers of their own, found by their addresses. API processes accept
  * and answer; processors run in `dowser streams`, so that no search shares a thread with them. One process owns the
- * embedded engine; the others say so.
+ * embedded engine and the others say so, or all of them ask a search cluster.
  */
 import { PgClient } from "@effect/sql-pg"
 import { createHmac } from "node:crypto"
@@ -20,10 +20,10 @@ import { makeProcessors, REPLAYED } from "@dowser/streams/processors/runnable"
 import { openStateStore } from "@dowser/streams/state/lmdb"
 import { topicSpecs } from "@dowser/log/topics"
 import { weightIn, type Weights } from "@dowser/streams/runner/weights"
-import type { DistributedConfig } from "../config.ts"
+import type { DistributedConfig, ServerConfig } from "../config.ts"
 import { layerPostgres } from "../configuration/configuration-postgres.ts"
 import { layer as layerMigrations } from "../migrations/index.ts"
-import { Engine, EngineAbsence } from "../ports/engine/engine.ts"
+import { Engine, EngineAbsence, OwnsEngine } from "../ports/engine/engine.ts"
 import type { EventLog } from "@dowser/log/event-log/event-log"
 import { layerKafka } from "@dowser/log/event-log/kafka"
 import { kafkaSecurityOf } from "@dowser/log/event-log/kafka/security"
@@ -31,6 +31,8 @@ import { assemble, type RuntimeOptions } from "./assemble.ts"
 import { type DataFolder, StartRefused } from "./data-folder.ts"
 import { layerEngine } from "./embedded.ts"
 import { engineAbsence, noEngine } from "./no-engine.ts"
+import { layerOpensearch } from "./opensearch.ts"
+import { addressIn, layerRemote, layerShared } from "./remote-engine.ts"
 
 /** Two of them listen: for webhooks, and for units that are recalled. */
 const API_CONNECTIONS_MAX = 8
@@ -127,17 +129,40 @@ export const claimFirstOrganization = Effect.gen(function* () {
 const layerConfiguration = (config: DistributedConfig) =>
   layerPostgres(layerDatabase(config.databaseUrl, "dowser-configuration", CONFIGURATION_CONNECTIONS))
 
+type EnginePlace = Pick<ServerConfig, "engine" | "engineAddress" | "engineHost" | "enginePort">
+const layerChosen = (
+  { operatorKey, path }: DataFolder,
+  { engine, engineAddress, engineHost, enginePort }: EnginePlace,
+  options: RuntimeOptions
+): Layer.Layer<Engine, StartRefused> => {
+  switch (engine) {
+    case "none":
+      return Layer.mergeAll(
+        Layer.succeed(Engine, noEngine),
+        Layer.succeed(EngineAbsence, () => engineAbsence),
+        Layer.succeed(OwnsEngine, false)
+      )
+    case "remote":
+      return layerRemote(addressIn(engineAddress)!, operatorKey)
+    case "opensearch":
+      return layerOpensearch(process.env)
+    case "embedded": {
+      const own = (options.engine ?? layerEngine)(join(path, "engine"))
+      return enginePort === 0
+        ? own
+        : Layer.provideMerge(layerShared({ host: engineHost, port: enginePort }, operatorKey), own)
+    }
+  }
+}
+
 export const layerDistributed = (
   folder: DataFolder,
   config: DistributedConfig,
-  engine: "embedded" | "none",
+  place: EnginePlace,
   options: RuntimeOptions = {}
 ) => {
   const { visitorPartitions } = config
-  const chosen: Layer.Layer<Engine> =
-    engine === "none"
-      ? Layer.mergeAll(Layer.succeed(Engine, noEngine), Layer.succeed(EngineAbsence, engineAbsence))
-      : (options.engine ?? layerEngine)(join(folder.path, "engine"))
+  const chosen = layerChosen(folder, place, options)
   const sql = layerDatabase(config.databaseUrl, "dowser", API_CONNECTIONS_MAX)
   const ports = Layer.mergeAll(
     chosen,
@@ -151,6 +176,7 @@ export const layerDistributed = (
     configuration: layerConfiguration(config),
     options,
     dedupePath: join(folder.path, "dedupe"),
+    recommendationsPath: join(folder.path, "recommendations"),
     isAlone: false,
     visitorPartitions,
     operatorKey: folder.operatorKey,

@@ -93,6 +93,7 @@ export const layerEmbedded = (folder: DataFolder, options: RuntimeOptions = {}) 
         configuration: Configuration.layerEmbedded,
         options,
         dedupePath: join(folder.path, "dedupe"),
+        recommendationsPath: join(folder.path, "recommendations"),
         isAlone: true,
         visitorPartitions,
         operatorKey: folder.operatorKey,

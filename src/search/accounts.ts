@@ -7,10 +7,13 @@ import type { CollectionInfo, FacetCount } from "@dowser/engine-sdk"
 import type { Trace } from "@dowser/engine-sdk/pipeline"
 import { reachesCollection } from "../identity/reach.ts"
 import type { Caller } from "../identity/caller.ts"
+import type { ServedExposure } from "@dowser/log/event-schema"
 import type { SearchServed } from "./serve-log.ts"
 import type { PopularQueries } from "../suggestions/popular-queries.ts"
 import { facetRefinements, queryRefinements, type Refinement } from "../suggestions/refinements.ts"
 import { seesWhole } from "../suggestions/sees-whole.ts"
+import type { Shown } from "../experiments/experiment-step.ts"
+import { INTERLEAVED } from "../experiments/schema.ts"
 import type { UsedProfile } from "../profiles/profile-step.ts"
 import { ignoredOf, isOn } from "../rules/search-merchandise.ts"
 import type { SearchRequest } from "./request.ts"
@@ -24,6 +27,8 @@ export interface AccountedSearch {
   readonly found: number
   /** False where a rule answered with a redirect: no search was made. */
   readonly asked: boolean
+  /** Where an experiment took it in. */
+  readonly exposure?: ServedExposure | undefined
 }
 interface AnsweredSearch extends AccountedSearch {
   /** As the request asked for them; none in a union. */
@@ -32,11 +37,15 @@ interface AnsweredSearch extends AccountedSearch {
   readonly trace?: Trace | undefined
   /** Made the parameters, where one did. */
   readonly profile?: UsedProfile | undefined
+  /** What an experiment showed. */
+  readonly shown?: Shown | undefined
 }
 
 /** Explanations tell of rules and scores: they are for the owner, so neither for search keys nor for what they sign. */
 export const mayExplain = ({ embedded, scope }: Caller): boolean => scope === "full" && embedded === undefined
 
+const shownVariant = ({ experiment, isMerged, variant }: Shown): string =>
+  JSON.stringify({ id: experiment.id, variant_id: isMerged === true ? INTERLEAVED : variant.id })
 const shownProfile = ({ name, release_id, version }: UsedProfile): string =>
   JSON.stringify({ name, release_id, version })
 const explained = (trace: Trace, parameters: AccountedSearch["parameters"], profile: UsedProfile | undefined) => ({
@@ -61,11 +70,15 @@ export class SearchAccounts {
     this.#parts = parts
   }
 
-  /** Mints the query_id of one answered search and reports it. `named` is how the caller named the collection. */
+  /**
+   * Mints the query_id of one answered search and reports it. `named` is how the caller named the collection; `took_us`
+   * is told of what an experiment took in.
+   */
   open(
     { address, caller, traits }: SearchRequest,
     named: string | undefined,
-    { asked, collection, found, parameters }: AccountedSearch
+    { asked, collection, exposure, found, parameters }: AccountedSearch,
+    took_us?: number
   ): string {
     const { mint, networkPrint, record } = this.#parts
     const { anonymous_id, country, device, session_id, surface, user_id } = visitorOf(
@@ -90,6 +103,9 @@ export class SearchAccounts {
       ...(device === undefined ? {} : { device }),
       ...(country === undefined ? {} : { country }),
       ...(surface === undefined ? {} : { surface }),
+      ...(exposure === undefined
+        ? {}
+        : { experiment: took_us === undefined ? exposure : { ...exposure, took_us: Math.round(took_us) } }),
       network: networkPrint(caller.organizationId, address),
       isCounted: parameters.enable_analytics !== "false"
     })
@@ -98,12 +114,15 @@ export class SearchAccounts {
 
   /** JSON members that stand behind the `query_id`, each with a comma before it. */
   members(caller: Caller, named: string | undefined, search: AnsweredSearch): string {
-    const { parameters, profile, trace } = search
+    const { parameters, profile, shown, trace } = search
     const refinements =
       parameters.refinements === "off"
         ? ""
         : `,"refinements":${JSON.stringify(this.#refinementsOf(caller, named, search))}`
-    const members = profile === undefined ? refinements : `${refinements},"profile":${shownProfile(profile)}`
+    const members =
+      refinements +
+      (profile === undefined ? "" : `,"profile":${shownProfile(profile)}`) +
+      (shown === undefined ? "" : `,"experiment":${shownVariant(shown)}`)
     return trace !== undefined && isOn(parameters, "debug") && mayExplain(caller)
       ? `${members},"explain":${stringifyJson(explained(trace, parameters, profile))}`
       : members

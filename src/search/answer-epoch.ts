@@ -1,7 +1,8 @@
 /**
  * What a kept answer is asked to be of, beside its request: answers of before something was taken away (documents, a
- * collection, the target of an alias, a person) are never given again. A process that searches has the engine itself,
- * so it hears of every removal; aliases come by `Configuration`, before their write is answered.
+ * collection, the target of an alias, a person) are never given again. A process that searches has the engine
+ * itself, or is told of every removal before that is answered; aliases come by `Configuration`, before their write is
+ * answered.
  */
 import { Effect } from "effect"
 import { resourceOf } from "../engine-plane/resources.ts"

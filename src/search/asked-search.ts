@@ -3,7 +3,16 @@
  * another query where it found too little (`rewriting.ts`), the account, `write`. What is added to a search later is a
  * step before `run`, or after it, here.
  */
-import { type EngineError, fail, ok, type Result, type UnionAnswer } from "@dowser/engine-sdk"
+import {
+  type Awaitable,
+  type CollectionInfo,
+  type EngineError,
+  fail,
+  ok,
+  type Result,
+  type UnionAnswer
+} from "@dowser/engine-sdk"
+import type { CompiledRules } from "@dowser/engine-sdk/rules"
 import {
   closed,
   type Environment,
@@ -27,11 +36,16 @@ import {
   writeAnswer,
   writeFailure
 } from "@dowser/engine-sdk/operations"
+import type { Teams } from "@dowser/engine-sdk/experiments"
 import { givingWay } from "@dowser/engine-sdk/host"
 import { collectionClosed } from "../identity/reach.ts"
 import { declaredOf } from "../engine-plane/engine-plane.ts"
 import { RestrictionNotApplicable, SearchTimedOut, type SessionRequired } from "../http/errors.ts"
-import { profiled, type ProfileStepParts, type UsedProfile } from "../profiles/profile-step.ts"
+import { type Shown, shownBy, withParams } from "../experiments/experiment-step.ts"
+import type { ExperimentTable } from "../experiments/running-experiments.ts"
+import { profiled, profiledBy, type ProfileStepParts, type UsedProfile } from "../profiles/profile-step.ts"
+import { actingStrength, isImpersonal, type Personalization, strengthOf } from "../personalization/personalized.ts"
+import { mayMerge, mergeHits } from "./interleaved.ts"
 import type { SearchFailure } from "./search-errors.ts"
 import type { SearchRules } from "../rules/search-rules.ts"
 import { type Answered, type Rewritten, rewriteOrderOf, rewritten } from "./rewriting.ts"
@@ -71,6 +85,8 @@ export interface AskedParts extends ProfileStepParts {
   readonly rules: SearchRules["Service"]
   readonly accounts: SearchAccounts
   readonly understanding: Understanding["Service"]
+  /** Those that run. */ readonly experiments: ExperimentTable
+  readonly personalization: Pick<Personalization["Service"], "personalized">
   readonly now_ms: () => number
 }
 
@@ -79,11 +95,17 @@ export class AskedSearch {
   readonly #request: SearchRequest
   readonly #charge: Charge
   readonly #signal: AbortSignal
+  readonly #began = performance.now()
   readonly #context: OperationContext
   readonly #environment: Environment
   readonly #reach: Reach
   /** The profiles that act, by the parameters that they made, which plans carry. */
   readonly #used = new Map<ReadRequest["parameters"], UsedProfile>()
+  /** What experiments show, by the same. */
+  readonly #shown = new Map<ReadRequest["parameters"], Shown>()
+  /** Searches whose hits are merged into those of another, by the other's parameters. */
+  readonly #against = new Map<ReadRequest["parameters"], ReadRequest>()
+  #isPersonal = false
 
   constructor(
     parts: AskedParts,
@@ -106,20 +128,40 @@ export class AskedSearch {
   async one(name: string): Promise<Outcome<Written>> {
     const asked = readSearch(this.#context, name, this.#request.shared, this.#reach.restrictions)
     if (!asked.ok) return refusedBy(asked.error)
-    const read = this.#profiled(asked.value)
+    const read = this.#experimented(asked.value)
     if (!read.ok) return this.#refusedByProfile(read.error)
-    const order = rewriteOrderOf(read.value.parameters)
+    const order = checkedParameters(read.value.parameters)
     if (!order.ok) return refusedBy(order.error)
     const refused = this.#sessionOf([read.value])
     if (refused !== undefined) return fail(refused)
     const prepared = await prepareSearch(this.#context, read.value, this.#reach)
     if (!prepared.ok) return refusedBy(prepared.error)
-    const planned = this.#payable([prepared.value])
+    const planned = await this.#payable([prepared.value])
     if (!planned.ok) return planned
     const [search] = planned.value
     const found = await runSearch(this.#context, search!, this.#environment)
     if (!found.ok) return refusedBy(found.error)
-    return this.#whole(await this.#rewritten(read.value, { search: search!, found: found.value }), name)
+    return this.#whole(await this.#made(read.value, { search: search!, found: found.value }), name)
+  }
+
+  /** With other words where it found too little, or with another ranking's hits where an experiment compares them. */
+  async #made(request: ReadRequest, answered: Answered): Promise<Rewritten> {
+    const made = await this.#rewritten(request, answered)
+    const against = this.#against.get(request.parameters)
+    if (against === undefined) return made
+    const shown = this.#shown.get(request.parameters)!
+    const teams = made.used === undefined ? await this.#merged(made, against, shown.against!.seed) : undefined
+    const exposure = teams === undefined ? undefined : { ...shown.exposure!, teams }
+    this.#shown.set(made.search.parameters, { ...shown, exposure, isMerged: teams !== undefined })
+    return made
+  }
+  async #merged({ found, search }: Answered, against: ReadRequest, seed: string): Promise<Teams | undefined> {
+    if (!mayMerge(search, found)) return undefined
+    const prepared = await prepareSearch(this.#context, against, this.#reach)
+    if (!prepared.ok) return undefined
+    const planned = await this.#payable([prepared.value])
+    const other = planned.ok ? await runSearch(this.#context, planned.value[0]!, this.#environment) : planned
+    return other.ok ? mergeHits(search, found, other.value, seed) : undefined
   }
 
   /** The same search with other words where it found too little. */
@@ -133,9 +175,11 @@ export class AskedSearch {
           const parameters = { ...request.parameters, q }
           const used = this.#used.get(request.parameters)
           if (used !== undefined) this.#used.set(parameters, used)
+          const shown = this.#shown.get(request.parameters)
+          if (shown !== undefined) this.#shown.set(parameters, shown)
           const prepared = await prepareSearch(context, { ...request, parameters }, reach)
           if (!prepared.ok) return prepared
-          const planned = this.#payable([prepared.value])
+          const planned = await this.#payable([prepared.value])
           if (!planned.ok) return planned
           const [search] = planned.value
           const found = await runSearch(context, search!, this.#environment)
@@ -153,7 +197,8 @@ export class AskedSearch {
     const requests = read.value
     if (requests.length === 0) return ok({ texts: [], isMany: true, searches: [], failures: [] })
     if (!requests.every(({ name }) => this.#reach.reaches(name))) return fail(collectionClosed())
-    const profiled = requests.map((request) => this.#profiled(request))
+    // A union is one answer of several searches: no experiment could tell whose it is.
+    const profiled = requests.map((request) => (searches.union ? this.#profiled(request) : this.#experimented(request)))
     for (const each of profiled) if (!each.ok && isRestriction(each.error)) return this.#refusedByProfile(each.error)
     const refused = this.#sessionOf(profiled.flatMap((each) => (each.ok ? [each.value] : [])))
     if (refused !== undefined) return fail(refused)
@@ -168,17 +213,67 @@ export class AskedSearch {
 
   /** What the profile of the request makes of it, or the policy that it names (`src/profiles/profile-step.ts`). */
   #profiled(request: ReadRequest): Result<ReadRequest> {
+    const step = profiled(this.#parts, this.#profiling(request))
+    if (!step.ok) return step
+    if (step.value.used !== undefined) this.#used.set(step.value.request.parameters, step.value.used)
+    return ok(step.value.request)
+  }
+  #profiling(request: ReadRequest) {
     const { caller, distanceField } = this.#request
-    const step = profiled(this.#parts, {
+    return {
       context: this.#context,
       caller,
       request,
       fields: this.#reach.fields,
       distanceSort: distanceField === undefined ? undefined : distanceSortOf(request.parameters)
+    }
+  }
+  /** What a running experiment of its collection makes of a search (`src/experiments/experiment-step.ts`). */
+  #experimented(request: ReadRequest): Result<ReadRequest> {
+    const { organizationId } = this.#request.caller
+    const { collection } = request
+    const running =
+      collection === undefined ? undefined : this.#parts.experiments.of(organizationId, collection.schema.name)
+    const acting = this.#profiled(request)
+    if (running === undefined || !acting.ok || collection === undefined) return acting
+    const { parameters } = acting.value
+    const profile = this.#used.get(parameters)?.name
+    const { caller } = this.#request
+    const drawn = shownBy(running, {
+      preset: request.preset,
+      profile,
+      sessionId: caller.sessionId,
+      parameters,
+      mayForce: isOn(parameters, "debug") && mayExplain(caller)
     })
-    if (!step.ok) return step
-    if (step.value.used !== undefined) this.#used.set(step.value.request.parameters, step.value.used)
-    return ok(step.value.request)
+    if (!drawn.ok || drawn.value === undefined) return drawn.ok ? acting : drawn
+    const { against } = drawn.value
+    const first = this.#shownTo(request, collection, acting.value, drawn.value)
+    if (against === undefined) return ok(first)
+    const second = this.#shownTo(request, collection, acting.value, { ...drawn.value, variant: against.variant })
+    // What one of them cannot be made of is compared with nothing.
+    if (first === acting.value || second === acting.value) return acting
+    this.#against.set(first.parameters, second)
+    return ok(first)
+  }
+  /** What cannot be made as its variant says is made as it is without, and takes no part. */
+  #shownTo(asked: ReadRequest, collection: CollectionInfo, acting: ReadRequest, shown: Shown): ReadRequest {
+    const { caller } = this.#request
+    const { params = {}, profile } = shown.variant
+    let request = acting
+    let used = this.#used.get(acting.parameters)
+    if (profile !== undefined) {
+      const other = this.#parts.profiles.get(caller.organizationId, collection, profile)
+      const step = other === undefined ? undefined : profiledBy(this.#parts, this.#profiling(asked), collection, other)
+      if (step === undefined || !step.ok) return acting
+      request = step.value.request
+      used = step.value.used
+    }
+    // An object of its own, which plans carry: it says what was shown.
+    const parameters = withParams(request.parameters, params, caller.embedded)
+    if (used !== undefined) this.#used.set(parameters, used)
+    this.#shown.set(parameters, shown)
+    return { ...request, parameters }
   }
   #refusedByProfile(error: EngineError): Outcome<never> {
     return error.kind === "RestrictionNotApplicable"
@@ -193,7 +288,7 @@ export class AskedSearch {
     // What its profile refused keeps its place.
     let next = 0
     const prepared = profiled.map((each) => (each.ok ? withOrder(plans.value[next++]!, each.value) : each))
-    const planned = this.#payable(prepared.flatMap((plan) => (plan.ok ? [plan.value] : [])))
+    const planned = await this.#payable(prepared.flatMap((plan) => (plan.ok ? [plan.value] : [])))
     if (!planned.ok) return planned
     const answers = await runSearches(this.#context, planned.value, this.#environment)
     if (!answers.ok) return refusedBy(answers.error)
@@ -211,7 +306,7 @@ export class AskedSearch {
         texts.push(writeFailure(result.error))
       } else if (search !== undefined && request.ok) {
         const found = result.value as FoundAnswer
-        const written = await this.#written(await this.#rewritten(request.value, { search, found }), undefined)
+        const written = await this.#written(await this.#made(request.value, { search, found }), undefined)
         if (!written.ok) return written
         texts.push(written.value.text)
         searches.push(written.value.search)
@@ -222,7 +317,7 @@ export class AskedSearch {
   }
 
   async #union(requests: ReadonlyArray<ReadRequest>, removeDuplicates: boolean): Promise<Outcome<Written>> {
-    const order = requests.map(({ parameters }) => rewriteOrderOf(parameters)).find(({ ok: isFine }) => !isFine)
+    const order = requests.map(({ parameters }) => checkedParameters(parameters)).find(({ ok: isFine }) => !isFine)
     if (order?.ok === false) return this.#unionFailed(order.error)
     const shared = pagedBy(
       this.#request.shared,
@@ -230,7 +325,7 @@ export class AskedSearch {
     )
     const union = await prepareUnion(this.#context, requests, this.#reach, shared, removeDuplicates)
     if (!union.ok) return this.#unionFailed(union.error)
-    const planned = this.#payable(union.value.searches)
+    const planned = await this.#payable(union.value.searches)
     if (!planned.ok) return planned
     const found = await runUnion(this.#context, { ...union.value, searches: planned.value }, this.#environment)
     if (!found.ok) return this.#unionFailed(found.error)
@@ -258,24 +353,55 @@ export class AskedSearch {
    * The searches with the rules of their collections. Here a quota that is used up answers: a search that is wrong in
    * itself was told so, and nothing that costs was done.
    */
-  #payable(searches: ReadonlyArray<PlannedSearch>): Outcome<ReadonlyArray<PlannedSearch>> {
+  #payable(searches: ReadonlyArray<PlannedSearch>): Awaitable<Outcome<ReadonlyArray<PlannedSearch>>> {
     const { refusal } = this.#charge.unit
     if (refusal !== undefined && searches.length > 0) return fail(refusal)
     const ruled: Array<PlannedSearch> = []
     for (const search of searches) {
-      const rules = this.#parts.rules.compiled(this.#request.caller.organizationId, search.collection)
+      const rules = this.#rulesOf(search)
       if (!rules.ok) return rules
       const merchandise = searchMerchandise({
         rules: rules.value,
         parameters: search.parameters,
         visitor: () => visitorOf(search.parameters, this.#request.traits, this.#request.caller.sessionId),
+        isImpersonal: isImpersonal(this.#request.caller),
         now_ms: this.#parts.now_ms(),
         explain: isOn(search.parameters, "debug") && mayExplain(this.#request.caller)
       })
       const plan = isAsking(search.parameters.q) ? { ...search.plan, corrects: true } : search.plan
       ruled.push(merchandise === undefined ? { ...search, plan } : { ...search, plan, merchandise })
     }
-    return ok(ruled)
+    return this.#personalized(ruled)
+  }
+  /** Searches that go by who searches, with what is known of them. */
+  #personalized(searches: ReadonlyArray<PlannedSearch>): Awaitable<Outcome<ReadonlyArray<PlannedSearch>>> {
+    const { caller, traits } = this.#request
+    const strengths = searches.map((search) => actingStrength(caller, search))
+    if (strengths.every((strength) => strength === 0)) return ok(searches)
+    this.#isPersonal = true
+    const made = searches.map(async (search, i) =>
+      strengths[i] === 0
+        ? search
+        : this.#parts.personalization.personalized(search, {
+            organizationId: caller.organizationId,
+            visiting: visitorOf(search.parameters, traits, caller.sessionId),
+            context: this.#context,
+            strength: strengths[i]!
+          })
+    )
+    return Promise.all(made).then(ok)
+  }
+  /** Whether its answer is one visitor's, who may do something the next moment. */
+  get isPersonal(): boolean {
+    return this.#isPersonal
+  }
+
+  /** The collection's, or those that an experiment shows in their place. */
+  #rulesOf({ collection, parameters }: PlannedSearch): Outcome<CompiledRules | undefined> {
+    const shown = this.#shown.get(parameters)?.variant.rules
+    return shown === undefined
+      ? this.#parts.rules.compiled(this.#request.caller.organizationId, collection)
+      : ok(shown.compiled(this.#context, collection))
   }
 
   async #whole(answered: MadeAnswer, named: string | undefined): Promise<Outcome<Written>> {
@@ -297,20 +423,24 @@ export class AskedSearch {
     const understood = await this.#understood(made)
     if (this.#signal.aborted) return abandoned()
     const { answer, asked, trace } = found
+    this.#isPersonal ||= trace?.fallback === "recommendations"
+    const shown = this.#shown.get(planned.parameters)
     const search: AccountedSearch = {
       collection: planned.collection,
       // What the visitor typed is reported, whatever was found with.
       parameters: made.used === undefined ? planned.parameters : { ...planned.parameters, q: made.typed },
       found: answer.found,
-      asked
+      asked,
+      exposure: shown?.exposure
     }
-    const query_id = this.#parts.accounts.open(this.#request, named, search)
+    const query_id = this.#parts.accounts.open(this.#request, named, search, 1_000 * (performance.now() - this.#began))
     this.#charge.isUsed ||= asked
     const profile = this.#used.get(planned.parameters)
     const facet_counts = "facet_counts" in answer ? answer.facet_counts : []
     const { parameters } = planned
     const rest =
-      understood + this.#parts.accounts.members(caller, named, { ...search, parameters, facet_counts, trace, profile })
+      understood +
+      this.#parts.accounts.members(caller, named, { ...search, parameters, facet_counts, trace, profile, shown })
     const written = { open: open.value, rest, search }
     const weighed = weigh(this.#charge.budget, rest.length)
     return weighed.ok ? ok({ text: identified(written, query_id), search: written }) : refusedBy(weighed.error)
@@ -333,9 +463,14 @@ export class AskedSearch {
   }
 }
 
+/** Those that this program reads itself. */
+const checkedParameters = (parameters: ReadRequest["parameters"]): Result<unknown> => {
+  const order = rewriteOrderOf(parameters)
+  return order.ok ? strengthOf(parameters) : order
+}
 /** Also of the parameters that this program reads itself, one that is wrong fails its entry. */
 const withOrder = (plan: Result<PlannedSearch>, { parameters }: ReadRequest): Result<PlannedSearch> => {
-  const order = plan.ok ? rewriteOrderOf(parameters) : undefined
+  const order = plan.ok ? checkedParameters(parameters) : undefined
   return order?.ok === false ? order : plan
 }
 

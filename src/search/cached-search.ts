@@ -5,6 +5,8 @@
 import { ok, type Result } from "@dowser/engine-sdk"
 import { type MultiSearch, weigh } from "@dowser/engine-sdk/operations"
 import { declaredOf } from "../engine-plane/engine-plane.ts"
+import { answerKeyOf } from "../experiments/answer-key.ts"
+import type { ExperimentTable } from "../experiments/running-experiments.ts"
 import type { SearchPolicies } from "../policies/search-policies.ts"
 import type { SearchProfiles } from "../profiles/search-profiles.ts"
 import type { SearchRules } from "../rules/search-rules.ts"
@@ -20,6 +22,7 @@ export interface CachedParts {
   readonly rules: SearchRules["Service"]
   readonly profiles: SearchProfiles["Service"]
   readonly policies: SearchPolicies["Service"]
+  readonly experiments: ExperimentTable
   readonly accounts: SearchAccounts
   /** Differs after each removal (`answer-epoch.ts`). */
   readonly epochOf: (organizationId: string) => ReadonlyArray<number>
@@ -29,10 +32,10 @@ export const asksCache = ({ shared }: SearchRequest): boolean => shared.use_cach
 
 /**
  * By organization, key and embedded parameters, so that no restriction is ever answered from another key's entry, by
- * the profiles and policies of the moment, and by whatever rules tell requests apart.
+ * the profiles and policies of the moment, by the variants of experiments, and by whatever rules tell requests apart.
  */
 const keyOf = (
-  { epochOf, policies, profiles, rules }: CachedParts,
+  { epochOf, experiments, policies, profiles, rules }: CachedParts,
   { caller, distanceField, shared, traits }: SearchRequest,
   named: string | undefined,
   searched: MultiSearch | undefined,
@@ -52,10 +55,16 @@ const keyOf = (
     Object.entries(parameters).sort(([a], [b]) => (a < b ? -1 : 1)),
     searched ?? null,
     rules.answerKey(caller.organizationId, visitorOf(shared, traits, caller.sessionId), now_ms),
+    answerKeyOf(experiments, caller.organizationId, shared, visitorOf(shared, traits, caller.sessionId), now_ms),
     epochOf(caller.organizationId)
   ])
 }
 
+/** What `run` makes; a visitor's own answer is not kept for anybody. */
+interface Run {
+  readonly written: Outcome<Written>
+  readonly isPersonal: boolean
+}
 /** `run` makes the answer where none is kept. */
 export const cachedSearch = async (
   parts: CachedParts,
@@ -63,16 +72,16 @@ export const cachedSearch = async (
   charge: Charge,
   named: string | undefined,
   searched: MultiSearch | undefined,
-  run: () => Promise<Outcome<Written>>
+  run: () => Promise<Run>
 ): Promise<Outcome<Written>> => {
   const now_ms = parts.now_ms()
   const key = keyOf(parts, request, named, searched, now_ms)
   const kept = parts.cache.get(key, now_ms)
   if (kept !== undefined) return replayed(parts, request, charge, named, kept)
-  const fresh = await run()
+  const { isPersonal, written: fresh } = await run()
   const ttl_s = cacheTtlOf(request.caller.embedded?.cache_ttl ?? request.shared.cache_ttl)
   // Only a whole success is kept.
-  if (fresh.ok && ttl_s > 0 && fresh.value.failures.length === 0) {
+  if (fresh.ok && !isPersonal && ttl_s > 0 && fresh.value.failures.length === 0) {
     const { isMany, searches } = fresh.value
     parts.cache.put(key, { isMany, searches, expiresAt: now_ms + ttl_s * 1000 })
   }

@@ -22,6 +22,7 @@ export const searchParameterNames = [
   "x_user_id",
   "x_anonymous_id",
   "x_surface",
+  "x_experiment_variant",
   "rerank_model",
   "query_by",
   "nl_model_id",

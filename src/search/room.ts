@@ -2,7 +2,6 @@
 import { Effect, Layer } from "effect"
 import { Installation } from "../installation.ts"
 import { Search } from "./search.ts"
-import { expireSearchMinutes, searchMinutesTable } from "./search-minutes.ts"
 import { metrics } from "./metrics.ts"
 import { routes } from "./routes.ts"
 import { seeds } from "./seeds.ts"
@@ -16,7 +15,5 @@ export const room = defineRoom({
   seeds,
   engineGroups: ["search"],
   layer: Layer.unwrap(Effect.map(Installation, Search.layer)),
-  metrics,
-  expiries: [(rowsMax) => expireSearchMinutes(rowsMax)],
-  migrations: { "2026112312_search_minutes": searchMinutesTable }
+  metrics
 })

@@ -21,6 +21,7 @@ import { collectionClosed } from "../identity/reach.ts"
 import { PopularDocuments } from "../analytics/popular-documents.ts"
 import { declaredOf, makeContexts } from "../engine-plane/engine-plane.ts"
 import { reachesNamed } from "../engine-plane/reached.ts"
+import { Experiments } from "../experiments/experiments.ts"
 import { SearchServed } from "./serve-log.ts"
 import { EngineRefusal } from "../http/errors.ts"
 import type { SearchFailure } from "./search-errors.ts"
@@ -30,6 +31,7 @@ import { networkOf } from "../net/network-address.ts"
 import { SearchPolicies } from "../policies/search-policies.ts"
 import { SearchProfiles } from "../profiles/search-profiles.ts"
 import { SearchRules } from "../rules/search-rules.ts"
+import { Personalization } from "../personalization/personalized.ts"
 import { PopularQueries } from "../suggestions/popular-queries.ts"
 import { Understanding } from "../understanding/understanding.ts"
 import { SearchAccounts } from "./accounts.ts"
@@ -38,13 +40,15 @@ import { makeAnswerEpoch } from "./answer-epoch.ts"
 import { AskedSearch, type AskedParts, type Outcome, type Written } from "./asked-search.ts"
 import { asksCache, cachedSearch, type CachedParts } from "./cached-search.ts"
 import { charging, type Charge } from "./charge.ts"
+import { ChosenDocuments } from "./chosen-documents.ts"
 import { areOne, callersOf, entryKeys, withinLimits } from "./entry-keys.ts"
 import { rank, rankable, type RankAsked, type RankFailure, type RankParts } from "./ranked.ts"
 import type { SearchAnswer, SearchRequest } from "./request.ts"
 import { restrictionsOf } from "../identity/restrictions.ts"
+import { FallbackModels } from "../recommendation-models/fallback-models.ts"
 import { Rerankers } from "../rerankers/rerankers.ts"
 import { environmentOf } from "../rules/search-merchandise.ts"
-import { makeSearchMinutes, type SearchMinutes } from "./search-minutes.ts"
+import { SearchMinutes } from "./search-minutes.ts"
 import { timelyEngine } from "./timely-engine.ts"
 import { makeTurns, type Turns } from "./turns.ts"
 
@@ -60,8 +64,15 @@ interface SearchShape {
   readonly rank: (asked: RankAsked) => Promise<Outcoming<ReadonlyArray<string>, RankFailure>>
   /** Why `rank` could not be asked so; nothing is searched. */
   readonly rankable: (asked: RankAsked) => Promise<Outcoming<void, RankFailure>>
+  /** What a chooser finds (`chosen-documents.ts`), for one unit, and the query id by which it is accounted. */
+  readonly choosing: <A>(
+    request: SearchRequest,
+    collection: string,
+    choose: (documents: ChosenDocuments) => Promise<Outcome<A>>
+  ) => Effect.Effect<{ readonly chosen: A; readonly query_id: string }, SearchFailure>
   /** No answer of the organization that is kept until now is given again. */
   readonly forgetAnswers: (organizationId: string) => void
+  /** How long searches of this process took. */ readonly minutes: SearchMinutes
   readonly figures: Effect.Effect<{ readonly waiting: number; readonly cache: CacheFigures }>
 }
 
@@ -76,6 +87,7 @@ interface Parts extends AskedParts, CachedParts {
   readonly quota: Quota["Service"]
   readonly popular: PopularDocuments["Service"]
   readonly models: Rerankers["Service"]
+  readonly fallbacks: FallbackModels["Service"]
   readonly turns: Turns
 }
 
@@ -85,7 +97,7 @@ const answerOf = ({ failures, isMany, texts }: Written): SearchAnswer => ({
 })
 const refusal = (message: string) => new EngineRefusal({ message, status: 400 })
 
-class SearchService implements Pick<SearchShape, "searchCollection" | "multiSearch"> {
+class SearchService implements Pick<SearchShape, "searchCollection" | "multiSearch" | "choosing"> {
   readonly #parts: Parts
   constructor(parts: Parts) {
     this.#parts = parts
@@ -131,6 +143,31 @@ class SearchService implements Pick<SearchShape, "searchCollection" | "multiSear
     }.bind(this)
   )
 
+  choosing: SearchShape["choosing"] = (request, name, choose) =>
+    Effect.suspend(() => {
+      const { accounts, contextOf, quota } = this.#parts
+      const { organizationId } = request.caller
+      if (!reachesNamed(contextOf(organizationId), request.caller, name)) return Effect.fail(collectionClosed())
+      return charging(quota, organizationId, request, this.#budgetOf(request), (charge) =>
+        Effect.flatMap(
+          Effect.promise(async (signal) => {
+            const { context, environment } = this.#surroundings(request, charge, signal)
+            const documents = new ChosenDocuments(this.#parts, request, charge, context, environment, name)
+            const outcome = await choose(documents)
+            return { outcome, answered: documents.answered }
+          }),
+          ({ answered, outcome }) => {
+            if (!outcome.ok) return Effect.fail(outcome.error)
+            if (answered === undefined) return Effect.die(new Error("Nothing was asked of the engine."))
+            const { collection, parameters } = answered
+            const said = { ...parameters, q: "", enable_analytics: "false" }
+            const query_id = accounts.open(request, name, { asked: true, collection, found: 0, parameters: said })
+            return Effect.succeed({ chosen: outcome.value, query_id })
+          }
+        )
+      )
+    })
+
   /** A request of one caller: one unit. */
   #whole(request: SearchRequest, budget: AnswerBudget, asking: Asking): Effect.Effect<SearchAnswer, SearchFailure> {
     return charging(this.#parts.quota, request.caller.organizationId, request, budget, (charge) =>
@@ -173,11 +210,12 @@ class SearchService implements Pick<SearchShape, "searchCollection" | "multiSear
   #asked(request: SearchRequest, charge: Charge, asking: Asking): Effect.Effect<Written, SearchFailure> {
     return Effect.flatMap(
       Effect.promise((signal): Promise<Outcome<Written>> => {
-        const run = () => {
-          const asked = this.#search(request, charge, signal)
-          return "name" in asking ? asked.one(asking.name) : asked.many(asking.searches)
+        const asked = this.#search(request, charge, signal)
+        const run = async () => {
+          const written = await ("name" in asking ? asked.one(asking.name) : asked.many(asking.searches))
+          return { written, isPersonal: asked.isPersonal }
         }
-        if (!asksCache(request)) return run()
+        if (!asksCache(request)) return "name" in asking ? asked.one(asking.name) : asked.many(asking.searches)
         const { name, searches } = { name: undefined, searches: undefined, ...asking }
         return cachedSearch(this.#parts, request, charge, name, searches, run)
       }),
@@ -185,22 +223,19 @@ class SearchService implements Pick<SearchShape, "searchCollection" | "multiSear
     )
   }
   #search(request: SearchRequest, charge: Charge, signal: AbortSignal): AskedSearch {
-    const { contextOf, models, popular, turns } = this.#parts
-    const { organizationId } = request.caller
+    const { context, environment } = this.#surroundings(request, charge, signal)
+    return new AskedSearch(this.#parts, request, charge, context, environment, signal)
+  }
+  /** The engine as this request has it, and what a search is made in. */
+  #surroundings({ caller: { organizationId } }: SearchRequest, charge: Charge, signal: AbortSignal) {
+    const { contextOf, fallbacks, models, popular, turns } = this.#parts
     const own = contextOf(organizationId)
     const context: OperationContext = {
       ...own,
       engine: timelyEngine(own.engine, turns, { organizationId, until: charge.until, signal }),
       budget: charge.budget
     }
-    return new AskedSearch(
-      this.#parts,
-      request,
-      charge,
-      context,
-      { ...environmentOf(organizationId, popular, models), signal },
-      signal
-    )
+    return { context, environment: { ...environmentOf(organizationId, popular, models, fallbacks), signal } }
   }
   /** As the plan of who sent the request says; what it holds is the request's own. */
   #budgetOf({ caller, reserve }: SearchRequest): AnswerBudget {
@@ -222,12 +257,13 @@ export class Search extends Context.Service<Search, SearchShape>()("dowser/searc
         const contextOf = yield* makeContexts
         const popular = yield* PopularDocuments
         const models = yield* Rerankers
+        const fallbacks = yield* FallbackModels
         const now_ms = () => clock.currentTimeMillisUnsafe()
         const profiles = { profiles: yield* SearchProfiles, policies: yield* SearchPolicies }
         const ranking: RankParts = {
           ...profiles,
           contextOf,
-          environmentOf: (organizationId) => environmentOf(organizationId, popular, models),
+          environmentOf: (organizationId) => environmentOf(organizationId, popular, models, fallbacks),
           rules,
           turns,
           now_ms
@@ -238,20 +274,26 @@ export class Search extends Context.Service<Search, SearchShape>()("dowser/searc
           quota: yield* Quota,
           rules,
           ...profiles,
+          experiments: (yield* Experiments).running,
           understanding: yield* Understanding,
+          personalization: yield* Personalization,
           popular,
           models,
+          fallbacks,
           accounts: yield* makeAccounts,
           cache,
           epochOf: epoch.of,
           turns,
           now_ms
         })
-        const minutes = yield* makeSearchMinutes
+        const minutes = yield* SearchMinutes.make
         return Search.of({
+          minutes,
           searchCollection: (request, collection) =>
             timed(minutes, request, service.searchCollection(request, collection)),
           multiSearch: (request, body) => timed(minutes, request, service.multiSearch(request, body)),
+          choosing: (request, collection, choose) =>
+            timed(minutes, request, service.choosing(request, collection, choose)),
           rank: (asked) => rank(ranking, asked),
           rankable: (asked) => rankable(ranking, asked),
           forgetAnswers: epoch.forget,

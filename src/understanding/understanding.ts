@@ -85,7 +85,7 @@ export const understood = (
   const common = wordsOf(collection.schema)
   const own = field === undefined ? common : analyzerOf(collection.schema, field).unstemmed
   const tokens = own.tokenize(q).slice(0, TOKENS_MAX)
-  const language = languageOf(q, tokens)
+  const language = languageOf(q, tokens, field?.locale.slice(0, 2))
   const index = indexes.of(caller.organizationId, collection)
   if (index === undefined && !(language instanceof Promise)) return made(tokens, language, [])
   const isCommon = field?.locale === "" && field.symbols_to_index.length + field.token_separators.length === 0

@@ -46,5 +46,5 @@ export interface FactProcessor<State = unknown, Emitted extends FactSink = FactS
   /** Absent where `open` reads nothing from the store. */
   readonly statePart?: FactStatePart<State>
   readonly rebuilding?: FigureRebuilding<Emitted>
-  readonly erasing?: FigureErasing
+  readonly erasing: FigureErasing
 }

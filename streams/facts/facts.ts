@@ -7,7 +7,7 @@
  * Every fact names its organization and collection: those of facts about a query or a document are the first parts of
  * its subject's key. The visitor is in the search, or in the event that was told just before the products it touched.
  */
-import type { BehaviouralEvent, ServedSearch } from "@dowser/log/event-schema"
+import type { BehaviouralEvent, ServedExposure, ServedSearch } from "@dowser/log/event-schema"
 import type { FilterUse } from "../figures/filter-uses.ts"
 import type { Money } from "./money.ts"
 import { boundSubjects, FlushSubjects, type KeyOf, KnownSubjects, type Subject } from "./subjects.ts"
@@ -35,6 +35,8 @@ export interface SearchFacts {
   readonly tag: string
   /** A `search` event told of it. */
   readonly isExplicit: boolean
+  /** The variant of an experiment that answered it; `who` holds the unit that it was drawn by. */
+  readonly exposure: ServedExposure | undefined
   /** The query that it was counted as last, since finding that costs more than counting. */
   query: Subject | undefined
 }
@@ -49,7 +51,10 @@ export interface Interaction {
   readonly at: number
   /** Cart value or revenue. */
   readonly money: Money
+  /** Of clicks and purchases: what was taken (`documentPrint`), where the event says so. */
+  readonly documents: ReadonlyArray<number>
 }
+export const NO_DOCUMENTS: ReadonlyArray<number> = []
 
 export type ProductKind = "view" | InteractionKind
 /** 1 for what counts, -1 for what counted and is taken back. */
@@ -60,7 +65,7 @@ export interface FactSink {
   /** An event counts: the first with its id. `event` is good until the call returns; `kept` copies it. */
   event?(organizationId: string, collection: string, event: BehaviouralEvent): void
   /** An answered search counts: the first with its query id. Its `search` follows the visit it belongs to. */
-  answer?(served: ServedSearch): void
+  answer?(served: ServedSearch, said: SearchFacts): void
   /** Something happened to a document, whoever searched what. `quantity` and `money` are of carts and purchases. */
   product?(product: Subject, kind: ProductKind, at: number, quantity: number, money: Money): void
   /** A search counts, or is taken back: the last of its keystrokes, with what it found and how it was narrowed. */
@@ -68,7 +73,7 @@ export interface FactSink {
   /** A search that counts has been followed by a click or a purchase, once for each; or no longer has. */
   converted?(query: Subject, search: SearchFacts, kind: "click" | "purchase", sign: Sign): void
   /** A click, cart or purchase belongs to a search, with its money; or no longer does. */
-  interaction?(query: Subject, interaction: Interaction, sign: Sign): void
+  interaction?(query: Subject, interaction: Interaction, sign: Sign, search: SearchFacts): void
 }
 
 /** Of queries: organization, collection, query, device, country, surface. Of products the document, not the query. */
@@ -126,8 +131,8 @@ export class Facts {
   event(organizationId: string, collection: string, event: BehaviouralEvent): void {
     for (let i = 0; i < this.#event.length; i++) this.#event[i]!.event(organizationId, collection, event)
   }
-  answer(served: ServedSearch): void {
-    for (let i = 0; i < this.#answer.length; i++) this.#answer[i]!.answer(served)
+  answer(served: ServedSearch, said: SearchFacts): void {
+    for (let i = 0; i < this.#answer.length; i++) this.#answer[i]!.answer(served, said)
   }
   product(product: Subject, kind: ProductKind, at: number, quantity: number, money: Money): void {
     for (let i = 0; i < this.#product.length; i++) this.#product[i]!.product(product, kind, at, quantity, money)
@@ -138,7 +143,8 @@ export class Facts {
   converted(query: Subject, search: SearchFacts, kind: "click" | "purchase", sign: Sign): void {
     for (let i = 0; i < this.#converted.length; i++) this.#converted[i]!.converted(query, search, kind, sign)
   }
-  interaction(query: Subject, interaction: Interaction, sign: Sign): void {
-    for (let i = 0; i < this.#interaction.length; i++) this.#interaction[i]!.interaction(query, interaction, sign)
+  interaction(query: Subject, interaction: Interaction, sign: Sign, search: SearchFacts): void {
+    for (let i = 0; i < this.#interaction.length; i++)
+      this.#interaction[i]!.interaction(query, interaction, sign, search)
   }
 }

@@ -16,8 +16,13 @@ export interface ErasedRows {
   readonly isTheirs: (text: string) => boolean
 }
 
-/** How a person leaves what is kept. Both tell rows by table, for the receipt, and may be called again. */
+/** How a person leaves what is kept. What is called tells rows by table, for the receipt, and may be called again. */
 export interface FigureErasing {
+  /**
+   * What the receipt says of the keeper: that all of it was made again without the person, or how many rows were taken
+   * out.
+   */
+  readonly outcome: "rebuilt" | "removed"
   /**
    * Once the figures have been rebuilt without the person: what that could not reach. `prints` are the person's
    * fingerprints (`erasure/erasures.ts`). Called with the partitions locked.
@@ -26,3 +31,15 @@ export interface FigureErasing {
   /** Removes what is kept as the person sent it, once all that the tombstone covers has been counted. */
   removeRows?(erased: ErasedRows): Sql<RowCounts>
 }
+
+/** Who keeps something of persons. An erasure walks a list of them, and each has a row of its receipt. */
+export interface Keeper {
+  readonly name: string
+  readonly erasing: FigureErasing
+}
+
+/**
+ * What processes keep in memory of the log by themselves, beside the processors: each makes an organization's part
+ * again, without the person, when it hears of the tombstone.
+ */
+export const LIVE_STATES: ReadonlyArray<string> = ["recommendations"]

@@ -6,11 +6,13 @@
 import type { FactProcessor } from "../facts/fact-processor.ts"
 import { ATTRIBUTION, makeAttribution } from "./attribution/processor.ts"
 import type { AttributionOptions } from "./attribution/state.ts"
+import { experiments } from "./experiments/processor.ts"
+import { affinities } from "./affinities/processor.ts"
 import { popularity } from "./popularity/processor.ts"
 import { rollups } from "./rollups/processor.ts"
 import { rules } from "./rules/processor.ts"
 
-export const FACT_PROCESSORS: ReadonlyArray<FactProcessor> = [rollups, popularity, rules]
+export const FACT_PROCESSORS: ReadonlyArray<FactProcessor> = [rollups, popularity, rules, experiments, affinities]
 
 /** The group that counts, and whose figures a replay makes again. */
 export const makeCounting = (options: AttributionOptions, processors = FACT_PROCESSORS) =>

@@ -4,6 +4,7 @@ import type { SqlClient } from "effect/sql"
 import type { EventLog } from "@dowser/log/event-log/event-log"
 import type { FingerprintKey } from "@dowser/log/fingerprint"
 import type { OffsetStore } from "../offsets/offset-store.ts"
+import { LIVE_STATES } from "../processor/erasing.ts"
 import type { Processor } from "../processor/processor.ts"
 import { ATTRIBUTION, FACT_PROCESSORS, makeCounting } from "./counting.ts"
 import { rejections } from "./rejections/processor.ts"
@@ -36,7 +37,8 @@ export const makeProcessors = (fingerprintKey: FingerprintKey): ReadonlyArray<Ru
  */
 export const REPLAYED = {
   rebuilt: { ...ATTRIBUTION, figures: FACT_PROCESSORS },
-  keepers: [rejections, ...FACT_PROCESSORS]
+  keepers: [rejections, ...FACT_PROCESSORS],
+  liveStates: LIVE_STATES
 } as const
 
 export const partitionsOfRunnable = (

@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { FingerprintKey } from "@dowser/log/fingerprint"
 import { deadLettersOf, partitionsOf, type Topic, TOPICS } from "@dowser/log/topics"
-import type { FigureErasing } from "../processor/erasing.ts"
+import type { Keeper } from "../processor/erasing.ts"
 import { CONTENTS } from "../erasure/subjects.ts"
 import { readTombstones } from "../erasure/tombstones.ts"
 import { holdingPartition } from "../offsets/offsets.ts"
@@ -16,9 +16,8 @@ import type { Run } from "../shadow/runs.ts"
 export const REPLAYS = "replays"
 
 /** Figures of one processor, as a run sees them. */
-interface Figures {
+interface Figures extends Keeper {
   readonly rebuilding?: Omit<FigureRebuilding<never>, "writeShadow">
-  readonly erasing?: FigureErasing
 }
 
 export interface DutyOptions {
@@ -31,7 +30,9 @@ export interface DutyOptions {
     readonly figures: ReadonlyArray<Figures>
   }
   /** Everybody who keeps something of a person, in the order in which their rows are removed. */
-  readonly keepers: ReadonlyArray<Pick<Figures, "erasing">>
+  readonly keepers: ReadonlyArray<Keeper>
+  /** Names of what processes make again by themselves when they hear of a tombstone. */
+  readonly liveStates: ReadonlyArray<string>
 }
 
 export interface LogPlace {

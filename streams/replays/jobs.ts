@@ -1,11 +1,12 @@
 /** Rows of the jobs that are done here, one function a statement. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import type { ReplayTarget } from "@dowser/log/event-schema"
 import type { Phase, Run } from "../shadow/runs.ts"
 
 interface ReplayJob {
   readonly type: "event_replay"
-  readonly config: { readonly target: "analytics"; readonly from_at: number; readonly before_at: number }
+  readonly config: { readonly target: ReplayTarget; readonly from_at: number; readonly before_at: number }
 }
 interface ErasureJob {
   readonly type: "subject_erasure"

@@ -2,10 +2,12 @@
  * What a run has done so far, as it is kept beside the run: numbers under names with a prefix for what they are of.
  * Pure.
  */
+import type { Keeper, RowCounts } from "../processor/erasing.ts"
 import type { Run } from "../shadow/runs.ts"
 
 type Counts = Readonly<Record<string, number>>
 
+const KEEPER = "keeper:"
 export const TABLE = "table:",
   ENTRIES = "entries:",
   RECORDS = "records:",
@@ -17,6 +19,10 @@ export const added = (receipt: Counts, prefix: string, more: Counts): Counts => 
   for (const [name, n] of Object.entries(more)) sum.set(prefix + name, (sum.get(prefix + name) ?? 0) + n)
   return Object.fromEntries(sum)
 }
+/** The receipt with rows that left one keeper, by table. */
+export const takenOut = (receipt: Counts, { name }: Pick<Keeper, "name">, rows: RowCounts): Counts =>
+  added(added(receipt, TABLE, rows), KEEPER, { [name]: Object.values(rows).reduce((sum, n) => sum + n, 0) })
+
 /** What it says of one kind, by name. */
 export const part = (receipt: Counts, prefix: string): ReadonlyArray<readonly [name: string, n: number]> =>
   Object.entries(receipt)
@@ -27,3 +33,18 @@ const iso = (at: number): string => new Date(at).toISOString()
 export const rangeOf = ({ beforeAt, fromAt }: Run) =>
   beforeAt > fromAt ? { from: iso(fromAt), to: iso(beforeAt - 1) } : {}
 export const tablesOf = (receipt: Run["receipt"]) => part(receipt, TABLE).map(([name, rows]) => ({ name, rows }))
+
+/** Every model and list of rows that a person leaves: those of processors in their order, then the live ones. */
+export const modelsOf = (
+  receipt: Run["receipt"],
+  keepers: ReadonlyArray<Keeper>,
+  liveStates: ReadonlyArray<string>
+) => {
+  const rows = new Map(part(receipt, KEEPER))
+  return [
+    ...keepers.map(({ erasing: { outcome }, name }) =>
+      outcome === "removed" ? { name, outcome, rows: rows.get(name) ?? 0 } : { name, outcome }
+    ),
+    ...liveStates.map((name) => ({ name, outcome: "rebuilt" as const }))
+  ]
+}

@@ -122,6 +122,9 @@ export class PageWriter {
   }
 }
 
+/** Texts of so many letters are read letter by letter. */
+const SHORT = 32
+
 /** Reads what `PageWriter` wrote, part by part. */
 export class ByteReader {
   #bytes: Buffer = Buffer.alloc(0)
@@ -146,10 +149,44 @@ export class ByteReader {
   double(): number {
     return this.#bytes.readDoubleBE((this.#at += 8) - 8)
   }
+  long(): number {
+    return this.#bytes.readUInt32BE((this.#at += 4) - 4)
+  }
+  /** The next byte, which stays the next. */
+  peek(): number {
+    return this.#bytes[this.#at]!
+  }
+  /** A copy: the page it lies on may go. */
+  raw(bytes: number): Uint8Array<ArrayBuffer> {
+    const { buffer, byteOffset } = this.#bytes,
+      from = byteOffset + this.#at
+    this.#at += bytes
+    return new Uint8Array((buffer as ArrayBuffer).slice(from, from + bytes))
+  }
   text(): string {
     const header = this.whole(),
       from = this.#at,
       to = (this.#at = from + Math.floor(header / 2))
-    return this.#bytes.toString(header % 2 === 0 ? "latin1" : "utf8", from, to)
+    if (header % 2 !== 0) return this.#bytes.toString("utf8", from, to)
+    return to - from > SHORT ? this.#bytes.toString("latin1", from, to) : this.#short(from, to)
+  }
+  /** Eight letters at once: asking the runtime for a text costs more than most texts. */
+  #short(from: number, to: number): string {
+    const bytes = this.#bytes
+    let text = "",
+      at = from
+    for (; at + 8 <= to; at += 8)
+      text += String.fromCharCode(
+        bytes[at]!,
+        bytes[at + 1]!,
+        bytes[at + 2]!,
+        bytes[at + 3]!,
+        bytes[at + 4]!,
+        bytes[at + 5]!,
+        bytes[at + 6]!,
+        bytes[at + 7]!
+      )
+    for (; at < to; at++) text += String.fromCharCode(bytes[at]!)
+    return text
   }
 }

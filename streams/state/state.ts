@@ -109,8 +109,13 @@ interface KeyedStateOptions<V> {
   readonly form: Form<V>
 }
 
-/** Values that come to be used between two rests: what was not used since the one before is bytes from then on. */
+/**
+ * Values that come to be used between two rests: what was not used since the one before is bytes from then on. Where
+ * most of them had rested shortly before, as visits that interleave do, they are to stay longer: twice as many each
+ * time, up to the other.
+ */
 const REST_EVERY = 512
+const REST_EVERY_MAX = 8_192
 
 /** Snapshots that uses are told apart by; what was used in none of so many is equally old. A power of two. */
 const AGES = 64
@@ -131,6 +136,10 @@ export class KeyedState<V> {
   #awake: Array<Held<V>> = []
   #restAt: number
   #rests = 0
+  #restEvery = REST_EVERY
+  /** Values that became objects since the last rest, and those of them that memory held as bytes. */
+  #woken = 0
+  #returned = 0
   readonly #pages = new PageWriter()
   readonly #reader = new ByteReader()
   #weight = 0
@@ -171,9 +180,11 @@ export class KeyedState<V> {
     if (this.#awake.length >= this.#restAt) this.#rest()
     held.restsBefore = this.#rests
     this.#awake.push(held)
+    this.#woken++
+    if (held.page !== undefined) this.#returned++
   }
   #restAfter(awake: number): number {
-    return awake + Math.max(awake, Math.min(REST_EVERY, this.#options.hotMax))
+    return awake + Math.max(awake, Math.min(this.#restEvery, this.#options.hotMax))
   }
   /** Makes bytes of what was not used since the last time. O(values awake), and they have doubled since. */
   #rest(): void {
@@ -188,6 +199,8 @@ export class KeyedState<V> {
       held.value = undefined
     }
     this.#awake.length = awake
+    this.#restEvery = 2 * this.#returned > this.#woken ? Math.min(REST_EVERY_MAX, 2 * this.#restEvery) : REST_EVERY
+    this.#woken = this.#returned = 0
     this.#restAt = this.#restAfter(awake)
     this.#rests++
   }
@@ -329,6 +342,7 @@ export class KeyedState<V> {
         if (excess <= 0) break
       }
     }
+    if (this.#awake.length > REST_EVERY) this.#restStored()
     if (this.#pages.isSparse) this.#gather()
     // The oldest two become one.
     this.#snapshots++
@@ -336,6 +350,18 @@ export class KeyedState<V> {
       free = this.#snapshots & (AGES - 1)
     this.#weights[oldest] = this.#weights[oldest]! + this.#weights[free]!
     this.#weights[free] = 0
+  }
+
+  /** What is stored is bytes too: as an object it would go on growing for as long as it is used. */
+  #restStored(): void {
+    let awake = 0
+    for (const held of this.#awake) {
+      if (held.value === undefined) continue
+      if (held.isDirty || held.page === undefined) this.#awake[awake++] = held
+      else held.value = undefined
+    }
+    this.#awake.length = awake
+    this.#restAt = this.#restAfter(awake)
   }
 
   /** Copies what is alive into pages of its own. O(values in memory). */

@@ -55,6 +55,46 @@ const settled = async (page: Page, condition: (found: number) => boolean) => {
   throw new Error(`the page still shows ${await page.textContent(".ais-Stats-text")}`)
 }
 
+describe("a product of the demo page", () => {
+  it("shows what others looked at and bought with it, and why, at any width", async (context) => {
+    if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
+    const { full_key: key } = program.demo!
+    const { body } = await program.request(
+      "GET",
+      "/v1/collections/products/documents/search?q=*&filter_by=in_stock:true",
+      { key }
+    )
+    const [one, other] = body.hits.map(({ document }: { document: { id: string; title: string } }) => document)
+    const event = { collection: "products", revenue: 1, type: "purchase" }
+    for (const session_id of ["a", "b", "c"])
+      await program.request("POST", "/v1/events", {
+        key,
+        body: { events: [one, other].map(({ id }) => ({ ...event, document_id: id, session_id })) }
+      })
+    const { errors, page } = await open(`${program.base}/`)
+    await page.fill(".ais-SearchBox-input", one.title)
+    const opener = page.locator(`[data-open="${one.id}"]`)
+    await opener.waitFor()
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 844 })
+      await opener.click()
+      await page.waitForSelector("#bought-together:not([hidden])")
+      expect(await page.textContent("#product-title")).toBe(one.title)
+      expect(await page.textContent("#bought-together li:first-child")).toContain("Bought with it 3 times")
+      expect(await page.textContent("#also-viewed li:first-child")).toContain("Seen with it in 3 visits")
+      expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
+      if (process.env.DOWSER_SCREENSHOTS !== undefined)
+        await page.screenshot({ path: join(process.env.DOWSER_SCREENSHOTS, `product-${width}.png`) })
+      await page.keyboard.press("Escape")
+    }
+    await opener.click()
+    await page.locator("#bought-together li button").first().click()
+    await page.waitForFunction((title) => document.querySelector("#product-title")!.textContent === title, other.title)
+    expect(errors).toEqual([])
+    await page.close()
+  }, 60_000)
+})
+
 describe("demo page", () => {
   it("searches as you type, corrects typos, filters and sorts", async (context) => {
     if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
@@ -138,6 +178,7 @@ describe("demo page", () => {
     await page.fill(".ais-SearchBox-input", "olive oil")
     await settled(page, (found) => found > 0 && found < 1500)
     await page.locator("[data-open]").first().click()
+    await page.keyboard.press("Escape")
     await page.locator("[data-cart]:not([disabled])").first().click()
     await page.click("#checkout")
     let after = await read()

@@ -50,6 +50,7 @@ const exempt: Readonly<Record<string, string>> = {
   updateDocuments: "data",
   deleteDocument: "data",
   deleteDocuments: "data",
+  recommend: "reads",
   ingestEvents: "data",
   retryFailedEvents: "data",
   gatewayPutDocuments: "data",
@@ -63,6 +64,7 @@ const exempt: Readonly<Record<string, string>> = {
   gatewayFederatedSearch: "reads",
   gatewayGeoSearch: "reads",
   deleteRerankModel: "test/contract/rerank-models.test.ts trains one and looks for the entry",
+  consoleDeleteRerankModel: "as deleteRerankModel",
   testWebhook: "sends a message and changes nothing",
   consoleTestWebhook: "sends a message and changes nothing"
 }
@@ -80,11 +82,53 @@ const suite = {
   params: { query_by: "title" },
   judgments: [{ q: "lamp", document_id: "1", grade: 1 }]
 }
+const experiment = {
+  name: "e",
+  collection: "goods",
+  metric: "ctr",
+  target: { preset: "tried" },
+  variants: [{ id: "a" }, { id: "b", params: { num_typos: 2 } }]
+}
+const recommendation = { name: "a", collection: "goods", type: "popular" }
 const alert = { name: "a", metric: "searches", op: "<", threshold: 1, window_minutes: 5 }
+/** Of either plane: from the draft to the rollback. */
+const experimentSteps = (
+  made: Record<string, string>,
+  twin: "" | "console",
+  base: string
+): Readonly<Record<string, () => Step | Promise<Step>>> => {
+  const as = twin === "console" ? ({ as: "operator" } as const) : {}
+  const named = (id: string) => (twin === "" ? id : `console${id[0]!.toUpperCase()}${id.slice(1)}`)
+  const step = (id: string, method: string, path: () => string, body?: unknown) => ({
+    [named(id)]: async (): Promise<Step> => {
+      if (id === "createExperiment") await send("PUT", "/v1/presets/tried", { value: { query_by: "title" } })
+      return { method, path: path(), kind: "experiment", ...as, ...(body === undefined ? {} : { body }) }
+    }
+  })
+  const one =
+    (act = "") =>
+    () =>
+      `${base}/experiments/${made[named("createExperiment")]}${act}`
+  return {
+    ...step("createExperiment", "POST", () => `${base}/experiments`, experiment),
+    ...step("updateExperiment", "PUT", one(), { ...experiment, traffic: 0.5 }),
+    ...step("startExperiment", "POST", one("/start")),
+    ...step("stopExperiment", "POST", one("/stop")),
+    ...step("promoteExperiment", "POST", one("/promote"), { variant_id: "b" }),
+    ...step("rollbackExperimentPromotion", "POST", one("/rollback")),
+    ...step("deleteExperiment", "DELETE", one())
+  }
+}
 /** In an order in which each finds what it needs. */
 const steps = (made: Record<string, string>): Readonly<Record<string, () => Step | Promise<Step>>> => {
   const organization = `/console/v1/organizations/${tenant.organization_id}`
   const webhook = { name: "w", url: "http://127.0.0.1:9/hook", events: ["*"] }
+  /** The same in the console. */
+  const twin = (step: Step): Step => ({
+    ...step,
+    path: `${organization}/${step.path.slice("/v1/".length)}`,
+    as: "operator"
+  })
   const profiles = "/v1/collections/goods/search-profiles"
   const consoleProfiles = `${organization}/collections/goods/search-profiles`
   const delivered = async () => {
@@ -304,12 +348,71 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
       kind: "alert"
     }),
     deleteAlert: () => ({ method: "DELETE", path: `/v1/alerts/${made.alert}`, kind: "alert" }),
+    ...experimentSteps(made, "", "/v1"),
+    ...experimentSteps(made, "console", organization),
+    createRecommendationModel: () => ({
+      method: "POST",
+      path: "/v1/recommendations/models",
+      body: recommendation,
+      kind: "recommendation_model"
+    }),
+    replaceRecommendationModel: () => ({
+      method: "PUT",
+      path: `/v1/recommendations/models/${(made.recommendation = made.createRecommendationModel!)}`,
+      body: { ...recommendation, name: "b" },
+      kind: "recommendation_model"
+    }),
+    trainRecommendationModel: () => ({
+      method: "POST",
+      path: `/v1/recommendations/models/${made.recommendation}/train`,
+      kind: "job"
+    }),
+    deleteRecommendationModel: () => ({
+      method: "DELETE",
+      path: `/v1/recommendations/models/${made.recommendation}`,
+      kind: "recommendation_model"
+    }),
     trainRerankModel: () => ({
       method: "POST",
       path: "/v1/collections/goods/rerank_models",
       body: { name: "clicks", from: "2026-01-01", to: "2026-01-02" },
       kind: "job"
     }),
+    consoleCreateQualitySuite: () =>
+      twin({ method: "POST", path: "/v1/quality/suites", body: suite, kind: "quality_suite" }),
+    consoleReplaceQualitySuite: () =>
+      twin({
+        method: "PUT",
+        path: `/v1/quality/suites/${(made.suite = made.consoleCreateQualitySuite!)}`,
+        body: { ...suite, name: "u" },
+        kind: "quality_suite"
+      }),
+    consoleRunQualitySuite: () => twin({ method: "POST", path: `/v1/quality/suites/${made.suite}/run`, kind: "job" }),
+    consoleJudgeFromClicks: () =>
+      twin({
+        method: "POST",
+        path: `/v1/quality/suites/${made.suite}/judgments/from-clicks`,
+        body: { from: "2026-01-01", to: "2026-01-02" },
+        kind: "job"
+      }),
+    consoleDeleteQualitySuite: () =>
+      twin({ method: "DELETE", path: `/v1/quality/suites/${made.suite}`, kind: "quality_suite" }),
+    consoleCreateAlert: () => twin({ method: "POST", path: "/v1/alerts", body: alert, kind: "alert" }),
+    consoleReplaceAlert: () =>
+      twin({
+        method: "PUT",
+        path: `/v1/alerts/${(made.alert = made.consoleCreateAlert!)}`,
+        body: { ...alert, threshold: 3 },
+        kind: "alert"
+      }),
+    consoleDeleteAlert: () => twin({ method: "DELETE", path: `/v1/alerts/${made.alert}`, kind: "alert" }),
+    consoleTrainRerankModel: () =>
+      twin({
+        method: "POST",
+        path: "/v1/collections/goods/rerank_models",
+        body: { name: "clicks", from: "2026-01-01", to: "2026-01-02" },
+        kind: "job"
+      }),
     replayEvents: () => ({
       method: "POST",
       path: "/v1/events/replays",
@@ -477,6 +580,8 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
       path: `/v1/jobs/${await cancellable("/v1/events/replays")}/cancel`,
       kind: "job"
     }),
+    consoleCancelJob: async () =>
+      twin({ method: "POST", path: `/v1/jobs/${await cancellable("/v1/events/replays")}/cancel`, kind: "job" }),
     cancelIngestJob: async () => ({
       method: "POST",
       path: `/v1/ingest/jobs/${await cancellable("/v1/collections/goods/reindex")}/cancel`,
@@ -545,7 +650,7 @@ describe("every writing operation", () => {
       const setCookie = answer.headers.get("set-cookie")
       if (setCookie !== null) cookie = setCookie.split(";")[0]!
       const found = (await operatorEntries()).filter(({ request_id }) => request_id === requestId)
-      if ((id === "cancelIngestJob" || id === "cancelJob") && found.length === 0) {
+      if (["cancelIngestJob", "cancelJob", "consoleCancelJob"].includes(id) && found.length === 0) {
         // It was quicker than we: a job that is over is not cancelled, and nothing changed.
         expect(["ready", "failed"]).toContain(answer.body.status)
         continue

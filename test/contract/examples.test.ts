@@ -45,6 +45,7 @@ const fields = [
 ]
 const curation = { rule: { query: "coat", match: "contains" }, includes: [{ id: "p1", position: 1 }] }
 const webhook = { name: "Shop", url: "https://shop.example/hooks/search", events: ["*"] }
+const recommendation = { name: "Also viewed", collection: "products", type: "also_viewed" }
 const alert = { name: "Lag", metric: "events_lag_seconds", op: ">", threshold: 60, window_minutes: 5 }
 const suite = { name: "Mugs", collection: "products", judgments: [{ q: "mug", document_id: "p2", grade: 3 }] }
 
@@ -152,6 +153,9 @@ const furnish = async (name: string): Promise<Furnished> => {
       oldSuite: await idOf("POST", "/v1/quality/suites", suite),
       alert: await idOf("POST", "/v1/alerts", alert),
       oldAlert: await idOf("POST", "/v1/alerts", alert),
+      ...(await furnishExperiments(must)),
+      recommendationModel: await idOf("POST", "/v1/recommendations/models", recommendation),
+      oldRecommendationModel: await idOf("POST", "/v1/recommendations/models", recommendation),
       delivery: await idOf("POST", `/v1/webhooks/${webhookId}/test`),
       job: await idOf("POST", "/v1/collections/drafts/reindex"),
       member: await idOf("POST", members, { email: `member-${name}@shop.example`, role: "member" }, operator()),
@@ -159,6 +163,48 @@ const furnish = async (name: string): Promise<Furnished> => {
       release
     }
   }
+}
+
+/** Experiments in every state that an example needs, each over a preset of its own. */
+const furnishExperiments = async (
+  must: (method: string, path: string, body?: unknown) => Promise<{ readonly body: any }>
+) => {
+  const states: ReadonlyArray<readonly [string, ReadonlyArray<string>]> = [
+    ["experiment", []],
+    ["oldExperiment", []],
+    ["otherExperiment", []],
+    ["runningExperiment", ["start"]],
+    ["stoppedExperiment", ["start", "stop"]],
+    ["promotedExperiment", ["start", "promote"]]
+  ]
+  const ids: Record<string, string> = {}
+  for (const [name, acts] of states) {
+    const preset = `tried_${name}`
+    await must("PUT", `/v1/presets/${preset}`, { value: { query_by: "title" } })
+    const experiment = {
+      name,
+      collection: "products",
+      metric: "ctr",
+      target: { preset },
+      variants: [{ id: "as_is" }, { id: "better", params: { num_typos: 2 } }]
+    }
+    ids[name] = (await must("POST", "/v1/experiments", experiment)).body.id as string
+    for (const act of acts)
+      await must(
+        "POST",
+        `/v1/experiments/${ids[name]}/${act}`,
+        act === "promote" ? { variant_id: "better" } : undefined
+      )
+  }
+  return ids as Pick<
+    Ids,
+    | "experiment"
+    | "oldExperiment"
+    | "otherExperiment"
+    | "runningExperiment"
+    | "stoppedExperiment"
+    | "promotedExperiment"
+  >
 }
 
 let tenant: Furnished, people: Furnished

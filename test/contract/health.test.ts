@@ -39,7 +39,8 @@ describe("health", () => {
       ["event_log", true],
       ["streams", true],
       ["postgres", true],
-      ["organizations", true]
+      ["organizations", true],
+      ["recommendations", true]
     ])
   })
 })

@@ -77,6 +77,14 @@ const fill = async (tenant: Tenant, word: string) => {
   const alertId = (
     await send("POST", "/v1/alerts", { name: word, metric: "events", op: ">", threshold: 1e9, window_minutes: 5 })
   ).body.id as string
+  const experimentId = (
+    await send("POST", "/v1/experiments", {
+      name: word,
+      collection: "goods",
+      metric: "ctr",
+      variants: [{ id: "a" }, { id: "b" }]
+    })
+  ).body.id as string
   const webhookId = (
     await send("POST", "/v1/webhooks", { name: word, url: `http://127.0.0.1:9/${word}`, events: ["*"] })
   ).body.id as string
@@ -88,6 +96,8 @@ const fill = async (tenant: Tenant, word: string) => {
       body: { email: `${word}@shop.example`, role: "owner", name: word, password }
     })
   ).body.id as string
+  const recommendation = { name: word, collection: "goods", type: "popular" }
+  const modelId = (await send("POST", "/v1/recommendations/models", recommendation)).body.id as string
   const signedIn = await program.request("POST", "/console/v1/sessions", {
     body: { email: `${word}@shop.example`, password }
   })
@@ -99,6 +109,8 @@ const fill = async (tenant: Tenant, word: string) => {
     deliveryId,
     suiteId,
     alertId,
+    experimentId,
+    modelId,
     memberId,
     queryId,
     session: (signedIn.headers.get("set-cookie") ?? "").split(";")[0]!
@@ -139,7 +151,7 @@ const pathOf = (path: string, operationId: string) =>
         ? operationId.includes("Synonym")
           ? `s-${secret}`
           : `c-${secret}`
-        : name === "jobId" || name === "suiteId" || name === "alertId"
+        : name === "jobId" || name === "suiteId" || name === "alertId" || name === "experimentId" || name === "modelId"
           ? ids[name]
           : name === "keyId"
             ? ids.keyId
@@ -187,6 +199,9 @@ const bodies: Record<string, unknown> = {
   judgeFromClicks: { from: "2026-01-01", to: "2026-01-31" },
   createAlert: { name: "mine", metric: "events", op: ">", threshold: 1e9, window_minutes: 5 },
   replaceAlert: { name: "mine", metric: "events", op: ">", threshold: 1e9, window_minutes: 5 },
+  createRecommendationModel: { name: "mine", collection: "goods", type: "popular" },
+  replaceRecommendationModel: { name: "mine", collection: "goods", type: "popular" },
+  recommend: { model_id: "rec_01ARZ3NDEKTSV4RRFFQ69G5FAV" },
   trainRerankModel: { name: "mine", from: "2026-01-01", to: "2026-01-31" },
   replayEvents: { from: "2026-01-01", to: "2026-01-31", target: "analytics" },
   ingestEvents: {

@@ -227,7 +227,8 @@ describe("every operation with every kind of key", () => {
       "POST /api/v1/multi-search",
       "POST /api/v1/scoped-tokens",
       "POST /v1/events",
-      "POST /v1/multi_search"
+      "POST /v1/multi_search",
+      "POST /v1/recommendations"
     ])
   })
 })

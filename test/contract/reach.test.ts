@@ -28,8 +28,11 @@ interface Ids {
   readonly deliveryId: string
   readonly suiteId: string
   readonly alertId: string
+  readonly experimentId: string
+  readonly modelId: string
 }
 let ownSuite: string
+let ownModel: string
 let ids: Ids
 const nobodys: Ids = {
   jobId: "job_01ARZ3NDEKTSV4RRFFQ69G5FAV",
@@ -37,7 +40,9 @@ const nobodys: Ids = {
   webhookId: "whk_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   deliveryId: "dlv_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   suiteId: "qst_01ARZ3NDEKTSV4RRFFQ69G5FAV",
-  alertId: "alr_01ARZ3NDEKTSV4RRFFQ69G5FAV"
+  alertId: "alr_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+  experimentId: "exp_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+  modelId: "rec_01ARZ3NDEKTSV4RRFFQ69G5FAV"
 }
 const day = new Date().toISOString().slice(0, 10)
 
@@ -67,6 +72,7 @@ const suiteOf = (collection: string, q: string, params: object = {}) => ({
   params: { query_by: "title", ...params },
   judgments: [{ q, document_id: "1", grade: 1 }]
 })
+const recommendationOf = (collection: string) => ({ name: "mine", collection, type: "popular" })
 const alertOf = (collection: string) => ({
   name: "a",
   metric: "searches",
@@ -74,6 +80,12 @@ const alertOf = (collection: string) => ({
   threshold: 1e9,
   window_minutes: 5,
   collection
+})
+const experimentOf = (collection: string, name = "e") => ({
+  name,
+  collection,
+  metric: "ctr",
+  variants: [{ id: "a" }, { id: "b", params: { num_typos: 2 } }]
 })
 const fields = [
   { name: "title", type: "string", facet: true },
@@ -166,13 +178,20 @@ beforeAll(async () => {
     .id as string
   await own("POST", "/v1/alerts", { ...alertOf(closed), collection: null, name: secret })
   ownSuite = (await own("POST", "/v1/quality/suites", suiteOf("apples", "apple"))).body.id
-  ids = { jobId, keyId, webhookId, deliveryId, suiteId, alertId }
+  const experimentId = (await own("POST", "/v1/experiments", experimentOf(closed, secret))).body.id as string
+  const recommendation = { ...recommendationOf(closed), name: secret }
+  const modelId = (await own("POST", "/v1/recommendations/models", recommendation)).body.id as string
+  ownModel = (await own("POST", "/v1/recommendations/models", recommendationOf("apples"))).body.id
+  ids = { jobId, keyId, webhookId, deliveryId, suiteId, alertId, experimentId, modelId }
   const collections = ["apples", "apples_.*"]
-  full = (await own("POST", "/v1/keys", { description: "narrow", scope: "full", collections })).body.value
-  search = (await own("POST", "/v1/keys", { description: "narrow", scope: "search", gateway: true, collections })).body
-    .value
-  connector = (await own("POST", "/v1/keys", { description: "narrow", scope: "connector_write", collections })).body
-    .value
+  // Every operation is asked several times within a minute.
+  const fast = { rate_limit_per_minute: 10_000 }
+  full = (await own("POST", "/v1/keys", { description: "narrow", scope: "full", collections, ...fast })).body.value
+  search = (
+    await own("POST", "/v1/keys", { description: "narrow", scope: "search", gateway: true, collections, ...fast })
+  ).body.value
+  connector = (await own("POST", "/v1/keys", { description: "narrow", scope: "connector_write", collections, ...fast }))
+    .body.value
   const documents = await Promise.all(
     ["/v1/openapi.json", "/api/v1/openapi.json"].map(async (path) => (await program.request("GET", path)).body)
   )
@@ -325,6 +344,12 @@ const attemptsOf = (id: string, x: string): ReadonlyArray<Attempt> => {
     runQualitySuite: [{ names: { suiteId: ownSuite }, body: { params: { filter_by: `$${x}(id:*)` } } }],
     createAlert: [{ body: alertOf(x) }, { body: { ...alertOf(x), collection: null } }],
     replaceAlert: [{ body: alertOf(x) }],
+    createExperiment: [{ body: experimentOf(x) }],
+    updateExperiment: [{ body: experimentOf(x) }],
+    promoteExperiment: [{ body: { variant_id: "b" } }],
+    createRecommendationModel: [{ body: recommendationOf(x) }],
+    replaceRecommendationModel: [{ body: recommendationOf(x) }],
+    recommend: [{ body: { model_id: x === closed ? ids.modelId : nobodys.modelId } }],
     createKey: [
       { body: { description: "wide", scope: "search", collections: [x] } },
       { body: { description: "wide", scope: "full", collections: ["*"] } },
@@ -391,6 +416,11 @@ const plainBodies: Readonly<Record<string, unknown>> = {
   judgeFromClicks: { from: day, to: day },
   createAlert: alertOf("apples"),
   replaceAlert: alertOf("apples"),
+  createExperiment: experimentOf("apples"),
+  updateExperiment: experimentOf("apples"),
+  promoteExperiment: { variant_id: "b" },
+  createRecommendationModel: recommendationOf("apples"),
+  replaceRecommendationModel: recommendationOf("apples"),
   trainRerankModel: { name: "clicks", from: day, to: day },
   createWebhook: { name: "x", url: "https://x.example/", events: ["*"] },
   updateWebhook: { name: "x", url: "https://x.example/", events: ["*"] },
@@ -479,6 +509,8 @@ const everything = async () => {
     "/v1/webhooks",
     `/v1/quality/suites/${ids.suiteId}`,
     `/v1/alerts/${ids.alertId}`,
+    `/v1/experiments/${ids.experimentId}`,
+    `/v1/recommendations/models/${ids.modelId}`,
     "/v1/jobs",
     `/v1/analytics/metrics/overview?from=${day}&to=${day}&collection=${closed}`,
     `/v1/events/failed?collection=${closed}`,
@@ -519,9 +551,15 @@ describe("a key with a list of collections", () => {
           const answer = await asked(operation, key, attempt, namesOf(closed, ids))
           const place = `${operation.id} ${JSON.stringify(attempt)} ${answer.status} ${answer.text.slice(0, 300)}`
           expect(answer.status, place).toBeLessThan(500)
-          if (operation.id !== "eraseSubject") expect(answer.text, place).not.toContain(secret)
+          // These say the user that was asked about.
+          if (operation.id !== "eraseSubject" && operation.id !== "getPersonalizationProfile")
+            expect(answer.text, place).not.toContain(secret)
           if (isPlain) {
             expect(answer.text, place).not.toContain(closed)
+            continue
+          }
+          if (operation.id === "getPersonalizationProfile") {
+            expect(answer.body, place).toMatchObject({ events: 0, affinities: [], recent: [] })
             continue
           }
           // Names of rules are one space of the organization: that one is taken has to be said.
@@ -599,6 +637,8 @@ describe("a key with a list of collections", () => {
       keyId,
       suiteId: ownSuite,
       alertId: (await made(full, "POST", "/v1/alerts", alertOf("apples"))).body.id as string,
+      experimentId: (await made(full, "POST", "/v1/experiments", experimentOf("apples"))).body.id as string,
+      modelId: (await made(full, "POST", "/v1/recommendations/models", recommendationOf("apples"))).body.id as string,
       modelName: "clicks"
     }
     await storeModel(program, tenant.organization_id, "apples", "clicks")
@@ -611,6 +651,8 @@ describe("a key with a list of collections", () => {
       "publishSearchProfile",
       "activateProfileRelease",
       "upsertAlias",
+      "updateExperiment",
+      "startExperiment",
       "upsertAnalyticsRule",
       "createAnalyticsRule",
       "gatewayPutDocuments"
@@ -634,12 +676,16 @@ describe("a key with a list of collections", () => {
                 ? { body: { name: "again", searchable_fields: ["title"] } }
                 : operation.id === "activateProfileRelease"
                   ? { body: { release_id: releaseId, expected_revision: 1 } }
-                  : {}
+                  : operation.id === "recommend"
+                    ? { body: { model_id: ownModel } }
+                    : {}
         const outcome = await does(operation, key, fresh, others)
         const isAllowed = reach !== "organization"
-        // The job is over by then, or it is cancelled; a reindex may still be going on.
+        // The job is over by then, or it is cancelled; a reindex may still be going on. An experiment over all searches
+        // of a collection has no place that its parameters could be promoted to.
+        const conflicting = ["reindexCollection", "promoteExperiment", "rollbackExperimentPromotion"]
         const fits = isAllowed
-          ? / 2\d\d$/.test(outcome) || (operation.id === "reindexCollection" && outcome.includes(" 409 "))
+          ? / 2\d\d$/.test(outcome) || (conflicting.includes(operation.id) && outcome.includes(" 409 "))
           : outcome.includes(" 403 ")
         if (!fits) differing.push(outcome)
       }

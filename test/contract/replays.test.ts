@@ -96,18 +96,65 @@ describe("replays", () => {
       events: 40
     })
     await send("DELETE", `/v1/webhooks/${webhookId}`)
+    const ofExperiments = await ended((await replay({ target: "experiments" })).body.id)
+    expect(ofExperiments).toMatchObject({ status: "ready", result: { target: "experiments", events: 40 } })
+    const rebuilt = ofExperiments.result!.tables as ReadonlyArray<{ readonly name: string; readonly rows: number }>
+    expect(rebuilt).toContainEqual({ name: "experiment_runs", rows: 0 })
+    expect(await overview()).toEqual(before)
     // New events count on from there.
     await send("POST", "/v1/events", { events: events.slice(0, 2) }, tenant.search_key)
     await counted(42)
     await counted(40, other.full_key)
+  })
+  it("make what recommendation models know again, of one organization, and say so", async () => {
+    const views = (n: number) =>
+      Array.from({ length: n }, (_, i) => ({
+        type: "view",
+        collection: "shop",
+        session_id: `r${i % 9}`,
+        document_id: `p${i % 4}`
+      }))
+    await send("POST", "/v1/events", { events: views(30) }, tenant.search_key)
+    await send("POST", "/v1/events", { events: views(20) }, other.search_key)
+    const { id: webhookId } = (
+      await send("POST", "/v1/webhooks", { name: "all", url: "http://127.0.0.1:9/", events: ["*"] })
+    ).body
+    const started = await replay({ target: "recommendations" })
+    expect(started).toMatchObject({
+      status: 202,
+      body: { type: "recommendation_replay", status: "queued", config: { target: "recommendations" } }
+    })
+    const again = await replay({ target: "recommendations" })
+    expect([again.status, again.body.message]).toEqual([409, expect.stringContaining(started.body.id)])
+    // Another target is another's work.
+    expect((await ended((await replay()).body.id)).status).toBe("ready")
+    const job = await ended(started.body.id)
+    // Of the 42 before, every second is a click, which teaches like a view; searches do not.
+    expect(job).toMatchObject({ status: "ready", progress: 1, result: { target: "recommendations", events: 51 } })
+    const theirs = await ended((await replay({ target: "recommendations" }, other.full_key)).body.id, other.full_key)
+    expect(theirs.result).toMatchObject({ events: 40, from: job.result!.from, to: job.result!.to })
+    const told = async () =>
+      (
+        (await send("GET", `/v1/webhooks/${webhookId}/deliveries`)).body.data as ReadonlyArray<{
+          readonly id: string
+          readonly event: string
+        }>
+      ).filter(({ event }) => event === "event.replayed")
+    for (let waited = 0; waited < 10_000 && (await told()).length < 2; waited += 20)
+      await new Promise((settle) => setTimeout(settle, 20))
+    const bodies = await Promise.all(
+      (await told()).map(async ({ id }) =>
+        JSON.parse((await send("GET", `/v1/webhooks/${webhookId}/deliveries/${id}`)).body.body)
+      )
+    )
+    expect(bodies.map(({ data }) => data)).toContainEqual({ job_id: job.id, ...job.result })
+    await send("DELETE", `/v1/webhooks/${webhookId}`)
   })
   it("refuse what has no meaning, naming the field", async () => {
     const path = async (answer: ReturnType<typeof replay>) => {
       const { body, status } = await answer
       return [status, body.data?.issues?.[0]?.path ?? body.issues?.[0]?.path]
     }
-    expect(await path(replay({ target: "recommendations" }))).toEqual([400, "target"])
-    expect(await path(replay({ target: "experiments" }))).toEqual([400, "target"])
     expect(await path(replay({ target: "nothing" }))).toEqual([400, "target"])
     expect(await path(replay({ types: ["view"] }))).toEqual([400, "types"])
     expect(await path(replay({ from: "soon" }))).toEqual([400, "from"])
@@ -187,7 +234,17 @@ describe("erasure", () => {
     const job = await ended(started.body.id)
     expect(job.error).toBeUndefined()
     expect(JSON.stringify(job)).not.toContain("person")
-    expect(job.result).toMatchObject({ linked_ids: 1, state: [{ name: "attribution" }], models: [] })
+    expect(job.result).toMatchObject({ linked_ids: 1, state: [{ name: "attribution" }] })
+    expect(Object.fromEntries(job.result!.models.map(({ name, ...how }: any) => [name, how]))).toEqual({
+      rejections: { outcome: "removed", rows: 1 },
+      rollups: { outcome: "rebuilt" },
+      popularity: { outcome: "removed", rows: 0 },
+      rules: { outcome: "removed", rows: 0 },
+      experiments: { outcome: "removed", rows: 0 },
+      // The histories of the user, and of the session that was seen with the user.
+      affinities: { outcome: "removed", rows: 2 },
+      recommendations: { outcome: "rebuilt" }
+    })
     expect(
       Object.fromEntries(
         job.result!.topics.map(({ entries, name, records_rewritten }: any) => [name, [entries, records_rewritten]])

@@ -7,7 +7,7 @@ import { idle } from "./differences.ts"
 import { hasRecordings, replay, tableOf } from "./replay.ts"
 
 /** Naming a difference must not become a habit: records of which any column disagrees, as a share of all. */
-const NAMED_MAX = 0.035
+const NAMED_MAX = 0.02
 
 it("agrees with the golden records", async (context) => {
   if (!hasRecordings())

@@ -65,14 +65,16 @@ const post = async (path: string, body: Uint8Array, headers: Record<string, stri
 /** Sends a head, then `drip` again and again; everything that came until the other side closed. */
 const dripping = (drip: string, length: number, { every_ms = 20, path = "/", times = Infinity } = {}) =>
   new Promise<string>((settle) => {
-    let text = ""
-    const socket = connect(port, "127.0.0.1", () =>
+    let text = "",
+      left = times,
+      timer: ReturnType<typeof setInterval> | undefined
+    // No drop before the head, however long connecting takes.
+    const socket = connect(port, "127.0.0.1", () => {
       socket.write(`POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-length: ${length}\r\n\r\n`)
-    )
-    let left = times
-    const timer = setInterval(() => {
-      if (left-- > 0) socket.write(drip)
-    }, every_ms)
+      timer = setInterval(() => {
+        if (left-- > 0) socket.write(drip)
+      }, every_ms)
+    })
     socket.on("data", (chunk: Buffer) => {
       text += chunk.toString()
     })

@@ -2,7 +2,7 @@
  * Scopes and sessions that no room of today declares, on operations of this test's own over the real routes and keys:
  * what later rooms only have to declare holds already.
  */
-import { NodeHttpServer } from "@effect/platform-node"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Exit, Layer, Schema, Scope } from "effect"
 import { HttpRouter } from "effect/http"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"

@@ -4,6 +4,110 @@
 /** @type {import("./faults.mjs").Fault[]} */
 export const faults = [
   {
+    name: "history-order",
+    why: "a history that was cut remembers what came late though it had forgotten newer things",
+    file: "streams/figures/history.ts",
+    from: "next === undefined ? takes : [next, ...takes]",
+    to: "takes",
+    tests: ["test/streams/histories.test.ts"]
+  },
+  {
+    name: "history-after-logout",
+    why: "what somebody else does on a device after a user's logout is the user's",
+    file: "streams/figures/history.ts",
+    from: "entry.kind !== SEEN_AS && entry.at_s <= at_s",
+    to: "entry.kind !== SEEN_AS",
+    tests: ["test/streams/histories.test.ts"]
+  },
+  {
+    name: "history-shadow-portions",
+    why: "a replay of a visitor with much on one day leaves only the last portion",
+    file: "streams/processors/affinities/write.ts",
+    from: "DO UPDATE SET recent = h.recent || EXCLUDED.recent\n    RETURNING visitor",
+    to: "DO UPDATE SET recent = EXCLUDED.recent\n    RETURNING visitor",
+    tests: ["test/streams/histories.test.ts"]
+  },
+  {
+    name: "window-column-segments",
+    why: "a column of a window gives hits of one segment the values of another's",
+    file: "engine-sdk/src/search/answer/hit-column.ts",
+    from: "places[hits[i]] = place\n",
+    to: "places[i] = place\n",
+    tests: ["test/rooms/personalization/affinity-columns.test.ts"]
+  },
+  {
+    name: "receipt-keepers",
+    why: "the receipt of an erasure says of everybody that no rows were removed",
+    file: "streams/replays/receipt.ts",
+    from: "Object.values(rows).reduce((sum, n) => sum + n, 0)",
+    to: "0",
+    tests: ["test/streams/keepers.test.ts"]
+  },
+  {
+    name: "experiment-taken-back",
+    why: "what a unit contributed before stays in the sums beside what it contributes now",
+    file: "streams/figures/experiment-sums.ts",
+    from: 'SELECT -1 AS sign, ${columnsOf("b")}',
+    to: 'SELECT 0 AS sign, ${columnsOf("b")}',
+    tests: ["test/streams/experiments.test.ts"]
+  },
+  {
+    name: "experiment-embedded",
+    why: "a variant overrides what a signed key embeds",
+    file: "src/experiments/experiment-step.ts",
+    from: "if (embedded === undefined || !Object.hasOwn(embedded, name)) merged[name]",
+    to: "merged[name]",
+    tests: ["test/rooms/experiments/step.test.ts"]
+  },
+  {
+    name: "experiment-kept-answers",
+    why: "a kept answer of one variant is given to the visitors of another",
+    file: "src/experiments/answer-key.ts",
+    from: "[...table.gatesKey(organizationId, visitor, now_ms), ...drawn]",
+    to: "[...table.gatesKey(organizationId, visitor, now_ms)]",
+    tests: ["test/rooms/experiments/step.test.ts", "test/contract/experiments.test.ts"]
+  },
+  {
+    name: "experiment-winner-unhealthy",
+    why: "a winner is declared though the split is wrong",
+    file: "src/experiments/results.ts",
+    from: "if (!isHealthy(judged) || !hasEnough",
+    to: "if (!hasEnough",
+    tests: ["test/rooms/experiments/watch.test.ts"]
+  },
+  {
+    name: "experiment-late-history",
+    why: "what a user did before a run is left out of its sums where it came after the run had begun",
+    file: "streams/processors/experiments/write-histories.ts",
+    from: "if (late.length === 0) return []",
+    to: "if (late.length >= 0) return []",
+    tests: ["test/streams/experiment-histories.test.ts"]
+  },
+  {
+    name: "experiment-split-order",
+    why: "what a unit came with depends on the order that its answers are counted in",
+    file: "streams/processors/experiments/emitted.ts",
+    from: "unit.split[dimension] = laterOf(unit.split[dimension], said[dimension])",
+    to: "unit.split[dimension] ||= said[dimension]",
+    tests: ["test/streams/experiments.test.ts"]
+  },
+  {
+    name: "experiment-kept-drafts",
+    why: "a list that was merged for one visitor is kept for another, whose coins are others",
+    file: "src/experiments/answer-key.ts",
+    from: "variant !== undefined && experiment.isInterleaved ? draftOf(experiment, unit.id) : (variant ?? null)",
+    to: "variant ?? null",
+    tests: ["test/rooms/experiments/step.test.ts"]
+  },
+  {
+    name: "experiment-rebuilt-bare",
+    why: "a run that is made again from the log forgets what its users did before it",
+    file: "streams/processors/experiments/rebuild.ts",
+    from: "from === null ? null : String(from)",
+    to: "null",
+    tests: ["test/streams/experiment-histories.test.ts"]
+  },
+  {
     name: "profile-fixed-filter",
     why: "a profile's fixed filter is left out of the search",
     file: "src/profiles/profile-step.ts",
@@ -404,5 +508,109 @@ export const faults = [
     from: "trace?.fallback === undefined ? answer.found : 0",
     to: "trace === undefined ? answer.found : answer.found",
     tests: ["test/contract/understanding.test.ts"]
+  },
+  {
+    name: "fallback-model-kept",
+    why: "one visitor's recommendations are given to the next by `use_cache`",
+    file: "src/search/asked-search.ts",
+    from: 'trace?.fallback === "recommendations"',
+    to: "trace === null",
+    tests: ["test/contract/zero-hits-recommendations.test.ts"]
+  },
+  {
+    name: "fallback-model-deleted",
+    why: "a model that rules name is deleted",
+    file: "src/recommendation-models/models.ts",
+    from: "if (collections.length + experiments.length === 0) return",
+    to: "if (collections.length < 2) return",
+    tests: ["test/contract/zero-hits-recommendations.test.ts"]
+  },
+  {
+    name: "fallback-model-impersonal",
+    why: "what a visitor did acts on a key that says it must not",
+    file: "src/rules/search-merchandise.ts",
+    from: "isImpersonal || rules?",
+    to: "rules?",
+    tests: ["test/contract/zero-hits-recommendations.test.ts"]
+  },
+  {
+    name: "fallback-model-waits",
+    why: "each search waits again for a model that does not answer",
+    file: "src/recommendation-models/fallback-models.ts",
+    from: "if (answer === undefined) quietUntil",
+    to: "if (answer !== undefined) quietUntil",
+    tests: ["test/rooms/recommendations/fallback-models.test.ts"]
+  },
+  {
+    name: "training-chosen",
+    why: "a training answers by other parameters than those that served best",
+    file: "src/recommendations/trial.ts",
+    from: "best = i + 1",
+    to: "best = i",
+    tests: ["test/rooms/recommendations/train.test.ts"]
+  },
+  {
+    name: "training-chance",
+    why: "a handful of cases changes what a model answers",
+    file: "src/recommendations/trial.ts",
+    from: "own === undefined || own.cases < CASES_MIN",
+    to: "own === undefined",
+    tests: ["test/rooms/recommendations/train.test.ts"]
+  },
+  {
+    name: "training-clock",
+    why: "figures of a training depend on how busy the machine is",
+    file: "src/recommendations/trial.ts",
+    from: "new Workbench({ listsFor_ms: LISTS_FOR_MS })",
+    to: "new Workbench({ listsFor_ms: 1_000 * Math.random() * LISTS_FOR_MS })",
+    tests: ["test/rooms/recommendations/train.test.ts"]
+  },
+  {
+    name: "training-kept",
+    why: "who changes a model's parameters goes on with those that a training found",
+    file: "src/recommendation-models/models.ts",
+    from: "isDeepStrictEqual(fields.params, before.params)",
+    to: "true",
+    tests: ["test/contract/recommendations.test.ts"]
+  },
+  {
+    name: "recommend-merged",
+    why: "partitions are read one after the other, so that what is new lies behind what is old",
+    file: "src/recommendation-models/live/merged-reading.ts",
+    from: "return { head, bar: bar + SLACK_MS }",
+    to: "return { head, bar: Infinity }",
+    tests: ["test/rooms/recommendations/merged-reading.test.ts"]
+  },
+  {
+    name: "recommend-rebuilt-for-all",
+    why: "who makes one organization's models again counts everybody else's events twice",
+    file: "src/recommendation-models/live/life.ts",
+    from: "return this.#hand(part, organizationId)",
+    to: "return this.#hand(part, undefined)",
+    tests: ["test/rooms/recommendations/live.test.ts"]
+  },
+  {
+    name: "recommend-unheard",
+    why: "a replay reaches the process that does its job alone",
+    file: "src/recommendation-models/live/life.ts",
+    from: "return fresh.map(({ organizationId }) => organizationId)",
+    to: "return fresh.slice(fresh.length).map(({ organizationId }) => organizationId)",
+    tests: ["test/rooms/recommendations/live.test.ts"]
+  },
+  {
+    name: "recommend-alike-twice",
+    why: "what is learned of visits depends on who else was there at the same moment",
+    file: "engine-sdk/src/recommend/next-items.ts",
+    from: "if (read.found[place] === d) continue",
+    to: "if (read.found[place] === -2) continue",
+    tests: ["engine-sdk/test/recommend.test.ts"]
+  },
+  {
+    name: "recommend-baskets-twice",
+    why: "a basket counts once for each time that somebody else came in between",
+    file: "engine-sdk/src/recommend/bought-together.ts",
+    from: "if (seen.has(basket)) continue",
+    to: "if (seen.has(-basket)) continue",
+    tests: ["engine-sdk/test/recommend.test.ts"]
   }
 ]

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { createEngine, openEngine } from "../../engine-sdk/src/mod.ts"
+import { connectEngine, shareEngine } from "../../engine-sdk/src/remote/mod.ts"
 import { engineSuite, type EngineUnderTest } from "../../engine-sdk/src/testing/engine-suite.ts"
 
 const framework = {
@@ -33,3 +34,16 @@ engineSuite(framework, "memory", async () => {
 })
 engineSuite(framework, "durable", durable(false))
 engineSuite(framework, "durable with worker", durable(true))
+engineSuite(framework, "of another process", async () => {
+  const owned = createEngine()
+  const shared = await shareEngine(owned, { host: "127.0.0.1", port: 0, token: "t" })
+  const engine = await connectEngine({ host: "127.0.0.1", port: shared.port, token: "t" })
+  return {
+    engine,
+    dispose: async () => {
+      await engine.close()
+      await shared.close()
+      await owned.close()
+    }
+  }
+})

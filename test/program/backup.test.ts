@@ -23,7 +23,7 @@ import { openLogEnvironment } from "../../log/event-log/lmdb-environment.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
 import { decodeRecord } from "../../log/record.ts"
 import { BEHAVIOUR_EVENTS } from "../../log/topics.ts"
-import { launch, type Launched } from "../support/launched.ts"
+import { codeCache, launch, launchPrepared, type Launched } from "../support/launched.ts"
 
 const root = new URL("../..", import.meta.url).pathname
 const folder = mkdtempSync(join(tmpdir(), "dowser-backup-"))
@@ -37,7 +37,10 @@ const dowser = (...args: ReadonlyArray<string>) =>
     const child = spawn(node, [join(root, "scripts", "bootstrap.mjs"), ...args], {
       cwd: root,
       stdio: ["ignore", "pipe", "pipe"],
-      env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("DOWSER_")))
+      env: {
+        ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("DOWSER_"))),
+        ...codeCache()
+      }
     })
     let out = "",
       said = ""
@@ -92,7 +95,7 @@ let oldCookie: string
 let backedUp: { readonly bytes: number; readonly log_position: Readonly<Record<string, number>> }
 
 beforeAll(async () => {
-  program = await launch(at("data"))
+  program = await launchPrepared(at("data"))
   key = program.ready.full_key!
   const send = sending(program, key)
   await send("POST", "/collections", {
@@ -185,7 +188,7 @@ afterAll(() => {
 
 describe("at the same time", () => {
   it("two backups of one program are both whole, and of two into one folder one is", async () => {
-    const second = await launch(at("twice", "data"))
+    const second = await launchPrepared(at("twice", "data"))
     try {
       const take = (name: string) => dowser("backup", at("twice", name), "--data-dir", at("twice", "data"), "--json")
       const answers = await Promise.all([take("one"), take("other"), take("shared"), take("shared")])

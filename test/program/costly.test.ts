@@ -12,10 +12,10 @@ import { makeRandom } from "../../fixtures/random.ts"
 import { percentile, searchBeside } from "../support/costly/beside.ts"
 import { makeCatalogue } from "../support/costly/catalogue.ts"
 import { costlyRequest } from "../support/costly/searches.ts"
-import { launch, type Launched } from "../support/launched.ts"
+import { launchPrepared, type Launched } from "../support/launched.ts"
 
 const seed = process.env.DOWSER_COSTLY_SEED ?? "dowser"
-const searches = Number(process.env.DOWSER_COSTLY_SEARCHES ?? 60)
+const searches = Number(process.env.DOWSER_COSTLY_SEARCHES ?? 30)
 /**
  * Of the searching thread, between a small search and its answer. The suite has other work beside it, so there it only
  * finds what goes far beyond.
@@ -68,7 +68,7 @@ const pagesMb = () =>
   Number(/RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${program.pid()}/status`, "utf8"))?.[1]) / 1024
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "dowser-costly-"))
-  program = await launch(join(folder, "data"), ["--no-demo"])
+  program = await launchPrepared(join(folder, "data"), ["--no-demo"])
 }, 60_000)
 afterAll(async () => {
   program.signal("SIGTERM")
@@ -131,7 +131,7 @@ describe("costly searches", () => {
         // An entry of a multi-search that fails is in the answer.
         if (text.includes('"code":500'))
           faults.push(`${number} ${kind}: ${text.slice(text.indexOf('"code":500'), text.indexOf('"code":500') + 200)}`)
-        if (number % 50 === 49) memory.push(pagesMb())
+        if (number % 10 === 9) memory.push(pagesMb())
       }
     }
     const from = performance.now()

@@ -28,6 +28,7 @@ const CASES = [
   "profile",
   "profile without its release",
   "policy",
+  "experiment",
   "record",
   "document",
   "segment",
@@ -82,6 +83,10 @@ const fill = async (tenant: Tenant) => {
   expect((await call(tenant, "PUT", "search_policies/o", { params: { num_typos: 1 } })).status).toBe(200)
   const profile = { name: "f", searchable_fields: ["title"], search_policy: "o" }
   expect((await call(tenant, "POST", "collections/goods/search-profiles", profile)).status).toBe(201)
+  const variants = [{ id: "a" }, { id: "b", params: { num_typos: 1 } }]
+  const experiment = { name: "e", collection: "goods", metric: "ctr", variants }
+  const { id } = (await call(tenant, "POST", "experiments", experiment)).body
+  expect((await call(tenant, "POST", `experiments/${id}/start`)).status).toBe(200)
   expect((await call(tenant, "POST", "browser_keys", {})).status).toBe(201)
 }
 
@@ -108,6 +113,7 @@ const damageRows = async () => {
           VALUES (${of("rerank model")}, 'goods', 'm', 1, '[]'::json, '{"rank":"high"}'::json, '{}'::json, 0, 0, 0)`
         yield* sql`UPDATE search_profiles SET manifest = '{"searchable_fields":[7]}' WHERE organization_id = ${of("profile")}`
         yield* sql`UPDATE search_profiles SET active_release_id = 'rel_none' WHERE organization_id = ${of("profile without its release")}`
+        yield* sql`UPDATE experiments SET definition = '{"variants":[{"weight":1,"rules":null}]}' WHERE organization_id = ${of("experiment")}`
         yield* sql`UPDATE search_policies SET params = '{"num_typos":[1]}' WHERE organization_id = ${of("policy")}`
         yield* sql`INSERT INTO search_rule_sets (organization_id, collection, collection_created_at, rule_set, updated_at) VALUES (${of("rules")}, 'goods', 0, '{"pins":"none"}'::json, 0), (${of("rules that are no object")}, 'goods', 0, '[]'::json, 0)
       ON CONFLICT (organization_id, collection) DO UPDATE SET rule_set = EXCLUDED.rule_set`
@@ -181,6 +187,7 @@ describe("a start over damage", () => {
     ["profile", /stored search profile `goods\/f` is not what/],
     ["profile without its release", /stored search profile `goods\/f` is not what/],
     ["policy", /stored search policy `o` is not what/],
+    ["experiment", /stored experiment `exp_\w+` is not what/],
     ["rerank model", /weights of the rerank model `m` of `goods` are none/],
     ["record", /record of collection \d+ cannot be read/]
   ]

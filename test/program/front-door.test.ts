@@ -8,7 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { spawnSync } from "node:child_process"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { launch, type Launched, processesNaming } from "../support/launched.ts"
+import { launch, launchPrepared, type Launched, processesNaming } from "../support/launched.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
 
 let folder: string
@@ -124,7 +124,7 @@ describe("starting and stopping", () => {
   })
   it("imports and exports files from the command line", async () => {
     const data = join(folder, "four")
-    const program = await launch(data)
+    const program = await launchPrepared(data)
     await fetch(`${program.ready.base_url}/collections`, {
       method: "POST",
       headers: { "x-svc-api-key": program.ready.full_key },
@@ -176,7 +176,7 @@ describe("starting and stopping", () => {
 describe("kill -9 at random moments under load", () => {
   it("loses no acknowledged document and counts every acknowledged event once", async () => {
     const data = join(folder, "crash")
-    let program = await launch(data)
+    let program = await launchPrepared(data)
     const { full_key } = program.ready
     const send = async (path: string, body: unknown) => {
       const response = await fetch(`http://127.0.0.1:${program.port}${path}`, {

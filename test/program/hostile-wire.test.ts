@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { owedByAll } from "../support/fuzz/described.ts"
 import { bombs, pathTricks, zipBombs } from "../support/fuzz/hostile.ts"
 import { makeWorld, type Organization, type World } from "../support/fuzz/world.ts"
-import { launch, type Launched } from "../support/launched.ts"
+import { launchPrepared, type Launched } from "../support/launched.ts"
 import { chunked, type RawAnswer, RawConnection, requestBytes } from "../support/raw-http.ts"
 
 let folder: string
@@ -22,7 +22,7 @@ let world: World
 let shop: Organization
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "dowser-wire-"))
-  program = await launch(join(folder, "data"))
+  program = await launchPrepared(join(folder, "data"))
   world = await makeWorld(program.port, readFileSync(join(folder, "data", "operator.token"), "utf8").trim())
   shop = await world.furnish("Shop")
 })

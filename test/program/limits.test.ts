@@ -12,7 +12,7 @@ import { HELD_MAX } from "../../src/ports/counter/counter.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
 import { inInstallation, type Process, run } from "../support/installation.ts"
 import { kafkaMissing } from "../support/kafka.ts"
-import { launch } from "../support/launched.ts"
+import { launch, launchPrepared } from "../support/launched.ts"
 
 const shared = "exactly 600 requests of a key pass in a minute over three processes, and one that is killed adds none"
 const missing = kafkaMissing()
@@ -130,7 +130,7 @@ it("a quota, a plan and a wallet survive a kill, and are set and topped up from 
     return { status: ended.status, out: ended.stdout.trim(), said: ended.stderr }
   }
   try {
-    let program = await launch(data)
+    let program = await launchPrepared(data)
     const { full_key: key, organization_id: organization } = program.ready as Record<string, string>
     const send = async (method: string, path: string, body?: unknown) => {
       const response = await fetch(`http://127.0.0.1:${program.port}/v1${path}`, {

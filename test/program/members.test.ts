@@ -4,14 +4,14 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, it } from "vitest"
-import { launch } from "../support/launched.ts"
+import { launchPrepared } from "../support/launched.ts"
 
 const root = new URL("../..", import.meta.url).pathname
 
 it("members are added, listed, given roles and removed on the command line", async () => {
   const folder = mkdtempSync(join(tmpdir(), "dowser-members-"))
   try {
-    const program = await launch(join(folder, "data"))
+    const program = await launchPrepared(join(folder, "data"))
     const organization = program.ready.organization_id!
     const node = (globalThis as { readonly Deno?: unknown }).Deno === undefined ? process.execPath : "node"
     const members = (...args: ReadonlyArray<string>) => {

@@ -4,13 +4,13 @@ import { request } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { launch, type Launched } from "../support/launched.ts"
+import { launchPrepared, type Launched } from "../support/launched.ts"
 
 let folder: string
 let program: Launched
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "dowser-memory-"))
-  program = await launch(join(folder, "data"))
+  program = await launchPrepared(join(folder, "data"))
 })
 afterAll(async () => {
   program.signal("SIGTERM")

@@ -11,7 +11,7 @@ import { describedOf } from "../support/fuzz/described.ts"
 import { fuzz } from "../support/fuzz/run.ts"
 import { makeWorld } from "../support/fuzz/world.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
-import { launch, type Launched } from "../support/launched.ts"
+import { launchPrepared, type Launched } from "../support/launched.ts"
 
 const root = new URL("../..", import.meta.url).pathname
 const guide = readFileSync(join(root, "docs", "rooms.md"), "utf8")
@@ -57,7 +57,7 @@ beforeAll(async () => {
     `import { room as notes } from "./notes/room.ts"\n${before.replace(/(\n {2}\.with\(demo\)\n)/, `$1${parts.get("src/rooms.ts")}`)}`
   )
   adminPort = await freePort()
-  program = await launch(data, ["--no-demo", "--admin-port", String(adminPort)], undefined, {}, tree)
+  program = await launchPrepared(data, ["--no-demo", "--admin-port", String(adminPort)], undefined, {}, tree)
 }, 60_000)
 afterAll(async () => {
   program.signal("SIGTERM")

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { brotliCompressSync } from "node:zlib"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { launch, type Launched } from "../support/launched.ts"
+import { launchPrepared, type Launched } from "../support/launched.ts"
 
 const MEGABYTE = 1024 * 1024
 const BOUND_MB = 16
@@ -19,7 +19,7 @@ let greedy: string, other: string
 const sockets: Array<Socket> = []
 const start = async (name: string, bound_mb: number) => {
   const data = join(folder, name)
-  program = await launch(data, ["--no-demo", "--request-megabytes-max", String(bound_mb)])
+  program = await launchPrepared(data, ["--no-demo", "--request-megabytes-max", String(bound_mb)])
   const operator = readFileSync(join(data, "operator.token"), "utf8").trim()
   const organization = async (name: string) => {
     const made = await fetch(`http://127.0.0.1:${program.port}/console/v1/organizations`, {

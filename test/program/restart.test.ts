@@ -6,12 +6,12 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, it } from "vitest"
-import { launch, type Launched } from "../support/launched.ts"
+import { launchPrepared, type Launched } from "../support/launched.ts"
 
 it("named resources and their effect survive a restart", async () => {
   const folder = mkdtempSync(join(tmpdir(), "dowser-restart-"))
   try {
-    let program: Launched = await launch(join(folder, "data"))
+    let program: Launched = await launchPrepared(join(folder, "data"))
     const key = program.ready.full_key
     const send = async (method: string, path: string, body?: unknown) => {
       const response = await fetch(`http://127.0.0.1:${program.port}/v1${path}`, {
@@ -43,7 +43,7 @@ it("named resources and their effect survive a restart", async () => {
     ).body
     process.kill(program.pid(), "SIGKILL")
     await program.exited
-    program = await launch(join(folder, "data"))
+    program = await launchPrepared(join(folder, "data"))
     expect((await send("GET", "/collections/current")).body).toMatchObject({
       name: "things",
       num_documents: 1,

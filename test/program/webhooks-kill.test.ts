@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, it } from "vitest"
-import { launch, type Launched } from "../support/launched.ts"
+import { launchPrepared, type Launched } from "../support/launched.ts"
 import { eventually, startReceiver, verified } from "../support/receiver.ts"
 
 it("a delivery between send and record survives kill -9", async () => {
@@ -15,7 +15,7 @@ it("a delivery between send and record survives kill -9", async () => {
   const flags = ["--no-demo", "--allow-private-addresses"]
   let program: Launched | undefined
   try {
-    program = await launch(join(folder, "data"), flags)
+    program = await launchPrepared(join(folder, "data"), flags)
     const key = program.ready.full_key
     const send = async (method: string, path: string, body?: unknown) =>
       (await (
@@ -37,7 +37,7 @@ it("a delivery between send and record survives kill -9", async () => {
     await program.exited
     const cut = new Set(receiver.received.map(({ json }) => json.id as string))
     receiver.answer = 200
-    program = await launch(join(folder, "data"), flags)
+    program = await launchPrepared(join(folder, "data"), flags)
     const deliveries = await eventually("all delivered", async () => {
       const { deliveries } = await send("GET", `/webhooks/${id}`)
       return deliveries.length === 20 && deliveries.every(({ status }: { status: string }) => status === "success")

@@ -9,8 +9,22 @@ import { memoryStore } from "../../streams/state/state.ts"
 const AT = 1_790_000_000_000
 const options = { fingerprintKey: [1, 2, 3, 4] as const }
 const packr = new Packr({ useRecords: true })
-const click = { offset: 812, index: 345, kind: "click", at: AT, money: { units: 0, micros: 0 } } as const
-const cart = { offset: 7, index: 0, kind: "add_to_cart", at: AT + 1, money: { units: 12, micros: 500_000 } } as const
+const click = {
+  offset: 812,
+  index: 345,
+  kind: "click",
+  at: AT,
+  money: { units: 0, micros: 0 },
+  documents: [1, 0xffff_ffff]
+} as const
+const cart = {
+  offset: 7,
+  index: 0,
+  kind: "add_to_cart",
+  at: AT + 1,
+  money: { units: 12, micros: 500_000 },
+  documents: []
+} as const
 
 describe("stored visits and query ids", () => {
   it("come back as they were", async () => {
@@ -44,6 +58,7 @@ describe("stored visits and query ids", () => {
       filter: "",
       tag: "",
       isExplicit: true,
+      exposure: undefined,
       query: undefined
     }
     const elsewhere: SearchFacts = {
@@ -59,12 +74,14 @@ describe("stored visits and query ids", () => {
       filter: "brand:!=é",
       tag: "t"
     }
+    const exposure = { id: "exp_1", run: 3, variant: 7, unit: "user" } as const
+    const teams = { a: [3, 0xffff_ffff], b: [] }
     const searches = [
       newSearch("@8589934592.499", undefined, said),
       newSearch("a", undefined, { ...said, q: "x".repeat(300_000) }),
-      newSearch("b", { ...elsewhere, isExplicit: false }, { ...elsewhere }),
+      newSearch("b", { ...elsewhere, isExplicit: false, exposure }, { ...elsewhere }),
       {
-        ...newSearch("c", { ...said, isExplicit: false }, undefined),
+        ...newSearch("c", { ...said, isExplicit: false, exposure: { ...exposure, teams } }, undefined),
         named: [click, { ...cart, offset: 2 ** 40, money: { units: -3, micros: 999_999 } }],
         hadClick: true,
         hadPurchase: true
@@ -137,7 +154,7 @@ describe("stored visits and query ids", () => {
       {}
     )
     const state = new AttributionState(store, options)
-    expect(state.visits.get("o|1|v|c", AT)?.loose).toEqual([click, cart])
+    expect(state.visits.get("o|1|v|c", AT)?.loose).toEqual([{ ...click, documents: [] }, cart])
     const hat: SearchFacts = {
       at: AT,
       q: "hat",
@@ -152,13 +169,14 @@ describe("stored visits and query ids", () => {
       filter: "f",
       tag: "t",
       isExplicit: true,
+      exposure: undefined,
       query: undefined
     }
     expect(state.visits.get("o|1|w|c", AT)?.searches).toEqual([
       { ...newSearch("@7.0", undefined, hat), named: [cart], hadClick: true }
     ])
     expect(state.queries.get("o|q", AT)?.pending).toEqual([
-      { interaction: click, visit: "o|1|v|c" },
+      { interaction: { ...click, documents: [] }, visit: "o|1|v|c" },
       { interaction: cart, visit: undefined }
     ])
   })

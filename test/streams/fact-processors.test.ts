@@ -11,6 +11,7 @@ import type { BehaviouralEvent, ServedSearch } from "../../log/event-schema.ts"
 import { Identifiers } from "../../log/identifiers.ts"
 import { Replays } from "../../src/events/replays/replays.ts"
 import { FACT_PROCESSORS } from "../../streams/processors/counting.ts"
+import { rejections } from "../../streams/processors/rejections/processor.ts"
 import { openStateStore } from "../../streams/state/lmdb.ts"
 import { temporaryFolder, layerTestSql } from "../support/postgres.ts"
 import { eventsRecord, jobEnd, makeOrganization, servedRecord, startStreams } from "../support/replays.ts"
@@ -112,6 +113,14 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a processor
         ])
       )
       assert.deepStrictEqual([tables.get("visitor_counts"), tables.get("visitor_events")], [1, 10])
+      // Everybody who keeps something has a row, the one that only tests have as well.
+      const models = erased.result!["models"] as ReadonlyArray<{ name: string; outcome: string; rows?: number }>
+      assert.deepStrictEqual(
+        models.map(({ name }) => name),
+        [rejections, ...FACT_PROCESSORS, visitorCounts].map(({ name }) => name).concat("recommendations")
+      )
+      assert.deepInclude(models, { name: visitorCounts.name, outcome: "removed", rows: 10 })
+      assert.deepInclude(models, { name: "rollups", outcome: "rebuilt" })
       yield* log.append([eventsRecord("org_facts_a", [view(100)]), eventsRecord("org_facts_b", [view(100)])])
       yield* streams.caughtUp
       // Searches of the sessions that were seen with him (0 and 3) are his.

@@ -1,5 +1,5 @@
 /**
- * Ten thousand drawn schedules of log, runner, owners and actors (half of them here, half in `simulation-2.test.ts`,
+ * Thousands of drawn schedules of log, runner, owners and actors (half of them here, half in `simulation-2.test.ts`,
  * beside each other).
  */
 import { assert, describe, it } from "@effect/vitest"

@@ -79,7 +79,7 @@ describe("keyed state", () => {
     const state = new AttributionState(store, {
       fingerprintKey: [1, 2, 3, 4],
       idsBytesMax: 1_000_000,
-      hotVisitsMax: 500
+      hotVisitsMax: 60
     })
     const { facts } = newCounted()
     const search = (session: number, i: number) =>
@@ -94,12 +94,12 @@ describe("keyed state", () => {
         facts
       )
     for (let session = 0; session < 40; session++) for (let i = 0; i < 100; i++) search(session, i)
-    expect(state.visits.weight).toBe(40 * 101)
+    expect(state.visits.weight).toBe(40 * 14)
     const { stored, writes } = state.snapshot(0)
     await store.commit(writes, {})
     stored()
-    expect([state.visits.size, state.visits.weight]).toEqual([4, 404])
+    expect([state.visits.size, state.visits.weight]).toEqual([4, 56])
     search(0, 100)
-    expect(state.visits.weight).toBe(505 + 1)
+    expect(state.visits.weight).toBe(70)
   })
 })

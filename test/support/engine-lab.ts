@@ -2,6 +2,7 @@
  * A small laboratory for engine rules: an in-process engine with operations around it, and short calls that answer
  * parsed JSON. One lab per test; nothing is shared.
  */
+import type { SearchEngine } from "../../engine-sdk/src/engine.ts"
 import { createEngine } from "../../engine-sdk/src/memory/create-engine.ts"
 import { memoryResources } from "../../engine-sdk/src/operations/mod.ts"
 import { parseCreateBody } from "../../engine-sdk/src/schema/mod.ts"
@@ -30,8 +31,8 @@ export interface Lab {
   ): Promise<string[]>
   close(): Promise<void>
 }
-export const createLab = (): Lab => {
-  const engine = createEngine()
+/** `engine`: another than one in memory. */
+export const createLab = (engine: SearchEngine = createEngine()): Lab => {
   const wire = routerOver({ engine, resources: memoryResources(), namespace: "lab" })
   const call: Lab["call"] = async (method, path, body) => {
     const { status, text } = await wire(

@@ -27,7 +27,12 @@ export interface Place {
 }
 
 /** A command of ours as a process of its own, ended with the scope; resolves with its ready line. */
-export const run = (place: Place, name: string, args: ReadonlyArray<string>) =>
+export const run = (
+  place: Place,
+  name: string,
+  args: ReadonlyArray<string>,
+  variables: Readonly<Record<string, string>> = {}
+) =>
   Effect.acquireRelease(
     Effect.promise(async (): Promise<Process> => {
       const environment = Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith("DOWSER_")))
@@ -45,7 +50,7 @@ export const run = (place: Place, name: string, args: ReadonlyArray<string>) =>
         ],
         {
           stdio: ["ignore", "pipe", "pipe"],
-          env: { ...environment, KAFKA_BROKERS: place.broker.address(), DATABASE_URL: place.databaseUrl }
+          env: { ...environment, KAFKA_BROKERS: place.broker.address(), DATABASE_URL: place.databaseUrl, ...variables }
         }
       )
       let errors = ""

@@ -39,7 +39,8 @@ export interface TestBroker {
 
 export const startTestBroker = async (): Promise<TestBroker> => {
   const folder = mkdtempSync(join(tmpdir(), "dowser-kafka-"))
-  const start = (port: number) => startKafka({ folder, jarsFolder, port, version: kafkaVersion, report: () => {} })
+  const start = (port: number) =>
+    startKafka({ folder, jarsFolder, port, version: kafkaVersion, isShortLived: true, report: () => {} })
   let broker: Broker
   try {
     broker = await start(0)

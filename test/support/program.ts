@@ -11,6 +11,8 @@ import { openEngine, type SearchEngine } from "../../engine-sdk/src/mod.ts"
 import { Access } from "../../src/access/access.ts"
 import { encodeRecord } from "../../log/record.ts"
 import { SEARCH_SERVED } from "../../log/topics.ts"
+import { FallbackWait } from "../../src/recommendation-models/fallback-models.ts"
+import { PasswordCost } from "../../src/console/password.ts"
 import { Demo } from "../../src/demo/demo.ts"
 import { SERVED_SCHEMA_VERSION, type ServedSearch } from "../../log/event-schema.ts"
 import { EventLog } from "../../log/event-log/event-log.ts"
@@ -105,7 +107,11 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
             ...(options.wrapEngine === undefined ? {} : { engine: layerWrapped(options.wrapEngine, options.guard) })
           })
         ),
-        Layer.provide(gateway)
+        Layer.provide(gateway),
+        // What a password costs has a test of its own; here some sign in a hundred times.
+        Layer.provide(Layer.succeed(PasswordCost, { N: 2 ** 10, r: 8, p: 1 })),
+        // So has what a search does without an answer in time, which a busy machine may not give.
+        Layer.provide(Layer.succeed(FallbackWait, 5_000))
       ),
       scope
     )

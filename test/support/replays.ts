@@ -16,6 +16,7 @@ import { readFingerprintKey } from "../../log/fingerprint-key.ts"
 import { ATTRIBUTION, FACT_PROCESSORS, makeCounting } from "../../streams/processors/counting.ts"
 import { INSTANTS_TABLE, ROLLUP_TABLES } from "../../streams/processors/rollups/tables.ts"
 import type { FactProcessor } from "../../streams/facts/fact-processor.ts"
+import { REPLAYED } from "../../streams/processors/runnable.ts"
 import { rejections } from "../../streams/processors/rejections/processor.ts"
 import { encodeRecord } from "../../log/record.ts"
 import type { OffsetStore } from "../../streams/offsets/offset-store.ts"
@@ -100,7 +101,8 @@ export const startStreams = (options: {
             fingerprintKey,
             visitorPartitions,
             rebuilt: { ...ATTRIBUTION, figures: processors },
-            keepers: [rejections, ...processors]
+            keepers: [rejections, ...processors],
+            liveStates: REPLAYED.liveStates
           },
           { ...(options.coordinatorProbe === undefined ? {} : { probe: options.coordinatorProbe }) }
         )

@@ -142,6 +142,7 @@ export const visitorCounts: FactProcessor<Totals, VisitorCounts> = {
     })
   },
   erasing: {
+    outcome: "removed",
     removeRows: Effect.fnUntraced(function* ({ isTheirs, organizationId }) {
       const sql = yield* SqlClient.SqlClient
       const visitor_events = yield* removePages(

@@ -1,42 +1,25 @@
 /**
  * An unstable sort whose order of equals is defined: introspective sort as the C++ standard library of GNU does it
- * (median of three to the front, unguarded partition, insertion below seventeen). Only for a few items, where the
- * reference engine's order of equals follows it; its bound against degenerate input (heap sort) is left out.
+ * (median of three to the front, unguarded partition, heap sort of what is divided too often, insertion below
+ * seventeen). Only where the reference engine's order of equals follows it.
  */
 const SMALL = 16
+type IsBefore<A> = (a: A, b: A) => boolean
 
-/** Sorts in place, `isBefore` items first. O(n log n) expected, O(n²) at worst. */
-export const introsort = <A>(items: A[], isBefore: (a: A, b: A) => boolean): A[] => {
-  const swap = (a: number, b: number): void => {
-    const kept = items[a]
-    items[a] = items[b]
-    items[b] = kept
-  }
-  const medianToFront = (first: number, a: number, b: number, c: number): void => {
-    const before = (x: number, y: number): boolean => isBefore(items[x], items[y])
-    const median = before(a, b) ? (before(b, c) ? b : before(a, c) ? c : a) : before(a, c) ? a : before(b, c) ? c : b
-    swap(first, median)
-  }
-  const partition = (first: number, end: number): number => {
-    let low = first + 1,
-      high = end
-    for (;;) {
-      while (isBefore(items[low], items[first])) low++
-      high--
-      while (isBefore(items[first], items[high])) high--
-      if (low >= high) return low
-      swap(low++, high)
-    }
-  }
-  const divide = (first: number, end: number): void => {
+/** Sorts in place, `isBefore` items first. O(n log n). */
+export const introsort = <A>(items: A[], isBefore: IsBefore<A>): A[] => {
+  const divide = (first: number, end: number, divisions: number): void => {
+    let left = divisions
     while (end - first > SMALL) {
-      medianToFront(first, first + 1, first + ((end - first) >> 1), end - 1)
-      const cut = partition(first, end)
-      divide(cut, end)
+      if (left === 0) return heapSort(items, first, end, isBefore)
+      left--
+      medianToFront(items, first, end, isBefore)
+      const cut = partition(items, first, end, isBefore)
+      divide(cut, end, left)
       end = cut
     }
   }
-  divide(0, items.length)
+  divide(0, items.length, 2 * (31 - Math.clz32(items.length)))
   for (let i = 1; i < items.length; i++) {
     const item = items[i]
     let at = i
@@ -47,4 +30,58 @@ export const introsort = <A>(items: A[], isBefore: (a: A, b: A) => boolean): A[]
     items[at] = item
   }
   return items
+}
+const swap = <A>(items: A[], a: number, b: number): void => {
+  const kept = items[a]
+  items[a] = items[b]
+  items[b] = kept
+}
+/** Of the second, the middle and the last item. */
+const medianToFront = <A>(items: A[], first: number, end: number, isBefore: IsBefore<A>): void => {
+  const a = first + 1,
+    b = first + ((end - first) >> 1),
+    c = end - 1
+  const before = (x: number, y: number): boolean => isBefore(items[x], items[y])
+  const median = before(a, b) ? (before(b, c) ? b : before(a, c) ? c : a) : before(a, c) ? a : before(b, c) ? c : b
+  swap(items, first, median)
+}
+const partition = <A>(items: A[], first: number, end: number, isBefore: IsBefore<A>): number => {
+  let low = first + 1,
+    high = end
+  for (;;) {
+    while (isBefore(items[low], items[first])) low++
+    high--
+    while (isBefore(items[first], items[high])) high--
+    if (low >= high) return low
+    swap(items, low++, high)
+  }
+}
+
+const heapSort = <A>(items: A[], first: number, end: number, isBefore: IsBefore<A>): void => {
+  const length = end - first
+  for (let parent = (length - 2) >> 1; parent >= 0; parent--)
+    settle(items, first, length, parent, items[first + parent], isBefore)
+  for (let last = end - 1; last > first; last--) {
+    const item = items[last]
+    items[last] = items[first]
+    settle(items, first, last - first, 0, item, isBefore)
+  }
+}
+/** Fills the hole of a heap of `length` items from below down to a leaf, and lets the item rise from there. */
+const settle = <A>(items: A[], first: number, length: number, top: number, item: A, isBefore: IsBefore<A>): void => {
+  let hole = top
+  for (;;) {
+    let child = 2 * hole + 2
+    if (child > length) break
+    if (child === length || isBefore(items[first + child], items[first + child - 1])) child--
+    items[first + hole] = items[first + child]
+    hole = child
+  }
+  while (hole > top) {
+    const parent = (hole - 1) >> 1
+    if (!isBefore(items[first + parent], item)) break
+    items[first + hole] = items[first + parent]
+    hole = parent
+  }
+  items[first + hole] = item
 }

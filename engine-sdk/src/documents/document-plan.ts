@@ -151,11 +151,11 @@ export const detectedField = (
   ...(nested === undefined ? {} : { nested: true, nested_array: nested.array, reference: "", async_reference: false })
 })
 /**
- * `auto` and `string*` become what the value shows; a concrete type stays. Objects stay objects whatever the definition
- * says.
+ * `auto` and `string*` become what the value shows, `string*` always text, whatever it is; a concrete type stays, but
+ * objects are objects to it.
  */
 export const resolveType = (definition: FieldType, seen: FieldType): FieldType => {
-  if (seen === "object" || seen === "object[]") return seen
   if (definition === "string*") return seen.endsWith("[]") ? "string[]" : "string"
+  if (seen === "object" || seen === "object[]") return seen
   return definition === "auto" || definition === "object" || definition === "object[]" ? seen : definition
 }

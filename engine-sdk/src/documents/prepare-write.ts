@@ -15,6 +15,7 @@ import {
   type DocumentPlan,
   type NestedField
 } from "./document-plan.ts"
+import { listedOrder, parentOrder } from "./hash-table-order.ts"
 import { isObject, parseDocument } from "./json.ts"
 import { applyOperations, mergeDocument, sameJson } from "./merge.ts"
 import { leavesOf, valueAt, withValueAt } from "./nested.ts"
@@ -28,6 +29,12 @@ export interface Prepared {
   /** New fields for the schema, in order; already used for `values`. */ readonly detected: ReadonlyArray<Field>
   /** False for a merge that changed nothing. */ readonly changed: boolean
 }
+/** A refusal; what the document showed of new fields stays in the schema all the same, as recorded. */
+interface Refused {
+  readonly ok: false
+  readonly error: EngineError
+  readonly detected?: ReadonlyArray<Field>
+}
 export type PutOperation = Extract<WriteOperation, { kind: "put" }>
 
 /**
@@ -39,7 +46,7 @@ export const prepareWrite = (
   operation: PutOperation,
   existing: (id: string) => Document | undefined,
   nextId: () => string
-): Result<Prepared> => {
+): { readonly ok: true; readonly value: Prepared } | Refused => {
   const source = operation.document
   const parsed: Result<Document> =
     typeof source === "string" || source instanceof Uint8Array
@@ -166,7 +173,7 @@ const checkDocument = (
   mode: DirtyValues,
   partial: boolean,
   lenient = false
-): Result<Checked> => {
+): { readonly ok: true; readonly value: Checked } | Refused => {
   const sortField = plan.schema.default_sorting_field
   if (!partial && sortField !== "" && ownValue(document, sortField) === undefined && !sortField.includes(".")) {
     return fail(
@@ -177,16 +184,31 @@ const checkDocument = (
   const detected: Field[] = []
   const found = detect(plan, document, mode, detected)
   if (found !== undefined && !lenient) return fail(found)
+  const refusal = checkFields(plan, document, mode, partial, detected, values, lenient)
+  if (refusal !== undefined) return { ok: false, error: refusal, detected }
+  for (const name of plan.unstored) if (Object.hasOwn(document, name)) delete document[name]
+  return ok({ values, detected, stored: document })
+}
+/** The first thing that does not fit; nothing when `lenient`. */
+const checkFields = (
+  plan: DocumentPlan,
+  document: { [key: string]: unknown },
+  mode: DirtyValues,
+  partial: boolean,
+  detected: ReadonlyArray<Field>,
+  values: Map<string, IndexValue>,
+  lenient: boolean
+): EngineError | undefined => {
   for (const field of plan.plain) {
     const error = checkPlain(field, document, mode, partial, values)
-    if (error !== undefined && !lenient) return fail(error)
+    if (error !== undefined && !lenient) return error
   }
   if (plan.nestedEnabled) {
     const error = checkObjects(plan, document, partial)
-    if (error !== undefined && !lenient) return fail(error)
+    if (error !== undefined && !lenient) return error
     for (const nested of plan.nested) {
       const error = checkNested(nested, document, mode, partial, values)
-      if (error !== undefined && !lenient) return fail(error)
+      if (error !== undefined && !lenient) return error
     }
   }
   for (const field of detected) {
@@ -195,19 +217,13 @@ const checkDocument = (
       field.nested === true
         ? checkNested({ field, path: field.name.split(".") }, document, mode, partial, values)
         : checkPlain(field, document, mode, partial, values)
-    if (error !== undefined && !lenient) return fail(error)
+    if (error !== undefined && !lenient) return error
   }
-  const sorted = sortField === "" ? undefined : ownValue(document, sortField)
-  if (
-    typeof sorted === "number" &&
-    sorted > 2_147_483_647 &&
-    plan.byName.get(sortField)?.type === "int32" &&
-    !lenient
-  ) {
-    return fail(invalid(`Field \`${sortField}\` exceeds maximum value of int32.`))
-  }
-  for (const name of plan.unstored) if (Object.hasOwn(document, name)) delete document[name]
-  return ok({ values, detected, stored: document })
+  const name = plan.schema.default_sorting_field
+  const sorted = name === "" ? undefined : ownValue(document, name)
+  return typeof sorted === "number" && sorted > 2_147_483_647 && plan.byName.get(name)?.type === "int32" && !lenient
+    ? invalid(`Field \`${name}\` exceeds maximum value of int32.`)
+    : undefined
 }
 
 const checkPlain = (
@@ -391,11 +407,16 @@ const detect = (
     }
   }
   if (!plan.nestedEnabled) return undefined
-  for (const [name, field] of plan.objects) {
-    const read = valueAt(document, name, name.split("."))
-    if (read.found) detectChildren(plan, name, field, read.value, read.throughArray, add)
+  const children = new Map<string, Field>()
+  const addChild = (field: Field): void => {
+    if (!found.has(field.name) && !children.has(field.name)) children.set(field.name, field)
   }
-  for (const parent of parents) detectChildren(plan, parent.name, parent, ownValue(document, parent.name), false, add)
+  for (const parent of parentOrder([...plan.objects.values(), ...parents], ({ name }) => name)) {
+    const { name } = parent
+    const read = valueAt(document, name, name.split("."))
+    if (read.found) detectChildren(plan, name, parent, read.value, read.throughArray, addChild)
+  }
+  for (const child of listedOrder([...children.values()], ({ name }) => name)) add(child)
   if (plan.dynamic.some((entry) => entry.field.name.includes("."))) detectByPath(plan, document, found, add)
   return undefined
 }

@@ -29,8 +29,10 @@ const HEAP_MB = 1_024
 const RETRY_AFTER_S = 10
 /** Between two looks at whether somebody still waits for what is running. */
 const WATCH_ms = 20
-/** After the engine was opened. */
+/** After there was something to search. */
 const START_ms = 1_000
+/** Time for a thread to come up before it is ended. */
+const STOP_ms = 10_000
 
 /** What a job needs of its collections at the moment at which it begins, and for whom. */
 interface LaneJob {
@@ -63,6 +65,8 @@ interface Waiting {
 interface Thread {
   readonly worker: Worker
   readonly known: Known
+  /** When it has opened the documents, or ended. */ readonly ready: Promise<void>
+  readonly isReady: () => void
   running:
     | {
         readonly id: number
@@ -95,8 +99,14 @@ export class SearchLane {
   private waiting = 0
   private next = 1
   private isClosed = false
+  private isExpecting = false
   constructor(path: string) {
     this.path = path
+  }
+  /** There is enough to search that it may take long: the threads come up, one after another. */
+  expect(): void {
+    if (this.isExpecting) return
+    this.isExpecting = true
     // Starting a thread takes this one some hundred milliseconds in one piece: not when somebody searches.
     for (let n = 1; n <= THREADS; n++)
       (
@@ -129,7 +139,21 @@ export class SearchLane {
       for (const { resolve } of line) resolve(fail({ kind: "Unavailable", message: "The engine is closed." }))
     this.lines.clear()
     this.waiting = 0
-    await Promise.all(this.threads.map(({ worker }) => worker.terminate()))
+    await Promise.all(this.threads.map((thread) => this.end(thread)))
+  }
+  /**
+   * Ending a thread does not always wait until it has ended. One that comes up would open the documents, to read, after
+   * the writer has let go of them, and the next engine of this process share that and could not write.
+   */
+  private async end({ ready, worker }: Thread): Promise<void> {
+    worker.ref()
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, STOP_ms)
+    })
+    await Promise.race([ready, late])
+    clearTimeout(timer)
+    await worker.terminate()
   }
 
   private dispatch(): void {
@@ -197,8 +221,14 @@ export class SearchLane {
       workerData: { path: this.path },
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB }
     })
+    let isReady = (): void => {}
+    const ready = new Promise<void>((resolve) => {
+      isReady = resolve
+    })
     const thread: Thread = {
       worker,
+      ready,
+      isReady,
       known: { collections: new Map(), dictionaries: new Map() },
       running: undefined,
       isGone: false
@@ -218,6 +248,7 @@ export class SearchLane {
   }
   private receive(thread: Thread, message: FromLane): void {
     const { running } = thread
+    if (message.kind === "ready") thread.isReady()
     if (message.kind === "ready" || running === undefined || message.id !== running.id) return
     this.settle(thread)
     if (message.kind === "done") this.done(running.waiting, message)
@@ -248,6 +279,7 @@ export class SearchLane {
   private lost(thread: Thread, error: EngineError): void {
     if (thread.isGone) return
     thread.isGone = true
+    thread.isReady()
     this.threads.splice(this.threads.indexOf(thread), 1)
     const waiting = thread.running?.waiting
     if (!this.isClosed) warn("a thread for searches that take long ended", new Error(error.message))

@@ -128,6 +128,8 @@ const budgetOf = (plans: ReadonlyArray<SearchPlan>): SearchBudget => ({
 })
 /** For looking words up. */
 const WORDS_ms = 50
+/** Documents of one collection from which on searches that take long are to be expected. */
+const LONG_DOCS_MIN = 1_000
 /** New segments whose facet values are worth a turn of their own. */
 const MAPPED_DOCS_MIN = 128
 
@@ -214,6 +216,7 @@ export class LocalEngine implements SearchEngine {
         let names = this.byName.get(record.namespace)
         if (names === undefined) this.byName.set(record.namespace, (names = new Map()))
         names.set(record.schema.name, record.key)
+        this.expectLong(event.documents)
         // Loading it takes some milliseconds: better now than when a graph arrives between two searches.
         if (this.isApproximate && record.schema.fields.some(({ num_dim }) => num_dim > 0)) vectorLibrary()
         return
@@ -263,10 +266,15 @@ export class LocalEngine implements SearchEngine {
         reader.apply(event.publication)
         if (event.publication.schema !== undefined) entry.record = { ...entry.record, schema: event.publication.schema }
         if (entry.reader !== undefined) entry.documents = reader.documentCount
+        this.expectLong(reader.documentCount)
         if (entry.reader !== undefined && event.publication.added.some(({ meta }) => meta.docs >= MAPPED_DOCS_MIN))
           this.mapPublished(entry, reader)
       }
     }
+  }
+  /** A thread more is some 20 MB: an engine with little in it gets none before a search wants one. */
+  private expectLong(documents: number): void {
+    if (documents >= LONG_DOCS_MIN) this.lane?.expect()
   }
   /**
    * Makes a segment ready that is about to replace others, between searches; resolves when it is, or when nobody would
@@ -367,6 +375,9 @@ export class LocalEngine implements SearchEngine {
     return [...(this.byName.get(namespace)?.values() ?? [])]
       .sort((a, b) => b - a)
       .map((key) => infoOf(this.entries.get(key)!))
+  }
+  namespaces(): ReadonlyArray<Namespace> {
+    return [...this.byName].flatMap(([namespace, names]) => (names.size > 0 ? [namespace] : []))
   }
   describeCollection(namespace: Namespace, name: string): CollectionInfo | undefined {
     const entry = this.entryOf(namespace, name)

@@ -1,16 +1,22 @@
 /** What `prepare` makes and `run` takes: a plan with all that is said of it. */
 import type { SearchPlan } from "../plan.ts"
+import type { SearchVisitor } from "../pipeline/mod.ts"
 import type { UnionPaging } from "../query/compile-union.ts"
 import type { FieldList } from "../query/field-list.ts"
 import type { Parameters } from "../query/parameters.ts"
 import type { CompiledRules, RerankSettings, RuleRequest } from "../rules/mod.ts"
 import type { CollectionInfo } from "../schema.ts"
+import type { Stage } from "../stage/stage.ts"
 
 /** What a host has for one search. */
 export interface SearchMerchandise {
   readonly rules: CompiledRules | undefined
   /** Asked by the request, where no active rule asks for a rerank. */
   readonly rerank?: RerankSettings
+  /** Of the host: after a rerank, before diversity. */
+  readonly stages?: ReadonlyArray<Stage>
+  /** Whom a model recommends to where nothing is found. */
+  readonly visitor?: SearchVisitor
   /** Who searches, when. */
   readonly request: Omit<RuleRequest, "q" | "filter_by">
   /** Collects moves and score parts for the trace. */

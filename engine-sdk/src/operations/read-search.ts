@@ -26,6 +26,7 @@ export interface SearchRequest {
   readonly name: string
   readonly collection: CollectionInfo | undefined
   readonly parameters: Parameters
+  /** The preset that it names, which is merged already where it exists. */ readonly preset?: string | undefined
   readonly bounds?: SearchBounds | undefined
 }
 
@@ -36,6 +37,15 @@ export interface SearchRequest {
  */
 export const mergeSearchParameters = (
   context: OperationContext,
+  sources: ReadonlyArray<{ readonly [name: string]: unknown }>,
+  restrictions: Restrictions
+): Result<Parameters> => {
+  const merged = mergeSources(sources, restrictions)
+  return merged.ok ? withPreset(context, merged.value) : merged
+}
+const withPreset = (context: OperationContext, merged: Parameters): Result<Parameters> =>
+  applyPreset(merged, (name) => context.resources.get(context.namespace, "preset", name))
+const mergeSources = (
   sources: ReadonlyArray<{ readonly [name: string]: unknown }>,
   restrictions: Restrictions
 ): Result<Parameters> => {
@@ -58,7 +68,7 @@ export const mergeSearchParameters = (
     if (!text.ok) return text
     merged = { ...merged, ...text.value, ...narrowed(merged, text.value) }
   }
-  return applyPreset(merged, (name) => context.resources.get(context.namespace, "preset", name))
+  return ok(merged)
 }
 
 /**
@@ -81,11 +91,14 @@ export const readSearch = (
   asked: { readonly [name: string]: unknown },
   restrictions: Restrictions
 ): Result<SearchRequest> => {
-  const merged = mergeSearchParameters(context, [asked], restrictions)
+  const said = mergeSources([asked], restrictions)
+  if (!said.ok) return said
+  const merged = withPreset(context, said.value)
   if (!merged.ok) return merged
   if (merged.value.q === undefined && merged.value.voice_query === undefined)
     return fail(invalid("Parameter `q` is required.", "q"))
-  return ok({ name, parameters: merged.value, collection: resolveCollection(context, name) })
+  const { preset } = said.value
+  return ok({ name, parameters: merged.value, preset, collection: resolveCollection(context, name) })
 }
 
 /**
@@ -162,10 +175,13 @@ export const readSearches = (
         ([name]) => !name.endsWith("-api-key") && !(request.union && SHARED_PAGING.includes(name))
       )
     )
-    const merged = mergeSearchParameters(context, [common, own], restrictions)
+    const said = mergeSources([common, own], restrictions)
+    if (!said.ok) return said
+    const merged = withPreset(context, said.value)
     if (!merged.ok) return merged
     const name = merged.value.collection ?? ""
-    searches.push({ name, parameters: merged.value, collection: resolveCollection(context, name) })
+    const { preset } = said.value
+    searches.push({ name, parameters: merged.value, preset, collection: resolveCollection(context, name) })
   }
   return ok(searches)
 }

@@ -21,9 +21,10 @@ import { budgetOf, refusable } from "./answer-bound.ts"
 import type { PlannedSearch, PlannedUnion } from "./planned-search.ts"
 
 /**
- * What rules and stages ask of their host: its clock, its rerankers, what is popular, whether it still wants an answer.
+ * What rules and stages ask of their host: its clock, its rerankers, what is popular or recommended, whether it still
+ * wants an answer.
  */
-export type Environment = Pick<MerchandiseEnvironment, "now_us" | "reranker" | "popular" | "signal">
+export type Environment = Pick<MerchandiseEnvironment, "now_us" | "reranker" | "popular" | "recommended" | "signal">
 
 /** An answer with what rules and stages say beside it. */
 export interface FoundAnswer<Answer = SearchAnswer> {
@@ -147,6 +148,8 @@ const merchandisedOf = ({ fields, merchandise: own, parameters, plan }: PlannedS
   ...(fields === undefined ? {} : { fields }),
   rules: own?.rules,
   ...(own?.rerank === undefined ? {} : { rerank: own.rerank }),
+  ...(own?.stages === undefined ? {} : { stages: own.stages }),
+  ...(own?.visitor === undefined ? {} : { visitor: own.visitor }),
   filterCuratedHits: parameters.filter_curated_hits === "false" ? false : undefined,
   request: {
     now_ms: 0,

@@ -52,6 +52,7 @@ export const pageOfWindow = (
   const run = runStages(candidates, stages, {
     request: { q: prepared.search.request.q, words: prepared.words, firstPage, pageEnds: pageEndsOf(window, paging) },
     now_us,
+    column: (field) => window.column?.(field),
     signal: environment.signal,
     explain: environment.explain,
     tape: prepared.tape

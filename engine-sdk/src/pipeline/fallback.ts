@@ -1,7 +1,7 @@
 /**
  * What is searched when a query finds nothing (contract part 2). Restrictions of the key, the profile and the exclusion
- * always hold; `drop_filters` gives up the caller's filter, `popular` keeps it (contract part 1). What rules inject
- * passes the caller's filter in both.
+ * always hold; `drop_filters` gives up the caller's filter, `popular` and `recommendations` keep it (contract part 1).
+ * What rules inject passes the caller's filter in all of them.
  */
 import type { Awaitable } from "../engine.ts"
 import type { SearchPlan, SortKey } from "../plan.ts"
@@ -12,7 +12,7 @@ import type { MerchandiseEnvironment } from "./merchandising.ts"
 import { WINDOW, type Prepared } from "./prepare.ts"
 
 export interface Fallback {
-  readonly kind: "drop_filters" | "popular"
+  readonly kind: "drop_filters" | "popular" | "recommendations"
   readonly plan: SearchPlan
 }
 
@@ -25,16 +25,31 @@ export const fallbackOf = (
     return plan.filter === plan.pinnedFilter || plan.matchesNothing
       ? undefined
       : { kind: "drop_filters", plan: { ...plan, filter: plan.pinnedFilter, injectedFilter: plan.filter } }
-  if (matched.fallback !== "popular") return undefined
+  if (matched.fallback !== "popular" && matched.fallback !== "recommendations") return undefined
+  const kind = matched.fallback
   const limit = Math.min(WINDOW, Math.max(1, plan.offset + plan.limit))
   const schema = environment.engine.describeCollection(environment.namespace, plan.collection)?.schema
-  return after(environment.popular?.(plan.collection, limit) ?? [], (ids) => ({
-    kind: "popular",
-    plan: popularPlan(plan, ids, schema === undefined ? [] : defaultSort(schema), search.filterCuratedHits !== false)
+  const popular = () => environment.popular?.(plan.collection, limit) ?? []
+  const wanted =
+    kind === "popular"
+      ? popular()
+      : after(recommended(environment, search, matched.fallbackModel), (ids) => (ids.length > 0 ? ids : popular()))
+  return after(wanted, (ids) => ({
+    kind,
+    plan: listedPlan(plan, ids, schema === undefined ? [] : defaultSort(schema), search.filterCuratedHits !== false)
   }))
 }
+/**
+ * Decision: the whole window whatever the page, because filters come after it: every page counts the same documents.
+ * Nothing where nobody answers, or the model knows of nothing.
+ */
+const recommended = (
+  { recommended: ask }: MerchandiseEnvironment,
+  { plan, visitor = {} }: Prepared["search"],
+  model: string
+): Awaitable<ReadonlyArray<string>> => ask?.({ collection: plan.collection, model, visitor, limit: WINDOW }) ?? []
 /** Every document, or those of the list, that passes; boosts still go first. */
-const popularPlan = (
+const listedPlan = (
   plan: SearchPlan,
   ids: ReadonlyArray<string>,
   sort: ReadonlyArray<SortKey>,

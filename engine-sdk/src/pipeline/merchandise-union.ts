@@ -130,7 +130,8 @@ const again = (
   })
 }
 /**
- * Popular documents of different collections are listed in different ways; where their keys do not fit, newest first.
+ * Popular and recommended documents of different collections are listed in different ways; where their keys do not
+ * fit, newest first.
  */
 const sameShape = (plans: ReadonlyArray<SearchPlan>): ReadonlyArray<SearchPlan> => {
   const shape = (sort: ReadonlyArray<SortKey>): string =>

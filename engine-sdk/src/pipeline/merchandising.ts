@@ -28,6 +28,19 @@ export interface MerchandisedSearch {
   readonly filterCuratedHits?: boolean
   /** Asked by the request: acts where no rule that is active asks for a rerank. */ readonly rerank?: RerankSettings
   /** A tenant's own stages: run after rerank, before diversity. */ readonly stages?: ReadonlyArray<Stage>
+  /** Whom a model recommends to where nothing is found; without it, nobody in particular. */
+  readonly visitor?: SearchVisitor
+}
+export interface SearchVisitor {
+  readonly session?: string
+  readonly person?: string
+}
+/** What a model is asked for a search that found nothing. */
+export interface RecommendedAsked {
+  readonly collection: string
+  /** Its id, as the rules name it. */ readonly model: string
+  readonly visitor: SearchVisitor
+  readonly limit: number
 }
 export interface MerchandiseEnvironment {
   readonly engine: Pick<SearchEngine, "search" | "union" | "describeCollection" | "capabilities">
@@ -43,6 +56,11 @@ export interface MerchandiseEnvironment {
    * decides.
    */
   readonly popular?: (collection: string, limit: number) => Awaitable<ReadonlyArray<string>>
+  /**
+   * Ids that a model recommends, best first, for the zero-hits fallback; none where it is away, and then the popular
+   * ones are shown. Soon or not at all: a search waits for it.
+   */
+  readonly recommended?: (asked: RecommendedAsked) => Awaitable<ReadonlyArray<string>>
   readonly signal?: AbortSignal
   /** Set by `recordRun` and `replayRun`. */ readonly tape?: Tape
   /** Moves and score parts are collected only where this is true; rules fired and times always. */

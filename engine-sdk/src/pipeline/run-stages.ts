@@ -17,6 +17,7 @@ export interface StageEnvironment {
   readonly request: StageRequest
   readonly now_us: () => number
   readonly signal?: AbortSignal | undefined
+  /** As in `StageContext`. */ readonly column?: StageContext["column"]
   /** Collect moves and scores. */ readonly explain?: boolean | undefined
   /** Records or replays what asynchronous stages answered. */ readonly tape?: StageTape | undefined
 }
@@ -113,6 +114,7 @@ const movesBetween = (given: ReadonlyArray<Candidate>, order: ReadonlyArray<numb
 /** One run of one stage: its context, its clock, its end. */
 class Attempt implements StageContext {
   readonly request: StageRequest
+  readonly column: StageContext["column"]
   readonly moved?: StageContext["moved"]
   readonly scored?: StageContext["scored"]
   readonly #stage: Stage
@@ -127,6 +129,7 @@ class Attempt implements StageContext {
   #note: string | undefined
   constructor(stage: Stage, given: ReadonlyArray<Candidate>, environment: StageEnvironment, started: number) {
     this.request = environment.request
+    this.column = environment.column
     this.#stage = stage
     this.#given = given
     this.#environment = environment

@@ -7,7 +7,7 @@ import type { Awaitable, SearchEngine } from "../engine.ts"
 import type { EngineError, Result } from "../errors.ts"
 import type { FieldValue, Hit, HitWindow, SearchAnswer, UnionAnswer } from "../plan.ts"
 import { after } from "./awaitable.ts"
-import type { MerchandiseEnvironment } from "./merchandising.ts"
+import type { MerchandiseEnvironment, RecommendedAsked } from "./merchandising.ts"
 import type { StageResult } from "./stage-result.ts"
 import type { Tape } from "./tape.ts"
 
@@ -28,6 +28,7 @@ export interface StoredRun {
   /** Engine calls in their order. */ readonly calls: ReadonlyArray<ReadonlyArray<StoredAnswer<SearchAnswer>>>
   readonly unions: ReadonlyArray<StoredAnswer<UnionAnswer>>
   readonly popular: ReadonlyArray<ReadonlyArray<string>>
+  /** Absent where nobody was there to ask. */ readonly recommended?: ReadonlyArray<ReadonlyArray<string>>
 }
 
 /** An environment that behaves as the given one and remembers; `stored` once the run is done. */
@@ -37,7 +38,8 @@ export const recordRun = (
   const searches: Record<number, { readings_us: number[]; stages: Record<number, StageResult> }> = {}
   const calls: Array<StoredRun["calls"][number]> = [],
     unions: Array<StoredRun["unions"][number]> = [],
-    popular: Array<ReadonlyArray<string>> = []
+    popular: Array<ReadonlyArray<string>> = [],
+    recommended: Array<ReadonlyArray<string>> = []
   const tape: Tape = {
     search: (number) => {
       const own = (searches[number] ??= { readings_us: [], stages: {} })
@@ -72,7 +74,7 @@ export const recordRun = (
         return answer
       })
   }
-  const askPopular = environment.popular
+  const { popular: askPopular, recommended: askRecommended } = environment
   return {
     environment: {
       ...environment,
@@ -86,9 +88,18 @@ export const recordRun = (
                 popular.push(ids)
                 return ids
               })
+          }),
+      ...(askRecommended === undefined
+        ? {}
+        : {
+            recommended: (asked: RecommendedAsked) =>
+              after(askRecommended(asked), (ids) => {
+                recommended.push(ids)
+                return ids
+              })
           })
     },
-    stored: () => ({ searches, calls, unions, popular })
+    stored: () => ({ searches, calls, unions, popular, ...(askRecommended === undefined ? {} : { recommended }) })
   }
 }
 
@@ -101,7 +112,8 @@ export const replayRun = (
 ): MerchandiseEnvironment => {
   const calls = [...stored.calls],
     unions = [...stored.unions],
-    popular = [...stored.popular]
+    popular = [...stored.popular],
+    recommended = [...(stored.recommended ?? [])]
   const next = <A>(list: A[], what: string): A => {
     const first = list.shift()
     if (first === undefined)
@@ -138,7 +150,8 @@ export const replayRun = (
         next(calls, "answers").map((answer) => toldAnswer<SearchAnswer>(answer)),
       union: () => toldAnswer<UnionAnswer>(next(unions, "unions"))
     },
-    popular: () => next(popular, "popular documents")
+    popular: () => next(popular, "popular documents"),
+    ...(stored.recommended === undefined ? {} : { recommended: () => next(recommended, "recommended documents") })
   }
 }
 

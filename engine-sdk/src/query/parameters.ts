@@ -231,7 +231,7 @@ export const PARAMETER_OWNERS: Readonly<Record<string, "compiler" | "host" | "co
   ),
   ...owned(
     "control plane",
-    `query_rewrite refinements search_policy x_user_id x_anonymous_id x_surface x_device x_language x_country rerank rerank_model rerank_top_k
+    `query_rewrite refinements search_policy x_user_id x_anonymous_id x_surface x_device x_language x_country x_experiment_variant rerank rerank_model rerank_top_k
     x_personalization_strength nl_query nl_model_id nl_query_debug nl_query_prompt_cache_ttl conversation conversation_model_id conversation_id conversation_stream profile sort debug`
   )
 }

@@ -35,6 +35,8 @@ export interface RuleSetContext {
   ) => boolean
   /** Fallbacks that exist by now; the others of the specification are refused as not available yet. */
   readonly fallbacks?: ReadonlyArray<ZeroHitsFallback>
+  /** Why a model cannot be the fallback, in words; absent where that is not known. */
+  readonly modelRefusal?: (id: string) => string | undefined
 }
 export type CheckedRuleSet =
   | { readonly ok: true; readonly value: RuleSet }
@@ -74,8 +76,7 @@ class Check {
   ruleSet(body: BodyReader): RuleSet {
     return {
       exclusion_filter_by: this.#filter(body, "exclusion_filter_by"),
-      zero_hits_fallback: this.#fallback(body),
-      fallback_model_id: body.text("fallback_model_id", { length_max: 256 }),
+      ...this.#fallback(body),
       boosts: body.list("boosts", BOOSTS_MAX, (boost) => this.#boost(boost)),
       boosts_override_sort: body.flag("boosts_override_sort", false),
       pins: body.list("pins", RULES_MAX, (pin) => this.#pin(pin)),
@@ -122,11 +123,16 @@ class Check {
     return this.#context.hasField?.(field) ?? true
   }
 
-  #fallback(body: BodyReader): ZeroHitsFallback {
+  #fallback(body: BodyReader): Pick<RuleSet, "zero_hits_fallback" | "fallback_model_id"> {
     const fallback = body.choice("zero_hits_fallback", fallbacks, "none")
+    const model = body.text("fallback_model_id", { length_max: 256 })
     if (!(this.#context.fallbacks ?? available).includes(fallback))
       body.refuse("zero_hits_fallback", `\`${fallback}\` is not available yet`)
-    return fallback
+    else if (fallback === "recommendations") {
+      const refusal = model === "" ? "is required with `recommendations`" : this.#context.modelRefusal?.(model)
+      if (refusal !== undefined) body.refuse("fallback_model_id", refusal)
+    }
+    return { zero_hits_fallback: fallback, fallback_model_id: model }
   }
   /** Languages and countries are compared, not interpreted. */
   #tag(body: BodyReader, name: string): string {

@@ -15,6 +15,7 @@ export const noRules: MatchedRules = {
   boosts: undefined,
   exclusion: undefined,
   fallback: "none",
+  fallbackModel: "",
   rerank: undefined,
   diversity: [],
   fired: []
@@ -67,6 +68,7 @@ export const matchRules = (
     boosts: rules.boosts,
     exclusion: rules.exclusion,
     fallback: ruleSet.zero_hits_fallback,
+    fallbackModel: ruleSet.fallback_model_id,
     rerank: ruleSet.rerank.enabled ? ruleSet.rerank : undefined,
     diversity: ruleSet.diversity,
     fired: [...rules.standing, ...fired]

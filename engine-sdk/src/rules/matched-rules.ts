@@ -62,6 +62,7 @@ export interface MatchedRules {
   readonly boosts: MatchedBoosts | undefined
   readonly exclusion: { readonly filter: Filter; readonly filter_by: string } | undefined
   readonly fallback: ZeroHitsFallback
+  /** Of `recommendations`. */ readonly fallbackModel: string
   readonly rerank: RerankSettings | undefined
   readonly diversity: ReadonlyArray<DiversityRule>
   readonly fired: ReadonlyArray<FiredRule>

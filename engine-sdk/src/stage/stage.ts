@@ -4,7 +4,7 @@
  * behind.
  */
 import type { Awaitable } from "../engine.ts"
-import type { FieldValue, Hit } from "../plan.ts"
+import type { FieldValue, Hit, WindowColumn } from "../plan.ts"
 
 /** A hit on its way through the stages. Identity, rank and values never change; only the order does. */
 export interface Candidate {
@@ -30,6 +30,11 @@ export interface StageContext {
   /** Microseconds of an injected clock; only differences mean anything. */ now_us(): number
   /** Of this stage's budget; at most 0 once it is used up. Loops ask it and stop. */ timeLeft_ms(): number
   /** Aborts when the request is given up or the budget of this stage is used up. */ readonly signal: AbortSignal
+  /**
+   * A field that the stage asked for, of all candidates by their ranks, as `Candidate.value` says it. Absent, or
+   * undefined, where it is not at hand: then each candidate is asked.
+   */
+  readonly column?: ((field: string) => WindowColumn | undefined) | undefined
   /** For the trace: why this stage did nothing. */ skip(why: string): void
   /** For the trace, e.g. what was left undone. */ note(text: string): void
   /** For the trace: a part of a hit's score, by name. Absent where nobody reads it. */ readonly scored?: (

@@ -116,7 +116,10 @@ export class Chunk {
       (id) => this.existing(id),
       () => this.freeId()
     )
-    if (!prepared.ok) return { ...idOf(operation), result: prepared }
+    if (!prepared.ok) {
+      this.keepFields(prepared.detected ?? [], keeps)
+      return { ...idOf(operation), result: fail(prepared.error) }
+    }
     const { value } = prepared
     const refused = missingReference(writer.schema, writer.neighbours, value)
     if (refused !== undefined) return { id: value.id, result: fail(refused) }
@@ -175,6 +178,17 @@ export class Chunk {
         ? this.existingSize
         : own.text!.length + (this.unstored.get(own.seq)?.length ?? 0)
     return { text, hidden, isNew, grows: text.length + (hidden?.length ?? 0) - before }
+  }
+  /** Fields of a document that is refused, as far as the namespace may have them. */
+  private keepFields(detected: ReadonlyArray<Field>, keeps: KeepLimits | undefined): void {
+    const { writer } = this
+    if (
+      detected.length === 0 ||
+      (keeps !== undefined && exceeds(keeps.fields_per_collection, writer.schema.fields.length + detected.length))
+    )
+      return
+    writer.appendFields(detected)
+    this.builder.extend(writer.schema, writer.dictionaries)
   }
   private capOver({ detected }: Prepared, { grows, isNew }: Draft, keeps: KeepLimits): EngineError | undefined {
     const { schema, use } = this.writer

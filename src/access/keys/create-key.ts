@@ -30,6 +30,7 @@ export interface NewKey {
   readonly filter_by: Readonly<Record<string, string>>
   readonly fields?: ReadonlyArray<string>
   readonly autodelete?: boolean
+  /** False: no search of it is personal. */ readonly personalization?: boolean
   /** With the scope `installation`. */ readonly installation_id?: string
   readonly rate_limit_per_minute: number
   /** Unix seconds. */ readonly expires_at: number
@@ -100,6 +101,7 @@ const recordOf = Effect.fnUntraced(function* ({ identifiers, seal }: KeyParts, r
     origins: request.origins,
     filter_by: request.filter_by,
     fields: request.fields ?? [],
+    ...(request.personalization === false ? { personalization: false } : {}),
     autodelete: request.autodelete ?? false,
     installation_id: request.installation_id,
     rate_limit_per_minute: request.rate_limit_per_minute,

@@ -48,7 +48,7 @@ export const makeKeysRepository = Effect.gen(function* () {
     insertKey: (key: KeyRecord) =>
       sql`INSERT INTO api_keys (id, organization_id, scope, description, actions, collections, value_prefix, lookup_hash, sealed_digest, restrictions, rate_limit_per_minute, expires_at, created_at, autodelete, installation_id)
         VALUES (${key.id}, ${key.organization_id}, ${key.scope}, ${key.description}, ${JSON.stringify(key.actions)}::text::jsonb, ${JSON.stringify(key.collections)}::text::jsonb,
-          ${key.value_prefix}, ${key.lookup_hash}, ${key.sealed_digest ?? null}, ${JSON.stringify({ cidrs: key.cidrs, origins: key.origins, filter_by: key.filter_by, fields: key.fields })}::text::jsonb,
+          ${key.value_prefix}, ${key.lookup_hash}, ${key.sealed_digest ?? null}, ${JSON.stringify({ cidrs: key.cidrs, origins: key.origins, filter_by: key.filter_by, fields: key.fields, ...(key.personalization === false ? { personalization: false } : {}) })}::text::jsonb,
           ${key.rate_limit_per_minute}, ${key.expires_at}, ${key.created_at}, ${key.autodelete}, ${key.installation_id ?? null})`,
     /**
      * How many keys lists show of the organization, told up to `upTo`. Nobody else counts them before the transaction

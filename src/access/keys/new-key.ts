@@ -108,6 +108,7 @@ export const newKeyOf = Effect.fnUntraced(function* (
     isGateway: request.gateway === true,
     cidrs,
     ...(fields === undefined ? {} : { fields }),
+    ...((request.personalization ?? creator?.personalization) === false ? { personalization: false } : {}),
     autodelete: request.autodelete ?? false,
     rate_limit_per_minute:
       request.rate_limit_per_minute ??

@@ -10,8 +10,9 @@ const Restrictions = Schema.Struct({
   cidrs: Schema.Array(Schema.String),
   origins: Schema.Array(Schema.String),
   filter_by: Schema.Record(Schema.String, Schema.String),
-  // Rows of before this restriction do not have it.
-  fields: Schema.optionalKey(Schema.Array(Schema.String))
+  // Rows of before these restrictions do not have them.
+  fields: Schema.optionalKey(Schema.Array(Schema.String)),
+  personalization: Schema.optionalKey(Schema.Boolean)
 })
 const decodeRestrictions = Schema.decodeUnknownSync(Restrictions)
 const decodeNames = Schema.decodeUnknownSync(Schema.Array(Schema.String))

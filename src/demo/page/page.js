@@ -271,11 +271,83 @@ void (async () => {
     document.querySelector("#cart-count").textContent = String(cart.length)
     document.querySelector("#checkout").disabled = cart.length === 0
   }
+
+  /** What goes with a product, and why: asked when one is opened, shown as it comes. */
+  const product = document.querySelector("#product")
+  const whys = {
+    also_viewed: ({ support }) =>
+      support === undefined
+        ? "Seen in visits like yours"
+        : `Seen with it in ${support} ${support === 1 ? "visit" : "visits"}`,
+    frequently_bought_together: ({ support }) => `Bought with it ${support === 1 ? "once" : `${support} times`}`,
+    trending: () => "Trending now",
+    popular: () => "Popular",
+    newest: () => "New here"
+  }
+  const card = (query_id, { document: hit, reason }) => {
+    const item = document.createElement("li")
+    const button = document.createElement("button")
+    const picture = document.createElement("div")
+    const title = document.createElement("strong")
+    const price = document.createElement("span")
+    const why = document.createElement("span")
+    button.type = "button"
+    picture.className = "picture"
+    picture.style.cssText = pictureOf(hit)
+    picture.textContent = hit.category.slice(0, 1)
+    picture.setAttribute("aria-hidden", "true")
+    title.textContent = hit.title
+    price.textContent = money(hit.price)
+    why.className = "why"
+    why.textContent = (whys[reason.kind] ?? whys.popular)(reason)
+    button.append(picture, title, price, why)
+    button.addEventListener("click", () => {
+      track("click", { document_id: hit.id, query_id, q: undefined, surface: "product" })
+      openProduct(hit)
+    })
+    item.append(button)
+    return item
+  }
+  const recommend = async (id, place, model_id) => {
+    const section = document.querySelector(place)
+    section.hidden = true
+    const answer = await fetch(`${api}/v1/recommendations`, {
+      method: "POST",
+      headers: { "x-svc-api-key": config.search_key, "x-svc-session-id": visitor.session_id },
+      body: JSON.stringify({
+        model_id,
+        document_id: id,
+        anonymous_id: visitor.anonymous_id,
+        filter_by: "in_stock:true",
+        limit: 6
+      })
+    })
+    if (!answer.ok || product.dataset.id !== id) return
+    const { hits, query_id } = await answer.json()
+    section.querySelector("ul").replaceChildren(...hits.map((hit) => card(query_id, hit)))
+    section.hidden = hits.length === 0
+  }
+  const openProduct = (hit) => {
+    product.dataset.id = hit.id
+    const picture = document.querySelector("#product-picture")
+    picture.style.cssText = pictureOf(hit)
+    picture.textContent = hit.category.slice(0, 1)
+    document.querySelector("#product-title").textContent = hit.title
+    document.querySelector("#product-of").textContent =
+      `${hit.category} · ★ ${hit.rating.toFixed(1)} · ${money(hit.price)}${hit.in_stock ? "" : " · out of stock"}`
+    track("view", { document_id: hit.id })
+    if (!product.open) product.showModal()
+    for (const [place, model] of [
+      ["#also-viewed", config.models.also_viewed],
+      ["#bought-together", config.models.bought_together]
+    ])
+      recommend(hit.id, place, model).catch((error) => console.warn("no recommendations", error))
+  }
   document.querySelector("#hits").addEventListener("click", (event) => {
     const open = event.target.closest("[data-open]")
     if (open !== null) {
       track("click", { document_id: open.dataset.open, position: Number(open.dataset.position) })
-      track("view", { document_id: open.dataset.open })
+      openProduct(shown.get(open.dataset.open))
     }
     const add = event.target.closest("[data-cart]")
     if (add !== null) {

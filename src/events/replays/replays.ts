@@ -16,9 +16,11 @@ import { makeJobStarter } from "../../jobs/jobs.ts"
 import type { Job } from "../../jobs/schema.ts"
 import { EventLog } from "@dowser/log/event-log/event-log"
 import { narrowKey } from "@dowser/log/fingerprint"
+import type { ReplayTarget } from "@dowser/log/event-schema"
 import type { Identifiers } from "@dowser/log/identifiers"
 import { Conflict, type InputInvalid, inputInvalid } from "../../http/errors.ts"
 import { EventsUnavailable } from "../errors.ts"
+import { REPLAY } from "../../recommendation-models/replay.ts"
 import type { RowReaders } from "../../identity/row-readers.ts"
 
 const RETRY_AFTER_S = 1
@@ -28,16 +30,22 @@ const unavailable = () =>
     retry_after_s: RETRY_AFTER_S
   })
 
+/** What the stream processes make again is one kind of job, what every process has for itself another. */
+const jobTypeOf = (target: ReplayTarget): string => (target === "recommendations" ? REPLAY : "event_replay")
+
 export class Replays extends Context.Service<
   Replays,
   {
     /**
-     * Rebuilds the organization's figures of every day (UTC) that the range touches. InputInvalid where the log reaches
-     * back to later days only; Conflict, naming the job, while another replay of the organization is queued or running.
+     * Rebuilds the organization's figures of every day (UTC) that the range touches (`target`: analytics, or those and
+     * the runs of experiments that began then), or what its recommendation models know, which is of all days.
+     * InputInvalid where the log reaches back to later days only; Conflict, naming the job, while another replay of the
+     * organization (of its own kind) is queued or running.
      */
     readonly replay: (
       organizationId: string,
-      range: DateRange
+      range: DateRange,
+      target?: ReplayTarget
     ) => Effect.Effect<Job, InputInvalid | Conflict | EventsUnavailable>
     /** From the answer on nobody reads what was accepted of this person before. `userId` as events carry it. */
     readonly erase: (organizationId: string, userId: string) => Effect.Effect<Job, EventsUnavailable>
@@ -56,7 +64,7 @@ export class Replays extends Context.Service<
         const jobs = yield* makeJobStarter
         const withLog = Effect.provideService(EventLog, log)
         return Replays.of({
-          replay: Effect.fn("Replays.replay")(function* (organizationId, range) {
+          replay: Effect.fn("Replays.replay")(function* (organizationId, range, target = "analytics") {
             const extent = yield* Effect.mapError(
               withLog(readExtent(REPLAYED.rebuilt.inputs, visitorPartitions, yield* Clock.currentTimeMillis)),
               unavailable
@@ -66,17 +74,13 @@ export class Replays extends Context.Service<
                 "from",
                 `The events of whole days are kept from ${new Date(extent.fromAt).toISOString().slice(0, 10)} on; earlier figures cannot be rebuilt`
               )
+            const type = jobTypeOf(target)
             return yield* jobs
-              .start(
-                organizationId,
-                "event_replay",
-                { target: "analytics", from_at: range.from, before_at: range.before },
-                () => Effect.void
-              )
+              .start(organizationId, type, { target, from_at: range.from, before_at: range.before }, () => Effect.void)
               .pipe(
                 Effect.catchTag("SqlError", (error) =>
                   error.reason._tag === "UniqueViolation"
-                    ? Effect.flatMap(Effect.orDie(jobs.unfinished(organizationId, "event_replay")), (running) =>
+                    ? Effect.flatMap(Effect.orDie(jobs.unfinished(organizationId, type)), (running) =>
                         Effect.fail(
                           new Conflict({
                             message: `A replay is queued or running${running === undefined ? "" : `: ${running.id}`}.`

@@ -15,6 +15,7 @@ export const delegatingEngine = (engine: () => SearchEngine): SearchEngine => ({
   createCollection: (...given) => engine().createCollection(...given),
   alterCollection: (...given) => engine().alterCollection(...given),
   dropCollection: (...given) => engine().dropCollection(...given),
+  ...(engine().namespaces === undefined ? {} : { namespaces: () => engine().namespaces?.() ?? [] }),
   listCollections: (...given) => engine().listCollections(...given),
   describeCollection: (...given) => engine().describeCollection(...given),
   write: (...given) => engine().write(...given),

@@ -5,10 +5,15 @@ import type { CircuitState } from "./circuit.ts"
 
 export class Engine extends Context.Service<Engine, SearchEngine>()("dowser/ports/Engine") {}
 
-/** Why this process has no engine, where it runs without one: operations that need one answer that, as a 502. */
-export const EngineAbsence = Context.Reference<string | undefined>("dowser/ports/EngineAbsence", {
-  defaultValue: () => undefined
+/**
+ * Why no engine answers this process at the moment: it runs without one, or cannot reach the one that another process
+ * has. Operations that need one answer that, as a 502.
+ */
+export const EngineAbsence = Context.Reference<() => string | undefined>("dowser/ports/EngineAbsence", {
+  defaultValue: () => () => undefined
 })
+/** Whether the engine is in this process: what works over it in the background does so there and nowhere else. */
+export const OwnsEngine = Context.Reference<boolean>("dowser/ports/OwnsEngine", { defaultValue: () => true })
 
 /** States of the circuit breakers between this process and its engine (`guarded-engine.ts`). */
 export interface EngineCircuits {

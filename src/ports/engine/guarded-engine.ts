@@ -180,6 +180,7 @@ export const guardEngine = (
       changes.counted(given[0], () => write(change_ms, () => engine.alterCollection(...given))),
     dropCollection: (...given) =>
       removals.counted(given[0], () => write(change_ms, () => engine.dropCollection(...given))),
+    ...(engine.namespaces === undefined ? {} : { namespaces: () => engine.namespaces!() }),
     listCollections: (...given) => engine.listCollections(...given),
     describeCollection: (...given) => engine.describeCollection(...given),
     write: (...given) => {

@@ -56,6 +56,7 @@ const NOT_FILES: ReadonlySet<string> = new Set([
   "engine",
   "streams",
   "dedupe",
+  "recommendations",
   "running.json",
   "version.json",
   "kafka",

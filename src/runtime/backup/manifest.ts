@@ -118,6 +118,7 @@ const NOT_OF_FILES: ReadonlySet<string> = new Set([
   "engine",
   "streams",
   "dedupe",
+  "recommendations",
   "running.json",
   "version.json",
   "restoring"

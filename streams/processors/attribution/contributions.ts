@@ -5,11 +5,28 @@
  */
 import type { Facts, Interaction, InteractionKind, SearchFacts, Sign } from "../../facts/facts.ts"
 import type { Subject } from "../../facts/subjects.ts"
-import { hasKind, isKeystrokeBefore, ownerOf, precedes, runAround, type Search, type Visit } from "./visit.ts"
+import {
+  hasKind,
+  isApart,
+  isKeystrokeBefore,
+  looseOf,
+  looseTo,
+  ownerOf,
+  precedes,
+  runAround,
+  type Search,
+  searchesOf,
+  type Visit,
+  whole
+} from "./visit.ts"
 
-/** Bounds of one visit. What falls out keeps what it has contributed and is not moved any more. */
+/**
+ * Bounds of one visit. What falls out keeps what it has contributed and is not moved any more. Some fall out at once,
+ * so that a visit at its bound is read whole for one event in so many.
+ */
 const SEARCHES_PER_VISIT_MAX = 256
 const INTERACTIONS_MAX = 256
+const FALLING_OUT = 32
 
 /** Few are in a list, and lists are many: one that grows by itself has room for seventeen from its first on. */
 const COPIED_MAX = 8
@@ -38,7 +55,7 @@ const countRun = (visit: Visit, first: number, last: number, facts: Facts, sign:
     for (const interaction of named) {
       hasClick ||= interaction.kind === "click"
       hasPurchase ||= interaction.kind === "purchase"
-      facts.interaction(query, interaction, sign)
+      facts.interaction(query, interaction, sign, root)
     }
   }
   if (loose.length > 0) {
@@ -50,7 +67,7 @@ const countRun = (visit: Visit, first: number, last: number, facts: Facts, sign:
       if (owner < first) continue
       hasClick ||= interaction.kind === "click"
       hasPurchase ||= interaction.kind === "purchase"
-      facts.interaction(query, interaction, sign)
+      facts.interaction(query, interaction, sign, root)
     }
   }
   facts.search(query, root, sign)
@@ -69,18 +86,27 @@ const countRuns = (visit: Visit, indexes: ReadonlyArray<number>, facts: Facts, s
   }
 }
 
+/** Whether the search's place is behind the first of those that do not rest. */
+const isBehindFirst = ({ searches }: Visit, search: Search): boolean =>
+  searches.length > 0 && precedes(searches[0]!, search)
+
 export const insertSearch = (visit: Visit, search: Search, facts: Facts): void => {
-  const { loose, searches } = visit
+  if (visit.older !== undefined && !isBehindFirst(visit, search)) whole(visit)
+  const { searches } = visit
   let at = searches.length
   while (at > 0 && precedes(search, searches[at - 1]!)) at--
   // As it usually comes: behind everything, and no keystroke. Nothing that was counted changes.
   if (
     at === searches.length &&
     (at === 0 || !isKeystrokeBefore(searches[at - 1]!, search)) &&
-    (loose.length === 0 || loose[loose.length - 1]!.at < search.derived.at)
+    looseTo(visit) < search.derived.at
   ) {
     visit.searches = appended(searches, search)
     return countRun(visit, at, at, facts, 1)
+  }
+  if (!isApart(visit)) {
+    whole(visit)
+    return insertSearch(visit, search, facts)
   }
   countRuns(visit, [at - 1, at], facts, -1)
   searches.splice(at, 0, search)
@@ -89,6 +115,7 @@ export const insertSearch = (visit: Visit, search: Search, facts: Facts): void =
 
 /** Takes a search out and everything it contributed back. */
 export const removeSearch = (visit: Visit, search: Search, facts: Facts): void => {
+  if (visit.searches[0] === search || !isApart(visit)) whole(visit)
   const at = visit.searches.indexOf(search)
   countRuns(visit, [at - 1, at, at + 1], facts, -1)
   visit.searches.splice(at, 1)
@@ -96,13 +123,17 @@ export const removeSearch = (visit: Visit, search: Search, facts: Facts): void =
 }
 
 /**
- * Lets the oldest search beyond the bound go, with what it contributed left as it stands. It answers as the search it
- * counted as, so that what names it later still finds its query; a keystroke hands what it has to the next one of its
- * run.
+ * Lets the oldest searches go once there are more than the bound, with what they contributed left as it stands. Each
+ * answers as the search it counted as, so that what names it later still finds its query; a keystroke hands what it has
+ * to the next one of its run.
  */
-export const dropOldest = (visit: Visit): Search | undefined => {
-  const { loose, searches } = visit
-  if (searches.length <= SEARCHES_PER_VISIT_MAX) return undefined
+export const dropOldest = (visit: Visit): ReadonlyArray<Search> => {
+  if (searchesOf(visit) <= SEARCHES_PER_VISIT_MAX) return NONE
+  whole(visit)
+  return Array.from({ length: FALLING_OUT }, () => dropFirst(visit))
+}
+const NONE: ReadonlyArray<Search> = []
+const dropFirst = ({ loose, searches }: Visit): Search => {
   const oldest = searches[0]!
   const [, last] = runAround(searches, 0)
   const heir = last > 0 ? searches[1]! : oldest
@@ -141,10 +172,22 @@ const markKind = (search: Search, kind: InteractionKind): void => {
 const countOneMore = (visit: Visit, run: readonly [number, number], interaction: Interaction, facts: Facts): void => {
   const root = visit.searches[run[1]]!.derived
   const query = queryOf(facts, visit.organizationId, root)
-  facts.interaction(query, interaction, 1)
+  facts.interaction(query, interaction, 1, root)
   const { kind } = interaction
-  if (kind === "add_to_cart" || hasKind(visit, run, kind)) return
+  if (kind === "add_to_cart" || isConverted(visit, root, run, kind)) return
   facts.converted(query, root, kind, 1)
+}
+const isConverted = (
+  visit: Visit,
+  root: SearchFacts,
+  run: readonly [number, number],
+  kind: "click" | "purchase"
+): boolean => {
+  const has = hasKind(visit, run, kind)
+  if (has !== undefined) return has
+  whole(visit)
+  const last = visit.searches.findIndex(({ derived }) => derived === root)
+  return hasKind(visit, runAround(visit.searches, last), kind) === true
 }
 
 /** An interaction that named a search of this visit. */
@@ -158,13 +201,20 @@ export const addNamed = (visit: Visit, search: Search, interaction: Interaction,
  * An interaction that named no known search: it belongs to the visit's last search before it, if any within 30 minutes.
  */
 export const addLoose = (visit: Visit, interaction: Interaction, facts: Facts): void => {
+  const { older, searches } = visit
+  const isLast =
+    older === undefined ||
+    (interaction.at >= older.looseTo && (searches.length === 0 || interaction.at >= searches[0]!.derived.at))
+  if (!isLast) whole(visit)
   const owner = ownerOf(visit.searches, interaction.at)
   if (owner >= 0) countOneMore(visit, runAround(visit.searches, owner), interaction, facts)
   let at = visit.loose.length
   while (at > 0 && visit.loose[at - 1]!.at > interaction.at) at--
   if (at === visit.loose.length) visit.loose = appended(visit.loose, interaction)
   else visit.loose.splice(at, 0, interaction)
-  if (visit.loose.length > INTERACTIONS_MAX) settleOldestLoose(visit)
+  if (looseOf(visit) <= INTERACTIONS_MAX) return
+  whole(visit)
+  for (let settled = 0; settled < FALLING_OUT; settled++) settleOldestLoose(visit)
 }
 
 /** The oldest loose interaction leaves; its search keeps it for good. */
@@ -178,7 +228,9 @@ const settleOldestLoose = (visit: Visit): void => {
 
 /** Takes a loose interaction back, because the search it named has come. */
 export const removeLoose = (visit: Visit, { index, offset }: Interaction, facts: Facts): void => {
-  const at = visit.loose.findIndex((interaction) => interaction.offset === offset && interaction.index === index)
+  const isIt = (interaction: Interaction): boolean => interaction.offset === offset && interaction.index === index
+  if (!isApart(visit) || !visit.loose.some(isIt)) whole(visit)
+  const at = visit.loose.findIndex(isIt)
   if (at < 0) return
   const owner = ownerOf(visit.searches, visit.loose[at]!.at)
   countRuns(visit, [owner], facts, -1)
@@ -190,7 +242,7 @@ export const removeLoose = (visit: Visit, { index, offset }: Interaction, facts:
 export const addSettled = (organizationId: string, search: Search, interaction: Interaction, facts: Facts): void => {
   const f = search.derived
   const query = queryOf(facts, organizationId, f)
-  facts.interaction(query, interaction, 1)
+  facts.interaction(query, interaction, 1, f)
   if (interaction.kind === "click" && !search.hadClick) facts.converted(query, f, "click", 1)
   if (interaction.kind === "purchase" && !search.hadPurchase) facts.converted(query, f, "purchase", 1)
   markKind(search, interaction.kind)

@@ -22,10 +22,10 @@ import {
   visitKey,
   visitorOf
 } from "./texts.ts"
-import { earlier, factsOf, newSearch, type QueryReference, type Search, type Visit } from "./visit.ts"
+import { earlier, factsOf, newSearch, type QueryReference, type Search, searchIn, type Visit } from "./visit.ts"
 
 export const visitAt = (state: AttributionState, key: string, organizationId: string, now: number): Visit =>
-  state.visits.get(key, now) ?? { organizationId, searches: [], loose: [] }
+  state.visits.get(key, now) ?? { organizationId, older: undefined, searches: [], loose: [] }
 
 const keyOfSearch = (organizationId: string, id: string, f: SearchFacts): string =>
   f.visitor === "" ? lonelyKey(organizationId, id) : visitKey(organizationId, f.visitor, f.collection)
@@ -40,8 +40,7 @@ const putSearch = (
 ): void => {
   const visit = visitAt(state, key, organizationId, now)
   insertSearch(visit, search, facts)
-  const oldest = dropOldest(visit)
-  if (oldest !== undefined) {
+  for (const oldest of dropOldest(visit)) {
     const reference = state.queries.get(queryKey(organizationId, oldest.id), now)
     if (reference !== undefined) {
       reference.visit = undefined
@@ -52,7 +51,10 @@ const putSearch = (
   state.visits.put(key, visit, now)
 }
 
-/** What one source says about the search with a query id; the sources may come in any order and more than once. */
+/**
+ * What one source says about the search with a query id; the sources may come in any order and more than once. Its
+ * reference is put before the search is: a visit that is full may let go of the very one that came.
+ */
 const stepSearch = (
   state: AttributionState,
   organizationId: string,
@@ -71,7 +73,7 @@ const stepSearch = (
   }
   if (reference.settled !== undefined) return drop("search already settled")
   const visit = reference.visit === undefined ? undefined : state.visits.get(reference.visit, now)
-  const known = visit?.searches.find((search) => search.id === queryId)
+  const known = visit === undefined ? undefined : searchIn(visit, queryId)
   if (visit !== undefined && known !== undefined) {
     if (source === "served" && known.served !== undefined) return drop("search already counted")
     removeSearch(visit, known, facts)
@@ -80,6 +82,7 @@ const stepSearch = (
     else known.event = known.event === undefined ? said : earlier(known.event, said)
     known.derived = factsOf(known.served, known.event)
     reference.visit = keyOfSearch(organizationId, queryId, known.derived)
+    state.queries.put(key, reference, now)
     putSearch(state, organizationId, reference.visit, known, now, facts)
   } else {
     const search = source === "served" ? newSearch(queryId, said, undefined) : newSearch(queryId, undefined, said)
@@ -93,9 +96,9 @@ const stepSearch = (
       search.named.push(interaction)
     }
     reference.pending.length = 0
+    state.queries.put(key, reference, now)
     putSearch(state, organizationId, reference.visit, search, now, facts)
   }
-  state.queries.put(key, reference, now)
   return OK
 }
 
@@ -121,31 +124,25 @@ export const stepServed = (state: AttributionState, served: ServedSearch, place:
     state.queries.put(key, reference, now)
     return drop("enable_analytics=false")
   }
-  const outcome = stepSearch(
-    state,
-    served.organization_id,
-    served.query_id,
-    "served",
-    {
-      at: served.at,
-      q: normalFormOf(served.q),
-      collection: nameOf(served.collection),
-      hasNoResults: served.found === 0 && served.isRedirected !== true,
-      visitor: visitorOf(served),
-      device: deviceOf(served.device ?? ""),
-      country: countryOf(served.country ?? ""),
-      surface: surfaceOf(served.surface ?? ""),
-      who: state.who(served.organization_id, served, served.network),
-      uses: usesOf(served.filter_by, served.facet_by),
-      filter: asText(served.filter_by),
-      tag: asText(served.analytics_tag),
-      isExplicit: false,
-      query: undefined
-    },
-    now,
-    facts
-  )
-  if (outcome.kind === "ok") facts.answer(served)
+  const said: SearchFacts = {
+    at: served.at,
+    q: normalFormOf(served.q),
+    collection: nameOf(served.collection),
+    hasNoResults: served.found === 0 && served.isRedirected !== true,
+    visitor: visitorOf(served),
+    device: deviceOf(served.device ?? ""),
+    country: countryOf(served.country ?? ""),
+    surface: surfaceOf(served.surface ?? ""),
+    who: state.who(served.organization_id, served, served.network),
+    uses: usesOf(served.filter_by, served.facet_by),
+    filter: asText(served.filter_by),
+    tag: asText(served.analytics_tag),
+    isExplicit: false,
+    exposure: served.experiment,
+    query: undefined
+  }
+  const outcome = stepSearch(state, served.organization_id, served.query_id, "served", said, now, facts)
+  if (outcome.kind === "ok") facts.answer(served, said)
   return outcome
 }
 
@@ -174,6 +171,7 @@ export const stepSearchEvent = (
     filter: asText(event.filter_by),
     tag: asText(event.metadata?.analytics_tag),
     isExplicit: true,
+    exposure: undefined,
     query: undefined
   }
   if (event.query_id !== undefined)

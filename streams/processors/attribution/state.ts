@@ -18,7 +18,10 @@ import type { QueryReference, Search, Visit } from "./visit.ts"
 /** Interactions that wait for one unknown query id; more of them keep only their place in the visit. */
 export const PENDING_MAX = 64
 const TTL_MS = DEDUPE_WINDOW_HOURS * 3_600_000
-/** Searches and interactions of the visits in memory, some 350 bytes each. */
+/**
+ * Of the visits in memory: two for a visit, some 500 bytes with its key as it rests, and one more for every eight
+ * searches and interactions, some 30 bytes each.
+ */
 const HOT_VISITS_MAX = 100_000
 /** Query ids, and what waits for them or stands behind them. */
 const HOT_QUERIES_MAX = 50_000
@@ -47,6 +50,11 @@ const weightOf = (searches: ReadonlyArray<Search>): number => {
   let weight = 0
   for (const { named } of searches) weight += 1 + named.length
   return weight
+}
+
+const weightOfVisit = ({ loose, older, searches }: Visit): number => {
+  const rested = older === undefined ? 0 : older.searches + older.named + older.loose
+  return 2 + ((rested + loose.length + weightOf(searches)) >> 3)
 }
 
 export interface AttributionOptions {
@@ -110,7 +118,7 @@ export class AttributionState {
       prefix: VISITS,
       ttl_ms: TTL_MS,
       hotMax: options.hotVisitsMax ?? HOT_VISITS_MAX,
-      weigh: ({ loose, searches }) => 1 + loose.length + weightOf(searches),
+      weigh: weightOfVisit,
       form: VISIT_FORM
     })
     this.queries = new KeyedState<QueryReference>(store, {

@@ -4,8 +4,15 @@
  * the visitor's last search of that collection within 30 minutes, else to no query; products count them in any case
  * (contract part 3).
  */
+import { documentPrint } from "@dowser/engine-sdk/experiments"
 import type { BehaviouralEvent } from "@dowser/log/event-schema"
-import type { Facts, Interaction, InteractionKind, ProductKind } from "../../facts/facts.ts"
+import {
+  type Facts,
+  type Interaction,
+  type InteractionKind,
+  NO_DOCUMENTS,
+  type ProductKind
+} from "../../facts/facts.ts"
 import { type Money, moneyOf, NO_MONEY } from "../../facts/money.ts"
 import { deadLetter, drop, OK, type Outcome } from "../../processor/outcome.ts"
 import type { Place } from "../../processor/processor.ts"
@@ -14,6 +21,7 @@ import { addLoose, addNamed, addSettled } from "./contributions.ts"
 import { stepSearchEvent, stepServed, visitAt } from "./search-step.ts"
 import { type AttributionState, PENDING_MAX } from "./state.ts"
 import { collectionOf, countryOf, deviceOf, queryKey, surfaceOf, visitKey, visitorOf } from "./texts.ts"
+import { searchIn } from "./visit.ts"
 
 /** Amount of an event: its revenue, else price × quantity of the document, else of all items. */
 const amountOf = (event: BehaviouralEvent): Money => {
@@ -22,6 +30,15 @@ const amountOf = (event: BehaviouralEvent): Money => {
     return event.price === undefined ? NO_MONEY : moneyOf(event.price * (event.quantity ?? 1))
   return moneyOf(event.items.reduce((sum, item) => sum + (item.price ?? 0) * (item.quantity ?? 1), 0))
 }
+
+/** Of an event; more than any page has are not told apart. */
+const DOCUMENTS_MAX = 250
+const documentsOf = ({ document_id, items }: BehaviouralEvent): ReadonlyArray<number> =>
+  items !== undefined
+    ? items.slice(0, DOCUMENTS_MAX).map((item) => documentPrint(item.document_id))
+    : document_id === undefined
+      ? NO_DOCUMENTS
+      : [documentPrint(document_id)]
 
 const stepInteraction = (
   state: AttributionState,
@@ -37,7 +54,8 @@ const stepInteraction = (
     index: place.index,
     kind,
     at: event.timestamp,
-    money: kind === "click" ? NO_MONEY : amountOf(event)
+    money: kind === "click" ? NO_MONEY : amountOf(event),
+    documents: kind === "add_to_cart" ? NO_DOCUMENTS : documentsOf(event)
   }
   const visitor = visitorOf(event)
   const looseIn = visitor === "" ? undefined : visitKey(organizationId, visitor, collectionOf(event.collection))
@@ -54,7 +72,7 @@ const stepInteraction = (
       return state.queries.put(key, reference, now)
     }
     const visit = reference.visit === undefined ? undefined : state.visits.get(reference.visit, now)
-    const search = visit?.searches.find(({ id }) => id === event.query_id)
+    const search = visit === undefined ? undefined : searchIn(visit, event.query_id)
     if (visit !== undefined && search !== undefined) {
       addNamed(visit, search, interaction, facts)
       return state.visits.put(reference.visit!, visit, now)

@@ -2,7 +2,7 @@
  * Visits and query ids as programs before stored them, as msgpack: by position, and by name before that. Read for as
  * long as such values may live, thirty days after the program that wrote them.
  */
-import type { Interaction, InteractionKind, SearchFacts } from "../../facts/facts.ts"
+import { type Interaction, type InteractionKind, type SearchFacts, NO_DOCUMENTS } from "../../facts/facts.ts"
 import { NO_MONEY } from "../../facts/money.ts"
 import { NOBODY } from "../../facts/who.ts"
 import { factsOf, type QueryReference, type Search, type Visit } from "./visit.ts"
@@ -26,7 +26,7 @@ type StoredFacts = readonly [
   filter: string,
   tag: string
 ]
-type NamedFacts = Omit<SearchFacts, "who" | "uses" | "filter" | "tag" | "isExplicit" | "query"> &
+type NamedFacts = Omit<SearchFacts, "who" | "uses" | "filter" | "tag" | "isExplicit" | "exposure" | "query"> &
   Partial<Pick<SearchFacts, "who" | "uses" | "filter" | "tag">>
 type NamedInteraction = Omit<Interaction, "offset" | "index"> & { readonly id: string }
 type StoredInteraction = readonly [id: string, kind: number, at: number, units: number, micros: number]
@@ -55,6 +55,7 @@ const unpackFacts = (stored: StoredFacts | NamedFacts | undefined, isExplicit: b
       tag: stored.tag ?? "",
       uses: stored.uses,
       isExplicit,
+      exposure: undefined,
       query: undefined
     }
   const [
@@ -87,15 +88,23 @@ const unpackFacts = (stored: StoredFacts | NamedFacts | undefined, isExplicit: b
     filter,
     tag,
     isExplicit,
+    exposure: undefined,
     query: undefined
   }
 }
 const isPositional = <A extends ReadonlyArray<unknown>>(stored: A | object): stored is A => Array.isArray(stored)
 
 const unpackInteraction = (stored: StoredInteraction | NamedInteraction): Interaction => {
-  if (!isPositional(stored)) return { ...placeOf(stored.id), kind: stored.kind, at: stored.at, money: stored.money }
+  if (!isPositional(stored))
+    return { ...placeOf(stored.id), kind: stored.kind, at: stored.at, money: stored.money, documents: NO_DOCUMENTS }
   const [id, kind, at, units, micros] = stored
-  return { ...placeOf(id), kind: KINDS[kind]!, at, money: units === 0 && micros === 0 ? NO_MONEY : { units, micros } }
+  return {
+    ...placeOf(id),
+    kind: KINDS[kind]!,
+    at,
+    money: units === 0 && micros === 0 ? NO_MONEY : { units, micros },
+    documents: NO_DOCUMENTS
+  }
 }
 const placeOf = (id: string): Pick<Interaction, "offset" | "index"> => {
   const [offset, index] = id.split(".")

@@ -1,15 +1,16 @@
 /**
  * Visits and query ids as they rest in memory and in the store: bytes, by position, with what a search has in common
- * with the one before it left out. Values of programs before are read
- * still (`stored-before.ts`).
+ * with the one before it left out. What a long visit began with is read when it is asked for. Values of programs before
+ * are read still (`stored-before.ts`).
  */
+import { EXPOSED_UNITS, type ServedExposure } from "@dowser/log/event-schema"
 import type { FilterUse } from "../../figures/filter-uses.ts"
-import type { ByteReader, PageWriter } from "../../state/pages.ts"
+import { ByteReader, type PageWriter } from "../../state/pages.ts"
 import type { Form } from "../../state/state.ts"
-import type { Interaction, SearchFacts } from "../../facts/facts.ts"
+import { type Interaction, type InteractionKind, NO_DOCUMENTS, type SearchFacts } from "../../facts/facts.ts"
 import { NO_MONEY } from "../../facts/money.ts"
 import { KINDS, unpackQuery, unpackVisit } from "./stored-before.ts"
-import { factsOf, type QueryReference, type Search, type Visit } from "./visit.ts"
+import { factsOf, isKeystrokeBefore, type Older, type QueryReference, type Search, type Visit } from "./visit.ts"
 
 const USE_TYPES = ["filter", "facet"] as const satisfies ReadonlyArray<FilterUse[0]>
 
@@ -18,7 +19,8 @@ const NO_RESULTS = 1,
   SAME_SEARCHER = 2,
   USES = 4,
   ASKED_SO = 8,
-  NETWORK = 16
+  NETWORK = 16,
+  EXPOSED = 32
 /** Of `Who`, without the network: programs before did not know it, and nobody's has none. */
 const PERSONS = 3
 const hasOneSearcher = (a: SearchFacts, b: SearchFacts): boolean =>
@@ -38,7 +40,8 @@ const writeFacts = (to: PageWriter, f: SearchFacts, before: SearchFacts | undefi
       (isSame ? SAME_SEARCHER : 0) |
       (f.uses === undefined ? 0 : USES) |
       (isAskedSo ? ASKED_SO : 0) |
-      (!isSame && f.who[3] !== 0 ? NETWORK : 0)
+      (!isSame && f.who[3] !== 0 ? NETWORK : 0) |
+      (f.exposure === undefined ? 0 : EXPOSED)
   )
   to.double(f.at)
   to.text(f.q)
@@ -59,10 +62,37 @@ const writeFacts = (to: PageWriter, f: SearchFacts, before: SearchFacts | undefi
       to.text(value)
     }
   }
-  if (!isAskedSo) return
-  to.text(f.filter)
-  to.text(f.tag)
+  if (isAskedSo) {
+    to.text(f.filter)
+    to.text(f.tag)
+  }
+  if (f.exposure !== undefined) writeExposure(to, f.exposure)
 }
+const writeExposure = (to: PageWriter, { id, run, teams, unit, variant }: ServedExposure): void => {
+  to.text(id)
+  to.whole(run)
+  to.byte(variant)
+  to.byte(EXPOSED_UNITS.indexOf(unit) | (teams === undefined ? 0 : TEAMS))
+  if (teams === undefined) return
+  writeWholes(to, teams.a)
+  writeWholes(to, teams.b)
+}
+const readExposure = (from: ByteReader): ServedExposure => {
+  const id = from.text(),
+    run = from.whole(),
+    variant = from.byte(),
+    bits = from.byte()
+  const exposure = { id, run, variant, unit: EXPOSED_UNITS[bits & UNIT]! }
+  return (bits & TEAMS) === 0 ? exposure : { ...exposure, teams: { a: readWholes(from), b: readWholes(from) } }
+}
+// Bits of an exposure's unit.
+const UNIT = 3,
+  TEAMS = 4
+const writeWholes = (to: PageWriter, all: ReadonlyArray<number>): void => {
+  to.whole(all.length)
+  for (const one of all) to.whole(one)
+}
+const readWholes = (from: ByteReader): ReadonlyArray<number> => Array.from({ length: from.whole() }, () => from.whole())
 const readFacts = (from: ByteReader, isExplicit: boolean, before: SearchFacts | undefined): SearchFacts => {
   const bits = from.byte(),
     isSame = (bits & SAME_SEARCHER) !== 0,
@@ -95,20 +125,23 @@ const readFacts = (from: ByteReader, isExplicit: boolean, before: SearchFacts | 
     filter: isAskedSo ? from.text() : "",
     tag: isAskedSo ? from.text() : "",
     isExplicit,
+    exposure: (bits & EXPOSED) === 0 ? undefined : readExposure(from),
     query: undefined
   }
 }
 
 // Bits of an interaction, behind its kind.
 const KIND = 3,
-  MONEY = 4
+  MONEY = 4,
+  DOCUMENTS = 8
 
-const writeInteraction = (to: PageWriter, { at, index, kind, money, offset }: Interaction): void => {
+const writeInteraction = (to: PageWriter, { at, documents, index, kind, money, offset }: Interaction): void => {
   const hasMoney = money.units !== 0 || money.micros !== 0
-  to.byte(KINDS.indexOf(kind) | (hasMoney ? MONEY : 0))
+  to.byte(KINDS.indexOf(kind) | (hasMoney ? MONEY : 0) | (documents.length === 0 ? 0 : DOCUMENTS))
   to.whole(offset)
   to.whole(index)
   to.double(at)
+  if (documents.length > 0) writeWholes(to, documents)
   if (!hasMoney) return
   to.double(money.units)
   to.double(money.micros)
@@ -118,11 +151,13 @@ const readInteraction = (from: ByteReader): Interaction => {
     offset = from.whole(),
     index = from.whole(),
     at = from.double()
+  const documents = (bits & DOCUMENTS) === 0 ? NO_DOCUMENTS : readWholes(from)
   return {
     offset,
     index,
     kind: KINDS[bits & KIND]!,
     at,
+    documents,
     money: (bits & MONEY) === 0 ? NO_MONEY : { units: from.double(), micros: from.double() }
   }
 }
@@ -176,27 +211,123 @@ const readSearch = (from: ByteReader, before: SearchFacts | undefined): Search =
 /** What the next search is compared with. */
 const lastOf = ({ event, served }: Search): SearchFacts => event ?? served!
 
+const writeSearches = (to: PageWriter, searches: ReadonlyArray<Search>): void => {
+  let before: SearchFacts | undefined
+  for (const search of searches) {
+    writeSearch(to, search, before)
+    before = lastOf(search)
+  }
+}
+const readSearches = (from: ByteReader, count: number): Array<Search> => {
+  const searches: Array<Search> = []
+  let before: SearchFacts | undefined
+  for (let left = count; left > 0; left--) {
+    const search = readSearch(from, before)
+    searches.push(search)
+    before = lastOf(search)
+  }
+  return searches
+}
+
+/**
+ * How many searches, or loose interactions, of a visit are read for each of its events, and how many of them stay so
+ * when the others come to rest.
+ */
+const RECENT_MAX = 4
+const RECENT_KEPT = 2
+/** No organization's name is empty: what begins so is a visit of which some rests. */
+const PARTED = 0
+
+const readOlder = (older: Older): Pick<Visit, "searches" | "loose"> => {
+  const from = READER.open(Buffer.from(older.bytes.buffer), 0)
+  const searches = readSearches(from, older.searches)
+  return { searches, loose: Array.from({ length: older.loose }, () => readInteraction(from)) }
+}
+const READER = new ByteReader()
+
+/** How many of the searches may rest: as many whole runs as leave `RECENT_KEPT`. */
+const restingSearches = ({ searches }: Visit): number => {
+  if (searches.length <= RECENT_MAX) return 0
+  let at = searches.length - RECENT_KEPT
+  while (at > 0 && isKeystrokeBefore(searches[at - 1]!, searches[at]!)) at--
+  return at
+}
+/** And how many loose interactions: those of searches that rest, and all but `RECENT_KEPT` of many. */
+const restingLoose = ({ loose, searches }: Visit, resting: number): number => {
+  let at = loose.length > RECENT_MAX ? loose.length - RECENT_KEPT : 0
+  if (resting > 0) while (at < loose.length && loose[at]!.at < searches[resting]!.derived.at) at++
+  return at
+}
+
+const lastAt = (some: ReadonlyArray<Interaction>, kind: InteractionKind, before: number): number => {
+  for (let i = some.length - 1; i >= 0; i--) if (some[i]!.kind === kind) return some[i]!.at
+  return before
+}
+/**
+ * What rests of a visit: what did before, as it lies, and what comes to rest behind it. So a visit is not written anew
+ * with each event; its bytes are copied.
+ */
+const writeOlder = (to: PageWriter, { older, searches, loose }: Visit, resting: number, looseResting: number): void => {
+  const some = loose.slice(0, looseResting)
+  let named = older?.named ?? 0
+  for (let i = 0; i < resting; i++) named += searches[i]!.named.length
+  to.whole((older?.searches ?? 0) + resting)
+  to.whole(named)
+  to.whole((older?.loose ?? 0) + looseResting)
+  to.double(some.length > 0 ? some[some.length - 1]!.at : (older?.looseTo ?? -Infinity))
+  to.double(lastAt(some, "click", older?.clickTo ?? -Infinity))
+  to.double(lastAt(some, "purchase", older?.purchaseTo ?? -Infinity))
+  // Two lengths, which stand there before they are known, and what they are of.
+  const at = to.to - to.from
+  to.long(0)
+  to.long(0)
+  if (older !== undefined) to.raw(older.bytes.subarray(0, older.searchBytes))
+  writeSearches(to, searches.slice(0, resting))
+  const middle = to.to - to.from
+  if (older !== undefined) to.raw(older.bytes.subarray(older.searchBytes))
+  for (const one of some) writeInteraction(to, one)
+  const begun = at + 2 * LENGTH_BYTES
+  to.page.view.setUint32(to.from + at, middle - begun)
+  to.page.view.setUint32(to.from + at + LENGTH_BYTES, to.to - to.from - begun)
+}
+const LENGTH_BYTES = 4
+const readOlderOf = (from: ByteReader): Older => {
+  const searches = from.whole(),
+    named = from.whole(),
+    loose = from.whole(),
+    looseTo = from.double(),
+    clickTo = from.double(),
+    purchaseTo = from.double(),
+    searchBytes = from.long(),
+    bytes = from.raw(from.long())
+  return { searches, named, loose, looseTo, clickTo, purchaseTo, searchBytes, bytes, read: readOlder }
+}
+
+/**
+ * A visit that is short as it is; of one that is long all but the last, in whole runs, lies in front as it is kept
+ * (`Older`). So an event of a long visit costs what its last searches and interactions do, and a copy of the rest.
+ */
 export const VISIT_FORM: Form<Visit> = {
-  write: (to, { loose, organizationId, searches }) => {
+  write: (to, visit) => {
+    const { loose, older, organizationId, searches } = visit
+    const resting = restingSearches(visit),
+      looseResting = restingLoose(visit, resting)
+    const isParted = older !== undefined || resting > 0 || looseResting > 0
+    if (isParted) to.byte(PARTED)
     to.text(organizationId)
-    to.whole(searches.length)
-    let before: SearchFacts | undefined
-    for (const search of searches) {
-      writeSearch(to, search, before)
-      before = lastOf(search)
-    }
-    writeInteractions(to, loose)
+    if (isParted) writeOlder(to, visit, resting, looseResting)
+    const recent = resting === 0 ? searches : searches.slice(resting)
+    to.whole(recent.length)
+    writeSearches(to, recent)
+    writeInteractions(to, looseResting === 0 ? loose : loose.slice(looseResting))
   },
   read: (from) => {
-    const organizationId = from.text(),
-      searches: Array<Search> = []
-    let before: SearchFacts | undefined
-    for (let left = from.whole(); left > 0; left--) {
-      const search = readSearch(from, before)
-      searches.push(search)
-      before = lastOf(search)
-    }
-    return { organizationId, searches, loose: readInteractions(from) }
+    const isParted = from.peek() === PARTED
+    if (isParted) from.byte()
+    const organizationId = from.text()
+    const older = isParted ? readOlderOf(from) : undefined
+    const searches = readSearches(from, from.whole())
+    return { organizationId, older, searches, loose: readInteractions(from) }
   },
   decode: unpackVisit
 }

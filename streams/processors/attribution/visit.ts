@@ -27,11 +27,57 @@ export interface Search {
   derived: SearchFacts
 }
 
+/**
+ * What a long visit began with, still as the bytes it rested as: few events concern it, and reading all of a visit for
+ * each of its events would make an event cost what the visit is long (`whole`).
+ */
+export interface Older {
+  /** How many there are, and what they weigh: searches with those that named them, and loose interactions. */
+  readonly searches: number
+  readonly named: number
+  readonly loose: number
+  /** Times (ms) of the last loose interaction, click and purchase; -Infinity for none. */
+  readonly looseTo: number
+  readonly clickTo: number
+  readonly purchaseTo: number
+  /** The searches, and behind so many bytes the interactions. */
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly searchBytes: number
+  readonly read: (older: Older) => Pick<Visit, "searches" | "loose">
+}
+
 export interface Visit {
   readonly organizationId: string
+  /** Before `searches` and `loose`. No run reaches from the one into the other. */
+  older?: Older | undefined
   searches: Array<Search>
   /** By time. */
   loose: Array<Interaction>
+}
+
+/** From here on all of the visit is in `searches` and `loose`. O(visit) where some of it rested. */
+export const whole = (visit: Visit): void => {
+  const { older } = visit
+  if (older === undefined) return
+  const { loose, searches } = older.read(older)
+  visit.older = undefined
+  visit.searches = searches.concat(visit.searches)
+  visit.loose = loose.concat(visit.loose)
+}
+export const searchesOf = ({ older, searches }: Visit): number => searches.length + (older?.searches ?? 0)
+export const looseOf = ({ loose, older }: Visit): number => loose.length + (older?.loose ?? 0)
+/** When its last loose interaction was (ms). */
+export const looseTo = ({ loose, older }: Visit): number =>
+  loose.length > 0 ? loose[loose.length - 1]!.at : (older?.looseTo ?? -Infinity)
+/** Whether runs behind the first of `searches` have everything that is theirs in `searches` and `loose`. */
+export const isApart = ({ older, searches }: Visit): boolean =>
+  older === undefined || (searches.length > 0 && older.looseTo < searches[0]!.derived.at)
+export const searchIn = (visit: Visit, id: string): Search | undefined => {
+  const one = (search: Search): boolean => search.id === id
+  const found = visit.searches.find(one)
+  if (found !== undefined || visit.older === undefined || visit.older.searches === 0) return found
+  whole(visit)
+  return visit.searches.find(one)
 }
 
 /** Where the search with a query id is, and who waits for it when it has not come yet. */
@@ -64,6 +110,7 @@ export const factsOf = (served: SearchFacts | undefined, event: SearchFacts | un
     filter: served.filter || event.filter,
     tag: served.tag || event.tag,
     isExplicit: true,
+    exposure: served.exposure ?? event.exposure,
     who: together(served.who, event.who),
     query: undefined
   }
@@ -108,12 +155,15 @@ export const ownerOf = (searches: ReadonlyArray<Search>, at: number): number => 
   return -1
 }
 
-/** Whether the run [first, last] has an interaction of a kind that it contributes as a flag. */
+/**
+ * Whether the run [first, last] has an interaction of a kind that it contributes as a flag; undefined where what rests
+ * of the visit is to be asked.
+ */
 export const hasKind = (
-  { loose, searches }: Visit,
+  { loose, older, searches }: Visit,
   [first, last]: readonly [number, number],
   kind: "click" | "purchase"
-): boolean => {
+): boolean | undefined => {
   for (let i = first; i <= last; i++) {
     const search = searches[i]!
     if (kind === "click" ? search.hadClick : search.hadPurchase) return true
@@ -124,7 +174,11 @@ export const hasKind = (
     const owner = ownerOf(searches, interaction.at)
     if (owner >= first && owner <= last) return true
   }
-  return false
+  const restedTo = (kind === "click" ? older?.clickTo : older?.purchaseTo) ?? -Infinity
+  if (restedTo < searches[first]!.derived.at) return false
+  // The last of those that rest; ones before it may be the run's where this one is not.
+  const owner = ownerOf(searches, restedTo)
+  return owner >= first && owner <= last ? true : undefined
 }
 
 export const newSearch = (id: string, served: SearchFacts | undefined, event: SearchFacts | undefined): Search => ({

@@ -18,5 +18,5 @@ export const popularity: FactProcessor<undefined, QueryUses> = {
   sizeOf: ({ size }) => size,
   write: writePopularity,
   rebuilding: { settle: settlePopularity },
-  erasing: { forget: forgetMaker }
+  erasing: { outcome: "removed", forget: forgetMaker }
 }

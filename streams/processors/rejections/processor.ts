@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { type KeptRejection, REJECTIONS_SCHEMA_VERSION, type RejectionsPayload } from "@dowser/log/rejection"
 import { ulid } from "@dowser/log/identifiers"
 import { OK } from "../../processor/outcome.ts"
-import type { ErasedRows } from "../../processor/erasing.ts"
+import type { ErasedRows, Keeper } from "../../processor/erasing.ts"
 import { removePages, ROWS_PER_PAGE } from "../../erasure/rows.ts"
 import { listed, type Place, type Processor } from "../../processor/processor.ts"
 import { BEHAVIOUR_REJECTED } from "@dowser/log/topics"
@@ -66,7 +66,7 @@ const removeRows = Effect.fnUntraced(function* ({ erasedAt, isTheirs, organizati
   return { event_rejections }
 })
 
-export const rejections: Processor<Rejected, undefined, Array<Row>> = {
+export const rejections: Processor<Rejected, undefined, Array<Row>> & Keeper = {
   name: "rejections",
   inputs: [BEHAVIOUR_REJECTED],
   entriesOf: (topic, { occurred_at, organization_id, payload, schema_version }) => {
@@ -89,5 +89,5 @@ export const rejections: Processor<Rejected, undefined, Array<Row>> = {
   sizeOf: (emitted) => emitted.length,
   write,
   snapshot: () => ({ writes: [], stored: () => {} }),
-  erasing: { removeRows }
+  erasing: { outcome: "removed", removeRows }
 }

@@ -25,5 +25,6 @@ export const rollups: FactProcessor<KnownUses, RollupSums> = {
     swapDay,
     // Processors after this one derive theirs from whole rows.
     settle: (organizationId) => Effect.as(foldOrganization(organizationId), {})
-  }
+  },
+  erasing: { outcome: "rebuilt" }
 }

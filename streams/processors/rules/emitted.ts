@@ -42,6 +42,7 @@ interface OtherUse {
 /** An answer as the event that would tell of it. */
 const eventOf = ({
   at,
+  experiment: _experiment,
   found,
   isCounted: _counted,
   isRedirected: _redirected,

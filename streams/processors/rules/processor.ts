@@ -14,5 +14,5 @@ export const rules: FactProcessor<LogKnowledge, RuleFacts> = {
   // Everything that came: what happens again and again at one instant is one row of rollups, but not here.
   sizeOf: ({ size }) => size,
   write: writeRules,
-  erasing: { forget: forgetQueries, removeRows: removeRuleEvents }
+  erasing: { outcome: "removed", forget: forgetQueries, removeRows: removeRuleEvents }
 }

@@ -10,7 +10,7 @@ import { readOffsets } from "../../offsets/offsets.ts"
 import { readersOf } from "../../processors/runnable.ts"
 import { type Duty, type LogPlace, tombstoneOf } from "../duty.ts"
 import { finishJob, readJob, tellReceipt } from "../jobs.ts"
-import { added, ENTRIES, HIDDEN, part, rangeOf, RECORDS, TABLE, tablesOf } from "../receipt.ts"
+import { added, ENTRIES, HIDDEN, modelsOf, part, rangeOf, RECORDS, TABLE, tablesOf, takenOut } from "../receipt.ts"
 import { forgetRun, type Run } from "../../shadow/runs.ts"
 
 const LOOK_EVERY_MS = 250
@@ -26,18 +26,21 @@ const isPassed = Effect.fnUntraced(function* (ends: Readonly<Record<string, numb
   return true
 })
 
-/** Everybody's rows, in the order of the list, and then what was on its way out. */
+/** The receipt with everybody's rows, in the order of the list, and then what was on its way out. */
 const removeAllRows = Effect.fnUntraced(function* (
   duty: Duty,
   tombstone: Tombstone,
   erasures: Erasures,
-  userId: string
+  userId: string,
+  before: Run["receipt"]
 ) {
   const erased = erasedRows(tombstone, erasures, userId)
-  let rows: Run["receipt"] = {}
-  for (const { erasing } of duty.options.keepers)
-    if (erasing?.removeRows !== undefined) rows = { ...rows, ...(yield* erasing.removeRows(erased)) }
-  return { ...rows, ...(yield* removeDeliveries(erased)) }
+  let receipt = before
+  for (const keeper of duty.options.keepers) {
+    const { removeRows } = keeper.erasing
+    if (removeRows !== undefined) receipt = takenOut(receipt, keeper, yield* removeRows(erased))
+  }
+  return added(receipt, TABLE, yield* removeDeliveries(erased))
 })
 
 /** The receipt with one place of the log, rewritten or hidden until its topic's retention. */
@@ -82,7 +85,7 @@ const resultOf = (
     })),
     tables: tablesOf(receipt),
     state: [{ name: duty.group, partitions: duty.options.visitorPartitions }],
-    models: [],
+    models: modelsOf(receipt, duty.options.keepers, duty.options.liveStates),
     figures: rangeOf(run)
   }
 }
@@ -94,7 +97,7 @@ export const clean = Effect.fnUntraced(function* (duty: Duty, run: Run) {
   if (!(yield* isPassed(tombstone.ends))) return yield* Effect.sleep(LOOK_EVERY_MS)
   const erasures = new Erasures([tombstone], duty.options.fingerprintKey)
   const { user_id } = job.config
-  let receipt = added(run.receipt, TABLE, yield* removeAllRows(duty, tombstone, erasures, user_id))
+  let receipt = yield* removeAllRows(duty, tombstone, erasures, user_id, run.receipt)
   yield* duty.inCharge(tellReceipt(run, receipt))
   const places = duty.erasedPlaces
   for (const place of places) {

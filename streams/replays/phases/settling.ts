@@ -7,7 +7,7 @@ import { SqlClient } from "effect/sql"
 import { Outbox } from "@dowser/log/outbox"
 import { type Duty, tombstoneOf } from "../duty.ts"
 import { finishJob, readJob, type RebuildingJob, toPhase } from "../jobs.ts"
-import { added, rangeOf, TABLE, tablesOf } from "../receipt.ts"
+import { added, rangeOf, TABLE, tablesOf, takenOut } from "../receipt.ts"
 import { forgetRun, type Run } from "../../shadow/runs.ts"
 
 const finishReplay = Effect.fnUntraced(function* (
@@ -34,9 +34,9 @@ export const settle = Effect.fnUntraced(function* (duty: Duty, run: Run) {
       }
       if (job.type === "event_replay") return yield* finishReplay(run, job, receipt)
       const { prints } = yield* tombstoneOf(run)
-      for (const { erasing } of duty.figures) {
-        if (erasing?.forget !== undefined)
-          receipt = added(receipt, TABLE, yield* erasing.forget(run.organizationId, prints))
+      for (const keeper of duty.figures) {
+        const { forget } = keeper.erasing
+        if (forget !== undefined) receipt = takenOut(receipt, keeper, yield* forget(run.organizationId, prints))
       }
       // The rows are the shadows' now, and so is the state: nobody needs to repeat anything.
       yield* sql`DELETE FROM stream_replay_partitions WHERE job_id = ${run.jobId}`

@@ -167,6 +167,12 @@ it("15: split and join", async () => {
 it("16: a joined word is never a prefix", async () => {
   expect(await (await titles(["cookware", "cookwarehouse"]))("cook ware")).toEqual(["cookware"])
 })
+it("16: a last word that was neither joined nor split stays a prefix", async () => {
+  const search = await titles(["cookware shelves", "cookwarehouse shelves"])
+  expect(await search("cook ware shel")).toEqual(["cookware shelves"])
+  // The last word is the second half of a split one: whole.
+  expect(await (await titles(["mat cook war", "mat cook ware"]))("mat cookwar")).toEqual(["mat cook war"])
+})
 it("17: split_join_tokens=always adds the other spelling behind the literal one", async () => {
   expect(await (await titles(["non slip tray", "nonslip mat"]))("non slip", { split_join_tokens: "always" })).toEqual([
     "non slip tray",

@@ -229,3 +229,23 @@ it("112: ties order by entry, then newest first", async () => {
   ])
   expect(body.hits.map((hit: any) => hit.document.id)).toEqual(["b", "a", "c"])
 })
+it("64: `found_docs` leaves out what is pinned", async () => {
+  const lab = createLab()
+  await lab.collection(
+    "c",
+    [
+      { name: "t", type: "string" },
+      { name: "g", type: "string", facet: true }
+    ],
+    ["a", "a", "b", "b"].map((g, i) => ({ id: String(i), t: i === 3 ? "ash" : "oak", g }))
+  )
+  const found = async (parameters: Record<string, string>) => {
+    const { body } = await lab.search("c", { q: "oak", query_by: "t", group_by: "g", ...parameters })
+    return [body.found, body.found_docs]
+  }
+  expect(await found({})).toEqual([2, 3])
+  expect(await found({ pinned_hits: "0:1" })).toEqual([2, 2])
+  // What does not match by itself counts nowhere else either; what is not there is not pinned.
+  expect(await found({ pinned_hits: "3:1,nope:2" })).toEqual([2, 3])
+  expect(await found({ pinned_hits: "0:1", hidden_hits: "1" })).toEqual([2, 1])
+})

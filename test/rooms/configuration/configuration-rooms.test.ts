@@ -26,6 +26,9 @@ import { Engine } from "../../../src/ports/engine/engine.ts"
 import { layerLeased } from "../../../src/ports/counter/leased-sql.ts"
 import { Entitlements } from "../../../src/metering/entitlements.ts"
 import { Identifiers } from "../../../log/identifiers.ts"
+import { FallbackModels } from "../../../src/recommendation-models/fallback-models.ts"
+import { RecommendModels } from "../../../src/recommendation-models/live/recommend-models.ts"
+import { RecommendationModels } from "../../../src/recommendation-models/models.ts"
 import { SearchRules } from "../../../src/rules/search-rules.ts"
 import { acquireTestPostgres, temporaryFolder } from "../../support/postgres.ts"
 
@@ -94,7 +97,10 @@ it.live(
                     : Reflect.get(target, property)
             })
             const layer = Layer.mergeAll(SearchRules.layer, layerDictionaries).pipe(
-              Layer.provideMerge(PopularDocuments.layer),
+              Layer.provideMerge(FallbackModels.layer),
+              Layer.provideMerge(
+                Layer.mergeAll(PopularDocuments.layer, RecommendationModels.layer, RecommendModels.layerNone)
+              ),
               Layer.provideMerge(
                 Layer.mergeAll(
                   CatalogResources.layer,

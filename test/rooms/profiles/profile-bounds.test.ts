@@ -328,5 +328,13 @@ describe("a profile", () => {
       fixedFilter: "shop:=a"
     })
     expect(manifestParameters(manifestOf({ searchable_fields: ["title"] })).fixedFilter).toBeUndefined()
+    // Lists for another number of fields would refuse every search.
+    const lists = { query_by_weights: "3,1", num_typos: "1,1,0", prefix: "false", infix: "off,always" }
+    expect(manifestParameters(manifest, lists).parameters).toMatchObject({
+      query_by_weights: "3,1",
+      prefix: "false",
+      infix: "off,always"
+    })
+    expect(Object.keys(manifestParameters(manifest, lists).parameters)).not.toContain("num_typos")
   })
 })

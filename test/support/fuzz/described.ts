@@ -11,10 +11,8 @@ export interface Described {
   readonly plane: string
   readonly query: ReadonlyArray<{ readonly name: string; readonly schema: JsonSchema }>
   readonly body: { readonly isText: boolean; readonly schema: JsonSchema } | undefined
-  /** By status; undefined where the answer is text. */ readonly answers: ReadonlyMap<
-    number,
-    ValidateFunction | undefined
-  >
+  /** By status; undefined where the answer is text. */
+  readonly answers: ReadonlyMap<number, (() => ValidateFunction) | undefined>
   readonly deref: (schema: JsonSchema) => JsonSchema
 }
 
@@ -24,6 +22,14 @@ export const describedOf = (documents: ReadonlyArray<any>): ReadonlyArray<Descri
     ajv.addSchema({ ...document, $id: `document-${index}` })
     const rebased = (schema: JsonSchema): JsonSchema =>
       JSON.parse(JSON.stringify(schema).replaceAll('"#/components', `"document-${index}#/components`)) as JsonSchema
+    // Compiling all answers of all operations takes twenty seconds, most of which nobody asks for.
+    const compiled = new Map<string, ValidateFunction>()
+    const validating = (schema: JsonSchema) => (): ValidateFunction => {
+      const text = JSON.stringify(schema)
+      let validate = compiled.get(text)
+      if (validate === undefined) compiled.set(text, (validate = ajv.compile(rebased(schema))))
+      return validate
+    }
     const deref = (schema: JsonSchema): JsonSchema =>
       typeof schema.$ref === "string" ? deref(document.components.schemas[schema.$ref.split("/").pop() ?? ""]) : schema
     return Object.entries<Record<string, any>>(document.paths).flatMap(([path, methods]) =>
@@ -49,7 +55,7 @@ export const describedOf = (documents: ReadonlyArray<any>): ReadonlyArray<Descri
           answers: new Map(
             Object.entries<any>(entry.responses).map(([status, response]) => {
               const schema = response.content?.["application/json"]?.schema
-              return [Number(status), schema === undefined ? undefined : ajv.compile(rebased(schema))]
+              return [Number(status), schema === undefined ? undefined : validating(schema)]
             })
           ),
           deref
@@ -116,7 +122,7 @@ export const besideContract = (operation: Described, answer: RawAnswer): string 
   if (answer.status === 431)
     return typeof parsed(answer.text)?.message === "string" ? undefined : "431 without a message"
   if (!operation.answers.has(answer.status)) return `status ${answer.status} is not declared`
-  const validate = operation.answers.get(answer.status)
+  const validate = operation.answers.get(answer.status)?.()
   if (validate === undefined) return undefined
   let value: unknown
   try {

@@ -8,6 +8,9 @@ import type { Described, JsonSchema } from "./described.ts"
 import { rooms } from "../../../src/rooms.ts"
 
 const seeds = rooms.table("seeds")
+/** Of a twin those of the operation that it is one of. */
+const seedsFor = (id: string) =>
+  seeds.get(id) ?? seeds.get(id.replace(/^console([A-Z])/, (_, letter: string) => letter.toLowerCase()))
 
 /**
  * Texts that have broken programs: markup of our own languages, encodings, look-alikes, directions, prototypes, paths.
@@ -399,7 +402,7 @@ const encoded = (plain: Buffer, random: Random): HostileBody =>
 export const bodyOf = (operation: Described, random: Random, hints: Hints): HostileBody => {
   if (operation.body === undefined)
     return { bytes: random.chance(0.1) ? Buffer.from(JSON.stringify(junk(random, 2))) : Buffer.alloc(0), headers: [] }
-  const seeded = seeds.get(operation.id)
+  const seeded = seedsFor(operation.id)
   let value: unknown = operation.body.isText
     ? undefined
     : seeded !== undefined && random.chance(0.7)

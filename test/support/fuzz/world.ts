@@ -85,6 +85,8 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       "/v1/webhooks",
       "/v1/quality/suites",
       "/v1/alerts",
+      "/v1/experiments",
+      "/v1/recommendations/models",
       "/v1/aliases",
       "/v1/collections",
       "/v1/presets",
@@ -192,6 +194,24 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     const alertId = (
       await put("POST", "/v1/alerts", { name: "one", metric: "searches", op: ">", threshold: 9, window_minutes: 5 })
     ).id as string
+    const modelId = (
+      await put("POST", "/v1/recommendations/models", { name: "one", collection: "goods", type: "popular" })
+    ).id as string
+    await put("PUT", "/v1/presets/tried", { value: { query_by: "title" } })
+    // One that is a draft, one that may be promoted, and one that was.
+    const experiments: Array<string> = []
+    for (const acts of [[], ["start", "stop"], ["start", "promote"]]) {
+      const experiment = {
+        name: "one",
+        collection: "goods",
+        metric: "ctr",
+        target: { preset: "tried" },
+        variants: [{ id: "a" }, { id: "variant_1", params: { num_typos: 2 } }]
+      }
+      const id = (await put("POST", "/v1/experiments", experiment)).id as string
+      for (const act of acts) await put("POST", `/v1/experiments/${id}/${act}`, { variant_id: "variant_1" })
+      experiments.push(id)
+    }
     const jobId = (await put("POST", "/v1/collections/spare/reindex", {})).id as string
     const keyId = (await put("POST", "/v1/keys", { description: "spare", scope: "search" })).id as string
     const member = (await must(
@@ -215,6 +235,10 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       releaseId: [releaseId],
       suiteId: [suiteId],
       alertId: [alertId],
+      experimentId: experiments,
+      modelId: [modelId],
+      model_id: [modelId],
+      fallback_model_id: [modelId],
       userId: ["u", "s"]
     })
     return organization
@@ -229,6 +253,8 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     "/v1/collections/goods/search-profiles",
     "/v1/search_policies",
     "/v1/quality/suites",
+    "/v1/experiments",
+    "/v1/recommendations/models",
     "/v1/aliases",
     "/v1/presets",
     "/v1/synonym_sets",

@@ -68,7 +68,8 @@ const answerOf = (
     })
   const from = plan.offset,
     end = Math.min(plan.offset + plan.limit, plan.hits_max)
-  const execution = execute(scope, reader, plan, Math.max(from, end), cutoffOf(allowance, plan, left_ms))
+  const reach = Math.max(from, end, plan.window?.size ?? 0)
+  const execution = execute(scope, reader, plan, reach, cutoffOf(allowance, plan, left_ms))
   const answer =
     execution.grouping !== undefined
       ? groupedAnswer(execution, from, end, started)
@@ -106,7 +107,7 @@ const groupedAnswer = (execution: Execution, from: number, end: number, started:
   )
   const placed = groups.flatMap(({ members }) => members)
   const answer = envelope(execution, total, started, {
-    found_docs: execution.foundDocuments,
+    found_docs: execution.unplacedDocuments,
     grouped_hits: grouped,
     facet_counts: facetsOf(execution, placed)
   })

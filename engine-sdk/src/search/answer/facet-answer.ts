@@ -9,9 +9,9 @@ import type { Placed } from "../execution/placed.ts"
 import { eachOrdinal } from "../../index/columns.ts"
 import { countFacets } from "../facets/facets.ts"
 import { compareCounts, type FacetedSet } from "../facets/facet-rows.ts"
-import { relatedDocs, relationOf } from "../filter/relations.ts"
+import { allowedDocuments, isAllowed, joinedFilter } from "../filter/join-filter.ts"
+import { relatedDocs, relationOf, type Relation } from "../filter/relations.ts"
 import type { SearchScope } from "../scope.ts"
-import { joinFilterBits } from "./joined-documents.ts"
 
 /** For counting what was found, when the time is over. */
 const FACETS_MIN_ms = 5
@@ -62,7 +62,8 @@ const countedFacets = (
 
 /**
  * A facet of another collection: its documents that are related to a match (and pass the join's own filter) are
- * counted.
+ * counted, each once. Decision: where everything matches and nothing is asked, the other collection counts as it
+ * stands, as recorded.
  */
 const joinedFacet = (
   scope: SearchScope,
@@ -74,30 +75,18 @@ const joinedFacet = (
   const other = scope.collection(request.collection!)
   const relation = other === undefined ? undefined : relationOf(reader.schema, other.schema)
   const counts = new Map<string, number>()
-  const counted = new Map<SegmentView, Set<number>>()
+  const count = (view: SegmentView, doc: number): void => {
+    const column = view.segment.values(request.field)
+    if (column !== undefined)
+      eachOrdinal(column, doc, (ordinal) => {
+        const value = column.table.text(ordinal)
+        if (!counts.has(value)) plan.budget?.hold(value.length, "facets")
+        counts.set(value, (counts.get(value) ?? 0) + 1)
+      })
+  }
   if (other !== undefined && relation !== undefined) {
-    const allowed = joinFilterBits(scope, other, plan.filter, request.collection!)
-    for (const { view, bits } of sets)
-      for (let doc = 0; doc < view.segment.docs; doc++) {
-        if (!hasBit(bits, doc)) continue
-        if (spend(8)) break
-        for (const target of relatedDocs(reader, view, doc, other, relation)) {
-          const set = allowed?.get(target.view)
-          if (set !== undefined && !hasBit(set, target.doc)) continue
-          // A related document counts once, however many matches lead to it.
-          let seen = counted.get(target.view)
-          if (seen === undefined) counted.set(target.view, (seen = new Set()))
-          if (seen.has(target.doc)) continue
-          seen.add(target.doc)
-          const column = target.view.segment.values(request.field)
-          if (column !== undefined)
-            eachOrdinal(column, target.doc, (ordinal) => {
-              const value = column.table.text(ordinal)
-              if (!counts.has(value)) plan.budget?.hold(value.length, "facets")
-              counts.set(value, (counts.get(value) ?? 0) + 1)
-            })
-        }
-      }
+    if (sets.every(({ isAll }) => isAll === true)) eachDocument(other, count)
+    else eachRelated(scope, reader, plan, other, relation, sets, count)
   }
   const numberOf = other === undefined ? undefined : numberOfValue(other, request.field)
   const shown =
@@ -124,6 +113,57 @@ const joinedFacet = (
       count,
       facet_filter: `$${request.collection}(${request.field}: \`${value}\`)`
     })),
-    stats: { total_values: counts.size }
+    stats: {
+      ...statsOf(other?.schema.fields.find(({ name }) => name === request.field)?.type ?? "", counts),
+      total_values: counts.size
+    }
   }
+}
+const eachDocument = (other: CollectionReader, count: (view: SegmentView, doc: number) => void): void => {
+  for (const view of other.views)
+    for (let doc = 0; doc < view.segment.docs && !spend(8); doc++)
+      if (view.deleted === undefined || !hasBit(view.deleted, doc)) count(view, doc)
+}
+/** Documents of the other collection to which a match leads, each once, however many lead to it. */
+const eachRelated = (
+  scope: SearchScope,
+  reader: CollectionReader,
+  plan: SearchPlan,
+  other: CollectionReader,
+  relation: Relation,
+  sets: ReadonlyArray<FacetedSet>,
+  count: (view: SegmentView, doc: number) => void
+): void => {
+  const inner = joinedFilter(plan.filter, relation, other.schema.name)
+  const allowed = inner === undefined ? undefined : allowedDocuments(scope, other, inner)
+  const counted = new Map<SegmentView, Set<number>>()
+  for (const { view, bits } of sets)
+    for (let doc = 0; doc < view.segment.docs; doc++) {
+      if (!hasBit(bits, doc)) continue
+      if (spend(8)) break
+      for (const target of relatedDocs(reader, view, doc, other, relation)) {
+        if (allowed !== undefined && !isAllowed(allowed, target.view, target.doc)) continue
+        let seen = counted.get(target.view)
+        if (seen === undefined) counted.set(target.view, (seen = new Set()))
+        if (seen.has(target.doc)) continue
+        seen.add(target.doc)
+        count(target.view, target.doc)
+      }
+    }
+}
+/** Of a number's values and how many documents have each. */
+const statsOf = (type: string, counts: ReadonlyMap<string, number>): Omit<FacetCount["stats"], "total_values"> => {
+  if (counts.size === 0 || !/^(int|float)/.test(type)) return {}
+  let min = Infinity,
+    max = -Infinity,
+    sum = 0,
+    elements = 0
+  for (const [text, count] of counts) {
+    const value = type.startsWith("float") ? Math.fround(Number(text)) : Number(text)
+    min = Math.min(min, value)
+    max = Math.max(max, value)
+    sum += value * count
+    elements += count
+  }
+  return { min, max, sum, avg: sum / elements }
 }

@@ -14,6 +14,7 @@ import type { Ranked } from "../rank/rank.ts"
 import { shownDistance_m } from "../rank/sort-keys.ts"
 import { scoreAsBigInt } from "../text/field-score.ts"
 import { lazyHit, partialHit, storedHit, type FoundHit } from "./answer-json.ts"
+import type { SegmentHits } from "./hit-column.ts"
 import { fieldReader, type FieldReader } from "./field-values.ts"
 import { JoinedDocuments } from "./joined-documents.ts"
 import { textMatchInfo } from "./text-match-info.ts"
@@ -159,6 +160,11 @@ export class HitRenderer {
   idOf(placed: Placed): string {
     return this.views[placed.s].segment.idOf(placed.doc)
   }
+  /** Where a document lies, for whoever reads fields of many. */
+  segmentHits({ s }: Placed): SegmentHits {
+    const { segment } = this.views[s]
+    return { segment, fieldNamed: (name) => fieldNamed(this.execution.reader.schema, name), docs: [], hits: [] }
+  }
   /** A field whatever is selected. */
   value(placed: Placed, name: string, stored: StoredDocument): FieldValue | undefined {
     const { reader } = this.execution
@@ -229,6 +235,7 @@ const highlighterOf = ({ matched, plan, reader, scope }: Execution): Highlighter
     plan.selection,
     relevance === undefined ? markedWords(text, combinations) : markedWords({ ...text, tokens: [] }, []),
     text,
+    plan.echo.q,
     relevance?.marker(),
     relevance === undefined ? knownTerms : undefined,
     plan.budget

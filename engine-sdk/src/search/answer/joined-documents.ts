@@ -6,11 +6,12 @@ import { parseJson, select } from "../../documents/mod.ts"
 import { ownValue, putAllOwn, putOwn } from "../../documents/own-value.ts"
 import type { Filter, JoinInclude } from "../../plan.ts"
 import { fieldNamed } from "../../query/query-context.ts"
-import { hasBit, type ReadonlyBits } from "../../index/bits.ts"
+import { REFERRING_ORDERED_MAX, referringOrder } from "../../compat/referring-order.ts"
+import { eachBit, hasBit } from "../../index/bits.ts"
 import type { CollectionReader, SegmentView } from "../../index/reader.ts"
 import type { AnswerBudget } from "../../budget/answer-budget.ts"
 import { spend } from "../../budget/cutoff.ts"
-import { FilterEvaluation } from "../filter/filters.ts"
+import { allowedDocuments, isAllowed, joinedFilter, type AllowedDocuments } from "../filter/join-filter.ts"
 import { relatedDocs, relationOf, type Related, type Relation } from "../filter/relations.ts"
 import { keyColumns } from "../rank/sort-keys.ts"
 import { sortRanked, type Ranked } from "../rank/rank.ts"
@@ -18,32 +19,19 @@ import type { SearchScope } from "../scope.ts"
 
 type Json = Record<string, unknown>
 
-/** Documents of the joined collection that the filter's own join lets through; undefined = all. */
-export const joinFilterBits = (
-  scope: SearchScope,
-  other: CollectionReader,
-  filter: Filter | undefined,
-  collection: string
-): ReadonlyMap<SegmentView, ReadonlyBits> | undefined => {
-  const inner = innerFilter(filter, collection)
-  if (inner === undefined) return undefined
-  const evaluation = new FilterEvaluation(scope, other)
-  return new Map(other.views.map((view) => [view, evaluation.complete(inner, view)]))
-}
-const innerFilter = (filter: Filter | undefined, collection: string): Filter | undefined => {
-  if (filter === undefined) return undefined
-  if (filter.kind === "join" && filter.collection === collection) return filter.filter
-  if (filter.kind === "join") return undefined
-  // Under an `or` a document may be here for another reason: nothing is narrowed.
-  if (filter.kind !== "and") return undefined
-  const left = innerFilter(filter.left, collection),
-    right = innerFilter(filter.right, collection)
-  return left !== undefined && right !== undefined ? { kind: "and", left, right } : (left ?? right)
+/** What a join shows of another collection, found out once for all hits. */
+interface Joined {
+  readonly other: CollectionReader
+  readonly views: CollectionReader["views"]
+  readonly relation: Relation
+  /** What the filter's own joins ask of the other collection. */ readonly inner: Filter | undefined
+  readonly of: (view: SegmentView, doc: number) => Related[]
 }
 
 export class JoinedDocuments {
   private readonly scope: SearchScope
   private readonly budget: AnswerBudget | undefined
+  private readonly known = new Map<JoinInclude, Joined>()
   constructor(scope: SearchScope, budget: AnswerBudget | undefined) {
     this.scope = scope
     this.budget = budget
@@ -58,15 +46,10 @@ export class JoinedDocuments {
     join: JoinInclude,
     filter: Filter | undefined
   ): void {
-    const other = this.scope.collection(join.collection)
-    const relation = other === undefined ? undefined : relationOf(reader.schema, other.schema)
-    if (other === undefined || relation === undefined) return
-    const inner = innerFilter(filter, join.collection)
-    let related = relatedDocs(reader, view, doc, other, relation)
-    if (inner !== undefined) {
-      const allowed = joinFilterBits(this.scope, other, filter, join.collection)!
-      related = related.filter((one) => hasBit(allowed.get(one.view)!, one.doc))
-    }
+    const joined = this.joined(reader, join, filter)
+    if (joined === undefined) return
+    const { inner, other, relation } = joined
+    let related = joined.of(view, doc)
     const count = related.length
     if (join.sort !== undefined && join.sort.length > 0) related = sortRelated(this.scope, other, related, join.sort)
     if (join.limit !== undefined && join.limit > 0) related = related.slice(0, join.limit)
@@ -77,6 +60,17 @@ export class JoinedDocuments {
     if (documents.length === 0) return
     if (join.strategy === "merge") merge(into, documents, isMany)
     else putOwn(into, join.alias ?? join.collection, isNested ? documents : documents[0])
+  }
+  private joined(reader: CollectionReader, join: JoinInclude, filter: Filter | undefined): Joined | undefined {
+    const other = this.scope.collection(join.collection)
+    const relation = other === undefined ? undefined : relationOf(reader.schema, other.schema)
+    if (other === undefined || relation === undefined) return undefined
+    // Hits of a window are read later, when the collection may have other segments.
+    const known = this.known.get(join)
+    if (known?.views === other.views) return known
+    const joined = joinedBy(this.scope, reader, other, relation, filter)
+    this.known.set(join, joined)
+    return joined
   }
   /** The fields of a document that the join shows, with what is related to it in turn. */
   private shown(
@@ -92,6 +86,63 @@ export class JoinedDocuments {
     for (const deeper of join.joins) this.add(shown, other, view, doc, deeper, filter)
     return [shown]
   }
+}
+const joinedBy = (
+  scope: SearchScope,
+  reader: CollectionReader,
+  other: CollectionReader,
+  relation: Relation,
+  filter: Filter | undefined
+): Joined => {
+  const inner = joinedFilter(filter, relation, other.schema.name)
+  const related = (view: SegmentView, doc: number): Related[] => relatedDocs(reader, view, doc, other, relation)
+  if (inner === undefined) return { other, views: other.views, relation, inner, of: related }
+  const allowed = allowedDocuments(scope, other, inner)
+  const referring = relation.isOutgoing ? undefined : referringDocs(reader, other, relation, allowed)
+  return {
+    other,
+    views: other.views,
+    relation,
+    inner,
+    of: (view, doc) =>
+      referring === undefined
+        ? related(view, doc).filter((one) => isAllowed(allowed, one.view, one.doc))
+        : (referring.get(view.segment.seqs[doc]) ?? [])
+  }
+}
+/**
+ * Documents that refer to others and are allowed, by the insertion number of what they refer to, in the order of the
+ * reference engine; undefined where there are too many to be ordered.
+ */
+const referringDocs = (
+  reader: CollectionReader,
+  other: CollectionReader,
+  relation: Relation,
+  allowed: AllowedDocuments
+): ReadonlyMap<number, Related[]> | undefined => {
+  const passing: Array<{ view: SegmentView; doc: number }> = []
+  for (const [view, bits] of allowed)
+    eachBit(bits, (doc) => {
+      if (passing.length <= REFERRING_ORDERED_MAX && !(view.deleted !== undefined && hasBit(view.deleted, doc)))
+        passing.push({ view, doc })
+    })
+  if (passing.length > REFERRING_ORDERED_MAX) return undefined
+  passing.sort((a, b) => a.view.segment.seqs[a.doc] - b.view.segment.seqs[b.doc])
+  const there: Relation = { local: relation.foreign, foreign: relation.local, isOutgoing: true }
+  const pairs: Related[] = [],
+    referred: number[] = []
+  for (const { doc, view } of passing)
+    for (const target of relatedDocs(other, view, doc, reader, there)) {
+      pairs.push({ view, doc, key: target.key })
+      referred.push(target.view.segment.seqs[target.doc])
+    }
+  const found = new Map<number, Related[]>()
+  for (const place of referringOrder(referred)) {
+    const known = found.get(referred[place])
+    if (known === undefined) found.set(referred[place], [pairs[place]])
+    else known.push(pairs[place])
+  }
+  return found
 }
 /**
  * A reference that is an array keeps its list, unless a filter picked one of its targets; anything single is an object.

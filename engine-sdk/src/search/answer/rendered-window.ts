@@ -1,8 +1,9 @@
 /** The window of a search: hits that stages look at and put into another order before a page is made of them. */
 import type { StoredDocument } from "../../documents/mod.ts"
-import type { FieldValue, Hit, HitWindow } from "../../plan.ts"
+import type { FieldValue, Hit, HitWindow, WindowColumn } from "../../plan.ts"
 import { GIVE_WAY, type LateQuantum } from "../../budget/cutoff.ts"
 import type { Placed } from "../execution/placed.ts"
+import { hitColumn, type SegmentHits } from "./hit-column.ts"
 import type { HitRenderer } from "./hit-renderer.ts"
 
 export interface WindowEntry {
@@ -18,6 +19,7 @@ export class RenderedWindow implements HitWindow {
   readonly injected: HitWindow["injected"]
   readonly #fields: ReadonlyArray<string>
   readonly #late: LateQuantum
+  #parts: ReadonlyArray<SegmentHits> | undefined
   #kept: ReadonlyMap<string, ReadonlyArray<FieldValue | undefined>> | undefined
   constructor(
     fields: ReadonlyArray<string>,
@@ -41,6 +43,12 @@ export class RenderedWindow implements HitWindow {
   value(i: number, field: string): FieldValue | undefined {
     const { placed, render, stored } = this.#entries[i]
     return this.#kept === undefined ? render.value(placed, field, stored) : this.#kept.get(field)?.[i]
+  }
+  column(field: string): WindowColumn | undefined {
+    // What was kept is read as it was: hit by hit.
+    return this.#kept === undefined
+      ? hitColumn((this.#parts ??= partsOf(this.#entries)), this.#entries.length, field)
+      : undefined
   }
   keep(): void {
     if (this.#kept !== undefined) return
@@ -69,3 +77,15 @@ const withStored = <A extends WindowEntry>(entries: ReadonlyArray<A>): Array<A &
     const stored = entry.render.stored(entry.placed)
     return stored === undefined ? [] : [{ ...entry, stored }]
   })
+/** Entries by the segments that their documents are in. */
+const partsOf = (entries: ReadonlyArray<WindowEntry>): ReadonlyArray<SegmentHits> => {
+  const parts = new Map<HitRenderer, Array<SegmentHits | undefined>>()
+  entries.forEach(({ placed, render }, hit) => {
+    let own = parts.get(render)
+    if (own === undefined) parts.set(render, (own = []))
+    const part = (own[placed.s] ??= render.segmentHits(placed))
+    part.docs.push(placed.doc)
+    part.hits.push(hit)
+  })
+  return [...parts.values()].flatMap((own) => own.filter((part) => part !== undefined))
+}

@@ -141,6 +141,12 @@ export class Execution {
     for (const { s, doc } of this.pinned) if (!hasBit(this.matches[s].found, doc)) total++
     return total
   }
+  /** Those that stand where their match put them: `found_docs` leaves out what was pinned, as recorded. */
+  get unplacedDocuments(): number {
+    let total = this.organicDocuments
+    for (const { s, doc } of this.pinned) if (hasBit(this.matches[s].found, doc)) total--
+    return total
+  }
   /** What facets count: matches and pinned hits, as sets per segment. */
   facetedSets(): FacetedSet[] {
     return this.ranking.facetedSets()

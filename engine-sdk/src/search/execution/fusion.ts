@@ -1,12 +1,17 @@
 /** Matches by vectors (engine-contract 13): the nearest documents, alone or fused with what the words found. */
-import { hasBit, setBit } from "../../index/bits.ts"
+import { bitsOf, hasBit, setBit } from "../../index/bits.ts"
 import type { CollectionReader } from "../../index/reader.ts"
-import type { SearchPlan, VectorQuery } from "../../plan.ts"
+import type { SearchPlan, TextQuery, VectorQuery } from "../../plan.ts"
 import { sortSpending, spend } from "../../budget/cutoff.ts"
+import { rankMatches } from "../rank/rank.ts"
+import { keyColumns } from "../rank/sort-keys.ts"
+import type { SearchScope } from "../scope.ts"
 import type { SegmentMatches } from "../text/segment-matches.ts"
+import { searchText } from "../text/text-search.ts"
 import { nearest, type Neighbour } from "../vector/nearest.ts"
 import { distanceIn, type DistanceTable } from "../vector/vectors.ts"
 import type { FixedDocument } from "./placed.ts"
+import type { SearchRequest } from "./request.ts"
 
 export interface HybridScores {
   readonly fused: ReadonlyArray<Float64Array>
@@ -56,11 +61,12 @@ export const matchNearest = (
 }
 
 /**
- * Rank fusion of text and vector ranks, in single precision as recorded. What is near becomes a match, too. With
- * `rerankHybridMatches` every match gets a rank and a distance.
+ * Rank fusion of text and vector ranks, in single precision as recorded. What is near becomes a match, too. Ranks of
+ * the words go by the order that was asked for (equal scores behind each other share one); with `rerankHybridMatches`
+ * by the scores alone, and every match gets a score and a distance.
  */
 export const fuse = (
-  reader: CollectionReader,
+  { plan, reader, scope }: SearchRequest,
   vector: VectorQuery,
   near: ReadonlyArray<Neighbour>,
   matches: ReadonlyArray<SegmentMatches>
@@ -69,7 +75,10 @@ export const fuse = (
   const isReranked = vector.rerankHybridMatches
   const fused = matches.map(({ view }) => new Float64Array(view.segment.docs))
   const distances = matches.map(({ view }) => new Float64Array(view.segment.docs).fill(NaN))
-  const texts = textMatches(matches)
+  const isByScore = isReranked || plan.sort.length === 0 || plan.sort[0].kind === "text_match"
+  const found = isByScore ? undefined : inAskedOrder(scope, reader, plan, matches)
+  let texts = textMatches(matches)
+  const only: Array<{ readonly s: number; readonly doc: number }> = []
   for (const { s, doc, distance } of near) {
     spend(8)
     distances[s][doc] = distance
@@ -79,9 +88,14 @@ export const fuse = (
     match.count++
     match.high[doc] = 0
     match.low[doc] = 0
-    if (isReranked) texts.push(textMatch(match, s, doc))
+    only.push({ s, doc })
   }
-  sortSpending(texts, (a, b) => b.high - a.high || b.low - a.low || b.seq - a.seq)
+  if (isReranked && plan.text !== undefined) {
+    scoreWordsOf(reader, plan.text, only, matches)
+    texts = texts.concat(only.map(({ doc, s }) => textMatch(matches[s], s, doc)))
+  }
+  if (found === undefined) sortSpending(texts, (a, b) => b.high - a.high || b.low - a.low || b.seq - a.seq)
+  else texts = found.map(({ doc, s }) => textMatch(matches[s], s, doc))
   let rank = 0
   for (let i = 0; i < texts.length; i++) {
     // Equal scores share a rank, except when every match is ranked anew.
@@ -93,6 +107,38 @@ export const fuse = (
     fused[s][doc] = Math.fround(fused[s][doc] + alpha / (i + 1))
   })
   return { fused: fused.map((table) => table.map(Math.fround)), distances }
+}
+/** What the words found, in the order of the plan as far as it needs no fused score. */
+const inAskedOrder = (
+  scope: SearchScope,
+  reader: CollectionReader,
+  plan: SearchPlan,
+  matches: ReadonlyArray<SegmentMatches>
+): ReadonlyArray<{ readonly s: number; readonly doc: number }> => {
+  const inputs = { scope, reader, distances: undefined, fused: undefined, groupSize: undefined, filter: plan.filter }
+  return rankMatches(matches, plan.sort, keyColumns(inputs, plan.sort, matches), Infinity)
+}
+/** Scores of documents that only the vector found, by those words of the query which they hold as they are written. */
+const scoreWordsOf = (
+  reader: CollectionReader,
+  text: TextQuery,
+  only: ReadonlyArray<{ readonly s: number; readonly doc: number }>,
+  matches: ReadonlyArray<SegmentMatches>
+): void => {
+  const allowed = matches.map(({ view }) => bitsOf(view.segment.docs))
+  for (const { doc, s } of only) setBit(allowed[s], doc)
+  const scored = matches.map(({ high, low, view }, s): SegmentMatches => {
+    const found = bitsOf(view.segment.docs)
+    return { view, allowed: allowed[s], found, scored: found, high, low, count: 0 }
+  })
+  const words: TextQuery = {
+    ...text,
+    fields: text.fields.map((field) => ({ ...field, numTypos: 0, infix: "off" })),
+    synonyms: [],
+    dropTokensThreshold: Infinity,
+    splitJoinTokens: "off"
+  }
+  searchText(reader, words, scored, () => 0)
 }
 const textMatch = ({ high, low, view }: SegmentMatches, s: number, doc: number): TextMatch => ({
   s,

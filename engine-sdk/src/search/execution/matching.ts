@@ -2,7 +2,7 @@
  * What may match and what does: the filter narrowed down by what is hidden, excluded and phrased, then words, a named
  * ranking, vectors, or simply everything.
  */
-import type { RelevanceQuery } from "../../plan.ts"
+import type { RelevanceQuery, SortKey } from "../../plan.ts"
 import { RelevanceSearch } from "../relevance/relevance-search.ts"
 import {
   andInto,
@@ -17,13 +17,15 @@ import {
 } from "../../index/bits.ts"
 import { encodeUtf8 } from "../../index/bytes.ts"
 import { phraseBits } from "../../index/places.ts"
+import type { Segment } from "../../index/segment.ts"
 import { isOver, spend } from "../../budget/cutoff.ts"
+import { blockMaxima } from "../rank/block-maxima.ts"
 import { keyColumns } from "../rank/sort-keys.ts"
 import { phraseMatches } from "../text/phrases.ts"
 import type { SegmentMatches } from "../text/segment-matches.ts"
 import type { KnownTerms } from "../text/term-lookup.ts"
 import { searchText } from "../text/text-search.ts"
-import type { TopK } from "../text/top-k-scorer.ts"
+import type { TieColumn, TopK } from "../text/top-k-scorer.ts"
 import type { Combination } from "../text/word-matcher.ts"
 import type { DistanceTable } from "../vector/vectors.ts"
 import { fuse, matchNearest, nearestAllowed, type HybridScores } from "./fusion.ts"
@@ -104,7 +106,7 @@ export const collectMatches = (
     const hybrid =
       vector === undefined
         ? undefined
-        : fuse(reader, vector, nearestAllowed(reader, plan, vector, matches, pinned), matches)
+        : fuse(request, vector, nearestAllowed(reader, plan, vector, matches, pinned), matches)
     return { combinations, knownTerms, relevance, distances: hybrid?.distances, hybrid }
   }
   if (vector === undefined) {
@@ -142,22 +144,28 @@ const topKOf = (
   pinned: ReadonlyArray<FixedDocument>
 ): TopK | undefined => {
   const [first, second] = plan.sort
-  if (first?.kind !== "text_match" || first.order !== "desc" || plan.vector !== undefined || grouping !== undefined)
-    return undefined
+  if (plan.vector !== undefined || grouping !== undefined) return undefined
   if (plan.injected?.some(({ target }) => "filter" in target) === true) return undefined
   const k = windowOf(plan, rankedMax) + pinned.length
   if (k > TOP_K_MAX) return undefined
-  if (second === undefined)
-    return { k, ties: matches.map(({ view }) => ({ sign: 1, first: view.segment.seqs, absent: 0 })) }
-  if (second.kind !== "field") return { k, ties: matches.map(() => undefined) }
-  return {
-    k,
-    ties: keyColumns(
-      { scope, reader, distances: undefined, fused: undefined, groupSize: undefined },
-      [second],
-      matches
-    ).map(([{ arrays }]) => arrays)
+  const columnsOf = (key: SortKey) =>
+    keyColumns({ scope, reader, distances: undefined, fused: undefined, groupSize: undefined }, [key], matches).map(
+      ([{ arrays }]) => arrays
+    )
+  if (first?.kind === "field") {
+    const columns = columnsOf(first)
+    return columns.every((column) => column?.maxima !== undefined)
+      ? { k, first: columns as TieColumn[], ties: [] }
+      : undefined
   }
+  if (first?.kind !== "text_match" || first.order !== "desc") return undefined
+  if (second === undefined) return { k, ties: matches.map(({ view }) => newestFirst(view.segment)) }
+  if (second.kind !== "field") return { k, ties: matches.map(() => undefined) }
+  return { k, ties: columnsOf(second) }
+}
+const newestFirst = (segment: Segment) => {
+  const ordered = { sign: 1, first: segment.seqs, absent: 0 }
+  return { ...ordered, maxima: () => blockMaxima(segment, "", ordered) }
 }
 
 /** Documents, or groups where there are any: what thresholds of a search for words compare. */

@@ -98,7 +98,11 @@ export class Ranking {
       const sizes = this.sizesOfGroups()
       groupSize = (s, doc) => sizes.get(grouping.groupOf(s, doc)) ?? 0
     }
-    this.columns = keyColumns({ scope, reader, distances, fused: hybrid?.fused, groupSize }, plan.sort, this.matches)
+    this.columns = keyColumns(
+      { scope, reader, distances, fused: hybrid?.fused, groupSize, filter: plan.filter },
+      plan.sort,
+      this.matches
+    )
   }
   private pinnedSets(): Array<Bits | undefined> | undefined {
     if (this.pinned.length === 0) return undefined

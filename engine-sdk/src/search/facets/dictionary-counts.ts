@@ -10,7 +10,7 @@ import type { CollectionReader } from "../../index/reader.ts"
 import type { Ordinals } from "../../index/sections.ts"
 import { isOver, sortSpending, spend } from "../../budget/cutoff.ts"
 import { SpareNumbers } from "../../spare.ts"
-import { listOf } from "../text/candidates.ts"
+import { listOf, spareSets } from "../text/candidates.ts"
 import type { FacetedSet } from "./facet-rows.ts"
 import { REPEATS_LOOKED_FOR_MAX, segmentTotals } from "./segment-totals.ts"
 
@@ -30,12 +30,28 @@ export const beginCounting = (): void => {
   listRoom = undefined
 }
 const listed = (sets: ReadonlyArray<FacetedSet>, bits: Bits): Uint32Array => {
+  // What is not found of a set, where that is listed, is fewer.
   listRoom ??= spareDocs.take(
     sets.reduce((sum, { bits, count, docs }) => (docs === undefined ? sum + (count ?? countBits(bits)) : sum), 0)
   )
   const docs = listOf(bits, listRoom.length, 0, bits.length, listRoom)
   listRoom = listRoom.subarray(docs.length)
   return docs
+}
+/** Segments below it are counted as fast as they are. */
+const OTHERS_DOCS_MIN = 4_096
+/** The live documents that are not in the set, where they are fewer than those that are. */
+const othersOf = (sets: ReadonlyArray<FacetedSet>, set: FacetedSet): Uint32Array | undefined => {
+  if (set.others !== undefined) return set.others
+  const { bits, count, view } = set
+  const { docs } = view.segment
+  if (set.docs !== undefined || docs < OTHERS_DOCS_MIN || count === undefined || count * 2 <= docs - view.deletedCount)
+    return undefined
+  const [others] = spareSets(docs)
+  fillBits(others, docs)
+  andNotInto(others, bits)
+  if (view.deleted !== undefined) andNotInto(others, view.deleted)
+  return (set.others = listed(sets, others))
 }
 export interface DictionaryCounts {
   readonly dictionary: FieldDictionary
@@ -72,15 +88,31 @@ export const countByDictionary = (
     else {
       // Cell 0 takes the documents without a value.
       const own = spareOwn.zeros(column.table.size + 1)
-      for (const docs of (sets[s].docs ??= [listed(sets, bits)])) {
-        if (spend(docs.length)) break
-        if (column.single !== undefined) countSingles(column.single, docs, own)
-        else countLists(column, docs, own)
+      const others = othersOf(sets, sets[s])
+      const isComplete = countDocs(
+        column,
+        others === undefined ? (sets[s].docs ??= [listed(sets, bits)]) : [others],
+        own
+      )
+      if (others === undefined)
+        for (let ordinal = 0; ordinal < map.length; ordinal++) counts[map[ordinal]] += own[ordinal + 1]
+      else if (isComplete) {
+        const totals = segmentTotals(view, field, column)
+        for (let ordinal = 0; ordinal < map.length; ordinal++)
+          counts[map[ordinal]] += totals[ordinal] - own[ordinal + 1]
       }
-      for (let ordinal = 0; ordinal < map.length; ordinal++) counts[map[ordinal]] += own[ordinal + 1]
     }
   }
   return { dictionary, counts, seen }
+}
+/** False when the time was too short for all of them. */
+const countDocs = (column: ValueColumn, lists: ReadonlyArray<Uint32Array>, into: Uint32Array): boolean => {
+  for (const docs of lists) {
+    if (spend(docs.length)) return false
+    if (column.single !== undefined) countSingles(column.single, docs, into)
+    else countLists(column, docs, into)
+  }
+  return !isOver()
 }
 /** A loop for each kind of array: one that reads all kinds asks for the kind at every document. */
 const countSingles = (single: Ordinals, docs: Uint32Array, into: Uint32Array): void => {

@@ -20,27 +20,46 @@ export const matchingRows = (
   rows: ReadonlyArray<Row>,
   query: FacetQuery
 ): Row[] => {
+  const matched = matchingValues(
+    schema,
+    name,
+    rows.map(({ value }) => value),
+    query
+  )
+  return rows.flatMap((row): Row[] => {
+    const found = matched.get(row.value)
+    return found === undefined ? [] : [{ ...row, found }]
+  })
+}
+/** The same of values alone, whoever counted them. */
+export const matchingValues = (
+  schema: CollectionSchema,
+  name: string,
+  values: ReadonlyArray<string>,
+  query: FacetQuery
+): ReadonlyMap<string, NonNullable<Row["found"]>> => {
+  const matched = new Map<string, NonNullable<Row["found"]>>()
   const field = schema.fields.find((candidate) => candidate.name === name)
-  if (field === undefined) return []
+  if (field === undefined) return matched
   const analyzer = analyzerOf(schema, field)
   // Values that the time was too short for match nothing.
-  const spans = rows.map(({ value }) =>
+  const spans = values.map((value) =>
     spend(TOKENIZING_STEPS + value.length) ? [] : analyzer.tokenizeWithOffsets(value)
   )
   for (let typos = 0; typos <= query.numTypos; typos++) {
     const matcher = facetMatcher(query, typos)
-    const found = rows.flatMap((row, i): Row[] => {
+    values.forEach((value, i) => {
       const words = new Set<number>()
-      if (spend(4 + spans[i].length * query.tokens.length * (typos === 0 ? 1 : EDITS_STEPS))) return []
+      if (spend(4 + spans[i].length * query.tokens.length * (typos === 0 ? 1 : EDITS_STEPS))) return
       for (const { token } of spans[i]) {
         const match = matcher(token)
         if (match !== undefined) words.add(match.wanted)
       }
-      return words.size < query.tokens.length ? [] : [{ ...row, found: { spans: spans[i], matcher } }]
+      if (words.size >= query.tokens.length) matched.set(value, { spans: spans[i], matcher })
     })
-    if (found.length > 0) return found
+    if (matched.size > 0) return matched
   }
-  return []
+  return matched
 }
 const facetMatcher =
   (query: FacetQuery, typos: number): TokenMatcher =>

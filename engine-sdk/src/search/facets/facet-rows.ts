@@ -13,6 +13,7 @@ export interface FacetedSet {
   /** Every live document: counts of the whole segment are kept with it. */ readonly isAll?: boolean
   /** Bits that are set, where that is known. */ readonly count?: number
   /** The same documents as numbers, each once, where they are at hand. */ docs?: ReadonlyArray<Uint32Array>
+  /** Live documents that are not in it, where these are the fewer. */ others?: Uint32Array
 }
 
 export interface Counted {

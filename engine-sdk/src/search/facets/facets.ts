@@ -56,10 +56,15 @@ const facetOf = (
   const isNumeric = field !== undefined && /^(int|float)/.test(field.type)
   const isMatchAll = plan.text === undefined && plan.vector === undefined && plan.filter === undefined
   const byTopValues = usesTopValues(reader, request, plan, sets, isMatchAll)
-  if (isPlain(request, plan, sets, field?.type ?? ""))
-    return byTopValues && !isMatchAll
-      ? topFacet(reader, request, plan, sets)
-      : plainFacet(reader, request, plan, sets, byTopValues)
+  if (isPlain(request, plan, sets)) {
+    const { facet, looked } =
+      byTopValues && !isMatchAll
+        ? topFacet(reader, request, plan, sets)
+        : plainFacet(reader, request, plan, sets, byTopValues)
+    const own = isNumeric ? numericStats(request.field, sets) : undefined
+    if (own === undefined) return facet
+    return { ...facet, stats: { ...own, ...(byTopValues ? sumOf(looked()) : {}), ...facet.stats } }
+  }
   let rows =
     request.ranges.length > 0 && !byTopValues
       ? rowsOf(countRanges(request, sets))
@@ -70,7 +75,8 @@ const facetOf = (
   let stats = isNumeric ? numericStats(request.field, sets) : undefined
   if (byTopValues) {
     rows = topValues(reader, request, rows, isMatchAll ? plan.facetValuesMax : plan.facetValuesMax * 2, isMatchAll)
-    if (stats !== undefined) stats = { ...stats, ...sumOf(rows) }
+    if (stats !== undefined)
+      stats = { ...stats, ...sumOf(rows.map(({ counted, value }) => ({ value, count: counted.count }))) }
     if (request.ranges.length > 0) rows = inRanges(request, rows)
   }
   const total_values = rows.length

@@ -2,23 +2,28 @@
 import { hasBit } from "../../index/bits.ts"
 import { ORDERED_DOCS_MIN } from "../../index/document-order.ts"
 import { spend } from "../../budget/cutoff.ts"
-import type { FacetedSet, Row } from "./facet-rows.ts"
+import type { FacetedSet } from "./facet-rows.ts"
 
 /** Of the values that were looked at, as often as they were found. */
-export const sumOf = (rows: ReadonlyArray<Row>): { sum: number; avg: number } => {
+export const sumOf = (
+  values: Iterable<{ readonly value: string; readonly count: number }>
+): { sum: number; avg: number } => {
   let sum = 0,
     n = 0
-  for (const { value, counted } of rows) {
-    sum += (value.includes(".") ? Math.fround(Number(value)) : Number(value)) * counted.count
-    n += counted.count
+  for (const { value, count } of values) {
+    sum += (value.includes(".") ? Math.fround(Number(value)) : Number(value)) * count
+    n += count
   }
   return { sum, avg: n === 0 ? 0 : sum / n }
 }
+interface NumericStats {
+  readonly min: number
+  readonly max: number
+  readonly sum: number
+  readonly avg: number
+}
 /** Over every element of every matching document. */
-export const numericStats = (
-  field: string,
-  sets: ReadonlyArray<FacetedSet>
-): { min: number; max: number; sum: number; avg: number } | undefined => {
+export const numericStats = (field: string, sets: ReadonlyArray<FacetedSet>): NumericStats | undefined => {
   let min = Infinity,
     max = -Infinity,
     sum = 0,

@@ -1,5 +1,5 @@
 /**
- * The common facet, by count over all values without a query, groups or numbers: only values that are shown get a text,
+ * The common facet, by count over all values without a query, groups or ranges: only values that are shown get a text,
  * so a field of a million values costs a pass over numbers.
  */
 import type { CollectionReader } from "../../index/reader.ts"
@@ -12,17 +12,16 @@ import { compareCounts, type FacetedSet } from "./facet-rows.ts"
 
 /** Shown values up to which the best are kept in order while all are looked at; more are sorted. */
 const KEPT_IN_ORDER_MAX = 256
-/** The common facet (by count over all values, no query, no groups, no numbers) needs no row per value. */
-export const isPlain = (
-  request: FacetRequest,
-  plan: SearchPlan,
-  sets: ReadonlyArray<FacetedSet>,
-  type: string
-): boolean =>
+/** What was counted, and the values that were looked at for it, in their order: sums of numbers see just those. */
+interface Counted {
+  readonly facet: FacetCount
+  readonly looked: () => Array<{ readonly value: string; readonly count: number }>
+}
+/** The common facet (by count over all values, no query, no groups, no ranges) needs no row per value. */
+export const isPlain = (request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>): boolean =>
   request.ranges.length === 0 &&
   request.order.kind === "count" &&
   plan.facetQuery?.field !== request.field &&
-  !/^(int|float)/.test(type) &&
   sets.every(({ groupOf }) => groupOf === undefined)
 /** `isMatchAll`: counted by lists, so no more values than are shown are looked at. */
 export const plainFacet = (
@@ -31,7 +30,7 @@ export const plainFacet = (
   plan: SearchPlan,
   sets: ReadonlyArray<FacetedSet>,
   isMatchAll: boolean
-): FacetCount => {
+): Counted => {
   const counted = countByDictionary(reader, request.field, sets, !request.returnParent)
   const { dictionary, counts } = counted
   const most = plan.facetValuesMax
@@ -75,16 +74,17 @@ export const plainFacet = (
       : chooseByNumber<number>(reader, request.field, (value) => dictionary.text(value), identity)
     best.splice(0, most, ...above, ...choose(tied, most - above.length))
   }
-  return countOf(
-    reader,
-    plan,
-    request,
-    sets,
-    counted,
-    inOrder(counted, best),
-    isMatchAll ? Math.min(total, most) : total
-  )
+  const shown = isMatchAll ? Math.min(total, most) : total
+  return {
+    facet: countOf(reader, plan, request, sets, counted, inOrder(counted, best), shown),
+    looked: () => textsOf(counted, total <= most ? [...best].sort((a, b) => a - b) : best)
+  }
 }
+const textsOf = ({ counts, dictionary }: DictionaryCounts, values: ReadonlyArray<number>) =>
+  values.map((value) => {
+    spend(16)
+    return { value: dictionary.text(value), count: counts[value] }
+  })
 const identity = (value: number): number => value
 /** The common facet of a large result: of the values that are largest in the collection, those that were found. */
 export const topFacet = (
@@ -92,7 +92,7 @@ export const topFacet = (
   request: FacetRequest,
   plan: SearchPlan,
   sets: ReadonlyArray<FacetedSet>
-): FacetCount => {
+): Counted => {
   const counted = countByDictionary(reader, request.field, sets, !request.returnParent)
   const { dictionary, counts } = counted
   const { order, totals } = largestFirst(reader, request.field)
@@ -109,13 +109,25 @@ export const topFacet = (
       found.push(value)
   }
   const total = found.length
+  // Where all fit they are looked at as they are numbered.
+  const looked = total < most || isAll(counts, total) ? [...found].sort((a, b) => a - b) : [...found]
   const best = cutByCount(
     found,
     plan.facetValuesMax,
     (value) => counts[value],
     chooseByHash((value) => dictionary.text(value))
   )
-  return countOf(reader, plan, request, sets, counted, inOrder(counted, best), total)
+  return {
+    facet: countOf(reader, plan, request, sets, counted, inOrder(counted, best), total),
+    looked: () => textsOf(counted, looked)
+  }
+}
+/** No other values were counted. */
+const isAll = (counts: Uint32Array, values: number): boolean => {
+  spend(counts.length)
+  let left = values
+  for (let value = 0; value < counts.length && left >= 0; value++) if (counts[value] > 0) left--
+  return left === 0
 }
 /** As they are shown; a text is read once. */
 const inOrder = ({ counts, dictionary }: DictionaryCounts, values: ReadonlyArray<number>): number[] =>

@@ -167,7 +167,8 @@ export const markWhole = (
   text: string,
   few: FewTokens,
   find: WordFinder,
-  rules: SnippetRules
+  rules: SnippetRules,
+  typedLength?: number
 ): { readonly match: TextMatch; readonly made: Snippet } | undefined => {
   const { ends, places, size, starts, tokens } = few
   const seen: string[] = [],
@@ -187,7 +188,15 @@ export const markWhole = (
       seen.push(token)
       lists.push([places[i]])
     }
-    const stop = markEnd(text, start, tokenEnd(text, end, text.length, rules.separators), token, word, rules.symbols),
+    const stop = markEnd(
+        text,
+        start,
+        tokenEnd(text, end, text.length, rules.separators),
+        token,
+        word,
+        rules.symbols,
+        typedLength
+      ),
       marked = text.slice(start, stop)
     out += text.slice(at, start) + rules.startTag + marked + rules.endTag
     if (out.length > rules.bytesMax) throw answerTooLarge(rules.bytesMax, "highlights")
@@ -200,13 +209,17 @@ export const markWhole = (
   return { match, made: { snippet, value: rules.isFull ? snippet : undefined, matchedTokens } }
 }
 
-/** Cuts and marks one text. Token ends include dropped characters up to the next separator, as snippets end there. */
+/**
+ * Cuts and marks one text; `typedLength` is what was typed of a completed word, where that is not the word's own
+ * affair. Token ends include dropped characters up to the next separator, as snippets end there.
+ */
 export const snippetOf = (
   text: string,
   spans: ReadonlyArray<TokenSpan>,
   match: TextMatch,
   find: WordFinder,
-  rules: SnippetRules
+  rules: SnippetRules,
+  typedLength?: number
 ): Snippet => {
   const lastOffset = match.offsets[match.offsets.length - 1]
   const shortBelow = rules.threshold * SHORT_TEXT_FACTOR
@@ -234,7 +247,8 @@ export const snippetOf = (
           tokenEnd(text, end, spans[index + 1]?.start ?? text.length, rules.separators),
           token,
           word,
-          rules.symbols
+          rules.symbols,
+          typedLength
         )
       })
       if (!hits.includes(token)) hits.push(token)
@@ -288,10 +302,12 @@ const markEnd = (
   end: number,
   token: string,
   word: MarkedWord | undefined,
-  symbols: string
+  symbols: string,
+  ofQuery?: number
 ): number => {
   let stop = end
-  if (word !== undefined && word.isPrefix && word.typedLength < token.length) {
+  const typedLength = ofQuery ?? word?.typedLength ?? Infinity
+  if (word !== undefined && word.isPrefix && typedLength < token.length) {
     let letters = 0,
       at = start,
       typedEnd = start
@@ -299,9 +315,9 @@ const markEnd = (
       const code = text.codePointAt(at)!
       at += code > 0xffff ? 2 : 1
       if (isPunctuation(code) && !symbols.includes(String.fromCharCode(code))) continue
-      if (++letters <= word.typedLength) typedEnd = at
+      if (++letters <= typedLength) typedEnd = at
     }
-    stop = word.typos !== 0 && letters - word.typedLength - word.typos <= 2 ? end : typedEnd
+    stop = word.typos !== 0 && letters - typedLength - word.typos <= 2 ? end : typedEnd
   }
   while (stop > start + 1 && isPunctuation(text.charCodeAt(stop - 1)) && !symbols.includes(text[stop - 1])) stop--
   return stop

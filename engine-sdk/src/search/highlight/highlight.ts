@@ -3,7 +3,7 @@ import { analyzerOf, FewTokens, wantedTokens, type Analyzer, type WantedTokens }
 import { isSelected, type StoredDocument } from "../../documents/mod.ts"
 import { ownValue, putAllOwn, putOwn } from "../../documents/own-value.ts"
 import type { HighlightRequest, Selection, TextQuery } from "../../plan.ts"
-import type { CollectionSchema } from "../../schema.ts"
+import type { CollectionSchema, Field } from "../../schema.ts"
 import type { TextColumn } from "../../index/columns.ts"
 import type { Segment } from "../../index/segment.ts"
 import { BoundedMap } from "../../bounded-map.ts"
@@ -64,6 +64,7 @@ interface HighlightedField {
   readonly isNested: boolean
   readonly isInfix: boolean
   readonly rules: SnippetRules
+  /** With the characters that the field is indexed by, where it has its own. */ readonly ownRules?: SnippetRules
 }
 
 /**
@@ -71,13 +72,16 @@ interface HighlightedField {
  */
 class MarkedText {
   readonly made: Snippet
+  /** The same in the older form, where that is another. */ readonly older: Snippet
   /** What fields and elements are ordered by; none where nothing was found in the text. */ readonly score: number
   private tokens: string | undefined
   private snippet: string | undefined
   private leaf: string | undefined
-  constructor(made: Snippet, score: number) {
+  private olderLeaf: string | undefined
+  constructor(made: Snippet, score: number, older: Snippet = made) {
     this.made = made
     this.score = score
+    this.older = older
   }
   get isFound(): boolean {
     return this.score >= 0
@@ -86,17 +90,22 @@ class MarkedText {
   get bytes(): number {
     return this.isFound ? this.made.snippet.length + (this.made.value?.length ?? 0) : 0
   }
+  /** Of the older form. */
   get tokensJson(): string {
-    return (this.tokens ??= JSON.stringify(this.made.matchedTokens))
+    return (this.tokens ??= JSON.stringify(this.older.matchedTokens))
   }
   get snippetJson(): string {
-    return (this.snippet ??= JSON.stringify(this.made.snippet))
+    return (this.snippet ??= JSON.stringify(this.older.snippet))
   }
   /** Members of its object, without the braces. */
   get leafJson(): string {
-    return (this.leaf ??= `"matched_tokens":${this.tokensJson},"snippet":${this.snippetJson}${this.made.value === undefined ? "" : `,"value":${JSON.stringify(this.made.value)}`}`)
+    return (this.leaf ??= this.older === this.made ? this.olderLeafJson : membersJson(leafOf(this.made)))
+  }
+  get olderLeafJson(): string {
+    return (this.olderLeaf ??= `"matched_tokens":${this.tokensJson},"snippet":${this.snippetJson}${this.older.value === undefined ? "" : `,"value":${JSON.stringify(this.older.value)}`}`)
   }
 }
+const membersJson = (leaf: Json): string => JSON.stringify(leaf).slice(1, -1)
 const NOT_FOUND = -1
 /** An element without marks, beside others that have some. */
 const unmarked = (value: unknown, isFull: boolean): MarkedText => {
@@ -178,7 +187,7 @@ class PlainMarks implements HitMarks {
       if (out !== "[") out += ","
       out += `{"field":${nameJson(field.name)},`
       if (!isList(texts)) {
-        out += `${texts.leafJson}}`
+        out += `${texts.olderLeafJson}}`
         continue
       }
       const { best } = one
@@ -190,7 +199,7 @@ class PlainMarks implements HitMarks {
           comma = i === 0 ? "" : ","
         tokens += comma + text.tokensJson
         snippets += comma + text.snippetJson
-        if (field.rules.isFull) values += comma + JSON.stringify(text.made.value ?? "")
+        if (field.rules.isFull) values += comma + JSON.stringify(text.older.value ?? "")
       }
       out += `"indices":[${best.join(",")}],"matched_tokens":[${tokens}],"snippets":[${snippets}]${field.rules.isFull ? `,"values":[${values}]` : ""}}`
     }
@@ -214,8 +223,8 @@ const putMarks = ({ field, texts }: FieldMarks, into: Json): void =>
 const flatMarks = (fields: ReadonlyArray<FieldMarks>): ReadonlyArray<Json> =>
   byScore(fields).map((one) => {
     const { best, field, texts } = one
-    if (!isList(texts)) return { field: field.name, ...leafOf(texts.made) }
-    const chosen = best.map((at) => texts[at].made)
+    if (!isList(texts)) return { field: field.name, ...leafOf(texts.older) }
+    const chosen = best.map((at) => texts[at].older)
     return {
       field: field.name,
       indices: [...best],
@@ -257,6 +266,15 @@ const keepOrder = (fields: ReadonlyArray<{ readonly name: string }>): boolean =>
   new Set(fields.map(({ name }) => name)).size === fields.length &&
   fields.every(({ name }) => name !== "__proto__" && !/^\d+$/.test(name))
 
+const withOwnCharacters = (rules: SnippetRules, { symbols_to_index, token_separators }: Field): SnippetRules => ({
+  ...rules,
+  ...(token_separators.length > 0 ? { separators: token_separators.join("") } : {}),
+  ...(symbols_to_index.length > 0 ? { symbols: symbols_to_index.join("") } : {})
+})
+
+/** Ends a word in Persian (engine-contract 4.2). */
+const ZERO_WIDTH_NON_JOINER = "\u200c"
+
 /** What highlighting takes from a request, whatever the words. */
 interface HighlightPlan {
   readonly schema: CollectionSchema
@@ -290,6 +308,17 @@ const highlightPlan = (
     if (field === undefined || (field.type !== "string" && field.type !== "string[]")) return []
     if (!request.explicit && !isSelected(selection, name)) return []
     if (field.stem_dictionary !== "") lasts = false
+    const hasOwn = field.token_separators.length + field.symbols_to_index.length > 0
+    const rules: SnippetRules = {
+      affixTokens: request.affixTokens,
+      threshold: request.snippetThreshold,
+      startTag: request.startTag,
+      endTag: request.endTag,
+      isFull: request.fullFields.includes(name),
+      separators: schema.token_separators.join("") + (field.locale === "fa" ? ZERO_WIDTH_NON_JOINER : ""),
+      symbols: schema.symbols_to_index.join(""),
+      bytesMax: request.bytes_max
+    }
     return [
       {
         name,
@@ -297,20 +326,11 @@ const highlightPlan = (
         analyzer: analyzerOf(schema, field, scope.dictionaries),
         isNested: field.nested === true || name.includes("."),
         isInfix: (asked.find((one) => one.field === name)?.infix ?? "off") !== "off",
-        marking:
-          field.token_separators.length + field.symbols_to_index.length === 0
-            ? undefined
-            : analyzerOf(schema, { ...field, token_separators: [], symbols_to_index: [] }, scope.dictionaries),
-        rules: {
-          affixTokens: request.affixTokens,
-          threshold: request.snippetThreshold,
-          startTag: request.startTag,
-          endTag: request.endTag,
-          isFull: request.fullFields.includes(name),
-          separators: schema.token_separators.join(""),
-          symbols: schema.symbols_to_index.join(""),
-          bytesMax: request.bytes_max
-        }
+        marking: hasOwn
+          ? analyzerOf(schema, { ...field, token_separators: [], symbols_to_index: [] }, scope.dictionaries)
+          : undefined,
+        rules,
+        ...(hasOwn ? { ownRules: withOwnCharacters(rules, field) } : {})
       }
     ]
   })
@@ -325,6 +345,7 @@ export class Highlighter {
   private readonly words: ReadonlyMap<string, MarkedWord>
   private readonly wanted: WantedTokens
   private readonly query: TextQuery
+  /** The query as it was typed. */ private readonly asked: string
   private readonly scope: SearchScope
   private readonly plan: HighlightPlan
   private readonly marker: ((written: string) => MarkedWord | undefined) | undefined
@@ -340,6 +361,7 @@ export class Highlighter {
     selection: Selection,
     words: ReadonlyMap<string, MarkedWord>,
     query: TextQuery,
+    asked: string,
     marker?: (written: string) => MarkedWord | undefined,
     known?: KnownTerms,
     budget?: AnswerBudget
@@ -347,6 +369,7 @@ export class Highlighter {
     this.known = known
     this.budget = budget
     this.query = query
+    this.asked = asked
     this.scope = scope
     this.marker = marker
     this.schema = schema
@@ -483,7 +506,7 @@ export class Highlighter {
       isShownWhole(text, field.rules) &&
       field.analyzer.fewTokens(text, this.wanted, few)
     ) {
-      const marked = markWhole(text, few, find, field.rules)
+      const marked = markWhole(text, few, find, field.rules, this.typedLength(field))
       return marked === undefined
         ? unmarked(text, field.rules.isFull)
         : new MarkedText(marked.made, scoreOf(marked.match))
@@ -493,20 +516,47 @@ export class Highlighter {
         ? field.analyzer.tokenizeWithOffsets(text)
         : field.analyzer.spansFor(text, this.wanted)
     const match = bestWindow(text, spans, find)
-    // Marks go by the collection's own characters, even where the field indexes others (as recorded).
-    return match === undefined
-      ? unmarked(text, field.rules.isFull)
-      : new MarkedText(
-          snippetOf(
-            text,
-            field.marking === undefined ? spans : field.marking.tokenizeWithOffsets(text),
-            match,
-            find,
-            field.rules
-          ),
-          scoreOf(match)
-        )
+    if (match === undefined) return unmarked(text, field.rules.isFull)
+    const typed = this.typedLength(field)
+    if (field.marking === undefined || field.ownRules === undefined)
+      return new MarkedText(snippetOf(text, spans, match, find, field.rules, typed), scoreOf(match))
+    // The newer form goes by the collection's own characters even where the field has others, as recorded.
+    return new MarkedText(
+      snippetOf(text, field.marking.tokenizeWithOffsets(text), match, this.findIn(field), field.rules, typed),
+      scoreOf(match),
+      snippetOf(text, spans, match, find, field.ownRules, typed)
+    )
   }
+  /** Words as far as the field holds them: read by other characters a text may show some that it does not. */
+  private findIn(field: HighlightedField): WordFinder {
+    const asked = this.query.fields.findIndex((one) => one.field === field.name)
+    const { length: width } = this.query.fields
+    return (token) => {
+      const word = this.words.get(token)
+      if (word === undefined) return undefined
+      const terms = asked < 0 ? undefined : this.known?.(token)
+      const isHeld =
+        terms === undefined
+          ? (this.segment?.text(field.name)?.terms.findText(token) ?? 0) >= 0
+          : terms.some((term, i) => i % width === asked && term >= 0)
+      return isHeld ? word : undefined
+    }
+  }
+  /**
+   * Letters of the last word of the query, as the field would read it: so many are marked of any word that was
+   * completed, also where the last word was replaced, excluded or a stopword (as recorded). undefined where a word says
+   * it itself.
+   */
+  private typedLength({ analyzer, marking }: HighlightedField): number | undefined {
+    if (this.marker !== undefined) return undefined
+    const reader = marking ?? analyzer
+    if (this.typedBy?.reader !== reader) {
+      const last = reader.tokenize(this.asked).at(-1)
+      this.typedBy = { reader, length: last === undefined ? undefined : [...last].length }
+    }
+    return this.typedBy.length
+  }
+  private typedBy: { readonly reader: Analyzer; readonly length: number | undefined } | undefined
 
   /** An object with all its leaves, where any of its texts matches. */
   private whole(document: Json, path: ReadonlyArray<string>, into: Json): void {

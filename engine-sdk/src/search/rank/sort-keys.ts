@@ -2,15 +2,17 @@
  * Sort keys as doubles per document, where higher is better (engine-contract 8). A string key is an ordinal within its
  * segment; ranks of different segments are compared by the texts behind it.
  */
-import type { Decay, SortKey } from "../../plan.ts"
+import type { Decay, Filter, SortKey } from "../../plan.ts"
 import { hasBit, type Bits } from "../../index/bits.ts"
 import type { CollectionReader, SegmentView } from "../../index/reader.ts"
 import type { Segment } from "../../index/segment.ts"
 import { pause } from "../../turns.ts"
+import { blockMaxima, preparingMaxima } from "./block-maxima.ts"
 import { boostSums } from "./boosts.ts"
 import { spend, unlessGivenUp } from "../../budget/cutoff.ts"
 import { FilterEvaluation } from "../filter/filters.ts"
 import { distance_m } from "../filter/geo.ts"
+import { allowedDocuments, isAllowed, joinedFilter } from "../filter/join-filter.ts"
 import { relatedDocs, relationOf } from "../filter/relations.ts"
 import type { SearchScope } from "../scope.ts"
 import type { SegmentMatches } from "../text/segment-matches.ts"
@@ -36,6 +38,8 @@ export interface KeyColumn {
     readonly has?: Bits
     readonly absent: number
     /** A byte per document that grows with `sign · first`, where it was worth making. */ readonly classes?: Uint8Array
+    /** The highest `sign · first` of every 32 documents; the first call makes them. */
+    readonly maxima?: () => Float64Array
   }
   write(doc: number, into: Float64Array, at: number): void
   /** Text behind a string key, for comparing across segments; undefined = missing. */ text?(
@@ -48,6 +52,7 @@ interface SortInputs {
   readonly distances: ReadonlyArray<DistanceTable> | undefined
   /** Hybrid: fused scores replace text scores. */ readonly fused: ReadonlyArray<Float64Array> | undefined
   readonly groupSize: ((s: number, doc: number) => number) | undefined
+  /** What a joined collection's documents have to pass. */ readonly filter?: Filter | undefined
 }
 
 /** A column per key and segment. Missing numbers are last in both directions unless the key says otherwise. */
@@ -206,9 +211,11 @@ const fieldKey = (segment: Segment, key: Extract<SortKey, { kind: "field" }>, si
   if (column.has !== undefined) {
     const { values, has } = column
     const classes = absent === -Infinity ? classesOf(segment, key.field, sign, values, has) : undefined
+    const ordered = { sign, first: values, has, absent }
+    const maxima = () => blockMaxima(segment, key.field, ordered)
     return {
       width: 1,
-      arrays: { sign, first: values, has, absent, ...(classes === undefined ? {} : { classes }) },
+      arrays: { ...ordered, maxima, ...(classes === undefined ? {} : { classes }) },
       write: (doc, into, at) => {
         into[at] = (has[doc >>> 5] & (1 << (doc & 31))) === 0 ? absent : sign * values[doc]
       }
@@ -309,6 +316,13 @@ export function* preparingClasses(
     const name = classesName(sign, field)
     if (replaced.some((view) => view.segment.derived.get(name) instanceof Uint8Array))
       yield* makingClasses(segment, name, sign, column.values, column.has)
+    for (const absent of [-Infinity, Infinity])
+      yield* preparingMaxima(
+        segment,
+        field,
+        { sign, first: column.values, has: column.has, absent },
+        replaced.map((view) => view.segment)
+      )
   }
 }
 
@@ -348,12 +362,17 @@ const geoKey = (segment: Segment, key: Extract<SortKey, { kind: "geo" }>, doc: n
     : distance
 }
 
-/** One-to-many takes the best related value for the direction; documents without one are last. */
+/**
+ * One-to-many takes the best value for the direction of the related documents that the filter's join lets through;
+ * documents without one are last.
+ */
 const joinKey = (inputs: SortInputs, key: Extract<SortKey, { kind: "join" }>, view: SegmentView): KeyColumn => {
   const other = inputs.scope.collection(key.collection)
   const relation = other === undefined ? undefined : relationOf(inputs.reader.schema, other.schema)
   if (other === undefined || relation === undefined) return single(() => -Infinity)
   const inner = { ...key.key, order: key.order } as SortKey
+  const condition = joinedFilter(inputs.filter, relation, key.collection)
+  const allowed = condition === undefined ? undefined : allowedDocuments(inputs.scope, other, condition)
   const evaluation = new FilterEvaluation(inputs.scope, other)
   const columns = new Map<SegmentView, KeyColumn>()
   const cells = new Float64Array(2)
@@ -361,6 +380,7 @@ const joinKey = (inputs: SortInputs, key: Extract<SortKey, { kind: "join" }>, vi
     let value = -Infinity,
       text: string | undefined
     for (const { view: there, doc: target } of relatedDocs(inputs.reader, view, doc, other, relation)) {
+      if (allowed !== undefined && !isAllowed(allowed, there, target)) continue
       let column = columns.get(there)
       if (column === undefined) {
         const matches: SegmentMatches = {
@@ -375,7 +395,14 @@ const joinKey = (inputs: SortInputs, key: Extract<SortKey, { kind: "join" }>, vi
         columns.set(
           there,
           (column = keyColumn(
-            { ...inputs, reader: other, distances: undefined, fused: undefined, groupSize: undefined },
+            {
+              ...inputs,
+              reader: other,
+              distances: undefined,
+              fused: undefined,
+              groupSize: undefined,
+              filter: condition
+            },
             evaluation,
             inner,
             matches,

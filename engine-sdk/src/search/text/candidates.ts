@@ -73,7 +73,7 @@ const onlyListOf = (lists: ReadonlyArray<PostingList>, word: number): PostingLis
   return only
 }
 /** First and last word, exclusive, of the set of a word's documents. */
-const spanOf = (lists: ReadonlyArray<PostingList>, word: number): readonly [number, number] => {
+export const spanOf = (lists: ReadonlyArray<PostingList>, word: number): readonly [number, number] => {
   let first = Infinity,
     last = 0
   for (const {
@@ -120,7 +120,7 @@ export const spareSets = (docsOfSegment: number): [Bits, Bits] => {
  * Documents of a word: the set of its only list, else `room`, filled with all of them. Only to be read, and between the
  * words `from` and `end`.
  */
-const setOfWord = (
+export const setOfWord = (
   room: Bits,
   lists: ReadonlyArray<PostingList>,
   word: number,
@@ -136,27 +136,36 @@ const setOfWord = (
     else sets.push(set.bits)
   }
   if (sets.length === 1 && rest.length === 0) return sets[0]
-  if (sets.length < 2) for (let w = from, only = sets.at(0); w < end; w++) room[w] = only === undefined ? 0 : only[w]
-  else {
-    orOf(room, sets[0], sets[1], from, end)
-    for (let i = 2; i < sets.length; i++) orOf(room, room, sets[i], from, end)
-  }
+  orOf(room, sets, from, end)
   for (const { column, term } of rest) addList(room, column, term)
   return room
 }
-const addList = (bits: Bits, { docs, starts }: TextColumn, term: number): void => {
+export const addList = (bits: Bits, { docs, starts }: TextColumn, term: number): void => {
   for (let p = starts[term], end = starts[term + 1]; p < end; p++) {
     const doc = docs[p]
     bits[doc >>> 5] |= 1 << (doc & 31)
   }
 }
-const andOf = (into: Bits, a: ReadonlyBits, b: ReadonlyBits, from: number, end: number): Bits => {
+export const andOf = (into: Bits, a: ReadonlyBits, b: ReadonlyBits, from: number, end: number): Bits => {
   for (let w = from; w < end; w++) into[w] = a[w] & b[w]
   return into
 }
-const orOf = (into: Bits, a: ReadonlyBits, b: ReadonlyBits, from: number, end: number): void => {
-  for (let w = from; w < end; w++) into[w] = a[w] | b[w]
+/** Four at a time: a pass for each set would read and write the room anew. */
+const orOf = (into: Bits, sets: ReadonlyArray<Bits>, from: number, end: number): void => {
+  const none = sets.length < 4 ? noBits(into.length) : into
+  const a = sets[0] ?? none,
+    b = sets[1] ?? none
+  if (sets.length < 3) for (let w = from; w < end; w++) into[w] = a[w] | b[w]
+  else orFour(into, a, b, sets[2], sets[3] ?? none, from, end)
+  for (let at = 4; at < sets.length; at += 3)
+    orFour(into, into, sets[at], sets[at + 1] ?? into, sets[at + 2] ?? into, from, end)
 }
+const orFour = (into: Bits, a: Bits, b: Bits, c: Bits, d: Bits, from: number, end: number): void => {
+  for (let w = from; w < end; w++) into[w] = a[w] | b[w] | c[w] | d[w]
+}
+/** Never written to. */
+let emptySet = bitsOf(0)
+const noBits = (words: number): Bits => (emptySet.length < words ? (emptySet = new Uint32Array(words)) : emptySet)
 /** The numbers of the set bits, ascending, in `docs`. `most`: there are not more between the words `from` and `end`. */
 export const listOf = (
   bits: ReadonlyBits,

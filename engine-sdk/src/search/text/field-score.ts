@@ -142,6 +142,10 @@ export const scoreOnce = (
   rules: ScoreRules
 ): number => compose(tokens, tokens, cost, distance, isExact && rules.exactMatch, last, rules)
 
+/** No document scores higher whose `tokens` words do not stand in one window (no synonym). */
+export const scoreApart = (tokens: number, cost: number, isExact: boolean, rules: ScoreRules): number =>
+  compose(tokens - 1, tokens, cost, 0, isExact && rules.exactMatch, 0, rules)
+
 /** One matched token in the field. `mayBeExact`: the query has one word and it matched without cost. */
 export const scoreSingle = (
   column: TextColumn,

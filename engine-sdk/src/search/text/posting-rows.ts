@@ -22,7 +22,7 @@ export class PostingRows {
   private readonly sets: Array<ListSet | undefined> = []
   /** Lists (by bit) whose cells are filled for all documents. */ private walked = 0
   private left: number
-  private readonly isMarked: boolean
+  /** Documents differ in which lists hold them. */ readonly isMarked: boolean
   /**
    * `words`: lists that every document is in, where there are no others. Cost: a look per list and document, and a pass
    * over lists that have no set.
@@ -51,14 +51,13 @@ export class PostingRows {
     }
   }
   /** Fills the cells of these lists (by bit) for a document that they hold. */
-  fill(i: number, wanted: number): void {
-    const { docs, lists, sets } = this
+  fill(i: number, doc: number, wanted: number): void {
+    const { lists, sets } = this
     if (this.isList) {
       postingRows[i] = lists[0].column.starts[lists[0].term] + i
       return
     }
-    const row = i * lists.length,
-      doc = docs[i]
+    const row = i * lists.length
     for (let rest = wanted & ~this.walked; rest !== 0; rest &= rest - 1) {
       const bit = 31 - Math.clz32(rest & -rest),
         set = sets[bit]

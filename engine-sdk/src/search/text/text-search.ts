@@ -93,7 +93,12 @@ class TextSearch {
     if (mode !== "always" && (mode !== "fallback" || countMatches(this.matches) > 0)) return
     const respelled = respell(query.tokens, this.lookup, this.matches)
     if (respelled === undefined) return
-    const tokens = respelled.map((text) => ({ text, bytes: encodeUtf8(text), isLast: false }))
+    // What was joined or split is a whole word; the last word is a prefix still where it is as it was typed.
+    const tokens = respelled.map((text, i) => ({
+      text,
+      bytes: encodeUtf8(text),
+      isLast: i === respelled.length - 1 && text === query.tokens.at(-1)
+    }))
     this.combinations.search(tokens, [], this.rulesFor(tokens.length, undefined, this.longest), false)
   }
 

@@ -3,21 +3,23 @@
  * read for the few documents whose bound, together with what the order looks at next, reaches the threshold: the score
  * of the last of the k best known so far. Everything else is found and counted without a score.
  */
-import type { Bits } from "../../index/bits.ts"
-import { SPILLED } from "../../index/columns.ts"
+import type { Bits, ReadonlyBits } from "../../index/bits.ts"
 import { spend } from "../../budget/cutoff.ts"
-import { composeMaxScore, scoreHigh, scoreLow, scoreOnce, WINDOW } from "./field-score.ts"
+import { composeMaxScore, scoreHigh, scoreLow } from "./field-score.ts"
+import { ListsAsSets, sliceAt } from "./field-slices.ts"
 import { marks, PostingRows, postingRows } from "./posting-rows.ts"
+import { boundRichest, isScored, richestScore, richestWeight } from "./richest-fields.ts"
 import { TopKList } from "./top-k-list.ts"
-import { ABOVE, AT, BELOW, UpperBounds, wholeFields, type UnscoredMatches } from "./upper-bounds.ts"
+import { ABOVE, AT, BELOW, UpperBounds, verdictOf, wholeFields, type UnscoredMatches } from "./upper-bounds.ts"
 
 /** What decides between equal text scores in a segment: `sign · first[doc]`, `absent` where there is none. */
-interface TieColumn {
+export interface TieColumn {
   readonly sign: number
   readonly first: ArrayLike<number>
   readonly has?: Bits
   readonly absent: number
   /** A byte per document that grows with its value: most comparisons end there. */ readonly classes?: Uint8Array
+  /** The highest value of every 32 documents. */ readonly maxima?: () => Float64Array
 }
 /**
  * How many documents must be scored exactly, and per segment what decides ties (undefined: something that is not looked
@@ -25,6 +27,7 @@ interface TieColumn {
  */
 export interface TopK {
   readonly k: number
+  /** The order begins with these, before any score, in every segment. */ readonly first?: ReadonlyArray<TieColumn>
   readonly ties: ReadonlyArray<TieColumn | undefined>
 }
 /** Where scores go: the cells of one segment. */
@@ -32,17 +35,24 @@ interface ScoredMatches {
   readonly high: Float64Array
   readonly low: Float64Array
   readonly scored: Bits
+  readonly allowed: ReadonlyBits | undefined
   readonly view: { readonly segment: { readonly docs: number } }
   /** Where only the best are scored: the documents of `scored`, in no order. */ readonly scoredDocs?:
     | number[]
     | undefined
 }
-type Score = (one: UnscoredMatches, i: number, mark: number) => void
+/** Composes the score of a document from a row of postings. */
+export type Score = (one: UnscoredMatches, doc: number, row: number, mark: number) => void
+/** Where the postings of a document come from: `postingRows`, a cell per list from its row on. */
+interface Rows {
+  fill(i: number, doc: number, wanted: number): void
+}
 
-/** Documents between two accounts of them, less one. */
-const LOOK_MASK = 4_095
+/** Documents, and words of sets, between two accounts of them, less one. */
+const LOOK_MASK = 4_095,
+  BLOCK_MASK = 1_023
 /** Steps of a document that is scored. */
-const SCORE_STEPS = 16
+export const SCORE_STEPS = 16
 
 /**
  * Scores every document of `unscored` that may be among the k best into the segment's cells; `score` composes the score
@@ -67,10 +77,16 @@ export const scoreTopK = (
   })
   for (const { one, high, low } of bounded.sort((a, b) => b.high - a.high || b.low - a.low)) {
     if (best.isFull && (high < best.high[last] || (high === best.high[last] && low < best.low[last]))) return
+    const { docs } = matches[one.s].view.segment
     try {
-      const rows = new PostingRows(one.lists, one.scoring.words, one.docs, matches[one.s].view.segment.docs)
-      bounds.fill(one, marks)
-      new TopKScorer(one, rows, best, bounds, ties[one.s], matches[one.s], score).run()
+      if (one.docs === undefined) {
+        const sets = new ListsAsSets(one.lists, docs)
+        new TopKScorer(one, oneRow(sets), best, bounds, ties[one.s], matches[one.s], score).runSlices(sets)
+      } else {
+        const rows = new PostingRows(one.lists, one.scoring.words, one.docs, docs)
+        bounds.fill(one, marks, one.docs.length)
+        new TopKScorer(one, rows, best, bounds, ties[one.s], matches[one.s], score).run(one.docs)
+      }
     } finally {
       // The tables are everybody's: a search that failed must leave nothing to the next.
       bounds.clear()
@@ -78,10 +94,20 @@ export const scoreTopK = (
   }
 }
 
+/** Documents of a set are looked up one by one. */
+const oneRow = (sets: ListsAsSets): Rows => ({
+  fill: (_i, doc, wanted) => {
+    for (let rest = wanted; rest !== 0; rest &= rest - 1) {
+      const bit = 31 - Math.clz32(rest & -rest)
+      postingRows[bit] = sets.posting(bit, doc)
+    }
+  }
+})
+
 /** Scores the documents of one combination in one segment, as far as they can get among the best so far. */
 class TopKScorer {
   private readonly one: UnscoredMatches
-  private readonly rows: PostingRows
+  private readonly rows: Rows
   private readonly best: TopKList
   private readonly bounds: UpperBounds
   private readonly tie: TieColumn | undefined
@@ -101,7 +127,7 @@ class TopKScorer {
 
   constructor(
     one: UnscoredMatches,
-    rows: PostingRows,
+    rows: Rows,
     best: TopKList,
     bounds: UpperBounds,
     tie: TieColumn | undefined,
@@ -119,20 +145,46 @@ class TopKScorer {
     if (best.isFull) this.raiseThreshold()
   }
 
-  run(): void {
+  run(docs: Uint32Array): void {
     const { seen } = this.bounds
     if (seen.length === 1) {
-      this.scoreAlike(seen[0])
+      this.scoreAlike(docs, seen[0])
       return
     }
     // The likeliest first: the more of the best are known, the fewer of the others need a score.
-    this.scoreThose(1)
-    this.scoreThose(0)
+    this.scoreThose(docs, 1)
+    this.scoreThose(docs, 0)
+  }
+  /** The documents of a set, slice by slice; of 32 that all lose by what decides ties none is looked at. */
+  runSlices(sets: ListsAsSets): void {
+    const { best, bounds, one } = this
+    const { allowed, view } = this.cells
+    const maxima = this.tie?.maxima?.()
+    const words = (view.segment.docs + 31) >>> 5
+    for (const slice of sets.slices(one, bounds)) {
+      for (let w = 0; w < words; w++) {
+        if ((w & BLOCK_MASK) === 0 && spend(BLOCK_MASK)) return
+        if (best.isFull) {
+          const verdict = verdictOf(slice.high, slice.low, this.thresholdHigh, this.thresholdLow)
+          if (verdict === BELOW) return
+          if (verdict === AT && maxima !== undefined && maxima[w] < this.thresholdTie) continue
+        }
+        for (let word = sliceAt(slice, allowed, w); word !== 0; word &= word - 1)
+          this.considerOf(sets, (w << 5) + 31 - Math.clz32(word & -word))
+      }
+    }
+  }
+  private considerOf(sets: ListsAsSets, doc: number): void {
+    const { bounds, one } = this
+    const mark = sets.markOf(doc)
+    bounds.know(one, mark, this.thresholdHigh, this.thresholdLow)
+    const verdict = bounds.exactVerdicts[mark]
+    if (verdict === BELOW || (verdict === AT && this.best.isFull && this.valueOf(doc) < this.thresholdTie)) return
+    this.consider(0, doc, mark)
   }
   /** Documents with a top mark, or the others. */
-  private scoreThose(top: number): void {
+  private scoreThose(docs: Uint32Array, top: number): void {
     const { classes } = this
-    const { docs } = this.one
     const { exactVerdicts, isTop } = this.bounds
     const own = marks
     for (let i = docs.length - 1; i >= 0; i--) {
@@ -142,16 +194,15 @@ class TopKScorer {
       // Most documents of a large result lose by their mark and a glance at what decides ties.
       if (verdict === BELOW || isTop[mark] !== top) continue
       if (verdict === AT && classes !== undefined && classes[docs[i]] < this.thresholdClass) continue
-      this.consider(i, mark)
+      this.consider(i, docs[i], mark)
     }
   }
   /**
    * All documents have one mark, so it is decided for all of them at once whether any of the rest can still be among
    * the best.
    */
-  private scoreAlike(mark: number): void {
+  private scoreAlike(docs: Uint32Array, mark: number): void {
     const { classes } = this
-    const { docs } = this.one
     const { exactVerdicts } = this.bounds
     for (let i = docs.length - 1; i >= 0; i--) {
       if ((i & LOOK_MASK) === 0 && spend(LOOK_MASK)) return
@@ -162,41 +213,39 @@ class TopKScorer {
         while (i >= 0 && classes[docs[i]] < thresholdClass) i--
         if (i < 0) return
       }
-      this.consider(i, mark)
+      this.consider(i, docs[i], mark)
     }
   }
 
   /** Scores a document unless it cannot reach the threshold, and puts it among the best where it belongs there. */
-  private consider(i: number, mark: number): void {
+  private consider(i: number, doc: number, mark: number): void {
     const { best, bounds, one } = this
-    const doc = one.docs[i],
-      { isFull } = best
+    const { isFull } = best
     if (isFull && !this.mayReach(mark, doc)) return
     spend(SCORE_STEPS)
     const bits = bounds.richest[mark]
-    this.rows.fill(i, bits === 0 ? mark : bits)
-    const inRichest = bits === 0 ? -1 : scoreRichest(one, i, bits)
-    if (inRichest >= 0) {
-      if (isFull && inRichest <= bounds.losing[mark]) return
-      const weight = bounds.weights[one.lists[31 - Math.clz32(bits)].field]
-      composeMaxScore(bounds.tokens[mark], inRichest, weight, bounds.fieldCounts[mark])
-    } else {
-      this.rows.fill(i, mark)
-      this.score(one, i, mark)
+    this.rows.fill(i, doc, bits === 0 ? mark : bits)
+    if (bits !== 0) {
+      boundRichest(one, doc, i * one.lists.length, bounds, mark)
+      composeMaxScore(bounds.tokens[mark], richestScore, richestWeight, bounds.fieldCounts[mark])
+      if (isFull && this.isBelow(scoreHigh, scoreLow)) return
+      if (!isScored) this.rows.fill(i, doc, mark)
     }
+    if (bits === 0 || !isScored) this.score(one, doc, i * one.lists.length, mark)
     const high = scoreHigh,
       low = scoreLow
     // Certain to be worse than all of the best: its score is of no use.
-    if (isFull && (high < this.thresholdHigh || (high === this.thresholdHigh && low < this.thresholdLow))) {
-      if (inRichest > bounds.losing[mark]) bounds.losing[mark] = inRichest
-      return
-    }
+    if (isFull && this.isBelow(high, low)) return
     const isTied = isFull && high === this.thresholdHigh && low === this.thresholdLow
     if (isTied && this.classes !== undefined && this.classes[doc] < this.thresholdClass) return
     const value = this.valueOf(doc)
     if (isTied && value < this.thresholdTie) return
     if (this.write(doc, high, low) && best.offer(one.s, doc, high, low, this.tie === undefined ? -Infinity : value))
       if (best.isFull) this.raiseThreshold()
+  }
+  /** Below the threshold, whatever decides ties. */
+  private isBelow(high: number, low: number): boolean {
+    return high < this.thresholdHigh || (high === this.thresholdHigh && low < this.thresholdLow)
   }
   /** False when the bound of the document, with what decides its ties, is below the threshold. */
   private mayReach(mark: number, doc: number): boolean {
@@ -260,27 +309,4 @@ class TopKScorer {
     this.thresholdLow = low
     this.bounds.compare(high, low)
   }
-}
-
-/**
- * The score of the richest field, which decides the record score: more words always beat fewer. -1 where a word stands
- * there several times or not all words fit one window, which takes the whole computation.
- */
-const scoreRichest = ({ docs, lists, scoring }: UnscoredMatches, i: number, bits: number): number => {
-  const row = i * lists.length
-  let first = SPILLED,
-    last = -1,
-    words = 0,
-    bit = 0
-  for (let rest = bits; rest !== 0; rest &= rest - 1) {
-    bit = 31 - Math.clz32(rest & -rest)
-    const loc = lists[bit].column.locs[postingRows[row + bit]]
-    if (loc >= SPILLED) return -1
-    if (loc < first) first = loc
-    if (loc > last) last = loc
-    words++
-  }
-  if (last - first > WINDOW) return -1
-  const isExact = lists[bit].column.lengths![docs[i]] === words && last === words - 1
-  return scoreOnce(words, scoring.cost, last - first, isExact, last, scoring.rules)
 }

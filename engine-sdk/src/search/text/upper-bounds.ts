@@ -20,7 +20,8 @@ export interface UnscoredMatches {
    */
   readonly lists: ReadonlyArray<PostingList>
   readonly scoring: CombinationScoring
-  readonly docs: Uint32Array
+  /** Undefined where they are so many that they stay a set, made again of the lists' sets (`field-slices.ts`). */
+  readonly docs: Uint32Array | undefined
 }
 
 /** How an upper bound compares with the threshold. `UNSEEN`: no document has the mark. */
@@ -36,16 +37,19 @@ const plainHigh = new Float64Array(MARKS),
   exactHigh = new Float64Array(MARKS),
   exactLow = new Float64Array(MARKS)
 const richest = new Uint16Array(MARKS),
+  richestFrom = new Uint32Array(MARKS),
+  richestCount = new Uint8Array(MARKS),
   fieldCounts = new Uint8Array(MARKS)
 const exactVerdicts = new Uint8Array(MARKS),
   plainVerdicts = new Uint8Array(MARKS),
   isTop = new Uint8Array(MARKS)
-const losing = new Float64Array(MARKS)
 const tokens = new Uint8Array(MARKS)
 /** The marks that are there: their cells are cleared when the combination is done. */
 const seen: number[] = []
+/** By mark, for each field that holds the most words: its lists by bit. */
+const richestFields: number[] = []
 
-const ALL_FIELDS = -1
+export const ALL_FIELDS = -1
 
 export class UpperBounds {
   /** The bound of documents with a field that consists of the words, beside the threshold. */
@@ -54,12 +58,14 @@ export class UpperBounds {
   readonly plainVerdicts = plainVerdicts
   /** 1 for the marks with the highest bound. */
   readonly isTop = isTop
-  /** Where one plain field holds more of the words than any other, its lists by bit; else 0. */
+  /** The lists, by bit, of the fields that hold the most words, where these are several; else 0. */
   readonly richest = richest
+  /** The same by field, in the order of fields: `richestCount[mark]` of them from `richestFrom[mark]` on. */
+  readonly richestFields: ReadonlyArray<number> = richestFields
+  readonly richestFrom = richestFrom
+  readonly richestCount = richestCount
   /** How many fields hold any word, as far as that counts. */
   readonly fieldCounts = fieldCounts
-  /** The highest score of the richest field that is known to be below the threshold, whatever decides ties. */
-  readonly losing = losing
   /** `tokens_matched`. */
   readonly tokens = tokens
   readonly seen: ReadonlyArray<number> = seen
@@ -79,7 +85,7 @@ export class UpperBounds {
     this.bound(one, (1 << one.lists.length) - 1, ALL_FIELDS)
   }
   /** Fills the tables for all documents of the combination: `marks` has as many as `one.docs`. */
-  fill(one: UnscoredMatches, marks: Uint16Array): void {
+  fill(one: UnscoredMatches, marks: Uint16Array, documents: number): void {
     const { words } = one.scoring
     // Where every word has one list, all documents have the same mark.
     if (one.lists.length === words) {
@@ -88,7 +94,7 @@ export class UpperBounds {
     }
     let topHigh = -1,
       topLow = 0
-    for (let i = 0, n = one.docs.length; i < n; i++) {
+    for (let i = 0; i < documents; i++) {
       const mark = marks[i]
       if (exactVerdicts[mark] !== UNSEEN) continue
       this.fillMark(one, mark)
@@ -102,7 +108,7 @@ export class UpperBounds {
   /** Leaves the tables to the next. */
   clear(): void {
     for (const mark of seen) exactVerdicts[mark] = isTop[mark] = 0
-    seen.length = 0
+    seen.length = richestFields.length = 0
   }
   /** Compares all bounds with a new threshold. */
   compare(high: number, low: number): void {
@@ -112,16 +118,23 @@ export class UpperBounds {
     }
   }
 
+  /** Fills the tables for one mark, where that has not been done, beside the threshold. */
+  know(one: UnscoredMatches, mark: number, high: number, low: number): void {
+    if (exactVerdicts[mark] !== UNSEEN) return
+    this.fillMark(one, mark)
+    exactVerdicts[mark] = verdictOf(exactHigh[mark], exactLow[mark], high, low)
+    plainVerdicts[mark] = verdictOf(plainHigh[mark], plainLow[mark], high, low)
+  }
+
   private fillMark(one: UnscoredMatches, mark: number): void {
     const { held } = this
     exactVerdicts[mark] = plainVerdicts[mark] = ABOVE
-    losing[mark] = -1
     tokens[mark] = tokensOf(one, mark)
     seen.push(mark)
     this.bound(one, mark, 0)
     plainHigh[mark] = scoreHigh
     plainLow[mark] = scoreLow
-    richest[mark] = richestField(one, mark, held)
+    setRichest(one, mark, held)
     fieldCounts[mark] = this.countFields ? Math.min(7, heldFields(held)) : 0
     this.bound(one, mark, possiblyWhole(one, mark))
     exactHigh[mark] = scoreHigh
@@ -160,7 +173,7 @@ export class UpperBounds {
   }
 }
 
-const verdictOf = (high: number, low: number, thresholdHigh: number, thresholdLow: number): number =>
+export const verdictOf = (high: number, low: number, thresholdHigh: number, thresholdLow: number): number =>
   high > thresholdHigh || (high === thresholdHigh && low > thresholdLow)
     ? ABOVE
     : high === thresholdHigh && low === thresholdLow
@@ -183,29 +196,28 @@ const heldFields = (held: Int32Array): number => {
   for (let field = 0; field < held.length; field++) if (held[field] > 0) fields++
   return fields
 }
-const richestField = ({ lists }: UnscoredMatches, mark: number, held: Int32Array): number => {
-  let most = 1,
-    richestSoFar = -1
+const setRichest = ({ lists }: UnscoredMatches, mark: number, held: Int32Array): void => {
+  let most = 0
+  for (let field = 0; field < held.length; field++) if (held[field] > most) most = held[field]
+  richest[mark] = 0
+  richestFrom[mark] = richestFields.length
+  richestCount[mark] = 0
+  if (most < 2 || most > WINDOW) return
   for (let field = 0; field < held.length; field++) {
-    if (held[field] > most) {
-      most = held[field]
-      richestSoFar = field
-    } else if (held[field] === most) richestSoFar = -1
+    if (held[field] !== most) continue
+    let bits = 0
+    for (let bit = 0; bit < lists.length; bit++)
+      if ((mark & (1 << bit)) !== 0 && lists[bit].field === field) bits |= 1 << bit
+    richest[mark] |= bits
+    richestCount[mark]++
+    richestFields.push(bits)
   }
-  if (richestSoFar < 0 || most > WINDOW) return 0
-  let bits = 0
-  for (let bit = 0; bit < lists.length; bit++) {
-    if ((mark & (1 << bit)) === 0 || lists[bit].field !== richestSoFar) continue
-    if (lists[bit].column.isArray) return 0
-    bits |= 1 << bit
-  }
-  return bits
 }
 /**
  * Fields (by bit) where some document with the words may have a value of as many words as were found: a bound by the
  * shortest values of each word.
  */
-const possiblyWhole = ({ lists }: UnscoredMatches, mark: number): number => {
+export const possiblyWhole = ({ lists }: UnscoredMatches, mark: number): number => {
   let whole = 0,
     impossible = 0
   for (let bit = 0; bit < lists.length; bit++) {

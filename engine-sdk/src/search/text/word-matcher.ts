@@ -5,13 +5,16 @@
  */
 import type { TextQuery } from "../../plan.ts"
 import { spend } from "../../budget/cutoff.ts"
+import { bestByColumn } from "./best-by-column.ts"
 import { addDocs, addFirstDocs, matchingDocs, type PostingList } from "./candidates.ts"
 import type { QueryToken } from "./candidate-words.ts"
-import { postingRows } from "./posting-rows.ts"
+import { addSet, commonDocs, countWithin, staysSet, type DocumentSet } from "./common-words.ts"
+import { scoreHigh, scoreLow } from "./field-score.ts"
+import { marks, PostingRows, postingRows } from "./posting-rows.ts"
 import { RecordScorer, type CombinationScoring, type PostingCursor, type RecordRules } from "./record-scorer.ts"
-import { scoreOnlyBest, type SegmentMatches } from "./segment-matches.ts"
+import { record, scoreOnlyBest, type SegmentMatches } from "./segment-matches.ts"
 import type { TermLookup } from "./term-lookup.ts"
-import { scoreTopK, type TopK } from "./top-k-scorer.ts"
+import { SCORE_STEPS, scoreTopK, type Score, type TieColumn, type TopK } from "./top-k-scorer.ts"
 import { MARKS_MAX, tokensOf, type UnscoredMatches } from "./upper-bounds.ts"
 
 /** Dropped words that are looked for beside those that were kept. */
@@ -129,6 +132,11 @@ export class WordMatcher {
     let postings = match.view.segment.docs >>> 5
     for (const { column, term } of lists) postings += column.frequency(term) >>> 2
     if (spend(postings)) return false
+    const common = commonDocs(lists, scoring.words, match.allowed, match.view.segment.docs)
+    if (common !== undefined && this.findCommon(match, common)) {
+      this.unscored.push({ s, lists, scoring, docs: undefined })
+      return true
+    }
     const docs = matchingDocs(lists, scoring.words, match.allowed, match.view.segment.docs)
     if (docs === undefined) return false
     // Combinations that found everything so far have the lists that facets count over.
@@ -145,32 +153,66 @@ export class WordMatcher {
     return true
   }
 
+  /** False where too few are left for a set. */
+  private findCommon(match: SegmentMatches, common: DocumentSet): boolean {
+    if (!staysSet(countWithin(common), match.view.segment.docs)) return false
+    match.count += addSet(common, match.found)
+    match.docs = undefined
+    return true
+  }
+
   /** Scores what can be among the best of everything that was found so far. To be called once, after all words. */
   scoreFound(): void {
     if (this.topK === undefined || this.unscored.length === 0) return
+    const score = this.rowScorer()
+    if (this.topK.first !== undefined) this.scoreBestByColumn(this.topK.first, this.topK.k, score)
+    else
+      scoreTopK(
+        this.unscored,
+        this.topK,
+        this.matches,
+        this.query.fields.map(({ weight }) => weight),
+        this.query.prioritizeNumMatchingFields,
+        score
+      )
+  }
+  /** Composes the score of a document from its row of postings. */
+  private rowScorer(): Score {
     const { scorer } = this
     const { columns } = this.lookup
     const width = this.query.fields.length
     const postings = Array.from({ length: width }, () => new Int32Array(MARKS_MAX))
     const held = new Int32Array(width)
-    scoreTopK(
-      this.unscored,
-      this.topK,
-      this.matches,
-      this.query.fields.map(({ weight }) => weight),
-      this.query.prioritizeNumMatchingFields,
-      (one, i, mark) => {
-        const { docs, lists, s, scoring } = one
-        held.fill(0)
-        const row = i * lists.length
-        for (let bit = 0; bit < lists.length; bit++) {
-          if ((mark & (1 << bit)) === 0) continue
-          const { field } = lists[bit]
-          postings[field][held[field]++] = postingRows[row + bit]
-        }
-        scorer.composeScore(docs[i], columns[s], postings, held, scoring, tokensOf(one, mark))
+    return (one, doc, row, mark) => {
+      const { lists, s, scoring } = one
+      held.fill(0)
+      for (let bit = 0; bit < lists.length; bit++) {
+        if ((mark & (1 << bit)) === 0) continue
+        const { field } = lists[bit]
+        postings[field][held[field]++] = postingRows[row + bit]
       }
-    )
+      scorer.composeScore(doc, columns[s], postings, held, scoring, tokensOf(one, mark))
+    }
+  }
+  /** All that may be among the k best by a column, which comes before any score. */
+  private scoreBestByColumn(columns: ReadonlyArray<TieColumn>, k: number, score: Score): void {
+    const { matches } = this
+    const best = bestByColumn(matches, columns, k)
+    for (const one of this.unscored) {
+      const { lists, s, scoring } = one
+      const match = matches[s]
+      const { docs: size } = match.view.segment
+      const docs = matchingDocs(lists, scoring.words, best[s], size)
+      if (docs === undefined) continue
+      const rows = new PostingRows(lists, scoring.words, docs, size)
+      for (let i = 0; i < docs.length; i++) {
+        if (spend(SCORE_STEPS)) return
+        const mark = rows.isMarked ? marks[i] : (1 << lists.length) - 1
+        rows.fill(i, docs[i], mark)
+        score(one, docs[i], i * lists.length, mark)
+        record(match, docs[i], scoreHigh, scoreLow)
+      }
+    }
   }
 
   // ---- scored as they are found

@@ -1,0 +1,58 @@
+/**
+ * Which variant of an experiment a unit (a session, a user) is shown. Pure and without state: everybody who knows the
+ * experiment's id, the number of its run, traffic and weights finds the same, offline too; so it is sticky over
+ * processes and restarts, and no table of assignments exists.
+ */
+import { first48Bits, paddedLength } from "./sha-256.ts"
+
+const SEPARATOR = 0x1f
+const encoder = new TextEncoder()
+/** Used for every short text: nothing is made for a search. */
+const shared = new Uint8Array(1_024)
+
+/**
+ * Where a unit lies between 0 and 1: 48 bits of SHA-256(seed, 0x1f, unit) / 2^48, both texts in UTF-8. Uniform over
+ * units, and independent between seeds.
+ */
+export const shareOf = (seed: string, unit: string): number => {
+  // UTF-8 takes three bytes for what is one unit of a text, at most.
+  const room = paddedLength(3 * (seed.length + unit.length) + 1)
+  const bytes = room <= shared.length ? shared : new Uint8Array(room)
+  const { written } = encoder.encodeInto(seed, bytes)
+  bytes[written] = SEPARATOR
+  const rest = encoder.encodeInto(unit, bytes.subarray(written + 1))
+  return first48Bits(bytes, written + 1 + rest.written) / 2 ** 48
+}
+
+/**
+ * One seed for whether a unit takes part and another for its variant: so more traffic lets more units in and moves none
+ * of those that are in. Each run has seeds of its own: who was lucky in one run is not in the next.
+ */
+export const seedsOf = (experimentId: string, run: number): { readonly traffic: string; readonly variant: string } => ({
+  traffic: `${experimentId}/${run}/traffic`,
+  variant: `${experimentId}/${run}/variant`
+})
+
+export interface Split {
+  readonly seeds: { readonly traffic: string; readonly variant: string }
+  /** Share of units that take part, 0 to 1. */ readonly traffic: number
+  /** Of each variant, positive; only their ratio counts. */ readonly weights: ReadonlyArray<number>
+}
+
+/**
+ * The index of the unit's variant: the first whose weight, together with those before it, is more than the unit's share
+ * of all weights. undefined for a unit that takes no part. Some 2 µs, twice that where `traffic` is below 1.
+ */
+export const variantOf = ({ seeds, traffic, weights }: Split, unit: string): number | undefined => {
+  if (traffic < 1 && shareOf(seeds.traffic, unit) >= traffic) return undefined
+  let total = 0
+  for (const weight of weights) total += weight
+  const at = shareOf(seeds.variant, unit) * total
+  let end = 0
+  for (let i = 0; i < weights.length; i++) {
+    end += weights[i]!
+    if (at < end) return i
+  }
+  // Sums of doubles may end a hair below their total.
+  return weights.length - 1
+}

@@ -1,0 +1,78 @@
+/**
+ * Two rankings in one list (team draft, Radlinski et al. 2008), and whose hits visitors take. It ranks rankers, with
+ * far fewer visitors than two lists for two groups need; it does not say how much more is sold.
+ */
+import { shareOf } from "./assignment.ts"
+import { logBeta } from "./log-gamma.ts"
+
+/** Whose a hit is: taken from one ranking, or proposed by both at once, which tells nothing. */
+export type Team = "a" | "b" | "both"
+export interface Drafted {
+  readonly id: string
+  readonly team: Team
+}
+
+/**
+ * The first `length` of both rankings (fewer where they end), none twice. A coin of the seed says who of a round picks
+ * first; where both would take the same document next it goes to both. O(length), and a hash for each round.
+ */
+export const teamDraft = (
+  a: ReadonlyArray<string>,
+  b: ReadonlyArray<string>,
+  seed: string,
+  length: number
+): ReadonlyArray<Drafted> => {
+  const taken = new Set<string>(),
+    drafted: Array<Drafted> = []
+  const at = { a: 0, b: 0 }
+  const next = (team: "a" | "b"): string | undefined => {
+    const ranking = team === "a" ? a : b
+    while (at[team] < ranking.length && taken.has(ranking[at[team]]!)) at[team]++
+    return ranking[at[team]]
+  }
+  const put = (id: string | undefined, team: Team): void => {
+    if (id === undefined || drafted.length >= length) return
+    taken.add(id)
+    drafted.push({ id, team })
+  }
+  for (let round = 0; drafted.length < length; round++) {
+    const [fromA, fromB] = [next("a"), next("b")]
+    if (fromA === undefined && fromB === undefined) break
+    if (fromA === fromB) put(fromA, "both")
+    else if (shareOf(seed, String(round)) < 0.5) {
+      put(fromA, "a")
+      put(next("b"), "b")
+    } else {
+      put(fromB, "b")
+      put(next("a"), "a")
+    }
+  }
+  return drafted
+}
+
+/** What a document is told by in a report of whose it was: 32 bits of its id (FNV-1a), never 0. */
+export const documentPrint = (id: string): number => {
+  let print = 0x811c9dc5
+  for (let i = 0; i < id.length; i++) print = Math.imul(print ^ id.charCodeAt(i), 0x01000193)
+  return print >>> 0 || 1
+}
+/** The documents that one team alone proposed. */
+export interface Teams {
+  readonly a: ReadonlyArray<number>
+  readonly b: ReadonlyArray<number>
+}
+export const teamsOf = (drafted: ReadonlyArray<Drafted>): Teams => {
+  const of = (team: Team) => drafted.filter((one) => one.team === team).map(({ id }) => documentPrint(id))
+  return { a: of("a"), b: of("b") }
+}
+
+/** One vote of a visitor: who had more of what was taken. */
+export const voteOf = (takenFromA: number, takenFromB: number): "win" | "loss" | "tie" =>
+  takenFromA === takenFromB ? "tie" : takenFromA > takenFromB ? "win" : "loss"
+
+/**
+ * Whether wins and losses are as those of a fair coin, at any number of looks: 1 over the e-value of all coins, equally
+ * likely beforehand, against the fair one. The least of all looks is the p-value. Ties tell nothing.
+ */
+export const preferenceP = (wins: number, losses: number): number =>
+  wins === losses ? 1 : Math.min(1, Math.exp(-(logBeta(wins + 1, losses + 1) + (wins + losses) * Math.LN2)))

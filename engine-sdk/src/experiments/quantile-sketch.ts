@@ -1,0 +1,73 @@
+/**
+ * Quantiles of times from counts in buckets that grow by 5 % (as in DDSketch, Masson et al. 2019): whatever is asked is
+ * within 2.5 % of the truth, two sketches are merged by adding counts, and there are some 370 buckets, however many
+ * times there were.
+ */
+const GROWTH = 1.05
+/** A minute, in microseconds: what took longer is in the last bucket. */
+const LONGEST_US = 60_000_000
+export const BUCKETS_MAX = Math.ceil(Math.log(LONGEST_US) / Math.log(GROWTH)) + 1
+
+/** Of a time in microseconds. */
+export const bucketOf = (took_us: number): number =>
+  took_us <= 1 ? 0 : Math.min(BUCKETS_MAX - 1, Math.ceil(Math.log(took_us) / Math.log(GROWTH)))
+/** The time in the middle of a bucket. */
+const timeOf = (bucket: number): number => (bucket === 0 ? 1 : (2 * GROWTH ** bucket) / (GROWTH + 1))
+
+/** Counts by bucket. */
+export type Sketch = ReadonlyArray<readonly [bucket: number, count: number]>
+
+const countOf = (sketch: Sketch): number => sketch.reduce((sum, [, count]) => sum + count, 0)
+/** The least bucket that, with those before it, holds `share` of all; undefined for none. */
+const bucketAt = (sketch: Sketch, share: number): number | undefined => {
+  const wanted = share * countOf(sketch)
+  let sum = 0
+  let last: number | undefined
+  for (const [bucket, count] of sketch.toSorted(([a], [b]) => a - b)) {
+    if (count <= 0) continue
+    sum += count
+    last = bucket
+    if (sum >= wanted) return bucket
+  }
+  return last
+}
+/** In microseconds; undefined without times. */
+export const quantileOf = (sketch: Sketch, share: number): number | undefined => {
+  const bucket = bucketAt(sketch, share)
+  return bucket === undefined ? undefined : timeOf(bucket)
+}
+
+/**
+ * How far from `share` the true quantile's place may be among `n` times, at any n at once, but with probability
+ * `alpha` (Howard & Ramdas 2022, theorem 1, stitched).
+ */
+const reach = (share: number, n: number, alpha: number): number => {
+  const l = (1.4 * Math.log(Math.log(2.1 * n)) + Math.log(10 / alpha)) / n
+  return 1.5 * Math.sqrt(share * (1 - share) * l) + 0.8 * l
+}
+const isSlowerFor = (control: Sketch, variant: Sketch, share: number, alpha: number): boolean => {
+  const upper = share + reach(share, countOf(control), alpha / 2)
+  const lower = share - reach(share, countOf(variant), alpha / 2)
+  if (upper >= 1 || lower <= 0) return false
+  return bucketAt(variant, lower)! > bucketAt(control, upper)!
+}
+
+/** Times of each below which nothing is told. */
+const TIMES_MIN = 100
+const HALVINGS = 40
+
+/**
+ * Whether the variant's quantile is greater than the control's, at any number of looks: the least alpha at which the
+ * two confidence sequences lie apart. It takes times as independent; of a server they are, mostly.
+ */
+export const slowerP = (control: Sketch, variant: Sketch, share: number): number => {
+  if (Math.min(countOf(control), countOf(variant)) < TIMES_MIN || !isSlowerFor(control, variant, share, 1)) return 1
+  let [low, high] = [-40, 0]
+  if (isSlowerFor(control, variant, share, Math.exp(low))) return Math.exp(low)
+  for (let i = 0; i < HALVINGS; i++) {
+    const middle = (low + high) / 2
+    if (isSlowerFor(control, variant, share, Math.exp(middle))) high = middle
+    else low = middle
+  }
+  return Math.exp(high)
+}

@@ -1,0 +1,25 @@
+/**
+ * Whether units are split as the weights say, at any number of looks: the Bayes factor of counts from a
+ * Dirichlet-multinomial around the weights against the weights themselves (Lindon & Malek 2022). More than 1 / p only
+ * with probability p, ever, where the split is right; one that is wrong makes every figure of the experiment worthless.
+ */
+import { logGamma } from "./log-gamma.ts"
+
+/** How close to the weights a wrong split is expected: of a percent or two. */
+const CONCENTRATION = 2_000
+/** A split is called wrong below it. */
+export const SAMPLE_RATIO_ALPHA = 0.001
+
+/** p of one look; the least of all looks is the test's. 1 where nothing was counted. */
+export const sampleRatioP = (units: ReadonlyArray<number>, weights: ReadonlyArray<number>): number => {
+  const total = weights.reduce((sum, weight) => sum + weight, 0),
+    n = units.reduce((sum, count) => sum + count, 0)
+  if (n === 0 || units.length < 2) return 1
+  let log = logGamma(CONCENTRATION) - logGamma(CONCENTRATION + n)
+  for (let i = 0; i < units.length; i++) {
+    const share = weights[i]! / total,
+      prior = CONCENTRATION * share
+    log += logGamma(prior + units[i]!) - logGamma(prior) - units[i]! * Math.log(share)
+  }
+  return Math.min(1, Math.exp(-log))
+}

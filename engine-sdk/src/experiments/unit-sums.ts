@@ -1,0 +1,53 @@
+/**
+ * What is kept of a variant's units so that any figure can be made of it: eleven sums, however many units there are. A
+ * unit has a numerator `x` (its searches with a click, its revenue), a denominator `y` (its searches), and where it was
+ * known before the experiment a covariate `c` (the same figure of that time).
+ */
+export interface UnitSums {
+  /** Units. */ readonly n: number
+  readonly x: number
+  readonly xx: number
+  readonly y: number
+  readonly yy: number
+  readonly xy: number
+  readonly c: number
+  readonly cc: number
+  readonly xc: number
+  readonly yc: number
+  /** Units with a covariate; those without have 0. */ readonly known: number
+}
+
+export const NO_UNITS: UnitSums = { n: 0, x: 0, xx: 0, y: 0, yy: 0, xy: 0, c: 0, cc: 0, xc: 0, yc: 0, known: 0 }
+export const SUM_NAMES = ["n", "x", "xx", "y", "yy", "xy", "c", "cc", "xc", "yc", "known"] as const
+
+export const addSums = (a: UnitSums, b: UnitSums): UnitSums => ({
+  n: a.n + b.n,
+  x: a.x + b.x,
+  xx: a.xx + b.xx,
+  y: a.y + b.y,
+  yy: a.yy + b.yy,
+  xy: a.xy + b.xy,
+  c: a.c + b.c,
+  cc: a.cc + b.cc,
+  xc: a.xc + b.xc,
+  yc: a.yc + b.yc,
+  known: a.known + b.known
+})
+
+/** The sums of one unit. `c` undefined: nothing is known of it before. */
+export const unitSums = (x: number, y: number, c?: number): UnitSums => {
+  const before = c ?? 0
+  return {
+    n: 1,
+    x,
+    xx: x * x,
+    y,
+    yy: y * y,
+    xy: x * y,
+    c: before,
+    cc: before * before,
+    xc: x * before,
+    yc: y * before,
+    known: c === undefined ? 0 : 1
+  }
+}

@@ -1,0 +1,43 @@
+/** What OpenSearch does itself, what this package does over it, and what is refused (`refusals.ts`). */
+import type { Capabilities } from "../capabilities.ts"
+import { WINDOW_MAX } from "./mapping.ts"
+
+/** Clauses of one query; the cluster takes 1,024 by itself. */
+export const CLAUSES_MAX = 900
+/** One request to the cluster writes so much. */
+export const BATCH_BYTES_MAX = 8 * 1_048_576
+export const FACET_VALUES_MAX = 10_000
+
+export const OPENSEARCH: Capabilities = {
+  kind: "opensearch",
+  grades: {
+    typo_candidates: "approximate",
+    prefix_typo: "approximate",
+    infix: "approximate",
+    token_dropping: "approximate",
+    text_score_values: "composed",
+    exact_ties: "approximate",
+    facet_counts: "exact",
+    distinct_values: "approximate",
+    group_totals: "approximate",
+    array_grouping: "none",
+    joins: "none",
+    geo_polygon: "approximate",
+    vector_index: "none",
+    radial_vector: "none",
+    hybrid: "none",
+    highlight: "composed",
+    per_element_filters: "none",
+    stable_scan: "exact",
+    by_filter_write_with_ids: "exact",
+    conditional_write: "exact"
+  },
+  limits: {
+    window_max: WINDOW_MAX,
+    filter_clauses_max: CLAUSES_MAX,
+    facet_values_max: FACET_VALUES_MAX,
+    batch_bytes_max: 512 * 1_048_576,
+    plans_per_trip_max: 50,
+    visible_after_ms: 0
+  }
+}

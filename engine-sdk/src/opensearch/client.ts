@@ -1,0 +1,176 @@
+/**
+ * Requests to a cluster over REST: nodes in turn, a time limit and a bound on what is read, failures by meaning. What
+ * may be sent twice goes to the next node when one does not answer; a write that was lost on its way is told as that.
+ */
+import { parseJson } from "../documents/json.ts"
+import { type EngineError, fail, invalid, ok, type Result } from "../errors.ts"
+import type { OpensearchOptions } from "./options.ts"
+
+const TIMEOUT_ms = 30_000
+const ANSWER_BYTES = 64 * 1_048_576
+/** A node that did not answer is asked last for so long. */
+const ASIDE_ms = 5_000
+const ATTEMPTS_MAX = 3
+
+interface ClusterRequest {
+  readonly method: "GET" | "PUT" | "POST" | "DELETE"
+  readonly path: string
+  /** Text is sent as lines of JSON. */ readonly body?: object | string
+  readonly timeout_ms?: number
+  /** Sending it twice does no more than sending it once. */ readonly isRepeatable: boolean
+}
+interface Failure {
+  readonly error: EngineError
+  /** Whether another node might answer. */ readonly isOfNode: boolean
+  /** Nothing of the request came as far as a node. */ readonly isUnsent?: boolean
+}
+
+export class ClusterClient {
+  readonly #nodes: ReadonlyArray<string>
+  readonly #authorization: string | undefined
+  readonly #timeout_ms: number
+  readonly #bytes_max: number
+  /** Until when a node is asked last. */ readonly #aside = new Map<string, number>()
+  readonly #closing = new AbortController()
+  #turn = 0
+
+  constructor({ nodes, credentials, timeout_ms = TIMEOUT_ms, answerBytes_max = ANSWER_BYTES }: OpensearchOptions) {
+    this.#nodes = nodes.map((node) => node.replace(/\/+$/, ""))
+    this.#timeout_ms = timeout_ms
+    this.#bytes_max = answerBytes_max
+    this.#authorization =
+      credentials === undefined
+        ? undefined
+        : "apiKey" in credentials
+          ? `ApiKey ${credentials.apiKey}`
+          : `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(`${credentials.username}:${credentials.password}`)))}`
+  }
+
+  async ask<A>(request: ClusterRequest): Promise<Result<A>> {
+    const until = performance.now() + Math.min(request.timeout_ms ?? Infinity, this.#timeout_ms)
+    let failure: EngineError = { kind: "Unavailable", message: "No node of the search cluster is known." }
+    for (const node of this.#order().slice(0, ATTEMPTS_MAX)) {
+      const left_ms = until - performance.now()
+      if (left_ms <= 0) break
+      const answer = await this.#askNode<A>(node, request, left_ms)
+      if (answer.ok) {
+        this.#aside.delete(node)
+        return answer
+      }
+      failure = answer.error.error
+      const { isOfNode, isUnsent = false } = answer.error
+      if (isOfNode) this.#aside.set(node, performance.now() + ASIDE_ms)
+      if (!isOfNode || !(request.isRepeatable || isUnsent)) break
+    }
+    return fail(failure)
+  }
+  get isClosed(): boolean {
+    return this.#closing.signal.aborted
+  }
+  close(): void {
+    this.#closing.abort()
+  }
+
+  /** In turn, those that did not answer lately last. */
+  #order(): string[] {
+    const first = this.#turn++ % Math.max(1, this.#nodes.length)
+    const all = [...this.#nodes.slice(first), ...this.#nodes.slice(0, first)]
+    const now = performance.now()
+    const isAside = (node: string): boolean => (this.#aside.get(node) ?? 0) > now
+    return [...all.filter((node) => !isAside(node)), ...all.filter(isAside)]
+  }
+  async #askNode<A>(node: string, request: ClusterRequest, left_ms: number): Promise<Result<A, Failure>> {
+    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(Math.ceil(left_ms))])
+    try {
+      const response = await fetch(node + request.path, { ...this.#sent(request), signal })
+      const text = await this.#textOf(response)
+      if (text === undefined)
+        return refused(invalid(`The search cluster answers with more than ${this.#bytes_max} bytes; ask for less.`))
+      // Some answers are empty, and what stands before a cluster may answer with a page.
+      const body = text === "" || !isJson(response) ? undefined : parseJson(text)
+      return response.ok ? ok(body as A) : fail(failureOf(response.status, body))
+    } catch (error) {
+      return fail(this.#lost(error))
+    }
+  }
+  #sent({ method, body }: ClusterRequest): RequestInit {
+    const headers: Record<string, string> = {}
+    if (this.#authorization !== undefined) headers.authorization = this.#authorization
+    if (body === undefined) return { method, headers }
+    headers["content-type"] = typeof body === "string" ? "application/x-ndjson" : "application/json"
+    return { method, headers, body: typeof body === "string" ? body : JSON.stringify(body) }
+  }
+  /** undefined where it is too much. */
+  async #textOf(response: Response): Promise<string | undefined> {
+    if (response.body === null) return ""
+    const decoder = new TextDecoder()
+    let text = "",
+      bytes = 0
+    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+      bytes += chunk.length
+      if (bytes > this.#bytes_max) return undefined
+      text += decoder.decode(chunk, { stream: true })
+    }
+    return text + decoder.decode()
+  }
+  #lost(error: unknown): Failure {
+    if (this.#closing.signal.aborted)
+      return { error: { kind: "Unavailable", message: "The engine is closed." }, isOfNode: false }
+    if (error instanceof Error && error.name === "TimeoutError")
+      return { error: { kind: "TimedOut", message: "The search cluster did not answer in time." }, isOfNode: true }
+    if (error instanceof SyntaxError)
+      return { error: { kind: "Unavailable", message: "The search cluster answered no JSON." }, isOfNode: true }
+    return {
+      error: { kind: "Unavailable", message: "No node of the search cluster answers." },
+      isOfNode: true,
+      isUnsent: isUnsent(error)
+    }
+  }
+}
+/** The connection was not made: Deno and Node say it in their own ways. */
+const isUnsent = (error: unknown): boolean => {
+  if (!(error instanceof Error)) return false
+  const { code } = error as { readonly code?: string }
+  return code === "ECONNREFUSED" || error.message.includes("client error (Connect)") || isUnsent(error.cause)
+}
+
+const isJson = (response: Response): boolean => (response.headers.get("content-type") ?? "").includes("json")
+const refused = (error: EngineError): Result<never, Failure> => fail({ error, isOfNode: false })
+
+interface ErrorBody {
+  readonly error?: string | { readonly type?: string; readonly reason?: string; readonly root_cause?: unknown }
+}
+const reasonOf = (body: unknown): { readonly type: string; readonly reason: string } => {
+  const error = (body as ErrorBody | undefined)?.error
+  return typeof error === "object"
+    ? { type: error.type ?? "", reason: error.reason ?? "" }
+    : { type: "", reason: error ?? "" }
+}
+const failureOf = (status: number, body: unknown): Failure => {
+  const { type, reason } = reasonOf(body)
+  return { error: errorOf(status, type, reason), isOfNode: status === 502 || status === 503 || status === 504 }
+}
+/** What the cluster says of a request, or of one entry of it, by meaning. */
+export const errorOf = (status: number, type: string, reason: string): EngineError => {
+  if (type === "cluster_block_exception")
+    return { kind: "Unavailable", message: `The search cluster takes no writes: ${reason}` }
+  switch (status) {
+    case 400:
+    case 413:
+      return invalid(`The search cluster refuses the request: ${reason}`)
+    case 401:
+    case 403:
+      return { kind: "Unavailable", message: "The search cluster refuses the credentials it was given." }
+    case 404:
+      return { kind: "NotFound", message: reason === "" ? "Not found" : reason }
+    case 408:
+    case 504:
+      return { kind: "TimedOut", message: "The search cluster did not answer in time." }
+    case 409:
+      return { kind: "Conflict", message: reason }
+    case 429:
+      return { kind: "Overloaded", message: "The search cluster has too much to do.", retryAfterSeconds: 1 }
+    default:
+      return { kind: "Unavailable", message: `The search cluster answers ${status}: ${reason}` }
+  }
+}

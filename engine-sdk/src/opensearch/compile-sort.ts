@@ -1,0 +1,106 @@
+/**
+ * Sort keys for the cluster, which only has to find the best hits: their order is made again of the documents
+ * (`window.ts`). A key that it cannot sort by divides the matches into parts within which it is constant; the best of
+ * each part hold the best of all. Pure.
+ */
+import type { Decay, Filter, SortKey } from "../plan.ts"
+import { compileFilter, type QueryScope } from "./compile-filter.ts"
+import { storedId } from "./placement.ts"
+import { slotsFor } from "./slots.ts"
+
+/** Newest first decides among equals. */
+const NEWEST = { seq: "desc" }
+/** Parts of one search, each a query of its own. */
+const PARTS_MAX = 8
+
+export const compileSort = (scope: QueryScope, sort: ReadonlyArray<SortKey>): object[] => [
+  ...sort.flatMap((key) => compileKey(scope, key) ?? []),
+  NEWEST
+]
+const compileKey = ({ slots }: QueryScope, key: SortKey): object | undefined => {
+  const { order } = key
+  switch (key.kind) {
+    case "text_match":
+      return { _score: order }
+    case "seq":
+      return { seq: order }
+    case "random":
+      return script(RANDOM, { seed: key.seed | 0 }, order)
+    case "geo": {
+      const slot = slotsFor(slots, key.field)?.point
+      return slot === undefined
+        ? undefined
+        : { _geo_distance: { [slot]: { lat: key.lat, lon: key.lng }, order, unit: "m", mode: "min" } }
+    }
+    case "field": {
+      const own = slotsFor(slots, key.field)
+      const slot = key.type === "string" ? own?.sort : (own?.number ?? own?.boolean)
+      if (slot === undefined) return undefined
+      if (key.decay !== undefined && own?.number !== undefined) return decaying(slot, key.decay, key.missing, order)
+      return { [slot]: { order, missing: missingOf(key), mode: "min" } }
+    }
+    default:
+      return undefined
+  }
+}
+/** Numbers without a value are last; texts count as highest (engine-contract 8.3). */
+const missingOf = ({ missing, order, type }: Extract<SortKey, { kind: "field" }>): string =>
+  missing === "first" || (missing === "normal" && type === "string" && order === "desc") ? "_first" : "_last"
+const script = (source: string, params: object, order: string): object => ({
+  _script: { type: "number", order, script: { lang: "painless", source, params } }
+})
+/** The same numbers as `randomOf` of the package's own ranking. */
+const RANDOM =
+  "int x = ((int)((doc['seq'].value + 2654435769L) * 2246822507L)) ^ (params.seed * (int)3266489909L); x = (x ^ (x >>> 15)) * 739982445; x = (x ^ (x >>> 12)) * 695872825; return (double)((x ^ (x >>> 15)) & 0xffffffffL);"
+const DECAY =
+  "if (doc[params.slot].size() == 0) return params.absent; double o = Math.abs(params.origin - doc[params.slot].value); if (params.func == 'diff') return o - params.offset; double d = Math.max(0.0, o - params.offset); if (params.func == 'gauss') return Math.exp(d * d * Math.log(params.decay) / (params.scale * params.scale)); if (params.func == 'exp') return Math.exp(d * Math.log(params.decay) / params.scale); double s = params.scale / (1 - params.decay); return Math.max(0.0, (s - d) / s);"
+const decaying = (slot: string, decay: Decay, missing: string, order: string): object => {
+  const isLow = (missing === "first") === (order === "asc")
+  return script(DECAY, { slot, ...decay, absent: isLow ? -1e300 : 1e300 }, order)
+}
+
+/**
+ * Queries that matches must pass beside, one for each part; none where the cluster can sort by everything. Approximate
+ * where there would be more than eight: then each case is a part, whatever else a document passes.
+ */
+export const partsOf = (scope: QueryScope, sort: ReadonlyArray<SortKey>): ReadonlyArray<object> => {
+  let parts: object[] = []
+  for (const key of sort) {
+    const own =
+      key.kind === "eval"
+        ? firstOf(scope, key.cases)
+        : key.kind === "boosts"
+          ? eachOf(scope, key.cases)
+          : key.kind === "listed"
+            ? [{ ids: { values: key.ids.map((id) => storedId(scope.placement, id)) } }, { match_all: {} }]
+            : []
+    if (own.length === 0) continue
+    parts =
+      parts.length === 0
+        ? own
+        : parts.length * own.length <= PARTS_MAX
+          ? parts.flatMap((one) => own.map((other) => ({ bool: { filter: [one, other] } })))
+          : [...parts, ...own]
+  }
+  return parts
+}
+type Cases = ReadonlyArray<{ readonly filter: Filter }>
+/** The first case that a document passes counts. */
+const firstOf = (scope: QueryScope, cases: Cases): object[] => {
+  const filters = cases.map(({ filter }) => compileFilter(scope, filter))
+  return [
+    ...filters.map((filter, i) => ({ bool: { filter: [filter], must_not: filters.slice(0, i) } })),
+    { bool: { must_not: filters } }
+  ]
+}
+/** All cases count that a document passes. */
+const eachOf = (scope: QueryScope, cases: Cases): object[] => {
+  const filters = cases.map(({ filter }) => compileFilter(scope, filter))
+  if (2 ** filters.length > PARTS_MAX) return [...filters, { match_all: {} }]
+  return Array.from({ length: 2 ** filters.length }, (_part, bits) => ({
+    bool: {
+      filter: filters.filter((_filter, i) => (bits & (1 << i)) !== 0),
+      must_not: filters.filter((_filter, i) => (bits & (1 << i)) === 0)
+    }
+  }))
+}

@@ -1,0 +1,248 @@
+/**
+ * Which collections there are, kept in an index of the cluster and remembered here: the port asks for them without
+ * waiting. What other processes changed is followed by the numbers that the cluster gives to changes; the version of a
+ * record that was read decides who may write it next.
+ */
+import { type EngineError, fail, notFound, ok, type Result } from "../errors.ts"
+import type { Namespace } from "../engine.ts"
+import type { CollectionInfo, CollectionSchema } from "../schema.ts"
+import { warn } from "../warning.ts"
+import type { ClusterClient } from "./client.ts"
+import { placesOf, type ClusterNames, type Placement } from "./placement.ts"
+import { documentsIndex } from "./mapping.ts"
+import type { SlotTable } from "./slots.ts"
+
+/** Records that one look brings. */
+const PAGE = 500
+/** How often documents are counted again: what this process writes is counted at once. */
+const COUNT_EVERY_ms = 15_000
+
+export interface CollectionRecord {
+  readonly namespace: Namespace
+  readonly schema: CollectionSchema
+  readonly createdAt_s: number
+  readonly placement: Placement
+  readonly slots: SlotTable
+  /** Of the schema, one more with each change. */ readonly version: number
+  /** Dropped: kept so that every process hears of it. */ readonly isGone: boolean
+}
+/** What the cluster says of the record that was read: it is only replaced while that holds. */
+interface Revision {
+  readonly _seq_no: number
+  readonly _primary_term: number
+}
+export interface Entry extends Pick<CollectionInfo, "schema"> {
+  record: CollectionRecord
+  revision: Revision
+  documents: number
+  bytes: number
+  /** Writes of this process that are under way, and that are over: a count beside one of them is passed over. */
+  writing: number
+  written: number
+}
+interface StoredRecord extends Revision {
+  readonly _id: string
+  readonly found?: boolean
+  readonly _source: { readonly record: CollectionRecord }
+}
+
+export const infoOf = ({ record, documents }: Entry): CollectionInfo => ({
+  schema: record.schema,
+  num_documents: documents,
+  created_at: record.createdAt_s
+})
+const idOf = (namespace: Namespace, name: string): string => encodeURIComponent(JSON.stringify([namespace, name]))
+
+export class Directory {
+  readonly #client: ClusterClient
+  readonly #names: ClusterNames
+  readonly #replicas: number
+  readonly #entries = new Map<Namespace, Map<string, Entry>>()
+  /** The last change that was read. */ #seen = -1
+  #counted_ms = 0
+  #following: Promise<void> | undefined
+  #isLost = false
+
+  constructor(client: ClusterClient, names: ClusterNames, replicas: number) {
+    this.#client = client
+    this.#names = names
+    this.#replicas = replicas
+  }
+  find(namespace: Namespace, name: string): Entry | undefined {
+    return this.#entries.get(namespace)?.get(name)
+  }
+  /** Newest first: keys only grow. */
+  list(namespace: Namespace): Entry[] {
+    return [...(this.#entries.get(namespace)?.values() ?? [])].sort((a, b) =>
+      a.record.placement.key < b.record.placement.key ? 1 : -1
+    )
+  }
+  /** One that this process may not have heard of yet. */
+  async known(namespace: Namespace, name: string): Promise<Result<Entry>> {
+    const entry = this.find(namespace, name)
+    if (entry !== undefined) return ok(entry)
+    await this.reload(namespace, name)
+    const found = this.find(namespace, name)
+    return found === undefined ? fail(notFound("Collection not found")) : ok(found)
+  }
+  async reload(namespace: Namespace, name: string): Promise<Result<StoredRecord | undefined>> {
+    const read = await this.#client.ask<StoredRecord>({
+      method: "GET",
+      path: `/${this.#names.collections}/_doc/${idOf(namespace, name)}`,
+      isRepeatable: true
+    })
+    if (!read.ok) return read.error.kind === "NotFound" ? ok(undefined) : read
+    this.#take(read.value)
+    return ok(read.value)
+  }
+
+  /** Stored where `revision` is still the record's, undefined: where there is none. Conflict otherwise. */
+  async save(record: CollectionRecord, revision: Revision | undefined): Promise<Result<Entry>> {
+    const name = record.schema.name
+    const condition =
+      revision === undefined
+        ? "op_type=create"
+        : `if_seq_no=${revision._seq_no}&if_primary_term=${revision._primary_term}`
+    const saved = await this.#client.ask<Revision>({
+      method: "PUT",
+      path: `/${this.#names.collections}/_doc/${idOf(record.namespace, name)}?refresh=true&${condition}`,
+      body: { record },
+      isRepeatable: false
+    })
+    if (!saved.ok) return saved
+    return ok(this.#put(record, saved.value))
+  }
+  /** Places that an index of its own does not have yet. */
+  async makeRoom({ placement, slots }: CollectionRecord): Promise<Result<unknown>> {
+    const { mappings } = documentsIndex(placesOf(placement.kind, slots), 1, this.#replicas) as {
+      readonly mappings: { readonly properties: object }
+    }
+    return this.#client.ask({
+      method: "PUT",
+      path: `/${placement.index}/_mapping`,
+      body: { properties: mappings.properties },
+      isRepeatable: true
+    })
+  }
+  #put(record: CollectionRecord, { _seq_no, _primary_term }: Revision): Entry {
+    const { namespace, schema } = record
+    const revision = { _seq_no, _primary_term }
+    let names = this.#entries.get(namespace)
+    if (names === undefined) this.#entries.set(namespace, (names = new Map()))
+    const known = names.get(schema.name)
+    const isSame = known?.record.placement.key === record.placement.key
+    const entry: Entry = isSame
+      ? Object.assign(known, { record, revision, schema })
+      : { record, revision, schema, documents: 0, bytes: 0, writing: 0, written: 0 }
+    if (record.isGone) names.delete(schema.name)
+    else names.set(schema.name, entry)
+    return entry
+  }
+  /** An older reading than what is known changes nothing. */
+  #take({ _source, _seq_no, _primary_term }: StoredRecord): void {
+    const { record } = _source
+    const known = this.find(record.namespace, record.schema.name)
+    if (known === undefined || known.revision._seq_no <= _seq_no) this.#put(record, { _seq_no, _primary_term })
+  }
+
+  /** What changed since the last look; of several that ask at once one looks. */
+  follow(now_ms: number): Promise<void> {
+    return (this.#following ??= this.#follow(now_ms)
+      .catch((error: unknown) => warn("collections of the search cluster were not looked at", error))
+      .finally(() => {
+        this.#following = undefined
+      }))
+  }
+  async #follow(now_ms: number): Promise<void> {
+    const changed = await this.readChanges()
+    if (this.#client.isClosed) return
+    // Once, not with every look.
+    if (!changed.ok && !this.#isLost)
+      warn("collections of the search cluster are not followed until it answers", changed.error.message)
+    this.#isLost = !changed.ok
+    if (!changed.ok) return
+    if (now_ms - this.#counted_ms < COUNT_EVERY_ms) return
+    this.#counted_ms = now_ms
+    await this.count()
+  }
+  async readChanges(): Promise<Result<void, EngineError>> {
+    for (;;) {
+      const page = await this.#client.ask<{ hits: { hits: ReadonlyArray<StoredRecord> } }>({
+        method: "POST",
+        path: `/${this.#names.collections}/_search?seq_no_primary_term=true`,
+        body: {
+          size: PAGE,
+          query: { range: { _seq_no: { gt: this.#seen } } },
+          sort: [{ _seq_no: "asc" }],
+          seq_no_primary_term: true
+        },
+        isRepeatable: true
+      })
+      if (!page.ok) return page
+      const { hits } = page.value.hits
+      for (const record of hits) {
+        this.#take(record)
+        this.#seen = Math.max(this.#seen, record._seq_no)
+      }
+      if (hits.length < PAGE) return ok(undefined)
+    }
+  }
+  /** Documents and bytes of all collections, those that are written to meanwhile left as they are. */
+  async count(): Promise<Result<void>> {
+    const entries = [...this.#entries.values()].flatMap((names) => [...names.values()])
+    const before = new Map(
+      entries
+        .filter(({ writing }) => writing === 0)
+        .map((entry) => [entry.record.placement.key, { entry, written: entry.written }])
+    )
+    const isAtRest = ({ entry, written }: { readonly entry: Entry; readonly written: number }): boolean =>
+      entry.writing === 0 && entry.written === written
+    let after: { readonly key: string } | undefined
+    const counted = new Set<string>()
+    do {
+      const page = await this.#client.ask<CountedPage>({
+        method: "POST",
+        path: `/${this.#names.documents}/_search`,
+        body: {
+          size: 0,
+          aggs: {
+            by: {
+              composite: {
+                size: PAGE,
+                sources: [{ key: { terms: { field: "c" } } }],
+                ...(after === undefined ? {} : { after })
+              },
+              aggs: { bytes: { sum: { field: "size" } } }
+            }
+          }
+        },
+        isRepeatable: true
+      })
+      if (!page.ok) return page
+      const { buckets, after_key } = page.value.aggregations?.by ?? { buckets: [] }
+      for (const { key, doc_count, bytes } of buckets) {
+        counted.add(key.key)
+        const known = before.get(key.key)
+        if (known === undefined || !isAtRest(known)) continue
+        known.entry.documents = doc_count
+        known.entry.bytes = bytes.value
+      }
+      after = after_key
+    } while (after !== undefined)
+    for (const [key, known] of before)
+      if (!counted.has(key) && isAtRest(known)) known.entry.documents = known.entry.bytes = 0
+    return ok(undefined)
+  }
+}
+interface CountedPage {
+  readonly aggregations?: {
+    readonly by: {
+      readonly buckets: ReadonlyArray<{
+        readonly key: { readonly key: string }
+        readonly doc_count: number
+        readonly bytes: { readonly value: number }
+      }>
+      readonly after_key?: { readonly key: string }
+    }
+  }
+}

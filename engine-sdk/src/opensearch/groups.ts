@@ -1,0 +1,63 @@
+/**
+ * Groups of more documents than are fetched: the cluster says how many there are and how large each is; which come
+ * first, and what they show, is made of the best documents. Pure.
+ */
+import type { SearchAnswer, SearchPlan } from "../plan.ts"
+import type { Aggregations, Bucket } from "./compile-facets.ts"
+import type { QueryScope } from "./compile-filter.ts"
+import { slotsFor } from "./slots.ts"
+
+/** Groups that are counted one by one. */
+const GROUPS_MAX = 10_000
+/** Stands for no value where groups are told apart by several fields. */
+const NONE = "\u0000"
+
+const placeOf = ({ slots }: QueryScope, field: string): string | undefined => {
+  const own = slotsFor(slots, field)
+  return own?.value ?? own?.number ?? own?.boolean
+}
+/** Where the values lie that tell groups apart, if that is one field. */
+export const groupPlace = (scope: QueryScope, { group }: SearchPlan): string | undefined =>
+  group?.fields.length === 1 ? placeOf(scope, group.fields[0]) : undefined
+
+export const compileGroups = (scope: QueryScope, { group }: SearchPlan): Record<string, object> => {
+  if (group === undefined) return {}
+  const places = group.fields.flatMap((field) => placeOf(scope, field) ?? [])
+  if (places.length === 0) return {}
+  const own =
+    places.length === 1
+      ? { terms: { field: places[0], size: GROUPS_MAX } }
+      : { multi_terms: { terms: places.map((field) => ({ field, missing: missingOf(field) })), size: GROUPS_MAX } }
+  return {
+    groups: own,
+    group_count: { cardinality: { field: places[0], precision_threshold: 40_000 } },
+    ungrouped: { missing: { field: places[0] } }
+  }
+}
+const missingOf = (place: string): unknown => (place.startsWith("k") ? NONE : place.startsWith("b") ? false : -1)
+
+/** Puts in what the cluster counted, where it found more than was fetched. */
+export const readGroups = (
+  { group }: SearchPlan,
+  answer: SearchAnswer,
+  aggregations: Aggregations | undefined
+): void => {
+  const buckets = aggregations?.groups?.buckets
+  if (group === undefined || buckets === undefined) return
+  const sizes = new Map(buckets.map((bucket) => [keyOf(bucket), bucket.doc_count]))
+  const ungrouped = aggregations?.ungrouped?.doc_count ?? 0
+  const isSingle = group.fields.length === 1
+  const distinct =
+    isSingle && (aggregations?.groups?.sum_other_doc_count ?? 0) > 0
+      ? (aggregations?.group_count?.value ?? buckets.length)
+      : buckets.length
+  const missing = isSingle && ungrouped > 0 ? (group.missingValues ? 1 : ungrouped) : 0
+  answer.found = Math.max(answer.found, distinct + missing)
+  for (const shown of answer.grouped_hits ?? []) {
+    const size = sizes.get(shown.group_key.map(String).join("|"))
+    if (size !== undefined) shown.found = Math.max(shown.found, size)
+    else if (isSingle && group.missingValues && shown.group_key.length === 0)
+      shown.found = Math.max(shown.found, ungrouped)
+  }
+}
+const keyOf = ({ key, key_as_string }: Bucket): string => key_as_string ?? String(key)

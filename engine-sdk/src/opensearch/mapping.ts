@@ -1,0 +1,86 @@
+/**
+ * What an index is made with: places of fixed types, nothing found by itself. Words arrive as the package's tokenizer
+ * made them, so the cluster only splits at spaces; the stored document is one text that nothing looks into.
+ */
+import { KEY_LENGTH } from "./placement.ts"
+import { slotNames, type SlotKind } from "./slots.ts"
+
+/** Characters of a beginning that is kept as a word of its own; longer ones are looked for among whole words. */
+export const BEGINNING_MAX = 20
+/** Deepest hit that a search may reach. */
+export const WINDOW_MAX = 100_000
+/** Texts that are longer cannot be whole words of the cluster. */
+export const KEYWORD_LENGTH_MAX = 8_000
+
+const ANALYSIS = {
+  tokenizer: { spaces: { type: "char_group", tokenize_on_chars: [" "], max_token_length: KEYWORD_LENGTH_MAX } },
+  filter: {
+    beginnings: { type: "edge_ngram", min_gram: KEY_LENGTH + 1, max_gram: KEY_LENGTH + BEGINNING_MAX }
+  },
+  analyzer: {
+    words: { type: "custom", tokenizer: "spaces" },
+    beginnings: { type: "custom", tokenizer: "spaces", filter: ["beginnings"] }
+  }
+}
+const WORDS = {
+  type: "text",
+  analyzer: "words",
+  norms: false,
+  index_options: "positions",
+  fields: {
+    p: { type: "text", analyzer: "beginnings", search_analyzer: "words", norms: false, index_options: "docs" }
+  }
+}
+const placesAs = (kind: SlotKind, count: number, type: object): Record<string, object> =>
+  Object.fromEntries(slotNames(kind, count).map((name) => [name, type]))
+const KEPT = ["seq", "d", "u"]
+
+export const documentsIndex = (
+  places: Readonly<Record<SlotKind, number>>,
+  shards: number,
+  replicas: number
+): object => ({
+  settings: {
+    number_of_shards: shards,
+    auto_expand_replicas: `0-${replicas}`,
+    "index.refresh_interval": "5s",
+    "index.max_result_window": WINDOW_MAX,
+    "index.mapping.total_fields.limit": 2_000,
+    "index.max_ngram_diff": BEGINNING_MAX,
+    "index.unassigned.node_left.delayed_timeout": "5s",
+    analysis: ANALYSIS
+  },
+  mappings: {
+    dynamic: "strict",
+    _routing: { required: true },
+    _source: { includes: KEPT },
+    properties: {
+      /** Key of the collection. */ c: { type: "keyword" },
+      seq: { type: "long" },
+      /** Of the schema that it was written by. */ v: { type: "integer" },
+      /** Characters of the stored document. */ size: { type: "long" },
+      d: { type: "object", enabled: false },
+      u: { type: "object", enabled: false },
+      ...placesAs("t", places.t, WORDS),
+      ...placesAs("k", places.k, { type: "keyword", ignore_above: KEYWORD_LENGTH_MAX }),
+      ...placesAs("n", places.n, { type: "double" }),
+      ...placesAs("l", places.l, { type: "long" }),
+      ...placesAs("b", places.b, { type: "boolean" }),
+      ...placesAs("g", places.g, { type: "geo_point" })
+    }
+  }
+})
+
+const SMALL = (replicas: number): object => ({
+  number_of_shards: 1,
+  auto_expand_replicas: `0-${replicas}`,
+  "index.refresh_interval": "1s"
+})
+export const collectionsIndex = (replicas: number): object => ({
+  settings: SMALL(replicas),
+  mappings: { dynamic: "strict", properties: { record: { type: "object", enabled: false } } }
+})
+export const countersIndex = (replicas: number): object => ({
+  settings: SMALL(replicas),
+  mappings: { dynamic: "strict", properties: { next: { type: "long" } } }
+})

@@ -1,0 +1,15 @@
+/** Where a cluster is, who asks it, and what a request to it may take. */
+export interface OpensearchOptions {
+  /** Addresses of nodes, `https://host:9200`; calls go to one after the other and pass over those that are gone. */
+  readonly nodes: ReadonlyArray<string>
+  /** Certificates are checked by the runtime (`NODE_EXTRA_CA_CERTS`, `DENO_CERT` for one of your own). */
+  readonly credentials?: { readonly username: string; readonly password: string } | { readonly apiKey: string }
+  /** Every index begins with it: installations that share a cluster have different ones. Default: `dowser`. */
+  readonly prefix?: string
+  /** Default: 30,000. A search takes no longer than its plan says. */ readonly timeout_ms?: number
+  /** Of one answer of the cluster. Default: 64 MiB. */ readonly answerBytes_max?: number
+  /** Copies of each shard beside the first, where there are nodes for them. Default: 1. */ readonly replicas?: number
+  /** Of the index that small collections share, when it is made; they are spread over them. Default: 3. */
+  readonly poolShards?: number
+  /** How often what other processes changed is looked at. Default: 1,000. */ readonly follow_ms?: number
+}

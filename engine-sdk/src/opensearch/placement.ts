@@ -1,0 +1,49 @@
+/**
+ * Where a collection lies: the one module that knows names of indices, routing, and what stands before ids and words.
+ * Small collections share pools; one with more fields than a pool has places, or that was promoted, has an index of its
+ * own. Every id and every word begins with the collection's key, and every query filters on it, so that nothing that a
+ * query meets is of another collection.
+ */
+import { POOL_SLOTS, fitsPool, type SlotKind, type SlotTable } from "./slots.ts"
+
+/** Characters before every id and word: enough for two thousand million collections. */
+export const KEY_LENGTH = 6
+/** The cluster takes ids of 512 bytes. */
+export const ID_BYTES_MAX = 480
+
+export interface Placement {
+  readonly kind: "pool" | "own"
+  /** Name of the index. */ readonly index: string
+  /** Of the collection, alone in the cluster. */ readonly key: string
+}
+export interface ClusterNames {
+  readonly collections: string
+  readonly counters: string
+  readonly pool: string
+  own(key: string): string
+  /** Everything with documents. */ readonly documents: string
+}
+
+export const namesOf = (prefix: string): ClusterNames => ({
+  collections: `${prefix}-collections`,
+  counters: `${prefix}-counters`,
+  pool: `${prefix}-documents-pool`,
+  own: (key) => `${prefix}-documents-${key}`,
+  documents: `${prefix}-documents-*`
+})
+export const keyOf = (number: number): string => number.toString(36).padStart(KEY_LENGTH, "0")
+
+export const placementOf = (names: ClusterNames, key: string, slots: SlotTable): Placement =>
+  fitsPool(slots) ? { kind: "pool", index: names.pool, key } : { kind: "own", index: names.own(key), key }
+/** Places of the index that a collection lies in; an index of its own has room for what it may get yet. */
+export const placesOf = (kind: Placement["kind"], { used }: SlotTable): Readonly<Record<SlotKind, number>> =>
+  kind === "pool"
+    ? POOL_SLOTS
+    : { t: 2 * used.t + 8, k: 2 * used.k + 16, n: 2 * used.n + 8, l: 2 * used.l + 4, b: 2 * used.b + 4, g: used.g + 2 }
+
+export const storedId = ({ key }: Placement, id: string): string => key + id
+export const storedWord = ({ key }: Placement, word: string): string => key + word
+export const storedWords = ({ key }: Placement, words: ReadonlyArray<string>): string =>
+  words.map((word) => key + word).join(" ")
+/** What every query of the collection must pass. */
+export const ownFilter = ({ key }: Placement): object => ({ term: { c: key } })

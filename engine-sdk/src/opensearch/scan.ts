@@ -1,0 +1,145 @@
+/** Stored documents in the order of their insertion, page by page: exports, writes by a filter, documents by id. */
+import { parseJson, select } from "../documents/mod.ts"
+import type { ScanPage, ScanRequest } from "../engine.ts"
+import { type EngineError, fail, ok, type Result } from "../errors.ts"
+import type { Selection } from "../plan.ts"
+import type { Document } from "../schema.ts"
+import type { ClusterClient } from "./client.ts"
+import { allOf, compileFilter, EVERYTHING } from "./compile-filter.ts"
+import type { CollectionRecord } from "./directory.ts"
+import { ownFilter, storedId, type Placement } from "./placement.ts"
+import { filterRefusal } from "./refusals.ts"
+import type { StoredForm } from "./stored-form.ts"
+
+/** Documents of one request to the cluster. */
+const PAGE = 500
+/** Ids of one request to the cluster. */
+const IDS = 1_000
+
+export interface StoredHit {
+  readonly _id: string
+  readonly _source: StoredForm
+}
+interface HitsAnswer {
+  readonly hits: { readonly hits: ReadonlyArray<StoredHit> }
+}
+
+const pageOf = (
+  client: ClusterClient,
+  placement: Placement,
+  filter: object,
+  after: number | undefined,
+  size: number
+): Promise<Result<HitsAnswer>> =>
+  client.ask({
+    method: "POST",
+    path: `/${placement.index}/_search?routing=${placement.key}&allow_partial_search_results=false`,
+    body: {
+      size,
+      query: allOf([ownFilter(placement), filter]),
+      sort: [{ seq: "asc" }],
+      track_total_hits: false,
+      ...(after === undefined ? {} : { search_after: [after] })
+    },
+    isRepeatable: true
+  })
+
+/** A page is one moment of the collection; `after` goes on where the page before ended, whatever changed meanwhile. */
+export const scanPage = async (
+  client: ClusterClient,
+  { placement, slots }: CollectionRecord,
+  { filter, after, limit, selection }: ScanRequest
+): Promise<Result<ScanPage>> => {
+  const refused = filterRefusal(filter, "filter_by")
+  if (refused !== undefined) return fail(refused)
+  const compiled = filter === undefined ? EVERYTHING : compileFilter({ placement, slots }, filter)
+  const documents: Document[] = []
+  const ids: string[] = []
+  let last = after
+  for (;;) {
+    const size = Math.min(PAGE, limit - documents.length)
+    // One more than wanted: whether there is a next page is told with this one.
+    const page = await pageOf(client, placement, compiled, last, size + 1)
+    if (!page.ok) return page
+    const { hits } = page.value.hits
+    for (const { _source } of hits.slice(0, size)) {
+      const document = parseJson(_source.d) as Document
+      documents.push(selection === undefined ? document : select(document, selection))
+      ids.push(String(document.id))
+      last = _source.seq
+    }
+    if (hits.length <= size) return ok({ documents, ids, next: undefined })
+    if (documents.length >= limit) return ok({ documents, ids, next: last })
+  }
+}
+
+/** All stored documents, oldest first. */
+export async function* storedPages(
+  client: ClusterClient,
+  placement: Placement,
+  filter: object = EVERYTHING
+): AsyncGenerator<Result<ReadonlyArray<StoredForm>, EngineError>, void> {
+  for (let after: number | undefined; ;) {
+    const page: Result<HitsAnswer> = await pageOf(client, placement, filter, after, PAGE)
+    if (!page.ok) return yield page
+    const stored = page.value.hits.hits.map(({ _source }) => _source)
+    if (stored.length > 0) yield ok(stored)
+    if (stored.length < PAGE) return
+    after = stored[stored.length - 1].seq
+  }
+}
+
+/** A stored document with what the cluster asks for when it is replaced. */
+export interface StoredVersion {
+  readonly form: StoredForm
+  readonly _seq_no: number
+  readonly _primary_term: number
+}
+interface GotDocument {
+  readonly found?: boolean
+  readonly error?: { readonly reason?: string }
+  readonly _seq_no: number
+  readonly _primary_term: number
+  readonly _source: StoredForm
+}
+/** By id, as they are stored now, found yet or not. */
+export const storedById = async (
+  client: ClusterClient,
+  placement: Placement,
+  ids: ReadonlyArray<string>
+): Promise<Result<ReadonlyMap<string, StoredVersion>>> => {
+  const known = new Map<string, StoredVersion>()
+  for (let from = 0; from < ids.length; from += IDS) {
+    const asked = ids.slice(from, from + IDS)
+    const got = await client.ask<{ readonly docs: ReadonlyArray<GotDocument> }>({
+      method: "POST",
+      path: `/${placement.index}/_mget`,
+      body: { docs: asked.map((id) => ({ _id: storedId(placement, id), routing: placement.key })) },
+      isRepeatable: true
+    })
+    if (!got.ok) return got
+    for (const [i, { found, error, _source, _seq_no, _primary_term }] of got.value.docs.entries()) {
+      if (error !== undefined)
+        return fail({ kind: "Unavailable", message: `A document cannot be read: ${error.reason ?? "no reason"}` })
+      if (found === true) known.set(asked[i], { form: _source, _seq_no, _primary_term })
+    }
+  }
+  return ok(known)
+}
+export const documentsById = async (
+  client: ClusterClient,
+  placement: Placement,
+  ids: ReadonlyArray<string>,
+  selection: Selection | undefined
+): Promise<Result<ReadonlyArray<Document | undefined>>> => {
+  const known = await storedById(client, placement, [...new Set(ids)])
+  if (!known.ok) return known
+  return ok(
+    ids.map((id) => {
+      const stored = known.value.get(id)
+      if (stored === undefined) return undefined
+      const document = parseJson(stored.form.d) as Document
+      return selection === undefined ? document : select(document, selection)
+    })
+  )
+}

@@ -1,0 +1,195 @@
+/** Bodies of requests for one plan: what must match, what is counted, how far hits are fetched. Pure. */
+import type { Filter, SearchPlan } from "../plan.ts"
+import { allOf, anyOf, compileFilter, EVERYTHING, NOTHING, type QueryScope } from "./compile-filter.ts"
+import { compileFacets } from "./compile-facets.ts"
+import { compileSort, partsOf } from "./compile-sort.ts"
+import { isAboutWords, phraseQuery, phrasesQuery } from "./compile-text.ts"
+import type { CollectionRecord } from "./directory.ts"
+import { compileGroups, groupPlace } from "./groups.ts"
+import { ownFilter, storedId } from "./placement.ts"
+
+/** Hits that are scored anew, at least: the cluster only knows about how good they are. */
+const WINDOW_MIN = 250
+/** Deepest position up to which all hits are fetched for that; deeper pages are as the cluster orders them. */
+const SCORED_MAX = 1_000
+/** Documents among which groups are formed. */
+const GROUPED = 1_000
+/** Above every score of words. */
+const MATCHED_WORTH = 1_048_576
+
+export interface Fetching {
+  readonly from: number
+  readonly size: number
+  /** The page alone, in the order of the cluster. */ readonly isPage: boolean
+}
+
+export class SearchRequests {
+  readonly scope: QueryScope
+  readonly fetching: Fetching
+  readonly #plan: SearchPlan
+  readonly #parts: ReadonlyArray<object>
+  readonly #sort: object[]
+  /** Of every match. */ readonly #required: ReadonlyArray<object>
+
+  constructor({ placement, slots }: CollectionRecord, plan: SearchPlan) {
+    this.scope = { placement, slots }
+    this.#plan = plan
+    this.#parts = partsOf(this.scope, plan.sort)
+    this.#sort = compileSort(this.scope, plan.sort)
+    this.#required = plan.matchesNothing ? [NOTHING] : requiredOf(this.scope, plan)
+    this.fetching = fetchingOf(plan, this.#parts.length > 0)
+  }
+
+  /** The request that counts; it brings hits too where one order finds them. */
+  counting(words: object, hasHits: boolean, timeout_ms: number): object {
+    const { placement } = this.scope
+    const plan = this.#plan
+    const matching = this.#matching(words)
+    const placed = this.#placedQuery()
+    const aggs: Record<string, object> = hasHits
+      ? {
+          ...compileFacets(this.scope, plan, groupPlace(this.scope, plan)),
+          ...compileGroups(this.scope, plan),
+          ...(placed === undefined ? {} : { organic: { filter: matching } })
+        }
+      : placed === undefined
+        ? {}
+        : { organic: { filter: matching } }
+    const query =
+      placed === undefined
+        ? matching
+        : {
+            bool: {
+              filter: [ownFilter(placement)],
+              should: [matching, { constant_score: { filter: placed, boost: 0 } }],
+              minimum_should_match: 1
+            }
+          }
+    const { from, size } = this.fetching
+    return {
+      query,
+      from,
+      size: hasHits && this.#parts.length === 0 ? size : 0,
+      sort: this.#sort,
+      track_total_hits: true,
+      timeout: `${Math.ceil(timeout_ms)}ms`,
+      ...(Object.keys(aggs).length === 0 ? {} : { aggs })
+    }
+  }
+  /** Requests for the best of each part, where the cluster cannot order all of them. */
+  parts(words: object, timeout_ms: number): object[] {
+    const { from, size } = this.fetching
+    return this.#parts.map((part) => ({
+      query: { bool: { must: [this.#matching(words)], filter: [part] } },
+      from: 0,
+      size: from + size,
+      sort: this.#sort,
+      track_total_hits: false,
+      timeout: `${Math.ceil(timeout_ms)}ms`
+    }))
+  }
+  /** Requests for documents that the plan places whether or not they match. */
+  placing(words: object, timeout_ms: number): object[] {
+    const { placement } = this.scope
+    const plan = this.#plan
+    const timeout = `${Math.ceil(timeout_ms)}ms`
+    const named = this.#placedQuery()
+    const ids =
+      named === undefined
+        ? []
+        : [{ query: allOf([ownFilter(placement), named]), size: SCORED_MAX, track_total_hits: false, timeout }]
+    const best = (plan.injected ?? []).flatMap(({ target, mustPassFilter }) =>
+      "filter" in target
+        ? [
+            {
+              query: {
+                bool: {
+                  filter: [
+                    ownFilter(placement),
+                    compileFilter(this.scope, target.filter),
+                    this.#passing(mustPassFilter)
+                  ],
+                  must_not: this.#hidden(),
+                  should: [{ constant_score: { filter: this.#matching(words), boost: MATCHED_WORTH } }]
+                }
+              },
+              size: (plan.injected ?? []).length,
+              sort: [{ _score: "desc" }, ...this.#sort],
+              track_total_hits: false,
+              timeout
+            }
+          ]
+        : []
+    )
+    return [...ids, ...best]
+  }
+
+  #matching(words: object): object {
+    const isScored = isAboutWords(this.#plan.text)
+    const { placement } = this.scope
+    return {
+      bool: {
+        filter: [ownFilter(placement), ...this.#required],
+        must_not: [...this.#hidden(), ...this.#excluded()],
+        ...(isScored ? { must: [words] } : {})
+      }
+    }
+  }
+  #hidden(): object[] {
+    const { hidden } = this.#plan
+    return hidden.length === 0 ? [] : [{ ids: { values: hidden.map((id) => storedId(this.scope.placement, id)) } }]
+  }
+  #excluded(): object[] {
+    const { text } = this.#plan
+    return text === undefined
+      ? []
+      : text.excluded.filter((words) => words.length > 0).map((words) => phraseQuery(this.scope, text, words))
+  }
+  #passing(mustPassFilter: boolean): object {
+    const { filter, injectedFilter, pinnedFilter } = this.#plan
+    return compiled(this.scope, mustPassFilter ? (injectedFilter ?? filter) : pinnedFilter)
+  }
+  /** Documents that the plan names, as far as they may be shown. */
+  #placedQuery(): object | undefined {
+    const { filter, filterCuratedHits, injected = [], pinned, pinnedFilter } = this.#plan
+    const idsOf = (ids: ReadonlyArray<string>): object => ({
+      ids: { values: ids.map((id) => storedId(this.scope.placement, id)) }
+    })
+    const queries: object[] = []
+    if (pinned.length > 0)
+      queries.push({
+        bool: {
+          filter: [idsOf(pinned.map(({ id }) => id)), compiled(this.scope, filterCuratedHits ? filter : pinnedFilter)],
+          must_not: this.#hidden()
+        }
+      })
+    for (const mustPass of [true, false]) {
+      const ids = injected.flatMap(({ target, mustPassFilter }) =>
+        "id" in target && mustPassFilter === mustPass ? [target.id] : []
+      )
+      if (ids.length > 0) queries.push(allOf([idsOf(ids), this.#passing(mustPass)]))
+    }
+    return queries.length === 0 ? undefined : anyOf(queries)
+  }
+}
+const compiled = (scope: QueryScope, filter: Filter | undefined): object =>
+  filter === undefined ? EVERYTHING : compileFilter(scope, filter)
+const requiredOf = (scope: QueryScope, { filter, text }: SearchPlan): object[] => [
+  ...(filter === undefined ? [] : [compileFilter(scope, filter)]),
+  ...(text === undefined || text.phrases.length === 0 ? [] : [phrasesQuery(scope, text)])
+]
+
+const fetchingOf = (plan: SearchPlan, hasParts: boolean): Fetching => {
+  const end = Math.min(plan.offset + plan.limit, plan.hits_max)
+  const placed = plan.pinned.length + (plan.injected?.length ?? 0)
+  const reach = Math.max(end, plan.window?.size ?? 0) + placed
+  if (plan.group !== undefined) return { from: 0, size: GROUPED, isPage: false }
+  const isScored =
+    isAboutWords(plan.text) && (plan.sort.length === 0 || plan.sort.some(({ kind }) => kind === "text_match"))
+  const isReordered = plan.diversity !== undefined || plan.sort.some(({ kind }) => kind === "geo")
+  const isWhole = plan.window !== undefined || placed > 0 || hasParts
+  if ((isScored || isReordered) && reach <= SCORED_MAX)
+    return { from: 0, size: Math.max(WINDOW_MIN, reach), isPage: false }
+  if (isWhole) return { from: 0, size: reach, isPage: false }
+  return { from: plan.offset, size: Math.max(0, end - plan.offset), isPage: true }
+}

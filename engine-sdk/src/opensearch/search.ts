@@ -1,0 +1,162 @@
+/**
+ * One search: words as they are typed first, then with typing errors, other spellings and fewer words, each only where
+ * too little was found (engine-contract 5.2), in at most four trips. The cluster finds and counts; what is shown is
+ * made here of what it found (`window.ts`).
+ */
+import type { Dictionaries } from "../analysis/analyzer.ts"
+import { fail, invalid, ok, type Result } from "../errors.ts"
+import type { CollectionReader } from "../index/reader.ts"
+import type { Hit, SearchAnswer, SearchPlan } from "../plan.ts"
+import { executeSearch } from "../search/answer/answer.ts"
+import { idOfHit } from "../search/answer/answer-json.ts"
+import type { SearchScope } from "../search/scope.ts"
+import type { ClusterClient } from "./client.ts"
+import { readFacets } from "./compile-facets.ts"
+import type { Entry } from "./directory.ts"
+import { readGroups } from "./groups.ts"
+import { WINDOW_MAX } from "./mapping.ts"
+import { planRefusal } from "./refusals.ts"
+import { SearchRequests, type Fetching } from "./search-requests.ts"
+import { stagesOf } from "./stages.ts"
+import { documentOf } from "./stored-form.ts"
+import { countTried, fetchFound, type Trip } from "./trips.ts"
+import { windowReader } from "./window.ts"
+
+/** For making an answer of what was found in time. */
+const SHOWING_ms = 1_000
+
+export interface Found extends Trip {
+  readonly fetching: Fetching
+}
+
+export const searchPlan = async (
+  client: ClusterClient,
+  entry: Entry,
+  plan: SearchPlan,
+  dictionaries: Dictionaries,
+  left_ms: number
+): Promise<Result<SearchAnswer>> => {
+  const started = performance.now()
+  const found = await findPlan(client, entry, plan, left_ms)
+  if (!found.ok) return found
+  const answer = shownAnswer(entry, plan, found.value, dictionaries)
+  if (answer.ok && !plan.echo.excludeSearchTime) answer.value.search_time_ms = Math.round(performance.now() - started)
+  return answer
+}
+
+const NOTHING_FOUND = { documents: [], placed: [], total: 0, organic: 0, aggregations: undefined }
+/** Refuses what the cluster cannot do, before it is asked. */
+export const findPlan = async (
+  client: ClusterClient,
+  { record }: Entry,
+  plan: SearchPlan,
+  left_ms: number
+): Promise<Result<Found>> => {
+  const refused = planRefusal(record.schema, plan)
+  if (refused !== undefined) return fail(refused)
+  if (Math.min(plan.offset + plan.limit, plan.hits_max) > WINDOW_MAX)
+    return fail(invalid(`The search engine shows at most the first ${WINDOW_MAX} hits.`, "page"))
+  const requests = new SearchRequests(record, plan)
+  const { fetching } = requests
+  const until = performance.now() + Math.min(plan.cutoff_ms, left_ms)
+  const left = (): number => until - performance.now()
+  if (left() <= 0) return ok({ ...NOTHING_FOUND, isCutOff: true, fetching })
+  const [exact, ...others] = stagesOf(requests.scope, plan)
+  const first = await fetchFound(client, record.placement, requests, exact.tried[0].query, left())
+  if (!first.ok) return first
+  let { organic } = first.value
+  let better: object | undefined
+  for (const { isWanted, tried } of plan.matchesNothing ? [] : others) {
+    if (!isWanted(organic)) continue
+    if (left() <= 0) return ok({ ...first.value, isCutOff: true, fetching })
+    const counted = await countTried(client, record.placement, requests, tried, left())
+    if (!counted.ok) return counted
+    organic = counted.value.organic
+    better = counted.value.query
+  }
+  if (better === undefined || organic === first.value.organic) return ok({ ...first.value, fetching })
+  if (left() <= 0) return ok({ ...first.value, isCutOff: true, fetching })
+  const last = await fetchFound(client, record.placement, requests, better, left())
+  return last.ok ? ok({ ...last.value, fetching }) : last
+}
+
+const scopeOver = (reader: CollectionReader, dictionaries: Dictionaries): SearchScope => ({
+  collection: () => reader,
+  names: () => [],
+  dictionaries
+})
+/**
+ * The plan for what was found: filters have been passed, so what is placed counts as a match only where it is among
+ * what matched.
+ */
+export const windowPlan = (plan: SearchPlan, { documents, placed, fetching }: Found): SearchPlan => {
+  const { filter: _filter, injectedFilter: _injected, pinnedFilter: _pinned, ...rest } = plan
+  const seqs = new Set(documents.map(({ seq }) => seq))
+  const isMixed = placed.some(({ seq }) => !seqs.has(seq))
+  return {
+    ...rest,
+    filter: isMixed ? { kind: "ids", ids: documents.map((stored) => String(documentOf(stored).id)) } : undefined,
+    filterCuratedHits: false,
+    ...(plan.injected === undefined
+      ? {}
+      : { injected: plan.injected.map((injection) => ({ ...injection, mustPassFilter: false })) }),
+    facets: plan.facets.filter(({ topK }) => topK),
+    facetQuery: undefined,
+    offset: fetching.isPage ? 0 : plan.offset,
+    limit: fetching.isPage ? fetching.size : plan.limit,
+    hits_max: fetching.isPage ? fetching.size : plan.hits_max,
+    cutoff_ms: SHOWING_ms
+  }
+}
+const shownAnswer = (
+  entry: Entry,
+  plan: SearchPlan,
+  found: Found,
+  dictionaries: Dictionaries
+): Result<SearchAnswer> => {
+  const { schema } = entry.record
+  const own = windowPlan(plan, found)
+  const reader = windowReader(schema, [...found.documents, ...found.placed], [plan], dictionaries)
+  const scope = scopeOver(reader, dictionaries)
+  const shown = executeSearch(scope, own)
+  if (!shown.ok) return shown
+  const answer = shown.value
+  if (own.text !== undefined && plan.group === undefined && plan.window === undefined)
+    putUnscored(scope, own, found, answer)
+  const page = answer.facet_counts
+  const counted = readFacets(schema, plan, found.aggregations, found.total, entry.documents)
+  answer.facet_counts = plan.facets.map(({ topK }) => (topK ? page : counted).shift()!)
+  if (plan.group === undefined) answer.found = Math.max(found.total, answer.found)
+  else {
+    if (found.total > found.documents.length) readGroups(plan, answer, found.aggregations)
+    answer.found_docs = Math.max(found.total, answer.found_docs ?? 0)
+  }
+  if (!plan.echo.excludeOutOf) answer.out_of = entry.documents
+  if (plan.injected !== undefined) answer.organic = found.organic
+  answer.search_cutoff ||= found.isCutOff
+  return ok(answer)
+}
+/**
+ * The cluster finds some documents by words that the scorer, which looks at the fetched ones alone, does not take them
+ * for: they stand behind the others, so that a page has as many hits as `found` says.
+ */
+const putUnscored = (scope: SearchScope, plan: SearchPlan, found: Found, answer: SearchAnswer): void => {
+  const end = Math.min(plan.offset + plan.limit, plan.hits_max)
+  const wanted = Math.min(end, found.documents.length) - plan.offset
+  const hits = answer.hits?.length ?? 0
+  if (hits >= wanted) return
+  const all = executeSearch(scope, { ...plan, offset: 0, limit: end, hits_max: end })
+  const scored = new Set(all.ok ? (all.value.hits ?? []).map(idOfHit) : [])
+  const ids = found.documents.map((stored) => String(documentOf(stored).id)).filter((id) => !scored.has(id))
+  const { text: _text, injected: _injected, ...rest } = plan
+  const more = executeSearch(scope, {
+    ...rest,
+    text: undefined,
+    pinned: [],
+    filter: { kind: "ids", ids },
+    offset: Math.max(0, plan.offset - scored.size),
+    limit: wanted - hits
+  })
+  const unscored: ReadonlyArray<Hit> = more.ok ? (more.value.hits ?? []) : []
+  answer.hits = [...(answer.hits ?? []), ...unscored]
+}

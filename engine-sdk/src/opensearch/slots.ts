@@ -1,0 +1,69 @@
+/**
+ * Fields of a collection to typed places of an index: an index that collections share has as many places as it was made
+ * with, however many names tenants invent. Pure.
+ */
+import { isArrayField, indexedFields } from "../index/builders.ts"
+import type { CollectionSchema, Field } from "../schema.ts"
+
+/** `t` words, `k` whole texts, `n` doubles, `l` integers of 64 bits, `b` booleans, `g` points. */
+export type SlotKind = "t" | "k" | "n" | "l" | "b" | "g"
+/** Places of a shared index, of each kind. */
+export const POOL_SLOTS: Readonly<Record<SlotKind, number>> = { t: 32, k: 96, n: 48, l: 16, b: 24, g: 4 }
+
+/** Where a field's values lie; what it has none of is absent. */
+interface FieldSlots {
+  /** Words, for searching and `:`. */ readonly words?: string
+  /** The words of a whole value, for `:=`. */ readonly whole?: string
+  /** The value as it is written, for facets and groups. */ readonly value?: string
+  /** What it sorts by. */ readonly sort?: string
+  readonly number?: string
+  readonly boolean?: string
+  readonly point?: string
+}
+export interface SlotTable {
+  readonly fields: Readonly<Record<string, FieldSlots>>
+  /** Places that were ever given away, of each kind: none is given twice before everything is written anew. */
+  readonly used: Readonly<Record<SlotKind, number>>
+}
+export const NO_SLOTS: SlotTable = { fields: {}, used: { t: 0, k: 0, n: 0, l: 0, b: 0, g: 0 } }
+
+const nameOf = (kind: SlotKind, at: number): string => kind + String(at).padStart(2, "0")
+export const slotNames = (kind: SlotKind, count: number): string[] =>
+  Array.from({ length: count }, (_slot, at) => nameOf(kind, at))
+
+/** Every indexed field has its places; those that have some keep them. */
+export const withSlots = (schema: CollectionSchema, table: SlotTable): SlotTable => {
+  const used = { ...table.used }
+  const take = (kind: SlotKind): string => nameOf(kind, used[kind]++)
+  const fields = new Map<string, FieldSlots>()
+  for (const field of indexedFields(schema)) {
+    const own = Object.hasOwn(table.fields, field.name) ? table.fields[field.name] : undefined
+    fields.set(field.name, own ?? slotsOf(field, take))
+  }
+  return { fields: Object.fromEntries(fields), used }
+}
+const slotsOf = (field: Field, take: (kind: SlotKind) => string): FieldSlots => {
+  const type = field.type.replace("[]", "")
+  if (type === "string")
+    return {
+      words: take("t"),
+      whole: take("k"),
+      ...(field.facet ? { value: take("k") } : {}),
+      ...(field.sort && !isArrayField(field) ? { sort: take("k") } : {})
+    }
+  if (type === "int64") return { number: take("l") }
+  if (type === "int32" || type === "float") return { number: take("n") }
+  if (type === "bool") return { boolean: take("b") }
+  return type === "geopoint" ? { point: take("g") } : {}
+}
+export const slotsFor = ({ fields }: SlotTable, name: string): FieldSlots | undefined =>
+  Object.hasOwn(fields, name) ? fields[name] : undefined
+
+/** Whether a shared index has room for them. */
+export const fitsPool = ({ used: { b, g, k, l, n, t } }: SlotTable): boolean =>
+  t <= POOL_SLOTS.t &&
+  k <= POOL_SLOTS.k &&
+  n <= POOL_SLOTS.n &&
+  l <= POOL_SLOTS.l &&
+  b <= POOL_SLOTS.b &&
+  g <= POOL_SLOTS.g

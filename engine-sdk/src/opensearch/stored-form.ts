@@ -1,0 +1,83 @@
+/**
+ * A document as the cluster keeps it: its text untouched, and beside it what is looked for, each value in the place
+ * that its field has. Words come from the package's own tokenizer, so that every engine agrees on what a word is. Pure.
+ */
+import { analyzerOf, sortKeyOfString, type Dictionaries } from "../analysis/analyzer.ts"
+import type { IndexValue } from "../documents/mod.ts"
+import { wholeDocument } from "../store/segment-building.ts"
+import type { CollectionSchema, Document, Field } from "../schema.ts"
+import { KEYWORD_LENGTH_MAX } from "./mapping.ts"
+import { storedWord, storedWords, type Placement } from "./placement.ts"
+import { slotsFor, type SlotTable } from "./slots.ts"
+
+export interface StoredForm {
+  readonly seq: number
+  /** The document as JSON text. */ readonly d: string
+  /** Values of its `store: false` fields. */ readonly u?: string
+}
+export interface FormOf {
+  readonly schema: CollectionSchema
+  readonly slots: SlotTable
+  readonly placement: Placement
+  /** Of the schema; told with every document, so that one that was written by another is found. */
+  readonly version: number
+  readonly dictionaries?: Dictionaries
+}
+
+/** A whole value as one word: equal where the words are equal. Longer ones are not told apart from each other. */
+export const wholeWord = (placement: Placement, words: ReadonlyArray<string>): string =>
+  storedWord(placement, words.join(" ")).slice(0, KEYWORD_LENGTH_MAX)
+
+/** Cost: tokenising its texts. */
+export const indexForm = (
+  { schema, slots, placement, version, dictionaries }: FormOf,
+  stored: StoredForm,
+  values: ReadonlyMap<string, IndexValue>
+): Record<string, unknown> => {
+  const form: Record<string, unknown> = {
+    c: placement.key,
+    v: version,
+    size: stored.d.length + (stored.u?.length ?? 0),
+    seq: stored.seq,
+    d: stored.d,
+    ...(stored.u === undefined ? {} : { u: stored.u })
+  }
+  for (const field of schema.fields) {
+    const value = values.get(field.name)
+    const own = value === undefined ? undefined : slotsFor(slots, field.name)
+    if (value === undefined || own === undefined) continue
+    if (own.words !== undefined) putTexts(form, field, own, value, { schema, placement, dictionaries })
+    if (own.number !== undefined) form[own.number] = value
+    if (own.boolean !== undefined) form[own.boolean] = value
+    if (own.point !== undefined) form[own.point] = pointsOf(value)
+  }
+  return form
+}
+const putTexts = (
+  form: Record<string, unknown>,
+  field: Field,
+  own: NonNullable<ReturnType<typeof slotsFor>>,
+  value: IndexValue,
+  { schema, placement, dictionaries }: Pick<FormOf, "schema" | "placement" | "dictionaries">
+): void => {
+  const texts = (Array.isArray(value) ? value : [value]).map(String)
+  const analyzer = analyzerOf(schema, field, dictionaries)
+  const tokens = texts.map((text) => analyzer.tokenize(text))
+  form[own.words!] = tokens.map((words) => storedWords(placement, words))
+  form[own.whole!] = tokens.map((words) => wholeWord(placement, words))
+  if (own.value !== undefined) form[own.value] = texts
+  if (own.sort !== undefined) {
+    const key = sortKeyOfString(texts[0] ?? "")
+    if (key !== "") form[own.sort] = key
+  }
+}
+/** Latitude and longitude, or several of them; the cluster reads lists the other way round. */
+const pointsOf = (value: IndexValue): unknown => {
+  const point = ([lat, lon]: ReadonlyArray<unknown>) => ({ lat, lon })
+  const list = value as ReadonlyArray<unknown>
+  return Array.isArray(list[0]) ? (list as ReadonlyArray<ReadonlyArray<unknown>>).map(point) : point(list)
+}
+
+/** With the values of its `store: false` fields. */
+export const documentOf = ({ seq, d, u }: StoredForm): Document =>
+  wholeDocument({ seq, text: d, ...(u === undefined ? {} : { unstored: u }) })

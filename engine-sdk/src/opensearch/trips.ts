@@ -1,0 +1,102 @@
+/** One trip to the cluster: several searches in one request, and what of their answers counts. */
+import { fail, ok, type EngineError, type Result } from "../errors.ts"
+import { errorOf, type ClusterClient } from "./client.ts"
+import type { Aggregations } from "./compile-facets.ts"
+import type { Placement } from "./placement.ts"
+import type { StoredHit } from "./scan.ts"
+import type { SearchRequests } from "./search-requests.ts"
+import type { Stage } from "./stages.ts"
+import type { StoredForm } from "./stored-form.ts"
+
+/** For the way there and back, beside the time that the cluster may take. */
+const WAY_ms = 250
+
+/** What the cluster found for a plan. */
+export interface Trip {
+  readonly documents: ReadonlyArray<StoredForm>
+  /** Placed by the plan, whether or not they match. */ readonly placed: ReadonlyArray<StoredForm>
+  readonly total: number
+  /** Without those that are placed. */ readonly organic: number
+  readonly aggregations: Aggregations | undefined
+  readonly isCutOff: boolean
+}
+interface SearchResponse {
+  readonly status?: number
+  readonly error?: { readonly type?: string; readonly reason?: string }
+  readonly timed_out?: boolean
+  readonly _shards?: { readonly failed: number }
+  readonly hits?: { readonly total?: { readonly value: number }; readonly hits: ReadonlyArray<StoredHit> }
+  readonly aggregations?: Aggregations
+}
+
+/** Which of several ways counts, and how many matches it has. */
+export const countTried = async (
+  client: ClusterClient,
+  placement: Placement,
+  requests: SearchRequests,
+  tried: Stage["tried"],
+  left_ms: number
+): Promise<Result<{ readonly query: object; readonly organic: number }>> => {
+  const bodies = tried.map(({ query }) => requests.counting(query, false, left_ms))
+  const counted = await askAll(client, placement, bodies, left_ms)
+  if (!counted.ok) return counted
+  const enough = tried.findIndex(({ isEnough }, i) => isEnough(organicOf(counted.value[i])))
+  const at = enough < 0 ? tried.length - 1 : enough
+  return ok({ query: tried[at].query, organic: organicOf(counted.value[at]) })
+}
+/** Hits, counts, and what the plan places, in one request. */
+export const fetchFound = async (
+  client: ClusterClient,
+  placement: Placement,
+  requests: SearchRequests,
+  query: object,
+  left_ms: number
+): Promise<Result<Trip>> => {
+  const parts = requests.parts(query, left_ms)
+  const asked = [requests.counting(query, true, left_ms), ...parts, ...requests.placing(query, left_ms)]
+  const answers = await askAll(client, placement, asked, left_ms)
+  if (!answers.ok) return answers
+  const [main, ...others] = answers.value
+  const found = [main, ...others.slice(0, parts.length)]
+  return ok({
+    documents: found.flatMap(documentsOf),
+    placed: others.slice(parts.length).flatMap(documentsOf),
+    total: main.hits?.total?.value ?? 0,
+    organic: organicOf(main),
+    aggregations: main.aggregations,
+    isCutOff: answers.value.some(({ timed_out }) => timed_out === true)
+  })
+}
+const documentsOf = ({ hits }: SearchResponse): StoredForm[] => (hits?.hits ?? []).map(({ _source }) => _source)
+const organicOf = ({ hits, aggregations }: SearchResponse): number =>
+  aggregations?.organic?.doc_count ?? hits?.total?.value ?? 0
+
+const askAll = async (
+  client: ClusterClient,
+  { index, key }: Placement,
+  bodies: ReadonlyArray<object>,
+  left_ms: number
+): Promise<Result<ReadonlyArray<SearchResponse>>> => {
+  const header = JSON.stringify({ index, routing: key })
+  const answered = await client.ask<{ readonly responses: ReadonlyArray<SearchResponse> }>({
+    method: "POST",
+    path: "/_msearch",
+    body: bodies.map((body) => `${header}\n${JSON.stringify(body)}\n`).join(""),
+    timeout_ms: left_ms + WAY_ms,
+    isRepeatable: true
+  })
+  if (!answered.ok) return answered
+  const { responses } = answered.value
+  for (const response of responses) {
+    const failure = failureOf(response)
+    if (failure !== undefined) return fail(failure)
+  }
+  return ok(responses)
+}
+/** Hits that are missing because a shard did not answer would look like a whole answer. */
+const failureOf = ({ status = 200, error, _shards }: SearchResponse): EngineError | undefined =>
+  error !== undefined
+    ? errorOf(status, error.type ?? "", error.reason ?? "")
+    : (_shards?.failed ?? 0) > 0
+      ? { kind: "Unavailable", message: "A part of the search cluster did not answer." }
+      : undefined

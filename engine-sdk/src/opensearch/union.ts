@@ -1,0 +1,94 @@
+/** Several searches as one ranked list: each finds for itself, what they found is merged here. */
+import type { Dictionaries } from "../analysis/analyzer.ts"
+import { fail, notFound, ok, type Result } from "../errors.ts"
+import type { CollectionReader } from "../index/reader.ts"
+import type { UnionAnswer, UnionPlan } from "../plan.ts"
+import { executeUnion } from "../search/answer/union.ts"
+import type { ClusterClient } from "./client.ts"
+import type { Entry } from "./directory.ts"
+import { findPlan, windowPlan, type Found } from "./search.ts"
+import { documentOf, type StoredForm } from "./stored-form.ts"
+import { windowReader } from "./window.ts"
+
+export const searchUnion = async (
+  client: ClusterClient,
+  union: UnionPlan,
+  entryOf: (name: string) => Entry | undefined,
+  dictionaries: Dictionaries,
+  left_ms: number
+): Promise<Result<UnionAnswer>> => {
+  const started = performance.now()
+  const reach = Math.min(union.offset + union.limit, union.hits_max)
+  // Each list as far as the merged one is shown: any of them may hold all of its first hits.
+  const plans = union.plans.map((plan) => ({ ...plan, offset: 0, limit: reach, hits_max: reach }))
+  const answers = await Promise.all(
+    plans.map((plan): Promise<Result<Found>> => {
+      const entry = entryOf(plan.collection)
+      return entry === undefined
+        ? Promise.resolve(fail(notFound(`\`${plan.collection}\` collection not found.`)))
+        : findPlan(client, entry, plan, left_ms)
+    })
+  )
+  const found: Found[] = []
+  for (const answer of answers) {
+    if (!answer.ok) return answer
+    found.push(answer.value)
+  }
+  const readers = readersOf(plans, found, entryOf, dictionaries)
+  const own = plans.map((plan, i) => ({
+    ...windowPlan(plan, found[i]),
+    // One index of what all searches of a collection found: each has its own of it.
+    filter: { kind: "ids" as const, ids: found[i].documents.map((stored) => String(documentOf(stored).id)) }
+  }))
+  const merged = executeUnion(
+    { collection: (name) => readers.get(name), names: () => [], dictionaries },
+    { ...union, plans: own }
+  )
+  if (!merged.ok) return merged
+  return ok(withCounts(merged.value, union, found, entryOf, started))
+}
+const readersOf = (
+  plans: UnionPlan["plans"],
+  found: ReadonlyArray<Found>,
+  entryOf: (name: string) => Entry | undefined,
+  dictionaries: Dictionaries
+): ReadonlyMap<string, CollectionReader> => {
+  const readers = new Map<string, CollectionReader>()
+  for (const name of new Set(plans.map(({ collection }) => collection))) {
+    const schema = entryOf(name)?.record.schema
+    if (schema === undefined) continue
+    const own = plans.flatMap((plan, i) => (plan.collection === name ? [{ plan, found: found[i] }] : []))
+    const documents: StoredForm[] = own.flatMap((one) => [...one.found.documents, ...one.found.placed])
+    readers.set(
+      name,
+      windowReader(
+        schema,
+        documents,
+        own.map(({ plan }) => plan),
+        dictionaries
+      )
+    )
+  }
+  return readers
+}
+/** What was counted replaces what was fetched; repetitions that were found stay taken off. */
+const withCounts = (
+  answer: UnionAnswer,
+  { plans }: UnionPlan,
+  found: ReadonlyArray<Found>,
+  entryOf: (name: string) => Entry | undefined,
+  started: number
+): UnionAnswer => {
+  const names = new Set(plans.map(({ collection }) => collection))
+  const more = answer.union_request_params.reduce(
+    (sum, { found: shown }, i) => sum + Math.max(0, found[i].total - shown),
+    0
+  )
+  answer.found += plans.every(({ group }) => group === undefined) ? more : 0
+  answer.out_of = [...names].reduce((sum, name) => sum + (entryOf(name)?.documents ?? 0), 0)
+  answer.search_time_ms = Math.round(performance.now() - started)
+  answer.search_cutoff ||= found.some(({ isCutOff }) => isCutOff)
+  for (const [i, params] of answer.union_request_params.entries()) params.found = Math.max(params.found, found[i].total)
+  if (answer.organic !== undefined) answer.organic = found.map(({ organic }) => organic)
+  return answer
+}

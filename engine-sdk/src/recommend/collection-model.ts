@@ -1,0 +1,289 @@
+/**
+ * Everything that one collection's recommendations are made of: who did what in which order, and what was bought
+ * together. An event is taken at once and is in the next answer; nothing is trained. A visit ends after half an hour
+ * without an event or after four hours; one of more than forty events is a robot's and teaches nothing.
+ *
+ * Cost: adding is O(1), some 0.5 µs. Memory is bounded by `limits`: 16 bytes an event, 18 a session, 12 a slot of
+ * visitors, some 100 an item; a collection that sees little keeps little.
+ */
+import { BoughtTogether, TOGETHER, type TogetherParameters } from "./bought-together.ts"
+import { POPULAR, popular, type PopularParameters, TRENDING, trending, type TrendingParameters } from "./heat.ts"
+import { ItemTable } from "./item-table.ts"
+import { NEXT_ITEMS, NextItems, type NextItemsParameters, TASTE } from "./next-items.ts"
+import { Best, type Scored } from "./scores.ts"
+import { SessionLog, type SessionLogImage, type SessionLogLimits } from "./session-log.ts"
+import { VisitorTable, type VisitorTableImage } from "./visitor-table.ts"
+
+export interface CollectionLimits {
+  /** All powers of two. */ readonly events: number
+  readonly sessions: number
+  /** Of one session; with one more it teaches nothing. Any number up to 16,383. */ readonly sessionEvents: number
+  readonly baskets: number
+  readonly basketEvents: number
+  readonly visitorSlots: number
+  readonly items: number
+}
+/** A million items and ten million sessions (of 4 events and more) in less than 2 GB. */
+export const LIMITS: CollectionLimits = {
+  events: 2 ** 25,
+  sessions: 2 ** 24,
+  sessionEvents: 40,
+  baskets: 2 ** 21,
+  basketEvents: 2 ** 23,
+  visitorSlots: 2 ** 24,
+  items: 2 ** 21
+}
+export interface ModelEvent {
+  /** Index of `KINDS`. */ readonly kind: number
+  readonly documents: ReadonlyArray<string>
+  /** Session, else person; an event without either only counts as popular. */ readonly visitor: string
+  /** User, else anonymous id, where one is known. */ readonly person: string
+  /** Unix milliseconds. */ readonly at: number
+}
+export interface Recommended {
+  readonly id: string
+  readonly score: number
+  readonly support?: number
+  readonly lift?: number
+}
+export interface ModelImage {
+  readonly ids: ReadonlyArray<string | undefined>
+  readonly sessions: SessionLogImage
+  readonly baskets: SessionLogImage
+  readonly visitors: VisitorTableImage
+}
+
+const BASKET_EVENTS_MAX = 100
+const IDLE_S = 30 * 60
+const VISIT_S = 4 * 3_600
+const PURCHASE = 3
+/** What the hash of a visitor begins with, by what is looked for. */
+const OF_SESSION = 1,
+  OF_PERSON = 2,
+  OF_BASKET = 3
+/** Interactions of a person that are looked at, over sessions. */
+export const HISTORY_MAX = 50
+const HISTORY_SESSIONS = 30
+const LIST_LEAST_MS = 1_000
+const LIST_COST_TIMES = 100
+const LISTS_MAX = 64
+const LIST_LENGTH = 1_000
+
+const sessionLimits = ({ events, sessionEvents, sessions }: CollectionLimits): SessionLogLimits => ({
+  events,
+  sessions,
+  sessionEvents
+})
+const basketLimits = ({ basketEvents, baskets }: CollectionLimits): SessionLogLimits => ({
+  events: basketEvents,
+  sessions: baskets,
+  sessionEvents: BASKET_EVENTS_MAX
+})
+
+/** What answers are made with; one for all models of a thread. */
+export class Workbench {
+  readonly nextItems = new NextItems()
+  readonly together = new BoughtTogether()
+  /** How long a list of what everybody takes is kept; undefined: a hundred times what it took to make. */
+  readonly listsFor_ms: number | undefined
+  /** With `listsFor_ms` the same events and questions have the same answers, however busy the machine is. */
+  constructor({ listsFor_ms }: { readonly listsFor_ms?: number } = {}) {
+    this.listsFor_ms = listsFor_ms
+  }
+}
+interface KeptList {
+  readonly madeAt: number
+  readonly until: number
+  readonly list: ReadonlyArray<Scored>
+}
+
+export class CollectionModel {
+  readonly #workbench: Workbench
+  #items: ItemTable
+  #sessions: SessionLog
+  #baskets: SessionLog
+  #visitors: VisitorTable
+  readonly #lists = new Map<string, KeptList>()
+  readonly #scratch: Uint32Array
+
+  constructor(limits: CollectionLimits = LIMITS, workbench = new Workbench()) {
+    this.#workbench = workbench
+    this.#scratch = new Uint32Array(limits.sessionEvents)
+    this.#items = new ItemTable(limits.items)
+    this.#sessions = new SessionLog(sessionLimits(limits))
+    this.#baskets = new SessionLog(basketLimits(limits))
+    this.#visitors = new VisitorTable(limits.visitorSlots)
+  }
+  get bytes(): number {
+    return this.#items.bytes + this.#sessions.bytes + this.#baskets.bytes + this.#visitors.bytes
+  }
+  get items(): number {
+    return this.#items.size
+  }
+  get events(): number {
+    return this.#sessions.events
+  }
+
+  add({ at, documents, kind, person, visitor }: ModelEvent): void {
+    const seconds = Math.floor(at / 1_000)
+    const session = this.#sessionOf(visitor, person, seconds)
+    const basket = kind === PURCHASE ? this.#basketOf(visitor, seconds) : 0
+    for (const id of documents) {
+      const item = this.#items.numberOf(id, this.#isUsed)
+      if (item === undefined) continue
+      this.#sessions.add(session, item, kind, seconds)
+      if (basket !== 0) this.#baskets.add(basket, item, kind, seconds)
+    }
+  }
+  readonly #isUsed = (item: number): boolean => this.#sessions.countOf(item) > 0 || this.#baskets.countOf(item) > 0
+  /** Of visitors: persons as long as their last session is kept, visits and baskets until they are over. */
+  readonly #isOfUse = (session: number): boolean => this.#sessions.hasSession(session)
+
+  #sessionOf(visitor: string, person: string, at: number): number {
+    const known = visitor === "" ? 0 : this.#current(visitor, at)
+    const session = known === 0 ? this.#sessions.open(at) : known
+    if (known === 0 && visitor !== "") this.#visitors.set(OF_SESSION, visitor, session, this.#isOfUse)
+    if (person !== "" && !this.#sessions.isLinked(session)) {
+      this.#sessions.link(session, this.#visitors.get(OF_PERSON, person))
+      this.#visitors.set(OF_PERSON, person, session, this.#isOfUse)
+    }
+    return session
+  }
+  /** The visit that goes on at `at`, 0 for none. */
+  #current(visitor: string, at: number): number {
+    const session = this.#visitors.get(OF_SESSION, visitor)
+    const log = this.#sessions
+    return log.hasSession(session) && at - log.ended(session) <= IDLE_S && at - log.began(session) <= VISIT_S
+      ? session
+      : 0
+  }
+  #basketOf(visitor: string, at: number): number {
+    if (visitor === "") return this.#baskets.open(at)
+    const known = this.#visitors.get(OF_BASKET, visitor)
+    if (this.#baskets.hasSession(known) && at - this.#baskets.ended(known) <= IDLE_S) return known
+    const basket = this.#baskets.open(at)
+    this.#visitors.set(OF_BASKET, visitor, basket, this.#isOfUse)
+    return basket
+  }
+
+  /** What this visit has touched, oldest first; empty for a new or ended one. `now`: Unix milliseconds. */
+  visit(visitor: string, now: number): ReadonlyArray<string> {
+    const session = visitor === "" ? 0 : this.#current(visitor, Math.floor(now / 1_000))
+    return session === 0 ? [] : this.#itemsOf(session).map((item) => this.#items.idOf(item))
+  }
+  /** What a person touched over sessions, oldest first, at most `HISTORY_MAX`. */
+  history(person: string): ReadonlyArray<string> {
+    const items: Array<number> = []
+    let session = person === "" ? 0 : this.#visitors.get(OF_PERSON, person)
+    for (let n = 0; n < HISTORY_SESSIONS && items.length < HISTORY_MAX && this.#sessions.hasSession(session); n++) {
+      items.unshift(...this.#itemsOf(session))
+      const before = this.#sessions.previous(session)
+      if (before === session) break
+      session = before
+    }
+    return items.slice(-HISTORY_MAX).map((item) => this.#items.idOf(item))
+  }
+  #itemsOf(session: number): Array<number> {
+    return Array.from(this.#scratch.subarray(0, this.#sessions.read(session, this.#scratch, 0)))
+  }
+
+  /** What comes next after `recent` (newest last), none of them among it. Scores are 0 to 2. */
+  next(
+    recent: ReadonlyArray<string>,
+    visitor: string,
+    now: number,
+    most: number,
+    parameters: NextItemsParameters = NEXT_ITEMS
+  ): Array<Recommended> {
+    return this.#shown(this.nextNumbers(this.#numbers(recent), visitor, now, most, parameters, false))
+  }
+  /** Likewise in numbers (`numberOf`); `keepsSeen`: what was touched may come again, as it does in judged sessions. */
+  nextNumbers(
+    recent: ReadonlyArray<number>,
+    visitor: string,
+    now: number,
+    most: number,
+    parameters: NextItemsParameters,
+    keepsSeen: boolean
+  ): Array<Scored> {
+    if (recent.length === 0) return []
+    const seconds = Math.floor(now / 1_000)
+    const own = visitor === "" ? 0 : this.#current(visitor, seconds)
+    const best = new Best(most)
+    const seen = keepsSeen ? undefined : new Set(recent)
+    this.#workbench.nextItems.score(this.#sessions, recent, own, seconds, parameters, (item, score, support) => {
+      if (score < best.bar || seen?.has(item) === true) return
+      best.offer(support === 0 ? { item, score } : { item, score, support })
+    })
+    return best.sorted()
+  }
+  /** What fits a person's history; see `TASTE`. */
+  taste(
+    history: ReadonlyArray<string>,
+    visitor: string,
+    now: number,
+    most: number,
+    parameters: NextItemsParameters = TASTE
+  ): Array<Recommended> {
+    return this.next(history, visitor, now, most, parameters)
+  }
+  together(seeds: ReadonlyArray<string>, most: number, parameters: TogetherParameters = TOGETHER): Array<Recommended> {
+    return this.#shown(this.#workbench.together.best(this.#baskets, this.#numbers(seeds), most, parameters))
+  }
+  popular(now: number, most: number, parameters: PopularParameters = POPULAR): Array<Recommended> {
+    const list = this.#kept(`popular ${parameters.halfLifeDays} ${parameters.kind ?? ""}`, now, (seconds) =>
+      popular(this.#sessions, seconds, LIST_LENGTH, parameters)
+    )
+    return this.#shown(list.slice(0, most))
+  }
+  trending(now: number, most: number, parameters: TrendingParameters = TRENDING): Array<Recommended> {
+    const list = this.#kept(`trending ${parameters.windowHours} ${parameters.baselineDays}`, now, (seconds) =>
+      trending(this.#sessions, seconds, LIST_LENGTH, parameters)
+    )
+    return this.#shown(list.slice(0, most))
+  }
+  /** A list is made again when something happened and it is old enough for what it costs. */
+  #kept(name: string, now: number, make: (seconds: number) => ReadonlyArray<Scored>): ReadonlyArray<Scored> {
+    const known = this.#lists.get(name)
+    if (known !== undefined && now < known.until && now >= known.madeAt) return known.list
+    const began = performance.now()
+    const list = make(Math.floor(now / 1_000))
+    const wait = this.#workbench.listsFor_ms ?? Math.max(LIST_LEAST_MS, LIST_COST_TIMES * (performance.now() - began))
+    if (this.#lists.size >= LISTS_MAX) this.#lists.clear()
+    this.#lists.set(name, { madeAt: now, until: now + wait, list })
+    return list
+  }
+
+  #numbers(ids: ReadonlyArray<string>): Array<number> {
+    const numbers: Array<number> = []
+    for (const id of ids) {
+      const number = this.#items.find(id)
+      if (number !== undefined) numbers.push(number)
+    }
+    return numbers
+  }
+  #shown(scored: ReadonlyArray<Scored>): Array<Recommended> {
+    return scored.map(({ item, ...about }) => ({ id: this.#items.idOf(item), ...about }))
+  }
+  /** Of an item, for who ranks in numbers. */
+  numberOf(id: string): number | undefined {
+    return this.#items.find(id)
+  }
+
+  image(): ModelImage {
+    return {
+      ids: this.#items.image(),
+      sessions: this.#sessions.image(),
+      baskets: this.#baskets.image(),
+      visitors: this.#visitors.image()
+    }
+  }
+  static of(image: ModelImage, limits: CollectionLimits = LIMITS, workbench = new Workbench()): CollectionModel {
+    const model = new CollectionModel(limits, workbench)
+    model.#items = ItemTable.of(limits.items, image.ids)
+    model.#sessions = SessionLog.of(sessionLimits(limits), image.sessions)
+    model.#baskets = SessionLog.of(basketLimits(limits), image.baskets)
+    model.#visitors = VisitorTable.of(limits.visitorSlots, image.visitors)
+    return model
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * What everybody takes: the popular (a sum that halves with its age) and the trending (more in the last hours than the
+ * last days let expect). Both are read from the newest events, so their parameters may be anybody's; a list is kept for
+ * a while that is a hundred times what it took to make.
+ */
+import { KIND_WEIGHTS } from "./next-items.ts"
+import { Best, type Scored, Scores } from "./scores.ts"
+import type { SessionLog } from "./session-log.ts"
+
+export interface PopularParameters {
+  readonly halfLifeDays: number
+  /** Index of `KINDS`; undefined for all, by their weights. */ readonly kind: number | undefined
+}
+export interface TrendingParameters {
+  readonly windowHours: number
+  readonly baselineDays: number
+}
+export const POPULAR: PopularParameters = { halfLifeDays: 7, kind: undefined }
+export const TRENDING: TrendingParameters = { windowHours: 6, baselineDays: 7 }
+
+/** Events that one list is made of, the newest. */
+const EVENTS_READ = 2_000_000
+/** What fewer events say of an hour is chance. */
+const TRENDING_EVENTS = 3
+const HALF_LIVES_READ = 12
+const HOUR_S = 3_600,
+  DAY_S = 86_400
+
+/** Calls `each` for the newest events that count, with their age in seconds, back to `oldest_s`. */
+const newest = (
+  log: SessionLog,
+  now: number,
+  oldest_s: number,
+  each: (item: number, kind: number, age: number) => void
+): void => {
+  let event = log.newestEvent
+  for (let read = 0; read < EVENTS_READ && log.hasEvent(event); read++, event--) {
+    const session = log.sessionOf(event)
+    if (session === 0) continue
+    const age = Math.max(0, now - log.ended(session))
+    // Sessions end in another order than they began; one that is much too old ends the walk.
+    if (age > oldest_s + DAY_S) break
+    if (age <= oldest_s) each(log.itemOf(event), log.kindOf(event), age)
+  }
+}
+
+/** `now`: seconds since 1970. `score` is the decayed weight. */
+export const popular = (log: SessionLog, now: number, most: number, p: PopularParameters): Array<Scored> => {
+  const sums = new Scores()
+  const half = p.halfLifeDays * DAY_S
+  newest(log, now, HALF_LIVES_READ * half, (item, kind, age) => {
+    if (p.kind === undefined || p.kind === kind) sums.add(item, KIND_WEIGHTS[kind] * 2 ** (-age / half))
+  })
+  const best = new Best(most)
+  for (const item of sums.touched) best.offer({ item, score: sums.values[item] })
+  return best.sorted()
+}
+
+/** `score` is how many standard deviations above what was to be expected; `support` the events of the window. */
+export const trending = (log: SessionLog, now: number, most: number, p: TrendingParameters): Array<Scored> => {
+  const recent = new Scores(),
+    before = new Scores()
+  const window = p.windowHours * HOUR_S,
+    baseline = p.baselineDays * DAY_S
+  newest(log, now, window + baseline, (item, _, age) => (age <= window ? recent : before).add(item, 1))
+  const best = new Best(most)
+  for (const item of recent.touched) {
+    const seen = recent.values[item]
+    if (seen < TRENDING_EVENTS) continue
+    const expected = (before.of(item) * window) / baseline
+    const score = (seen - expected) / Math.sqrt(expected + 1)
+    if (score > 0) best.offer({ item, score, support: seen })
+  }
+  return best.sorted()
+}

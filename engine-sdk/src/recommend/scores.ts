@@ -1,0 +1,80 @@
+/**
+ * Sums by item that are made anew for each answer: arrays as long as the largest catalogue seen, cleared by what was
+ * touched. The best are taken by a heap, O(items touched x log most).
+ */
+export class Scores {
+  values = new Float64Array(1_024)
+  readonly touched: Array<number> = []
+  add(item: number, score: number): void {
+    if (item >= this.values.length) {
+      const more = new Float64Array(2 ** Math.ceil(Math.log2(item + 1)))
+      more.set(this.values)
+      this.values = more
+    }
+    if (this.values[item] === 0) this.touched.push(item)
+    this.values[item] += score
+  }
+  of(item: number): number {
+    return item < this.values.length ? this.values[item] : 0
+  }
+  get max(): number {
+    let max = 0
+    for (const item of this.touched) if (this.values[item] > max) max = this.values[item]
+    return max
+  }
+  clear(): void {
+    for (const item of this.touched) this.values[item] = 0
+    this.touched.length = 0
+  }
+}
+
+/** An item with what speaks for it. */
+export interface Scored {
+  readonly item: number
+  readonly score: number
+  /** Sessions or baskets that have it together with a seed, and how much oftener than by chance. */
+  readonly support?: number
+  readonly lift?: number
+}
+/** By score, then by item: the same state answers the same. */
+const byScore = (a: Scored, b: Scored): number => b.score - a.score || a.item - b.item
+
+/** The best, in order. A heap of `most`, since a popular item has thousands of partners. */
+export class Best {
+  readonly #most: number
+  readonly #heap: Array<Scored> = []
+  constructor(most: number) {
+    this.#most = most
+  }
+  /** What a new one must be better than; -Infinity while there is room. */
+  get bar(): number {
+    return this.#heap.length < this.#most ? -Infinity : this.#heap[0].score
+  }
+  offer(scored: Scored): void {
+    const heap = this.#heap
+    if (heap.length < this.#most) {
+      heap.push(scored)
+      for (let i = heap.length - 1; i > 0;) {
+        const parent = (i - 1) >>> 1
+        if (byScore(heap[i], heap[parent]) <= 0) break
+        ;[heap[i], heap[parent]] = [heap[parent], heap[i]]
+        i = parent
+      }
+      return
+    }
+    if (this.#most === 0 || byScore(scored, heap[0]) >= 0) return
+    heap[0] = scored
+    for (let i = 0; ;) {
+      const left = 2 * i + 1
+      let worst = i
+      if (left < heap.length && byScore(heap[left], heap[worst]) > 0) worst = left
+      if (left + 1 < heap.length && byScore(heap[left + 1], heap[worst]) > 0) worst = left + 1
+      if (worst === i) return
+      ;[heap[i], heap[worst]] = [heap[worst], heap[i]]
+      i = worst
+    }
+  }
+  sorted(): Array<Scored> {
+    return [...this.#heap].sort(byScore)
+  }
+}

@@ -1,0 +1,67 @@
+/** What a process without an engine knows of collections: all of them, as their owner told. */
+import type { CollectionUsage } from "../engine.ts"
+import type { CollectionInfo } from "../schema.ts"
+import type { Change, Known } from "./messages.ts"
+
+/** After each time that nothing was heard for a while, as many as could have happened. */
+const UNHEARD = 2 ** 32
+
+export class Mirror {
+  /** Newest first. */ #namespaces = new Map<string, Map<string, Known>>()
+  #coming = new Map<string, Map<string, Known>>()
+  readonly #changes = new Map<string, number>()
+  readonly #removals = new Map<string, number>()
+  #gaps = 0
+
+  list(namespace: string): ReadonlyArray<CollectionInfo> {
+    return Array.from(this.#namespaces.get(namespace)?.values() ?? [], ({ info }) => info)
+  }
+  info(namespace: string, name: string): CollectionInfo | undefined {
+    return this.#namespaces.get(namespace)?.get(name)?.info
+  }
+  usage(namespace: string, name: string): CollectionUsage | undefined {
+    return this.#namespaces.get(namespace)?.get(name)?.usage
+  }
+  get namespaces(): ReadonlyArray<string> {
+    return [...this.#namespaces.keys()]
+  }
+  /** How often something of a namespace was changed, in whatever process. */
+  changes(namespace: string): number {
+    return this.#gaps * UNHEARD + (this.#changes.get(namespace) ?? 0)
+  }
+  /** How often something of it was taken away. */
+  removals(namespace: string): number {
+    return this.#gaps * UNHEARD + (this.#removals.get(namespace) ?? 0)
+  }
+
+  /** Begins anew; what there was stays until all of it is there. */
+  begin(): void {
+    this.#coming = new Map()
+  }
+  add(known: ReadonlyArray<Known>, isLast: boolean): void {
+    for (const one of known) {
+      let own = this.#coming.get(one.namespace)
+      if (own === undefined) this.#coming.set(one.namespace, (own = new Map()))
+      own.set(one.info.schema.name, one)
+    }
+    if (!isLast) return
+    this.#namespaces = this.#coming
+    this.#coming = new Map()
+    this.#gaps++
+  }
+  change({ isRemoval, known, name, namespace }: Change): void {
+    this.#changes.set(namespace, (this.#changes.get(namespace) ?? 0) + 1)
+    if (isRemoval) this.#removals.set(namespace, (this.#removals.get(namespace) ?? 0) + 1)
+    const own = this.#namespaces.get(namespace)
+    if (known === undefined) {
+      own?.delete(name)
+      if (own?.size === 0) this.#namespaces.delete(namespace)
+    } else if (own?.has(name) === true) own.set(name, known)
+    else this.#namespaces.set(namespace, new Map([[name, known], ...(own ?? [])]))
+  }
+  used(namespace: string, name: string, usage: CollectionUsage | undefined): void {
+    const own = this.#namespaces.get(namespace)
+    const known = own?.get(name)
+    if (own !== undefined && known !== undefined) own.set(name, { ...known, usage })
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Where the order begins with a column, text scores matter among equals and in what is shown: only documents that may
+ * be among the k best by the column are scored. Of 32 documents whose best value is too low none is looked at.
+ */
+import { bitsOf, setBit, type Bits } from "../../index/bits.ts"
+import { spend } from "../../budget/cutoff.ts"
+import type { SegmentMatches } from "./segment-matches.ts"
+import type { TieColumn } from "./top-k-scorer.ts"
+
+/** Shorter sets are gone through as fast. */
+const WORDS_MIN = 128
+/** Words of sets between two accounts of them, less one. */
+const BLOCK_MASK = 1_023
+
+/** The documents of each segment that are not behind k others by what the order looks at first. */
+export const bestByColumn = (
+  matches: ReadonlyArray<SegmentMatches>,
+  columns: ReadonlyArray<TieColumn>,
+  k: number
+): Bits[] => {
+  const best = new HighestValues(k)
+  matches.forEach((match, s) =>
+    eachAbove(match.found, columns[s], best, (_doc, value) => {
+      best.offer(value)
+    })
+  )
+  const last: Threshold = { isReached: (value) => value >= best.least }
+  return matches.map((match, s) => {
+    const chosen = bitsOf(match.view.segment.docs)
+    eachAbove(match.found, columns[s], last, (doc) => setBit(chosen, doc))
+    return chosen
+  })
+}
+
+interface Threshold {
+  /** Also asked of the highest of 32. */ isReached(value: number): boolean
+}
+const eachAbove = (
+  found: Bits,
+  { absent, first, has, maxima, sign }: TieColumn,
+  threshold: Threshold,
+  visit: (doc: number, value: number) => void
+): void => {
+  const highest = found.length < WORDS_MIN ? undefined : maxima?.()
+  for (let w = 0; w < found.length; w++) {
+    if ((w & BLOCK_MASK) === 0 && spend(BLOCK_MASK)) return
+    let word = found[w]
+    if (word === 0 || (highest !== undefined && !threshold.isReached(highest[w]))) continue
+    for (; word !== 0; word &= word - 1) {
+      const low = word & -word,
+        doc = (w << 5) + 31 - Math.clz32(low)
+      const value = has !== undefined && (has[w] & low) === 0 ? absent : sign * first[doc]
+      if (threshold.isReached(value)) visit(doc, value)
+    }
+  }
+}
+
+/** The k highest values so far, the lowest of them at the root. */
+class HighestValues implements Threshold {
+  private readonly values: Float64Array
+  constructor(k: number) {
+    this.values = new Float64Array(k).fill(-Infinity)
+  }
+  get least(): number {
+    return this.values[0]
+  }
+  isReached(value: number): boolean {
+    return value > this.values[0]
+  }
+  offer(value: number): void {
+    const { values } = this
+    let at = 0
+    for (;;) {
+      let child = at * 2 + 1
+      if (child >= values.length) break
+      if (child + 1 < values.length && values[child + 1] < values[child]) child++
+      if (values[child] >= value) break
+      values[at] = values[child]
+      at = child
+    }
+    values[at] = value
+  }
+}

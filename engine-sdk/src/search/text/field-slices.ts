@@ -1,0 +1,118 @@
+/**
+ * The documents of a combination that stayed a set (`common-words.ts`), split by which fields hold all of its words:
+ * more words in one field always beat fewer, so each slice has a bound of its own, and those below the threshold are
+ * never looked at.
+ */
+import { bitsOf, type Bits, type ReadonlyBits } from "../../index/bits.ts"
+import { postingIn, type ListSet } from "../../index/list-sets.ts"
+import { addList, type PostingList } from "./candidates.ts"
+import { completeFields } from "./common-words.ts"
+import { scoreHigh, scoreLow } from "./field-score.ts"
+import { ALL_FIELDS, possiblyWhole, type UnscoredMatches, type UpperBounds } from "./upper-bounds.ts"
+
+/** Documents with all words in these fields and in no others: the sets of the former's lists without the latter's. */
+interface FieldSlice {
+  /** The highest score that one of them can have. */ readonly high: number
+  readonly low: number
+  /** Sets that hold each of them. */ readonly within: ReadonlyArray<ReadonlyBits>
+  /** By field: not all of them hold a document. */ readonly without: ReadonlyArray<ReadonlyArray<ReadonlyBits>>
+  /** No field holds all words: by word, one of its sets holds the document. */
+  readonly anywhere: ReadonlyArray<ReadonlyArray<ReadonlyBits>>
+}
+
+/** Sets of lists that are too short to be kept as one. Used again by the next combination. */
+const rooms: Bits[] = []
+const roomFor = (at: number, { column, term }: PostingList, docsOfSegment: number): Bits => {
+  const size = (docsOfSegment + 31) >>> 5
+  if (rooms[at] === undefined || rooms[at].length < size) rooms[at] = bitsOf(docsOfSegment)
+  const room = rooms[at].subarray(0, size).fill(0)
+  addList(room, column, term)
+  return room
+}
+
+/** The lists of one combination as sets; one combination at a time. */
+export class ListsAsSets {
+  readonly bits: ReadonlyArray<Bits>
+  private readonly lists: ReadonlyArray<PostingList>
+  private readonly sets: ReadonlyArray<ListSet | undefined>
+
+  constructor(lists: ReadonlyArray<PostingList>, docsOfSegment: number) {
+    this.lists = lists
+    this.sets = lists.map(({ column, term }) => column.setOf(term))
+    this.bits = this.sets.map((set, at) => set?.bits ?? roomFor(at, lists[at], docsOfSegment))
+  }
+  /** Which lists hold a document, by bit. */
+  markOf(doc: number): number {
+    const { bits } = this
+    const w = doc >>> 5,
+      shift = doc & 31
+    let mark = 0
+    for (let bit = 0; bit < bits.length; bit++) mark |= ((bits[bit][w] >>> shift) & 1) << bit
+    return mark
+  }
+  /** The posting of a document that the list holds. */
+  posting(bit: number, doc: number): number {
+    const set = this.sets[bit]
+    return set === undefined ? this.lists[bit].column.posting(this.lists[bit].term, doc) : postingIn(set, doc)
+  }
+
+  /** Those with the highest bounds first. */
+  slices(one: UnscoredMatches, bounds: UpperBounds): FieldSlice[] {
+    const { words } = one.scoring
+    const complete = [...completeFields(this.lists, words)]
+    const slices: FieldSlice[] = []
+    for (let chosen = words === 1 ? 1 : 0; chosen < 1 << complete.length; chosen++) {
+      let mark = (1 << this.lists.length) - 1
+      const within: ReadonlyBits[] = [],
+        without: ReadonlyBits[][] = []
+      for (const [at, [, own]] of complete.entries()) {
+        const sets = own.map((list) => this.bits[this.lists.indexOf(list)])
+        if ((chosen & (1 << at)) !== 0) within.push(...sets)
+        else {
+          without.push(sets)
+          // Any one of its words is not there.
+          mark &= ~(1 << this.lists.indexOf(own[0]))
+        }
+      }
+      bounds.bound(one, mark, chosen === 0 ? ALL_FIELDS : possiblyWhole(one, mark))
+      slices.push({
+        high: scoreHigh,
+        low: scoreLow,
+        within: within.sort((a, b) => this.sizeOf(a) - this.sizeOf(b)),
+        without,
+        anywhere: chosen === 0 ? this.byWord(words) : []
+      })
+    }
+    return slices.sort((a, b) => b.high - a.high || b.low - a.low)
+  }
+  private sizeOf(bits: ReadonlyBits): number {
+    const { column, term } = this.lists[this.bits.indexOf(bits as Bits)]
+    return column.frequency(term)
+  }
+  private byWord(words: number): Bits[][] {
+    return Array.from({ length: words }, (_word, word) => this.bits.filter((_bits, at) => this.lists[at].word === word))
+  }
+}
+
+/** The documents of a slice among 32 of them. */
+export const sliceAt = (
+  { anywhere, within, without }: FieldSlice,
+  allowed: ReadonlyBits | undefined,
+  w: number
+): number => {
+  let word = allowed === undefined ? -1 : allowed[w] | 0
+  for (let i = 0; i < within.length && word !== 0; i++) word &= within[i][w]
+  for (let i = 0; i < anywhere.length && word !== 0; i++) {
+    const sets = anywhere[i]
+    let any = 0
+    for (let j = 0; j < sets.length; j++) any |= sets[j][w]
+    word &= any
+  }
+  for (let i = 0; i < without.length && word !== 0; i++) {
+    const sets = without[i]
+    let all = -1
+    for (let j = 0; j < sets.length; j++) all &= sets[j][w]
+    word &= ~all
+  }
+  return word
+}

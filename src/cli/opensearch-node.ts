@@ -1,0 +1,215 @@
+/**
+ * Nodes of OpenSearch on loopback: each a JVM of its own with a folder of its own, as another user than root, ended
+ * with the program that started it however that ends. `opensearch-assembly.ts` makes what they start from.
+ */
+import { type ChildProcess, spawn } from "node:child_process"
+import { chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { StartRefused } from "../runtime/data-folder.ts"
+import { freePort } from "../runtime/free-port.ts"
+import { resolveOpensearch } from "./opensearch-assembly.ts"
+
+const READY_MAX_ms = 120_000
+const HEAP_DEFAULT_mb = 512
+/** Whom a program of root starts it as: it refuses root. */
+const NOBODY = 65_534
+
+interface OpensearchNode {
+  readonly address: string
+  readonly pid: number
+  readonly stop: () => Promise<void>
+  readonly exited: Promise<number | null>
+}
+interface Cluster {
+  readonly nodes: ReadonlyArray<OpensearchNode>
+  readonly stop: () => Promise<void>
+}
+interface ClusterOptions {
+  /** Data, settings and logs of the nodes, one folder each. */
+  readonly folder: string
+  /** Where the program is kept when not in `folder`, so that several clusters share it. */
+  readonly programFolder?: string
+  readonly nodes: number
+  /** Of the first node, the others follow; 0 = any free ones. */
+  readonly port: number
+  readonly heap_mb?: number
+  /** Of a test: code is compiled quickly rather than well. */ readonly isShortLived?: boolean
+  readonly report: (text: string) => void
+}
+interface Place {
+  readonly name: string
+  readonly folder: string
+  readonly port: number
+  readonly transport: number
+}
+
+const settings = (own: Place, all: ReadonlyArray<Place>): string =>
+  [
+    "cluster.name: dowser",
+    `node.name: ${own.name}`,
+    "network.host: 127.0.0.1",
+    `http.port: ${own.port}`,
+    `transport.port: ${own.transport}`,
+    `path.data: ${JSON.stringify(join(own.folder, "data"))}`,
+    `path.logs: ${JSON.stringify(join(own.folder, "logs"))}`,
+    "action.auto_create_index: false",
+    // A machine for development is fuller than a server may be.
+    "cluster.routing.allocation.disk.threshold_enabled: false",
+    ...(all.length === 1
+      ? ["discovery.type: single-node"]
+      : [
+          `discovery.seed_hosts: [${all.map(({ transport }) => `"127.0.0.1:${transport}"`).join(", ")}]`,
+          `cluster.initial_cluster_manager_nodes: [${all.map(({ name }) => name).join(", ")}]`
+        ])
+  ].join("\n")
+const LOGGING = `appender.console.type = Console
+appender.console.name = console
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = [%d{ISO8601}][%-5p][%c{1.}] %m%n
+rootLogger.level = warn
+rootLogger.appenderRef.console.ref = console
+`
+
+const isRoot = (): boolean => process.getuid?.() === 0
+const handOver = (path: string): void => {
+  if (isRoot()) chownSync(path, NOBODY, NOBODY)
+}
+const prepare = (own: Place, all: ReadonlyArray<Place>): void => {
+  for (const name of ["", "data", "logs", "config", "tmp"]) {
+    mkdirSync(join(own.folder, name), { recursive: true })
+    handOver(join(own.folder, name))
+  }
+  for (const [name, text] of [
+    ["opensearch.yml", settings(own, all)],
+    ["log4j2.properties", LOGGING]
+  ] as const) {
+    writeFileSync(join(own.folder, "config", name), text)
+    handOver(join(own.folder, "config", name))
+  }
+  const log = join(own.folder, "node.log")
+  writeFileSync(log, "")
+  handOver(log)
+}
+
+const javaArguments = (
+  home: string,
+  folder: string,
+  { heap_mb = HEAP_DEFAULT_mb, isShortLived = false }: Pick<ClusterOptions, "heap_mb" | "isShortLived">
+): ReadonlyArray<string> => [
+  ...(isShortLived ? ["-XX:TieredStopAtLevel=1"] : []),
+  `-Xms${heap_mb}m`,
+  `-Xmx${heap_mb}m`,
+  "-XX:+UseSerialGC",
+  "-XX:+ExitOnOutOfMemoryError",
+  "-Djava.security.manager=allow",
+  `-Djna.tmpdir=${join(folder, "tmp")}`,
+  `-Djava.io.tmpdir=${join(folder, "tmp")}`,
+  "-Dlog4j.shutdownHookEnabled=false",
+  "-Dlog4j2.disable.jmx=true",
+  "-Djava.locale.providers=SPI,CLDR",
+  `-Dopensearch.path.home=${home}`,
+  `-Dopensearch.path.conf=${join(folder, "config")}`,
+  "-cp",
+  join(home, "lib", "*"),
+  "org.opensearch.bootstrap.OpenSearch"
+]
+const spawnJava = (home: string, folder: string, options: ClusterOptions): ChildProcess =>
+  spawn(
+    "/bin/sh",
+    ["-c", 'exec "$@" >>"$LOG" 2>&1', "dowser-opensearch", "java", ...javaArguments(home, folder, options)],
+    {
+      cwd: folder,
+      env: { ...process.env, LOG: join(folder, "node.log"), HOME: folder },
+      stdio: "ignore",
+      ...(isRoot() ? { uid: NOBODY, gid: NOBODY } : {})
+    }
+  )
+/** Its input ends when this process does, in whatever way; then it ends the node. */
+const spawnWatch = (pid: number): ChildProcess =>
+  spawn("/bin/sh", ["-c", 'read -r _; kill -TERM "$1" 2>/dev/null', "dowser-opensearch-watch", String(pid)], {
+    stdio: ["pipe", "ignore", "ignore"]
+  })
+
+const watched = (child: ChildProcess) => {
+  let code: number | null | undefined
+  const watch = spawnWatch(child.pid ?? 0)
+  watch.on("error", () => {})
+  const exited = new Promise<number | null>((settle) => {
+    const ended = (status: number | null) => {
+      code = status
+      // It must not end another process that gets this number later.
+      watch.kill("SIGKILL")
+      settle(status)
+    }
+    child.once("exit", ended)
+    child.once("error", () => ended(null))
+  })
+  const stop = async () => {
+    child.kill("SIGTERM")
+    const timer = setTimeout(() => child.kill("SIGKILL"), 15_000)
+    await exited
+    clearTimeout(timer)
+  }
+  return { exited, stop, hasExited: () => code !== undefined }
+}
+
+const answersWhole = async (address: string, nodes: number): Promise<boolean> => {
+  try {
+    const response = await fetch(`${address}/_cluster/health`, { signal: AbortSignal.timeout(5_000) })
+    const health = (await response.json()) as { readonly number_of_nodes?: number; readonly status?: string }
+    return response.ok && health.number_of_nodes === nodes && health.status !== "red"
+  } catch {
+    // Not yet: whoever waits says so when the time is over.
+    return false
+  }
+}
+const pause = (time_ms: number) => new Promise((settle) => setTimeout(settle, time_ms))
+
+/** Assembles once, starts all nodes at once, answers when they have found each other (5 s alone, 40 s for three). */
+export const startOpensearch = async (options: ClusterOptions): Promise<Cluster> => {
+  const folder = resolve(options.folder)
+  mkdirSync(folder, { recursive: true })
+  handOver(folder)
+  const home = resolveOpensearch(options.programFolder ?? folder, options.report)
+  const places: Place[] = []
+  for (let n = 0; n < options.nodes; n++)
+    places.push({
+      name: `node-${n + 1}`,
+      folder: join(folder, `node-${n + 1}`),
+      port: options.port === 0 ? await freePort() : options.port + n,
+      transport: await freePort()
+    })
+  for (const place of places) prepare(place, places)
+  options.report(options.nodes === 1 ? "Starting the node" : `Starting ${options.nodes} nodes`)
+  const running = places.map((place) => {
+    const child = spawnJava(home, place.folder, options)
+    return { place, pid: child.pid ?? 0, ...watched(child) }
+  })
+  const stop = async () => void (await Promise.all(running.map((node) => node.stop())))
+  for (const { place, hasExited } of running)
+    for (let waited_ms = 0; !(await answersWhole(`http://127.0.0.1:${place.port}`, places.length)); waited_ms += 100) {
+      const hasEnded = hasExited()
+      if (hasEnded || waited_ms > READY_MAX_ms) {
+        await stop()
+        throw new StartRefused(
+          hasEnded
+            ? `The ${place.name} ended while starting: ${logOf(place).trim().slice(-800)}`
+            : `The ${place.name} was not ready within ${READY_MAX_ms / 1_000} s.`
+        )
+      }
+      await pause(100)
+    }
+  return {
+    nodes: running.map(({ place, pid, stop: stopNode, exited }) => ({
+      address: `http://127.0.0.1:${place.port}`,
+      pid,
+      stop: stopNode,
+      exited
+    })),
+    stop
+  }
+}
+const logOf = ({ folder }: Place): string => {
+  const file = join(folder, "node.log")
+  return existsSync(file) ? readFileSync(file, "utf8") : ""
+}

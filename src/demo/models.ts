@@ -1,0 +1,27 @@
+/** What the demo shop's product pages ask: two models, made where they are not there. */
+import { Effect } from "effect"
+import { RecommendationModels } from "../recommendation-models/models.ts"
+
+export interface DemoModels {
+  readonly also_viewed: string
+  readonly bought_together: string
+}
+const wanted = [
+  ["Others also looked at", "also_viewed"],
+  ["Bought together", "frequently_bought_together"]
+] as const
+
+export const makeDemoModels = Effect.gen(function* () {
+  const models = yield* RecommendationModels
+  return Effect.fn("Demo.models")(function* (organizationId: string, collection: string) {
+    const [also_viewed, bought_together] = yield* Effect.forEach(wanted, ([name, type]) => {
+      const known = models
+        .list(organizationId)
+        .find((model) => model.collection === collection && model.type === type && model.name === name)
+      return known === undefined
+        ? Effect.orDie(models.create(organizationId, { name, collection, type }))
+        : Effect.succeed(known)
+    })
+    return { also_viewed: also_viewed!.id, bought_together: bought_together!.id } satisfies DemoModels
+  })
+})

@@ -1,0 +1,111 @@
+/**
+ * The step of a search that an experiment is: whether the search takes part, which variant its unit is shown, and what
+ * that makes of the request. Pure. Cost: one look-up where nothing runs, else a hash or two of the unit.
+ */
+import { shareOf, variantOf } from "@dowser/engine-sdk/experiments"
+import { type EngineError, fail, invalid, ok, type Result } from "@dowser/engine-sdk"
+import type { Parameters } from "@dowser/engine-sdk/query"
+import type { ServedExposure } from "@dowser/log/event-schema"
+import type { RunningExperiment, RunningVariant } from "./running-experiments.ts"
+
+/** What of a search an experiment asks for. */
+interface AskedOfExperiment {
+  /** As the request named it. */ readonly preset: string | undefined
+  /** The one that acts. */ readonly profile: string | undefined
+  readonly sessionId: string | undefined
+  readonly parameters: Parameters
+  /** May say which variant it wants to see. */ readonly mayForce: boolean
+}
+/** What a search is shown by. */
+export interface Shown {
+  readonly experiment: RunningExperiment
+  readonly variant: RunningVariant
+  /** What is reported of it; nothing of a variant that was forced. */ readonly exposure: ServedExposure | undefined
+  /** Whose ranking is merged into the variant's, and by which coins. */ readonly against?: Against
+  /** They were merged; else the answer is the control's, and not counted. */ readonly isMerged?: boolean
+}
+interface Against {
+  readonly variant: RunningVariant
+  readonly seed: string
+}
+
+const IDENTIFIER_CHARACTERS_MAX = 256
+const some = (id: string | undefined): string | undefined =>
+  id === undefined || id === "" ? undefined : id.slice(0, IDENTIFIER_CHARACTERS_MAX)
+
+interface Unit {
+  readonly kind: ServedExposure["unit"]
+  readonly id: string
+}
+/** Whom a variant is drawn for; undefined for a search of nobody in particular, which takes no part. */
+export const unitOf = (
+  { unit }: Pick<RunningExperiment, "unit">,
+  { parameters, sessionId }: Pick<AskedOfExperiment, "parameters" | "sessionId">
+): Unit | undefined => {
+  if (unit === "user") {
+    const user = some(parameters.x_user_id)
+    return user === undefined ? undefined : { kind: "user", id: user }
+  }
+  const session = some(sessionId)
+  if (session !== undefined) return { kind: "session", id: session }
+  const anonymous = some(parameters.x_anonymous_id)
+  return anonymous === undefined ? undefined : { kind: "anonymous", id: anonymous }
+}
+
+/**
+ * Visitors by the coins that their lists are merged by: few enough for answers to be kept, many enough for neither
+ * ranking to be first everywhere.
+ */
+const DRAFTS = 64
+/** Of one unit always the same, so that a visitor who comes back finds the list as it was. */
+export const draftOf = ({ seeds }: Pick<RunningExperiment, "seeds">, unit: string): number =>
+  Math.floor(shareOf(seeds.variant, unit) * DRAFTS)
+
+const takesPart = ({ target }: RunningExperiment, { preset, profile }: AskedOfExperiment): boolean =>
+  target === undefined || ("preset" in target ? target.preset === preset : target.profile === profile)
+
+/**
+ * The variant that the search is shown; undefined where it is in no experiment. Invalid for a forced variant that there
+ * is not.
+ */
+export const shownBy = (
+  running: ReadonlyArray<RunningExperiment>,
+  asked: AskedOfExperiment
+): Result<Shown | undefined, EngineError> => {
+  const experiment = running.find((one) => takesPart(one, asked))
+  if (experiment === undefined) return ok(undefined)
+  const { x_experiment_variant: forced = "" } = asked.parameters
+  if (forced !== "" && asked.mayForce) {
+    const variant = experiment.variants.find(({ id }) => id === forced)
+    return variant === undefined
+      ? fail(
+          invalid(
+            `The experiment \`${experiment.id}\` has no variant \`${forced.slice(0, 80)}\`.`,
+            "x_experiment_variant"
+          )
+        )
+      : ok({ experiment, variant, exposure: undefined })
+  }
+  const unit = unitOf(experiment, asked)
+  const index = unit === undefined ? undefined : variantOf(experiment, unit.id)
+  if (unit === undefined || index === undefined) return ok(undefined)
+  const { id, isInterleaved, run, variants } = experiment
+  if (isInterleaved) {
+    // Of every unit that takes part; the variant is drawn for none.
+    const seed = `${experiment.seeds.variant}/${draftOf(experiment, unit.id)}/${asked.parameters.q ?? ""}`
+    const exposure = { id, run, variant: 0, unit: unit.kind }
+    return ok({ experiment, variant: variants[0]!, exposure, against: { variant: variants[1]!, seed } })
+  }
+  return ok({ experiment, variant: variants[index]!, exposure: { id, run, variant: index, unit: unit.kind } })
+}
+
+/** The variant's parameters over those of the search; what a key embeds is not the variant's to change. */
+export const withParams = (
+  parameters: Parameters,
+  params: Parameters,
+  embedded: Readonly<Record<string, unknown>> | undefined
+): Parameters => {
+  const merged: Record<string, string> = { ...parameters }
+  for (const name in params) if (embedded === undefined || !Object.hasOwn(embedded, name)) merged[name] = params[name]!
+  return merged
+}

@@ -1,0 +1,74 @@
+/**
+ * What no winner may be worse by: finding nothing (where that is the metric itself, being clicked), and how long all
+ * but the slowest twentieth of answers take. Pure.
+ */
+import { type Comparison, holm, quantileOf, type Sketch, slowerP } from "@dowser/engine-sdk/experiments"
+import type { Variant } from "./definition.ts"
+import type { LatencyRow, StoredRun } from "./runs-repository.ts"
+import type { Metric } from "./schema.ts"
+
+const SLOW_SHARE = 0.95
+const LATENCY = "latency_p95"
+
+export interface Guardrail {
+  readonly metric: Metric | typeof LATENCY
+  /** The least of all looks, as several variants may have it. */ readonly p: number
+  readonly isWorse: boolean
+  /** What the next look starts from. */ readonly least_p: StoredRun["least_p"]
+}
+
+/** The least p-value of this look and of those before it. */
+export const leastOf = (before: StoredRun["least_p"], name: string, p: number): number =>
+  Math.min(p, Object.hasOwn(before, name) ? before[name]! : 1)
+
+/** No variant has a space in its id. */
+const guardrail = (
+  metric: Guardrail["metric"],
+  prefix: string,
+  before: StoredRun["least_p"],
+  others: ReadonlyArray<Variant>,
+  ps: ReadonlyArray<number>,
+  alpha: number
+): Guardrail => {
+  const least = others.map(({ id }, i) => [`${prefix} ${id}`, leastOf(before, `${prefix} ${id}`, ps[i]!)] as const)
+  const p = Math.min(1, ...holm(least.map(([, one]) => one)))
+  return { metric, p, isWorse: p < alpha, least_p: Object.fromEntries(least) }
+}
+
+/** Of a metric, by what each variant is against the control. */
+export const metricGuardrail = (
+  metric: Metric,
+  before: StoredRun["least_p"],
+  others: ReadonlyArray<Variant>,
+  compared: ReadonlyArray<Comparison | undefined>,
+  isBetter: (z: number) => boolean,
+  alpha: number
+): Guardrail =>
+  guardrail(
+    metric,
+    "guardrail",
+    before,
+    others,
+    compared.map((one) => (one === undefined || isBetter(one.z) ? 1 : one.p)),
+    alpha
+  )
+
+const sketchOf = (rows: ReadonlyArray<LatencyRow>, of: number): Sketch =>
+  rows.filter(({ variant }) => variant === of).map(({ bucket, exposures }) => [bucket, exposures])
+
+export const latencyGuardrail = (
+  before: StoredRun["least_p"],
+  others: ReadonlyArray<Variant>,
+  rows: ReadonlyArray<LatencyRow>,
+  alpha: number
+): Guardrail => {
+  const control = sketchOf(rows, 0)
+  const ps = others.map((_, i) => slowerP(control, sketchOf(rows, i + 1), SLOW_SHARE))
+  return guardrail(LATENCY, "latency", before, others, ps, alpha)
+}
+
+/** Milliseconds to a hundredth, within 2.5 %; null where no answer said. */
+export const slowOf = (rows: ReadonlyArray<LatencyRow>, variant: number): number | null => {
+  const took_us = quantileOf(sketchOf(rows, variant), SLOW_SHARE)
+  return took_us === undefined ? null : Math.round(took_us / 10) / 100
+}

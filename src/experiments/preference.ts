@@ -1,0 +1,37 @@
+/**
+ * What units took of two rankings in one list: each unit that took something has one vote. Wins are the second
+ * variant's. Pure.
+ */
+import { preferenceP } from "@dowser/engine-sdk/experiments"
+import { leastOf } from "./guardrails.ts"
+import type { StoredRun, SumsRow } from "./runs-repository.ts"
+
+/** Among the least p-values of a run; no variant has a space in its id. */
+const PREFERENCE = "the preference"
+
+export interface Preference {
+  readonly wins: number
+  readonly losses: number
+  readonly ties: number
+  /** The least of all looks. */ readonly p: number
+  readonly least_p: StoredRun["least_p"]
+}
+
+/** undefined for a run whose units are shown one variant each. */
+export const preferenceOf = (
+  { definition: { metric, mode }, least_p: before }: StoredRun,
+  rows: ReadonlyArray<SumsRow>
+): Preference | undefined => {
+  if (mode !== "interleave") return undefined
+  // Of votes: how many units had one, wins less losses, and wins with losses.
+  const votes = { n: 0, x: 0, xx: 0 }
+  for (const { metric: of, n, variant, x, xx } of rows) {
+    if (of !== `vote_${metric}` || variant !== 0) continue
+    votes.n += n
+    votes.x += x
+    votes.xx += xx
+  }
+  const [wins, losses] = [(votes.xx + votes.x) / 2, (votes.xx - votes.x) / 2]
+  const p = leastOf(before, PREFERENCE, preferenceP(wins, losses))
+  return { wins, losses, ties: votes.n - votes.xx, p, least_p: { [PREFERENCE]: p } }
+}

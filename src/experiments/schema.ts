@@ -1,0 +1,181 @@
+/** Experiments as the API shows them (contract part 9), and their bounds. */
+import { Schema } from "effect"
+
+export const METRICS = ["ctr", "conversion_rate", "revenue_per_search", "zero_result_rate"] as const
+export type Metric = (typeof METRICS)[number]
+export const UNITS = ["session", "user"] as const
+/** Every unit is shown one variant, or both rankings in one list. */
+export const MODES = ["split", "interleave"] as const
+/** What an answer of both rankings says in place of a variant. */
+export const INTERLEAVED = "interleaved"
+export const STATUSES = ["draft", "running", "stopped", "promoted", "rolled_back"] as const
+
+export const VARIANTS_MIN = 2
+export const VARIANTS_MAX = 8
+export const WEIGHT_MAX = 1_000_000
+export const MIN_SAMPLE_MAX = 1_000_000
+export const DAYS_MAX = 90
+export const NAME_CHARACTERS_MAX = 120
+
+const scalars = Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Number, Schema.Boolean]))
+const anything = Schema.Record(Schema.String, Schema.Unknown)
+
+const variant = {
+  name: Schema.String,
+  weight: Schema.Number,
+  params: Schema.optionalKey(
+    scalars.annotate({
+      description: "Search parameters, over the request's and those of its preset or profile. Not `q` and `filter_by`."
+    })
+  ),
+  rules: Schema.optionalKey(anything.annotate({ description: "A whole rule set, in place of the collection's." })),
+  profile: Schema.optionalKey(
+    Schema.String.annotate({ description: "A profile of the collection, in place of the one that acts." })
+  )
+}
+const ExperimentVariant = Schema.Struct({ id: Schema.String, ...variant }).annotate({
+  identifier: "ExperimentVariant",
+  description: "At most one of `params`, `rules` and `profile`; none of them is the search as it is."
+})
+const ExperimentTarget = Schema.Union([
+  Schema.Struct({ preset: Schema.String }),
+  Schema.Struct({ profile: Schema.String })
+]).annotate({ identifier: "ExperimentTarget" })
+
+const settings = {
+  mode: Schema.Literals(MODES),
+  metric: Schema.Literals(METRICS),
+  traffic: Schema.Number,
+  min_sample: Schema.Int,
+  minimum_days: Schema.Int,
+  covariate_days: Schema.Int,
+  unit: Schema.Literals(UNITS)
+}
+/** For the documents; a body is read by `definition.ts`, which names every field that is wrong. */
+export const ExperimentBody = Schema.Struct({
+  name: Schema.String,
+  collection: Schema.String,
+  variants: Schema.Array(
+    Schema.Struct({
+      ...variant,
+      id: Schema.optionalKey(Schema.String),
+      name: Schema.optionalKey(Schema.String),
+      weight: Schema.optionalKey(Schema.Number)
+    }).annotate({ identifier: "ExperimentVariantBody" })
+  ),
+  target: Schema.optionalKey(ExperimentTarget),
+  mode: Schema.optionalKey(settings.mode),
+  metric: settings.metric,
+  traffic: Schema.optionalKey(settings.traffic),
+  min_sample: Schema.optionalKey(settings.min_sample),
+  minimum_days: Schema.optionalKey(settings.minimum_days),
+  covariate_days: Schema.optionalKey(settings.covariate_days),
+  unit: Schema.optionalKey(settings.unit)
+}).annotate({
+  identifier: "ExperimentBody",
+  description:
+    "2 to 8 variants, the first is the control; ids are made where none are given, weights are 1. `traffic` 1, `min_sample` 1,000 units a variant, `minimum_days` 7, `covariate_days` 14, `unit` session, `mode` split where they are left out. `mode` interleave merges the rankings of exactly two variants, of rules or profiles, into one list; its `metric` is ctr or conversion_rate. What the service adds to an answer may be sent back, and is not read."
+})
+
+export const Experiment = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  collection: Schema.String,
+  status: Schema.Literals(STATUSES),
+  variants: Schema.Array(ExperimentVariant),
+  target: Schema.optionalKey(ExperimentTarget),
+  ...settings,
+  /** 0 before the first start; seeds are made of it and the id. */ run: Schema.Int,
+  started_at: Schema.NullOr(Schema.Int),
+  stopped_at: Schema.NullOr(Schema.Int),
+  promoted_variant_id: Schema.optionalKey(Schema.String),
+  winner_variant_id: Schema.optionalKey(Schema.String),
+  created_at: Schema.Int,
+  updated_at: Schema.Int
+}).annotate({ identifier: "Experiment" })
+export const ExperimentList = Schema.Struct({
+  data: Schema.Array(Experiment),
+  next_cursor: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "ExperimentList", description: "By id." })
+
+export const PromoteBody = Schema.Struct({ variant_id: Schema.String }).annotate({ identifier: "PromoteExperiment" })
+
+const range = Schema.NullOr(Schema.Tuple([Schema.Number, Schema.Number]))
+const known = Schema.NullOr(Schema.Number)
+export const ExperimentResults = Schema.Struct({
+  experiment_id: Schema.String,
+  run: Schema.Int,
+  state: Schema.Literals(["collecting", "unhealthy", "ready", "winner", "no_effect"]),
+  metric: settings.metric,
+  confidence: Schema.Number,
+  units: Schema.Int,
+  multiple_exposure_share: Schema.Number,
+  srm: Schema.Struct({
+    p_value: Schema.Number,
+    ok: Schema.Boolean,
+    /** Smallest p first, each of this look: the parts that alarm, or the first five. */
+    by: Schema.Array(
+      Schema.Struct({
+        dimension: Schema.Literals(["device", "country", "surface"]),
+        /** null of units that came without. */ value: Schema.NullOr(Schema.String),
+        /** Of each variant. */ units: Schema.Array(Schema.Int),
+        p_value: Schema.Number,
+        ok: Schema.Boolean
+      }).annotate({ identifier: "SampleRatioPart" })
+    )
+  }).annotate({ identifier: "SampleRatio" }),
+  /** What of a unit's revenue counts at most; null as long as none is fixed, and for other metrics. */
+  revenue_cap: known,
+  /** Days of users, of all the organization's, that found no room: what they did then is not in `cuped`. */
+  history_days_dropped: Schema.Int,
+  variants: Schema.Array(
+    Schema.Struct({
+      id: Schema.String,
+      name: Schema.String,
+      units: Schema.Int,
+      exposures: Schema.Int,
+      searches: Schema.Int,
+      conversions: Schema.Int,
+      revenue: Schema.Number,
+      /** null without searches. */ mean: known,
+      lift: known,
+      interval: range,
+      p_value: known,
+      /** Milliseconds in which 95 % of its answers were made, within 2.5 %; null as long as none was. */
+      latency_p95_ms: known,
+      /** As they were counted, whatever the units were like before. */
+      raw: Schema.Struct({ mean: known, standard_error: known, lift: known, interval: range }).annotate({
+        identifier: "RawFigure"
+      }),
+      /** Share of the variance that what units did before explains; null where that is left out. */
+      cuped: Schema.NullOr(Schema.Struct({ reduction: Schema.Number }).annotate({ identifier: "CupedFigure" }))
+    }).annotate({ identifier: "ExperimentVariantResult" })
+  ),
+  guardrails: Schema.Array(
+    Schema.Struct({ metric: Schema.String, ok: Schema.Boolean, p_value: Schema.Number }).annotate({
+      identifier: "Guardrail"
+    })
+  ),
+  /** Units that took more of the second variant's hits (wins), of the first's, or of both the same; of `interleave`. */
+  interleaving: Schema.NullOr(
+    Schema.Struct({ wins: Schema.Int, losses: Schema.Int, ties: Schema.Int, p_value: Schema.Number }).annotate({
+      identifier: "Interleaving"
+    })
+  ),
+  winner_variant_id: Schema.NullOr(Schema.String),
+  days_to_min_effect: known,
+  daily: Schema.Array(
+    Schema.Struct({
+      date: Schema.String,
+      variants: Schema.Array(
+        Schema.Struct({ id: Schema.String, exposures: Schema.Int, mean: known, interval: range }).annotate({
+          identifier: "DailyVariant"
+        })
+      )
+    }).annotate({ identifier: "DailyResult" })
+  )
+}).annotate({
+  identifier: "ExperimentResults",
+  description:
+    "Of the latest run. `lift`, `interval` (of the lift) and `p_value` are against the control and stay true however often somebody looks; of several variants they hold together (Holm). `daily`: units that were first answered until the end of the day (UTC), with all they did until now; `exposures` are the day's own."
+})

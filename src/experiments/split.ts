@@ -1,0 +1,30 @@
+/**
+ * Where a split that is not as the weights say comes from: of units that came with the same device, country or surface.
+ * Pure.
+ */
+import { SAMPLE_RATIO_ALPHA, sampleRatioP } from "@dowser/engine-sdk/experiments"
+import type { Definition } from "./definition.ts"
+import type { SplitRow } from "./runs-repository.ts"
+import type { ExperimentResults } from "./schema.ts"
+
+/** Those that alarm, so many at most; the first of all where fewer do. */
+const ALARMS_MAX = 20
+const SHOWN_MIN = 5
+
+type Part = NonNullable<(typeof ExperimentResults.Type)["srm"]["by"]>[number]
+
+export const splitsOf = ({ variants }: Definition, rows: ReadonlyArray<SplitRow>): ReadonlyArray<Part> => {
+  const groups = Map.groupBy(rows, ({ dimension, value }) => `${dimension} ${value}`)
+  const parts = [...groups.values()].map((group): Part => {
+    const { dimension, value } = group[0]!
+    const units = variants.map((_, i) => group.find(({ variant }) => variant === i)?.units ?? 0)
+    const p_value = sampleRatioP(
+      units,
+      variants.map(({ weight }) => weight)
+    )
+    return { dimension, value: value === "" ? null : value, units, p_value, ok: p_value >= SAMPLE_RATIO_ALPHA }
+  })
+  const sum = ({ units }: Part) => units.reduce((a, b) => a + b, 0)
+  parts.sort((a, b) => a.p_value - b.p_value || sum(b) - sum(a))
+  return parts.filter(({ ok }, i) => (ok ? i < SHOWN_MIN : i < ALARMS_MAX))
+}

@@ -1,0 +1,114 @@
+/**
+ * Runs are looked at each thirty seconds, once over all processes: who takes one says so in its row. The look keeps
+ * the least p-value there was, fixes the cap of revenue, and tells of a winner, once a run.
+ */
+import { Clock, Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { Outbox } from "@dowser/log/outbox"
+import { Configuration } from "../configuration/configuration.ts"
+import { makeExperimentsRepository } from "./experiments-repository.ts"
+import { lookedAt, winnerOf } from "./results.ts"
+import { makeRunsRepository, type StoredRun } from "./runs-repository.ts"
+
+/** A winner is told of within 60 s (contract part 9). */
+const EVERY_MS = 30_000
+/** How soon one that is due is found. */
+const LOOK_MS = 5_000
+const TAKEN = 20
+/** Units from which on the highest revenue of 99.9 % of them says something. */
+const CAPPED_FROM = 1_000
+const CAPPED_SHARE = 0.999
+
+/** One look at all that are due; answers how many winners it found. */
+export const makeLook = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const outbox = yield* Outbox
+  const configuration = yield* Configuration
+  const experiments = yield* makeExperimentsRepository
+  const runs = yield* makeRunsRepository
+
+  /**
+   * Fixed once, by the first look at enough units: a cap that followed the figures would make what was seen before
+   * untrue. None as long as fewer than one unit in a thousand bought.
+   */
+  const capped = Effect.fnUntraced(function* (run: StoredRun) {
+    if (run.revenue_cap !== null || run.definition.metric !== "revenue_per_search") return
+    const units = (yield* runs.sums(run)).reduce((sum, { metric, n }) => (metric === "ctr" ? sum + n : sum), 0)
+    if (units < CAPPED_FROM) return
+    const cap = yield* runs.percentile(run, CAPPED_SHARE)
+    if (cap !== null && cap !== "0") yield* runs.cap(run, cap)
+  })
+  const looked = Effect.fnUntraced(function* (taken: StoredRun, now: number) {
+    const seen = yield* runs.lock(taken)
+    // Stopped, or deleted, since it was taken.
+    if (seen === undefined || seen.stopped_at !== null) return undefined
+    yield* capped(seen)
+    const run = (yield* runs.lock(taken))!
+    const counted = {
+      sums: yield* runs.sums(run),
+      latencies: yield* runs.latencies(run),
+      exposures: [],
+      splits: [],
+      droppedDays: 0
+    }
+    const winner = run.winner_variant_id === null ? winnerOf(run, counted, now) : null
+    yield* runs.tell({
+      ...run,
+      ...lookedAt(run, counted),
+      winner_variant_id: run.winner_variant_id ?? winner?.variant_id ?? null
+    })
+    if (winner === null) return undefined
+    yield* outbox.put(run.organization_id, "experiment.winner_detected", {
+      experiment_id: run.experiment_id,
+      ...winner
+    })
+    return winner.variant_id
+  })
+  /** So that the experiment itself says it. */
+  const shown = (run: StoredRun, winner: string) =>
+    configuration.write(
+      { kind: "experiment", organizationId: run.organization_id, id: run.experiment_id },
+      Effect.gen(function* () {
+        const found = yield* experiments.lock(run.organization_id, run.experiment_id)
+        if (found !== undefined && found.run === run.run)
+          yield* experiments.put({ ...found, winner_variant_id: winner })
+      })
+    )
+  return Effect.gen(function* () {
+    let winners = 0
+    for (;;) {
+      const now = yield* Clock.currentTimeMillis
+      const due = yield* runs.due(now - EVERY_MS, now, TAKEN)
+      for (const run of due) {
+        const found = Effect.gen(function* () {
+          const winner = yield* sql.withTransaction(looked(run, now))
+          if (winner !== undefined) yield* shown(run, winner)
+          return winner === undefined ? 0 : 1
+        })
+        // One that cannot be looked at keeps nobody else's from it.
+        winners += yield* Effect.catchCause(found, (cause) =>
+          Effect.as(
+            Effect.logError(`The experiment ${run.experiment_id} of ${run.organization_id} cannot be looked at`, cause),
+            0
+          )
+        )
+      }
+      if (due.length < TAKEN) return winners
+    }
+  })
+})
+
+/** Looks as long as the scope is open. */
+export const watch = Effect.gen(function* () {
+  const look = yield* makeLook
+  yield* Effect.forkScoped(
+    Effect.forever(
+      Effect.andThen(
+        Effect.sleep(LOOK_MS),
+        Effect.catchCause(look, (cause) =>
+          Effect.logError("Experiments could not be looked at; tried again in a moment", cause)
+        )
+      )
+    )
+  )
+})

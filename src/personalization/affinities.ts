@@ -1,0 +1,203 @@
+/**
+ * What a visitor likes: values of facet fields, and bands of price, of the documents that they took lately. Pure.
+ *
+ * Decision: interactions weigh by kind and by their age before the newest, which halves each two weeks; what a clock
+ * says now changes nothing, so one state gives one order. A share is of all that was seen and four more, so that one
+ * click is no taste. How much a field says is how much the visitor keeps to one value of it: whoever buys everything
+ * blue and of any brand is known by colour.
+ *
+ * Decision: neighbours of the items that a visitor took, from the state of recommendations, are left out. On the
+ * generated visitors of `bench -- personalization` they took gain away at every weight (nDCG@10 at strength 0.3 rose by
+ * 21.4 % without them, 20.1 % at a weight of 0.1 and 13.0 % at 1, after 3,000 other visitors; 19.5, 18.6 and 13.9 %
+ * after 30,000), and asking for them takes 1 to 4 ms of another thread, where all of this takes 0.2.
+ */
+import type { CollectionInfo, FieldValue, WindowColumn } from "@dowser/engine-sdk"
+import type { Take, TakeKind } from "@dowser/streams/figures/history"
+
+const WEIGHTS: ReadonlyMap<TakeKind, number> = new Map([
+  ["view", 1],
+  ["click", 2],
+  ["add_to_cart", 4],
+  ["purchase", 8]
+])
+const HALF_LIFE_S = 14 * 86_400
+/** Weight of what is not known of a visitor. */
+const UNKNOWN = 4
+/** Of a collection; values of a document. */
+const FIELDS_MAX = 4
+const VALUES_MAX = 16
+const VALUE_CHARACTERS_MAX = 128
+
+export interface TasteField {
+  readonly name: string
+  /** A number, of which bands are liked. */ readonly isPrice: boolean
+}
+
+/** What people choose by, before what else there is to narrow by. */
+const TELLING = [/brand|manufacturer|designer/i, /categor/i, /colou?r/i]
+const tellingOf = (name: string): number => {
+  const at = TELLING.findIndex((pattern) => pattern.test(name))
+  return at < 0 ? TELLING.length : at
+}
+/**
+ * Fields that tell of taste, at most four: facets that are texts (brands, categories and colours by their names first,
+ * then in the order of the schema), and the first number that is a price by its name.
+ */
+export const tasteFieldsOf = (
+  { schema }: Pick<CollectionInfo, "schema">,
+  isSeen: (field: string) => boolean
+): ReadonlyArray<TasteField> => {
+  const seen = schema.fields.filter(({ name, reference }) => reference === "" && isSeen(name))
+  const price = seen.find(({ name, type }) => /(^|[._])price$/i.test(name) && /^(float|int32|int64)$/.test(type))
+  return [
+    ...seen
+      .filter(({ facet, type }) => facet && (type === "string" || type === "string[]"))
+      .sort((a, b) => tellingOf(a.name) - tellingOf(b.name))
+      .slice(0, price === undefined ? FIELDS_MAX : FIELDS_MAX - 1)
+      .map(({ name }) => ({ name, isPrice: false })),
+    ...(price === undefined ? [] : [{ name: price.name, isPrice: true }])
+  ]
+}
+
+/** Two bands to each doubling: 32 to 45, 45 to 64. */
+const bandNames: Array<string> = []
+const BANDS_MAX = 128
+const bandOf = (price: number): string => {
+  const band = Math.floor(2 * Math.log2(price))
+  const name = (): string => `${Math.round(2 ** (band / 2))}-${Math.round(2 ** ((band + 1) / 2))}`
+  return band < 0 || band >= BANDS_MAX ? name() : (bandNames[band] ??= name())
+}
+const NONE: ReadonlyArray<string> = []
+/** The values of one field by which a document is liked. */
+export const tastesOf = ({ isPrice }: TasteField, value: unknown): ReadonlyArray<string> => {
+  if (isPrice) return typeof value === "number" && value > 0 ? [bandOf(value)] : NONE
+  if (typeof value === "string") return value === "" ? NONE : [value.slice(0, VALUE_CHARACTERS_MAX)]
+  if (!Array.isArray(value)) return NONE
+  return value
+    .slice(0, VALUES_MAX)
+    .flatMap((one: unknown) => (typeof one === "string" && one !== "" ? [one.slice(0, VALUE_CHARACTERS_MAX)] : []))
+}
+
+export interface FieldAffinity {
+  readonly field: TasteField
+  /** Of all that the visitor took, 0..1, by value. */ readonly shares: ReadonlyMap<string, number>
+  /** The largest of them. */ readonly says: number
+  /** The share of what is not known. */ readonly rest: number
+}
+/** Values of a document, in the order of the fields; undefined for one that is not there any more. */
+type TastesOf = (document: string) => ReadonlyArray<ReadonlyArray<string>> | undefined
+
+/** Fields that say most first. O(interactions · fields). Empty where nothing is known. */
+export const affinitiesOf = (
+  takes: ReadonlyArray<Take>,
+  fields: ReadonlyArray<TasteField>,
+  tastes: TastesOf
+): ReadonlyArray<FieldAffinity> => {
+  const newest = takes.reduce((max, { at_s }) => Math.max(max, at_s), 0)
+  const sums = fields.map(() => new Map<string, number>())
+  let all = UNKNOWN
+  for (const { at_s, document, kind } of takes) {
+    const values = tastes(document)
+    if (values === undefined) continue
+    const weight = (WEIGHTS.get(kind) ?? 0) * 2 ** ((at_s - newest) / HALF_LIFE_S)
+    all += weight
+    values.forEach((some, i) => {
+      for (const value of new Set(some)) sums[i]!.set(value, (sums[i]!.get(value) ?? 0) + weight)
+    })
+  }
+  return fields
+    .flatMap((field, i) => {
+      const shares = new Map([...sums[i]!].map(([value, sum]) => [value, sum / all]))
+      const says = Math.max(0, ...shares.values())
+      return says === 0 ? [] : [{ field, shares, says, rest: UNKNOWN / all }]
+    })
+    .sort((a, b) => b.says - a.says)
+}
+
+/** What is rarer among the hits than that counts as no rarer: one of a kind says little. */
+const RARE = 0.1
+const NONE_LIKED: ReadonlyArray<number> = []
+
+/** What the visitor likes of one field, as places from 1 in the order of the shares. */
+class LikedPlaces {
+  readonly #places = new Map<string, number>()
+  readonly #isPrice: boolean
+  constructor({ field, shares }: FieldAffinity) {
+    this.#isPrice = field.isPrice
+    for (const value of shares.keys()) this.#places.set(value, this.#places.size + 1)
+  }
+  /** Of a document with one value; 0 for what is not liked, and for documents with several. */
+  one(value: FieldValue | undefined): number {
+    if (this.#isPrice) return typeof value === "number" && value > 0 ? (this.#places.get(bandOf(value)) ?? 0) : 0
+    if (typeof value !== "string") return 0
+    return this.#places.get(value.length > VALUE_CHARACTERS_MAX ? value.slice(0, VALUE_CHARACTERS_MAX) : value) ?? 0
+  }
+  /** Of a document with several. */
+  several(value: FieldValue | undefined): ReadonlyArray<number> {
+    return this.#isPrice || !Array.isArray(value)
+      ? NONE_LIKED
+      : tastesOf({ name: "", isPrice: false }, value).flatMap((each) => this.#places.get(each) ?? [])
+  }
+}
+
+/** By value, then by place: how many hits have it. Typed arrays and plain loops: it is done for 250 hits a search. */
+const addLifts = (affinity: FieldAffinity, { places, values }: WindowColumn, sums: Float64Array): void => {
+  const { rest, shares } = affinity,
+    likedPlaces = new LikedPlaces(affinity)
+  const hitsOfValue = new Uint32Array(values.length),
+    placeOfValue = new Uint32Array(values.length),
+    hitsOfPlace = new Uint32Array(shares.size + 1),
+    lifts = new Float64Array(shares.size + 1)
+  for (let hit = 0; hit < sums.length; hit++) hitsOfValue[places[hit]!]!++
+  const several = new Map<number, ReadonlyArray<number>>()
+  for (let value = 0; value < values.length; value++) {
+    const place = (placeOfValue[value] = likedPlaces.one(values[value]))
+    hitsOfPlace[place]! += hitsOfValue[value]!
+    if (!Array.isArray(values[value])) continue
+    const all = likedPlaces.several(values[value])
+    for (const each of all) hitsOfPlace[each]! += hitsOfValue[value]!
+    if (all.length > 0) several.set(value, all)
+  }
+  let place = 0
+  for (const share of shares.values()) {
+    place++
+    lifts[place] = Math.log1p(share / ((hitsOfPlace[place]! / sums.length + RARE) * rest))
+  }
+  // What is not liked adds nothing.
+  const liftOfValue = new Float64Array(values.length)
+  for (let value = 0; value < values.length; value++) liftOfValue[value] = lifts[placeOfValue[value]!]!
+  for (const [value, all] of several) liftOfValue[value] = all.reduce((most, each) => Math.max(most, lifts[each]!), 0)
+  for (let hit = 0; hit < sums.length; hit++) sums[hit]! += liftOfValue[places[hit]!]!
+}
+
+/**
+ * How much of a visitor's taste each of some hits has, from 0: over the fields the logarithm of how much more often the
+ * visitor takes its value than the hits have it. What all of them share tells none of them apart, and weighs nothing.
+ * Texts are compared once for each value among the hits; a hit costs a look into an array. O(fields · (values + hits)).
+ */
+export const affinitiesWith = (
+  affinities: ReadonlyArray<FieldAffinity>,
+  hits: number,
+  columnOf: (field: string) => WindowColumn
+): Float64Array => {
+  const sums = new Float64Array(hits)
+  for (const affinity of affinities) addLifts(affinity, columnOf(affinity.field.name), sums)
+  return sums
+}
+
+export interface ShownAffinity {
+  readonly field: string
+  readonly value: string
+  readonly weight: number
+}
+const rounded = (weight: number): number => Math.round(weight * 10_000) / 10_000
+/** The strongest first; of equals by field and value. */
+export const strongest = (affinities: ReadonlyArray<FieldAffinity>, most: number): ReadonlyArray<ShownAffinity> =>
+  affinities
+    .flatMap(({ field, shares }) =>
+      [...shares].map(([value, weight]) => ({ field: field.name, value, weight: rounded(weight) }))
+    )
+    .sort(
+      (a, b) => b.weight - a.weight || (a.field === b.field ? (a.value < b.value ? -1 : 1) : a.field < b.field ? -1 : 1)
+    )
+    .slice(0, most)

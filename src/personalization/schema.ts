@@ -1,0 +1,14 @@
+/** What is known of a user, as the API shows it (contract part 9). */
+import { Schema } from "effect"
+
+export const PersonalizationProfile = Schema.Struct({
+  user_id: Schema.String,
+  /** Interactions that the history holds. */
+  events: Schema.Int,
+  /** Unix ms of the newest; null where there is none. */
+  updated_at: Schema.NullOr(Schema.Int),
+  /** The strongest first, at most 100. */
+  affinities: Schema.Array(Schema.Struct({ field: Schema.String, value: Schema.String, weight: Schema.Number })),
+  /** Documents, the newest first, each once; at most 100. */
+  recent: Schema.Array(Schema.String)
+}).annotate({ identifier: "PersonalizationProfile" })

@@ -1,0 +1,31 @@
+/** A model's question to the live state: which events are its collection's, and for whom they are read. */
+import { type OperationContext, resolveCollection } from "@dowser/engine-sdk/operations"
+import { collectionNames } from "../clicks/collection-names.ts"
+import type { Ask } from "./live/messages.ts"
+import { chainOf, listParameters } from "./params.ts"
+import type { StoredModel } from "./schema.ts"
+
+interface Asking {
+  /** Newest last. */ readonly seeds: ReadonlyArray<string>
+  /** The session, else the person; "" for none. */ readonly visitor: string
+  /** User, else anonymous id; "" for none. */ readonly person: string
+  /** Unix milliseconds. */ readonly now: number
+  /** Candidates wanted of each link of its chain. */ readonly most: number
+}
+
+/** O(aliases). */
+export const askOf = (context: OperationContext, model: StoredModel, asking: Asking): Ask => {
+  const info = resolveCollection(context, model.collection)
+  const own = info?.schema.name ?? model.collection
+  return {
+    ...asking,
+    organizationId: context.namespace,
+    collections: [own, ...[...collectionNames(context, model.collection)].filter((name) => name !== own)],
+    since: (info?.created_at ?? 0) * 1_000,
+    chain: chainOf(model.type),
+    parameters: listParameters(model.metrics?.parameters ?? model.params, model.type)
+  }
+}
+/** A model names its collection, or an alias of it. */
+export const isOfCollection = (context: OperationContext, model: StoredModel, collection: string): boolean =>
+  resolveCollection(context, model.collection)?.schema.name === collection

@@ -1,0 +1,71 @@
+/**
+ * Partitions of the log read as one, in the order of its time: sessions become as old beside each other as they are.
+ * Read one partition after the other, what was done an hour ago would lie behind what was done last month.
+ */
+import { Effect } from "effect"
+import type { EventLog, EventLogUnavailable, LogRecord, ReadAnswer } from "@dowser/log/event-log/event-log"
+
+interface Stretch {
+  readonly partition: number
+  readonly from: number
+  /** First offset that is not read. */ readonly end: number
+}
+export interface MergedPart {
+  readonly partition: number
+  /** First offset behind it. */ readonly next: number
+  readonly records: ReadonlyArray<LogRecord>
+}
+interface Head {
+  readonly stretch: Stretch
+  records: ReadonlyArray<LogRecord>
+  next: number
+}
+
+const READ = { recordsMax: 64, bytesMax: 128 * 1_024 }
+/** Within a second no order matters, and parts are longer. */
+const SLACK_MS = 1_000
+
+const timeOf = ({ records }: Head): number => records[0]?.appendedAt ?? Infinity
+/** The head that is next, and how far it may be taken before another one's turn comes. */
+const turnOf = (heads: ReadonlyArray<Head>): { readonly head: Head | undefined; readonly bar: number } => {
+  let head: Head | undefined,
+    bar = Infinity
+  for (const one of heads) {
+    if (one.records.length === 0) continue
+    if (head === undefined || timeOf(one) < timeOf(head)) {
+      bar = head === undefined ? Infinity : timeOf(head)
+      head = one
+    } else bar = Math.min(bar, timeOf(one))
+  }
+  return { head, bar: bar + SLACK_MS }
+}
+
+/** `take` answers a promise where it wants to be waited for. Memory: 128 kB a partition. */
+export const readMerged = Effect.fnUntraced(function* (
+  log: EventLog["Service"],
+  topic: string,
+  stretches: ReadonlyArray<Stretch>,
+  take: (part: MergedPart) => Promise<void> | undefined
+): Effect.fn.Return<void, EventLogUnavailable> {
+  const filled = Effect.fnUntraced(function* (head: Head) {
+    const { end, partition } = head.stretch
+    while (head.records.length === 0 && head.next < end) {
+      const answer: ReadAnswer = yield* log.read({ topic, partition, from: head.next, ...READ })
+      if (answer.records.length === 0 && answer.nextOffset <= head.next) return
+      head.records = answer.records.filter(({ offset }) => offset < end)
+      head.next = answer.nextOffset
+    }
+  })
+  const heads = stretches.map((stretch): Head => ({ stretch, records: [], next: stretch.from }))
+  yield* Effect.forEach(heads, filled, { discard: true })
+  for (;;) {
+    const { bar, head } = turnOf(heads)
+    if (head === undefined) return
+    const behind = head.records.findIndex(({ appendedAt }) => appendedAt > bar)
+    const records = behind < 0 ? head.records : head.records.slice(0, behind)
+    head.records = behind < 0 ? [] : head.records.slice(behind)
+    const wait = take({ partition: head.stretch.partition, next: head.records[0]?.offset ?? head.next, records })
+    yield* Effect.promise(() => wait ?? new Promise<void>((resolve) => setImmediate(resolve)))
+    yield* filled(head)
+  }
+})

@@ -1,0 +1,82 @@
+/** Recommendation models as the API shows them (contract part 9), and their bounds. */
+import { KINDS } from "@dowser/engine-sdk/recommend"
+import { Schema } from "effect"
+import { refusing } from "../http/checks.ts"
+import { within } from "./bounded-text.ts"
+import { MODEL_TYPES, paramsIssue } from "./params.ts"
+
+const NAME_CHARACTERS_MAX = 120
+const anything = Schema.Record(Schema.String, Schema.Unknown)
+
+export const ModelBody = Schema.Struct({
+  name: Schema.String.check(
+    refusing((name: string) =>
+      name.trim() === "" || [...name].length > NAME_CHARACTERS_MAX
+        ? `A text of 1 to ${NAME_CHARACTERS_MAX} characters`
+        : undefined
+    )
+  ),
+  collection: within(256),
+  type: Schema.Literals(MODEL_TYPES),
+  params: Schema.optionalKey(anything)
+})
+  .check(refusing((body: { readonly type: string; readonly params?: unknown }) => paramsIssue(body.type, body.params)))
+  .annotate({
+    identifier: "RecommendationModelBody",
+    description: `\`params\` by type, with what they are without: \`frequently_bought_together\` \`popularity_bias\` 0.4 (0..1), \`min_support\` 3; \`trending\` \`window_hours\` 6, \`baseline_days\` 7; \`popular\` \`half_life_days\` 7, \`event\` "any" (${KINDS.join(", ")}); \`similar\` \`fields\` (the facet fields), \`vector_field\`; the others none.`
+  })
+export type ModelBody = typeof ModelBody.Type
+
+const Figures = Schema.Struct({
+  hr_at_20: Schema.Number,
+  mrr_at_20: Schema.Number,
+  ndcg_at_10: Schema.Number
+}).annotate({ identifier: "RecommendationFigures" })
+export const Metrics = Schema.Struct({
+  ...Figures.fields,
+  /** Share of the known documents that were shown. */ coverage: Schema.Number,
+  test_cases: Schema.Int,
+  /** `low` below 200 test cases. */ confidence: Schema.Literals(["low", "ok"]),
+  baseline: Schema.Struct({ popular: Figures }),
+  /** What the model answers with, in place of its `params`. */ parameters: Schema.optionalKey(anything),
+  /** The same cases by `params` as they are. */ untuned: Schema.optionalKey(Figures),
+  validation: Schema.optionalKey(
+    Schema.Struct({
+      test_cases: Schema.Int,
+      mrr_at_20: Schema.Number,
+      untuned_mrr_at_20: Schema.Number
+    }).annotate({ identifier: "RecommendationValidation" })
+  )
+}).annotate({
+  identifier: "RecommendationMetrics",
+  description:
+    "Of the last fifth of the time that was looked at. `parameters` is what the model answers with: the best on the fifth before, `validation`, where there are 200 cases, else its `params`. `untuned` has the figures of `params`."
+})
+export type Metrics = typeof Metrics.Type
+
+export const Model = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  collection: Schema.String,
+  type: Schema.Literals(MODEL_TYPES),
+  params: anything,
+  /** `new` until events of the collection were seen. */ status: Schema.Literals([
+    "new",
+    "training",
+    "ready",
+    "failed"
+  ]),
+  trained_at: Schema.NullOr(Schema.Int),
+  metrics: Schema.NullOr(Metrics),
+  created_at: Schema.Int,
+  updated_at: Schema.Int
+}).annotate({ identifier: "RecommendationModel" })
+export type Model = typeof Model.Type
+/** As it rests, and is remembered. */
+export interface StoredModel extends Model {
+  readonly organization_id: string
+}
+export const ModelList = Schema.Struct({
+  data: Schema.Array(Model),
+  next_cursor: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "RecommendationModelList", description: "By id." })

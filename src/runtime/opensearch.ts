@@ -1,0 +1,90 @@
+/** A cluster of OpenSearch as the engine of a process: found and asked as `OPENSEARCH_*` variables say. */
+import { Effect, Layer } from "effect"
+import { OpensearchEngine, type OpensearchOptions } from "@dowser/engine-sdk/opensearch"
+import { CurrentChanges, CurrentRemovals, type Engine } from "../ports/engine/engine.ts"
+import { StartRefused } from "./data-folder.ts"
+import { layerGuarded } from "./embedded.ts"
+
+type Environment = Readonly<Record<string, string | undefined>>
+type Credentials = NonNullable<OpensearchOptions["credentials"]>
+
+/** As the cluster takes names of indices, with room for what follows. */
+const PREFIX = /^[a-z0-9][a-z0-9_-]{0,63}$/
+
+/** A sentence where the variables cannot be meant. */
+export const opensearchOptionsOf = (environment: Environment): OpensearchOptions | string => {
+  const given = (name: string): string | undefined => environment[name] || undefined
+  const nodes = (given("OPENSEARCH_NODES") ?? "")
+    .split(",")
+    .map((node) => node.trim())
+    .filter((node) => node !== "")
+  if (nodes.length === 0)
+    return "OPENSEARCH_NODES must name nodes of a search cluster: https://host:9200, separated by commas."
+  const wrong = nodes.find((node) => !isAddress(node))
+  if (wrong !== undefined)
+    return `OPENSEARCH_NODES: \`${wrong}\` is no address like https://host:9200 (a password goes into OPENSEARCH_PASSWORD).`
+  const prefix = given("OPENSEARCH_PREFIX")
+  if (prefix !== undefined && !PREFIX.test(prefix))
+    return "OPENSEARCH_PREFIX: 1 to 64 small letters, digits, - and _, of which the first is a letter or a digit."
+  const credentials = credentialsOf(
+    given("OPENSEARCH_USERNAME"),
+    given("OPENSEARCH_PASSWORD"),
+    given("OPENSEARCH_API_KEY")
+  )
+  if (typeof credentials === "string") return credentials
+  return {
+    nodes,
+    ...(prefix === undefined ? {} : { prefix }),
+    ...(credentials === undefined ? {} : { credentials })
+  }
+}
+const isAddress = (node: string): boolean => {
+  const url = URL.parse(node)
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.search === "" && url.hash === ""
+}
+const credentialsOf = (
+  username: string | undefined,
+  password: string | undefined,
+  apiKey: string | undefined
+): Credentials | string | undefined => {
+  if ((username === undefined) !== (password === undefined))
+    return `${username === undefined ? "OPENSEARCH_USERNAME" : "OPENSEARCH_PASSWORD"} is missing: the two go together.`
+  if (apiKey !== undefined && username !== undefined)
+    return "OPENSEARCH_API_KEY is given beside OPENSEARCH_USERNAME; one of them is enough."
+  if (apiKey !== undefined) return { apiKey }
+  return username === undefined || password === undefined ? undefined : { username, password }
+}
+
+/** Kept answers are never given again: what another process deleted, this one does not hear of. */
+const removals = (): (() => number) => {
+  let asked = 0
+  return () => ++asked
+}
+
+export const layerOpensearch = (environment: Environment): Layer.Layer<Engine, StartRefused> =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const services = yield* Effect.context<never>()
+      const options = opensearchOptionsOf(environment)
+      if (typeof options === "string") return yield* Effect.fail(new StartRefused(options))
+      const opened = yield* Effect.promise(() => OpensearchEngine.open(options))
+      if (!opened.ok)
+        return yield* Effect.fail(
+          new StartRefused(
+            `The search cluster at OPENSEARCH_NODES (${options.nodes.join(", ")}) cannot be used: ${opened.error.message}`
+          )
+        )
+      const engine = yield* Effect.acquireRelease(Effect.succeed(opened.value), (own) =>
+        Effect.promise(() => own.close())
+      )
+      const guarded = layerGuarded(engine, {
+        onChange: (circuit, state) =>
+          Effect.runSyncWith(services)(Effect.logWarning(`The engine's circuit for ${circuit} is ${state}`))
+      })
+      return Layer.mergeAll(
+        guarded,
+        Layer.succeed(CurrentChanges, () => Number.NaN),
+        Layer.succeed(CurrentRemovals, removals())
+      )
+    })
+  )

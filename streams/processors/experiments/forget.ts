@@ -1,0 +1,36 @@
+/**
+ * A person leaves experiments unit by unit: each session, anonymous id or user that was the person's goes with all it
+ * contributed, so the sums are those of everybody else, exactly; and what it did before. How often variants were shown
+ * stays: that is nobody's.
+ */
+import { Effect } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { makerOf } from "../../erasure/erasures.ts"
+import type { RowCounts } from "../../processor/erasing.ts"
+import { numbersLiteral } from "../literals.ts"
+import { TAKE_OUT } from "../../figures/experiment-sums.ts"
+import { lockRun } from "./write.ts"
+
+export const forgetUnits = (
+  organizationId: string,
+  prints: ReadonlyArray<string>
+): Effect.Effect<RowCounts, SqlError.SqlError, SqlClient.SqlClient> =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const units = numbersLiteral(prints.map(makerOf))
+    const runs = yield* sql<{ experiment_id: string; run: number; units: number }>`
+      SELECT experiment_id, run, count(*)::int4 AS units FROM experiment_units WHERE organization_id = ${organizationId} AND unit = ANY(${units}::text::int8[])
+      GROUP BY experiment_id, run ORDER BY experiment_id, run`
+    let gone = 0
+    for (const { experiment_id, run, units: count } of runs) {
+      const found = yield* lockRun(organizationId, experiment_id, run)
+      yield* sql.unsafe(TAKE_OUT, [organizationId, experiment_id, run, found?.cap ?? null, units])
+      gone += count
+    }
+    const days = yield* sql<{ n: number }>`WITH gone AS (
+        DELETE FROM experiment_histories WHERE organization_id = ${organizationId} AND unit = ANY(${units}::text::int8[]) RETURNING 1
+      ), left_over AS (
+        UPDATE experiment_history_use SET rows = rows - (SELECT count(*) FROM gone) WHERE organization_id = ${organizationId}
+      ) SELECT count(*)::int4 AS n FROM gone`
+    return { experiment_units: gone, experiment_histories: days[0]!.n }
+  })

@@ -1,0 +1,49 @@
+/**
+ * What users did on each day, whether an experiment ran or not: what an experiment of users is told by how they were
+ * before it (CUPED). Sessions have no history, since none of them was there before.
+ *
+ * Decision: of all collections of an organization together. One and the same goes by several names (aliases), and a
+ * visitor's habits are the visitor's, not a collection's.
+ */
+import type { SearchFacts } from "../../facts/facts.ts"
+import { DAY_MS } from "../../figures/grain.ts"
+import { noFigures, type UnitFigures } from "./figures.ts"
+
+/** What changed of a user's day. */
+export interface HistoryChange extends UnitFigures {
+  readonly unit: number
+  /** ms, UTC. */ readonly day: number
+}
+
+export class Histories {
+  readonly #organizations = new Map<string, Map<number, Array<HistoryChange>>>()
+  #size = 0
+
+  /** Days of users that changed. */
+  get size(): number {
+    return this.#size
+  }
+  /** Names, in one order. */
+  get organizations(): ReadonlyArray<string> {
+    return [...this.#organizations.keys()].sort()
+  }
+  changes(organizationId: string): ReadonlyArray<HistoryChange> {
+    return [...(this.#organizations.get(organizationId)?.values() ?? [])].flat()
+  }
+  /** undefined for a search of no user. Days of one user are few in a flush. */
+  of(organizationId: string, { at, who }: SearchFacts): HistoryChange | undefined {
+    const unit = who[0]
+    if (unit === 0) return undefined
+    const day = Math.floor(at / DAY_MS) * DAY_MS
+    let users = this.#organizations.get(organizationId)
+    if (users === undefined) this.#organizations.set(organizationId, (users = new Map()))
+    const days = users.get(unit)
+    const known = days?.find((one) => one.day === day)
+    if (known !== undefined) return known
+    const change = { unit, day, ...noFigures() }
+    this.#size++
+    if (days === undefined) users.set(unit, [change])
+    else days.push(change)
+    return change
+  }
+}

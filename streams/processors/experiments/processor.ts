@@ -1,0 +1,24 @@
+/**
+ * Units of experiments: what each session or user that a variant answered did, and the sums of it that figures are made
+ * of; and what users did on each day before (`histories.ts`). A unit is a row in Postgres and no state of the
+ * partition, since one user's sessions lie in several partitions.
+ *
+ * Decision: analytics' replays leave these figures as they are: a run is counted as a whole and not by days, and longer
+ * than the log may reach back. A replay that asks for them makes runs again that began within its days (`rebuild.ts`).
+ * A person's erasure takes units out of the sums (`forget.ts`) and rebuilds nothing.
+ */
+import type { FactProcessor } from "../../facts/fact-processor.ts"
+import { ExperimentFacts } from "./emitted.ts"
+import { forgetUnits } from "./forget.ts"
+import { emptyShadowRuns, settleRuns, writeShadowRuns } from "./rebuild.ts"
+import { writeExperiments } from "./write.ts"
+
+export const experiments: FactProcessor<undefined, ExperimentFacts> = {
+  name: "experiments",
+  open: () => undefined,
+  newEmitted: () => new ExperimentFacts(),
+  sizeOf: ({ size }) => size,
+  write: writeExperiments,
+  rebuilding: { emptyShadows: emptyShadowRuns, writeShadow: writeShadowRuns, settle: settleRuns },
+  erasing: { outcome: "removed", forget: forgetUnits }
+}

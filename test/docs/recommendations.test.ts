@@ -1,0 +1,47 @@
+/** `docs/recommendations.md`, request by request: each answers what stands below it. */
+import { readFileSync } from "node:fs"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { type Program, startProgram } from "../support/program.ts"
+
+const guide = readFileSync(new URL("../../docs/recommendations.md", import.meta.url), "utf8")
+/** Every `sh` block with the `json` block that stands below it before the next one. */
+const steps = guide
+  .split("```sh\n")
+  .slice(1)
+  .map((part) => {
+    const [, method = "GET", path, key, body] =
+      /^curl (?:-X (\w+) )?"\$DOWSER([^"]+)" -H "X-SVC-API-KEY: \$(\w+)"(?: -d '([\s\S]*?)')?\n```/.exec(part)!
+    const answer = /```json\n([\s\S]*?)```/.exec(part)?.[1]
+    return { method, path: path!, key: key!, body, answer: answer === undefined ? undefined : JSON.parse(answer) }
+  })
+
+let program: Program
+let keys: Readonly<Record<string, string>>
+beforeAll(async () => {
+  program = await startProgram()
+  const tenant = await program.tenant("Guide")
+  keys = { KEY: tenant.full_key, SEARCH_KEY: tenant.search_key }
+})
+afterAll(() => program.stop())
+
+it("answers every request of the guide as it says", async () => {
+  const statuses: Array<number> = []
+  let model = ""
+  for (const { answer, body, key, method, path } of steps) {
+    const ask = () =>
+      program.request(method, path.replace("$MODEL", model), {
+        key: keys[key]!,
+        ...(body === undefined ? {} : { body: body.replace("$MODEL", model) })
+      })
+    let response = await ask()
+    // Events are in an answer within two seconds.
+    for (let i = 0; path === "/v1/recommendations" && response.body.fallback_used !== null && i < 100; i++) {
+      await new Promise((settle) => setTimeout(settle, 20))
+      response = await ask()
+    }
+    statuses.push(response.status)
+    if (answer !== undefined) expect([path, response.body]).toMatchObject([path, answer])
+    if (path === "/v1/recommendations/models") model = response.body.id
+  }
+  expect(statuses).toEqual([201, 200, 200, 201, 200, 202])
+})

@@ -1,0 +1,74 @@
+/**
+ * Who keeps something of a person is on one list, which erasures and their receipts walk: a processor that is run, and
+ * a room that makes a state of its own of the log, cannot be forgotten on it.
+ */
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { describe, expect, it } from "vitest"
+import type { FactProcessor } from "../../streams/facts/fact-processor.ts"
+import type { Keeper } from "../../streams/processor/erasing.ts"
+import { makeProcessors, REPLAYED } from "../../streams/processors/runnable.ts"
+import { modelsOf, takenOut } from "../../streams/replays/receipt.ts"
+
+const { keepers, liveStates, rebuilt } = REPLAYED
+const names = keepers.map(({ name }) => name)
+
+/**
+ * Files of the server that ask who was erased, and which live state they are; those that keep nothing of what they read
+ * say so.
+ */
+const ASKING: ReadonlyMap<string, string> = new Map([
+  ["src/recommendation-models/live/recommend-models.ts", "recommendations"],
+  ["src/clicks/read-events.ts", "keeps nothing: a walk of the log for one request"],
+  ["src/clicks/clicked-searches.ts", "keeps nothing: a walk of the log for one job"]
+])
+const root = new URL("../..", import.meta.url).pathname
+
+describe("keepers of persons", () => {
+  it("are all processors that are run, each with a row in every receipt", () => {
+    const run = makeProcessors([1, 2, 3, 4]).map(({ name }) => name)
+    expect(run.filter((name) => name !== rebuilt.name && !names.includes(name))).toEqual([])
+    expect(rebuilt.figures.filter(({ name }) => !names.includes(name))).toEqual([])
+    expect(new Set([...names, ...liveStates]).size).toBe(names.length + liveStates.length)
+    const rows = modelsOf({}, keepers, liveStates)
+    expect(rows.map(({ name }) => name)).toEqual([...names, ...liveStates])
+    for (const { name, outcome, ...counted } of rows)
+      expect([name, "rows" in counted]).toEqual([name, outcome === "removed"])
+  })
+  it("that take rows out say how many, and the others that they were made again", () => {
+    const keeper = (name: string, outcome: Keeper["erasing"]["outcome"]): Keeper => ({ name, erasing: { outcome } })
+    const [a, b, c] = [keeper("a", "removed"), keeper("b", "removed"), keeper("c", "rebuilt")]
+    let receipt = takenOut({}, a, { one: 2, two: 3 })
+    receipt = takenOut(receipt, a, { one: 4 })
+    expect(modelsOf(receipt, [a, b, c], ["live"])).toEqual([
+      { name: "a", outcome: "removed", rows: 9 },
+      { name: "b", outcome: "removed", rows: 0 },
+      { name: "c", outcome: "rebuilt" },
+      { name: "live", outcome: "rebuilt" }
+    ])
+    expect(receipt).toMatchObject({ "table:one": 6, "table:two": 3 })
+    for (const { erasing, name } of keepers)
+      if (erasing.outcome === "removed")
+        expect([name, erasing.forget !== undefined || erasing.removeRows !== undefined]).toEqual([name, true])
+  })
+  it("are no processors of facts that do not say how a person leaves them", () => {
+    // @ts-expect-error Without `erasing` it does not compile.
+    const silent: FactProcessor = {
+      name: "x",
+      open: () => 0,
+      newEmitted: () => ({}),
+      sizeOf: () => 0,
+      write: () => null!
+    }
+    expect(silent.name).toBe("x")
+  })
+  it("are all rooms that ask who was erased, but those that keep nothing", () => {
+    const asking = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
+      .map((path) => join("src", path))
+      .filter((path) => path.endsWith(".ts") && !path.includes("node_modules"))
+      .filter((path) => /\breadTombstones\b/.test(readFileSync(join(root, path), "utf8")))
+    expect(asking.toSorted()).toEqual([...ASKING.keys()].toSorted())
+    const states = [...ASKING.values()].filter((said) => !said.startsWith("keeps nothing"))
+    expect(states).toEqual([...liveStates])
+  })
+})

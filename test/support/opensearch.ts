@@ -1,0 +1,60 @@
+/**
+ * Real nodes of OpenSearch for a test file, in a temporary folder, ended with it. The program is fetched once and kept
+ * beside the installed packages.
+ */
+import { spawnSync } from "node:child_process"
+import { mkdtempSync, rmSync, symlinkSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { opensearchVersion, resolveOpensearch } from "../../src/cli/opensearch-assembly.ts"
+import { startOpensearch } from "../../src/cli/opensearch-node.ts"
+
+const programFolder = fileURLToPath(new URL("../../node_modules/.cache/dowser-opensearch", import.meta.url))
+
+/** Why the OpenSearch lane cannot run here; undefined when it can. Fetches the program when it is not there yet. */
+export const opensearchMissing = (): string | undefined => {
+  if (spawnSync("java", ["-version"]).status !== 0)
+    return "the OpenSearch lane needs Java 17 (`java` cannot be run here)"
+  try {
+    resolveOpensearch(programFolder, () => {})
+    return undefined
+  } catch (error) {
+    return `the OpenSearch lane cannot have its program: ${(error as Error).message}`
+  }
+}
+
+/** For programs that would fetch their own. */
+export const linkProgram = (folder: string): void => {
+  const name = `opensearch-${opensearchVersion}`
+  symlinkSync(join(programFolder, name), join(folder, name))
+}
+
+interface TestCluster {
+  readonly nodes: ReadonlyArray<string>
+  readonly stop: () => Promise<void>
+}
+export const startTestCluster = async (nodes = 1): Promise<TestCluster> => {
+  const folder = mkdtempSync(join(tmpdir(), "dowser-opensearch-"))
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  try {
+    const cluster = await startOpensearch({
+      folder,
+      programFolder,
+      nodes,
+      port: 0,
+      isShortLived: true,
+      report: () => {}
+    })
+    return {
+      nodes: cluster.nodes.map(({ address }) => address),
+      stop: async () => {
+        await cluster.stop()
+        remove()
+      }
+    }
+  } catch (error) {
+    remove()
+    throw error
+  }
+}

@@ -1,0 +1,9 @@
+/**
+ * Fibers as the program's are (`log/process/plain-fibers.ts`), which every test file would have to import first. Effect
+ * is not loaded here: files that need none stay without.
+ */
+const { process } = globalThis
+const getBuiltinModule = process.getBuiltinModule
+process.getBuiltinModule = ((name: string) =>
+  name === "node:async_hooks" ? undefined : getBuiltinModule.call(process, name)) as typeof getBuiltinModule
+export {}
