@@ -96,11 +96,11 @@ const clearLeftover = async (folder) => {
 
 /**
  * The shell holds a pipe from us: when we end in any way the pipe ends, and the server is told to stop.
- * Priorities before the server starts, so that all its processes have them; a session of its own, which `detached`
- * makes, may be a group of its own to Linux, whose members' priorities count among themselves only, so the group gets
- * one as well.
+ * The priority before the server starts, so that all its processes have it. (Where a kernel shares processors among
+ * sessions first, as Linux does outside control groups, it counts for nothing there: each of Postgres' processes makes
+ * itself a session. Services and containers are in control groups.)
  */
-const guard = `(echo ${BACKGROUND} >/proc/self/autogroup) 2>/dev/null; n="nice -n ${BACKGROUND}"; command -v nice >/dev/null || n=
+const guard = `n="nice -n ${BACKGROUND}"; command -v nice >/dev/null || n=
 exec 3<&0; $n "$@" </dev/null 3<&- & p=$!; (cat <&3 >/dev/null; kill -INT $p) 2>/dev/null & w=$!; exec 3<&-
 trap 'kill -INT $p' INT TERM; wait $p; r=$?; wait $p 2>/dev/null; kill $w 2>/dev/null; exit $r`
 
