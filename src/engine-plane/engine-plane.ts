@@ -3,9 +3,14 @@
  * bodies as text. Rooms of this plane add nothing to what the package answers.
  */
 import { Readable } from "node:stream"
-import type { Answered, OperationContext, StreamAnswer } from "@dowser/engine-sdk/operations"
+import {
+  type Answered,
+  type OperationContext,
+  resolveCollection,
+  type StreamAnswer
+} from "@dowser/engine-sdk/operations"
 import { stringifyJson } from "@dowser/engine-sdk/documents"
-import type { EngineError, KeepLimits, Result } from "@dowser/engine-sdk"
+import type { CollectionInfo, EngineError, KeepLimits, Result } from "@dowser/engine-sdk"
 import { Clock, Effect } from "effect"
 import { collectionClosed } from "../identity/reach.ts"
 import { type Origin, systemOrigin } from "../identity/origin.ts"
@@ -14,6 +19,7 @@ import {
   EngineOverloaded,
   EngineRefusal,
   EngineUnavailable,
+  NotFound,
   organizationUnavailable,
   RestrictionNotApplicable,
   SearchTimedOut
@@ -154,4 +160,16 @@ export const makeContexts = Effect.gen(function* () {
       keeps: keepsOfPlans.get(plan)!
     }
   }
+})
+
+/** The collection that a name or an alias stands for. Fails `NotFound`. */
+export const makeCollectionOf = Effect.gen(function* () {
+  const contextOf = yield* makeContexts
+  return (organizationId: string, name: string) =>
+    Effect.suspend((): Effect.Effect<CollectionInfo, NotFound> => {
+      const collection = resolveCollection(contextOf(organizationId), name)
+      return collection === undefined
+        ? Effect.fail(new NotFound({ message: "Collection not found" }))
+        : Effect.succeed(collection)
+    })
 })

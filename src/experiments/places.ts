@@ -3,13 +3,12 @@
  * Each place has a value that tells whether somebody changed it since.
  */
 import type { CollectionInfo } from "@dowser/engine-sdk"
-import { resolveCollection } from "@dowser/engine-sdk/operations"
 import type { RuleSet } from "@dowser/engine-sdk/rules"
 import { Identifiers } from "@dowser/log/identifiers"
 import { Effect } from "effect"
-import { makeContexts } from "../engine-plane/engine-plane.ts"
+import { makeCollectionOf } from "../engine-plane/engine-plane.ts"
 import { CatalogResources } from "../engine-plane/resources.ts"
-import { ConfigurationUnavailable, Conflict, EngineRefusal, NotFound } from "../http/errors.ts"
+import { ConfigurationUnavailable, Conflict, EngineRefusal } from "../http/errors.ts"
 import { CurrentOrigin } from "../identity/origin.ts"
 import { FeatureNotInPlan } from "../metering/errors.ts"
 import { actingManifest } from "../profiles/acting-profile.ts"
@@ -147,18 +146,11 @@ const makeProfilePlaces = Effect.gen(function* () {
 })
 
 export const makePlaces = Effect.gen(function* () {
-  const contextOf = yield* makeContexts
   const identifiers = yield* Identifiers
   const presets = yield* makePresets
   const profiles = yield* makeProfilePlaces
   const rules = yield* SearchRules
-  const collectionOf = (organizationId: string, name: string) =>
-    Effect.suspend(() => {
-      const collection = resolveCollection(contextOf(organizationId), name)
-      return collection === undefined
-        ? Effect.fail(new NotFound({ message: "Collection not found" }))
-        : Effect.succeed(collection)
-    })
+  const collectionOf = yield* makeCollectionOf
   const profileAt = Effect.fnUntraced(function* (organizationId: string, collection: string, name: string) {
     const profile = profiles.get(organizationId, yield* collectionOf(organizationId, collection), name)
     return profile ?? (yield* refuse(`There is no profile \`${name}\` any more: there is no place to write to.`))

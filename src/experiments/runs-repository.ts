@@ -1,6 +1,7 @@
 /** Rows of runs, and what is counted of them (`streams/processors/experiments`). One function per statement. */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import type { UnitSums } from "@dowser/engine-sdk/experiments"
 import { SUM_UP } from "@dowser/streams/figures/experiment-sums"
 import type { Definition } from "./definition.ts"
 import { DAYS_MAX, type Metric } from "./schema.ts"
@@ -20,24 +21,15 @@ export interface StoredRun {
   /** The same of the split. */ readonly split_p: number
   readonly winner_variant_id: string | null
 }
-/** Sums of one variant's units (-1: of units that several answered) that were first answered on one day. */
-export interface SumsRow {
+/**
+ * Sums of one variant's units (-1: of units that several answered) that were first answered on one day. Covariates are
+ * of the same metric before the run, a search.
+ */
+export interface SumsRow extends UnitSums {
   readonly variant: number
   /** ms, UTC. */ readonly day: number
   /** `vote_…`: of units that took something of an interleaved list, 1 for the second ranking, -1 for the first. */
   readonly metric: Metric | "vote_ctr" | "vote_conversion_rate"
-  readonly n: number
-  readonly x: number
-  readonly xx: number
-  readonly y: number
-  readonly yy: number
-  readonly xy: number
-  /** Of the same metric before the run, a search: of units that were known then. */
-  readonly c: number
-  readonly cc: number
-  readonly xc: number
-  readonly yc: number
-  readonly known: number
 }
 export interface ExposuresRow {
   readonly variant: number

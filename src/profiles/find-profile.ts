@@ -1,8 +1,7 @@
 /** A profile by the names in a path. */
 import type { CollectionInfo } from "@dowser/engine-sdk"
-import { resolveCollection } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
-import { makeContexts } from "../engine-plane/engine-plane.ts"
+import { makeCollectionOf } from "../engine-plane/engine-plane.ts"
 import { NotFound } from "../http/errors.ts"
 import type { Caller } from "../identity/caller.ts"
 import { noProfile } from "./profile-writes.ts"
@@ -20,19 +19,15 @@ interface FoundProfile {
 }
 
 export const makeFinding = Effect.gen(function* () {
-  const contextOf = yield* makeContexts
   const profiles = yield* SearchProfiles
-  const collectionOf = ({ organizationId }: Pick<Caller, "organizationId">, name: string) =>
-    Effect.suspend((): Effect.Effect<CollectionInfo, NotFound> => {
-      const collection = resolveCollection(contextOf(organizationId), name)
-      return collection === undefined
-        ? Effect.fail(new NotFound({ message: "Collection not found" }))
-        : Effect.succeed(collection)
-    })
+  const collectionOf = yield* makeCollectionOf
   const profileOf = ({ caller, params }: { readonly caller: Caller; readonly params: OfProfile }) =>
-    Effect.flatMap(collectionOf(caller, params.collectionName), (collection): Effect.Effect<FoundProfile, NotFound> => {
-      const profile = profiles.get(caller.organizationId, collection, params.profileName)
-      return profile === undefined ? Effect.fail(noProfile()) : Effect.succeed({ collection, profile })
-    })
+    Effect.flatMap(
+      collectionOf(caller.organizationId, params.collectionName),
+      (collection): Effect.Effect<FoundProfile, NotFound> => {
+        const profile = profiles.get(caller.organizationId, collection, params.profileName)
+        return profile === undefined ? Effect.fail(noProfile()) : Effect.succeed({ collection, profile })
+      }
+    )
   return { collectionOf, profileOf }
 })

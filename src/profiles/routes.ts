@@ -56,7 +56,7 @@ const profileRoutes = Effect.gen(function* () {
     implement(
       contract.listSearchProfiles,
       Effect.fnUntraced(function* ({ caller, params, query }) {
-        const collection = yield* collectionOf(caller, params.collectionName)
+        const collection = yield* collectionOf(caller.organizationId, params.collectionName)
         const { cursor = "", limit } = yield* query
         const rows = profiles.list(caller.organizationId, collection).filter(({ name }) => name > cursor)
         // Some milliseconds for each that no search has used yet: others get their turn.
@@ -70,7 +70,7 @@ const profileRoutes = Effect.gen(function* () {
       contract.createSearchProfile,
       Effect.fnUntraced(function* ({ caller, params, payload }) {
         const { organizationId } = caller
-        const collection = yield* collectionOf({ organizationId }, params.collectionName)
+        const collection = yield* collectionOf(organizationId, params.collectionName)
         const { name, ...body } = yield* payload
         const draft = yield* draftOf(body)
         yield* reached(caller, collection, draft.manifest)

@@ -1,11 +1,11 @@
 /** Handlers of rerank models: the collection is looked for before the body is read. */
 import type { CollectionInfo } from "@dowser/engine-sdk"
-import { type OperationContext, resolveCollection } from "@dowser/engine-sdk/operations"
+import { type OperationContext } from "@dowser/engine-sdk/operations"
 import { fieldNamed } from "@dowser/engine-sdk/query"
 import { Effect } from "effect"
 import { parseDateRange } from "../analytics/date-range.ts"
 import { implement } from "../api/implement.ts"
-import { makeContexts } from "../engine-plane/engine-plane.ts"
+import { makeCollectionOf, makeContexts } from "../engine-plane/engine-plane.ts"
 import { invalidFields } from "../http/checks.ts"
 import { type InputInvalid, inputInvalid, NotFound } from "../http/errors.ts"
 import { Rerankers } from "../rerankers/rerankers.ts"
@@ -63,13 +63,7 @@ export const routes = Effect.gen(function* () {
   const rerankers = yield* Rerankers
   const owners = { policies: yield* SearchPolicies, rules: yield* SearchRules }
   const trainings = yield* Trainings
-  const collectionOf = (organizationId: string, name: string) =>
-    Effect.suspend(() => {
-      const collection = resolveCollection(contextOf(organizationId), name)
-      return collection === undefined
-        ? Effect.fail(new NotFound({ message: "Collection not found" }))
-        : Effect.succeed(collection)
-    })
+  const collectionOf = yield* makeCollectionOf
   const modelOf = (organizationId: string, collection: CollectionInfo, name: string) => {
     const model = rerankers.get(organizationId, collection.schema.name, name)
     return model === undefined

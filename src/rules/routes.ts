@@ -1,10 +1,7 @@
 /** Handlers of search rules: the collection is looked for before the body is read. */
-import { resolveCollection } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
-import type { Caller } from "../identity/caller.ts"
 import { reachesCollection } from "../identity/reach.ts"
-import { makeContexts } from "../engine-plane/engine-plane.ts"
-import { NotFound } from "../http/errors.ts"
+import { makeCollectionOf } from "../engine-plane/engine-plane.ts"
 import { Reply } from "../http/reply.ts"
 import { implement } from "../api/implement.ts"
 import * as contract from "./contract.ts"
@@ -21,20 +18,13 @@ const shown = ({ collection, ruleSet, updated_at }: StoredRuleSet): typeof Searc
 })
 
 export const routes = Effect.gen(function* () {
-  const contextOf = yield* makeContexts
   const rules = yield* SearchRules
   const preview = yield* makePreview
-  const collectionOf = ({ organizationId }: Caller, name: string) =>
-    Effect.suspend(() => {
-      const collection = resolveCollection(contextOf(organizationId), name)
-      return collection === undefined
-        ? Effect.fail(new NotFound({ message: "Collection not found" }))
-        : Effect.succeed(collection)
-    })
+  const collectionOf = yield* makeCollectionOf
   const missing = (collection: string) => new SearchRulesNotFound({ message: `\`${collection}\` has no search rules.` })
   return [
     implement(contract.getSearchRule, ({ caller, params }) =>
-      Effect.flatMap(collectionOf(caller, params.collectionName), (collection) => {
+      Effect.flatMap(collectionOf(caller.organizationId, params.collectionName), (collection) => {
         const stored = rules.get(caller.organizationId, collection)
         return stored === undefined ? Effect.fail(missing(collection.schema.name)) : Effect.succeed(shown(stored))
       })
@@ -42,7 +32,7 @@ export const routes = Effect.gen(function* () {
     implement(
       contract.upsertSearchRule,
       Effect.fnUntraced(function* ({ caller, params, payload }) {
-        const collection = yield* collectionOf(caller, params.collectionName)
+        const collection = yield* collectionOf(caller.organizationId, params.collectionName)
         const ruleSet = yield* rules.checked(caller.organizationId, collection, yield* payload, (name) =>
           reachesCollection(caller, name)
         )
@@ -52,7 +42,7 @@ export const routes = Effect.gen(function* () {
     implement(
       contract.deleteSearchRule,
       Effect.fnUntraced(function* ({ caller, params }) {
-        const collection = yield* collectionOf(caller, params.collectionName)
+        const collection = yield* collectionOf(caller.organizationId, params.collectionName)
         const { name } = collection.schema
         if (rules.get(caller.organizationId, collection) === undefined) return yield* missing(name)
         yield* rules.remove(caller.organizationId, name)
@@ -62,7 +52,7 @@ export const routes = Effect.gen(function* () {
     implement(
       contract.previewSearchRule,
       Effect.fnUntraced(function* ({ caller, held, params, payload }) {
-        const collection = yield* collectionOf(caller, params.collectionName)
+        const collection = yield* collectionOf(caller.organizationId, params.collectionName)
         return new Reply(200, yield* preview(caller, collection, yield* payload, held))
       })
     )

@@ -1,28 +1,9 @@
 /** `docs/experiments.md`, request by request: each answers what stands below it. */
-import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, expect, it } from "vitest"
+import { stepsOfGuide } from "../support/guide.ts"
 import { type Program, startProgram } from "../support/program.ts"
 
-const guide = readFileSync(new URL("../../docs/experiments.md", import.meta.url), "utf8")
-
-interface Step {
-  readonly method: string
-  readonly path: string
-  readonly key: string
-  readonly body: string | undefined
-  /** What the answer holds, as far as the guide says it. */ readonly answer: unknown
-}
-/** Every `sh` block with the `json` block that stands below it before the next one. */
-const stepsOf = (text: string): ReadonlyArray<Step> =>
-  text
-    .split("```sh\n")
-    .slice(1)
-    .map((part) => {
-      const [, method = "GET", path, key, body] =
-        /^curl (?:-X (\w+) )?"\$DOWSER([^"]+)" -H "X-SVC-API-KEY: \$(\w+)"(?: -d '([\s\S]*?)')?\n```/.exec(part)!
-      const answer = /```json\n([\s\S]*?)```/.exec(part)?.[1]
-      return { method, path: path!, key: key!, body, answer: answer === undefined ? undefined : JSON.parse(answer) }
-    })
+const steps = stepsOfGuide("experiments.md")
 
 let program: Program
 let keys: Readonly<Record<string, string>>
@@ -34,7 +15,6 @@ beforeAll(async () => {
 afterAll(() => program.stop())
 
 it("answers every request of the guide as it says", async () => {
-  const steps = stepsOf(guide)
   expect(steps.length).toBe(12)
   const statuses: Array<number> = []
   let experiment = ""

@@ -1,19 +1,9 @@
 /** `docs/recommendations.md`, request by request: each answers what stands below it. */
-import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, expect, it } from "vitest"
+import { stepsOfGuide } from "../support/guide.ts"
 import { type Program, startProgram } from "../support/program.ts"
 
-const guide = readFileSync(new URL("../../docs/recommendations.md", import.meta.url), "utf8")
-/** Every `sh` block with the `json` block that stands below it before the next one. */
-const steps = guide
-  .split("```sh\n")
-  .slice(1)
-  .map((part) => {
-    const [, method = "GET", path, key, body] =
-      /^curl (?:-X (\w+) )?"\$DOWSER([^"]+)" -H "X-SVC-API-KEY: \$(\w+)"(?: -d '([\s\S]*?)')?\n```/.exec(part)!
-    const answer = /```json\n([\s\S]*?)```/.exec(part)?.[1]
-    return { method, path: path!, key: key!, body, answer: answer === undefined ? undefined : JSON.parse(answer) }
-  })
+const steps = stepsOfGuide("recommendations.md")
 
 let program: Program
 let keys: Readonly<Record<string, string>>

@@ -1,5 +1,5 @@
 /** Collections made, changed and dropped: their records, the index they lie in, and documents written anew. */
-import { revalidate } from "../documents/mod.ts"
+import { revalidate, withChange, withDetected } from "../documents/mod.ts"
 import type { Namespace, SchemaChange } from "../engine.ts"
 import { capReached, conflict, fail, invalid, notFound, ok, type Result } from "../errors.ts"
 import type { KeepLimits } from "../keep-limits.ts"
@@ -7,7 +7,6 @@ import type { CollectionInfo, CollectionSchema } from "../schema.ts"
 import { exceeds } from "../store/namespace-use.ts"
 import type { ClusterClient } from "./client.ts"
 import type { Counters } from "./counters.ts"
-import { withDetected } from "./detected.ts"
 import { infoOf, type CollectionRecord, type Directory, type Entry } from "./directory.ts"
 import { documentsIndex } from "./mapping.ts"
 import { keyOf, ownFilter, placementOf, placesOf, type ClusterNames, type Placement } from "./placement.ts"
@@ -89,17 +88,6 @@ const forget = (client: ClusterClient, placement: Placement): Promise<Result<unk
         isRepeatable: true
       })
 
-const changed = (schema: CollectionSchema, change: SchemaChange): CollectionSchema => {
-  const dropped = new Set(change.drop)
-  return {
-    ...schema,
-    fields: [...schema.fields.filter(({ name }) => !dropped.has(name)), ...change.add],
-    ...(change.metadata === undefined ? {} : { metadata: change.metadata }),
-    ...(change.synonym_sets === undefined ? {} : { synonym_sets: change.synonym_sets }),
-    ...(change.curation_sets === undefined ? {} : { curation_sets: change.curation_sets })
-  }
-}
-
 /** Checks every document first. Documents are found by the new fields as they are written anew. */
 export const alterCollection = async (
   parts: Parts,
@@ -116,7 +104,7 @@ export const alterCollection = async (
   const refused = schemaRefusal(change.add)
   if (refused !== undefined) return fail(refused)
   const { revision } = entry
-  const wanted = changed(entry.record.schema, change)
+  const wanted = withChange(entry.record.schema, change)
   const isNarrow = wanted.fields.length <= entry.record.schema.fields.length
   if (!isNarrow && exceeds(keeps?.fields_per_collection, wanted.fields.length))
     return fail(capReached("fields_per_collection", keeps!))

@@ -1,5 +1,12 @@
 /** What a batch of operations makes of the documents that were read for it: decided one after the other. Pure. */
-import { documentPlanOf, parseJson, prepareWrite, stringifyJson, type IndexValue } from "../documents/mod.ts"
+import {
+  documentPlanOf,
+  parseJson,
+  prepareWrite,
+  stringifyJson,
+  withDetected,
+  type IndexValue
+} from "../documents/mod.ts"
 import type { WriteVerdict, Written } from "../engine.ts"
 import { capReached, type EngineError, fail, invalid, notFound, ok } from "../errors.ts"
 import { encodeUtf8 } from "../index/bytes.ts"
@@ -7,7 +14,6 @@ import type { KeepLimits } from "../keep-limits.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { CollectionSchema, Document } from "../schema.ts"
 import { exceeds } from "../store/namespace-use.ts"
-import { withDetected } from "./detected.ts"
 import { ID_BYTES_MAX } from "./placement.ts"
 import type { StoredVersion } from "./scan.ts"
 import { documentOf, type StoredForm } from "./stored-form.ts"

@@ -4,6 +4,7 @@
  * passes publications on. Filling a chunk is `chunk.ts`, merging `segment-merger.ts`, the order of what readers hear
  * `publisher.ts`.
  */
+import { withChange } from "../documents/mod.ts"
 import type { Dictionaries } from "../analysis/analyzer.ts"
 import type { SchemaChange, WriteVerdict } from "../engine.ts"
 import type { KeepLimits } from "../keep-limits.ts"
@@ -355,7 +356,7 @@ export class CollectionWriter implements ChunkOwner {
     return this.gate.alone(async () => {
       await this.publisher.done
       await this.merger.running
-      const schema = changed(this.schema, change)
+      const schema = withChange(this.schema, change)
       const width = this.schema.fields.length
       const check = ({ fields }: CollectionSchema): Result<void> =>
         keeps !== undefined && fields.length > width && exceeds(keeps.fields_per_collection, fields.length)
@@ -452,16 +453,5 @@ function* storedDocuments(journal: Journal, key: number, seqs: Iterable<number>)
   for (const seq of seqs) {
     const document = journal.document(key, seq)
     if (document !== undefined) yield document
-  }
-}
-
-const changed = (schema: CollectionSchema, change: SchemaChange): CollectionSchema => {
-  const dropped = new Set(change.drop)
-  return {
-    ...schema,
-    fields: [...schema.fields.filter(({ name }) => !dropped.has(name)), ...change.add],
-    ...(change.metadata === undefined ? {} : { metadata: change.metadata }),
-    ...(change.synonym_sets === undefined ? {} : { synonym_sets: change.synonym_sets }),
-    ...(change.curation_sets === undefined ? {} : { curation_sets: change.curation_sets })
   }
 }

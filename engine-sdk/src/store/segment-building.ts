@@ -3,11 +3,11 @@
  * slices, so that what else waits gets its turn.
  */
 import type { Dictionaries } from "../analysis/analyzer.ts"
-import { flatten, isDynamic, parseJson, revalidate } from "../documents/mod.ts"
+import { flatten, parseJson, revalidate, withDetected } from "../documents/mod.ts"
 import { ok, type Result } from "../errors.ts"
 import { SegmentBuilder } from "../index/builders.ts"
 import type { Allocate, Region, SegmentMeta } from "../index/sections.ts"
-import type { CollectionSchema, Document, Field } from "../schema.ts"
+import type { CollectionSchema, Document } from "../schema.ts"
 import { inSlices, nextTurn } from "../turns.ts"
 import type { StoredDocument } from "./journal.ts"
 
@@ -73,15 +73,11 @@ export const revalidateAll = async (
   for (const stored of documents) {
     const prepared = revalidate(target, wholeDocument(stored))
     if (!prepared.ok) return prepared
-    if (prepared.value.detected.length > 0) target = withFields(target, prepared.value.detected)
+    if (prepared.value.detected.length > 0) target = withDetected(target, prepared.value.detected)
     const checked = check(target)
     if (!checked.ok) return checked
     const turn = giveWay()
     if (turn !== undefined) await turn
   }
   return ok(target)
-}
-const withFields = (schema: CollectionSchema, detected: ReadonlyArray<Field>): CollectionSchema => {
-  const known = new Set(schema.fields.filter((field) => !isDynamic(field)).map(({ name }) => name))
-  return { ...schema, fields: [...schema.fields, ...detected.filter(({ name }) => !known.has(name))] }
 }

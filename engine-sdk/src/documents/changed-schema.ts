@@ -1,0 +1,21 @@
+/** A collection's schema after what changes it. Pure. */
+import type { SchemaChange } from "../engine.ts"
+import type { CollectionSchema, Field } from "../schema.ts"
+import { isDynamic } from "./document-plan.ts"
+
+/** With fields that documents brought along. */
+export const withDetected = (schema: CollectionSchema, detected: ReadonlyArray<Field>): CollectionSchema => {
+  const known = new Set(schema.fields.filter((field) => !isDynamic(field)).map(({ name }) => name))
+  return { ...schema, fields: [...schema.fields, ...detected.filter(({ name }) => !known.has(name))] }
+}
+/** After a checked change: drops happen before additions. */
+export const withChange = (schema: CollectionSchema, change: SchemaChange): CollectionSchema => {
+  const dropped = new Set(change.drop)
+  return {
+    ...schema,
+    fields: [...schema.fields.filter(({ name }) => !dropped.has(name)), ...change.add],
+    ...(change.metadata === undefined ? {} : { metadata: change.metadata }),
+    ...(change.synonym_sets === undefined ? {} : { synonym_sets: change.synonym_sets }),
+    ...(change.curation_sets === undefined ? {} : { curation_sets: change.curation_sets })
+  }
+}

@@ -1,0 +1,21 @@
+/** A guide of `docs/` as the requests that it shows. */
+import { readFileSync } from "node:fs"
+
+export interface GuideStep {
+  readonly method: string
+  readonly path: string
+  /** Name of the variable that holds the key. */ readonly key: string
+  readonly body: string | undefined
+  /** What the answer holds, as far as the guide says it. */ readonly answer: unknown
+}
+/** Every `sh` block with the `json` block that stands below it before the next one. */
+export const stepsOfGuide = (name: string): ReadonlyArray<GuideStep> =>
+  readFileSync(new URL(`../../docs/${name}`, import.meta.url), "utf8")
+    .split("```sh\n")
+    .slice(1)
+    .map((part) => {
+      const [, method = "GET", path, key, body] =
+        /^curl (?:-X (\w+) )?"\$DOWSER([^"]+)" -H "X-SVC-API-KEY: \$(\w+)"(?: -d '([\s\S]*?)')?\n```/.exec(part)!
+      const answer = /```json\n([\s\S]*?)```/.exec(part)?.[1]
+      return { method, path: path!, key: key!, body, answer: answer === undefined ? undefined : JSON.parse(answer) }
+    })
