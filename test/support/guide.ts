@@ -1,7 +1,7 @@
 /** A guide of `docs/` as the requests that it shows. */
 import { readFileSync } from "node:fs"
 
-export interface GuideStep {
+interface GuideStep {
   readonly method: string
   readonly path: string
   /** Name of the variable that holds the key. */ readonly key: string
