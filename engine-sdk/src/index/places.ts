@@ -26,11 +26,7 @@ const somePlace = (column: TextColumn, posting: number, visit: (place: number) =
   return false
 }
 
-/**
- * Documents that hold all of `terms` in one column and satisfy `test`, which gets the postings in term order.
- * Cost: O(rarest postings · terms · log postings). Stops when the time is over: what is missing then is the caller's to
- * say.
- */
+/** Documents that hold all of `terms` in one column and satisfy `test`, which gets the postings in term order. */
 export const intersectTerms = (
   column: TextColumn,
   terms: ReadonlyArray<number>,
@@ -44,12 +40,27 @@ export const intersectTerms = (
     for (let p = starts[terms[0]], end = starts[terms[0] + 1]; p < end; p++) setBit(into, docs[p])
     return
   }
+  someWithAll(column, terms, (doc, postings) => {
+    if (test === undefined || test(doc, postings)) setBit(into, doc)
+    return false
+  })
+}
+/**
+ * Visits documents that hold all of `terms` in one column until a visit answers true; answers whether one did.
+ * Cost: O(rarest postings · terms · log postings). Stops when the time is over: what is missing then is the caller's to
+ * say.
+ */
+export const someWithAll = (
+  column: TextColumn,
+  terms: ReadonlyArray<number>,
+  visit: (doc: number, postings: ReadonlyArray<number>) => boolean
+): boolean => {
   let lead = 0
   for (let i = 1; i < terms.length; i++) if (column.frequency(terms[i]) < column.frequency(terms[lead])) lead = i
   const postings = new Array<number>(terms.length)
   for (let p = column.starts[terms[lead]], end = column.starts[terms[lead] + 1]; p < end; p++) {
     const doc = column.docs[p]
-    if (spend(terms.length * 8)) return
+    if (spend(terms.length * 8)) return false
     let all = true
     for (let i = 0; i < terms.length; i++) {
       const posting = i === lead ? p : column.posting(terms[i], doc)
@@ -59,8 +70,9 @@ export const intersectTerms = (
       }
       postings[i] = posting
     }
-    if (all && (test === undefined || test(doc, postings))) setBit(into, doc)
+    if (all && visit(doc, postings)) return true
   }
+  return false
 }
 
 /** Tokens next to each other, in order, in one element. */

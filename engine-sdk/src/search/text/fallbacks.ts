@@ -3,8 +3,8 @@
  * splitting words, fewer words, and words in the middle of others.
  */
 import type { TextQuery } from "../../plan.ts"
-import { andNotInto, bitsOf, hasAnyBit, hasBit } from "../../index/bits.ts"
-import { intersectTerms, isPhraseAt } from "../../index/places.ts"
+import { hasBit } from "../../index/bits.ts"
+import { isPhraseAt, someWithAll } from "../../index/places.ts"
 import { spend } from "../../budget/cutoff.ts"
 import type { QueryToken } from "./candidate-words.ts"
 import { countMatches, record, type SegmentMatches } from "./segment-matches.ts"
@@ -59,10 +59,12 @@ const areNeighbours = (
     const a = lookup.termsOf(left)[s * width + field],
       b = lookup.termsOf(right)[s * width + field]
     if (a < 0 || b < 0) return false
-    const bits = bitsOf(view.segment.docs)
     const column = lookup.columns[s][field]!
-    intersectTerms(column, [a, b], (_doc, postings) => isPhraseAt(column, postings), bits)
-    return hasAnyBit(view.deleted === undefined ? bits : andNotInto(bits, view.deleted))
+    return someWithAll(
+      column,
+      [a, b],
+      (doc, postings) => !(view.deleted !== undefined && hasBit(view.deleted, doc)) && isPhraseAt(column, postings)
+    )
   })
 }
 

@@ -115,18 +115,22 @@ const composeWindow = (unique: number, tokens: number, cost: number, isExact: bo
   )
 }
 
+/** Words that differ stand in places that do. */
+export const leastSpread = (tokens: number, repeats: number): number => Math.max(0, tokens - repeats - 1)
 /**
- * No document scores higher with this many of the tokens in a field (no synonym). `repeats`: tokens may share a place.
+ * No document scores higher with this many of the tokens in a field (no synonym). `repeats`: of them may be the same as
+ * another, and stand where it does.
  */
 export const fieldScoreBound = (
   tokens: number,
   cost: number,
-  repeats: boolean,
+  repeats: number,
   isExact: boolean,
   rules: ScoreRules
 ): number => {
   const words = Math.min(tokens, WINDOW)
-  return compose(words, tokens, cost, repeats || tokens > WINDOW ? 0 : words - 1, isExact && rules.exactMatch, 0, rules)
+  const distance = tokens > WINDOW ? 0 : leastSpread(tokens, repeats)
+  return compose(words, tokens, cost, distance, isExact && rules.exactMatch, 0, rules)
 }
 
 /**

@@ -39,7 +39,7 @@ export interface CombinationScoring {
   /** How many words a document must hold. */ readonly words: number
   /** Edits and completions of all words together. */ readonly cost: number
   /** There is one word, and it is what was typed. */ readonly mayBeExact: boolean
-  /** Two words are the same: their places may coincide. */ readonly repeats: boolean
+  /** Words that are the same as another one: their places coincide. */ readonly repeats: number
   readonly rules: RecordRules
 }
 

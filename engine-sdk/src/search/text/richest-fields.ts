@@ -3,7 +3,7 @@
  * at hand; else what is known without reading all places bounds it, which most documents do not survive.
  */
 import { SPILLED } from "../../index/columns.ts"
-import { scoreApart, scoreOnce, WINDOW } from "./field-score.ts"
+import { leastSpread, scoreApart, scoreOnce, WINDOW } from "./field-score.ts"
 import { postingRows } from "./posting-rows.ts"
 import type { UnscoredMatches, UpperBounds } from "./upper-bounds.ts"
 
@@ -67,5 +67,5 @@ const scoreOrBound = ({ lists, scoring }: UnscoredMatches, doc: number, row: num
   isScored = false
   // Words that stand once and far from each other are in no window together, nor in one element.
   if (span > WINDOW) return scoreApart(words, cost, mayBeExact, rules)
-  return scoreOnce(words, cost, repeats ? span : Math.max(span, words - 1), mayBeExact, 0, rules)
+  return scoreOnce(words, cost, Math.max(span, leastSpread(words, repeats)), mayBeExact, 0, rules)
 }

@@ -74,7 +74,7 @@ export class WordMatcher {
         words: words.length,
         cost,
         mayBeExact: words.length === 1 && cost === 0,
-        repeats: new Set(texts).size < texts.length,
+        repeats: texts.length - new Set(texts).size,
         rules
       }
     }
