@@ -173,6 +173,20 @@ export const lanes: ReadonlyArray<Lane> = [
     ]
   },
   {
+    name: "opensearch",
+    missing: () =>
+      luceneMissing() === undefined
+        ? undefined
+        : "a node needs Java 17 and Maven (`java` and `mvn` cannot be run here)",
+    arguments: () => ["opensearch", "--products", "2000", "--query-count", "100", "--collections", "100"],
+    figures: [
+      figure("import", "docs/s", "import_docs_per_s"),
+      figure("search, p50", "ms", "searches", "opensearch", "p50_ms"),
+      figure("written and seen by another engine, p50", "ms", "writes", "written", "p50_ms"),
+      figure("heap with 100 small collections more", "MB", "small", "heap_after_mb")
+    ]
+  },
+  {
     name: "events",
     arguments: () => ["events", "--seconds", "3"],
     figures: [

@@ -12,6 +12,7 @@ import type { PackageOptions } from "../../bench/lanes/package.ts"
 import type { PersonalizationOptions } from "../../bench/lanes/personalization.ts"
 import type { PipelineOptions } from "../../bench/lanes/pipeline.ts"
 import type { ExperimentsOptions } from "../../bench/lanes/experiments.ts"
+import type { OpensearchBenchOptions } from "../../bench/lanes/opensearch.ts"
 import type { RemoteEngineOptions } from "../../bench/lanes/remote-engine.ts"
 import type { ProfilesOptions } from "../../bench/lanes/profiles.ts"
 import type { RelevanceOptions } from "../../bench/lanes/relevance.ts"
@@ -96,6 +97,11 @@ export const benchProfiles = (options: ProfilesOptions) =>
   running(
     () => import("../../bench/lanes/profiles.ts"),
     (module) => module.benchProfiles(options)
+  )
+export const benchOpensearch = (options: OpensearchBenchOptions) =>
+  running(
+    () => import("../../bench/lanes/opensearch.ts"),
+    (module) => module.benchOpensearch(options)
   )
 export const benchRemoteEngine = (options: RemoteEngineOptions) =>
   running(

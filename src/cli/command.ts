@@ -17,6 +17,7 @@ import {
   benchPackage,
   benchPersonalization,
   benchPipeline,
+  benchOpensearch,
   benchProfiles,
   benchRemoteEngine,
   benchQuality,
@@ -736,6 +737,23 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
     Command.make("remote-engine", inputs, (flags) => benchRemoteEngine(inputsOf(flags))).pipe(
       Command.withDescription("Searches in another process's engine beside the same in process")
     ),
+    Command.make(
+      "opensearch",
+      {
+        ...inputs,
+        collections: Flag.Int("collections").pipe(
+          Flag.withDescription("Small collections that share the pool"),
+          Flag.withDefault(2_000)
+        ),
+        organizations: Flag.Int("organizations").pipe(Flag.withDescription("Their owners"), Flag.withDefault(200))
+      },
+      (flags) =>
+        benchOpensearch({
+          ...inputsOf(flags),
+          collections: flags.collections,
+          organizations: flags.organizations
+        })
+    ).pipe(Command.withDescription("A node of OpenSearch behind the port beside the embedded engine")),
     Command.make(
       "fixtures",
       {
