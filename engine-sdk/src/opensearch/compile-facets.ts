@@ -6,8 +6,10 @@ import type { CollectionSchema } from "../schema.ts"
 import { highlightTokens } from "../search/highlight/highlight-text.ts"
 import { matchingValues } from "../search/facets/facet-query.ts"
 import { compareCounts } from "../search/facets/facet-rows.ts"
+import type { Aggregation, Aggregations, Bucket } from "./aggregations.ts"
 import { FACET_VALUES_MAX } from "./capabilities.ts"
 import type { QueryScope } from "./compile-filter.ts"
+import { countingGroups, groupsIn } from "./groups.ts"
 import { slotsFor } from "./slots.ts"
 
 /** Values that each shard tells, at least: with fewer the counts of the first ten may be wrong. */
@@ -27,25 +29,22 @@ const isAsked = ({ facetQuery }: SearchPlan, field: string): boolean =>
 /** Those that the cluster counts; the others count the hits of the page. */
 const clusterFacets = ({ facets }: SearchPlan): ReadonlyArray<FacetRequest> => facets.filter(({ topK }) => !topK)
 
-/** `groups`: counts are of groups, told apart by this place. */
-export const compileFacets = (
-  scope: QueryScope,
-  plan: SearchPlan,
-  groups: string | undefined
-): Record<string, object> =>
-  Object.fromEntries(
+export const compileFacets = (scope: QueryScope, plan: SearchPlan): Record<string, object> => {
+  const groups = countingGroups(scope, plan)
+  return Object.fromEntries(
     clusterFacets(plan).flatMap((request, i) => {
       const slot = slotOf(scope, request.field)
       return slot === undefined ? [] : facetAggregations(scope, plan, request, slot, i, groups)
     })
   )
+}
 const facetAggregations = (
   scope: QueryScope,
   plan: SearchPlan,
   request: FacetRequest,
   field: string,
   i: number,
-  groups: string | undefined
+  groups: Record<string, object> | undefined
 ): Array<[string, object]> => {
   const inner = innerAggregations(scope, request, groups)
   const stats: Array<[string, object]> = isNumeric(field) ? [[`s${i}`, { stats: { field } }]] : []
@@ -57,9 +56,10 @@ const facetAggregations = (
     }))
     return [[`f${i}`, { range: { field, ranges }, ...inner }], ...stats]
   }
-  const size = isAsked(plan, request.field) ? QUERIED_VALUES : sizeOf(plan)
-  const order =
-    request.order.kind === "alpha" && !isAsked(plan, request.field) ? { _key: request.order.order } : undefined
+  const isByAlphabet = request.order.kind === "alpha" && !isAsked(plan, request.field)
+  const first = isByAlphabet ? firstOf(plan, request) : Infinity
+  const size = isAsked(plan, request.field) ? QUERIED_VALUES : Math.min(sizeOf(plan), first)
+  const order = isByAlphabet ? { _key: request.order.order } : undefined
   const terms = { field, size, shard_size: Math.max(SHARD_VALUES_MIN, size), ...(order === undefined ? {} : { order }) }
   return [[`f${i}`, { terms, ...inner }], [`d${i}`, { cardinality: { field, precision_threshold: 40_000 } }], ...stats]
 }
@@ -69,37 +69,18 @@ const sizeOf = ({ facetValuesMax }: SearchPlan): number =>
 const innerAggregations = (
   scope: QueryScope,
   { order }: FacetRequest,
-  groups: string | undefined
+  groups: Record<string, object> | undefined
 ): { aggs?: Record<string, object> } => {
   const sibling = order.kind === "field" ? slotsFor(scope.slots, order.field)?.number : undefined
   const aggs = {
     ...(sibling === undefined || order.kind !== "field"
       ? {}
       : { by: { [order.order === "asc" ? "min" : "max"]: { field: sibling } } }),
-    ...(groups === undefined ? {} : { groups: { cardinality: { field: groups } } })
+    ...groups
   }
   return Object.keys(aggs).length === 0 ? {} : { aggs }
 }
 
-export interface Bucket {
-  readonly key: string | number
-  readonly key_as_string?: string
-  readonly doc_count: number
-  readonly by?: { readonly value: number | null }
-  readonly groups?: { readonly value: number }
-}
-interface Aggregation {
-  readonly buckets?: ReadonlyArray<Bucket>
-  readonly value?: number
-  readonly doc_count?: number
-  readonly sum_other_doc_count?: number
-  readonly count?: number
-  readonly min?: number
-  readonly max?: number
-  readonly sum?: number
-  readonly avg?: number
-}
-export type Aggregations = Readonly<Record<string, Aggregation>>
 interface Row {
   readonly value: string
   readonly count: number
@@ -117,7 +98,7 @@ export const readFacets = (
   clusterFacets(plan).map((request, i) => {
     const own = aggregations?.[`f${i}`]
     const distinct = aggregations?.[`d${i}`]?.value
-    const rows = rowsOf(own?.buckets ?? [], schema.fields.find(({ name }) => name === request.field)?.type ?? "")
+    const rows = rowsOf(plan, own?.buckets ?? [], schema.fields.find(({ name }) => name === request.field)?.type ?? "")
     const stats = statsOf(aggregations?.[`s${i}`])
     return facetOf(schema, plan, request, rows, { stats, distinct: Math.max(rows.length, distinct ?? 0), found, all })
   })
@@ -126,9 +107,10 @@ const statsOf = (stats: Aggregation | undefined): object =>
     ? {}
     : { min: stats.min, max: stats.max, sum: stats.sum, avg: stats.avg }
 /** Numbers that show the same text are one value. */
-const rowsOf = (buckets: ReadonlyArray<Bucket>, type: string): Row[] => {
+const rowsOf = (plan: SearchPlan, buckets: ReadonlyArray<Bucket>, type: string): Row[] => {
   const rows = new Map<string, Row>()
-  for (const { key, key_as_string, doc_count, by, groups } of buckets) {
+  for (const bucket of buckets) {
+    const { key, key_as_string, by } = bucket
     const value =
       typeof key === "number" && type.startsWith("float")
         ? floatText(key)
@@ -136,7 +118,7 @@ const rowsOf = (buckets: ReadonlyArray<Bucket>, type: string): Row[] => {
           ? (key_as_string ?? String(key))
           : String(key)
     const known = rows.get(value)
-    const count = (groups?.value ?? doc_count) + (known?.count ?? 0)
+    const count = groupsIn(plan, bucket) + (known?.count ?? 0)
     if (count > 0) rows.set(value, { value, count, sibling: by?.value ?? known?.sibling ?? 0 })
   }
   return [...rows.values()]
@@ -182,14 +164,21 @@ const facetOf = (
 /** How many values the contract's engine looks at, which is what it says there are. */
 const shownOf = (
   plan: SearchPlan,
-  { order, strategy }: FacetRequest,
+  request: FacetRequest,
   { distinct, found, all }: { readonly distinct: number; readonly found: number; readonly all: number }
 ): number => {
-  if (plan.group !== undefined || order.kind === "field" || strategy === "exhaustive") return Infinity
-  if (plan.text === undefined && plan.filter === undefined) return plan.facetValuesMax
+  const first = firstOf(plan, request)
   const isLarge = found > LARGE_RESULT && (distinct < FEW_VALUES || found * 2 > all)
-  return strategy === "top_values" || order.kind === "alpha" || isLarge ? 2 * plan.facetValuesMax : Infinity
+  return isLarge && !looksAtAll(plan, request) ? Math.min(first, 2 * plan.facetValuesMax) : first
 }
+/** The same as far as it does not depend on what is found. */
+const firstOf = (plan: SearchPlan, request: FacetRequest): number => {
+  if (looksAtAll(plan, request)) return Infinity
+  if (plan.text === undefined && plan.filter === undefined) return plan.facetValuesMax
+  return request.strategy === "top_values" || request.order.kind === "alpha" ? 2 * plan.facetValuesMax : Infinity
+}
+const looksAtAll = ({ group }: SearchPlan, { order, strategy }: FacetRequest): boolean =>
+  group !== undefined || order.kind === "field" || strategy === "exhaustive"
 const ordered = (rows: Row[], order: FacetRequest["order"]): Row[] => {
   if (order.kind === "count") return rows
   const sign = order.order === "asc" ? 1 : -1

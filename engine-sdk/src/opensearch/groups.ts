@@ -3,7 +3,7 @@
  * first, and what they show, is made of the best documents. Pure.
  */
 import type { SearchAnswer, SearchPlan } from "../plan.ts"
-import type { Aggregations, Bucket } from "./compile-facets.ts"
+import type { Aggregations, Bucket } from "./aggregations.ts"
 import type { QueryScope } from "./compile-filter.ts"
 import { slotsFor } from "./slots.ts"
 
@@ -16,9 +16,28 @@ const placeOf = ({ slots }: QueryScope, field: string): string | undefined => {
   const own = slotsFor(slots, field)
   return own?.value ?? own?.number ?? own?.boolean
 }
-/** Where the values lie that tell groups apart, if that is one field. */
-export const groupPlace = (scope: QueryScope, { group }: SearchPlan): string | undefined =>
-  group?.fields.length === 1 ? placeOf(scope, group.fields[0]) : undefined
+/** The values that tell groups apart, as one text. */
+const GROUP_KEY =
+  "StringBuilder key = new StringBuilder();" +
+  " for (place in params.places) { if (doc[place].size() > 0) key.append(String.valueOf(doc[place].value)); key.append('\u0000') }" +
+  " return key.toString();"
+/** How many groups documents are of, beside a facet's value; undefined without groups. */
+export const countingGroups = (scope: QueryScope, { group }: SearchPlan): Record<string, object> | undefined => {
+  const places = group?.fields.flatMap((field) => placeOf(scope, field) ?? []) ?? []
+  if (places.length === 0) return undefined
+  if (places.length > 1)
+    return { groups: { cardinality: { script: { lang: "painless", source: GROUP_KEY, params: { places } } } } }
+  return { groups: { cardinality: { field: places[0] } }, ungrouped: { missing: { field: places[0] } } }
+}
+/** Documents without a value are one group, or one each. */
+export const groupsIn = (
+  { group }: SearchPlan,
+  { doc_count, groups, ungrouped }: Pick<Bucket, "doc_count" | "groups" | "ungrouped">
+): number => {
+  if (groups === undefined) return doc_count
+  const without = ungrouped?.doc_count ?? 0
+  return groups.value + (group?.missingValues === true ? Math.min(1, without) : without)
+}
 
 export const compileGroups = (scope: QueryScope, { group }: SearchPlan): Record<string, object> => {
   if (group === undefined) return {}

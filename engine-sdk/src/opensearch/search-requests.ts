@@ -5,7 +5,7 @@ import { compileFacets } from "./compile-facets.ts"
 import { compileSort, partsOf } from "./compile-sort.ts"
 import { isAboutWords, phraseQuery, phrasesQuery } from "./compile-text.ts"
 import type { CollectionRecord } from "./directory.ts"
-import { compileGroups, groupPlace } from "./groups.ts"
+import { compileGroups } from "./groups.ts"
 import { ownFilter, storedId } from "./placement.ts"
 
 /** Hits that are scored anew, at least: the cluster only knows about how good they are. */
@@ -48,7 +48,7 @@ export class SearchRequests {
     const placed = this.#placedQuery()
     const aggs: Record<string, object> = hasHits
       ? {
-          ...compileFacets(this.scope, plan, groupPlace(this.scope, plan)),
+          ...compileFacets(this.scope, plan),
           ...compileGroups(this.scope, plan),
           ...(placed === undefined ? {} : { organic: { filter: matching } })
         }

@@ -1,7 +1,7 @@
 /** One trip to the cluster: several searches in one request, and what of their answers counts. */
 import { fail, ok, type EngineError, type Result } from "../errors.ts"
 import { errorOf, type ClusterClient } from "./client.ts"
-import type { Aggregations } from "./compile-facets.ts"
+import type { Aggregations } from "./aggregations.ts"
 import type { Placement } from "./placement.ts"
 import type { StoredHit } from "./scan.ts"
 import type { SearchRequests } from "./search-requests.ts"

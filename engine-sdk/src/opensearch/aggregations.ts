@@ -1,0 +1,21 @@
+/** What the cluster counted. */
+export interface Bucket {
+  readonly key: string | number
+  readonly key_as_string?: string
+  readonly doc_count: number
+  readonly by?: { readonly value: number | null }
+  readonly groups?: { readonly value: number }
+  readonly ungrouped?: { readonly doc_count: number }
+}
+export interface Aggregation {
+  readonly buckets?: ReadonlyArray<Bucket>
+  readonly value?: number
+  readonly doc_count?: number
+  readonly sum_other_doc_count?: number
+  readonly count?: number
+  readonly min?: number
+  readonly max?: number
+  readonly sum?: number
+  readonly avg?: number
+}
+export type Aggregations = Readonly<Record<string, Aggregation>>
