@@ -6,6 +6,7 @@
  */
 import { type Cause, Effect } from "effect"
 import { HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { traced } from "@dowser/log/process/traces"
 import { bodyStream, discardRest, parseBounded, textOf } from "../http/body.ts"
 import { type CollectionNotAllowed, inputInvalid, SessionRequired } from "../http/errors.ts"
 import { type Operation, paramsOf, paramsSchema } from "../http/operation.ts"
@@ -108,12 +109,17 @@ class OperationRoute {
   handle(exchange: Exchange, raw: Readonly<Record<string, string | undefined>>): Effect.Effect<Response> {
     const { operation } = this.#implemented
     for (const name of this.#names) exchange.params[name] = raw[name] ?? ""
-    return Effect.catchCause(this.#answered(exchange), (cause: Cause.Cause<unknown>) => {
+    const answered = Effect.catchCause(this.#answered(exchange), (cause: Cause.Cause<unknown>) => {
       const { known, node, requestId, streamed } = exchange
       if (streamed !== undefined) discardRest(node, streamed)
       const place = `${operation.method} ${operation.path}`
       return causeResponse(cause, operation.plane, requestId, place, headersOf(known, node))
     })
+    const asked = () => ({ "http.request.method": operation.method, "http.route": operation.path })
+    return traced(operation.id, "server", asked, answered, ({ status }) => ({
+      "http.response.status_code": status,
+      "dowser.organization_id": exchange.holder ?? ""
+    }))
   }
 
   // One generator function for all requests: one made in each would keep what it captures until a full collection

@@ -15,6 +15,7 @@ import { Organizations } from "../organizations/organizations.ts"
 import { createWithKeys } from "../tenants/routes.ts"
 import { parseWeights } from "@dowser/streams/runner/weights"
 import { collectorGivesWay } from "@dowser/log/process/background"
+import { layerTraces, refusalOfTraces } from "@dowser/log/process/traces"
 import { type DataFolder, type GivenSecrets, openDataFolder, StartRefused } from "../runtime/data-folder.ts"
 import { parseCidr } from "../net/network-address.ts"
 import { layerEmbedded } from "../runtime/embedded.ts"
@@ -183,7 +184,7 @@ const checkedEngine = ({ engine, engineAddress, enginePort, mode }: ServerConfig
   return Effect.void
 }
 
-export const start = Effect.fn("start")(function* (
+const running = Effect.fn("start")(function* (
   config: ServerConfig,
   distributed: DistributedConfig,
   secrets: GivenSecrets
@@ -242,3 +243,12 @@ export const start = Effect.fn("start")(function* (
   folder.markInitialized()
   return yield* Effect.never
 })
+
+/** Runs until it is interrupted. Fails `StartRefused` with what a person can change. */
+export const start = (...given: Parameters<typeof running>) =>
+  Effect.suspend(() => {
+    const refusal = refusalOfTraces(process.env)
+    return refusal === undefined
+      ? Effect.provide(running(...given), layerTraces("dowser"))
+      : Effect.fail(new StartRefused(refusal))
+  })

@@ -36,6 +36,7 @@ import {
   writeAnswer,
   writeFailure
 } from "@dowser/engine-sdk/operations"
+import type { Stages } from "@dowser/log/process/traces"
 import type { Teams } from "@dowser/engine-sdk/experiments"
 import { givingWay } from "@dowser/engine-sdk/host"
 import { collectionClosed } from "../identity/reach.ts"
@@ -90,11 +91,16 @@ export interface AskedParts extends ProfileStepParts {
   readonly now_ms: () => number
 }
 
+/** What the steps around the engine took of a search that has some, by their names. */
+const timesOf = ({ trace }: FoundAnswer): Readonly<Record<string, number>> =>
+  Object.fromEntries((trace?.stages ?? []).map(({ name, us }) => [`dowser.step.${name}_us`, us]))
+
 export class AskedSearch {
   readonly #parts: AskedParts
   readonly #request: SearchRequest
   readonly #charge: Charge
   readonly #signal: AbortSignal
+  /** Where this search is traced. */ readonly #stages: Stages | undefined
   readonly #began = performance.now()
   readonly #context: OperationContext
   readonly #environment: Environment
@@ -113,12 +119,14 @@ export class AskedSearch {
     charge: Charge,
     context: OperationContext,
     environment: Environment,
-    signal: AbortSignal
+    signal: AbortSignal,
+    stages: Stages | undefined
   ) {
     this.#parts = parts
     this.#request = request
     this.#charge = charge
     this.#signal = signal
+    this.#stages = stages
     this.#context = context
     this.#environment = environment
     this.#reach = new Reach(context, restrictionsOf(request.caller))
@@ -134,14 +142,22 @@ export class AskedSearch {
     if (!order.ok) return refusedBy(order.error)
     const refused = this.#sessionOf([read.value])
     if (refused !== undefined) return fail(refused)
+    this.#stages?.ended("read, profile, experiment")
     const prepared = await prepareSearch(this.#context, read.value, this.#reach)
     if (!prepared.ok) return refusedBy(prepared.error)
+    this.#stages?.ended("plan")
     const planned = await this.#payable([prepared.value])
     if (!planned.ok) return planned
+    this.#stages?.ended("rules, personalization")
     const [search] = planned.value
     const found = await runSearch(this.#context, search!, this.#environment)
     if (!found.ok) return refusedBy(found.error)
-    return this.#whole(await this.#made(read.value, { search: search!, found: found.value }), name)
+    this.#stages?.ended("engine", timesOf(found.value))
+    const made = await this.#made(read.value, { search: search!, found: found.value })
+    this.#stages?.ended("rewriting, interleaving")
+    const written = await this.#whole(made, name)
+    this.#stages?.ended("account, write")
+    return written
   }
 
   /** With other words where it found too little, or with another ranking's hits where an experiment compares them. */
@@ -290,8 +306,10 @@ export class AskedSearch {
     const prepared = profiled.map((each) => (each.ok ? withOrder(plans.value[next++]!, each.value) : each))
     const planned = await this.#payable(prepared.flatMap((plan) => (plan.ok ? [plan.value] : [])))
     if (!planned.ok) return planned
+    this.#stages?.ended("read, plan", { "dowser.searches": planned.value.length })
     const answers = await runSearches(this.#context, planned.value, this.#environment)
     if (!answers.ok) return refusedBy(answers.error)
+    this.#stages?.ended("engine")
     const give = givingWay()
     const texts: Array<string> = [],
       searches: Array<WrittenSearch> = [],
@@ -313,6 +331,7 @@ export class AskedSearch {
         await give()
       }
     }
+    this.#stages?.ended("rewriting, account, write")
     return ok({ texts, isMany: true, searches, failures })
   }
 
@@ -327,8 +346,10 @@ export class AskedSearch {
     if (!union.ok) return this.#unionFailed(union.error)
     const planned = await this.#payable(union.value.searches)
     if (!planned.ok) return planned
+    this.#stages?.ended("read, plan", { "dowser.searches": planned.value.length })
     const found = await runUnion(this.#context, { ...union.value, searches: planned.value }, this.#environment)
     if (!found.ok) return this.#unionFailed(found.error)
+    this.#stages?.ended("engine")
     // One answer, one account: the first entry's query over its collection stands for the whole.
     const [search] = planned.value
     return this.#whole({ search: search!, found: found.value, typed: search!.parameters.q ?? "", tried: [] }, undefined)

@@ -15,6 +15,7 @@ import type { Result as Outcoming } from "@dowser/engine-sdk"
 import { Cause, Clock, Context, Effect, Exit, Layer, Result } from "effect"
 import { readFingerprintKey } from "@dowser/log/fingerprint-key"
 import { narrowKey, shortPrint } from "@dowser/log/fingerprint"
+import { currentStages, type Stages } from "@dowser/log/process/traces"
 import { type Weights, weightIn } from "@dowser/streams/runner/weights"
 import { Access } from "../access/access.ts"
 import { collectionClosed } from "../identity/reach.ts"
@@ -208,9 +209,9 @@ class SearchService implements Pick<SearchShape, "searchCollection" | "multiSear
 
   /** From the cache where the request asks for it and has it. */
   #asked(request: SearchRequest, charge: Charge, asking: Asking): Effect.Effect<Written, SearchFailure> {
-    return Effect.flatMap(
+    const answered = Effect.flatMap(currentStages, (stages) =>
       Effect.promise((signal): Promise<Outcome<Written>> => {
-        const asked = this.#search(request, charge, signal)
+        const asked = this.#search(request, charge, signal, stages)
         const run = async () => {
           const written = await ("name" in asking ? asked.one(asking.name) : asked.many(asking.searches))
           return { written, isPersonal: asked.isPersonal }
@@ -218,13 +219,15 @@ class SearchService implements Pick<SearchShape, "searchCollection" | "multiSear
         if (!asksCache(request)) return "name" in asking ? asked.one(asking.name) : asked.many(asking.searches)
         const { name, searches } = { name: undefined, searches: undefined, ...asking }
         return cachedSearch(this.#parts, request, charge, name, searches, run)
-      }),
-      (outcome) => (outcome.ok ? Effect.succeed(outcome.value) : Effect.fail(outcome.error))
+      })
+    )
+    return Effect.flatMap(answered, (outcome) =>
+      outcome.ok ? Effect.succeed(outcome.value) : Effect.fail(outcome.error)
     )
   }
-  #search(request: SearchRequest, charge: Charge, signal: AbortSignal): AskedSearch {
+  #search(request: SearchRequest, charge: Charge, signal: AbortSignal, stages: Stages | undefined): AskedSearch {
     const { context, environment } = this.#surroundings(request, charge, signal)
-    return new AskedSearch(this.#parts, request, charge, context, environment, signal)
+    return new AskedSearch(this.#parts, request, charge, context, environment, signal, stages)
   }
   /** The engine as this request has it, and what a search is made in. */
   #surroundings({ caller: { organizationId } }: SearchRequest, charge: Charge, signal: AbortSignal) {

@@ -4,6 +4,7 @@ import "effect/schema/SchemaJITCompiler/enable"
 import { Cause, Effect, Exit, Fiber, Logger } from "effect"
 import { parentPort, workerData } from "node:worker_threads"
 import { giveWayHere } from "@dowser/log/process/background"
+import { layerTraces } from "@dowser/log/process/traces"
 import { runStreams } from "./main.ts"
 import type { FromStreams, StreamsPort, ToStreams, WorkerSettings } from "./messages.ts"
 
@@ -34,7 +35,9 @@ const fail = (error: unknown) => {
 process.on("uncaughtException", fail)
 process.on("unhandledRejection", fail)
 
-const fiber = Effect.runFork(Effect.provide(runStreams(workerData as WorkerSettings, port), toStandardError))
+const fiber = Effect.runFork(
+  Effect.provide(runStreams(workerData as WorkerSettings, port), [toStandardError, layerTraces("dowser-streams")])
+)
 fiber.addObserver((exit) => {
   if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return
   fail(Cause.squash(exit.cause))

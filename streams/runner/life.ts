@@ -5,6 +5,7 @@
 import { Clock, Duration, Effect, type Queue } from "effect"
 import type { SqlError } from "effect/sql"
 import type { AppendedHint } from "@dowser/log/event-log/event-log"
+import { traced } from "@dowser/log/process/traces"
 import { commitWith, equalPositions } from "../offsets/offsets.ts"
 import { generationOf, generationWrite } from "../shadow/generation.ts"
 import { makeTakeover, type ShadowTakeover } from "../shadow/takeover.ts"
@@ -210,7 +211,8 @@ class PartitionLife<Body, State, Emitted, Sink> {
             .pipe(logged("Redirected entries could not be appended"), Effect.retry(backoff))
         stepper.redirects.length = 0
       })
-      yield* untilAnswered(commitWith(unit.group, unit.partition, this.#committed, target, write, options.fence)).pipe(
+      const commit = commitWith(unit.group, unit.partition, this.#committed, target, write, options.fence)
+      yield* traced("flush", "consumer", () => this.#placesTo(target), untilAnswered(commit)).pipe(
         Effect.catchIf(
           (error) => error._tag === "SqlError" && isRefused(error),
           (error) => {
@@ -225,6 +227,18 @@ class PartitionLife<Body, State, Emitted, Sink> {
       if (flushMode !== NORMAL) this.partition.flushMode = afterSuccess(flushMode)
       return size
     })
+  }
+
+  #placesTo(target: Positions) {
+    const { unit } = this.partition
+    const places = Object.entries(target).map(
+      ([topic, until]) => `${topic}/${unit.partition}:${this.#committed[topic] ?? 0}-${until}`
+    )
+    return {
+      "dowser.processor": unit.group,
+      "dowser.records": this.#stepper.records,
+      "dowser.log.places": places.join(" ")
+    }
   }
 
   /** Stores the state as it stands at `positions`, up to which everything has been stepped. */

@@ -4,6 +4,7 @@
  */
 import { type Clock, Deferred, Effect } from "effect"
 import type { AppendRecord, EventLog } from "@dowser/log/event-log/event-log"
+import { currentStages, traced } from "@dowser/log/process/traces"
 import { Throttled } from "../../http/errors.ts"
 import type { Admission, DedupeWindow } from "../../ports/dedupe/dedupe-window.ts"
 import { EventsUnavailable } from "../errors.ts"
@@ -13,6 +14,8 @@ import { idsOf, type Judged, packSlice } from "./pack-slice.ts"
 /** Events packed in one go of the front's thread, which searches wait for: about four milliseconds. */
 const SLICE_EVENTS_MAX = 2_000
 const RETRY_AFTER_S = 1
+/** Places that a trace names. */
+const PLACES_MAX = 32
 
 export type IngestFailure = Throttled | EventsUnavailable
 /** Answers how many of the events were duplicates. */
@@ -32,12 +35,21 @@ export const overloaded = (retry_after_s = RETRY_AFTER_S) =>
     retry_after_s
   })
 
+/** Where the records lie: what counts them says between which places it read. Of the first few alone. */
+const placesOf = (records: ReadonlyArray<AppendRecord>, offsets: ReadonlyArray<number>) => ({
+  "dowser.log.places": records
+    .slice(0, PLACES_MAX)
+    .map(({ partition, topic }, i) => `${topic}/${partition}:${offsets[i]}`)
+    .join(" ")
+})
+
 /** The duplicates of each request, or why none of them was stored. What was admitted is told as soon as it is. */
 const storeAdmitting = Effect.fnUntraced(function* (
   { clock, log, visitorPartitions, window }: StoreParts,
   group: ReadonlyArray<WaitingEvents>,
   admissions: Array<Admission>
 ) {
+  const stages = yield* currentStages
   const records: Array<AppendRecord> = []
   const duplicates: Array<number> = []
   for (let from = 0; from < group.length;) {
@@ -52,7 +64,10 @@ const storeAdmitting = Effect.fnUntraced(function* (
     from += slice.length
     if (from < group.length) yield* Effect.sleep(0)
   }
+  stages?.ended("dedupe, pack")
   const stored = yield* Effect.result(records.length === 0 ? Effect.succeed([]) : log.append(records))
+  stages?.ended("append", { "dowser.log.records": records.length })
+  if (stored._tag === "Success") stages?.say(placesOf(records, stored.success))
   if (stored._tag === "Success") return duplicates
   for (const admission of admissions) yield* window.forget(admission)
   if (stored.failure._tag === "EventLogOverloaded") return overloaded(Math.ceil(stored.failure.retry_after_s))
@@ -69,7 +84,11 @@ const storeAdmitting = Effect.fnUntraced(function* (
 export const makeStoreGroup = (parts: StoreParts) =>
   Effect.fnUntraced(function* (group: ReadonlyArray<WaitingEvents>) {
     const admissions: Array<Admission> = []
-    yield* storeAdmitting(parts, group, admissions).pipe(
+    const asked = () => ({
+      "dowser.requests": group.length,
+      "dowser.events": group.reduce((sum, { events }) => sum + events.length, 0)
+    })
+    yield* traced("storeEvents", "producer", asked, storeAdmitting(parts, group, admissions)).pipe(
       Effect.map((result) =>
         group.forEach(({ done }, i) =>
           Deferred.doneUnsafe(done, "_tag" in result ? Effect.fail(result) : Effect.succeed(result[i]!))

@@ -1,0 +1,124 @@
+/**
+ * Spans of a share of requests, commits and flushes, sent over HTTP by Effect's own exporter (OTLP, JSON). Off unless
+ * `OTEL_EXPORTER_OTLP_ENDPOINT` or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` says where to: then nothing is made. What is
+ * not among the share makes no spans either, nor does what runs outside of a traced effect.
+ *
+ * A trace begins here, whatever a request says of one: those who search are strangers, and would choose what is kept.
+ * Attributes are names that the program knows, ids of organizations, numbers and statements of SQL without their
+ * values: no text of a query, of a document, of a header.
+ */
+import { Config, ConfigProvider, Context, Effect, Exit, Layer, Option, References, type Tracer } from "effect"
+import { FetchHttpClient } from "effect/http"
+import { OtlpSerialization, OtlpTracer } from "effect/observability"
+
+/** Of the effects that may be traced, 0 to 1. */
+const TracedShare = Context.Reference<number>("dowser/TracedShare", { defaultValue: () => 0 })
+
+const endpoint = Config.all([
+  Config.String("OTEL_EXPORTER_OTLP_ENDPOINT").pipe(Config.withDefault("")),
+  Config.String("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT").pipe(Config.withDefault(""))
+]).pipe(Config.map((all) => all.some((text) => text !== "")))
+/** By OTEL_TRACES_SAMPLER_ARG, as `parentbased_traceidratio` reads it; without it all of them. */
+const share = Config.Finite("OTEL_TRACES_SAMPLER_ARG").pipe(
+  Config.withDefault(1),
+  Config.map((given) => Math.min(1, Math.max(0, given)))
+)
+
+/** As the standard has it; the exporter waits to be told. */
+const OTLP_BY_DEFAULT = ConfigProvider.layerAdd(ConfigProvider.fromUnknown({ OTEL_TRACES_EXPORTER: "otlp" }))
+
+/** `serviceName`: where `OTEL_SERVICE_NAME` names none. What was not sent when the program ends is sent within 3 s. */
+export const layerTraces = (serviceName: string): Layer.Layer<never> =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      if (!(yield* endpoint)) return Layer.empty
+      return Layer.mergeAll(
+        Layer.provide(OtlpTracer.layerFromConfig({ resource: { serviceName } }), [
+          OtlpSerialization.layerJson,
+          FetchHttpClient.layer,
+          OTLP_BY_DEFAULT
+        ]),
+        Layer.succeed(TracedShare, yield* share),
+        Layer.succeed(References.TracerEnabled, false)
+      )
+    }).pipe(Effect.orDie)
+  )
+
+/** What is wrong with the variables, by their names; undefined where nothing is. */
+export const refusalOfTraces = (variables: Readonly<Record<string, string | undefined>>): string | undefined => {
+  const wrong: Array<string> = []
+  for (const name of ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]) {
+    const { [name]: address = "" } = variables
+    if (address !== "" && !(URL.canParse(address) && /^https?:$/.test(new URL(address).protocol)))
+      wrong.push(`${name} is no http or https address`)
+  }
+  const { OTEL_TRACES_SAMPLER_ARG: ratio = "" } = variables
+  if (ratio !== "" && !(Number(ratio) >= 0 && Number(ratio) <= 1))
+    wrong.push("OTEL_TRACES_SAMPLER_ARG is no number from 0 to 1")
+  return wrong.length === 0 ? undefined : `${wrong.join("; ")}.`
+}
+
+type Attributes = Readonly<Record<string, string | number>>
+/**
+ * The effect as a trace of its own, where it is among the share; itself otherwise, for one look at a reference. `came`:
+ * what its answer adds.
+ */
+export const traced = <A, E, R>(
+  name: string,
+  kind: Tracer.SpanKind,
+  attributes: () => Attributes,
+  effect: Effect.Effect<A, E, R>,
+  came: (answer: A) => Attributes = () => ({})
+): Effect.Effect<A, E, R> =>
+  Effect.withFiber((fiber) => {
+    const wanted = fiber.getRef(TracedShare)
+    if (wanted === 0 || Math.random() >= wanted) return effect
+    const told = Effect.tap(effect, (answer) => Effect.annotateCurrentSpan(came(answer)))
+    const spanned = Effect.withSpan(told, name, { root: true, kind, attributes: attributes() })
+    return Effect.withTracerEnabled(spanned as Effect.Effect<A, E, R>, true)
+  })
+
+const EPOCH_ns = BigInt(Math.round(performance.timeOrigin * 1e6))
+/** `performance.now()` as nanoseconds since 1970. */
+const nanoseconds = (at_ms: number): bigint => EPOCH_ns + BigInt(Math.round(at_ms * 1e6))
+
+/** Stages of something that goes on outside of Effect, each a span below the one that was current when it began. */
+export class Stages {
+  readonly #tracer: Tracer.Tracer
+  readonly #parent: Tracer.Span
+  #since_ms = performance.now()
+  constructor(tracer: Tracer.Tracer, parent: Tracer.Span) {
+    this.#tracer = tracer
+    this.#parent = parent
+  }
+  /** What went on since the last stage ended was this one. */
+  ended(name: string, attributes: Attributes = {}): void {
+    const until_ms = performance.now()
+    const span = this.#tracer.span({
+      name,
+      parent: Option.some(this.#parent),
+      annotations: Context.empty(),
+      links: [],
+      startTime: nanoseconds(this.#since_ms),
+      kind: "internal",
+      root: false,
+      sampled: true
+    })
+    for (const [key, value] of Object.entries(attributes)) span.attribute(key, value)
+    span.end(nanoseconds(until_ms), Exit.void)
+    this.#since_ms = until_ms
+  }
+  /** Of the whole. */
+  say(attributes: Attributes): void {
+    for (const [name, value] of Object.entries(attributes)) this.#parent.attribute(name, value)
+  }
+}
+/** Of the trace that goes on; undefined where there is none, for one look at a reference. */
+export const currentStages: Effect.Effect<Stages | undefined> = Effect.withFiber((fiber) =>
+  fiber.getRef(TracedShare) === 0 || !fiber.getRef(References.TracerEnabled)
+    ? Effect.succeed(undefined)
+    : Effect.map(
+        Effect.all([Effect.tracer, Effect.orDie(Effect.currentSpan)]),
+        ([tracer, parent]) => new Stages(tracer, parent)
+      )
+)
