@@ -7,7 +7,7 @@
  * Attributes are names that the program knows, ids of organizations, numbers and statements of SQL without their
  * values: no text of a query, of a document, of a header.
  */
-import { Config, ConfigProvider, Context, Effect, Exit, Layer, Option, References, type Tracer } from "effect"
+import { Config, ConfigProvider, Context, Effect, Exit, Layer, Option, Random, References, type Tracer } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { OtlpSerialization, OtlpTracer } from "effect/observability"
 
@@ -72,7 +72,7 @@ export const traced = <A, E, R>(
 ): Effect.Effect<A, E, R> =>
   Effect.withFiber((fiber) => {
     const wanted = fiber.getRef(TracedShare)
-    if (wanted === 0 || Math.random() >= wanted) return effect
+    if (wanted === 0 || fiber.getRef(Random.Random).nextDoubleUnsafe() >= wanted) return effect
     const told = Effect.tap(effect, (answer) => Effect.annotateCurrentSpan(came(answer)))
     const spanned = Effect.withSpan(told, name, { root: true, kind, attributes: attributes() })
     return Effect.withTracerEnabled(spanned as Effect.Effect<A, E, R>, true)
