@@ -32,11 +32,22 @@ export const opensearchOptionsOf = (environment: Environment): OpensearchOptions
     given("OPENSEARCH_API_KEY")
   )
   if (typeof credentials === "string") return credentials
+  const replicas = wholeNumber(given("OPENSEARCH_REPLICAS"), 0, 9),
+    poolShards = wholeNumber(given("OPENSEARCH_POOL_SHARDS"), 1, 1_000)
+  if (replicas === "wrong") return "OPENSEARCH_REPLICAS: a whole number from 0 to 9."
+  if (poolShards === "wrong") return "OPENSEARCH_POOL_SHARDS: a whole number from 1 to 1000."
   return {
     nodes,
+    ...(replicas === undefined ? {} : { replicas }),
+    ...(poolShards === undefined ? {} : { poolShards }),
     ...(prefix === undefined ? {} : { prefix }),
     ...(credentials === undefined ? {} : { credentials })
   }
+}
+const wholeNumber = (text: string | undefined, least: number, most: number): number | "wrong" | undefined => {
+  if (text === undefined) return undefined
+  const number = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN
+  return number >= least && number <= most ? number : "wrong"
 }
 const isAddress = (node: string): boolean => {
   const url = URL.parse(node)
