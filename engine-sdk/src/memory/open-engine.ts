@@ -1,11 +1,14 @@
 /** The durable engine: documents and schemas survive; searches run on the calling thread over memory. */
-import { SearchLane } from "../lane/search-lane.ts"
 import { EarlyReads } from "./early-reads.ts"
 import { LmdbJournal, LmdbReads } from "../store/lmdb-journal.ts"
 import { RemoteWriter } from "../store/remote-writer.ts"
 import { APPROXIMATE_FROM } from "../store/vector-graphs.ts"
 import { Writer } from "../store/writer.ts"
 import { LocalEngine } from "./local-engine.ts"
+import { OtherThreads } from "./other-threads.ts"
+
+/** Of one engine. */
+const SEARCH_WORKERS_MAX = 16
 
 export interface OpenEngineOptions {
   /** A folder that belongs to this engine alone; created where missing. */ readonly path: string
@@ -14,6 +17,12 @@ export interface OpenEngineOptions {
    * threads of their own.
    */
   readonly worker?: boolean
+  /**
+   * With `worker`: threads that run searches over the same index (0 to 16), so that several run at once and this thread
+   * only sends and receives them. Small and cheap ones run on this thread all the same, and so do rankings by name and
+   * searches whose hits are ordered again. Each has some 40 MB of its own. Default: 0.
+   */
+  readonly searchWorkers?: number
   /** Index memory of open collections; beyond it the least recently used are closed. Default: no limit. */
   readonly memoryBudgetBytes?: number
   /**
@@ -29,9 +38,15 @@ export interface OpenEngineOptions {
 export const openEngine = async ({
   path,
   worker = false,
+  searchWorkers = 0,
   memoryBudgetBytes = Infinity,
   approximateFrom = APPROXIMATE_FROM
 }: OpenEngineOptions): Promise<LocalEngine> => {
+  if (!Number.isInteger(searchWorkers) || searchWorkers < 0 || searchWorkers > SEARCH_WORKERS_MAX)
+    throw new RangeError(
+      `\`searchWorkers\` must be a whole number from 0 to ${SEARCH_WORKERS_MAX}, not ${searchWorkers}.`
+    )
+  if (searchWorkers > 0 && !worker) throw new RangeError("`searchWorkers` needs `worker: true`.")
   if (!worker) {
     const journal = await LmdbJournal.open(path)
     const engine = new LocalEngine(
@@ -60,23 +75,23 @@ export const openEngine = async ({
   }
   let lost = (_message: string): void => {}
   let prepare: LocalEngine["prepare"] = async () => {}
-  const lane = new SearchLane(path)
+  const threads = new OtherThreads(path, searchWorkers)
   const writer = await RemoteWriter.start(
     path,
     {
       emit: (event) => apply(event),
       lost: (message) => lost(message),
       prepare: (...given) => prepare(...given),
-      unread: () => lane.unread()
+      unread: () => threads.unread()
     },
     approximateFrom
   )
   // The folder exists only once the writer has made it.
   const reads = await LmdbReads.open(path)
-  const engine = new LocalEngine("embedded", new EarlyReads(reads), memoryBudgetBytes, approximateFrom, lane)
+  const engine = new LocalEngine("embedded", new EarlyReads(reads), memoryBudgetBytes, approximateFrom, threads)
   engine.attach(writer)
   engine.onClose(async () => {
-    await lane.close()
+    await threads.close()
     await reads.close()
   })
   lost = (message) => engine.failed(message)

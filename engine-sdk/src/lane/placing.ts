@@ -1,0 +1,66 @@
+/** Who runs a search: the thread where it arrived, or which of the workers. Pure but for the book of what they cost. */
+import { BoundedMap } from "../bounded-map.ts"
+
+/** Documents up to which a collection is searched where the search arrived, whatever it costs. */
+const HERE_DOCS_MAX = 1_000
+/**
+ * What it takes this thread to send a search away and to read what comes back, about. What usually costs less than that
+ * is cheaper here.
+ */
+const HOP_ms = 0.08
+/** Weight of the last search among those before it. */
+const LAST_SHARE = 0.1
+/** Of a collection that nobody has searched. */
+const UNKNOWN_ms = 0.5
+const COSTS_BYTES_MAX = 1_000_000
+const COST_BYTES = 16
+
+/** What searches of a collection took lately: a moving average by the collection's number, bounded. */
+export class Costs {
+  private readonly costs = new BoundedMap<number, { average_ms: number }>({
+    bytes_max: COSTS_BYTES_MAX,
+    bytesOf: () => COST_BYTES
+  })
+  note(key: number, took_ms: number): void {
+    const known = this.costs.get(key)
+    if (known === undefined) this.costs.set(key, { average_ms: took_ms })
+    else known.average_ms += (took_ms - known.average_ms) * LAST_SHARE
+  }
+  /** Of one search. */
+  expected_ms(key: number): number {
+    return this.costs.get(key)?.average_ms ?? UNKNOWN_ms
+  }
+}
+export const isWorthSending = (documents: number, expected_ms: number): boolean =>
+  documents > HERE_DOCS_MAX && expected_ms > HOP_ms
+
+/** Searches that are with one worker: what it runs, and enough behind it that it need not wait for this thread. */
+const BEHIND_ms = 2,
+  BEHIND_MAX = 16
+export interface Load {
+  readonly searches: number
+  /** What they are expected to take. */ readonly expected_ms: number
+}
+/** Which takes the next one: the least loaded by expected work; -1 while all have enough. */
+export const leastLoaded = (loads: ReadonlyArray<Load>): number => {
+  let best = -1
+  for (let i = 0; i < loads.length; i++) {
+    const { expected_ms, searches } = loads[i]
+    const hasRoom = searches < 2 || (searches < BEHIND_MAX && expected_ms < BEHIND_ms)
+    if (hasRoom && (best < 0 || expected_ms < loads[best].expected_ms)) best = i
+  }
+  return best
+}
+
+/** Own memory of a worker beyond which it lets go of half of its collections. */
+const OWN_BYTES_MAX = 50_000_000
+const KNOWN_MAX = 1_000
+/** How many collections a worker may keep, from what it has now. */
+export const collectionsToKeep = (known: number, own_bytes: number): number =>
+  own_bytes > OWN_BYTES_MAX ? Math.floor(known / 2) : KNOWN_MAX
+
+/** Time until a worker is started again: at once where the last one came up, ever longer where none does. */
+const AGAIN_ms = 500,
+  AGAIN_MAX_ms = 30_000
+export const restartAfter_ms = (failures: number): number =>
+  failures === 0 ? 0 : Math.min(AGAIN_MAX_ms, AGAIN_ms * 2 ** (failures - 1))
