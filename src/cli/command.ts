@@ -1,10 +1,11 @@
 /** The command line: what each command takes. What it does lives in its own file. */
 import { Config, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { availableParallelism } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { VISITOR_PARTITIONS_DISTRIBUTED } from "@dowser/log/topics"
-import { type DistributedConfig, portDefault } from "../config.ts"
+import { type DistributedConfig, portDefault, searchWorkersDefault } from "../config.ts"
 import {
   benchAccess,
   benchAll,
@@ -244,6 +245,13 @@ const startCommand = Command.make(
       ),
       Flag.withFallbackConfig(Config.Int("DOWSER_REQUEST_MEGABYTES_MAX")),
       Flag.withDefault(REQUEST_MEMORY_DEFAULT / 1024 / 1024)
+    ),
+    searchWorkers: Flag.Int("search-workers").pipe(
+      Flag.withDescription(
+        "Threads that search for the one that takes requests, 0 to 16 (0: searches run on that one). Default: processors less one"
+      ),
+      Flag.withFallbackConfig(Config.Int("DOWSER_SEARCH_WORKERS")),
+      Flag.withDefault(searchWorkersDefault(availableParallelism()))
     ),
     demoProducts: Flag.Int("demo-products").pipe(
       Flag.withDescription("Products of the demo shop"),

@@ -147,7 +147,7 @@ const layerChosen = (
     case "opensearch":
       return layerOpensearch(process.env)
     case "embedded": {
-      const own = (options.engine ?? layerEngine)(join(path, "engine"))
+      const own = (options.engine ?? layerEngine)(join(path, "engine"), options.searchWorkers ?? 0)
       return enginePort === 0
         ? own
         : Layer.provideMerge(layerShared({ host: engineHost, port: enginePort }, operatorKey), own)

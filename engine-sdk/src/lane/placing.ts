@@ -1,13 +1,23 @@
 /** Who runs a search: the thread where it arrived, or which of the workers. Pure but for the book of what they cost. */
 import { BoundedMap } from "../bounded-map.ts"
 
-/** Documents up to which a collection is searched where the search arrived, whatever it costs. */
-const HERE_DOCS_MAX = 1_000
-/**
- * What it takes this thread to send a search away and to read what comes back, about. What usually costs less than that
- * is cheaper here.
- */
-const HOP_ms = 0.08
+/** Which searches are sent to workers, and to how many. */
+export interface SearchWorkers {
+  /** 0 to 16. */ readonly count: number
+  /** Documents from which on a collection is worth it; below, it is searched where the search arrived. Default: 1,000. */
+  readonly documents_min?: number
+  /**
+   * What the searches of a collection must take on average. Default: 0.08 ms, about what it takes the calling thread to
+   * send one and to read its answer.
+   */
+  readonly cost_min_ms?: number
+}
+export const WORKERS_MAX = 16
+export const workersOf = ({ cost_min_ms = 0.08, count, documents_min = 1_000 }: SearchWorkers) => ({
+  count,
+  documents_min,
+  cost_min_ms
+})
 /** Weight of the last search among those before it. */
 const LAST_SHARE = 0.1
 /** Of a collection that nobody has searched. */
@@ -31,8 +41,11 @@ export class Costs {
     return this.costs.get(key)?.average_ms ?? UNKNOWN_ms
   }
 }
-export const isWorthSending = (documents: number, expected_ms: number): boolean =>
-  documents > HERE_DOCS_MAX && expected_ms > HOP_ms
+export const isWorthSending = (
+  { cost_min_ms, documents_min }: Required<SearchWorkers>,
+  documents: number,
+  expected_ms: number
+): boolean => documents >= documents_min && expected_ms >= cost_min_ms
 
 /** Searches that are with one worker: what it runs, and enough behind it that it need not wait for this thread. */
 const BEHIND_ms = 2,

@@ -27,6 +27,10 @@ export interface QuickJob extends LaneJob {
   readonly quantum_ms: number
   readonly expected_ms: number
 }
+export interface WorkersNow {
+  /** Of those that were asked for. */ readonly ready: number
+  /** Sent to them since the engine was opened. */ readonly searches: number
+}
 /** Why it is to be asked again: it `waited` and was not begun, or a worker ended that had it. */
 export type Elsewhere = "waited" | "lost"
 interface Quick extends Waiting {
@@ -87,6 +91,9 @@ export class SearchPool {
     this.watch = setInterval(() => this.endStuck(), STUCK_ms / 4)
     ;(this.watch as { readonly unref?: () => void }).unref?.()
   }
+  get now(): WorkersNow {
+    return { ready: this.workers.filter(({ thread }) => thread.isReady).length, searches: this.next - 1 }
+  }
   /** Some worker is there to search; until then a search is not to be sent here. */
   get isReady(): boolean {
     return this.workers.some(({ thread }) => thread.isReady)
@@ -141,11 +148,14 @@ export class SearchPool {
     const { job } = quick
     const left_ms = Math.max(0, job.left_ms()),
       id = this.next++
-    const message = job.isGivenUp()
-      ? fail(overloaded)
-      : messageOf(job, worker.thread.known, keepsOf(worker), { id, left_ms, quantum_ms: job.quantum_ms })
+    if (job.isGivenUp()) {
+      quick.resolve(fail(overloaded))
+      return
+    }
+    const message = messageOf(job, worker.thread.known, keepsOf(worker), { id, left_ms, quantum_ms: job.quantum_ms })
+    // Its collections are not what they were: the thread where it arrived knows what to say.
     if (!message.ok) {
-      quick.resolve(message)
+      quick.elsewhere("waited")
       return
     }
     if (worker.searches === 0) worker.thread.hold()

@@ -28,6 +28,7 @@ import type { SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, Write
 import { prepareRelevance } from "../search/relevance/prepare.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
 import type { LaneDone } from "../lane/job.ts"
+import type { WorkersNow } from "../lane/search-pool.ts"
 import { unpacked } from "../lane/portable.ts"
 import { executeSearch } from "../search/answer/answer.ts"
 import { executeUnion } from "../search/answer/union.ts"
@@ -302,6 +303,10 @@ export class LocalEngine implements SearchEngine {
     return new CollectionReader(record.schema, { text: (seq) => this.reads.text(record.key, seq) })
   }
 
+  /** Search workers that are up, and searches that were sent to them; none where the engine was opened without. */
+  searchWorkers(): WorkersNow {
+    return this.threads?.workersNow ?? { ready: 0, searches: 0 }
+  }
   capabilities(): Capabilities {
     // Said of the engine as a whole: a field below the bound is still searched exactly, which `usage` tells.
     const grades = this.isApproximate && hasVectorLibrary() ? APPROXIMATE : EXACT

@@ -6,9 +6,7 @@ import { APPROXIMATE_FROM } from "../store/vector-graphs.ts"
 import { Writer } from "../store/writer.ts"
 import { LocalEngine } from "./local-engine.ts"
 import { OtherThreads } from "./other-threads.ts"
-
-/** Of one engine. */
-const SEARCH_WORKERS_MAX = 16
+import { WORKERS_MAX, type SearchWorkers } from "../lane/placing.ts"
 
 export interface OpenEngineOptions {
   /** A folder that belongs to this engine alone; created where missing. */ readonly path: string
@@ -18,11 +16,11 @@ export interface OpenEngineOptions {
    */
   readonly worker?: boolean
   /**
-   * With `worker`: threads that run searches over the same index (0 to 16), so that several run at once and this thread
-   * only sends and receives them. Small and cheap ones run on this thread all the same, and so do rankings by name and
-   * searches whose hits are ordered again. Each has some 40 MB of its own. Default: 0.
+   * With `worker`: threads that run searches over the same index, so that several run at once and this thread only sends
+   * and receives them. A number, or when searches are sent to them. Rankings by name and searches whose hits are ordered
+   * again run on this thread all the same. Each has up to 60 MB of its own. Default: 0.
    */
-  readonly searchWorkers?: number
+  readonly searchWorkers?: number | SearchWorkers
   /** Index memory of open collections; beyond it the least recently used are closed. Default: no limit. */
   readonly memoryBudgetBytes?: number
   /**
@@ -32,8 +30,22 @@ export interface OpenEngineOptions {
   readonly approximateFrom?: number
 }
 
+const checked = (workers: SearchWorkers, isThreaded: boolean): SearchWorkers => {
+  const { cost_min_ms = 0, count, documents_min = 0 } = workers
+  const wrong = [
+    ...(Number.isInteger(count) && count >= 0 && count <= WORKERS_MAX
+      ? []
+      : [`\`count\` must be a whole number from 0 to ${WORKERS_MAX}, not ${count}`]),
+    ...(count > 0 && !isThreaded ? ["workers need `worker: true`"] : []),
+    ...(documents_min >= 0 ? [] : [`\`documents_min\` must not be negative, as ${documents_min} is`]),
+    ...(cost_min_ms >= 0 ? [] : [`\`cost_min_ms\` must not be negative, as ${cost_min_ms} is`])
+  ]
+  if (wrong.length > 0) throw new RangeError(`searchWorkers: ${wrong.join("; ")}.`)
+  return workers
+}
+
 /**
- * Fails (rejects) when the folder cannot be opened or belongs to another version. Nothing is loaded before it is used.
+ * Fails (rejects) when an option is not one that there is, or the folder cannot be opened or belongs to another version. Nothing is loaded before it is used.
  */
 export const openEngine = async ({
   path,
@@ -42,11 +54,7 @@ export const openEngine = async ({
   memoryBudgetBytes = Infinity,
   approximateFrom = APPROXIMATE_FROM
 }: OpenEngineOptions): Promise<LocalEngine> => {
-  if (!Number.isInteger(searchWorkers) || searchWorkers < 0 || searchWorkers > SEARCH_WORKERS_MAX)
-    throw new RangeError(
-      `\`searchWorkers\` must be a whole number from 0 to ${SEARCH_WORKERS_MAX}, not ${searchWorkers}.`
-    )
-  if (searchWorkers > 0 && !worker) throw new RangeError("`searchWorkers` needs `worker: true`.")
+  const workers = checked(typeof searchWorkers === "number" ? { count: searchWorkers } : searchWorkers, worker)
   if (!worker) {
     const journal = await LmdbJournal.open(path)
     const engine = new LocalEngine(
@@ -75,7 +83,7 @@ export const openEngine = async ({
   }
   let lost = (_message: string): void => {}
   let prepare: LocalEngine["prepare"] = async () => {}
-  const threads = new OtherThreads(path, searchWorkers)
+  const threads = new OtherThreads(path, workers)
   const writer = await RemoteWriter.start(
     path,
     {

@@ -8,10 +8,10 @@ import type { Result } from "../errors.ts"
 import type { CollectionReader, EarlyTexts } from "../index/reader.ts"
 import type { LaneDone, LaneJob } from "../lane/job.ts"
 import type { Work } from "../lane/messages.ts"
-import { Costs, isWorthSending } from "../lane/placing.ts"
+import { Costs, isWorthSending, workersOf, type SearchWorkers } from "../lane/placing.ts"
 import { unpacked } from "../lane/portable.ts"
 import { SearchLane } from "../lane/search-lane.ts"
-import { type Elsewhere, SearchPool } from "../lane/search-pool.ts"
+import { type Elsewhere, SearchPool, type WorkersNow } from "../lane/search-pool.ts"
 import { SharedViews } from "../lane/shared-views.ts"
 import type { SearchAnswer, SearchPlan } from "../plan.ts"
 
@@ -55,25 +55,29 @@ const canTravel = ({ isLong, text, window }: SearchPlan): boolean =>
 export class OtherThreads {
   private readonly lane: SearchLane
   private readonly pool: SearchPool | undefined
+  private readonly workers: Required<SearchWorkers>
   private readonly costs = new Costs()
   private index: Index | undefined
   /** Namespaces with a search that used up its quantum lately, and when. */ private readonly slow = new Map<
     Namespace,
     number
   >()
-  /** `workers`: for quick searches; 0 = they run where they arrive. */
-  constructor(path: string, workers: number) {
+  constructor(path: string, workers: SearchWorkers) {
+    this.workers = workersOf(workers)
     this.lane = new SearchLane(path)
-    this.pool = workers === 0 ? undefined : new SearchPool(path, workers)
+    this.pool = workers.count === 0 ? undefined : new SearchPool(path, workers.count)
   }
   attach(index: Index): void {
     this.index = index
   }
   /** A thread more is some 20 MB: an engine with little in it gets none before a search wants one. */
   expect(documents: number): void {
-    if (documents < LONG_DOCS_MIN) return
-    this.lane.expect()
-    this.pool?.expect()
+    if (documents >= LONG_DOCS_MIN) this.lane.expect()
+    if (documents >= this.workers.documents_min) this.pool?.expect()
+  }
+  /** Workers that are up, and searches that they were sent. */
+  get workersNow(): WorkersNow {
+    return this.pool?.now ?? { ready: 0, searches: 0 }
   }
   quantum_ms(namespace: Namespace): number {
     if (this.slow.size === 0) return QUANTUM_ms
@@ -96,10 +100,14 @@ export class OtherThreads {
   /** Whether a worker is to run them: there is one, and it costs less to send them away. */
   takesQuick(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, budget: SearchBudget): boolean {
     if (this.pool === undefined || budget.isSlow === true || !this.pool.isReady || !plans.every(canTravel)) return false
-    return plans.some(({ collection }) => {
+    let isWorth = false
+    for (const { collection } of plans) {
       const entry = this.index?.entryOf(namespace, collection)
-      return entry !== undefined && isWorthSending(entry.documents, this.costs.expected_ms(entry.record.key))
-    })
+      // What is not there is told here.
+      if (entry === undefined) return false
+      isWorth ||= isWorthSending(this.workers, entry.documents, this.costs.expected_ms(entry.record.key))
+    }
+    return isWorth
   }
   /** The collections of `work` are open. What it used counts against the budget. */
   async quick(namespace: Namespace, work: Work, budget: SearchBudget): Promise<Result<LaneDone> | Elsewhere> {
