@@ -154,6 +154,18 @@ export const lanes: ReadonlyArray<Lane> = [
     ]
   },
   {
+    name: "search-workers",
+    arguments: () => ["search-workers", "--products", "20000", "--query-count", "1000", "--rounds", "1"],
+    figures: [
+      figure("one worker", "queries/s", "workers_1", "queries_per_s"),
+      figure("two workers / one", "", "two_to_one"),
+      figure("no worker", "processor ms/search", "workers_0", "processor_ms"),
+      figure("two workers", "processor ms/search", "workers_2", "processor_ms"),
+      figure("of it where searches arrive", "processor ms/search", "workers_2", "processor_ms_front"),
+      figure("p99 beside a heavy search / quiet", "", "heavy_to_quiet_p99_of_two")
+    ]
+  },
+  {
     name: "profiles",
     arguments: () => ["profiles", "--products", "10000", "--query-count", "1000", "--rounds", "4"],
     figures: [

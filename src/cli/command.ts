@@ -26,6 +26,7 @@ import {
   benchRecommendationSpeed,
   benchReplays,
   benchSearch,
+  benchSearchWorkers,
   benchSuggestions,
   benchUnderstanding,
   benchVectors,
@@ -741,6 +742,17 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
       },
       (flags) => benchProfiles({ ...inputsOf(flags), rounds: flags.rounds })
     ).pipe(Command.withDescription("Searches by a profile beside the same parameters written out")),
+    Command.make(
+      "search-workers",
+      {
+        ...inputs,
+        rounds: Flag.Int("rounds").pipe(
+          Flag.withDescription("Repeats, of which the medians are told"),
+          Flag.withDefault(3)
+        )
+      },
+      (flags) => benchSearchWorkers({ ...inputsOf(flags), rounds: flags.rounds })
+    ).pipe(Command.withDescription("Searches by 0, 1, 2 and 4 threads over one index, and beside a heavy one")),
     Command.make("remote-engine", inputs, (flags) => benchRemoteEngine(inputsOf(flags))).pipe(
       Command.withDescription("Searches in another process's engine beside the same in process")
     ),

@@ -30,7 +30,9 @@ export interface QuickJob extends LaneJob {
 export interface WorkersNow {
   /** Of those that were asked for. */ readonly ready: number
   /** Sent to them since the engine was opened. */ readonly searches: number
+  /** What each has for itself beside the shared index, as it last told. */ readonly own_bytes: ReadonlyArray<number>
 }
+export const NO_WORKERS: WorkersNow = { ready: 0, searches: 0, own_bytes: [] }
 /** Why it is to be asked again: it `waited` and was not begun, or a worker ended that had it. */
 export type Elsewhere = "waited" | "lost"
 interface Quick extends Waiting {
@@ -46,7 +48,8 @@ interface Worker extends Load {
   readonly running: Map<number, Running>
   searches: number
   expected_ms: number
-  own_bytes: number
+  /** As it last told, until that was looked at. */ own_bytes: number
+  told_bytes: number
 }
 /** Whoever waits until certain searches are over. */
 interface Reader {
@@ -92,7 +95,11 @@ export class SearchPool {
     ;(this.watch as { readonly unref?: () => void }).unref?.()
   }
   get now(): WorkersNow {
-    return { ready: this.workers.filter(({ thread }) => thread.isReady).length, searches: this.next - 1 }
+    return {
+      ready: this.workers.filter(({ thread }) => thread.isReady).length,
+      searches: this.next - 1,
+      own_bytes: this.workers.map(({ told_bytes }) => told_bytes)
+    }
   }
   /** Some worker is there to search; until then a search is not to be sent here. */
   get isReady(): boolean {
@@ -200,6 +207,7 @@ export class SearchPool {
       searches: 0,
       expected_ms: 0,
       own_bytes: 0,
+      told_bytes: 0,
       thread: new SearchThread(this.path, HEAP, {
         ready: () => {
           this.failures = 0
@@ -207,7 +215,8 @@ export class SearchPool {
         },
         receive: (message) => {
           const quick = this.over(worker, message.id)
-          if (message.kind === "done" && message.own_bytes !== undefined) worker.own_bytes = message.own_bytes
+          if (message.kind === "done" && message.own_bytes !== undefined)
+            worker.own_bytes = worker.told_bytes = message.own_bytes
           if (quick !== undefined) settleJob(quick, message)
           this.dispatch()
         },

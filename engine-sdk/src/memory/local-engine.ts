@@ -28,7 +28,7 @@ import type { SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, Write
 import { prepareRelevance } from "../search/relevance/prepare.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
 import type { LaneDone } from "../lane/job.ts"
-import type { WorkersNow } from "../lane/search-pool.ts"
+import { NO_WORKERS, type WorkersNow } from "../lane/search-pool.ts"
 import { unpacked } from "../lane/portable.ts"
 import { executeSearch } from "../search/answer/answer.ts"
 import { executeUnion } from "../search/answer/union.ts"
@@ -305,7 +305,7 @@ export class LocalEngine implements SearchEngine {
 
   /** Search workers that are up, and searches that were sent to them; none where the engine was opened without. */
   searchWorkers(): WorkersNow {
-    return this.threads?.workersNow ?? { ready: 0, searches: 0 }
+    return this.threads?.workersNow ?? NO_WORKERS
   }
   capabilities(): Capabilities {
     // Said of the engine as a whole: a field below the bound is still searched exactly, which `usage` tells.

@@ -11,7 +11,7 @@ import type { Work } from "../lane/messages.ts"
 import { Costs, isWorthSending, workersOf, type SearchWorkers } from "../lane/placing.ts"
 import { unpacked } from "../lane/portable.ts"
 import { SearchLane } from "../lane/search-lane.ts"
-import { type Elsewhere, SearchPool, type WorkersNow } from "../lane/search-pool.ts"
+import { type Elsewhere, NO_WORKERS, SearchPool, type WorkersNow } from "../lane/search-pool.ts"
 import { SharedViews } from "../lane/shared-views.ts"
 import type { SearchAnswer, SearchPlan } from "../plan.ts"
 
@@ -77,7 +77,7 @@ export class OtherThreads {
   }
   /** Workers that are up, and searches that they were sent. */
   get workersNow(): WorkersNow {
-    return this.pool?.now ?? { ready: 0, searches: 0 }
+    return this.pool?.now ?? NO_WORKERS
   }
   quantum_ms(namespace: Namespace): number {
     if (this.slow.size === 0) return QUANTUM_ms
