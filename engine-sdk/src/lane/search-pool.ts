@@ -16,7 +16,7 @@ import { SearchThread } from "./search-thread.ts"
 const WAITING_MAX = 10_000,
   WAITING_OF_NAMESPACE_MAX = 2_000
 /** For quick searches; what one of them may hold is bounded by its quantum. */
-const HEAP = { old_mb: 512, young_mb: 16 }
+const HEAP = { old_mb: 512 }
 /** After there was something to search; between two workers. */
 const START_ms = 300
 /** A worker that does not answer is ended. What it runs gives way long before. */
