@@ -50,7 +50,7 @@ const answered = async (own: OperationContext, asked: Asked): Promise<number> =>
   if (!found.ok) throw new Error(found.error.message)
   const written = writeAnswer(planned.value, found.value)
   if (!written.ok) throw new Error(written.error.message)
-  return (closed(written.value).text ?? "").length
+  return closed(written.value).length
 }
 /** Each query once, so many at a time; milliseconds of each. */
 const all = async (queries: ReadonlyArray<Asked>, at_a_time: number): Promise<ReadonlyArray<number>> => {

@@ -145,12 +145,19 @@ export const lanes: ReadonlyArray<Lane> = [
   },
   {
     name: "search",
-    arguments: () => ["search", "--products", "10000", "--query-count", "500", "--seconds", "3"],
+    arguments: () => ["search", "--products", "10000", "--query-count", "500", "--seconds", "1"],
     figures: [
-      figure("memory", "MB", "rss_mb"),
-      figure("one connection, p50", "ms", "one_connection", "p50_ms"),
-      figure("peak", "queries/s", "peak_qps"),
-      figure("fixed rate, p99", "ms", "quiet", "p99_ms")
+      ...[0, 1].flatMap((workers) => {
+        const of = `workers_${workers}`,
+          name = workers === 0 ? "no worker" : "one worker"
+        return [
+          figure(`memory, ${name}`, "MB", of, "rss_mb"),
+          figure(`one connection, ${name}, p50`, "ms", of, "one_connection", "p50_ms"),
+          figure(`peak, ${name}`, "queries/s", of, "peak_qps"),
+          figure(`processor time, ${name}`, "ms/search", of, "peak", "processor_ms_server"),
+          figure(`fixed rate, ${name}, p99`, "ms", of, "quiet", "p99_ms")
+        ]
+      })
     ]
   },
   {

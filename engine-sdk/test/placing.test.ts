@@ -14,8 +14,8 @@ describe("what is sent to a worker", () => {
   it.each([
     [999, 5, false],
     [1_000, 5, true],
-    [1_000_000, 0.079, false],
-    [1_000_000, 0.08, true]
+    [1_000_000, 0.249, false],
+    [1_000_000, 0.25, true]
   ])("%i documents, %f ms: %s", (documents, expected_ms, isSent) => {
     expect(isWorthSending(workers, documents, expected_ms)).toBe(isSent)
   })
@@ -37,7 +37,7 @@ describe("what searches cost", () => {
     costs.note(1, 10.01)
     expect(costs.expected_ms(1)).toBeCloseTo(1.01)
     for (let i = 0; i < 30; i++) costs.note(1, 0.01)
-    expect(costs.expected_ms(1)).toBeLessThan(0.08)
+    expect(costs.expected_ms(1)).toBeLessThan(0.25)
   })
   it("is forgotten of those searched longest ago, in a bounded number", () => {
     const costs = new Costs()

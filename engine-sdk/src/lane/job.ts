@@ -1,10 +1,11 @@
 /** What a thread is given to do, and what comes of it. */
 import { type AnswerBudget, AnswerRefused } from "../budget/answer-budget.ts"
 import type { Namespace } from "../engine.ts"
-import { type EngineError, fail, type Result } from "../errors.ts"
-import type { Done, FromLane, Shared, ToLane, Work } from "./messages.ts"
+import { type EngineError, fail, ok, type Result } from "../errors.ts"
+import type { Done, Shared, Task, ToLane, Work } from "./messages.ts"
 import { TextReader } from "./portable.ts"
-import { sealed, unsealed } from "./sealed.ts"
+import type { Said } from "./said.ts"
+import { sealed } from "./sealed.ts"
 import type { Known } from "./search-thread.ts"
 
 /** What a job needs of its collections at the moment at which it begins, and for whom. */
@@ -43,37 +44,34 @@ export const messageOf = (
 ): Result<ToLane> => {
   const now = shared(known, known_max)
   if (!now.ok) return now
-  return {
-    ok: true,
-    value: {
-      task: sealed({
-        ...own,
-        namespace,
-        names: now.value.names,
-        work,
-        ...(answer === undefined ? {} : { answer: { bytes_max: answer.bytes_max, held: answer.held } })
-      }),
-      ...(now.value.shared === undefined ? {} : { shared: now.value.shared }),
-      ...(givenUp === undefined ? {} : { givenUp })
-    }
+  const task: Task = {
+    ...own,
+    namespace,
+    names: now.value.names,
+    work,
+    ...(answer === undefined ? {} : { answer: { bytes_max: answer.bytes_max, held: answer.held } })
   }
+  const text = sealed(task),
+    told = now.value.shared
+  if (text.text !== undefined && told === undefined && givenUp === undefined) return ok(text.text)
+  return ok({
+    task: text,
+    ...(told === undefined ? {} : { shared: told }),
+    ...(givenUp === undefined ? {} : { givenUp })
+  })
 }
 /** What the thread said of it becomes what whoever waits is told. */
-export const settleJob = (
-  { job, reject, resolve }: Waiting,
-  message: Exclude<FromLane, { readonly kind: "ready" }>
-): number => {
-  if (message.kind === "failed") {
-    reject(Object.assign(new Error(message.message), { stack: message.stack }))
-    return 0
+export const settleJob = ({ job, reject, resolve }: Waiting, said: Said): void => {
+  if (!("finished" in said)) {
+    reject(Object.assign(new Error(said.message), { stack: said.stack }))
+    return
   }
-  const { done, held, refusal, used_ms } = unsealed(message.finished)
+  const { done, held, refusal, used_ms } = said.finished
   try {
     job.answer?.settle(held, refusal)
-    resolve({ ok: true, value: { done, used_ms, texts: new TextReader(message.texts) } })
+    resolve({ ok: true, value: { done, used_ms, texts: new TextReader(said.texts) } })
   } catch (error) {
     if (error instanceof AnswerRefused) resolve(fail(error.error))
     else reject(error as Error)
   }
-  return used_ms
 }

@@ -59,7 +59,9 @@ export interface Task {
     readonly held: number
   }
 }
-export interface ToLane {
+/** Only the text of a task where there is nothing else to tell. */
+export type ToLane = string | TaskMessage
+export interface TaskMessage {
   readonly task: Sealed<Task>
   readonly shared?: Shared
   /** 1 once nobody waits for it any more. */ readonly givenUp?: SharedArrayBuffer
@@ -76,18 +78,16 @@ export type Done =
   /** The quantum is used: the first searches that were done, the others are to be asked again. */
   | { readonly kind: "gave_way"; readonly answers: ReadonlyArray<PortableResult<SearchAnswer>> }
 export interface Finished {
+  readonly id: number
   readonly done: Done
   readonly used_ms: number
   readonly held: number
   readonly refusal?: EngineError
+  /** What this thread has for itself beside the shared index; told now and then. */ readonly own_bytes?: number
 }
+/** What was finished and the texts of its pages one behind the other; joined in one text where that says all. */
 export type FromLane =
+  | string
   | { readonly kind: "ready" }
-  | {
-      readonly kind: "done"
-      readonly id: number
-      readonly finished: Sealed<Finished>
-      /** Texts of the hits of its pages, one behind the other. */ readonly texts: string
-      /** What this thread has for itself beside the shared index; told now and then. */ readonly own_bytes?: number
-    }
+  | { readonly kind: "done"; readonly finished: Finished; readonly texts: string }
   | { readonly kind: "failed"; readonly id: number; readonly message: string; readonly stack?: string }

@@ -3,6 +3,7 @@
  * 100 to 200 microseconds to copy the objects of a plan or an answer and 15 to 30 to write and read their text; as they
  * are where it would not (64-bit integers, infinities, maps, vectors).
  */
+/** A value as JSON text, or itself. */
 export interface Sealed<A> {
   readonly text?: string
   readonly value?: A
@@ -36,3 +37,11 @@ const isPlain = (value: unknown): boolean => {
 export const sealed = <A>(value: A): Sealed<A> => (isPlain(value) ? { text: JSON.stringify(value) } : { value })
 export const unsealed = <A>({ text, value }: Sealed<A>): A =>
   text === undefined ? (value as A) : (JSON.parse(text) as A)
+
+/** A value and a text in one text: the cheapest message there is. `rest` may be long, and is not looked at. */
+export const joined = (text: string, rest: string): string => `${text.length}\n${text}${rest}`
+export const parted = (whole: string): { readonly text: string; readonly rest: string } => {
+  const from = whole.indexOf("\n") + 1,
+    to = from + Number(whole.slice(0, from - 1))
+  return { text: whole.slice(from, to), rest: whole.slice(to) }
+}

@@ -215,8 +215,8 @@ export class SearchPool {
         },
         receive: (message) => {
           const quick = this.over(worker, message.id)
-          if (message.kind === "done" && message.own_bytes !== undefined)
-            worker.own_bytes = worker.told_bytes = message.own_bytes
+          if ("finished" in message && message.finished.own_bytes !== undefined)
+            worker.own_bytes = worker.told_bytes = message.finished.own_bytes
           if (quick !== undefined) settleJob(quick, message)
           this.dispatch()
         },

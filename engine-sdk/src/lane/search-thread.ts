@@ -4,6 +4,7 @@
  */
 import { Worker } from "node:worker_threads"
 import type { CollectionSchema } from "../schema.ts"
+import { saidOf, type Said } from "./said.ts"
 import type { FromLane, ToLane } from "./messages.ts"
 
 /** Time for a thread to come up before it is ended. */
@@ -30,7 +31,7 @@ export interface ThreadHeap {
   readonly young_mb?: number
 }
 interface Side {
-  readonly receive: (message: Exclude<FromLane, { readonly kind: "ready" }>) => void
+  readonly receive: (said: Said) => void
   readonly ready?: () => void
   /** Once; `reason` where it ended with an error. */ readonly lost: (reason: string | undefined) => void
 }
@@ -62,8 +63,9 @@ export class SearchThread {
     }
     worker.on("message", (message: FromLane) => {
       if (this.isGone) return
-      if (message.kind !== "ready") {
-        side.receive(message)
+      const said = saidOf(message)
+      if (said !== undefined) {
+        side.receive(said)
         return
       }
       this.isReady = true

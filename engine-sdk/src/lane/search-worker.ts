@@ -20,9 +20,9 @@ import { Allowance, Cutoff, GIVE_WAY, within } from "../budget/cutoff.ts"
 import { scanPage } from "../search/scan.ts"
 import type { SearchScope } from "../search/scope.ts"
 import { LmdbReads } from "../store/lmdb-journal.ts"
-import type { Done, Finished, FromLane, Shared, SharedCollection, Task, ToLane } from "./messages.ts"
+import type { Done, Finished, FromLane, Shared, SharedCollection, Task, TaskMessage, ToLane } from "./messages.ts"
 import { packed, type PortableResult, type Texts } from "./portable.ts"
-import { sealed, unsealed } from "./sealed.ts"
+import { joined, sealed, unsealed } from "./sealed.ts"
 
 const port = parentPort
 if (port === null) throw new Error("search-worker runs in a worker thread only")
@@ -170,7 +170,7 @@ const ownBytes = (): { readonly own_bytes?: number } => {
   const { external_memory, used_heap_size } = getHeapStatistics()
   return { own_bytes: external_memory + used_heap_size }
 }
-const run = async (task: Task, { givenUp, shared }: ToLane): Promise<void> => {
+const run = async (task: Task, { givenUp, shared }: Omit<TaskMessage, "task">): Promise<void> => {
   reads.refresh()
   if (shared !== undefined) learn(shared)
   const readers = new Map(task.names.map(([name, key]) => [name, kept.get(key)!.reader]))
@@ -197,19 +197,23 @@ const run = async (task: Task, { givenUp, shared }: ToLane): Promise<void> => {
   const texts: Texts = { text: "" }
   const done = doneOf(task, { scope, allowance, budget, texts })
   const finished: Finished = {
+    id: task.id,
     done,
     used_ms: allowance.used_ms(),
     held: budget?.held ?? 0,
-    ...(budget?.refusal === undefined ? {} : { refusal: budget.refusal })
+    ...(budget?.refusal === undefined ? {} : { refusal: budget.refusal }),
+    ...ownBytes()
   }
-  post({ kind: "done", id: task.id, finished: sealed(finished), texts: texts.text, ...ownBytes() })
+  const { text } = sealed(finished)
+  post(text === undefined ? { kind: "done", finished, texts: texts.text } : joined(text, texts.text))
 }
 /** What is searched must not change under a search that waits for something. */
 let before = Promise.resolve()
 port.on("message", (message: ToLane) => {
-  const task = unsealed(message.task)
+  const isText = typeof message === "string",
+    task = isText ? (JSON.parse(message) as Task) : unsealed(message.task)
   before = before
-    .then(() => run(task, message))
+    .then(() => run(task, isText ? {} : message))
     .catch((error: unknown) => {
       const { message: text, stack } = error instanceof Error ? error : new Error(String(error))
       post({ kind: "failed", id: task.id, message: text, ...(stack === undefined ? {} : { stack }) })
