@@ -202,6 +202,51 @@ describe("search workers", () => {
     expect(answer.ok && [answer.value.found > 0, answer.value.search_cutoff]).toEqual([true, false])
   }, 60_000)
 
+  it("count a facet of many values while they come, each tenant its own, and cheap ones meanwhile", async () => {
+    const many = 20_000
+    const importing = (["a", "b"] as const).map(async (namespace, tenant) => {
+      await engine.createCollection(namespace, { ...schema, name: "many" }, 1)
+      for (let from = 0; from < many; from += 10_000)
+        await engine.write(
+          namespace,
+          "many",
+          Array.from({ length: 10_000 }, (_document, i) =>
+            putOf({
+              ...documentOf(namespace, from + i),
+              title: `${namespace}${tenant === 0 ? from + i : (from + i) % 9_000}`
+            })
+          )
+        )
+    })
+    let isOver = false
+    const all = Promise.all(importing).then(() => {
+      isOver = true
+    })
+    const plan = suitePlan("many", { limit: 1, facets: [{ ...facet("title") }], facetValuesMax: 5 })
+    const distinct = async (namespace: string) => {
+      const [answer] = await engine.search(namespace, [plan])
+      if (!answer.ok) return undefined
+      return {
+        found: answer.value.found,
+        values: answer.value.facet_counts[0]?.stats.total_values,
+        isOwn: answer.value.facet_counts[0]?.counts.every(({ value }) => value.startsWith(namespace)) === true
+      }
+    }
+    while (!isOver) {
+      for (const namespace of ["a", "b"]) {
+        const counted = await distinct(namespace)
+        if (counted !== undefined) expect(counted.isOwn || counted.found === 0).toBe(true)
+      }
+      await answersOf(engine, "b", [plans[0]])
+    }
+    await all
+    for (let round = 0; round < 20; round++) {
+      expect(await distinct("a")).toEqual({ found: many, values: many, isOwn: true })
+      expect(await distinct("b")).toEqual({ found: many, values: 9_000, isOwn: true })
+    }
+    for (const namespace of ["a", "b"]) await engine.dropCollection(namespace, "many")
+  }, 120_000)
+
   it("know a collection that was dropped and made again as the new one", async () => {
     await engine.createCollection("a", { ...schema, name: "again" }, 1)
     const puts = (title: string) =>

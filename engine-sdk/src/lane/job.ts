@@ -6,6 +6,7 @@ import type { Done, Shared, Task, ToLane, Work } from "./messages.ts"
 import { TextReader } from "./portable.ts"
 import type { Said } from "./said.ts"
 import { sealed } from "./sealed.ts"
+import type { SearchPlan } from "../plan.ts"
 import type { Known } from "./search-thread.ts"
 
 /** What a job needs of its collections at the moment at which it begins, and for whom. */
@@ -33,6 +34,10 @@ export interface Waiting {
   readonly reject: (defect: Error) => void
 }
 export const CLOSED: EngineError = { kind: "Unavailable", message: "The engine is closed." }
+
+/** The searches of a piece of work; none of what is none. */
+export const plansOf = (work: Work): ReadonlyArray<SearchPlan> =>
+  work.kind === "search" ? work.plans : work.kind === "union" ? work.plan.plans : []
 
 /** The message that begins a job; a failure where its collections are not what they were. */
 export const messageOf = (

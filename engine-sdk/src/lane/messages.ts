@@ -45,6 +45,8 @@ export type Work =
   | { readonly kind: "search"; readonly plans: ReadonlyArray<SearchPlan> }
   | { readonly kind: "union"; readonly plan: UnionPlan }
   | { readonly kind: "scan"; readonly request: ScanRequest }
+  /** A few milliseconds of making ready what searches of the collection would derive first. */
+  | { readonly kind: "prepare"; readonly collection: string }
 export interface Task {
   readonly id: number
   readonly namespace: string
@@ -75,6 +77,7 @@ export type Done =
         | { readonly ok: true; readonly value: ScanPage }
         | { readonly ok: false; readonly error: EngineError }
     }
+  | { readonly kind: "prepared"; readonly isDone: boolean }
   /** The quantum is used: the first searches that were done, the others are to be asked again. */
   | { readonly kind: "gave_way"; readonly answers: ReadonlyArray<PortableResult<SearchAnswer>> }
 export interface Finished {
@@ -83,6 +86,8 @@ export interface Finished {
   readonly used_ms: number
   readonly held: number
   readonly refusal?: EngineError
+  /** Keys of collections of which something is to be made ready: others search meanwhile what is. */
+  readonly wants?: ReadonlyArray<number>
   /** What this thread has for itself beside the shared index; told now and then. */ readonly own_bytes?: number
 }
 /** What was finished and the texts of its pages one behind the other; joined in one text where that says all. */

@@ -4,7 +4,7 @@ import { BoundedMap } from "../bounded-map.ts"
 /** Which searches are sent to workers, and to how many. */
 export interface SearchWorkers {
   /** 0 to 16. */ readonly count: number
-  /** Documents from which on a collection is worth it; below, it is searched where the search arrived. Default: 1,000. */
+  /** Documents from which on a collection is worth it; below, its searches run where they arrive. Default: 1,000. */
   readonly documents_min?: number
   /**
    * What the searches of a collection must take on average. Default: 0.25 ms. Sending one and reading its answer takes

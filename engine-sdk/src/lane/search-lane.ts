@@ -11,7 +11,7 @@
 import type { Namespace } from "../engine.ts"
 import { fail, type EngineError, type Result } from "../errors.ts"
 import { warn } from "../warning.ts"
-import { CLOSED, messageOf, settleJob, type LaneDone, type LaneJob, type Waiting } from "./job.ts"
+import { CLOSED, messageOf, plansOf, settleJob, type LaneDone, type LaneJob, type Waiting } from "./job.ts"
 import { SearchThread } from "./search-thread.ts"
 
 /** Searches at a time, of different namespaces. */
@@ -138,11 +138,7 @@ export class SearchLane {
     const ended = new Promise<void>((settle) => {
       end = settle
     })
-    const builds =
-      job.work.kind !== "scan" &&
-      (job.work.kind === "search" ? job.work.plans : job.work.plan.plans).some(
-        ({ text }) => text?.relevance !== undefined
-      )
+    const builds = plansOf(job.work).some(({ text }) => text?.relevance !== undefined)
     const timer = setTimeout(
       () => this.lost(place, timedOut),
       left_ms * GRACE_FACTOR + GRACE_ms + (builds ? BUILDING_ms : 0)

@@ -50,6 +50,7 @@ interface Worker extends Load {
   expected_ms: number
   /** As it last told, until that was looked at. */ own_bytes: number
   told_bytes: number
+  isPreparing: boolean
 }
 /** Whoever waits until certain searches are over. */
 interface Reader {
@@ -73,18 +74,22 @@ const keepsOf = (worker: Worker): number => {
 export class SearchPool {
   private readonly path: string
   private readonly count: number
+  private readonly preparing: (key: number) => QuickJob | undefined
   private readonly workers: Worker[] = []
   /** Namespaces in the order of their turns. */ private readonly lines = new Map<Namespace, Quick[]>()
   private readonly readers = new Set<Reader>()
   private waiting = 0
   private next = 1
+  private sent = 0
   /** In a row, without one that came up. */ private failures = 0
   private isClosed = false
   private isExpecting = false
   private watch: ReturnType<typeof setInterval> | undefined
-  constructor(path: string, count: number) {
+  /** `preparing`: what makes a collection ready at a worker; undefined where it is gone. */
+  constructor(path: string, count: number, preparing: (key: number) => QuickJob | undefined) {
     this.path = path
     this.count = count
+    this.preparing = preparing
   }
   /** There is enough to search: workers come up, one after another. */
   expect(): void {
@@ -97,7 +102,7 @@ export class SearchPool {
   get now(): WorkersNow {
     return {
       ready: this.workers.filter(({ thread }) => thread.isReady).length,
-      searches: this.next - 1,
+      searches: this.sent,
       own_bytes: this.workers.map(({ told_bytes }) => told_bytes)
     }
   }
@@ -145,6 +150,7 @@ export class SearchPool {
       const [namespace, line] = this.lines.entries().next().value!
       const quick = line.shift()!
       this.waiting--
+      this.sent++
       // Behind the others from now on.
       this.lines.delete(namespace)
       if (line.length > 0) this.lines.set(namespace, line)
@@ -170,6 +176,28 @@ export class SearchPool {
     worker.searches++
     worker.expected_ms += job.expected_ms
     worker.thread.post(message.value)
+  }
+  /** Piece by piece, one at a time, behind the searches that it has: they wait for a piece at most. */
+  private prepare(worker: Worker, wants: ReadonlyArray<number>): void {
+    if (worker.isPreparing || worker.thread.isGone || this.isClosed) return
+    for (const key of wants) {
+      const job = this.preparing(key)
+      if (job === undefined) continue
+      worker.isPreparing = true
+      const over = (): void => {
+        worker.isPreparing = false
+      }
+      this.begin(worker, {
+        job,
+        resolve: over,
+        reject: (error) => {
+          over()
+          warn("a collection was not made ready at a search worker", error)
+        },
+        elsewhere: over
+      })
+      return
+    }
   }
   /** A search is over for the worker that had it. */
   private over(worker: Worker, id: number): Quick | undefined {
@@ -208,6 +236,7 @@ export class SearchPool {
       expected_ms: 0,
       own_bytes: 0,
       told_bytes: 0,
+      isPreparing: false,
       thread: new SearchThread(this.path, HEAP, {
         ready: () => {
           this.failures = 0
@@ -219,6 +248,7 @@ export class SearchPool {
             worker.own_bytes = worker.told_bytes = message.finished.own_bytes
           if (quick !== undefined) settleJob(quick, message)
           this.dispatch()
+          if ("finished" in message) this.prepare(worker, message.finished.wants ?? [])
         },
         lost: (reason) => this.lost(worker, reason ?? "It ended by itself.")
       })

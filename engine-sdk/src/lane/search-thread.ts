@@ -25,10 +25,9 @@ export interface KnownCollection {
   readonly segments: ReadonlyMap<number, number>
   readonly hasEarly: boolean
 }
-/** In MB: what a search can hold beside the index. Beyond, its thread ends instead of the program. */
-export interface ThreadHeap {
+/** In MB: what its searches can hold beside the index. Beyond, its thread ends instead of the program. */
+interface ThreadHeap {
   readonly old_mb: number
-  readonly young_mb?: number
 }
 interface Side {
   readonly receive: (said: Said) => void
@@ -43,16 +42,13 @@ export class SearchThread {
   private readonly worker: Worker
   private readonly settled: Promise<void>
   private settle = (): void => {}
-  constructor(path: string, { old_mb, young_mb }: ThreadHeap, side: Side) {
+  constructor(path: string, { old_mb }: ThreadHeap, side: Side) {
     this.settled = new Promise((resolve) => {
       this.settle = resolve
     })
     const worker = (this.worker = new Worker(new URL("./search-worker.ts", import.meta.url), {
       workerData: { path },
-      resourceLimits: {
-        maxOldGenerationSizeMb: old_mb,
-        ...(young_mb === undefined ? {} : { maxYoungGenerationSizeMb: young_mb })
-      }
+      resourceLimits: { maxOldGenerationSizeMb: old_mb }
     }))
     worker.unref()
     const lost = (reason: string | undefined): void => {

@@ -6,9 +6,10 @@
 import { getHeapStatistics } from "node:v8"
 import { parentPort, workerData } from "node:worker_threads"
 import type { Region } from "../index/sections.ts"
-import { CollectionReader, type EarlyTexts, type SegmentView } from "../index/reader.ts"
+import { CollectionReader, type EarlyTexts, PREPARED_DOCS_MIN, type SegmentView } from "../index/reader.ts"
 import { Segment } from "../index/segment.ts"
 import { attachGraph, graphOf, openGraph } from "../index/vector-graph.ts"
+import { facetsToPrepare, prepareOpened } from "../search/prepare-segment.ts"
 import { prepareRelevance } from "../search/relevance/prepare.ts"
 import type { Result } from "../errors.ts"
 import { BoundedMap } from "../bounded-map.ts"
@@ -69,13 +70,18 @@ const update = ({ early, isNew, key, schema, views }: SharedCollection): void =>
       if (graphOf(view.segment, record.field) === undefined) attachGraph(view.segment, openGraph(record, file))
     return view
   })
+  if (now.some(({ segment }) => segment.docs >= PREPARED_DOCS_MIN && !before.has(segment.id))) wanting.add(key)
   before.clear()
   for (const view of now) before.set(view.segment.id, view)
   own.reader.views = now
   own.reader.version++
 }
 const learn = ({ collections, dictionaries: told, forgotten }: Shared): void => {
-  for (const key of forgotten) kept.delete(key)
+  for (const key of forgotten) {
+    kept.delete(key)
+    wanting.delete(key)
+    preparing.delete(key)
+  }
   for (const collection of collections) update(collection)
   for (const { name, namespace, words } of told) {
     const own = dictionaries.get(namespace) ?? new Map<string, ReadonlyMap<string, string>>()
@@ -108,7 +114,7 @@ interface Running {
   readonly texts: Texts
 }
 /** Those that were done when the quantum was used are answered; of a list without an end that is none. */
-const doneOf = ({ left_ms, work }: Task, { allowance, budget, scope, texts }: Running): Done => {
+const doneOf = ({ left_ms, names, work }: Task, { allowance, budget, scope, texts }: Running): Done => {
   const budgeted = <P extends object>(plan: P): P => (budget === undefined ? plan : { ...plan, budget })
   const answers: Array<PortableResult<SearchAnswer>> = []
   try {
@@ -125,6 +131,10 @@ const doneOf = ({ left_ms, work }: Task, { allowance, budget, scope, texts }: Ru
           kind: "union",
           answer: packedWithin(budget, executeUnion(scope, union, allowance, left_ms), work.plan, texts)
         }
+      }
+      case "prepare": {
+        const [[name, key]] = names
+        return { kind: "prepared", isDone: prepare(key, scope.collection(name)!) }
       }
       case "scan": {
         const cutoff = new Cutoff(allowance, left_ms)
@@ -161,6 +171,43 @@ const withKnownParts = (plan: SearchPlan): SearchPlan => ({
   ...(plan.text === undefined ? {} : { text: { ...plan.text, fields: sameEachTime(plan.text.fields) } })
 })
 
+/** Collections with something to make ready before a quick search may use it, and the work that has begun. */
+const wanting = new Set<number>()
+const preparing = new Map<number, { readonly version: number; readonly work: Generator<void, void> }>()
+/** Of one task: what comes behind it waits so long. */
+const PREPARE_ms = 4
+/** In steps, all of it while the collection is as the task says: nobody uses its memory for something else then. */
+function* makingReady(reader: CollectionReader): Generator<void, void> {
+  yield* prepareOpened(reader)
+  yield* reader.mappingPublished()
+}
+const prepare = (key: number, reader: CollectionReader): boolean => {
+  let begun = preparing.get(key)
+  if (begun?.version !== reader.version)
+    preparing.set(key, (begun = { version: reader.version, work: makingReady(reader) }))
+  const until = performance.now() + PREPARE_ms
+  do
+    if (begun.work.next().done === true) {
+      preparing.delete(key)
+      wanting.delete(key)
+      return true
+    }
+  while (performance.now() < until)
+  return false
+}
+/** Numbers for the values of a large facet take long, in one piece: not in a quick search. */
+const isUnready = ({ names, quantum_ms, work }: Task, readers: ReadonlyMap<string, CollectionReader>): boolean => {
+  if (quantum_ms === undefined || work.kind === "scan" || work.kind === "prepare") return false
+  let isMissing = false
+  for (const { collection, facets } of work.kind === "search" ? work.plans : work.plan.plans) {
+    const reader = facets.length === 0 ? undefined : readers.get(collection)
+    if (reader === undefined || facetsToPrepare(reader, facets) === undefined) continue
+    wanting.add(names.find(([name]) => name === collection)![1])
+    isMissing = true
+  }
+  return isMissing
+}
+
 /** Between two looks at how much this thread has for itself. */
 const OWN_EVERY = 64
 let searches = 0
@@ -169,6 +216,11 @@ const ownBytes = (): { readonly own_bytes?: number } => {
   // `process.memoryUsage` walks the heap in one runtime: ten milliseconds of a large one.
   const { external_memory, used_heap_size } = getHeapStatistics()
   return { own_bytes: external_memory + used_heap_size }
+}
+const answer = (given: Finished, texts: string): void => {
+  const finished = { ...given, ...ownBytes(), ...(wanting.size === 0 ? {} : { wants: [...wanting] }) }
+  const { text } = sealed(finished)
+  post(text === undefined ? { kind: "done", finished, texts } : joined(text, texts))
 }
 const run = async (task: Task, { givenUp, shared }: Omit<TaskMessage, "task">): Promise<void> => {
   reads.refresh()
@@ -181,6 +233,10 @@ const run = async (task: Task, { givenUp, shared }: Omit<TaskMessage, "task">): 
     dictionaries: (name) => own?.get(name)
   }
   const { work } = task
+  if (isUnready(task, readers)) {
+    answer({ id: task.id, done: { kind: "gave_way", answers: [] }, used_ms: 0, held: task.answer?.held ?? 0 }, "")
+    return
+  }
   // What a named ranking reads is made once; the search does not pay for it.
   const preparing = prepareRelevance(
     work.kind === "search" ? work.plans : work.kind === "union" ? work.plan.plans : [],
@@ -196,16 +252,16 @@ const run = async (task: Task, { givenUp, shared }: Omit<TaskMessage, "task">): 
   budget?.holdAgain(task.answer!.held)
   const texts: Texts = { text: "" }
   const done = doneOf(task, { scope, allowance, budget, texts })
-  const finished: Finished = {
-    id: task.id,
-    done,
-    used_ms: allowance.used_ms(),
-    held: budget?.held ?? 0,
-    ...(budget?.refusal === undefined ? {} : { refusal: budget.refusal }),
-    ...ownBytes()
-  }
-  const { text } = sealed(finished)
-  post(text === undefined ? { kind: "done", finished, texts: texts.text } : joined(text, texts.text))
+  answer(
+    {
+      id: task.id,
+      done,
+      used_ms: allowance.used_ms(),
+      held: budget?.held ?? 0,
+      ...(budget?.refusal === undefined ? {} : { refusal: budget.refusal })
+    },
+    texts.text
+  )
 }
 /** What is searched must not change under a search that waits for something. */
 let before = Promise.resolve()

@@ -126,6 +126,7 @@ export class SharedViews {
     const plans = work.kind === "search" ? work.plans : work.kind === "union" ? work.plan.plans : []
     const isOpen = (name: string): boolean => this.entryOf(name)?.reader !== undefined
     if (work.kind === "scan") return isOpen(work.request.collection)
+    if (work.kind === "prepare") return isOpen(work.collection)
     return plans.every(
       ({ collection, text }) =>
         isOpen(collection) &&

@@ -159,6 +159,10 @@ export class LocalEngine implements SearchEngine {
     this.threads = threads
     threads?.attach({
       entryOf: (namespace, name) => this.entryOf(namespace, name),
+      nameOf: (key) => {
+        const record = this.entries.get(key)?.record
+        return record === undefined ? undefined : { namespace: record.namespace, name: record.schema.name }
+      },
       earlyOf: (key) => this.reads.earlyTexts?.(key) ?? [],
       dictionariesOf: (namespace) => this.dictionaries.get(namespace)
     })

@@ -16,9 +16,9 @@ export interface OpenEngineOptions {
    */
   readonly worker?: boolean
   /**
-   * With `worker`: threads that run searches over the same index, so that several run at once and this thread only sends
-   * and receives them. A number, or when searches are sent to them. Rankings by name and searches whose hits are ordered
-   * again run on this thread all the same. Each has up to 60 MB of its own. Default: 0.
+   * With `worker`: threads that run searches over the same index, so that several run at once and this thread only
+   * sends and receives them. A number, or when searches are sent to them. Rankings by name and searches whose hits are
+   * ordered again run on this thread all the same. Each has up to 60 MB of its own. Default: 0.
    */
   readonly searchWorkers?: number | SearchWorkers
   /** Index memory of open collections; beyond it the least recently used are closed. Default: no limit. */
@@ -45,7 +45,8 @@ const checked = (workers: SearchWorkers, isThreaded: boolean): SearchWorkers => 
 }
 
 /**
- * Fails (rejects) when an option is not one that there is, or the folder cannot be opened or belongs to another version. Nothing is loaded before it is used.
+ * Fails (rejects) with a RangeError that names every wrong option, and when the folder cannot be opened or belongs to
+ * another version. Nothing is loaded before it is used.
  */
 export const openEngine = async ({
   path,

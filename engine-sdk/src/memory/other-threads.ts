@@ -1,28 +1,30 @@
 /**
- * The threads that search for the one where searches arrive: workers for quick ones (`lane/search-pool.ts`), where there
- * are some, and the lane for those that take long (`lane/search-lane.ts`). What they have in common is here: which
- * search goes where, how long it may take there, and that the collections it reads stay open meanwhile.
+ * The threads that search for the one where searches arrive: workers for quick ones (`lane/search-pool.ts`), where
+ * there are some, and the lane for those that take long (`lane/search-lane.ts`). What they have in common is here:
+ * which search goes where, how long it may take there, and that the collections it reads stay open meanwhile.
  */
 import type { Namespace, SearchBudget } from "../engine.ts"
 import type { Result } from "../errors.ts"
 import type { CollectionReader, EarlyTexts } from "../index/reader.ts"
-import type { LaneDone, LaneJob } from "../lane/job.ts"
+import { type LaneDone, type LaneJob, plansOf } from "../lane/job.ts"
 import type { Work } from "../lane/messages.ts"
 import { Costs, isWorthSending, workersOf, type SearchWorkers } from "../lane/placing.ts"
 import { unpacked } from "../lane/portable.ts"
 import { SearchLane } from "../lane/search-lane.ts"
-import { type Elsewhere, NO_WORKERS, SearchPool, type WorkersNow } from "../lane/search-pool.ts"
+import { type Elsewhere, NO_WORKERS, type QuickJob, SearchPool, type WorkersNow } from "../lane/search-pool.ts"
 import { SharedViews } from "../lane/shared-views.ts"
 import type { SearchAnswer, SearchPlan } from "../plan.ts"
 
 /**
- * Of a thread that is not the lane's, for one search; for one of a namespace that has just had one which took longer, so
- * long. A usual search takes a hundredth of it.
+ * Of a thread that is not the lane's, for one search; for one of a namespace that has just had one which took longer,
+ * so long. A usual search takes a hundredth of it.
  */
 const QUANTUM_ms = 15,
   QUANTUM_AGAIN_ms = 3,
   SLOW_ms = 30_000
 const SLOW_MAX = 10_000
+/** Of one piece of making ready. */
+const PREPARING_ms = 4
 /** Documents of one collection from which on searches that take long are to be expected. */
 const LONG_DOCS_MIN = 1_000
 
@@ -35,11 +37,11 @@ interface Searched {
 }
 interface Index {
   readonly entryOf: (namespace: Namespace, name: string) => Searched | undefined
+  /** Of a collection by its number; undefined once it is gone. */
+  readonly nameOf: (key: number) => { readonly namespace: Namespace; readonly name: string } | undefined
   readonly earlyOf: (key: number) => EarlyTexts["texts"]
   readonly dictionariesOf: (namespace: Namespace) => ReadonlyMap<string, ReadonlyMap<string, string>> | undefined
 }
-const plansOf = (work: Work): ReadonlyArray<SearchPlan> =>
-  work.kind === "search" ? work.plans : work.kind === "union" ? work.plan.plans : []
 const unbudgeted = ({ budget: _budget, ...plan }: SearchPlan): SearchPlan => plan
 /** The request's account stays in its thread. */
 const withoutBudget = (work: Work): Work =>
@@ -65,7 +67,7 @@ export class OtherThreads {
   constructor(path: string, workers: SearchWorkers) {
     this.workers = workersOf(workers)
     this.lane = new SearchLane(path)
-    this.pool = workers.count === 0 ? undefined : new SearchPool(path, workers.count)
+    this.pool = workers.count === 0 ? undefined : new SearchPool(path, workers.count, (key) => this.preparing(key))
   }
   attach(index: Index): void {
     this.index = index
@@ -136,21 +138,35 @@ export class OtherThreads {
     if (laned.ok) budget.used_ms += laned.value.used_ms
     return laned
   }
+  private sharedFor(namespace: Namespace, work: Work): SharedViews {
+    const { dictionariesOf, earlyOf, entryOf } = this.index!
+    return new SharedViews(namespace, work, (name) => entryOf(namespace, name), earlyOf, dictionariesOf(namespace))
+  }
+  /** For a worker that wants to make a collection ready. */
+  private preparing(key: number): QuickJob | undefined {
+    const place = this.index?.nameOf(key)
+    if (place === undefined) return undefined
+    const work: Work = { kind: "prepare", collection: place.name }
+    const shared = this.sharedFor(place.namespace, work)
+    return {
+      namespace: place.namespace,
+      work,
+      quantum_ms: Infinity,
+      expected_ms: PREPARING_ms,
+      answer: undefined,
+      left_ms: () => PREPARING_ms,
+      isGivenUp: () => false,
+      shared: (...known) => shared.forThread(...known)
+    }
+  }
   private async pinned<A>(
     namespace: Namespace,
     work: Work,
     budget: SearchBudget,
     run: (job: LaneJob) => Promise<A>
   ): Promise<A> {
-    const { dictionariesOf, earlyOf, entryOf } = this.index!
-    const shared = new SharedViews(
-      namespace,
-      work,
-      (name) => entryOf(namespace, name),
-      earlyOf,
-      dictionariesOf(namespace)
-    )
-    const entries = shared.names.flatMap((name) => entryOf(namespace, name) ?? [])
+    const shared = this.sharedFor(namespace, work)
+    const entries = shared.names.flatMap((name) => this.index!.entryOf(namespace, name) ?? [])
     for (const entry of entries) entry.pins++
     try {
       return await run({

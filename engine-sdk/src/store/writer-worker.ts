@@ -57,7 +57,7 @@ const preparing = new Map<number, () => void>()
 let nextPreparation = 1
 const journal = await LmdbJournal.open(path)
 const pool = new SlabPool()
-/** What memory may be free after, once every reader has seen it: other threads search what is dropped or closed then. */
+/** Memory may be free after them, once every reader has seen it: other threads may search what is dropped or closed. */
 const FREEING: ReadonlySet<string> = new Set(["published", "dropped", "closed"])
 const writer = new Writer(
   journal,
