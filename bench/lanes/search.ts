@@ -2,11 +2,11 @@
  * Question: what does a search cost over HTTP, and how much of it is not the engine?
  * Workload: the queries of `--queries` (one JSON object of search parameters a line) as multi-search requests of one,
  * over keep-alive sockets from a load process of its own: closed loops on 1, 2, 4 and 16 connections and of
- * `--connections` (peak), then fixed arrival rates of 30, 60 and 90 % of the peak; all of it by a program without search
- * workers and by one with one. Processor time of server and load is told apart, since they share the machine. Excluded:
- * TLS and the network. `--mixed` repeats the fixed rate while events and documents stream in.
- * `--rules` asks on one connection again with a thousand rules, a linear rerank and diversity, and says what they cost
- * beyond the engine call: the median over HTTP less the median of the engine call, which `explain` tells of the same
+ * `--connections` (peak), then fixed arrival rates of 30, 60 and 90 % of the peak; all of it by a program without
+ * search workers and by one with one. Processor time of server and load is told apart, since they share the machine.
+ * Excluded: TLS and the network. `--mixed` repeats the fixed rate while events and documents stream in. `--rules`
+ * asks on one connection again with a thousand rules, a linear rerank and diversity, and says what they cost beyond
+ * the engine call: the median over HTTP less the median of the engine call, which `explain` tells of the same
  * searches.
  */
 import type { LoadJob } from "../harness/load.ts"

@@ -247,6 +247,39 @@ describe("search workers", () => {
     for (const namespace of ["a", "b"]) await engine.dropCollection(namespace, "many")
   }, 120_000)
 
+  it("keep memory of a dropped collection from the writer as long as one of them searches it", async () => {
+    await engine.createCollection("a", { ...schema, name: "gone" }, 1)
+    await engine.write(
+      "a",
+      "gone",
+      Array.from({ length: DOCS }, (_document, i) => putOf(documentOf("a", i)))
+    )
+    const real = Worker.prototype.postMessage
+    let freed = 0,
+      searches = 0
+    const post = vi.spyOn(Worker.prototype, "postMessage").mockImplementation(function (this: Worker, ...given) {
+      const [message] = given as [unknown]
+      if (typeof message === "object" && message !== null && "kind" in message && message.kind === "seen") freed++
+      if (typeof message === "object" && message !== null && "givenUp" in message) searches++
+      return real.apply(this, given)
+    })
+    try {
+      let isOver = false
+      const slow = Promise.resolve(engine.search("a", [{ ...heavy, collection: "gone" }])).then((answers) => {
+        isOver = true
+        return answers
+      })
+      await vi.waitFor(() => expect(searches).toBe(1), { timeout: 30_000, interval: 5 })
+      const before = freed
+      await engine.dropCollection("a", "gone")
+      if (!isOver) expect(freed).toBe(before)
+      await slow
+      await vi.waitFor(() => expect(freed).toBe(before + 1), { timeout: 30_000, interval: 5 })
+    } finally {
+      post.mockRestore()
+    }
+  }, 60_000)
+
   it("know a collection that was dropped and made again as the new one", async () => {
     await engine.createCollection("a", { ...schema, name: "again" }, 1)
     const puts = (title: string) =>
@@ -293,6 +326,36 @@ describe("search workers that end", () => {
       }
     } finally {
       post.mockRestore()
+      await engine.close()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }, 120_000)
+
+  it("know a collection that was closed for room and opened again as the new one", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "dowser-workers-"))
+    const first = await opened(folder)
+    await fill(first)
+    await first.close()
+    // Room for one of the two: whichever is searched, the other is closed, and its memory is used again.
+    const engine = await openEngine({
+      path: folder,
+      worker: true,
+      memoryBudgetBytes: 1,
+      searchWorkers: { count: 2, cost_min_ms: 0 }
+    })
+    try {
+      const before = new Map<string, ReadonlyArray<string>>()
+      for (const namespace of ["a", "b"]) before.set(namespace, await answersOf(engine, namespace))
+      await ready(engine, 2)
+      const sent = engine.searchWorkers().searches
+      for (let round = 0; round < 10; round++)
+        for (const namespace of ["a", "b"]) {
+          const asked = Array.from({ length: 4 }, () => answersOf(engine, namespace))
+          for (const answers of await Promise.all(asked)) expect(answers).toEqual(before.get(namespace))
+        }
+      expect(engine.searchWorkers().searches).toBeGreaterThan(sent)
+      expect([engine.usage("a", "c")?.open, engine.usage("b", "c")?.open]).toEqual([false, true])
+    } finally {
       await engine.close()
       rmSync(folder, { recursive: true, force: true })
     }
