@@ -50,6 +50,7 @@ const update = ({ early, isNew, key, schema, views }: SharedCollection): void =>
       early: new Map()
     }
     own = made
+    preparing.delete(key)
   }
   kept.set(key, own)
   own.early = earlyOf(early)
@@ -173,24 +174,26 @@ const withKnownParts = (plan: SearchPlan): SearchPlan => ({
 
 /** Collections with something to make ready before a quick search may use it, and the work that has begun. */
 const wanting = new Set<number>()
-const preparing = new Map<number, { readonly version: number; readonly work: Generator<void, void> }>()
+const preparing = new Map<number, Generator<void, void>>()
 /** Of one task: what comes behind it waits so long. */
 const PREPARE_ms = 4
-/** In steps, all of it while the collection is as the task says: nobody uses its memory for something else then. */
+/** In steps, each of them while the collection is as its task says: nobody uses its memory for something else then. */
 function* makingReady(reader: CollectionReader): Generator<void, void> {
   yield* prepareOpened(reader)
   yield* reader.mappingPublished()
 }
+/** What has begun goes on though the collection has changed: else one that changes all the time would never be ready. */
 const prepare = (key: number, reader: CollectionReader): boolean => {
-  let begun = preparing.get(key)
-  if (begun?.version !== reader.version)
-    preparing.set(key, (begun = { version: reader.version, work: makingReady(reader) }))
+  let work = preparing.get(key)
+  if (work === undefined) {
+    wanting.delete(key)
+    preparing.set(key, (work = makingReady(reader)))
+  }
   const until = performance.now() + PREPARE_ms
   do
-    if (begun.work.next().done === true) {
+    if (work.next().done === true) {
       preparing.delete(key)
-      wanting.delete(key)
-      return true
+      return !wanting.has(key)
     }
   while (performance.now() < until)
   return false
@@ -218,7 +221,8 @@ const ownBytes = (): { readonly own_bytes?: number } => {
   return { own_bytes: external_memory + used_heap_size }
 }
 const answer = (given: Finished, texts: string): void => {
-  const finished = { ...given, ...ownBytes(), ...(wanting.size === 0 ? {} : { wants: [...wanting] }) }
+  const wants = wanting.size + preparing.size === 0 ? {} : { wants: [...new Set([...preparing.keys(), ...wanting])] }
+  const finished = { ...given, ...ownBytes(), ...wants }
   const { text } = sealed(finished)
   post(text === undefined ? { kind: "done", finished, texts } : joined(text, texts))
 }
