@@ -86,9 +86,10 @@ describe("the worker that takes a search", () => {
     expect(leastLoaded(loads.map(([searches, expected_ms]) => ({ searches, expected_ms })))).toBe(worker)
   })
 })
-it("a worker with too much memory lets go of half of its collections", () => {
-  expect(collectionsToKeep(9, 60_000_000)).toBe(4)
-  expect(collectionsToKeep(9, 30_000_000)).toBe(1_000)
+it("a worker with too much memory lets go of the collections that rest there, and of no other", () => {
+  expect(collectionsToKeep(9, 4, 60_000_000)).toBe(6)
+  expect(collectionsToKeep(9, 0, 60_000_000)).toBe(10)
+  expect(collectionsToKeep(9, 4, 30_000_000)).toBe(1_000)
 })
 it("a worker is started again at once, ever later where none comes up, at last every half minute", () => {
   expect([0, 1, 2, 3, 7, 50].map(restartAfter_ms)).toEqual([0, 500, 1_000, 2_000, 30_000, 30_000])

@@ -25,6 +25,12 @@ const UNKNOWN_ms = 0.5
 const COSTS_BYTES_MAX = 1_000_000
 const COST_BYTES = 16
 
+export interface WorkersNow {
+  /** Of those that were asked for. */ readonly ready: number
+  /** Sent to them since the engine was opened. */ readonly searches: number
+  /** What each has for itself beside the shared index, as it last told. */ readonly own_bytes: ReadonlyArray<number>
+}
+export const NO_WORKERS: WorkersNow = { ready: 0, searches: 0, own_bytes: [] }
 /** What searches of a collection took lately: a moving average by the collection's number, bounded. */
 export class Costs {
   private readonly costs = new BoundedMap<number, { average_ms: number }>({
@@ -65,12 +71,14 @@ export const leastLoaded = (loads: ReadonlyArray<Load>): number => {
   return best
 }
 
-/** Own memory of a worker beyond which it lets go of half of its collections. */
+/** Own memory of a worker beyond which it lets go of the collections that nobody has searched there lately. */
 const OWN_BYTES_MAX = 50_000_000
 const KNOWN_MAX = 1_000
-/** How many collections a worker may keep, from what it has now. */
-export const collectionsToKeep = (known: number, own_bytes: number): number =>
-  own_bytes > OWN_BYTES_MAX ? Math.floor(known / 2) : KNOWN_MAX
+/** Without a search, until a collection is one that may go. */
+export const IDLE_ms = 60_000
+/** How many collections a worker may keep, beside the one it is about to search. */
+export const collectionsToKeep = (known: number, idle: number, own_bytes: number): number =>
+  own_bytes > OWN_BYTES_MAX ? known - idle + 1 : KNOWN_MAX
 
 /** Time until a worker is started again: at once where the last one came up, ever longer where none does. */
 const AGAIN_ms = 500,

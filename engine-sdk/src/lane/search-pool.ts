@@ -10,7 +10,7 @@ import type { Namespace } from "../engine.ts"
 import { fail, type EngineError, type Result } from "../errors.ts"
 import { warn } from "../warning.ts"
 import { CLOSED, messageOf, settleJob, type LaneDone, type LaneJob, type Waiting } from "./job.ts"
-import { collectionsToKeep, leastLoaded, restartAfter_ms, type Load } from "./placing.ts"
+import { collectionsToKeep, IDLE_ms, leastLoaded, restartAfter_ms, type Load, type WorkersNow } from "./placing.ts"
 import { SearchThread } from "./search-thread.ts"
 
 const WAITING_MAX = 10_000,
@@ -27,12 +27,6 @@ export interface QuickJob extends LaneJob {
   readonly quantum_ms: number
   readonly expected_ms: number
 }
-export interface WorkersNow {
-  /** Of those that were asked for. */ readonly ready: number
-  /** Sent to them since the engine was opened. */ readonly searches: number
-  /** What each has for itself beside the shared index, as it last told. */ readonly own_bytes: ReadonlyArray<number>
-}
-export const NO_WORKERS: WorkersNow = { ready: 0, searches: 0, own_bytes: [] }
 /** Why it is to be asked again: it `waited` and was not begun, or a worker ended that had it. */
 export type Elsewhere = "waited" | "lost"
 interface Quick extends Waiting {
@@ -66,7 +60,17 @@ const overloaded: EngineError = {
 
 /** How many collections it may keep, as it last told its memory; what is let go of is seen when it tells it again. */
 const keepsOf = (worker: Worker): number => {
-  const keeps = collectionsToKeep(worker.thread.known.collections.size, worker.own_bytes)
+  const { collections } = worker.thread.known
+  let idle = 0
+  if (worker.own_bytes > 0) {
+    const latest = performance.now() - IDLE_ms
+    // The least recently used come first.
+    for (const { usedAt } of collections.values()) {
+      if (usedAt > latest) break
+      idle++
+    }
+  }
+  const keeps = collectionsToKeep(collections.size, idle, worker.own_bytes)
   worker.own_bytes = 0
   return keeps
 }

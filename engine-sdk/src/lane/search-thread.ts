@@ -24,6 +24,7 @@ export interface KnownCollection {
   readonly schema: CollectionSchema
   readonly segments: ReadonlyMap<number, number>
   readonly hasEarly: boolean
+  /** `performance.now()` of the last search. */ usedAt: number
 }
 /** In MB: what its searches can hold beside the index. Beyond, its thread ends instead of the program. */
 interface ThreadHeap {

@@ -182,7 +182,7 @@ function* makingReady(reader: CollectionReader): Generator<void, void> {
   yield* prepareOpened(reader)
   yield* reader.mappingPublished()
 }
-/** What has begun goes on though the collection has changed: else one that changes all the time would never be ready. */
+/** What has begun goes on though the collection changed: else one that changes all the time would never be ready. */
 const prepare = (key: number, reader: CollectionReader): boolean => {
   let work = preparing.get(key)
   if (work === undefined) {

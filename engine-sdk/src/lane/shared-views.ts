@@ -161,10 +161,14 @@ const changeOf = (
           version: reader.version,
           schema: reader.schema,
           segments: new Map(reader.views.map(({ deletedCount, segment }) => [segment.id, deletedCount])),
-          hasEarly: early.length > 0
+          hasEarly: early.length > 0,
+          usedAt: performance.now()
         }
   )
-  if (isSame) return undefined
+  if (isSame) {
+    before.usedAt = performance.now()
+    return undefined
+  }
   return {
     key,
     isNew: before === undefined,

@@ -8,12 +8,11 @@ import type { Result } from "../errors.ts"
 import type { CollectionReader, EarlyTexts } from "../index/reader.ts"
 import { type LaneDone, type LaneJob, plansOf } from "../lane/job.ts"
 import type { Work } from "../lane/messages.ts"
-import { Costs, isWorthSending, workersOf, type SearchWorkers } from "../lane/placing.ts"
-import { unpacked } from "../lane/portable.ts"
+import { Costs, isWorthSending, NO_WORKERS, workersOf, type SearchWorkers, type WorkersNow } from "../lane/placing.ts"
 import { SearchLane } from "../lane/search-lane.ts"
-import { type Elsewhere, NO_WORKERS, type QuickJob, SearchPool, type WorkersNow } from "../lane/search-pool.ts"
+import { type Elsewhere, type QuickJob, SearchPool } from "../lane/search-pool.ts"
 import { SharedViews } from "../lane/shared-views.ts"
-import type { SearchAnswer, SearchPlan } from "../plan.ts"
+import type { SearchPlan } from "../plan.ts"
 
 /**
  * Of a thread that is not the lane's, for one search; for one of a namespace that has just had one which took longer,
@@ -190,7 +189,3 @@ export class OtherThreads {
     await Promise.all([this.lane.close(), this.pool?.close()])
   }
 }
-
-/** Answers of the searches that a thread did, in their order. */
-export const answersOf = ({ done, texts }: LaneDone): Array<Result<SearchAnswer>> =>
-  done.kind === "search" || done.kind === "gave_way" ? done.answers.map((answer) => unpacked(answer, texts)) : []
