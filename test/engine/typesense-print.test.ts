@@ -4,7 +4,6 @@ import type { Filter, SearchPlan } from "../../engine-sdk/src/plan.ts"
 import { compileSearch } from "../../engine-sdk/src/query/mod.ts"
 import type { CollectionInfo } from "../../engine-sdk/src/schema.ts"
 import { printPlan } from "../../engine-sdk/src/typesense/print-plan.ts"
-import { suitePlan } from "../../engine-sdk/src/testing/engine-suite.ts"
 import { schemaOf, seeded } from "../support/engine-lab.ts"
 
 const infoOf = (fields: ReadonlyArray<object>, more: object): CollectionInfo => ({
