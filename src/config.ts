@@ -32,8 +32,8 @@ export interface ServerConfig {
   readonly engineHost: string
 }
 
-/** `none` and `remote`: another process has the engine. `opensearch`: a cluster that any number of processes ask. */
-type EngineKind = "embedded" | "none" | "remote" | "opensearch"
+/** `none` and `remote`: another process has the engine. `opensearch`: a cluster that any number of processes ask. `http`: a server of the Typesense API. */
+type EngineKind = "embedded" | "none" | "remote" | "opensearch" | "http"
 
 /** Where an installation of several processes meets. */
 export interface DistributedConfig {

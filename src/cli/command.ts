@@ -135,11 +135,11 @@ const startCommand = Command.make(
       Flag.withFallbackConfig(Config.Literals(["embedded", "distributed"], "DOWSER_MODE")),
       Flag.withDefault("embedded" as const)
     ),
-    engine: Flag.Literals("engine", ["embedded", "none", "remote", "opensearch"]).pipe(
+    engine: Flag.Literals("engine", ["embedded", "none", "remote", "opensearch", "http"]).pipe(
       Flag.withDescription(
-        "Distributed mode: remote, another process's; opensearch, a cluster (OPENSEARCH_NODES); none, its operations answer 502"
+        "Distributed mode: remote, another process's; opensearch, a cluster (OPENSEARCH_NODES); http, a server of the Typesense API (TYPESENSE_NODES); none, its operations answer 502"
       ),
-      Flag.withFallbackConfig(Config.Literals(["embedded", "none", "remote", "opensearch"], "DOWSER_ENGINE")),
+      Flag.withFallbackConfig(Config.Literals(["embedded", "none", "remote", "opensearch", "http"], "DOWSER_ENGINE")),
       Flag.withDefault("embedded" as const)
     ),
     engineAddress: Flag.String("engine-address").pipe(

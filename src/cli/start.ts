@@ -171,7 +171,9 @@ const checkedEngine = ({ engine, engineAddress, enginePort, mode }: ServerConfig
   const refused = (sentence: string) => Effect.fail(new StartRefused(sentence))
   if (mode === "embedded" && engine !== "embedded") {
     const why =
-      engine === "opensearch" ? "whose processes share a search cluster" : "where another process has the engine"
+      engine === "opensearch" || engine === "http"
+        ? "whose processes share a search cluster"
+        : "where another process has the engine"
     return refused(`--engine ${engine} is for --mode distributed, ${why}.`)
   }
   if (mode === "embedded" && enginePort !== 0)
