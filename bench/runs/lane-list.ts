@@ -168,7 +168,9 @@ export const lanes: ReadonlyArray<Lane> = [
     figures: [
       figure("in process, p50", "ms", "in_process", "p50_ms"),
       figure("another process's engine, p50", "ms", "of_another_process", "p50_ms"),
+      figure("another program's /v1, p50", "ms", "of_another_v1", "p50_ms"),
       figure("16 at a time", "queries/s", "together_of_another_process", "queries_per_s"),
+      figure("the same over /v1", "queries/s", "together_of_another_v1", "queries_per_s"),
       figure("the same in process", "queries/s", "together_in_process", "queries_per_s")
     ]
   },

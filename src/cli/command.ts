@@ -734,7 +734,9 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
       (flags) => benchProfiles({ ...inputsOf(flags), rounds: flags.rounds })
     ).pipe(Command.withDescription("Searches by a profile beside the same parameters written out")),
     Command.make("remote-engine", inputs, (flags) => benchRemoteEngine(inputsOf(flags))).pipe(
-      Command.withDescription("Searches in another process's engine beside the same in process")
+      Command.withDescription(
+        "Searches in another process's engine, by its port and by /v1, beside the same in process"
+      )
     ),
     Command.make(
       "fixtures",
