@@ -4,6 +4,7 @@ import type { Filter, SearchPlan } from "../../engine-sdk/src/plan.ts"
 import { compileSearch } from "../../engine-sdk/src/query/mod.ts"
 import type { CollectionInfo } from "../../engine-sdk/src/schema.ts"
 import { printPlan } from "../../engine-sdk/src/typesense/print-plan.ts"
+import { suitePlan, suiteText } from "../../engine-sdk/src/testing/engine-suite.ts"
 import { schemaOf, seeded } from "../support/engine-lab.ts"
 
 const infoOf = (fields: ReadonlyArray<object>, more: object): CollectionInfo => ({
@@ -261,5 +262,48 @@ describe("a plan printed back to parameters", () => {
     }
     // What no plan is made of is nothing to print: a few combinations of parameters that exclude each other.
     expect(compared, JSON.stringify([...refused])).toBeGreaterThan(1_500)
+  })
+  it("keeps joins of a request and of a restriction apart: each asks for a related document of its own", () => {
+    const forced = plan({ q: "*", filter_by: "$shops(size:>2)" })
+    const both = plan({ q: "*", filter_by: "$shops(city:x) && stock:>1" }, forced.ok ? forced.value.filter : undefined)
+    const printed = print(both.ok ? both.value : suitePlan("goods"))
+    const again = plan({ ...printed })
+    expect(again.ok && again.value.filter).toMatchObject({
+      kind: "and",
+      left: { kind: "and", left: { kind: "join", filter: { field: "city" } } },
+      right: { kind: "and", left: { kind: "all" }, right: { kind: "join", filter: { field: "size" } } }
+    })
+  })
+  it("finds a word for a stem that is stemmed once more, and refuses where there is none", () => {
+    for (const word of ["generously", "relational", "happily", "universities"])
+      isFixed({ q: `-${word} shoes`, query_by: "text", filter_by: `text:=${word}` })
+    const filter: Filter = {
+      kind: "string",
+      field: "text",
+      values: [{ tokens: ["two words"], match: "contains", prefix: false }],
+      prefixCandidates: 4
+    }
+    expect(printPlan(suitePlan("goods", { filter }), context)).toMatchObject({ error: { parameter: "filter_by" } })
+  })
+  it("is refused by the name of what no parameter says", () => {
+    const text = suiteText(["cup"], ["title"])
+    const cases: ReadonlyArray<readonly [string, Partial<SearchPlan>]> = [
+      ["synonym_sets", { text: { ...text, synonyms: [{ tokens: ["mug"] }] } }],
+      ["sort_by", { sort: Array.from({ length: 4 }, () => ({ kind: "seq", order: "asc" }) as const) }],
+      ["rules", { sort: [{ kind: "listed", ids: ["1"], order: "asc" }] }],
+      ["rules", { sort: [{ kind: "boosts", cases: [], order: "desc" }] }],
+      ["filter_by", { filter: { kind: "ids", ids: ["a`b"] } }],
+      ["pinned_hits", { pinned: [{ id: "a,b", position: 1 }] }],
+      ["hidden_hits", { hidden: ["a,b"] }],
+      ["filter_by", { filter: { kind: "join", collection: "nowhere", filter: { kind: "all" } } }],
+      ["curation_tags", { diversity: { lambda: 1, metrics: [] } }]
+    ]
+    for (const [parameter, more] of cases)
+      expect(printPlan(suitePlan("goods", more), context)).toMatchObject({
+        ok: false,
+        error: { kind: "CapabilityMissing", parameter }
+      })
+    const ranked = plan({ q: "cup", query_by: "title", ranking: "relevance" })
+    expect(ranked.ok && printPlan(ranked.value, context)).toMatchObject({ error: { parameter: "ranking" } })
   })
 })

@@ -272,6 +272,63 @@ describe("a server that answers nonsense", () => {
   })
 })
 
+describe("collections that are remembered", () => {
+  it("are as this process changed them, though a look that began before comes back later", async () => {
+    const answer = good()
+    const server = await node(answer)
+    const engine = await opened([server], { follow_ms: 10 })
+    await filled(engine)
+    let release = (): void => {}
+    const held = new Promise<void>((settle) => {
+      release = settle
+    })
+    let isHeld = false
+    // The list is made before the change, and told after it.
+    server.answer = async (request, response, body) => {
+      if (isHeld || !request.url!.startsWith("/collections?")) return answer(request, response, body)
+      isHeld = true
+      const wire = { text: "", status: 200 }
+      const kept = {
+        writeHead: (status: number) => ({ end: (text: string) => void Object.assign(wire, { status, text }) })
+      }
+      await answer(request, kept as unknown as ServerResponse, body)
+      await held
+      response.writeHead(wire.status).end(wire.text)
+    }
+    const until = async (holds: () => boolean): Promise<void> => {
+      while (!holds()) await new Promise((settle) => setTimeout(settle, 5))
+    }
+    await until(() => isHeld)
+    await engine.alterCollection("a", "goods", { drop: [], add: [suiteField("n", "int32")] })
+    await engine.createCollection("a", { ...goods, name: "more" }, 2)
+    const looks = () => server.asked.filter((each) => each.startsWith("GET /collections?")).length
+    const before = looks()
+    const seen: Array<string> = []
+    release()
+    await until(() => {
+      seen.push(
+        engine
+          .listCollections("a")
+          .map(({ schema }) => `${schema.name} ${schema.fields.length}`)
+          .join()
+      )
+      return looks() > before
+    })
+    expect([...new Set(seen)]).toEqual(["more 1,goods 2"])
+  })
+  it("of another process are known to this one with a look, and gone with one", async () => {
+    const server = await node(good())
+    const [one, two] = [await opened([server], { follow_ms: 10 }), await opened([server])]
+    await filled(two)
+    const known = () => one.describeCollection("a", "goods")?.num_documents
+    for (let i = 0; i < 1_000 && known() !== 1; i++) await new Promise((settle) => setTimeout(settle, 5))
+    expect(known()).toBe(1)
+    await two.dropCollection("a", "goods")
+    for (let i = 0; i < 1_000 && known() !== undefined; i++) await new Promise((settle) => setTimeout(settle, 5))
+    expect([known(), one.namespaces()]).toEqual([undefined, []])
+  })
+})
+
 describe("bounds", () => {
   it("hold for an answer, of the server's and of the request's", async () => {
     const server = await node(good())
