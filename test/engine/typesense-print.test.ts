@@ -287,11 +287,16 @@ describe("a plan printed back to parameters", () => {
   })
   it("is refused by the name of what no parameter says", () => {
     const text = suiteText(["cup"], ["title"])
+    const boosts = (count: number) => {
+      const one = { filter: { kind: "all" }, score: 1 } as const
+      return { kind: "boosts", cases: Array.from({ length: count }, () => one), order: "desc" } as const
+    }
     const cases: ReadonlyArray<readonly [string, Partial<SearchPlan>]> = [
       ["synonym_sets", { text: { ...text, synonyms: [{ tokens: ["mug"] }] } }],
       ["sort_by", { sort: Array.from({ length: 4 }, () => ({ kind: "seq", order: "asc" }) as const) }],
       ["rules", { sort: [{ kind: "listed", ids: ["1"], order: "asc" }] }],
-      ["rules", { sort: [{ kind: "boosts", cases: [], order: "desc" }] }],
+      ["rules", { sort: [boosts(6)] }],
+      ["rules", { sort: [boosts(1), { kind: "eval", cases: boosts(1).cases, order: "asc" }] }],
       ["filter_by", { filter: { kind: "ids", ids: ["a`b"] } }],
       ["pinned_hits", { pinned: [{ id: "a,b", position: 1 }] }],
       ["hidden_hits", { hidden: ["a,b"] }],

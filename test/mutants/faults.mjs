@@ -657,8 +657,8 @@ export const faults = [
     name: "typesense-aside",
     why: "a node that failed is asked by every request",
     file: "engine-sdk/src/typesense/nodes.ts",
-    from: "aside_ms > now ? FAILURES_MAX + 1 : failures",
-    to: "aside_ms > now ? failures : failures",
+    from: "cost(a) - cost(b)",
+    to: "0",
     tests: ["test/ports/typesense-server.test.ts"]
   },
   {
@@ -716,5 +716,45 @@ export const faults = [
     from: "    attempt_ms: left_ms() + WAY_ms,\n    isRepeatable: true,",
     to: "    attempt_ms: left_ms() + WAY_ms,\n    isRepeatable: false,",
     tests: ["test/ports/typesense-server.test.ts"]
+  },
+  {
+    name: "typesense-placed-restricted",
+    why: "a restricted caller's pins are shown whatever restricts it",
+    file: "engine-sdk/src/typesense/compose.ts",
+    from: ".filter(({ id }) => pinnable!.has(id))",
+    to: ".filter(() => true)",
+    tests: ["test/ports/typesense-placed.test.ts"]
+  },
+  {
+    name: "typesense-placed-hidden",
+    why: "what a request hides is hidden from rules too",
+    file: "engine-sdk/src/typesense/compose.ts",
+    from: "hidden: plan.hidden.filter((id) => !named.has(id))",
+    to: "hidden: plan.hidden",
+    tests: ["test/ports/typesense-placed.test.ts"]
+  },
+  {
+    name: "typesense-placed-count",
+    why: "documents that are placed count as found by the query",
+    file: "engine-sdk/src/typesense/compose.ts",
+    from: "isCounted ? answers[1]!.found : undefined",
+    to: "undefined",
+    tests: ["test/ports/typesense-placed.test.ts"]
+  },
+  {
+    name: "typesense-placed-shown",
+    why: "fields that stages read are shown to who may not see them",
+    file: "engine-sdk/src/typesense/compose.ts",
+    from: "return this.#isWider ? { ...hit",
+    to: "return false ? { ...hit",
+    tests: ["test/ports/typesense-placed.test.ts"]
+  },
+  {
+    name: "typesense-boosts-order",
+    why: "of boosts that a document passes only some count",
+    file: "engine-sdk/src/typesense/print-sort.ts",
+    from: ".sort((a, b) => b.length - a.length)",
+    to: ".sort((a, b) => a.length - b.length)",
+    tests: ["test/ports/typesense-placed.test.ts"]
   }
 ]

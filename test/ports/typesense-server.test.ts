@@ -1,9 +1,7 @@
 /** What a server of the Typesense API may do to us: nodes that end, hang or lie, and names that must not meet. */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import type { ServerResponse } from "node:http"
 import { afterEach, describe, expect, it } from "vitest"
 import { AnswerBudget } from "../../engine-sdk/src/budget/answer-budget.ts"
-import { createEngine } from "../../engine-sdk/src/memory/create-engine.ts"
-import { memoryResources } from "../../engine-sdk/src/operations/mod.ts"
 import { TypesenseEngine, type TypesenseOptions } from "../../engine-sdk/src/typesense/mod.ts"
 import { Gate } from "../../engine-sdk/src/typesense/gate.ts"
 import { ServerNames } from "../../engine-sdk/src/typesense/names.ts"
@@ -11,43 +9,16 @@ import { Nodes } from "../../engine-sdk/src/typesense/nodes.ts"
 import { putOf, suiteField, suitePlan, suiteSchema } from "../../engine-sdk/src/testing/engine-suite.ts"
 import { typesenseOptionsOf } from "../../src/runtime/typesense.ts"
 import { seeded } from "../support/engine-lab.ts"
-import { routerOver } from "../support/operation-router.ts"
+import { type Answering, keepingToTheApi, startNode, type TestNode } from "../support/typesense-node.ts"
 
 const ends: Array<() => Promise<unknown>> = []
 afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end()
 })
-type Answering = (request: IncomingMessage, response: ServerResponse, body: string) => void | Promise<void>
-interface TestNode {
-  readonly address: string
-  readonly asked: Array<string>
-  answer: Answering
-}
 const node = async (answer: Answering): Promise<TestNode> => {
-  const own: TestNode = { address: "", asked: [], answer }
-  const server = createServer((request, response) => {
-    const chunks: Array<Uint8Array> = []
-    request.on("data", (chunk: Uint8Array) => chunks.push(chunk))
-    request.on("end", () => {
-      own.asked.push(`${request.method} ${request.url}`)
-      void own.answer(request, response, Buffer.concat(chunks).toString())
-    })
-  })
-  await new Promise<void>((settle) => server.listen(0, "127.0.0.1", settle))
-  ends.push(() => {
-    server.closeAllConnections()
-    return new Promise((settle) => server.close(settle))
-  })
-  const { port } = server.address() as { readonly port: number }
-  return Object.assign(own, { address: `http://127.0.0.1:${port}` })
-}
-/** Nodes of one server that keeps to the API. */
-const good = (): Answering => {
-  const wire = routerOver({ engine: createEngine(), resources: memoryResources(), namespace: "all" })
-  return async (request, response, body) => {
-    const { status, text } = await wire(request.method!, request.url!, body)
-    response.writeHead(status, { "content-type": "application/json" }).end(text)
-  }
+  const own = await startNode(answer)
+  ends.push(own.stop)
+  return own
 }
 const opened = async (nodes: ReadonlyArray<TestNode>, more: Partial<TypesenseOptions> = {}) => {
   const engine = await TypesenseEngine.open({
@@ -147,7 +118,7 @@ describe("nodes", () => {
     for (let i = 0; i < 3; i++) expect(nodes.order().at(-1)).toBe("http://a")
   })
   it("that end between requests are passed over, for searches and for writes that are not made twice", async () => {
-    const answer = good()
+    const answer = keepingToTheApi()
     const [one, two] = [await node(answer), await node(answer)]
     const engine = await opened([one, two])
     await filled(engine)
@@ -173,7 +144,7 @@ describe("nodes", () => {
     expect(asked() - puts).toBe(1)
   })
   it("that hang or are not ready cost a search no failure while another one answers", async () => {
-    const answer = good()
+    const answer = keepingToTheApi()
     const [one, two] = [await node(answer), await node(answer)]
     const engine = await opened([one, two])
     await filled(engine)
@@ -208,7 +179,7 @@ describe("a server that answers nonsense", () => {
     ["depth", `{"results":${"[".repeat(100_000)}${"]".repeat(100_000)}}`]
   ]
   it("is unavailable, whatever it says to a search", async () => {
-    const server = await node(good())
+    const server = await node(keepingToTheApi())
     const engine = await opened([server])
     await filled(engine)
     for (const [what, text] of searches) {
@@ -224,7 +195,7 @@ describe("a server that answers nonsense", () => {
     expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined()
   })
   it("fails what was asked of it otherwise, and nothing else", async () => {
-    const server = await node(good())
+    const server = await node(keepingToTheApi())
     const engine = await opened([server])
     await filled(engine)
     server.answer = saying("what?")
@@ -251,7 +222,7 @@ describe("a server that answers nonsense", () => {
     })
   })
   it("that has collections of others, or broken ones of ours, is not believed", async () => {
-    const server = await node(good())
+    const server = await node(keepingToTheApi())
     const engine = await opened([server])
     await filled(engine)
     const own = (metadata: unknown) => ({ name: "dowser-a-x", num_documents: 1, fields: [], metadata })
@@ -274,7 +245,7 @@ describe("a server that answers nonsense", () => {
 
 describe("collections that are remembered", () => {
   it("are as this process changed them, though a look that began before comes back later", async () => {
-    const answer = good()
+    const answer = keepingToTheApi()
     const server = await node(answer)
     const engine = await opened([server], { follow_ms: 10 })
     await filled(engine)
@@ -317,7 +288,7 @@ describe("collections that are remembered", () => {
     expect([...new Set(seen)]).toEqual(["more 1,goods 2"])
   })
   it("of another process are known to this one with a look, and gone with one", async () => {
-    const server = await node(good())
+    const server = await node(keepingToTheApi())
     const [one, two] = [await opened([server], { follow_ms: 10 }), await opened([server])]
     await filled(two)
     const known = () => one.describeCollection("a", "goods")?.num_documents
@@ -331,7 +302,7 @@ describe("collections that are remembered", () => {
 
 describe("bounds", () => {
   it("hold for an answer, of the server's and of the request's", async () => {
-    const server = await node(good())
+    const server = await node(keepingToTheApi())
     const engine = await opened([server], { answerBytes_max: 4_000 })
     await engine.createCollection("a", goods, 1)
     await engine.write(

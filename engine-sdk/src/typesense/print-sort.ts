@@ -4,9 +4,13 @@ import { filterText, type SchemaContext } from "./print-filters.ts"
 import { Unsayable } from "./refusals.ts"
 
 const KEYS_MAX = 3
+/** Of them every set is a case: 32. */
+const BOOSTS_MAX = 5
 
 export const sortText = (keys: ReadonlyArray<SortKey>, context: SchemaContext): string => {
   if (keys.length > KEYS_MAX) throw new Unsayable("exact_ties", "sort_by", `order by more than ${KEYS_MAX} keys`)
+  if (keys.filter(({ kind }) => kind === "eval" || kind === "boosts").length > 1)
+    throw new Unsayable("exact_ties", "rules", "boosts beside an order by filters")
   return keys.map((key) => keyText(key, context)).join(",")
 }
 const keyText = (key: SortKey, context: SchemaContext): string => {
@@ -43,9 +47,32 @@ const withoutOrder = (key: Exclude<SortKey, { readonly kind: "join" }>, context:
     case "vector_query":
       throw new Unsayable("vector_index", "sort_by", "order by a second vector query")
     case "boosts":
+      return boostsText(key.cases, context)
     case "listed":
-      throw new Unsayable("exact_ties", "rules", "order that rules give")
+      throw new Unsayable("exact_ties", "rules", "order by a list of documents")
   }
+}
+type Cases = Extract<SortKey, { readonly kind: "boosts" }>["cases"]
+/**
+ * The sum of all cases that a document passes, where the API knows the first: every set of cases is one, the larger
+ * before the smaller, and what it comes to is its place among all sums, as scores are whole and not below zero.
+ */
+const boostsText = (cases: Cases, context: SchemaContext): string => {
+  if (cases.length > BOOSTS_MAX)
+    throw new Unsayable("exact_ties", "rules", `boosts by more than ${BOOSTS_MAX} rules at once`)
+  const texts = cases.map(({ filter }) => filterText(filter, context, "rules"))
+  const sets = Array.from({ length: 2 ** cases.length }, (_set, bits) =>
+    cases.flatMap((_case, i) => (bits & (1 << i) ? [i] : []))
+  )
+  const sumOf = (set: ReadonlyArray<number>): number => set.reduce((sum, i) => sum + cases[i]!.score, 0)
+  const sums = [...new Set(sets.map(sumOf))].sort((a, b) => a - b)
+  return `_eval([${sets
+    .sort((a, b) => b.length - a.length)
+    .map(
+      (set) =>
+        `(${set.length === 0 ? "id:*" : set.map((i) => `(${texts[i]})`).join(" && ")}):${sums.indexOf(sumOf(set))}`
+    )
+    .join(", ")}])`
 }
 const blocks = ({ bucketSize, buckets }: { readonly buckets?: number; readonly bucketSize?: number }): string =>
   buckets !== undefined ? `(buckets: ${buckets})` : bucketSize !== undefined ? `(bucket_size: ${bucketSize})` : ""

@@ -63,14 +63,20 @@ export const readSearch = (body: Json, plan: SearchPlan, told: Told): SearchAnsw
     ...(echo.page === undefined ? {} : { page: echo.page }),
     request_params: { collection_name: plan.collection, first_q: echo.q, per_page: echo.per_page, q: echo.q },
     search_cutoff: body.search_cutoff === true,
-    ...(echo.excludeSearchTime ? {} : { search_time_ms: number(body.search_time_ms ?? 0, "search_time_ms") }),
-    // Nothing was put there by rules: those plans are refused.
-    ...(plan.injected === undefined ? {} : { organic: count(body.found, "found") })
+    ...(echo.excludeSearchTime ? {} : { search_time_ms: number(body.search_time_ms ?? 0, "search_time_ms") })
   }
+}
+/** Ids of the hits of an answer that has all of them. */
+export const readIds = (body: Json): ReadonlySet<string> => {
+  if (body.search_cutoff === true) nonsense("a part of the hits")
+  return new Set(
+    list(body.hits, "hits").map((hit) => text(object(object(hit, "a hit").document, "a document").id, "id"))
+  )
 }
 export const readUnion = (body: Json, { echoOffset, page, plans }: UnionPlan, told: Told): UnionAnswer => {
   const asked = list(body.union_request_params, "union_request_params")
   if (asked.length !== plans.length) nonsense("union_request_params")
+  const counts = asked.map((one) => count(object(one, "union_request_params").found ?? body.found, "found"))
   return {
     found: count(body.found, "found"),
     ...(plans[0]?.group === undefined
@@ -84,10 +90,12 @@ export const readUnion = (body: Json, { echoOffset, page, plans }: UnionPlan, to
     union_request_params: plans.map(({ collection, echo }, i) => ({
       collection_name: collection,
       first_q: echo.q,
-      found: count(object(asked[i], "union_request_params").found ?? body.found, "found"),
+      found: counts[i]!,
       per_page: echo.per_page,
       q: echo.q
-    }))
+    })),
+    // Rules that act put nothing there: those plans are refused.
+    ...(plans.some(({ injected }) => injected !== undefined) ? { organic: counts } : {})
   }
 }
 

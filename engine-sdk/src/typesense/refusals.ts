@@ -25,8 +25,6 @@ export const planRefusal = (plan: SearchPlan): EngineError | undefined => {
     return missing("text_score_values", "ranking", `ranking \`${plan.text.relevance.ranking}\``)
   if ((plan.text?.synonyms.length ?? 0) > 0)
     return missing("typo_candidates", "synonym_sets", "synonyms that a search brings along")
-  if ((plan.injected?.length ?? 0) > 0) return missing("exact_ties", "rules", "documents that rules put into a list")
-  if (plan.window !== undefined) return missing("exact_ties", "rules", "windows for reranking and diversity")
   if (plan.diversity !== undefined) return missing("exact_ties", "curation_tags", "diversity of curations")
   if (plan.vector?.embed !== undefined && plan.vector.vector === undefined)
     return missing("vector_index", "vector_query", "texts to embed")

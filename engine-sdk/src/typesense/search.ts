@@ -6,14 +6,15 @@ import type { Namespace, SearchBudget } from "../engine.ts"
 import { type EngineError, fail, ok, type Result } from "../errors.ts"
 import type { Filter, SearchAnswer, SearchPlan, UnionAnswer, UnionPlan } from "../plan.ts"
 import type { ServerClient } from "./client.ts"
+import { compose, type Composed, passingFilter } from "./compose.ts"
 import type { Directory } from "./directory.ts"
 import type { Gate } from "./gate.ts"
 import type { ServerNames } from "./names.ts"
 import { placePlan } from "./place-plan.ts"
 import { filterText, isListable, type SchemaContext } from "./print-filters.ts"
 import { printPlan, type PrintedParameters } from "./print-plan.ts"
-import { missing } from "./refusals.ts"
-import { readResult, readSearch, readUnion } from "./read-answer.ts"
+import { missing, Unsayable } from "./refusals.ts"
+import { readIds, readResult, readSearch, readUnion } from "./read-answer.ts"
 
 export interface Parts {
   readonly client: ServerClient
@@ -47,7 +48,9 @@ export const contextOf = (
 
 interface Printed {
   readonly plan: SearchPlan
-  readonly parameters: PrintedParameters
+  /** Searches that the plan is made of; their answers are put together by `combine`. */
+  readonly parts: ReadonlyArray<{ readonly plan: SearchPlan; readonly parameters: PrintedParameters }>
+  readonly combine: Composed["combine"]
 }
 interface Asking extends Parts {
   readonly namespace: Namespace
@@ -61,47 +64,51 @@ const printed = async (asking: Asking, plan: SearchPlan): Promise<Result<Printed
   if (!known.ok) return known
   const context = contextOf(asking, namespace, plan.collection, dictionaries)!
   const placed = placePlan(plan, (name) => names.of(namespace, name))
-  const pinned = await permittedPins(asking, placed, context)
-  if (!pinned.ok) return pinned
-  const parameters = printPlan({ ...placed, pinned: pinned.value }, context)
-  return parameters.ok
-    ? ok({
-        plan,
-        parameters: { ...parameters.value, collection: placed.collection, enable_analytics: false }
-      })
-    : parameters
-}
-/**
- * Pinned documents that pass what restricts the caller: the API knows only pins that pass the whole filter and pins that
- * pass none. One small request more, for restricted callers with pins.
- */
-const permittedPins = async (
-  asking: Asking,
-  plan: SearchPlan,
-  context: SchemaContext
-): Promise<Result<SearchPlan["pinned"]>> => {
-  const { pinned, pinnedFilter } = plan
-  if (pinned.length === 0 || pinnedFilter === undefined || plan.filterCuratedHits) return ok(pinned)
-  const ids = pinned.map(({ id }) => id).filter(isListable)
-  const filter: Filter = { kind: "and", left: { kind: "ids", ids }, right: pinnedFilter }
-  const request = {
-    collection: plan.collection,
-    q: "*",
-    filter_by: filterText(filter, context),
-    include_fields: "id",
-    limit: ids.length,
-    search_cutoff_ms: Math.max(0, Math.floor(asking.left_ms()))
-  }
-  const found = await askedAll(asking, [request])
-  if (!found.ok) return found
-  const answer = readResult(
-    found.value[0],
-    (said) => said,
-    (body) => readSearch(body, { ...plan, group: undefined, facets: [] }, (said) => said)
+  const composed = await compose(placed, context.schema, (filters, ids) =>
+    passing(asking, placed.collection, filters, ids, context)
   )
-  if (!answer.ok) return answer
-  const permitted = new Set((answer.value.hits ?? []).map(({ document }) => document.id))
-  return ok(pinned.filter(({ id }) => permitted.has(id)))
+  if (!composed.ok) return composed
+  const parts: Array<Printed["parts"][number]> = []
+  for (const one of composed.value.plans) {
+    const parameters = printPlan(one, context)
+    if (!parameters.ok) return parameters
+    parts.push({
+      plan: { ...one, collection: plan.collection },
+      parameters: { ...parameters.value, collection: placed.collection, enable_analytics: false }
+    })
+  }
+  return ok({ plan, parts, combine: composed.value.combine })
+}
+/** Which of some documents there are and pass each of some filters: one small request more. */
+const passing = async (
+  asking: Asking,
+  collection: string,
+  filters: ReadonlyArray<Filter | undefined>,
+  ids: ReadonlyArray<string>,
+  context: SchemaContext
+): Promise<Result<ReadonlyArray<ReadonlySet<string>>>> => {
+  const sayable = ids.filter(isListable)
+  const search_cutoff_ms = Math.max(0, Math.floor(asking.left_ms()))
+  const searches: Array<object> = []
+  try {
+    for (const filter of filters) {
+      const filter_by = filterText(passingFilter(sayable, filter), context)
+      searches.push({ collection, q: "*", filter_by, include_fields: "id", limit: ids.length, search_cutoff_ms })
+    }
+  } catch (error) {
+    if (error instanceof Unsayable) return fail(error.error)
+    throw error
+  }
+  const found = await asking.gate.through(asking.namespace, asking.left_ms(), () => askedAll(asking, searches))
+  if (!found.ok) return found
+  const told = (said: string): string => asking.names.told(asking.namespace, said)
+  const sets: Array<ReadonlySet<string>> = []
+  for (const raw of found.value) {
+    const set = readResult(raw, told, readIds)
+    if (!set.ok) return set
+    sets.push(set.value)
+  }
+  return ok(sets)
 }
 
 const asked = async (
@@ -176,7 +183,7 @@ const timed = (plans: ReadonlyArray<SearchPlan>, budget: SearchBudget | undefine
   return () => left_ms - (performance.now() - began)
 }
 
-/** One answer or one failure per plan, in order; fifty plans travel in one request. */
+/** One answer or one failure per plan, in order; fifty searches travel in one request. */
 export const searchPlans = async (
   parts: SearchParts,
   namespace: Namespace,
@@ -185,43 +192,63 @@ export const searchPlans = async (
 ): Promise<ReadonlyArray<Result<SearchAnswer>>> => {
   const began = performance.now()
   const asking: Asking = { ...parts, namespace, left_ms: timed(plans, budget) }
-  const answers: Array<Result<SearchAnswer>> = []
-  for (let from = 0; from < plans.length; from += SEARCHES_MAX)
-    answers.push(...(await searchTogether(asking, plans.slice(from, from + SEARCHES_MAX), budget)))
+  const isOver = (): boolean => asking.left_ms() <= 0 || budget?.isGivenUp?.() === true
+  const ready = isOver()
+    ? plans.map((plan): Result<Printed> => ok({ plan, parts: [], combine: () => cutOff(plan) }))
+    : await Promise.all(plans.map((plan) => printed(asking, plan)))
+  const searches = ready.flatMap((one) => (one.ok ? one.value.parts.map(({ parameters }) => parameters) : []))
+  const raw: Array<Result<unknown>> = []
+  for (let from = 0; from < searches.length; from += SEARCHES_MAX) {
+    const some = searches.slice(from, from + SEARCHES_MAX)
+    const found = isOver() ? undefined : await searchTogether(asking, plans[0], some)
+    raw.push(...some.map((_search, i) => (found === undefined || !found.ok ? (found ?? CUT_OFF) : ok(found.value[i]))))
+  }
+  let next = 0
+  const answers = ready.map((one): Result<SearchAnswer> => {
+    if (!one.ok) return one
+    const from = next
+    next += one.value.parts.length
+    return answerOf(asking, one.value, raw.slice(from, next))
+  })
   if (budget !== undefined) budget.used_ms += performance.now() - began
   return answers
 }
+/** In the place of what there was no time to ask for. */
+const CUT_OFF: Result<undefined> = ok(undefined)
 const searchTogether = async (
   asking: Asking,
-  plans: ReadonlyArray<SearchPlan>,
-  budget: SearchBudget | undefined
-): Promise<ReadonlyArray<Result<SearchAnswer>>> => {
-  const { gate, names, namespace } = asking
-  const ready = await Promise.all(plans.map((plan) => printed(asking, plan)))
-  const sent = ready.flatMap((one) => (one.ok ? [one.value] : []))
+  first: SearchPlan | undefined,
+  parameters: ReadonlyArray<PrintedParameters>
+): Promise<Result<ReadonlyArray<unknown>>> => {
   const left_ms = asking.left_ms()
-  if (left_ms <= 0 || budget?.isGivenUp?.() === true)
-    return ready.map((one) => (one.ok ? ok(cutOff(one.value.plan)) : one))
-  if (sent.length === 0) return ready.map((one) => one as Result<never>)
   let bytes = 0
-  const searches = sent.map(({ parameters }) => ({
-    ...parameters,
-    search_cutoff_ms: Math.min(Number(parameters.search_cutoff_ms), Math.ceil(left_ms))
+  const searches = parameters.map((one) => ({
+    ...one,
+    search_cutoff_ms: Math.min(Number(one.search_cutoff_ms), Math.max(0, Math.ceil(left_ms)))
   }))
-  const found = await gate.through(namespace, left_ms, () =>
+  const found = await asking.gate.through(asking.namespace, left_ms, () =>
     askedAll(asking, searches, (heard) => {
       bytes = heard
     })
   )
-  const refused = weighed(sent[0]?.plan, bytes)
+  const refused = weighed(first, bytes)
+  return refused === undefined ? found : fail(refused)
+}
+const answerOf = (
+  { names, namespace }: Asking,
+  { combine, parts, plan }: Printed,
+  raw: ReadonlyArray<Result<unknown>>
+): Result<SearchAnswer> => {
+  if (raw.includes(CUT_OFF)) return ok(cutOff(plan))
   const told = (said: string): string => names.told(namespace, said)
-  let next = 0
-  return ready.map((one) => {
+  const answers: SearchAnswer[] = []
+  for (const [i, one] of raw.entries()) {
     if (!one.ok) return one
-    const raw = found.ok ? found.value[next++] : undefined
-    if (!found.ok || refused !== undefined) return found.ok ? fail(refused!) : found
-    return readResult(raw, told, (body) => readSearch(body, one.value.plan, told))
-  })
+    const answer = readResult(one.value, told, (body) => readSearch(body, parts[i]!.plan, told))
+    if (!answer.ok) return answer
+    answers.push(answer.value)
+  }
+  return ok(combine(answers))
 }
 
 export const searchUnion = async (
@@ -241,10 +268,12 @@ const unionOf = async (asking: Asking, union: UnionPlan): Promise<Result<UnionAn
   if (union.window !== undefined) return fail(missing("exact_ties", "rules", "windows for reranking and diversity"))
   const searches: Array<object> = []
   for (const plan of union.plans) {
+    if ((plan.injected?.length ?? 0) > 0 || (plan.pinned.length > 0 && plan.pinnedFilter !== undefined))
+      return fail(missing("exact_ties", "rules", "documents that are placed in a list of several searches"))
     const one = await printed(asking, plan)
     if (!one.ok) return one
     // Of the whole list, these travel in the query.
-    const { limit: _limit, limit_hits: _hits, offset: _offset, ...parameters } = one.value.parameters
+    const { limit: _limit, limit_hits: _hits, offset: _offset, ...parameters } = one.value.parts[0]!.parameters
     searches.push(parameters)
   }
   let bytes = 0
