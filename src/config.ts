@@ -32,7 +32,10 @@ export interface ServerConfig {
   readonly engineHost: string
 }
 
-/** `none` and `remote`: another process has the engine. `opensearch`: a cluster that any number of processes ask. `http`: a server of the Typesense API. */
+/**
+ * `none` and `remote`: another process has the engine. `opensearch` and `http` (a server of the Typesense API): any
+ * number of processes ask it.
+ */
 type EngineKind = "embedded" | "none" | "remote" | "opensearch" | "http"
 
 /** Where an installation of several processes meets. */

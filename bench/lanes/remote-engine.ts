@@ -1,10 +1,10 @@
 /**
  * Question: what does a search cost that another process's engine answers, beside the same search in process: over the
  * port of `--engine remote`, and over another program's `/v1` (`--engine http`)? Workload: generated documents and
- * queries (or files); parameters → plan → search → JSON text here, the engine here or in a child process over loopback.
- * One search at a time, each query one way directly after the other; then 16 at a time. All ways must answer the same.
- * Processor time is of this process and of the child, apart. Excluded: HTTP and keys of this process; those of the other
- * program's `/v1` are part of what is measured.
+ * queries (or files); parameters → plan → search → JSON text here, the engine here or in a child process. One search at
+ * a time, each query one way directly after the other; then 16 at a time. All ways must answer the same. Processor time
+ * is of this process and of the child, apart. Excluded: HTTP and keys of this process; those of the other program's
+ * `/v1` are part of what is measured.
  */
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"

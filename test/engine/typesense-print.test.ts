@@ -1,4 +1,4 @@
-/** Plans printed back to parameters are read as the same plans: for requests drawn from a grammar, and for hard cases. */
+/** Plans printed back to parameters are read as the same plans: requests drawn from a grammar, and hard cases. */
 import { describe, expect, it } from "vitest"
 import type { Filter, SearchPlan } from "../../engine-sdk/src/plan.ts"
 import { compileSearch } from "../../engine-sdk/src/query/mod.ts"

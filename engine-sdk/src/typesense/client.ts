@@ -13,7 +13,7 @@ const ANSWER_BYTES = 64 * 1_048_576
 const ATTEMPTS_MAX = 3
 const DEPTH_MAX = 100
 
-export interface ServerRequest {
+interface ServerRequest {
   readonly method: "GET" | "PUT" | "POST" | "PATCH" | "DELETE"
   readonly path: string
   readonly body?: object | string

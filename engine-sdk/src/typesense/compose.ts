@@ -26,7 +26,7 @@ export interface Composed {
   readonly combine: (answers: ReadonlyArray<SearchAnswer>) => SearchAnswer
 }
 /** Of the ids those that pass the filter; all that there are without one. */
-export type AskPassing = (
+type AskPassing = (
   filters: ReadonlyArray<Filter | undefined>,
   ids: ReadonlyArray<string>
 ) => Promise<Result<ReadonlyArray<ReadonlySet<string>>>>

@@ -1,7 +1,7 @@
 /**
  * Where a collection lies on a server that holds those of all tenants: the one module that knows how namespace and name
- * become one name there, and the other way round. No two pairs share one, whatever they hold, and what is not written by
- * this module is nobody's.
+ * become one name there, and back. No two pairs share one, whatever they hold, and what is not written by this module
+ * is nobody's.
  */
 import type { Namespace } from "../engine.ts"
 
@@ -27,7 +27,7 @@ const unescaped = (text: string): string | undefined => {
   return escaped(out) === text ? out : undefined
 }
 
-export interface Placed {
+interface Placed {
   readonly namespace: Namespace
   readonly name: string
 }

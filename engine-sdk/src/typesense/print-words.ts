@@ -40,7 +40,7 @@ interface AskedWords {
   readonly q: string
   readonly pre_segmented_query?: true
 }
-export interface WordsContext {
+interface WordsContext {
   readonly analyzer: Analyzer
   readonly locale: string
   readonly symbolsToIndex: ReadonlyArray<string>

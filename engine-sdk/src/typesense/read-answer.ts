@@ -9,7 +9,7 @@ import { errorOf } from "./client.ts"
 
 type Json = { readonly [key: string]: unknown }
 /** A sentence, or a name, of the server as the tenant knows it. */
-export type Told = (sentence: string) => string
+type Told = (sentence: string) => string
 
 /** Thrown by whatever does not have the shape that it must, and caught where reading begins. */
 class Nonsense extends Error {}

@@ -1,6 +1,6 @@
 /**
- * Whole collections, page by page, in insertion order. An export of the server is read as far as pages are asked for and
- * kept open in between, so that what is deleted meanwhile moves nothing; the position of a page names it. One that
+ * Whole collections, page by page, in insertion order. An export of the server is read as far as pages are asked for
+ * and kept open in between, so that what is deleted meanwhile moves nothing; the position of a page names it. One that
  * nobody goes on with for some minutes is closed, and so is the oldest where there are too many.
  */
 import type { Dictionaries } from "../analysis/mod.ts"

@@ -171,7 +171,7 @@ const weighed = (plan: SearchPlan | undefined, bytes: number): EngineError | und
   }
 }
 
-export interface SearchParts extends Parts {
+interface SearchParts extends Parts {
   readonly dictionaries: Dictionaries
 }
 const timed = (plans: ReadonlyArray<SearchPlan>, budget: SearchBudget | undefined): (() => number) => {

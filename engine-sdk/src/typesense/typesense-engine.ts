@@ -1,7 +1,7 @@
 /**
- * A server of the Typesense API behind the port: a stock one, or another installation of this program. All tenants share
- * it under names that cannot meet (`names.ts`). What is remembered here is which collections there are; any number of
- * processes may have an engine over the same server.
+ * A server of the Typesense API behind the port: a stock one, or another installation of this program. All tenants
+ * share it under names that cannot meet (`names.ts`). What is remembered here is which collections there are; any
+ * number of processes may have an engine over the same server.
  */
 import type { Dictionaries } from "../analysis/mod.ts"
 import type { Capabilities } from "../capabilities.ts"
