@@ -298,6 +298,20 @@ describe.skipIf(missing !== undefined)(
       expect(found.body.facet_counts[0].counts.map(({ count, value }: any) => [value, count])).toEqual([["b1", 400]])
       const deleted = await call("DELETE", "/collections/shoes/documents?filter_by=brand:=b2")
       expect(deleted.body).toEqual({ num_deleted: 400 })
+      const rules = {
+        pins: [{ query: "shoe", match: "exact", doc_id: "7", position: 2 }],
+        boosts: [{ filter_by: "brand:=b0", weight: 2 }]
+      }
+      expect((await call("PUT", "/collections/shoes/search_rules", JSON.stringify(rules))).status).toBe(200)
+      const ruled = await call("GET", "/collections/shoes/documents/search?q=shoe&query_by=title&per_page=3")
+      expect([ruled.status, ruled.body.found]).toEqual([200, 800])
+      const [best, pinned, next] = ruled.body.hits
+      expect([best.document.brand, pinned.document.id, pinned.pinned, next.document.brand]).toEqual([
+        "b0",
+        "7",
+        true,
+        "b0"
+      ])
       const refused = await call("GET", "/collections/shoes/documents/search?q=shoe&query_by=title&ranking=relevance")
       expect([refused.status, refused.body.message]).toEqual([400, expect.stringContaining("ranking `relevance`")])
     }, 60_000)

@@ -12,6 +12,8 @@ const TIMEOUT_ms = 30_000
 const ANSWER_BYTES = 64 * 1_048_576
 const ATTEMPTS_MAX = 3
 const DEPTH_MAX = 100
+/** Objects and lists of one answer: 50 searches of 250 hits with some dozens each. */
+const CONTAINERS_MAX = 2_000_000
 
 interface ServerRequest {
   readonly method: "GET" | "PUT" | "POST" | "PATCH" | "DELETE"
@@ -183,7 +185,7 @@ const isUnsent = (error: unknown): boolean => {
 
 /** JSON of a stranger: bounded in depth and parts, long integers whole. */
 const parsed = (text: string): Result<unknown, Failure> => {
-  const body = parseBounded(text, DEPTH_MAX, parseJson)
+  const body = parseBounded(text, DEPTH_MAX, parseJson, CONTAINERS_MAX)
   return typeof body === "object"
     ? ok(body.value)
     : fail({ error: unavailable("The search engine's server answers something that is no JSON."), isOfNode: true })

@@ -4,7 +4,7 @@
  * nobody goes on with for some minutes is closed, and so is the oldest where there are too many.
  */
 import type { Dictionaries } from "../analysis/mod.ts"
-import { CONTAINERS_MAX, isObject, parseBounded, parseJson } from "../documents/json.ts"
+import { isObject, parseBounded, parseJson } from "../documents/json.ts"
 import { isSelected, select } from "../documents/select.ts"
 import type { Namespace, ScanPage, ScanRequest } from "../engine.ts"
 import { type EngineError, fail, ok, type Result } from "../errors.ts"
@@ -159,17 +159,10 @@ export class Scans {
 }
 
 const documentOf = (line: string): Document | undefined => {
-  const parsed = line.length > CONTAINERS_MAX ? parseBounded(line, undefined, parseJson) : { value: safeJson(line) }
+  const parsed = parseBounded(line, undefined, parseJson)
   return typeof parsed === "object" && isObject(parsed.value) && typeof parsed.value.id === "string"
     ? parsed.value
     : undefined
-}
-const safeJson = (line: string): unknown => {
-  try {
-    return parseJson(line)
-  } catch {
-    return undefined
-  }
 }
 /** The server was asked for the id too. */
 export const shownPart = (document: Document, selection: Selection | undefined): Document => {
