@@ -142,6 +142,7 @@ const sortKeys = [
   "_rand(77):asc",
   "_seq_id:desc",
   "stock(func: gauss, origin: 10, scale: 3, offset: 1, decay: 0.25):desc",
+  "_vector_query(near:([0.5, 1, -2], ef: 20)):asc",
   "$shops(size:desc)"
 ]
 const lists = ["title", "text", "brand", "tags", "info", "info.note"]

@@ -47,19 +47,16 @@ const linesOf = (path: string): string[] =>
     .toString("utf8")
     .split("\n")
     .filter((line) => line !== "")
-/** Runs the setup and every sequence of the wanted groups, in order, against a fresh engine. */
-export const replay = async (wanted: (record: GoldenRecord) => boolean = () => true): Promise<ReplayResult> => {
-  const { compare, toStored, METRICS } = (await import(pathToFileURL(`${RECORDINGS}replay.mjs`).href)) as Comparer
-  const engine = createEngine()
-  const call = routerOver({ engine, resources: memoryResources(), namespace: "golden" })
+/** The setup and every sequence of the wanted groups, in order, with the text that each sends. */
+export function* recordings(
+  wanted: (record: GoldenRecord) => boolean = () => true
+): Generator<{ readonly record: GoldenRecord; readonly body: string | undefined }> {
   const files = new Map<string, string[]>()
   const fileLines = (name: string): string[] => {
     let lines = files.get(name)
     if (lines === undefined) files.set(name, (lines = linesOf(`${RECORDINGS}collections/${name}.jsonl.gz`)))
     return lines
   }
-  const groups = new Map<string, GroupResult>()
-  const disagreements: Disagreement[] = []
   for (const record of linesOf(`${RECORDINGS}golden-dev.jsonl.gz`).map((line) => JSON.parse(line) as GoldenRecord)) {
     if (record.group !== "setup" && !wanted(record)) continue
     const body =
@@ -68,6 +65,17 @@ export const replay = async (wanted: (record: GoldenRecord) => boolean = () => t
             .slice(record.from ?? 0, record.to)
             .join("\n")
         : (record.text ?? (record.body === undefined ? undefined : JSON.stringify(record.body)))
+    yield { record, body }
+  }
+}
+/** Runs them against a fresh engine. */
+export const replay = async (wanted: (record: GoldenRecord) => boolean = () => true): Promise<ReplayResult> => {
+  const { compare, toStored, METRICS } = (await import(pathToFileURL(`${RECORDINGS}replay.mjs`).href)) as Comparer
+  const engine = createEngine()
+  const call = routerOver({ engine, resources: memoryResources(), namespace: "golden" })
+  const groups = new Map<string, GroupResult>()
+  const disagreements: Disagreement[] = []
+  for (const { body, record } of recordings(wanted)) {
     const { status, text } = await call(record.method, record.path, body)
     const stored = toStored(text, { sum: record.sum, cut: record.cut, lines: record.lines })
     const results = compare(record, status, stored)

@@ -172,10 +172,9 @@ class Shown {
     const marked = highlight.explicit
       ? highlight.fields
       : highlight.fields.filter((name) => isSelected(selection, name))
-    const fields = marked.length === 0 ? ["none"] : marked
     this.asked = this.#isWider
       ? {
-          highlight: { ...highlight, explicit: true, fields },
+          highlight: { ...highlight, explicit: true, fields: marked },
           selection: { include: include.length === 0 ? [] : [...include, ...more], exclude: [], joins }
         }
       : { highlight, selection }

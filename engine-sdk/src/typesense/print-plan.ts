@@ -11,6 +11,7 @@ import { readFieldSettings, resolveQueryFields } from "../query/query-fields.ts"
 import { filterText, isListable, prefixCandidatesOf, type SchemaContext } from "./print-filters.ts"
 import { shownText } from "./print-selection.ts"
 import { facetText, sortText } from "./print-sort.ts"
+import { vectorText } from "./print-vector.ts"
 import { printWords } from "./print-words.ts"
 import { planRefusal, Unsayable } from "./refusals.ts"
 
@@ -31,7 +32,7 @@ export const printPlan = (plan: SearchPlan, context: SchemaContext): Result<Prin
     putFacets(out, plan)
     putPlaces(out, plan)
     Object.assign(out, shownText(plan.selection, plan.filter, context))
-    putHighlight(out, plan)
+    putHighlight(out, plan, context)
     out.search_cutoff_ms = Math.max(0, Math.floor(plan.cutoff_ms))
     return ok(out)
   } catch (error) {
@@ -131,16 +132,7 @@ const putFields = (
 }
 
 const putVector = (out: Draft, query: VectorQuery): void => {
-  const parts = [`[${(query.vector ?? []).join(", ")}]`, `k: ${query.k}`]
-  if (query.likeId !== undefined) {
-    if (!isListable(query.likeId)) throw new Unsayable("vector_index", "vector_query", "way to name this id")
-    parts.push(`id: \`${query.likeId}\``)
-  }
-  parts.push(`alpha: ${query.alpha}`)
-  if (query.distanceThreshold !== undefined) parts.push(`distance_threshold: ${query.distanceThreshold}`)
-  if (query.flatSearchCutoff > 0) parts.push(`flat_search_cutoff: ${query.flatSearchCutoff}`)
-  parts.push(`ef: ${query.ef}`)
-  out.vector_query = `${query.field}:(${parts.join(", ")})`
+  out.vector_query = vectorText(query, "vector_query")
   put(out, "rerank_hybrid_matches", query.rerankHybridMatches, false)
 }
 
@@ -189,8 +181,12 @@ const putPlaces = (out: Draft, { filterCuratedHits, hidden, pinned }: SearchPlan
   put(out, "filter_curated_hits", filterCuratedHits, false)
 }
 
-const putHighlight = (out: Draft, { highlight }: SearchPlan): void => {
-  if (highlight.explicit) out.highlight_fields = highlight.fields.join(",")
+const noField = (schema: SchemaContext["schema"], name = "none_"): string =>
+  schema.fields.some((field) => field.name.startsWith(name)) ? noField(schema, `${name}_`) : name
+const putHighlight = (out: Draft, { highlight }: SearchPlan, { schema }: SchemaContext): void => {
+  // A pattern that no field fits: nothing is marked.
+  if (highlight.explicit)
+    out.highlight_fields = highlight.fields.length === 0 ? `${noField(schema)}*` : highlight.fields.join(",")
   put(out, "highlight_full_fields", highlight.fullFields.join(","), "")
   put(out, "highlight_affix_num_tokens", highlight.affixTokens, 4)
   put(out, "snippet_threshold", highlight.snippetThreshold, 30)

@@ -1,6 +1,7 @@
 /** Sort keys and facets as `sort_by` and `facet_by` text. */
 import type { FacetRequest, SortKey } from "../plan.ts"
 import { filterText, type SchemaContext } from "./print-filters.ts"
+import { vectorText } from "./print-vector.ts"
 import { Unsayable } from "./refusals.ts"
 
 const KEYS_MAX = 3
@@ -45,7 +46,7 @@ const withoutOrder = (key: Exclude<SortKey, { readonly kind: "join" }>, context:
     case "seq":
       return "_seq_id"
     case "vector_query":
-      throw new Unsayable("vector_index", "sort_by", "order by a second vector query")
+      return `_vector_query(${vectorText(key.query, "sort_by")})`
     case "boosts":
       return boostsText(key.cases, context)
     case "listed":

@@ -50,36 +50,34 @@ interface WordsContext {
 const quoted = (words: ReadonlyArray<string>): string => `"${words.join(" ")}"`
 const MANY = 100_000
 
-/** `q`, and how it is to be read. Words that are cut already are not cut again. */
+/**
+ * `q`, and how it is to be read: as it was asked where that says these words, because what is marked in an answer looks
+ * at it too; else the words, which are cut already and not cut again.
+ */
 export const printWords = (text: TextQuery, context: WordsContext): AskedWords => {
   const { analyzer, asked, symbolsToIndex } = context
+  if (asked.trim() !== "*" && asked !== "" && isReadAs(text, asked, false, context)) return { q: asked }
   const near = asked.toLowerCase().split(/[^\p{L}\p{N}]+/u)
   const excluded = text.excluded.map((words) =>
     words.length === 1 ? `-${textOf(words, analyzer, "q", near)}` : `-${quoted(words)}`
   )
   const parts = [...text.surface, ...text.phrases.map(quoted), ...excluded]
-  const isCut = excluded.length === 0 && parts.length > 0
-  if (isCut && text.phrases.length === 0 && text.surface.every((word) => PLAIN.test(word)))
-    return { q: parts.join(" "), pre_segmented_query: true }
   // A text without words: everything is found, as nothing was asked for.
   const nothing = symbolsToIndex.includes("-") ? "!" : "-"
   const q = parts.length === 0 ? nothing : parts.join(" ")
-  for (const preSegmented of isCut ? [true, false] : [false]) {
-    const read = parseQueryWords(q, {
-      ...context,
-      symbolsToIndex,
-      stopwords: new Set(),
-      preSegmented,
-      words_max: MANY
-    })
-    const stems = (words: ReadonlyArray<string>) =>
-      words.length === 1 ? words.map((word) => analyzer.stem(word)) : words
-    if (
-      same(read.words, text.surface) &&
-      JSON.stringify(read.phrases) === JSON.stringify(text.phrases) &&
-      JSON.stringify(read.excluded.map(stems)) === JSON.stringify(text.excluded)
-    )
-      return preSegmented ? { q, pre_segmented_query: true } : { q }
-  }
+  const isCut = excluded.length === 0 && parts.length > 0
+  if (isCut && isReadAs(text, q, true, context)) return { q, pre_segmented_query: true }
+  if (isReadAs(text, q, false, context)) return { q }
   throw new Unsayable("text_score_values", "q", "way to say these words")
+}
+const isReadAs = (text: TextQuery, q: string, preSegmented: boolean, context: WordsContext): boolean => {
+  const { analyzer } = context
+  const read = parseQueryWords(q, { ...context, stopwords: new Set(), preSegmented, words_max: MANY })
+  const stems = (words: ReadonlyArray<string>) =>
+    words.length === 1 ? words.map((word) => analyzer.stem(word)) : words
+  return (
+    same(read.words, text.surface) &&
+    JSON.stringify(read.phrases) === JSON.stringify(text.phrases) &&
+    JSON.stringify(read.excluded.map(stems)) === JSON.stringify(text.excluded)
+  )
 }

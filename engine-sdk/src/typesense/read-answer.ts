@@ -82,9 +82,9 @@ export const readUnion = (body: Json, { echoOffset, page, plans }: UnionPlan, to
     ...(plans[0]?.group === undefined
       ? { hits: hitsOf(body.hits, told) }
       : { grouped_hits: list(body.grouped_hits, "grouped_hits").map((group) => groupOf(group, told)) }),
+    ...(echoOffset === undefined ? {} : { offset: echoOffset }),
     out_of: count(body.out_of, "out_of"),
     ...(page === undefined ? {} : { page }),
-    ...(echoOffset === undefined ? {} : { offset: echoOffset }),
     search_cutoff: body.search_cutoff === true,
     search_time_ms: number(body.search_time_ms ?? 0, "search_time_ms"),
     union_request_params: plans.map(({ collection, echo }, i) => ({
@@ -118,14 +118,14 @@ const hitOf = (raw: Json, told: Told): Hit => {
   }
   if (raw.highlights !== undefined)
     hit.highlights = list(raw.highlights, "highlights").map((one) => object(one, "a highlight"))
-  const score = raw.text_match
-  if (score !== undefined)
-    hit.text_match = typeof score === "bigint" ? score : BigInt(Math.trunc(number(score, "text_match")))
-  if (raw.text_match_info !== undefined) hit.text_match_info = infoOf(object(raw.text_match_info, "text_match_info"))
   if (raw.curated === true) hit.curated = true
   if (raw.geo_distance_meters !== undefined)
     hit.geo_distance_meters = numbersOf(raw.geo_distance_meters, "geo_distance_meters")
   if (raw.vector_distance !== undefined) hit.vector_distance = number(raw.vector_distance, "vector_distance")
+  const score = raw.text_match
+  if (score !== undefined)
+    hit.text_match = typeof score === "bigint" ? score : BigInt(Math.trunc(number(score, "text_match")))
+  if (raw.text_match_info !== undefined) hit.text_match_info = infoOf(object(raw.text_match_info, "text_match_info"))
   if (raw.hybrid_search_info !== undefined) {
     const { rank_fusion_score } = object(raw.hybrid_search_info, "hybrid_search_info")
     hit.hybrid_search_info = { rank_fusion_score: number(rank_fusion_score, "rank_fusion_score") }
