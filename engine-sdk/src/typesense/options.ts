@@ -14,7 +14,7 @@ export interface TypesenseOptions {
   readonly prefix?: string
   /** Of a request that is no search, over all nodes that are tried. Default: 30,000. */ readonly timeout_ms?: number
   /** Of one answer of the server. Default: 64 MiB. */ readonly answerBytes_max?: number
-  /** How often what other processes changed is looked at. Default: 1,000. */ readonly follow_ms?: number
+  /** How often what other processes changed is looked at, if that is quick. Default: 1,000. */ readonly follow_ms?: number
   /** Requests under way at once, of all tenants. Default: 64. */ readonly atOnce_max?: number
   /** The same of one tenant. Default: 16. */ readonly atOncePerNamespace_max?: number
 }

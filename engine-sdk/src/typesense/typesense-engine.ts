@@ -34,6 +34,8 @@ import { searchPlans, searchUnion, type Parts } from "./search.ts"
 import { writeOperations } from "./write.ts"
 
 const FOLLOW_ms = 1_000
+/** A look at many collections takes its time: so many times as long passes before the next. */
+const FOLLOWING_SHARE = 20
 const AT_ONCE = 64
 const AT_ONCE_OF_ONE = 16
 
@@ -41,7 +43,7 @@ export class TypesenseEngine implements SearchEngine {
   readonly #parts: Parts
   readonly #scans: Scans
   readonly #words = new Map<Namespace, Map<string, ReadonlyMap<string, string>>>()
-  #timer: ReturnType<typeof setInterval> | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
 
   private constructor(options: TypesenseOptions) {
     const { atOncePerNamespace_max = AT_ONCE_OF_ONE, atOnce_max = AT_ONCE, prefix = "dowser" } = options
@@ -66,10 +68,19 @@ export class TypesenseEngine implements SearchEngine {
       await engine.close()
       return read
     }
-    engine.#timer = setInterval(() => void directory.follow(), options.follow_ms ?? FOLLOW_ms)
-    // Following others must not keep the process alive.
-    ;(engine.#timer as { unref?: () => void }).unref?.()
+    engine.#followIn(options.follow_ms ?? FOLLOW_ms)
     return ok(engine)
+  }
+  #followIn(follow_ms: number, pause_ms = follow_ms): void {
+    const { client, directory } = this.#parts
+    this.#timer = setTimeout(async () => {
+      const began = performance.now()
+      await directory.follow()
+      const took_ms = performance.now() - began
+      if (!client.isClosed) this.#followIn(follow_ms, Math.max(follow_ms, FOLLOWING_SHARE * took_ms))
+    }, pause_ms)
+    // Following others must not keep the process alive.
+    ;(this.#timer as { unref?: () => void }).unref?.()
   }
   #dictionaries(namespace: Namespace): Dictionaries {
     return (name) => this.#words.get(namespace)?.get(name)
@@ -176,7 +187,7 @@ export class TypesenseEngine implements SearchEngine {
       : fail({ kind: "Unavailable", message: "The search engine's server says that it is not well." })
   }
   async close(): Promise<void> {
-    clearInterval(this.#timer)
+    clearTimeout(this.#timer)
     this.#scans.close()
     this.#parts.client.close()
   }
