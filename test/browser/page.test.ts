@@ -55,6 +55,22 @@ const settled = async (page: Page, condition: (found: number) => boolean) => {
   throw new Error(`the page still shows ${await page.textContent(".ais-Stats-text")}`)
 }
 
+/** Waits until both lists of a product's page are there: the page asks once, so it is opened after them. */
+const counted = async (key: string, document_id: string) => {
+  const { models } = await (await fetch(`${program.base}/demo/config.json`)).json()
+  for (const model_id of [models.also_viewed, models.bought_together])
+    await expect
+      .poll(
+        async () => {
+          const asked = { model_id, document_id, anonymous_id: "waiting", filter_by: "in_stock:true", limit: 6 }
+          const { body } = await program.request("POST", "/v1/recommendations", { key, body: asked })
+          return body.hits?.[0]?.reason.support ?? body
+        },
+        { interval: 100, timeout: 30_000 }
+      )
+      .toBe(3)
+}
+
 describe("a product of the demo page", () => {
   it("shows what others looked at and bought with it, and why, at any width", async (context) => {
     if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
@@ -71,6 +87,7 @@ describe("a product of the demo page", () => {
         key,
         body: { events: [one, other].map(({ id }) => ({ ...event, document_id: id, session_id })) }
       })
+    await counted(key, one.id)
     const { errors, page } = await open(`${program.base}/`)
     await page.fill(".ais-SearchBox-input", one.title)
     const opener = page.locator(`[data-open="${one.id}"]`)
