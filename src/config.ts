@@ -30,10 +30,18 @@ export interface ServerConfig {
   /** Of the process that has it, `host:port`; for `remote`. */ readonly engineAddress: string
   /** Where other processes reach the engine of this one; 0: nowhere. */ readonly enginePort: number
   readonly engineHost: string
+  /** Threads that search for the one that takes requests; 0: none. */ readonly searchWorkers: number
 }
 
-/** `none` and `remote`: another process has the engine. `opensearch`: a cluster that any number of processes ask. */
-type EngineKind = "embedded" | "none" | "remote" | "opensearch"
+export const SEARCH_WORKERS_MAX = 16
+/** One processor is left for the thread that takes requests. */
+export const searchWorkersDefault = (processors: number): number => Math.min(SEARCH_WORKERS_MAX, processors - 1)
+
+/**
+ * `none` and `remote`: another process has the engine. `opensearch` and `http` (a server of the Typesense API): any
+ * number of processes ask it.
+ */
+type EngineKind = "embedded" | "none" | "remote" | "opensearch" | "http"
 
 /** Where an installation of several processes meets. */
 export interface DistributedConfig {

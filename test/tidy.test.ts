@@ -60,7 +60,7 @@ describe("import directions", () => {
   })
   it("only runtime, main, the command line and tests see adapters", () => {
     const isAdapter = (name: string) =>
-      /^(log\/event-log\/(lmdb|kafka)|engine-sdk\/src\/opensearch|src\/ports\/(counter\/leased-sql|outbound-http\/node))/.test(
+      /^(log\/event-log\/(lmdb|kafka)|engine-sdk\/src\/(?:opensearch|typesense)|src\/ports\/(counter\/leased-sql|outbound-http\/node))/.test(
         name
       )
     expect(

@@ -1,9 +1,10 @@
 /**
- * Question: what does a search cost that another process's engine answers, beside the same search in process?
- * Workload: generated documents and queries (or files); parameters → plan → search → JSON text here, the engine here or
- * in a child process over loopback. One search at a time, each query one way directly after the other; then 16 at a
- * time. Both ways must answer the same. Processor time is of this process and of the child, apart. Excluded: HTTP,
- * keys.
+ * Question: what does a search cost that another process's engine answers, beside the same search in process: over the
+ * port of `--engine remote`, and over another program's `/v1` (`--engine http`)? Workload: generated documents and
+ * queries (or files); parameters → plan → search → JSON text here, the engine here or in a child process. One search at
+ * a time, each query one way directly after the other; then 16 at a time. All ways must answer the same. Processor time
+ * is of this process and of the child, apart. Excluded: HTTP and keys of this process; those of the other program's
+ * `/v1` are part of what is measured.
  */
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
@@ -18,8 +19,9 @@ import {
   writeAnswer
 } from "../../engine-sdk/src/operations/mod.ts"
 import { connectEngine } from "../../engine-sdk/src/remote/mod.ts"
+import { TypesenseEngine } from "../../engine-sdk/src/typesense/mod.ts"
 import { machine, percentiles, processorSeconds, report, round } from "../harness/harness.ts"
-import { runtimeCommand } from "../harness/program.ts"
+import { runtimeCommand, startServer } from "../harness/program.ts"
 import { contextOver, filled } from "../inputs/filled.ts"
 import { type InputOptions, loadInputs } from "../inputs/inputs.ts"
 
@@ -83,41 +85,75 @@ const together = async (search: Search, queries: ReadonlyArray<Readonly<Record<s
   }
 }
 
+/** One way to an engine. */
+interface Way {
+  readonly name: "in_process" | "of_another_process" | "of_another_v1"
+  readonly context: OperationContext
+  /** Of the process with the engine. */ readonly pid: number
+  readonly times: Array<number>
+}
+const openedTypesense = async (base: string, apiKey: string): Promise<TypesenseEngine> => {
+  const opened = await TypesenseEngine.open({ nodes: [base], apiKey, keyHeader: "x-svc-api-key" })
+  if (!opened.ok) throw new Error(opened.error.message)
+  return opened.value
+}
+const oneByOne = async (ways: ReadonlyArray<Way>, queries: InputQueries, collection: string): Promise<void> => {
+  const searches = ways.map(({ context }) => searching(context, collection))
+  const differing = new Map<string, number>()
+  for (const isWarmUp of [true, false])
+    for (const query of queries) {
+      let first: string | undefined
+      for (const [i, { name, times }] of ways.entries()) {
+        const text = await timed(searches[i]!, query, times)
+        first ??= text
+        if (text !== first) differing.set(name, (differing.get(name) ?? 0) + 1)
+        if (isWarmUp) times.length = 0
+      }
+    }
+  if (differing.size > 0) throw new Error(`Queries are answered otherwise: ${JSON.stringify([...differing])}.`)
+}
+type InputQueries = ReadonlyArray<Readonly<Record<string, unknown>>>
+
 export const benchRemoteEngine = async (options: RemoteEngineOptions): Promise<void> => {
   const inputs = await loadInputs(options)
   const { name } = inputs.schema
-  const own = contextOver(createEngine())
-  await filled(own, inputs)
   const { child, port } = await startOwner()
+  const server = await startServer()
+  const ways: ReadonlyArray<Way> = [
+    { name: "in_process", context: contextOver(createEngine()), pid: process.pid, times: [] },
+    {
+      name: "of_another_process",
+      context: contextOver(await connectEngine({ host: "127.0.0.1", port, token: TOKEN })),
+      pid: child.pid!,
+      times: []
+    },
+    {
+      name: "of_another_v1",
+      context: contextOver(await openedTypesense(server.base, server.full_key)),
+      pid: server.pid,
+      times: []
+    }
+  ]
   try {
-    const remote = contextOver(await connectEngine({ host: "127.0.0.1", port, token: TOKEN }))
-    await filled(remote, inputs)
-    const [near, far] = [searching(own, name), searching(remote, name)]
-    const times = { near: [] as Array<number>, far: [] as Array<number> }
-    let differing = 0
-    for (const round_ of [0, 1])
-      for (const query of inputs.queries) {
-        const [first, second] = [await timed(near, query, times.near), await timed(far, query, times.far)]
-        differing += Number(first !== second)
-        // The first round warms both ways up.
-        if (round_ === 0) times.near.length = times.far.length = 0
-      }
-    if (differing > 0) throw new Error(`${differing} queries are answered otherwise by the other process.`)
+    for (const { context } of ways) await filled(context, inputs)
+    await oneByOne(ways, inputs.queries, name)
+    const asked = ways.map((way) => [way.name, percentiles(way.times)] as const)
+    const at16: Array<readonly [string, Awaited<ReturnType<typeof together>>]> = []
+    for (const way of ways)
+      at16.push([`together_${way.name}`, await together(searching(way.context, name), inputs.queries, way.pid)])
     report(
       "remote engine",
       {
         machine: machine(),
         documents: inputs.documents.length,
-        in_process: percentiles(times.near),
-        of_another_process: percentiles(times.far),
-        together_in_process: await together(near, inputs.queries, child.pid!),
-        together_of_another_process: await together(far, inputs.queries, child.pid!)
+        ...Object.fromEntries(asked),
+        ...Object.fromEntries(at16)
       },
       options.out
     )
-    await remote.engine.close()
-    await own.engine.close()
   } finally {
+    for (const { context } of ways) await context.engine.close()
     child.kill()
+    await server.stop()
   }
 }

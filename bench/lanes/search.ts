@@ -1,15 +1,18 @@
 /**
  * Question: what does a search cost over HTTP, and how much of it is not the engine?
  * Workload: the queries of `--queries` (one JSON object of search parameters a line) as multi-search requests of one,
- * over keep-alive sockets from a load process of its own; one connection (latency), a closed loop (peak), then a fixed
- * arrival rate. Excluded: TLS and the network. `--mixed` repeats the fixed rate while events and documents stream in.
- * `--rules` asks on one connection again with a thousand rules, a linear rerank and diversity, and says what they cost
- * beyond the engine call: the median over HTTP less the median of the engine call, which `explain` tells of the same
+ * over keep-alive sockets from a load process of its own: closed loops on 1, 2, 4 and 16 connections and of
+ * `--connections` (peak), then fixed arrival rates of 30, 60 and 90 % of the peak; all of it by a program without
+ * search workers and by one with one. Processor time of server and load is told apart, since they share the machine.
+ * Excluded: TLS and the network. `--mixed` repeats the fixed rate while events and documents stream in. `--rules`
+ * asks on one connection again with a thousand rules, a linear rerank and diversity, and says what they cost beyond
+ * the engine call: the median over HTTP less the median of the engine call, which `explain` tells of the same
  * searches.
  */
-import { machine, percentiles, processorSeconds, report, round, rssMb } from "../harness/harness.ts"
+import type { LoadJob } from "../harness/load.ts"
+import { machine, percentiles, processorSeconds, report, round, rssMb, writeFigures } from "../harness/harness.ts"
 import { type InputOptions, type Inputs, loadInputs } from "../inputs/inputs.ts"
-import { requestBytes, runLoad, startServer } from "../harness/program.ts"
+import { requestBytes, runLoad, type RunningProgram, startServer } from "../harness/program.ts"
 import { ruleSetOf } from "./rules.ts"
 import type { Texts } from "../inputs/texts.ts"
 
@@ -29,22 +32,84 @@ const post = async (url: string, key: string, body: string): Promise<string> => 
   return text
 }
 
-export const benchSearch = async (options: SearchOptions): Promise<void> => {
-  const inputs = await loadInputs(options)
-  const server = await startServer()
-  try {
-    await post(`${server.base}/collections`, server.full_key, JSON.stringify(inputs.schema))
-    const started = performance.now()
-    for (let at = 0; at < inputs.documents.length; at += 10_000) {
-      const answer = await post(
-        `${server.base}/collections/${inputs.schema.name}/documents/import?action=create`,
-        server.full_key,
-        [...inputs.documents.slice(at, at + 10_000)].join("\n")
-      )
-      const refused = answer.split("\n").find((line) => !line.includes('"success":true'))
-      if (refused !== undefined) throw new Error(`A document was refused: ${refused.slice(0, 300)}`)
+type Common = {
+  readonly host: string
+  readonly port: number
+  readonly requests: ReadonlyArray<string>
+  readonly unique: boolean
+}
+/** Documents a second. */
+const importInto = async (server: RunningProgram, { documents, schema }: Inputs): Promise<number> => {
+  await post(`${server.base}/collections`, server.full_key, JSON.stringify(schema))
+  const started = performance.now()
+  for (let at = 0; at < documents.length; at += 10_000) {
+    const answer = await post(
+      `${server.base}/collections/${schema.name}/documents/import?action=create`,
+      server.full_key,
+      [...documents.slice(at, at + 10_000)].join("\n")
+    )
+    const refused = answer.split("\n").find((line) => !line.includes('"success":true'))
+    if (refused !== undefined) throw new Error(`A document was refused: ${refused.slice(0, 300)}`)
+  }
+  return documents.length / ((performance.now() - started) / 1000)
+}
+/** One load, with the processor time of a search, of the server's first thread, its whole process, and the load. */
+const loaded = async (server: RunningProgram, job: LoadJob) => {
+  const before = processorSeconds(server.pid)
+  const told = await runLoad(job)
+  const after = processorSeconds(server.pid)
+  const each = (used_s: number) => round((used_s / Math.max(1, told.answered)) * 1_000, 3)
+  return {
+    told,
+    figures: {
+      queries_per_s: Math.round(told.answered / told.seconds),
+      ...percentiles(told.latencies_ms as Array<number>),
+      processor_ms_server: each(after.process - before.process),
+      processor_ms_first_thread: each(after.firstThread - before.firstThread),
+      processor_ms_load: each(told.processor_s)
     }
-    const importSeconds = (performance.now() - started) / 1000
+  }
+}
+const CONNECTIONS = [1, 2, 4, 16]
+const RATE_SHARES = [0.3, 0.6, 0.9]
+
+const measured = async (options: SearchOptions, server: RunningProgram, common: Common) => {
+  const { connections, seconds } = options
+  await runLoad({ ...common, connections: 4, seconds: 3, rate: 0 })
+  const byConnections: Record<string, unknown> = {},
+    byRate: Record<string, unknown> = {}
+  for (const count of CONNECTIONS)
+    byConnections[`connections_${count}`] = (
+      await loaded(server, { ...common, connections: count, seconds, rate: 0 })
+    ).figures
+  const peak = await loaded(server, { ...common, connections, seconds, rate: 0 })
+  for (const share of RATE_SHARES) {
+    const rate = Math.max(1, Math.floor(share * peak.figures.queries_per_s))
+    byRate[`rate_${share * 100}_percent`] = (await loaded(server, { ...common, connections, seconds, rate })).figures
+  }
+  const rate = options.rate ?? Math.max(1, Math.floor(0.3 * peak.figures.queries_per_s))
+  const quiet = await runLoad({ ...common, connections, seconds, rate })
+  return {
+    rate,
+    figures: {
+      rss_mb: rssMb(server.pid),
+      one_connection: byConnections["connections_1"],
+      ...byConnections,
+      peak_qps: peak.figures.queries_per_s,
+      queries_per_processor_s: Math.round(1_000 / Math.max(0.001, peak.figures.processor_ms_server)),
+      peak: peak.figures,
+      statuses: peak.told.statuses,
+      ...byRate,
+      fixed_rate_per_s: rate,
+      quiet: percentiles(quiet.latencies_ms as Array<number>)
+    }
+  }
+}
+/** The last of them is what `--rules` and `--mixed` are asked of. */
+const withWorkers = async (options: SearchOptions, inputs: Inputs, workers: number, isLast: boolean) => {
+  const server = await startServer(["--search-workers", String(workers)])
+  try {
+    const import_docs_per_s = Math.round(await importInto(server, inputs))
     const requests = inputs.queries.map((query) =>
       requestBytes(
         "POST",
@@ -54,36 +119,30 @@ export const benchSearch = async (options: SearchOptions): Promise<void> => {
       )
     )
     const common = { host: "127.0.0.1", port: server.port, requests, unique: false }
-    await runLoad({ ...common, connections: 4, seconds: 3, rate: 0 })
-    const single = await runLoad({ ...common, connections: 1, seconds: options.seconds, rate: 0 })
-    const before = processorSeconds(server.pid)
-    const peak = await runLoad({ ...common, connections: options.connections, seconds: options.seconds, rate: 0 })
-    const after = processorSeconds(server.pid)
-    const rate = options.rate ?? Math.max(1, Math.floor((0.3 * peak.answered) / peak.seconds))
-    const quiet = await runLoad({ ...common, connections: options.connections, seconds: options.seconds, rate })
-    const figures: Record<string, unknown> = {
-      machine: machine(),
-      rss_mb: rssMb(server.pid),
-      documents: inputs.documents.length,
-      import_docs_per_s: Math.round(inputs.documents.length / importSeconds),
-      one_connection: percentiles(single.latencies_ms as Array<number>),
-      peak_qps: Math.round(peak.answered / peak.seconds),
-      queries_per_processor_s: Math.round(peak.answered / Math.max(0.01, after.process - before.process)),
-      peak: percentiles(peak.latencies_ms as Array<number>),
-      statuses: peak.statuses,
-      fixed_rate_per_s: rate,
-      quiet: percentiles(quiet.latencies_ms as Array<number>)
+    const { figures, rate } = await measured(options, server, common)
+    if (!isLast) return { import_docs_per_s, ...figures }
+    const plain_ms = (figures.one_connection as { readonly p50_ms: number }).p50_ms
+    return {
+      import_docs_per_s,
+      ...figures,
+      ...(options.rules ? await ruled(options, server, common, inputs, plain_ms) : {}),
+      ...(options.mixed ? await mixed(options, server, common, rate, inputs.documents) : {})
     }
-    if (options.rules)
-      Object.assign(
-        figures,
-        await ruled(options, server, common, inputs, percentiles(single.latencies_ms as Array<number>).p50_ms)
-      )
-    if (options.mixed) Object.assign(figures, await mixed(options, server, common, rate, inputs.documents))
-    report("search", figures, options.out)
   } finally {
     await server.stop()
   }
+}
+const WORKERS = [0, 1]
+
+export const benchSearch = async (options: SearchOptions): Promise<void> => {
+  const inputs = await loadInputs(options)
+  const all: Record<string, unknown> = { machine: machine(), documents: inputs.documents.length }
+  for (const workers of WORKERS) {
+    const figures = await withWorkers(options, inputs, workers, workers === WORKERS.at(-1))
+    all[`workers_${workers}`] = figures
+    report(`search, ${workers} search workers`, figures, undefined)
+  }
+  writeFigures(all, options.out)
 }
 
 const rulesCount = 1_000
@@ -92,13 +151,8 @@ const explained = 300
 
 const ruled = async (
   options: SearchOptions,
-  server: Awaited<ReturnType<typeof startServer>>,
-  common: {
-    readonly host: string
-    readonly port: number
-    readonly requests: ReadonlyArray<string>
-    readonly unique: boolean
-  },
+  server: RunningProgram,
+  common: Common,
   inputs: Inputs,
   plain_ms: number
 ) => {
@@ -135,10 +189,7 @@ const ruled = async (
   }
 }
 /** Milliseconds of the engine call of each search, as its explanation tells. */
-const engineCalls = async (
-  server: Awaited<ReturnType<typeof startServer>>,
-  { queries, schema }: Inputs
-): Promise<Array<number>> => {
+const engineCalls = async (server: RunningProgram, { queries, schema }: Inputs): Promise<Array<number>> => {
   const calls: Array<number> = []
   for (let i = 0; i < explained; i++) {
     const text = await post(
@@ -161,13 +212,8 @@ const engineCalls = async (
 /** 20,000 events/s and 2,000 documents/s beside the same fixed rate of searches. */
 const mixed = async (
   options: SearchOptions,
-  server: Awaited<ReturnType<typeof startServer>>,
-  common: {
-    readonly host: string
-    readonly port: number
-    readonly requests: ReadonlyArray<string>
-    readonly unique: boolean
-  },
+  server: RunningProgram,
+  common: Common,
   rate: number,
   documents: Texts
 ) => {

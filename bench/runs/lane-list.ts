@@ -145,12 +145,31 @@ export const lanes: ReadonlyArray<Lane> = [
   },
   {
     name: "search",
-    arguments: () => ["search", "--products", "10000", "--query-count", "500", "--seconds", "3"],
+    arguments: () => ["search", "--products", "10000", "--query-count", "500", "--seconds", "1"],
     figures: [
-      figure("memory", "MB", "rss_mb"),
-      figure("one connection, p50", "ms", "one_connection", "p50_ms"),
-      figure("peak", "queries/s", "peak_qps"),
-      figure("fixed rate, p99", "ms", "quiet", "p99_ms")
+      ...[0, 1].flatMap((workers) => {
+        const of = `workers_${workers}`,
+          name = workers === 0 ? "no worker" : "one worker"
+        return [
+          figure(`memory, ${name}`, "MB", of, "rss_mb"),
+          figure(`one connection, ${name}, p50`, "ms", of, "one_connection", "p50_ms"),
+          figure(`peak, ${name}`, "queries/s", of, "peak_qps"),
+          figure(`processor time, ${name}`, "ms/search", of, "peak", "processor_ms_server"),
+          figure(`fixed rate, ${name}, p99`, "ms", of, "quiet", "p99_ms")
+        ]
+      })
+    ]
+  },
+  {
+    name: "search-workers",
+    arguments: () => ["search-workers", "--products", "20000", "--query-count", "1000", "--rounds", "1"],
+    figures: [
+      figure("one worker", "queries/s", "workers_1", "queries_per_s"),
+      figure("two workers / one", "", "two_to_one"),
+      figure("no worker", "processor ms/search", "workers_0", "processor_ms"),
+      figure("two workers", "processor ms/search", "workers_2", "processor_ms"),
+      figure("of it where searches arrive", "processor ms/search", "workers_2", "processor_ms_front"),
+      figure("p99 beside a heavy search / quiet", "", "heavy_to_quiet_p99_of_two")
     ]
   },
   {
@@ -168,7 +187,9 @@ export const lanes: ReadonlyArray<Lane> = [
     figures: [
       figure("in process, p50", "ms", "in_process", "p50_ms"),
       figure("another process's engine, p50", "ms", "of_another_process", "p50_ms"),
+      figure("another program's /v1, p50", "ms", "of_another_v1", "p50_ms"),
       figure("16 at a time", "queries/s", "together_of_another_process", "queries_per_s"),
+      figure("the same over /v1", "queries/s", "together_of_another_v1", "queries_per_s"),
       figure("the same in process", "queries/s", "together_in_process", "queries_per_s")
     ]
   },

@@ -21,6 +21,7 @@ import type { RecommendationsOptions } from "../../bench/lanes/recommendations.t
 import type { SpeedOptions } from "../../bench/lanes/recommendations-speed.ts"
 import type { ReplaysOptions } from "../../bench/lanes/replays.ts"
 import type { SearchOptions } from "../../bench/lanes/search.ts"
+import type { SearchWorkersOptions } from "../../bench/lanes/search-workers.ts"
 import type { SuggestionsOptions } from "../../bench/lanes/suggestions.ts"
 import type { UnderstandingOptions } from "../../bench/lanes/understanding.ts"
 import type { VectorsOptions } from "../../bench/lanes/vectors.ts"
@@ -107,6 +108,11 @@ export const benchRemoteEngine = (options: RemoteEngineOptions) =>
   running(
     () => import("../../bench/lanes/remote-engine.ts"),
     (module) => module.benchRemoteEngine(options)
+  )
+export const benchSearchWorkers = (options: SearchWorkersOptions) =>
+  running(
+    () => import("../../bench/lanes/search-workers.ts"),
+    (module) => module.benchSearchWorkers(options)
   )
 export const benchRelevance = (options: RelevanceOptions) =>
   running(

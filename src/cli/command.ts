@@ -1,10 +1,11 @@
 /** The command line: what each command takes. What it does lives in its own file. */
 import { Config, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { availableParallelism } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { VISITOR_PARTITIONS_DISTRIBUTED } from "@dowser/log/topics"
-import { type DistributedConfig, portDefault } from "../config.ts"
+import { type DistributedConfig, portDefault, searchWorkersDefault } from "../config.ts"
 import {
   benchAccess,
   benchAll,
@@ -26,6 +27,7 @@ import {
   benchRecommendationSpeed,
   benchReplays,
   benchSearch,
+  benchSearchWorkers,
   benchSuggestions,
   benchUnderstanding,
   benchVectors,
@@ -136,11 +138,11 @@ const startCommand = Command.make(
       Flag.withFallbackConfig(Config.Literals(["embedded", "distributed"], "DOWSER_MODE")),
       Flag.withDefault("embedded" as const)
     ),
-    engine: Flag.Literals("engine", ["embedded", "none", "remote", "opensearch"]).pipe(
+    engine: Flag.Literals("engine", ["embedded", "none", "remote", "opensearch", "http"]).pipe(
       Flag.withDescription(
-        "Distributed mode: remote, another process's; opensearch, a cluster (OPENSEARCH_NODES); none, its operations answer 502"
+        "Distributed mode: remote, another process's; opensearch, a cluster (OPENSEARCH_NODES); http, a server of the Typesense API (TYPESENSE_NODES); none, its operations answer 502"
       ),
-      Flag.withFallbackConfig(Config.Literals(["embedded", "none", "remote", "opensearch"], "DOWSER_ENGINE")),
+      Flag.withFallbackConfig(Config.Literals(["embedded", "none", "remote", "opensearch", "http"], "DOWSER_ENGINE")),
       Flag.withDefault("embedded" as const)
     ),
     engineAddress: Flag.String("engine-address").pipe(
@@ -245,6 +247,13 @@ const startCommand = Command.make(
       ),
       Flag.withFallbackConfig(Config.Int("DOWSER_REQUEST_MEGABYTES_MAX")),
       Flag.withDefault(REQUEST_MEMORY_DEFAULT / 1024 / 1024)
+    ),
+    searchWorkers: Flag.Int("search-workers").pipe(
+      Flag.withDescription(
+        "Threads that search for the one that takes requests, 0 to 16 (0: searches run on that one). Default: processors less one"
+      ),
+      Flag.withFallbackConfig(Config.Int("DOWSER_SEARCH_WORKERS")),
+      Flag.withDefault(searchWorkersDefault(availableParallelism()))
     ),
     demoProducts: Flag.Int("demo-products").pipe(
       Flag.withDescription("Products of the demo shop"),
@@ -734,8 +743,21 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
       },
       (flags) => benchProfiles({ ...inputsOf(flags), rounds: flags.rounds })
     ).pipe(Command.withDescription("Searches by a profile beside the same parameters written out")),
+    Command.make(
+      "search-workers",
+      {
+        ...inputs,
+        rounds: Flag.Int("rounds").pipe(
+          Flag.withDescription("Repeats, of which the medians are told"),
+          Flag.withDefault(3)
+        )
+      },
+      (flags) => benchSearchWorkers({ ...inputsOf(flags), rounds: flags.rounds })
+    ).pipe(Command.withDescription("Searches by 0, 1, 2 and 4 threads over one index, and beside a heavy one")),
     Command.make("remote-engine", inputs, (flags) => benchRemoteEngine(inputsOf(flags))).pipe(
-      Command.withDescription("Searches in another process's engine beside the same in process")
+      Command.withDescription(
+        "Searches in another process's engine, by its port and by /v1, beside the same in process"
+      )
     ),
     Command.make(
       "opensearch",

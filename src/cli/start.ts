@@ -6,7 +6,7 @@ import { createServer } from "node:net"
 import { join } from "node:path"
 import { Context, Effect, Layer } from "effect"
 import { Access } from "../access/access.ts"
-import type { DistributedConfig, ServerConfig } from "../config.ts"
+import { type DistributedConfig, SEARCH_WORKERS_MAX, type ServerConfig } from "../config.ts"
 import { Demo, readDemoRecord, writeDemoRecord } from "../demo/demo.ts"
 import { loadLanguages } from "../understanding/language.ts"
 import { seedDemo } from "../demo/seed.ts"
@@ -163,6 +163,8 @@ const checkedFlags = Effect.fnUntraced(function* (config: ServerConfig) {
     )
   if (config.connectionsMax < 1 || config.connectionsPerAddressMax < 1)
     return yield* Effect.fail(new StartRefused("--connections-max and --connections-per-address-max: at least 1."))
+  if (config.searchWorkers < 0 || config.searchWorkers > SEARCH_WORKERS_MAX)
+    return yield* Effect.fail(new StartRefused(`--search-workers: from 0 to ${SEARCH_WORKERS_MAX}.`))
   if (config.requestMegabytesMax < 1)
     return yield* Effect.fail(new StartRefused("--request-megabytes-max: at least 1."))
   return { weights, logSpace, trustedProxies }
@@ -172,7 +174,9 @@ const checkedEngine = ({ engine, engineAddress, enginePort, mode }: ServerConfig
   const refused = (sentence: string) => Effect.fail(new StartRefused(sentence))
   if (mode === "embedded" && engine !== "embedded") {
     const why =
-      engine === "opensearch" ? "whose processes share a search cluster" : "where another process has the engine"
+      engine === "opensearch" || engine === "http"
+        ? "whose processes share a search cluster"
+        : "where another process has the engine"
     return refused(`--engine ${engine} is for --mode distributed, ${why}.`)
   }
   if (mode === "embedded" && enginePort !== 0)
@@ -215,7 +219,8 @@ const running = Effect.fn("start")(function* (
     serviceDomain: config.serviceDomain,
     logSpace,
     countryHeader: config.countryHeader?.toLowerCase(),
-    allowPrivateAddresses: config.allowPrivateAddresses
+    allowPrivateAddresses: config.allowPrivateAddresses,
+    searchWorkers: config.searchWorkers
   }
   const admin = config.adminPort === 0 ? Layer.empty : layerAdmin({ host: config.adminHost, port: config.adminPort })
   const servers = Layer.mergeAll(layerServer(listening), admin)

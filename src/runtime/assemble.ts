@@ -37,8 +37,10 @@ export interface RuntimeOptions {
     | string
     | undefined
   /** Of the embedded event log. */ readonly logSpace?: LogSpaceOptions
+  /** Threads of the in-process engine that search; 0 when absent. */ readonly searchWorkers?: number
   /** Another engine than the in-process one, which would keep its files under the path. */ readonly engine?: (
-    path: string
+    path: string,
+    searchWorkers: number
   ) => Layer.Layer<Engine>
 }
 

@@ -1,7 +1,7 @@
 /**
  * One of several processes: Postgres and Kafka are servers of their own, found by their addresses. API processes accept
  * and answer; processors run in `dowser streams`, so that no search shares a thread with them. One process owns the
- * embedded engine and the others say so, or all of them ask a search cluster.
+ * embedded engine and the others say so, or all of them ask a search cluster or another server.
  */
 import { PgClient } from "@effect/sql-pg"
 import { createHmac } from "node:crypto"
@@ -33,6 +33,7 @@ import { layerEngine } from "./embedded.ts"
 import { engineAbsence, noEngine } from "./no-engine.ts"
 import { layerOpensearch } from "./opensearch.ts"
 import { addressIn, layerRemote, layerShared } from "./remote-engine.ts"
+import { layerTypesense } from "./typesense.ts"
 
 /** Two of them listen: for webhooks, and for units that are recalled. */
 const API_CONNECTIONS_MAX = 8
@@ -146,8 +147,10 @@ const layerChosen = (
       return layerRemote(addressIn(engineAddress)!, operatorKey)
     case "opensearch":
       return layerOpensearch(process.env)
+    case "http":
+      return layerTypesense(process.env)
     case "embedded": {
-      const own = (options.engine ?? layerEngine)(join(path, "engine"))
+      const own = (options.engine ?? layerEngine)(join(path, "engine"), options.searchWorkers ?? 0)
       return enginePort === 0
         ? own
         : Layer.provideMerge(layerShared({ host: engineHost, port: enginePort }, operatorKey), own)

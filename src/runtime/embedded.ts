@@ -32,8 +32,8 @@ export const layerSql = (server: Omit<PostgresServer, "stop" | "died">) =>
 /** Collections open on first use within this budget and close again, least recently used first. */
 const engineMemoryBytes = 2 * 1024 ** 3
 
-/** Writes, merges and snapshots in a thread of their own; searches read shared segments on this one. */
-export const layerEngine = (path: string) =>
+/** Writes, merges and snapshots in a thread of their own; searches read shared segments on this one and on workers. */
+export const layerEngine = (path: string, searchWorkers: number) =>
   Layer.unwrap(
     Effect.gen(function* () {
       const services = yield* Effect.context<never>()
@@ -41,7 +41,7 @@ export const layerEngine = (path: string) =>
       const supervised = yield* Effect.acquireRelease(
         Effect.promise(() =>
           superviseEngine({
-            open: () => openEngine({ path, worker: true, memoryBudgetBytes: engineMemoryBytes }),
+            open: () => openEngine({ path, worker: true, searchWorkers, memoryBudgetBytes: engineMemoryBytes }),
             onLost: (message) => log(Effect.logError(`The engine's writer was lost and is opened again: ${message}`))
           })
         ),
@@ -76,7 +76,7 @@ export const layerEmbedded = (folder: DataFolder, options: RuntimeOptions = {}) 
       const { database, host, password, port, username } = server
 
       const ports = Layer.mergeAll(
-        (options.engine ?? layerEngine)(join(folder.path, "engine")),
+        (options.engine ?? layerEngine)(join(folder.path, "engine"), options.searchWorkers ?? 0),
         layerEmbeddedLog({ path: logPath, space: { ...options.logSpace, isAlwaysTaken: isDeadLetters } })
       )
       const streams = StreamWorker.layer({

@@ -4,6 +4,7 @@ import { expect, it } from "vitest"
 import type { Capabilities, Capability } from "../../engine-sdk/src/capabilities.ts"
 import { createEngine } from "../../engine-sdk/src/mod.ts"
 import { OPENSEARCH } from "../../engine-sdk/src/opensearch/mod.ts"
+import { TYPESENSE } from "../../engine-sdk/src/typesense/mod.ts"
 
 const file = new URL("../../docs/engines.md", import.meta.url)
 const BEGIN = "<!-- table -->\n"
@@ -28,7 +29,8 @@ it("the table of capabilities is what the engines say", async () => {
   const engine = createEngine({ approximateFrom: Infinity })
   const wanted = rows([
     ["embedded", engine.capabilities()],
-    ["opensearch", OPENSEARCH]
+    ["opensearch", OPENSEARCH],
+    ["http", TYPESENSE]
   ])
   await engine.close()
   const text = readFileSync(file, "utf8")

@@ -61,22 +61,17 @@ const bodyOf = ({ body, path }: GoldenRecord, isPartial: boolean): string => {
   )
   return JSON.stringify({ ...(body as object), fields: kept })
 }
-/** Runs the setup and every sequence of the wanted groups, in order, against a fresh engine. */
-export const replay = async (
+/** The setup and every sequence of the wanted groups, in order, with the text that each sends. */
+export function* recordings(
   wanted: (record: GoldenRecord) => boolean = () => true,
-  engine: SearchEngine = createEngine()
-): Promise<ReplayResult> => {
-  const { compare, toStored, METRICS } = (await import(pathToFileURL(`${RECORDINGS}replay.mjs`).href)) as Comparer
-  const call = routerOver({ engine, resources: memoryResources(), namespace: "golden" })
+  isPartial = false
+): Generator<{ readonly record: GoldenRecord; readonly body: string | undefined }> {
   const files = new Map<string, string[]>()
   const fileLines = (name: string): string[] => {
     let lines = files.get(name)
     if (lines === undefined) files.set(name, (lines = linesOf(`${RECORDINGS}collections/${name}.jsonl.gz`)))
     return lines
   }
-  const isPartial = engine.capabilities().grades.joins === "none"
-  const groups = new Map<string, GroupResult>()
-  const disagreements: Disagreement[] = []
   for (const record of linesOf(`${RECORDINGS}golden-dev.jsonl.gz`).map((line) => JSON.parse(line) as GoldenRecord)) {
     if (record.group !== "setup" && !wanted(record)) continue
     const body =
@@ -85,6 +80,20 @@ export const replay = async (
             .slice(record.from ?? 0, record.to)
             .join("\n")
         : (record.text ?? (record.body === undefined ? undefined : bodyOf(record, isPartial)))
+    yield { record, body }
+  }
+}
+/** Runs them against a fresh engine. */
+export const replay = async (
+  wanted: (record: GoldenRecord) => boolean = () => true,
+  engine: SearchEngine = createEngine()
+): Promise<ReplayResult> => {
+  const { compare, toStored, METRICS } = (await import(pathToFileURL(`${RECORDINGS}replay.mjs`).href)) as Comparer
+  const call = routerOver({ engine, resources: memoryResources(), namespace: "golden" })
+  const isPartial = engine.capabilities().grades.joins === "none"
+  const groups = new Map<string, GroupResult>()
+  const disagreements: Disagreement[] = []
+  for (const { body, record } of recordings(wanted, isPartial)) {
     const { status, text } = await call(record.method, record.path, body)
     const stored = toStored(text, { sum: record.sum, cut: record.cut, lines: record.lines })
     const results = compare(record, status, stored)

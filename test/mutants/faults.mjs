@@ -612,5 +612,149 @@ export const faults = [
     from: "if (seen.has(basket)) continue",
     to: "if (seen.has(-basket)) continue",
     tests: ["engine-sdk/test/recommend.test.ts"]
+  },
+  {
+    name: "typesense-escape",
+    why: "two names of collections on a shared server are one",
+    file: "engine-sdk/src/typesense/names.ts",
+    from: "else if (unit === ESCAPE) out += ESCAPE + ESCAPE",
+    to: "else if (unit === ESCAPE) out += ESCAPE",
+    tests: ["test/ports/typesense-server.test.ts"]
+  },
+  {
+    name: "typesense-read-parts",
+    why: "a collection of another installation is taken for one's own",
+    file: "engine-sdk/src/typesense/names.ts",
+    from: "return parts.length !== 2 || namespace",
+    to: "return parts.length < 2 || namespace",
+    tests: ["test/ports/typesense-server.test.ts"]
+  },
+  {
+    name: "typesense-create-twice",
+    why: "a document that may be made once is sent to the next node when its answer was lost",
+    file: "engine-sdk/src/typesense/write.ts",
+    from: 'const isPut = actionOf(put) !== "create"',
+    to: "const isPut = true",
+    tests: ["test/ports/typesense-server.test.ts"]
+  },
+  {
+    name: "typesense-anonymous-twice",
+    why: "a document without an id is sent to the next node when its answer was lost",
+    file: "engine-sdk/src/typesense/write.ts",
+    from: "isRepeatable: isPut && lines.every(({ hasId }) => hasId)",
+    to: "isRepeatable: isPut",
+    tests: ["test/ports/typesense-server.test.ts"]
+  },
+  {
+    name: "typesense-runtime-repeats",
+    why: "the runtime itself sends a write twice whose connection ended",
+    file: "engine-sdk/src/typesense/client.ts",
+    from: "return isRepeatable ? { headers, body: text }",
+    to: "return true ? { headers, body: text }",
+    tests: ["test/ports/typesense-server.test.ts"]
+  },
+  {
+    name: "typesense-aside",
+    why: "a node that failed is asked by every request",
+    file: "engine-sdk/src/typesense/nodes.ts",
+    from: "cost(a) - cost(b)",
+    to: "0",
+    tests: ["test/ports/typesense-server.test.ts"]
+  },
+  {
+    name: "typesense-hits-unchecked",
+    why: "a server that answers hits which are none makes the process fail",
+    file: "engine-sdk/src/typesense/read-answer.ts",
+    from: 'list(raw, "hits").map',
+    to: "(raw as ReadonlyArray<unknown>).map",
+    tests: ["test/ports/typesense-server.test.ts"]
+  },
+  {
+    name: "typesense-answer-bytes",
+    why: "an answer of the server may be as large as it likes",
+    file: "engine-sdk/src/typesense/client.ts",
+    from: "if (bytes > most)",
+    to: "if (bytes > Infinity)",
+    tests: ["test/ports/typesense-server.test.ts"]
+  },
+  {
+    name: "typesense-gate",
+    why: "one tenant takes the place of all",
+    file: "engine-sdk/src/typesense/gate.ts",
+    from: "return this.#count < this.#most && (this.#inside.get(namespace) ?? 0) < this.#mostOfOne",
+    to: "return this.#count < this.#most",
+    tests: ["test/ports/typesense-server.test.ts"]
+  },
+  {
+    name: "typesense-unstemmed",
+    why: "a stemmed word is printed as it is and stemmed once more",
+    file: "engine-sdk/src/typesense/print-words.ts",
+    from: "return tried.find((word) => same(analyzer.tokenize(word), [token]))",
+    to: "return token",
+    tests: ["test/engine/typesense-print.test.ts"]
+  },
+  {
+    name: "typesense-implied-joins",
+    why: "what a filter joins is shown although the plan does not",
+    file: "engine-sdk/src/typesense/print-selection.ts",
+    from: "...hidden.map((collection) => `$${collection}(*)`)",
+    to: "",
+    tests: ["test/engine/typesense-print.test.ts"]
+  },
+  {
+    name: "typesense-stale-look",
+    why: "a look that began before a change undoes it",
+    file: "engine-sdk/src/typesense/directory.ts",
+    from: "if (!this.#touched.has(serverName)) this.#put(read, serverName)",
+    to: "this.#put(read, serverName)",
+    tests: ["test/ports/typesense-server.test.ts"]
+  },
+  {
+    name: "typesense-searches-stay",
+    why: "a search is not asked of the next node",
+    file: "engine-sdk/src/typesense/search.ts",
+    from: "    attempt_ms: left_ms() + WAY_ms,\n    isRepeatable: true,",
+    to: "    attempt_ms: left_ms() + WAY_ms,\n    isRepeatable: false,",
+    tests: ["test/ports/typesense-server.test.ts"]
+  },
+  {
+    name: "typesense-placed-restricted",
+    why: "a restricted caller's pins are shown whatever restricts it",
+    file: "engine-sdk/src/typesense/compose.ts",
+    from: ".filter(({ id }) => pinnable!.has(id))",
+    to: ".filter(() => true)",
+    tests: ["test/ports/typesense-placed.test.ts"]
+  },
+  {
+    name: "typesense-placed-hidden",
+    why: "what a request hides is hidden from rules too",
+    file: "engine-sdk/src/typesense/compose.ts",
+    from: "hidden: plan.hidden.filter((id) => !named.has(id))",
+    to: "hidden: plan.hidden",
+    tests: ["test/ports/typesense-placed.test.ts"]
+  },
+  {
+    name: "typesense-placed-count",
+    why: "documents that are placed count as found by the query",
+    file: "engine-sdk/src/typesense/compose.ts",
+    from: "isCounted ? answers[1]!.found : undefined",
+    to: "undefined",
+    tests: ["test/ports/typesense-placed.test.ts"]
+  },
+  {
+    name: "typesense-placed-shown",
+    why: "fields that stages read are shown to who may not see them",
+    file: "engine-sdk/src/typesense/compose.ts",
+    from: "return this.#isWider ? { ...hit",
+    to: "return false ? { ...hit",
+    tests: ["test/ports/typesense-placed.test.ts"]
+  },
+  {
+    name: "typesense-boosts-order",
+    why: "of boosts that a document passes only some count",
+    file: "engine-sdk/src/typesense/print-sort.ts",
+    from: ".sort((a, b) => b.length - a.length)",
+    to: ".sort((a, b) => a.length - b.length)",
+    tests: ["test/ports/typesense-placed.test.ts"]
   }
 ]

@@ -1,5 +1,6 @@
 /**
- * The engine suite on every engine this repository builds: in memory, durable, and durable with a writer in a worker.
+ * The engine suite on every engine this repository builds: in memory, durable, durable with a writer in a worker, and
+ * with workers that search.
  */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -7,7 +8,12 @@ import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { createEngine, openEngine } from "../../engine-sdk/src/mod.ts"
 import { connectEngine, shareEngine } from "../../engine-sdk/src/remote/mod.ts"
-import { engineSuite, type EngineUnderTest } from "../../engine-sdk/src/testing/engine-suite.ts"
+import {
+  engineSuite,
+  suiteField,
+  suiteSchema,
+  type EngineUnderTest
+} from "../../engine-sdk/src/testing/engine-suite.ts"
 
 const framework = {
   describe,
@@ -34,6 +40,21 @@ engineSuite(framework, "memory", async () => {
 })
 engineSuite(framework, "durable", durable(false))
 engineSuite(framework, "durable with worker", durable(true))
+engineSuite(framework, "durable with search workers", async () => {
+  const path = await mkdtemp(join(tmpdir(), "engine-suite-"))
+  const engine = await openEngine({ path, worker: true, searchWorkers: { count: 2, documents_min: 0, cost_min_ms: 0 } })
+  // They come up with the first collection; until then searches run where they arrive.
+  await engine.createCollection("before", suiteSchema("c", [suiteField("title", "string")]), 0)
+  await expect.poll(() => engine.searchWorkers().ready, { timeout: 60_000 }).toBe(2)
+  await engine.dropCollection("before", "c")
+  return {
+    engine,
+    dispose: async () => {
+      await engine.close()
+      await rm(path, { recursive: true, force: true })
+    }
+  }
+})
 engineSuite(framework, "of another process", async () => {
   const owned = createEngine()
   const shared = await shareEngine(owned, { host: "127.0.0.1", port: 0, token: "t" })

@@ -71,7 +71,11 @@ const PARSED_FIRST_MAX = 65_536
 /** Objects and lists of one text: a million empty ones are some megabytes on the wire and a hundred in memory. */
 export const CONTAINERS_MAX = 200_000
 /** What is wrong with a text before anything is made of it. O(characters), no allocation. */
-const surveyOfText = (text: string, depthMax: number): "too deep" | "too many" | undefined => {
+const surveyOfText = (
+  text: string,
+  depthMax: number,
+  containersMax = CONTAINERS_MAX
+): "too deep" | "too many" | undefined => {
   let depth = 0,
     containers = 0,
     inString = false
@@ -83,7 +87,7 @@ const surveyOfText = (text: string, depthMax: number): "too deep" | "too many" |
     } else if (code === 0x22) inString = true
     else if (code === 0x7b || code === 0x5b) {
       if (++depth > depthMax) return "too deep"
-      if (++containers > CONTAINERS_MAX) return "too many"
+      if (++containers > containersMax) return "too many"
     } else if (code === 0x7d || code === 0x5d) depth--
   }
   return undefined
@@ -102,15 +106,16 @@ const nestsDeeper = (value: unknown, left: number): boolean => {
   return false
 }
 /**
- * The one way from a request's text to a value: at most `depthMax` levels and `CONTAINERS_MAX` objects and lists. For a
+ * The one way from a request's text to a value: at most `depthMax` levels and `containersMax` objects and lists. For a
  * text of usual size the bounds cost a tenth of the parse. `parse`: `parseJson` where long integers count.
  */
 export const parseBounded = (
   text: string,
   depthMax = DEPTH_MAX,
-  parse: (text: string) => unknown = JSON.parse
+  parse: (text: string) => unknown = JSON.parse,
+  containersMax = CONTAINERS_MAX
 ): { readonly value: unknown } | "invalid" | "too deep" | "too many" => {
-  const refused = text.length > PARSED_FIRST_MAX ? surveyOfText(text, depthMax) : undefined
+  const refused = text.length > PARSED_FIRST_MAX ? surveyOfText(text, depthMax, containersMax) : undefined
   if (refused !== undefined) return refused
   try {
     const value = parse(text)

@@ -1,6 +1,7 @@
 /**
  * Answers as they travel between threads: documents, highlights and long facets as their text, hits without the getters
- * that read them late.
+ * that read them late. Those of a page stand one behind the other in one text for all answers of a message, which costs
+ * neither side more than copying it.
  */
 import { StoredDocument, stringifyJson } from "../documents/mod.ts"
 import type { EngineError, Result } from "../errors.ts"
@@ -14,7 +15,18 @@ import type {
   UnionAnswer,
   UnionPlan
 } from "../plan.ts"
-import { idOfHit, partialHit, plain, storedHit, wholeTextOf } from "../search/answer/answer-json.ts"
+import {
+  foundPageOf,
+  idOfHit,
+  partialHit,
+  plain,
+  putPage,
+  storedHit,
+  wholeTextOf,
+  WrittenMarks,
+  type FoundHit,
+  type FoundPage
+} from "../search/answer/answer-json.ts"
 import { FACET_HEAD, putWritten } from "../search/answer/written.ts"
 
 type WrittenMember = "highlight" | "highlights"
@@ -36,6 +48,14 @@ interface PortableWindow {
   readonly injected: ReadonlyArray<{ readonly id: string; readonly hit: PortableHit; readonly position: number }>
   readonly values: ReadonlyMap<string, ReadonlyArray<FieldValue | undefined>>
 }
+/** A page nobody has read: each hit is the lengths of its texts, its score and the number of what it says of it. */
+interface PortablePage {
+  readonly v1: boolean
+  readonly hits: ReadonlyArray<
+    readonly [document: number, highlight: number, highlights: number, score: string, info: number]
+  >
+  readonly infos: ReadonlyArray<FoundHit["info"] & object>
+}
 type Answer = SearchAnswer | UnionAnswer
 type Portable<A extends Answer> = Omit<A, "hits" | "grouped_hits" | "facet_counts" | "window"> & {
   readonly facet_counts?: ReadonlyArray<PortableFacet>
@@ -46,6 +66,7 @@ type Portable<A extends Answer> = Omit<A, "hits" | "grouped_hits" | "facet_count
     readonly hits: ReadonlyArray<PortableHit>
   }>
   readonly window?: PortableWindow
+  /** Instead of its hits, in their place among the members. */ readonly page_hits?: PortablePage
 }
 export type PortableResult<A extends Answer> =
   | { readonly ok: true; readonly value: Portable<A> }
@@ -108,40 +129,97 @@ const unpackedWindow = ({ ids, injected, organic, values }: PortableWindow): Hit
   }
 })
 
-export const packed = <A extends Answer>(
-  answer: Result<A>,
-  { window }: Pick<SearchPlan | UnionPlan, "window">
-): PortableResult<A> => {
-  if (!answer.ok) return answer
-  const { grouped_hits, hits, window: found } = answer.value,
-    facets = "facet_counts" in answer.value ? answer.value.facet_counts : undefined
-  // Members keep their places: an answer reads the same wherever it was found.
-  return {
-    ok: true,
-    value: {
-      ...answer.value,
-      ...(facets === undefined ? {} : { facet_counts: facets.map(packedFacet) }),
-      ...(hits === undefined ? {} : { hits: hits.map(packedHit) }),
-      ...(grouped_hits === undefined
-        ? {}
-        : { grouped_hits: grouped_hits.map((group) => ({ ...group, hits: group.hits.map(packedHit) })) }),
-      ...(found === undefined ? {} : { window: packedWindow(found, window?.fields ?? []) })
-    } as unknown as Portable<A>
+/** Texts of the pages of all answers of one message, in their order. */
+export interface Texts {
+  text: string
+}
+const NO_INFO = -1
+const packedPage = ({ found, v1 }: FoundPage, into: Texts): PortablePage => {
+  const infos: Array<FoundHit["info"] & object> = []
+  const hits = found.map(({ info, marks, score, stored }): PortablePage["hits"][number] => {
+    const document = stored.text ?? plain(stored.value),
+      highlight = marks.highlightJson,
+      highlights = v1 ? marks.highlightsJson : ""
+    into.text += document + highlight + highlights
+    // Neighbours of one score share what is said of it.
+    if (info !== undefined && infos.at(-1) !== info) infos.push(info)
+    return [
+      document.length,
+      highlight.length,
+      highlights.length,
+      score === undefined ? "" : String(score),
+      info === undefined ? NO_INFO : infos.length - 1
+    ]
+  })
+  return { v1, hits, infos }
+}
+/** Reads the texts of a message from the beginning on. */
+export class TextReader {
+  private readonly text: string
+  private at = 0
+  constructor(text: string) {
+    this.text = text
+  }
+  next(length: number): string {
+    return this.text.slice(this.at, (this.at += length))
   }
 }
-export const unpacked = <A extends Answer>(answer: PortableResult<A>): Result<A> => {
+const unpackedPage = ({ hits, infos, v1 }: PortablePage, texts: TextReader): FoundPage => ({
+  v1,
+  found: hits.map(([document, highlight, highlights, score, info]) => ({
+    stored: new StoredDocument(texts.next(document)),
+    marks: new WrittenMarks(texts.next(highlight), texts.next(highlights)),
+    score: score === "" ? undefined : BigInt(score),
+    info: info === NO_INFO ? undefined : infos[info]
+  }))
+})
+
+/** `texts`: of the message, where hits of a page may go; without it each stands in its answer. */
+export const packed = <A extends Answer>(
+  answer: Result<A>,
+  { window }: Pick<SearchPlan | UnionPlan, "window">,
+  texts?: Texts
+): PortableResult<A> => {
   if (!answer.ok) return answer
-  const { facet_counts, grouped_hits, hits, window } = answer.value
-  return {
-    ok: true,
-    value: {
-      ...answer.value,
-      ...(facet_counts === undefined ? {} : { facet_counts: facet_counts.map(unpackedFacet) }),
-      ...(hits === undefined ? {} : { hits: hits.map(unpackedHit) }),
-      ...(grouped_hits === undefined
-        ? {}
-        : { grouped_hits: grouped_hits.map((group) => ({ ...group, hits: group.hits.map(unpackedHit) })) }),
-      ...(window === undefined ? {} : { window: unpackedWindow(window) })
-    } as unknown as A
+  const value = answer.value as SearchAnswer
+  const page = texts === undefined ? undefined : foundPageOf(value)
+  const member = (key: keyof SearchAnswer): unknown => {
+    switch (key) {
+      case "facet_counts":
+        return value.facet_counts.map(packedFacet)
+      case "hits":
+        return page === undefined ? value.hits?.map(packedHit) : []
+      case "grouped_hits":
+        return value.grouped_hits?.map((group) => ({ ...group, hits: group.hits.map(packedHit) }))
+      case "window":
+        return value.window === undefined ? undefined : packedWindow(value.window, window?.fields ?? [])
+      default:
+        return value[key]
+    }
   }
+  const portable = new Map<string, unknown>()
+  // Members keep their places: an answer reads the same wherever it was found.
+  for (const key of Object.keys(value) as Array<keyof SearchAnswer>) portable.set(key, member(key))
+  if (page !== undefined && texts !== undefined) portable.set("page_hits", packedPage(page, texts))
+  return { ok: true, value: Object.fromEntries(portable) as unknown as Portable<A> }
+}
+/** `texts`: of the message, read by its answers one after the other. */
+export const unpacked = <A extends Answer>(answer: PortableResult<A>, texts = new TextReader("")): Result<A> => {
+  if (!answer.ok) return answer
+  const { page_hits, ...value } = answer.value as unknown as Portable<SearchAnswer>
+  const page = page_hits === undefined ? undefined : unpackedPage(page_hits, texts)
+  const whole = {} as SearchAnswer & Record<string, unknown>
+  for (const key of Object.keys(value) as Array<keyof typeof value>) {
+    if (key === "hits" && page !== undefined) putPage(whole, page.found, page.v1)
+    else if (key === "facet_counts") whole.facet_counts = (value.facet_counts ?? []).map(unpackedFacet)
+    else if (key === "hits") whole.hits = (value.hits ?? []).map(unpackedHit)
+    else if (key === "grouped_hits")
+      whole.grouped_hits = (value.grouped_hits ?? []).map((group) => ({
+        ...group,
+        hits: group.hits.map(unpackedHit)
+      }))
+    else if (key === "window" && value.window !== undefined) whole.window = unpackedWindow(value.window)
+    else (whole as Record<string, unknown>)[key] = value[key]
+  }
+  return { ok: true, value: whole as unknown as A }
 }

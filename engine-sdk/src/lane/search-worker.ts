@@ -1,25 +1,29 @@
 /**
- * Entry of a thread of the lane: searches that took too long for the thread of all tenants, over the same segments in
- * shared memory. One at a time; what is derived from segments here stays until they go, or until other collections need
- * the room.
+ * Entry of a thread that searches over the segments in shared memory for the thread of all tenants. One search at a
+ * time, in the order in which they came; what is derived from segments here stays until they go, or until other
+ * collections need the room.
  */
+import { getHeapStatistics } from "node:v8"
 import { parentPort, workerData } from "node:worker_threads"
 import type { Region } from "../index/sections.ts"
-import { CollectionReader, type EarlyTexts, type SegmentView } from "../index/reader.ts"
+import { CollectionReader, type EarlyTexts, PREPARED_DOCS_MIN, type SegmentView } from "../index/reader.ts"
 import { Segment } from "../index/segment.ts"
 import { attachGraph, graphOf, openGraph } from "../index/vector-graph.ts"
+import { facetsToPrepare, prepareOpened } from "../search/prepare-segment.ts"
 import { prepareRelevance } from "../search/relevance/prepare.ts"
 import type { Result } from "../errors.ts"
-import type { SearchAnswer, UnionAnswer } from "../plan.ts"
+import { BoundedMap } from "../bounded-map.ts"
+import type { SearchAnswer, SearchPlan, UnionAnswer } from "../plan.ts"
 import { executeSearch } from "../search/answer/answer.ts"
 import { executeUnion } from "../search/answer/union.ts"
 import { AnswerBudget, AnswerRefused } from "../budget/answer-budget.ts"
-import { Allowance, Cutoff, within } from "../budget/cutoff.ts"
+import { Allowance, Cutoff, GIVE_WAY, within } from "../budget/cutoff.ts"
 import { scanPage } from "../search/scan.ts"
 import type { SearchScope } from "../search/scope.ts"
 import { LmdbReads } from "../store/lmdb-journal.ts"
-import type { Done, FromLane, SharedCollection, ToLane } from "./messages.ts"
-import { packed, type PortableResult } from "./portable.ts"
+import type { Done, Finished, FromLane, Shared, SharedCollection, Task, TaskMessage, ToLane } from "./messages.ts"
+import { packed, type PortableResult, type Texts } from "./portable.ts"
+import { joined, sealed, unsealed } from "./sealed.ts"
 
 const port = parentPort
 if (port === null) throw new Error("search-worker runs in a worker thread only")
@@ -34,11 +38,11 @@ interface Kept {
 const reads = await LmdbReads.open((workerData as { readonly path: string }).path)
 /** What the searching thread believes is here, no more and no less. */
 const kept = new Map<number, Kept>()
-const dictionaries = new Map<string, ReadonlyMap<string, string>>()
+const dictionaries = new Map<string, Map<string, ReadonlyMap<string, string>>>()
 
 const earlyOf = (texts: EarlyTexts["texts"]): ReadonlyMap<number, string> => new Map(texts)
-const collectionOf = ({ early, key, schema, views }: SharedCollection): Kept => {
-  let own = kept.get(key)
+const update = ({ early, isNew, key, schema, views }: SharedCollection): void => {
+  let own = isNew ? undefined : kept.get(key)
   if (own === undefined) {
     const made: Kept = {
       reader: new CollectionReader(schema!, { text: (seq) => made.early.get(seq) ?? reads.text(key, seq) }),
@@ -46,6 +50,7 @@ const collectionOf = ({ early, key, schema, views }: SharedCollection): Kept => 
       early: new Map()
     }
     own = made
+    preparing.delete(key)
   }
   kept.set(key, own)
   own.early = earlyOf(early)
@@ -59,114 +64,219 @@ const collectionOf = ({ early, key, schema, views }: SharedCollection): Kept => 
       deletedCount: 0
     }
     if (deleted !== undefined) {
-      view.deleted = deleted.bits
+      view.deleted = new Uint32Array(deleted.bits)
       view.deletedCount = deleted.count
     }
     for (const { file, record } of graphs)
       if (graphOf(view.segment, record.field) === undefined) attachGraph(view.segment, openGraph(record, file))
     return view
   })
+  if (now.some(({ segment }) => segment.docs >= PREPARED_DOCS_MIN && !before.has(segment.id))) wanting.add(key)
   before.clear()
   for (const view of now) before.set(view.segment.id, view)
   own.reader.views = now
   own.reader.version++
-  return own
+}
+const learn = ({ collections, dictionaries: told, forgotten }: Shared): void => {
+  for (const key of forgotten) {
+    kept.delete(key)
+    wanting.delete(key)
+    preparing.delete(key)
+  }
+  for (const collection of collections) update(collection)
+  for (const { name, namespace, words } of told) {
+    const own = dictionaries.get(namespace) ?? new Map<string, ReadonlyMap<string, string>>()
+    if (words === undefined) own.delete(name)
+    else own.set(name, words)
+    if (own.size === 0) dictionaries.delete(namespace)
+    else dictionaries.set(namespace, own)
+  }
 }
 
 /** Highlights are made while an answer is packed, and may be what makes it too large. */
 const packedWithin = <A extends SearchAnswer | UnionAnswer>(
   budget: AnswerBudget | undefined,
   answer: Result<A>,
-  plan: Parameters<typeof packed>[1]
+  plan: Parameters<typeof packed>[1],
+  texts: Texts
 ): PortableResult<A> => {
   try {
-    return packed(answer, plan)
+    return packed(answer, plan, texts)
   } catch (error) {
     if (!(error instanceof AnswerRefused)) throw error
     budget?.refuse(error)
     return { ok: false, error: error.error }
   }
 }
-const doneOf = (
-  { left_ms, work }: ToLane,
-  scope: SearchScope,
-  allowance: Allowance,
-  budget: AnswerBudget | undefined
-): Done => {
+interface Running {
+  readonly scope: SearchScope
+  readonly allowance: Allowance
+  readonly budget: AnswerBudget | undefined
+  readonly texts: Texts
+}
+/** Those that were done when the quantum was used are answered; of a list without an end that is none. */
+const doneOf = ({ left_ms, names, work }: Task, { allowance, budget, scope, texts }: Running): Done => {
   const budgeted = <P extends object>(plan: P): P => (budget === undefined ? plan : { ...plan, budget })
-  switch (work.kind) {
-    case "search":
-      return {
-        kind: "search",
-        answers: work.plans.map((plan) =>
-          packedWithin(budget, executeSearch(scope, budgeted(plan), allowance, left_ms), plan)
-        )
+  const answers: Array<PortableResult<SearchAnswer>> = []
+  try {
+    switch (work.kind) {
+      case "search":
+        for (const given of work.plans) {
+          const plan = withKnownParts(given)
+          answers.push(packedWithin(budget, executeSearch(scope, budgeted(plan), allowance, left_ms), plan, texts))
+        }
+        return { kind: "search", answers }
+      case "union": {
+        const union = { ...work.plan, plans: work.plan.plans.map(budgeted) }
+        return {
+          kind: "union",
+          answer: packedWithin(budget, executeUnion(scope, union, allowance, left_ms), work.plan, texts)
+        }
       }
-    case "union":
-      return {
-        kind: "union",
-        answer: packedWithin(
-          budget,
-          executeUnion(scope, { ...work.plan, plans: work.plan.plans.map(budgeted) }, allowance, left_ms),
-          work.plan
-        )
+      case "prepare": {
+        const [[name, key]] = names
+        return { kind: "prepared", isDone: prepare(key, scope.collection(name)!) }
       }
-    case "scan": {
-      const cutoff = new Cutoff(allowance, left_ms)
-      const page = within(cutoff, () => scanPage(scope, scope.collection(work.request.collection)!, work.request))
-      // Part of a list would pass for all of it.
-      return {
-        kind: "scan",
-        answer: cutoff.isPast
-          ? {
-              ok: false,
-              error: {
-                kind: "Overloaded",
-                message: "The filter takes longer than one request may.",
-                retryAfterSeconds: 10
-              }
-            }
-          : { ok: true, value: page }
+      case "scan": {
+        const cutoff = new Cutoff(allowance, left_ms)
+        const page = within(cutoff, () => scanPage(scope, scope.collection(work.request.collection)!, work.request))
+        // Part of a list would pass for all of it.
+        return { kind: "scan", answer: cutoff.isPast ? SCAN_TOO_LONG : { ok: true, value: page } }
       }
     }
+  } catch (error) {
+    if (error !== GIVE_WAY) throw error
+    return { kind: "gave_way", answers }
   }
 }
-const run = async (message: ToLane): Promise<void> => {
-  reads.refresh()
-  for (const key of message.forgotten) kept.delete(key)
-  const readers = new Map(message.collections.map((collection) => [collection.name, collectionOf(collection).reader]))
-  for (const { name, words } of message.dictionaries) {
-    const key = `${message.namespace}\n${name}`
-    if (words === undefined) dictionaries.delete(key)
-    else dictionaries.set(key, words)
+const SCAN_TOO_LONG = {
+  ok: false,
+  error: { kind: "Overloaded", message: "The filter takes longer than one request may.", retryAfterSeconds: 10 }
+} as const
+
+/**
+ * Parts of a plan that do not hang on its words come again with every keystroke. As one and the same object each, as
+ * where they were compiled, they find what was made of them before.
+ */
+const parts = new BoundedMap<string, object>({ bytes_max: 2_000_000, bytesOf: (text) => 12 * text.length })
+const sameEachTime = <A extends object>(part: A): A => {
+  const text = JSON.stringify(part)
+  const known = parts.get(text)
+  if (known === undefined) parts.set(text, part)
+  return (known ?? part) as A
+}
+const withKnownParts = (plan: SearchPlan): SearchPlan => ({
+  ...plan,
+  highlight: sameEachTime(plan.highlight),
+  selection: sameEachTime(plan.selection),
+  ...(plan.text === undefined ? {} : { text: { ...plan.text, fields: sameEachTime(plan.text.fields) } })
+})
+
+/** Collections with something to make ready before a quick search may use it, and the work that has begun. */
+const wanting = new Set<number>()
+const preparing = new Map<number, Generator<void, void>>()
+/** Of one task: what comes behind it waits so long. */
+const PREPARE_ms = 4
+/** In steps, each of them while the collection is as its task says: nobody uses its memory for something else then. */
+function* makingReady(reader: CollectionReader): Generator<void, void> {
+  yield* prepareOpened(reader)
+  yield* reader.mappingPublished()
+}
+/** What has begun goes on though the collection changed: else one that changes all the time would never be ready. */
+const prepare = (key: number, reader: CollectionReader): boolean => {
+  let work = preparing.get(key)
+  if (work === undefined) {
+    wanting.delete(key)
+    preparing.set(key, (work = makingReady(reader)))
   }
+  const until = performance.now() + PREPARE_ms
+  do
+    if (work.next().done === true) {
+      preparing.delete(key)
+      return !wanting.has(key)
+    }
+  while (performance.now() < until)
+  return false
+}
+/** Numbers for the values of a large facet take long, in one piece: not in a quick search. */
+const isUnready = ({ names, quantum_ms, work }: Task, readers: ReadonlyMap<string, CollectionReader>): boolean => {
+  if (quantum_ms === undefined || work.kind === "scan" || work.kind === "prepare") return false
+  let isMissing = false
+  for (const { collection, facets } of work.kind === "search" ? work.plans : work.plan.plans) {
+    const reader = facets.length === 0 ? undefined : readers.get(collection)
+    if (reader === undefined || facetsToPrepare(reader, facets) === undefined) continue
+    wanting.add(names.find(([name]) => name === collection)![1])
+    isMissing = true
+  }
+  return isMissing
+}
+
+/** Between two looks at how much this thread has for itself. */
+const OWN_EVERY = 64
+let searches = 0
+const ownBytes = (): { readonly own_bytes?: number } => {
+  if (searches++ % OWN_EVERY !== 0) return {}
+  // `process.memoryUsage` walks the heap in one runtime: ten milliseconds of a large one.
+  const { external_memory, used_heap_size } = getHeapStatistics()
+  return { own_bytes: external_memory + used_heap_size }
+}
+const answer = (given: Finished, texts: string): void => {
+  const wants = wanting.size + preparing.size === 0 ? {} : { wants: [...new Set([...preparing.keys(), ...wanting])] }
+  const finished = { ...given, ...ownBytes(), ...wants }
+  const { text } = sealed(finished)
+  post(text === undefined ? { kind: "done", finished, texts } : joined(text, texts))
+}
+const run = async (task: Task, { givenUp, shared }: Omit<TaskMessage, "task">): Promise<void> => {
+  reads.refresh()
+  if (shared !== undefined) learn(shared)
+  const readers = new Map(task.names.map(([name, key]) => [name, kept.get(key)!.reader]))
+  const own = dictionaries.get(task.namespace)
   const scope: SearchScope = {
     collection: (name) => readers.get(name),
     names: () => readers.keys(),
-    dictionaries: (name) => dictionaries.get(`${message.namespace}\n${name}`)
+    dictionaries: (name) => own?.get(name)
   }
-  const plans =
-    message.work.kind === "search" ? message.work.plans : message.work.kind === "union" ? message.work.plan.plans : []
+  const { work } = task
+  if (isUnready(task, readers)) {
+    answer({ id: task.id, done: { kind: "gave_way", answers: [] }, used_ms: 0, held: task.answer?.held ?? 0 }, "")
+    return
+  }
   // What a named ranking reads is made once; the search does not pay for it.
-  await prepareRelevance(plans, (name) => readers.get(name))
-  const givenUp = new Int32Array(message.givenUp)
-  const allowance = new Allowance(Infinity, () => Atomics.load(givenUp, 0) === 1)
-  const budget = message.answer === undefined ? undefined : new AnswerBudget(message.answer.bytes_max)
-  budget?.holdAgain(message.answer!.held)
-  const done = doneOf(message, scope, allowance, budget)
-  post({
-    kind: "done",
-    id: message.id,
-    done,
-    used_ms: allowance.used_ms(),
-    held: budget?.held ?? 0,
-    ...(budget?.refusal === undefined ? {} : { refusal: budget.refusal })
-  })
+  const preparing = prepareRelevance(
+    work.kind === "search" ? work.plans : work.kind === "union" ? work.plan.plans : [],
+    (name) => readers.get(name)
+  )
+  if (preparing !== undefined) await preparing
+  const isGivenUp = givenUp === undefined ? undefined : new Int32Array(givenUp)
+  const allowance = new Allowance(
+    task.quantum_ms,
+    isGivenUp === undefined ? undefined : () => Atomics.load(isGivenUp, 0) === 1
+  )
+  const budget = task.answer === undefined ? undefined : new AnswerBudget(task.answer.bytes_max)
+  budget?.holdAgain(task.answer!.held)
+  const texts: Texts = { text: "" }
+  const done = doneOf(task, { scope, allowance, budget, texts })
+  answer(
+    {
+      id: task.id,
+      done,
+      used_ms: allowance.used_ms(),
+      held: budget?.held ?? 0,
+      ...(budget?.refusal === undefined ? {} : { refusal: budget.refusal })
+    },
+    texts.text
+  )
 }
+/** What is searched must not change under a search that waits for something. */
+let before = Promise.resolve()
 port.on("message", (message: ToLane) => {
-  run(message).catch((error: unknown) => {
-    const { message: text, stack } = error instanceof Error ? error : new Error(String(error))
-    post({ kind: "failed", id: message.id, message: text, ...(stack === undefined ? {} : { stack }) })
-  })
+  const isText = typeof message === "string",
+    task = isText ? (JSON.parse(message) as Task) : unsealed(message.task)
+  before = before
+    .then(() => run(task, isText ? {} : message))
+    .catch((error: unknown) => {
+      const { message: text, stack } = error instanceof Error ? error : new Error(String(error))
+      post({ kind: "failed", id: task.id, message: text, ...(stack === undefined ? {} : { stack }) })
+    })
 })
 post({ kind: "ready" })

@@ -6,11 +6,20 @@ import { fail, ok, type EngineError, type Result } from "../errors.ts"
 import type { CollectionReader, EarlyTexts, SegmentView } from "../index/reader.ts"
 import { graphsOf } from "../index/vector-graph.ts"
 import type { CollectionSchema } from "../schema.ts"
-import type { SharedCollection, SharedView, ToLane, Work } from "./messages.ts"
-import type { Known } from "./search-lane.ts"
+import type { Shared, SharedCollection, SharedView, Work } from "./messages.ts"
+import type { SharedNow } from "./job.ts"
+import type { Known, KnownCollection } from "./search-thread.ts"
 
-/** Collections that a thread keeps, beside those it is searching. */
-const KNOWN_MAX = 8
+/** Stemming dictionaries that a thread keeps, beside those it needs. */
+const DICTIONARIES_MAX = 64
+/** Segments come again with the numbers that they had, in other memory, when a collection is opened again. */
+const numberOf = new WeakMap<CollectionReader, number>()
+let lastNumber = 0
+const readerNumber = (reader: CollectionReader): number => {
+  const known = numberOf.get(reader)
+  if (known === undefined) numberOf.set(reader, ++lastNumber)
+  return known ?? lastNumber
+}
 interface Entry {
   readonly record: { readonly key: number }
   readonly reader: CollectionReader | undefined
@@ -58,35 +67,58 @@ export class SharedViews {
   }
 
   /**
-   * At the moment at which the thread begins; `known` is what it has then. Unavailable where a collection of the search
-   * is not as it was.
+   * At the moment at which the thread begins; `known` is what it has then, of which the least recently used collections
+   * beyond `known_max` are forgotten. Unavailable where a collection of the search is not as it was.
    */
-  forThread(known: Known): Result<Pick<ToLane, "collections" | "dictionaries" | "forgotten">> {
+  forThread(known: Known, known_max: number): Result<SharedNow> {
+    if (!this.isAsItWas()) return fail(NOT_NOW)
     const collections: SharedCollection[] = [],
-      dictionaries: Array<ToLane["dictionaries"][number]> = []
+      names: Array<readonly [string, number]> = []
     for (const name of this.names) {
       const entry = this.entryOf(name),
         reader = entry?.reader
       // A joined collection that is not there is none for a search here either.
-      if (entry !== undefined && reader !== undefined)
-        collections.push(sharedCollection(entry.record.key, name, reader, this.earlyOf(entry.record.key), known))
+      if (entry === undefined || reader === undefined) continue
+      const { key } = entry.record
+      names.push([name, key])
+      const changed = changeOf(key, reader, this.earlyOf(key), known)
+      if (changed !== undefined) collections.push(changed)
     }
-    if (!this.isAsItWas()) return fail(NOT_NOW)
-    for (const name of new Set(
-      collections.flatMap(
-        ({ name: own }) =>
-          this.entryOf(own)?.reader?.schema.fields.flatMap(({ stem_dictionary }) =>
-            stem_dictionary === "" ? [] : [stem_dictionary]
-          ) ?? []
-      )
-    )) {
-      const words = this.dictionaries?.get(name),
-        key = `${this.namespace}\n${name}`
-      if (known.dictionaries.get(key) === words) continue
-      known.dictionaries.set(key, words)
-      dictionaries.push({ name, words })
+    const dictionaries = this.dictionariesFor(names, known),
+      gone = forgotten(known, new Set(names.map(([, key]) => key)), known_max)
+    return ok({
+      names,
+      shared:
+        collections.length === 0 && dictionaries.length === 0 && gone.length === 0
+          ? undefined
+          : { collections, dictionaries, forgotten: gone }
+    })
+  }
+  private dictionariesFor(
+    names: ReadonlyArray<readonly [string, number]>,
+    known: Known
+  ): ReadonlyArray<Shared["dictionaries"][number]> {
+    const { namespace } = this,
+      told: Array<Shared["dictionaries"][number]> = [],
+      needed = new Set<string>()
+    for (const [own] of names)
+      for (const { stem_dictionary: name } of this.entryOf(own)?.reader?.schema.fields ?? []) {
+        if (name === "") continue
+        const words = this.dictionaries?.get(name),
+          key = dictionaryKey(namespace, name)
+        needed.add(key)
+        const isKnown = known.dictionaries.get(key)?.words === words
+        known.dictionaries.delete(key)
+        if (words !== undefined) known.dictionaries.set(key, { namespace, name, words })
+        if (!isKnown) told.push({ namespace, name, words })
+      }
+    for (const [key, { name, namespace: owner }] of known.dictionaries) {
+      if (known.dictionaries.size <= DICTIONARIES_MAX) break
+      if (needed.has(key)) continue
+      known.dictionaries.delete(key)
+      told.push({ namespace: owner, name, words: undefined })
     }
-    return ok({ collections, dictionaries, forgotten: forgotten(known, new Set(collections.map(({ key }) => key))) })
+    return told
   }
   /** Every collection that is searched is open, with the fields that its plan names. */
   private isAsItWas(): boolean {
@@ -94,6 +126,7 @@ export class SharedViews {
     const plans = work.kind === "search" ? work.plans : work.kind === "union" ? work.plan.plans : []
     const isOpen = (name: string): boolean => this.entryOf(name)?.reader !== undefined
     if (work.kind === "scan") return isOpen(work.request.collection)
+    if (work.kind === "prepare") return isOpen(work.collection)
     return plans.every(
       ({ collection, text }) =>
         isOpen(collection) &&
@@ -103,21 +136,46 @@ export class SharedViews {
 }
 const hasField = (schema: CollectionSchema, name: string): boolean => schema.fields.some((field) => field.name === name)
 
-const sharedCollection = (
+const dictionaryKey = (namespace: string, name: string): string => JSON.stringify([namespace, name])
+
+/** undefined where the thread knows the collection as it is now. */
+const changeOf = (
   key: number,
-  name: string,
   reader: CollectionReader,
   early: EarlyTexts["texts"],
   known: Known
-): SharedCollection => {
-  const before = known.collections.get(key)
-  const views = reader.views.map((view) => sharedView(view, before?.segments.get(view.segment.id)))
+): SharedCollection | undefined => {
+  const number = readerNumber(reader),
+    told = known.collections.get(key)
+  const before: KnownCollection | undefined = told?.reader === number ? told : undefined
+  const isSame =
+    before?.version === reader.version && before.schema === reader.schema && !before.hasEarly && early.length === 0
+  // The last used stands last.
   known.collections.delete(key)
-  known.collections.set(key, {
-    schema: reader.schema,
-    segments: new Map(reader.views.map(({ deletedCount, segment }) => [segment.id, deletedCount]))
-  })
-  return { key, name, ...(before?.schema === reader.schema ? {} : { schema: reader.schema }), views, early }
+  known.collections.set(
+    key,
+    isSame
+      ? before
+      : {
+          reader: number,
+          version: reader.version,
+          schema: reader.schema,
+          segments: new Map(reader.views.map(({ deletedCount, segment }) => [segment.id, deletedCount])),
+          hasEarly: early.length > 0,
+          usedAt: performance.now()
+        }
+  )
+  if (isSame) {
+    before.usedAt = performance.now()
+    return undefined
+  }
+  return {
+    key,
+    isNew: before === undefined,
+    ...(before?.schema === reader.schema ? {} : { schema: reader.schema }),
+    views: reader.views.map((view) => sharedView(view, before?.segments.get(view.segment.id))),
+    early
+  }
 }
 /** `deletedBefore`: deletions that the thread knows of; undefined where it does not have the segment. */
 const sharedView = ({ deleted, deletedCount, segment }: SegmentView, deletedBefore: number | undefined): SharedView => {
@@ -129,15 +187,15 @@ const sharedView = ({ deleted, deletedCount, segment }: SegmentView, deletedBefo
       : {}),
     ...(deleted === undefined || deletedBefore === deletedCount
       ? {}
-      : { deleted: { bits: deleted.slice(), count: deletedCount } }),
+      : { deleted: { bits: deleted.slice().buffer as ArrayBuffer, count: deletedCount } }),
     graphs: graphsOf(segment).flatMap(({ file, record }) => (file === undefined ? [] : [{ record, file }]))
   }
 }
 /** The least recently used ones that the thread is to let go of. */
-const forgotten = ({ collections }: Known, needed: ReadonlySet<number>): number[] => {
+const forgotten = ({ collections }: Known, needed: ReadonlySet<number>, known_max: number): number[] => {
   const keys: number[] = []
   for (const key of collections.keys()) {
-    if (collections.size <= KNOWN_MAX) break
+    if (collections.size <= known_max) break
     if (needed.has(key)) continue
     collections.delete(key)
     keys.push(key)

@@ -27,9 +27,9 @@ import { hasVectorLibrary, vectorLibrary } from "../index/vector-graph.ts"
 import type { SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, WriteOperation } from "../plan.ts"
 import { prepareRelevance } from "../search/relevance/prepare.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
-import { SharedViews } from "../lane/shared-views.ts"
-import type { LaneDone, SearchLane } from "../lane/search-lane.ts"
-import type { Work } from "../lane/messages.ts"
+import { answersOf } from "../lane/answers.ts"
+import type { LaneDone } from "../lane/job.ts"
+import { NO_WORKERS, type WorkersNow } from "../lane/placing.ts"
 import { unpacked } from "../lane/portable.ts"
 import { executeSearch } from "../search/answer/answer.ts"
 import { executeUnion } from "../search/answer/union.ts"
@@ -44,6 +44,7 @@ import type { CollectionRecord } from "../store/journal.ts"
 import { inSlices, pause } from "../turns.ts"
 import { type WriterEvent, WriterGone, type WriterPort } from "../store/writer.ts"
 import { warn } from "../warning.ts"
+import type { OtherThreads } from "./other-threads.ts"
 
 interface Entry {
   record: CollectionRecord
@@ -108,15 +109,8 @@ const CLOSED: EngineError = { kind: "Unavailable", message: "The engine is close
 const MEBIBYTE = 1_048_576
 /** Of work between searches. */
 const SLICE_ms = 0.5
-/**
- * Of this thread, for one search; for one of a namespace that has just had one which took longer, so long. A usual
- * search takes a hundredth of it. And the whole of a search that can run nowhere else.
- */
-const QUANTUM_ms = 15,
-  QUANTUM_AGAIN_ms = 3,
-  SLOW_ms = 30_000,
-  FRONT_MAX_ms = 100
-const SLOW_MAX = 10_000
+/** Of this thread, for the whole of a search that can run nowhere else. */
+const FRONT_MAX_ms = 100
 /** Documents up to which another thread makes a relevance index of its own. */
 const RELEVANCE_DOCS_MAX = 250_000
 /** For one page of a list by a filter. */
@@ -128,8 +122,6 @@ const budgetOf = (plans: ReadonlyArray<SearchPlan>): SearchBudget => ({
 })
 /** For looking words up. */
 const WORDS_ms = 50
-/** Documents of one collection from which on searches that take long are to be expected. */
-const LONG_DOCS_MIN = 1_000
 /** New segments whose facet values are worth a turn of their own. */
 const MAPPED_DOCS_MIN = 128
 
@@ -142,17 +134,6 @@ const keptOf = (answers: ReadonlyArray<Result<SearchAnswer>>): number => {
   })
   return first < 0 ? answers.length : first
 }
-const plansOf = (work: Work): ReadonlyArray<SearchPlan> =>
-  work.kind === "search" ? work.plans : work.kind === "union" ? work.plan.plans : []
-const unbudgeted = ({ budget: _budget, ...plan }: SearchPlan): SearchPlan => plan
-/** The request's account stays in its thread. */
-const withoutBudget = (work: Work): Work =>
-  work.kind === "search"
-    ? { ...work, plans: work.plans.map(unbudgeted) }
-    : work.kind === "union"
-      ? { ...work, plan: { ...work.plan, plans: work.plan.plans.map(unbudgeted) } }
-      : work
-
 export class LocalEngine implements SearchEngine {
   private readonly kind: string
   private readonly entries = new Map<number, Entry>()
@@ -167,14 +148,25 @@ export class LocalEngine implements SearchEngine {
   private isClosed = false
   private failure: string | undefined
   private afterClose: (() => Promise<void>) | undefined
-  private readonly lane: SearchLane | undefined
-  /** Namespaces with a search that used up its quantum lately, and when. */ private readonly slow = new Map<
-    Namespace,
-    number
-  >()
-  /** `lane`: where searches go on that take long; without one they run to their end here. */
-  constructor(kind: string, reads: DocumentReads, budget_bytes: number, approximateFrom = Infinity, lane?: SearchLane) {
-    this.lane = lane
+  private readonly threads: OtherThreads | undefined
+  /** `threads`: where searches go on that take long, and quick ones where it has workers; else all run here. */
+  constructor(
+    kind: string,
+    reads: DocumentReads,
+    budget_bytes: number,
+    approximateFrom = Infinity,
+    threads?: OtherThreads
+  ) {
+    this.threads = threads
+    threads?.attach({
+      entryOf: (namespace, name) => this.entryOf(namespace, name),
+      nameOf: (key) => {
+        const record = this.entries.get(key)?.record
+        return record === undefined ? undefined : { namespace: record.namespace, name: record.schema.name }
+      },
+      earlyOf: (key) => this.reads.earlyTexts?.(key) ?? [],
+      dictionariesOf: (namespace) => this.dictionaries.get(namespace)
+    })
     this.kind = kind
     this.reads = reads
     this.budget_bytes = budget_bytes
@@ -216,7 +208,7 @@ export class LocalEngine implements SearchEngine {
         let names = this.byName.get(record.namespace)
         if (names === undefined) this.byName.set(record.namespace, (names = new Map()))
         names.set(record.schema.name, record.key)
-        this.expectLong(event.documents)
+        this.threads?.expect(event.documents)
         // Loading it takes some milliseconds: better now than when a graph arrives between two searches.
         if (this.isApproximate && record.schema.fields.some(({ num_dim }) => num_dim > 0)) vectorLibrary()
         return
@@ -266,15 +258,11 @@ export class LocalEngine implements SearchEngine {
         reader.apply(event.publication)
         if (event.publication.schema !== undefined) entry.record = { ...entry.record, schema: event.publication.schema }
         if (entry.reader !== undefined) entry.documents = reader.documentCount
-        this.expectLong(reader.documentCount)
+        this.threads?.expect(reader.documentCount)
         if (entry.reader !== undefined && event.publication.added.some(({ meta }) => meta.docs >= MAPPED_DOCS_MIN))
           this.mapPublished(entry, reader)
       }
     }
-  }
-  /** A thread more is some 20 MB: an engine with little in it gets none before a search wants one. */
-  private expectLong(documents: number): void {
-    if (documents >= LONG_DOCS_MIN) this.lane?.expect()
   }
   /**
    * Makes a segment ready that is about to replace others, between searches; resolves when it is, or when nobody would
@@ -320,6 +308,10 @@ export class LocalEngine implements SearchEngine {
     return new CollectionReader(record.schema, { text: (seq) => this.reads.text(record.key, seq) })
   }
 
+  /** Search workers that are up, and searches that were sent to them; none where the engine was opened without. */
+  searchWorkers(): WorkersNow {
+    return this.threads?.workersNow ?? NO_WORKERS
+  }
   capabilities(): Capabilities {
     // Said of the engine as a whole: a field below the bound is still searched exactly, which `usage` tells.
     const grades = this.isApproximate && hasVectorLibrary() ? APPROXIMATE : EXACT
@@ -405,8 +397,23 @@ export class LocalEngine implements SearchEngine {
   ): Awaitable<ReadonlyArray<Result<SearchAnswer>>> {
     return answering(
       (error) => plans.map(() => fail(error)),
-      () => this.whenIndexed(namespace, plans, () => this.searched(namespace, plans, budget))
+      () =>
+        this.threads?.takesQuick(namespace, plans, budget) === true
+          ? this.whenOpen(namespace, collectionsOf(plans), () => this.searchedByWorker(namespace, plans, budget))
+          : this.whenIndexed(namespace, plans, () => this.searched(namespace, plans, budget))
     )
+  }
+  private async searchedByWorker(
+    namespace: Namespace,
+    plans: ReadonlyArray<SearchPlan>,
+    budget: SearchBudget
+  ): Promise<ReadonlyArray<Result<SearchAnswer>>> {
+    const quick = await this.threads!.quick(namespace, { kind: "search", plans }, budget)
+    if (quick === "waited") return this.whenIndexed(namespace, plans, () => this.searched(namespace, plans, budget))
+    if (quick === "lost") return this.searchedInLane(namespace, plans, [], budget)
+    if (!quick.ok) return plans.map(() => quick)
+    const answers = answersOf(quick.value)
+    return quick.value.done.kind === "gave_way" ? this.searchedInLane(namespace, plans, answers, budget) : answers
   }
   private searched(
     namespace: Namespace,
@@ -425,16 +432,23 @@ export class LocalEngine implements SearchEngine {
       if (error !== GIVE_WAY) throw error
       // What waits must not look at the index any more.
       answers.length = keptOf(answers)
-      return this.elsewhere(namespace, { kind: "search", plans: plans.slice(answers.length) }, budget).then(
-        (laned): ReadonlyArray<Result<SearchAnswer>> => {
-          if (!laned.ok) return plans.map((_plan, i) => answers[i] ?? laned)
-          return laned.value.done.kind === "search" ? [...answers, ...laned.value.done.answers.map(unpacked)] : answers
-        }
-      )
+      return this.searchedInLane(namespace, plans, answers, budget)
     } finally {
-      budget.used_ms += allowance.used_ms()
+      const used_ms = allowance.used_ms()
+      budget.used_ms += used_ms
+      this.threads?.ranHere(namespace, plans, used_ms)
     }
     return answers
+  }
+  /** Those behind the ones that are answered already. */
+  private async searchedInLane(
+    namespace: Namespace,
+    plans: ReadonlyArray<SearchPlan>,
+    answers: ReadonlyArray<Result<SearchAnswer>>,
+    budget: SearchBudget
+  ): Promise<ReadonlyArray<Result<SearchAnswer>>> {
+    const laned = await this.threads!.long(namespace, { kind: "search", plans: plans.slice(answers.length) }, budget)
+    return laned.ok ? [...answers, ...answersOf(laned.value)] : plans.map((_plan, i) => answers[i] ?? laned)
   }
   union(
     namespace: Namespace,
@@ -442,26 +456,47 @@ export class LocalEngine implements SearchEngine {
     budget: SearchBudget = budgetOf(plan.plans)
   ): Awaitable<Result<UnionAnswer>> {
     return answering<Result<UnionAnswer>>(fail, () =>
-      this.whenIndexed(namespace, plan.plans, (): Awaitable<Result<UnionAnswer>> => {
-        const allowance = this.allowanceOf(namespace, plan.plans)
-        try {
-          if ((budget.isSlow === true || isLong(plan.plans)) && allowance.hasQuantum) throw GIVE_WAY
-          return executeUnion(
-            this.scopeOf(namespace),
-            plan,
-            allowance,
-            Math.min(budget.limit_ms - budget.used_ms, this.mostOf(namespace, plan.plans))
-          )
-        } catch (error) {
-          if (error !== GIVE_WAY) throw error
-          return this.elsewhere(namespace, { kind: "union", plan }, budget).then((laned): Result<UnionAnswer> =>
-            laned.ok && laned.value.done.kind === "union" ? unpacked(laned.value.done.answer) : (laned as Result<never>)
-          )
-        } finally {
-          budget.used_ms += allowance.used_ms()
-        }
-      })
+      plan.window === undefined && this.threads?.takesQuick(namespace, plan.plans, budget) === true
+        ? this.whenOpen(namespace, collectionsOf(plan.plans), () => this.unitedByWorker(namespace, plan, budget))
+        : this.whenIndexed(namespace, plan.plans, () => this.united(namespace, plan, budget))
     )
+  }
+  private async unitedByWorker(
+    namespace: Namespace,
+    plan: UnionPlan,
+    budget: SearchBudget
+  ): Promise<Result<UnionAnswer>> {
+    const quick = await this.threads!.quick(namespace, { kind: "union", plan }, budget)
+    if (quick === "waited") return this.whenIndexed(namespace, plan.plans, () => this.united(namespace, plan, budget))
+    if (quick === "lost" || (quick.ok && quick.value.done.kind === "gave_way"))
+      return this.unitedInLane(namespace, plan, budget)
+    return unionOf(quick)
+  }
+  private united(namespace: Namespace, plan: UnionPlan, budget: SearchBudget): Awaitable<Result<UnionAnswer>> {
+    const allowance = this.allowanceOf(namespace, plan.plans)
+    try {
+      if ((budget.isSlow === true || isLong(plan.plans)) && allowance.hasQuantum) throw GIVE_WAY
+      return executeUnion(
+        this.scopeOf(namespace),
+        plan,
+        allowance,
+        Math.min(budget.limit_ms - budget.used_ms, this.mostOf(namespace, plan.plans))
+      )
+    } catch (error) {
+      if (error !== GIVE_WAY) throw error
+      return this.unitedInLane(namespace, plan, budget)
+    } finally {
+      const used_ms = allowance.used_ms()
+      budget.used_ms += used_ms
+      this.threads?.ranHere(namespace, plan.plans, used_ms)
+    }
+  }
+  private async unitedInLane(
+    namespace: Namespace,
+    plan: UnionPlan,
+    budget: SearchBudget
+  ): Promise<Result<UnionAnswer>> {
+    return unionOf(await this.threads!.long(namespace, { kind: "union", plan }, budget))
   }
   scan(namespace: Namespace, request: ScanRequest): Awaitable<Result<ScanPage>> {
     return answering<Result<ScanPage>>(fail, () =>
@@ -476,7 +511,7 @@ export class LocalEngine implements SearchEngine {
           )
         } catch (error) {
           if (error !== GIVE_WAY) throw error
-          return this.elsewhere(namespace, { kind: "scan", request }, { limit_ms: SCAN_ms, used_ms: 0 }).then(
+          return this.threads!.long(namespace, { kind: "scan", request }, { limit_ms: SCAN_ms, used_ms: 0 }).then(
             (laned): Result<ScanPage> =>
               laned.ok && laned.value.done.kind === "scan" ? laned.value.done.answer : (laned as Result<never>)
           )
@@ -493,16 +528,13 @@ export class LocalEngine implements SearchEngine {
    * there is no other thread, or no use in it.
    */
   private allowanceOf(namespace: Namespace, plans: ReadonlyArray<SearchPlan>): Allowance {
-    if (this.lane === undefined || this.isTooLarge(namespace, plans)) return new Allowance()
-    if (this.slow.size === 0) return new Allowance(QUANTUM_ms)
-    const since = this.slow.get(namespace)
-    if (since === undefined) return new Allowance(QUANTUM_ms)
-    if (performance.now() - since < SLOW_ms) return new Allowance(QUANTUM_AGAIN_ms)
-    this.slow.delete(namespace)
-    return new Allowance(QUANTUM_ms)
+    const { threads } = this
+    return threads === undefined || this.isTooLarge(namespace, plans)
+      ? new Allowance()
+      : new Allowance(threads.quantum_ms(namespace))
   }
   private mostOf(namespace: Namespace, plans: ReadonlyArray<SearchPlan>): number {
-    return this.lane !== undefined && this.isTooLarge(namespace, plans) ? FRONT_MAX_ms : Infinity
+    return this.threads !== undefined && this.isTooLarge(namespace, plans) ? FRONT_MAX_ms : Infinity
   }
   /** Of a large collection no other thread makes a relevance index of its own: it takes long, and twice the memory. */
   private isTooLarge(namespace: Namespace, plans: ReadonlyArray<SearchPlan>): boolean {
@@ -510,34 +542,6 @@ export class LocalEngine implements SearchEngine {
       if (text?.relevance !== undefined && (this.entryOf(namespace, collection)?.documents ?? 0) > RELEVANCE_DOCS_MAX)
         return true
     return false
-  }
-  private async elsewhere(namespace: Namespace, work: Work, budget: SearchBudget): Promise<Result<LaneDone>> {
-    if (this.slow.size >= SLOW_MAX) this.slow.clear()
-    this.slow.set(namespace, performance.now())
-    budget.isSlow = true
-    const shared = new SharedViews(
-      namespace,
-      work,
-      (name) => this.entryOf(namespace, name),
-      (key) => this.reads.earlyTexts?.(key) ?? [],
-      this.dictionaries.get(namespace)
-    )
-    const entries = shared.names.flatMap((name) => this.entryOf(namespace, name) ?? [])
-    for (const entry of entries) entry.pins++
-    try {
-      const laned = await this.lane!.run({
-        namespace,
-        work: withoutBudget(work),
-        answer: plansOf(work)[0]?.budget,
-        left_ms: () => budget.limit_ms - budget.used_ms,
-        isGivenUp: () => budget.isGivenUp?.() === true,
-        shared: (known) => shared.forThread(known)
-      })
-      if (laned.ok) budget.used_ms += laned.value.used_ms
-      return laned
-    } finally {
-      for (const entry of entries) entry.pins--
-    }
   }
   get(
     namespace: Namespace,
@@ -772,6 +776,12 @@ export class LocalEngine implements SearchEngine {
   }
 }
 
+const collectionsOf = (plans: ReadonlyArray<SearchPlan>): ReadonlyArray<string> =>
+  plans.map(({ collection }) => collection)
+const unionOf = (laned: Result<LaneDone>): Result<UnionAnswer> =>
+  laned.ok && laned.value.done.kind === "union"
+    ? unpacked(laned.value.done.answer, laned.value.texts)
+    : (laned as Result<never>)
 /** Runs; what could not be opened is answered instead of thrown. */
 const answering = <A>(failed: (error: EngineError) => A, run: () => Awaitable<A>): Awaitable<A> => {
   const answer = run()

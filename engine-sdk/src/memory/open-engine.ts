@@ -1,11 +1,12 @@
 /** The durable engine: documents and schemas survive; searches run on the calling thread over memory. */
-import { SearchLane } from "../lane/search-lane.ts"
 import { EarlyReads } from "./early-reads.ts"
 import { LmdbJournal, LmdbReads } from "../store/lmdb-journal.ts"
 import { RemoteWriter } from "../store/remote-writer.ts"
 import { APPROXIMATE_FROM } from "../store/vector-graphs.ts"
 import { Writer } from "../store/writer.ts"
 import { LocalEngine } from "./local-engine.ts"
+import { OtherThreads } from "./other-threads.ts"
+import { WORKERS_MAX, type SearchWorkers } from "../lane/placing.ts"
 
 export interface OpenEngineOptions {
   /** A folder that belongs to this engine alone; created where missing. */ readonly path: string
@@ -14,6 +15,12 @@ export interface OpenEngineOptions {
    * threads of their own.
    */
   readonly worker?: boolean
+  /**
+   * With `worker`: threads that run searches over the same index, so that several run at once and this thread only
+   * sends and receives them. A number, or when searches are sent to them. Rankings by name and searches whose hits are
+   * ordered again run on this thread all the same. Each has up to 60 MB of its own. Default: 0.
+   */
+  readonly searchWorkers?: number | SearchWorkers
   /** Index memory of open collections; beyond it the least recently used are closed. Default: no limit. */
   readonly memoryBudgetBytes?: number
   /**
@@ -23,15 +30,32 @@ export interface OpenEngineOptions {
   readonly approximateFrom?: number
 }
 
+const checked = (workers: SearchWorkers, isThreaded: boolean): SearchWorkers => {
+  const { cost_min_ms = 0, count, documents_min = 0 } = workers
+  const wrong = [
+    ...(Number.isInteger(count) && count >= 0 && count <= WORKERS_MAX
+      ? []
+      : [`\`count\` must be a whole number from 0 to ${WORKERS_MAX}, not ${count}`]),
+    ...(count > 0 && !isThreaded ? ["workers need `worker: true`"] : []),
+    ...(documents_min >= 0 ? [] : [`\`documents_min\` must not be negative, as ${documents_min} is`]),
+    ...(cost_min_ms >= 0 ? [] : [`\`cost_min_ms\` must not be negative, as ${cost_min_ms} is`])
+  ]
+  if (wrong.length > 0) throw new RangeError(`searchWorkers: ${wrong.join("; ")}.`)
+  return workers
+}
+
 /**
- * Fails (rejects) when the folder cannot be opened or belongs to another version. Nothing is loaded before it is used.
+ * Fails (rejects) with a RangeError that names every wrong option, and when the folder cannot be opened or belongs to
+ * another version. Nothing is loaded before it is used.
  */
 export const openEngine = async ({
   path,
   worker = false,
+  searchWorkers = 0,
   memoryBudgetBytes = Infinity,
   approximateFrom = APPROXIMATE_FROM
 }: OpenEngineOptions): Promise<LocalEngine> => {
+  const workers = checked(typeof searchWorkers === "number" ? { count: searchWorkers } : searchWorkers, worker)
   if (!worker) {
     const journal = await LmdbJournal.open(path)
     const engine = new LocalEngine(
@@ -60,23 +84,23 @@ export const openEngine = async ({
   }
   let lost = (_message: string): void => {}
   let prepare: LocalEngine["prepare"] = async () => {}
-  const lane = new SearchLane(path)
+  const threads = new OtherThreads(path, workers)
   const writer = await RemoteWriter.start(
     path,
     {
       emit: (event) => apply(event),
       lost: (message) => lost(message),
       prepare: (...given) => prepare(...given),
-      unread: () => lane.unread()
+      unread: () => threads.unread()
     },
     approximateFrom
   )
   // The folder exists only once the writer has made it.
   const reads = await LmdbReads.open(path)
-  const engine = new LocalEngine("embedded", new EarlyReads(reads), memoryBudgetBytes, approximateFrom, lane)
+  const engine = new LocalEngine("embedded", new EarlyReads(reads), memoryBudgetBytes, approximateFrom, threads)
   engine.attach(writer)
   engine.onClose(async () => {
-    await lane.close()
+    await threads.close()
     await reads.close()
   })
   lost = (message) => engine.failed(message)

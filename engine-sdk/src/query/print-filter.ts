@@ -11,9 +11,8 @@ export const printFilter = (filter: Filter): string => print(filter, "")
 const print = (filter: Filter, within: string): string => {
   switch (filter.kind) {
     case "and":
-      return `(${print(filter.left, within)}) && (${print(filter.right, within)})`
     case "or":
-      return `(${print(filter.left, within)}) || (${print(filter.right, within)})`
+      return printPair(filter.kind, filter, print, within)
     case "not":
       return printNegated(filter.filter, within)
     case "all":
@@ -28,6 +27,14 @@ const print = (filter: Filter, within: string): string => {
       return printLeaf(filter, within, "")
   }
 }
+type Pair = Extract<Filter, { readonly kind: "and" | "or" }>
+type Printer = (filter: Filter, within: string) => string
+/** A chain of one operator needs no brackets; each pair of them would be a level of nesting, which is bounded. */
+const printPair = (kind: Pair["kind"], { kind: own, left, right }: Pair, printer: Printer, within: string): string => {
+  const first = printer(left, within)
+  const text = left.kind === own ? first : `(${first})`
+  return `${text} ${kind === "and" ? "&&" : "||"} (${printer(right, within)})`
+}
 const printNegated = (filter: Filter, within: string): string => {
   switch (filter.kind) {
     case "not":
@@ -37,9 +44,9 @@ const printNegated = (filter: Filter, within: string): string => {
     case "none":
       return "id:*"
     case "and":
-      return `(${printNegated(filter.left, within)}) || (${printNegated(filter.right, within)})`
+      return printPair("or", filter, printNegated, within)
     case "or":
-      return `(${printNegated(filter.left, within)}) && (${printNegated(filter.right, within)})`
+      return printPair("and", filter, printNegated, within)
     case "join":
       return `!${print(filter, within)}`
     case "element":
@@ -72,7 +79,8 @@ const printLeaf = (filter: Leaf, within: string, negation: string): string => {
 const printValue = ({ tokens, match, prefix }: StringFilter["values"][number]): string => {
   const text = tokens.join(" ")
   if (match === "phrase") return `"${text}"`
-  return prefix ? `${text}*` : `\`${text}\``
+  const isPlain = /^[\p{L}\p{N} ]+$/u.test(text)
+  return prefix ? `${isPlain ? text : `\`${text}\``}*` : `\`${text}\``
 }
 const INT32_MAX = 2_147_483_647
 const INT64_MAX = 9_223_372_036_854_775_807n
@@ -87,7 +95,12 @@ const printRange = ({ min, max, minOpen, maxOpen }: NumberFilter["ranges"][numbe
   if (isLowest(min)) return `<=${max}`
   return isHighest(max) ? `>=${min}` : `${min}..${max}`
 }
-const kilometres = (metres: number): string => `${metres / 1_000} km`
+/** The number next to it where a thousandth of the metres, a thousand times, is not quite the metres again. */
+const kilometres = (metres: number): string => {
+  const thousandth = metres / 1_000
+  const near = [thousandth, thousandth * (1 + Number.EPSILON), thousandth * (1 - Number.EPSILON)]
+  return `${near.find((value) => value * 1_000 === metres) ?? thousandth} km`
+}
 const printArea = (area: GeoArea): string =>
   area.kind === "radius"
     ? `([${area.lat}, ${area.lng}], radius: ${kilometres(area.radius_m)}, exact_filter_radius: ${kilometres(area.exactFilterRadius_m)})`

@@ -90,6 +90,7 @@ export class RemoteWriter implements WriterPort {
         return
       case "event":
         this.emit(JSON.parse(message.text) as WriterEvent)
+        if (message.number > 0) this.seen(message.number)
         return
       case "published":
         this.emit({ kind: "published", key: message.key, publication: decodePublication(message) })

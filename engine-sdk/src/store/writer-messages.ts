@@ -56,7 +56,8 @@ export type FromWriter =
       readonly message: string
       readonly stack?: string
     }
-  | { readonly kind: "event"; readonly text: string }
+  /** `number`: as of a publication, where memory of the collection is free once readers have seen it; else 0. */
+  | { readonly kind: "event"; readonly number: number; readonly text: string }
   /** A segment that is about to be published instead of others; its memory stays as it is until `prepared` answers. */
   | {
       readonly kind: "prepare"
@@ -145,7 +146,7 @@ export const decodeSegment = ({ buffer, deleted, id, length, meta, offset }: Sha
 })
 
 export const encodeEvent = (event: WriterEvent, number: number): FromWriter => {
-  if (event.kind !== "published") return { kind: "event", text: stringifyJson(event) }
+  if (event.kind !== "published") return { kind: "event", number, text: stringifyJson(event) }
   const { publication } = event
   return {
     kind: "published",

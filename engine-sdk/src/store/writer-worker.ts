@@ -57,9 +57,11 @@ const preparing = new Map<number, () => void>()
 let nextPreparation = 1
 const journal = await LmdbJournal.open(path)
 const pool = new SlabPool()
+/** Memory may be free after them, once every reader has seen it: other threads may search what is dropped or closed. */
+const FREEING: ReadonlySet<string> = new Set(["published", "dropped", "closed"])
 const writer = new Writer(
   journal,
-  (event) => post(encodeEvent(event, event.kind === "published" ? ++pool.publications : 0)),
+  (event) => post(encodeEvent(event, FREEING.has(event.kind) ? ++pool.publications : 0)),
   {
     allocate: pool.allocate,
     release: pool.retire,

@@ -1,9 +1,9 @@
 /** Answers as JSON text. `text_match` exceeds 2^53 and is a bigint here: it is written as plain digits. */
-import { stringifyJson, type StoredDocument } from "../../documents/mod.ts"
+import { parseJson, stringifyJson, type StoredDocument } from "../../documents/mod.ts"
 import type { AnswerBudget } from "../../budget/answer-budget.ts"
 import type { Hit, SearchAnswer, TextMatchInfo, UnionAnswer } from "../../plan.ts"
 import type { HitMarks } from "../highlight/highlight.ts"
-import { Given, writtenText } from "./written.ts"
+import { Given, putWritten, writtenText } from "./written.ts"
 
 /**
  * The stored document behind a hit, kept in a private field of the plain object: unlike a WeakMap it costs no
@@ -94,12 +94,43 @@ export const lazyHit = (
   return hit
 }
 
+/** Marks that another thread has made: they go on as they came, and are parsed when somebody reads them. */
+export class WrittenMarks implements HitMarks {
+  readonly highlightJson: string
+  readonly highlightsJson: string
+  /** JSON text of the two forms; an empty `highlightsJson` where nobody asks for the older one. */
+  constructor(highlightJson: string, highlightsJson: string) {
+    this.highlightJson = highlightJson
+    this.highlightsJson = highlightsJson
+  }
+  get highlight(): HitMarks["highlight"] {
+    return parseJson(this.highlightJson) as HitMarks["highlight"]
+  }
+  get highlights(): HitMarks["highlights"] {
+    return parseJson(this.highlightsJson) as HitMarks["highlights"]
+  }
+}
+
 /** A hit of a page as it was found: what both a `Hit` and its text are made from, without the index. */
 export interface FoundHit {
   readonly stored: StoredDocument
   readonly marks: HitMarks
   readonly score: bigint | undefined
   readonly info: TextMatchInfo | undefined
+}
+const markedHit = (stored: StoredDocument, marks: HitMarks, v1: boolean): Hit => {
+  const isWritten = marks instanceof WrittenMarks
+  const hit = storedHit(stored, isWritten ? {} : marks.highlight)
+  if (isWritten) {
+    putWritten(hit, "highlight", marks.highlightJson)
+    if (v1) putWritten(hit, "highlights", marks.highlightsJson)
+  } else if (v1) hit.highlights = marks.highlights
+  return hit
+}
+/** The hits of an answer that nobody has read yet. */
+export interface FoundPage {
+  readonly found: ReadonlyArray<FoundHit>
+  readonly v1: boolean
 }
 /** Hits of an answer that become objects when somebody reads them; what goes to the wire only is written without. */
 class Page extends Given {
@@ -118,8 +149,7 @@ class Page extends Given {
     const page = answer as Page
     const v1 = page.#v1
     return page.#found.map(({ info, marks, score, stored }) => {
-      const hit = storedHit(stored, marks.highlight)
-      if (v1) hit.highlights = marks.highlights
+      const hit = markedHit(stored, marks, v1)
       if (score !== undefined) {
         hit.text_match = score
         if (info !== undefined) hit.text_match_info = info
@@ -132,6 +162,10 @@ class Page extends Given {
     Object.defineProperty(answer, "hits", { value: hits, writable: true, enumerable: true, configurable: true })
   }
   /** While nobody has had the hits in hand. */
+  static of(answer: object): FoundPage | undefined {
+    return #found in answer && !answer.#isRead ? { found: answer.#found, v1: answer.#v1 } : undefined
+  }
+  /** The same. */
   static textOf(answer: object, budget: AnswerBudget | undefined): string | undefined {
     if (!(#found in answer) || answer.#isRead) return undefined
     const found = answer.#found,
@@ -175,6 +209,9 @@ export const putPage = (answer: SearchAnswer, found: ReadonlyArray<FoundHit>, v1
   Object.defineProperty(answer, "hits", lazyHits)
   Page.put(answer, found, v1)
 }
+
+/** undefined where its hits are objects already, or never were found as a page. */
+export const foundPageOf = (answer: object): FoundPage | undefined => Page.of(answer)
 
 /**
  * Hits are written part by part, so that the native writer does everything but the scores. O(answer). Throws

@@ -1,0 +1,82 @@
+/** What a thread is given to do, and what comes of it. */
+import { type AnswerBudget, AnswerRefused } from "../budget/answer-budget.ts"
+import type { Namespace } from "../engine.ts"
+import { type EngineError, fail, ok, type Result } from "../errors.ts"
+import type { Done, Shared, Task, ToLane, Work } from "./messages.ts"
+import { TextReader } from "./portable.ts"
+import type { Said } from "./said.ts"
+import { sealed } from "./sealed.ts"
+import type { SearchPlan } from "../plan.ts"
+import type { Known } from "./search-thread.ts"
+
+/** What a job needs of its collections at the moment at which it begins, and for whom. */
+export interface LaneJob {
+  readonly namespace: Namespace
+  readonly work: Work
+  readonly left_ms: () => number
+  /** Of the request; what the search holds is told to it when it is done. */ readonly answer: AnswerBudget | undefined
+  /** Nobody waits for it any more. */ readonly isGivenUp: () => boolean
+  /** `known`: what the thread was told before; to be brought up to date, and down to `known_max` collections. */
+  readonly shared: (known: Known, known_max: number) => Result<SharedNow>
+}
+export interface SharedNow {
+  readonly names: ReadonlyArray<readonly [name: string, key: number]>
+  /** undefined where the thread knows all of it. */ readonly shared: Shared | undefined
+}
+export interface LaneDone {
+  readonly done: Done
+  readonly used_ms: number
+  /** Of its pages, to be read by its answers one after the other. */ readonly texts: TextReader
+}
+export interface Waiting {
+  readonly job: LaneJob
+  readonly resolve: (done: Result<LaneDone>) => void
+  readonly reject: (defect: Error) => void
+}
+export const CLOSED: EngineError = { kind: "Unavailable", message: "The engine is closed." }
+
+/** The searches of a piece of work; none of what is none. */
+export const plansOf = (work: Work): ReadonlyArray<SearchPlan> =>
+  work.kind === "search" ? work.plans : work.kind === "union" ? work.plan.plans : []
+
+/** The message that begins a job; a failure where its collections are not what they were. */
+export const messageOf = (
+  { answer, namespace, shared, work }: LaneJob,
+  known: Known,
+  known_max: number,
+  own: { readonly id: number; readonly left_ms: number; readonly quantum_ms?: number },
+  givenUp?: SharedArrayBuffer
+): Result<ToLane> => {
+  const now = shared(known, known_max)
+  if (!now.ok) return now
+  const task: Task = {
+    ...own,
+    namespace,
+    names: now.value.names,
+    work,
+    ...(answer === undefined ? {} : { answer: { bytes_max: answer.bytes_max, held: answer.held } })
+  }
+  const text = sealed(task),
+    told = now.value.shared
+  if (text.text !== undefined && told === undefined && givenUp === undefined) return ok(text.text)
+  return ok({
+    task: text,
+    ...(told === undefined ? {} : { shared: told }),
+    ...(givenUp === undefined ? {} : { givenUp })
+  })
+}
+/** What the thread said of it becomes what whoever waits is told. */
+export const settleJob = ({ job, reject, resolve }: Waiting, said: Said): void => {
+  if (!("finished" in said)) {
+    reject(Object.assign(new Error(said.message), { stack: said.stack }))
+    return
+  }
+  const { done, held, refusal, used_ms } = said.finished
+  try {
+    job.answer?.settle(held, refusal)
+    resolve({ ok: true, value: { done, used_ms, texts: new TextReader(said.texts) } })
+  } catch (error) {
+    if (error instanceof AnswerRefused) resolve(fail(error.error))
+    else reject(error as Error)
+  }
+}

@@ -1,0 +1,25 @@
+/** Messages of a thread as what they say of a job. */
+import type { Finished, FromLane } from "./messages.ts"
+import { parted } from "./sealed.ts"
+
+/** What a thread said of a job. */
+export type Said = { readonly id: number } & (
+  | { readonly finished: Finished; readonly texts: string }
+  | Extract<FromLane, { readonly kind: "failed" }>
+)
+/** undefined where it only came up. */
+export const saidOf = (message: FromLane): Said | undefined => {
+  if (typeof message === "string") {
+    const { rest, text } = parted(message)
+    const finished = JSON.parse(text) as Finished
+    return { id: finished.id, finished, texts: rest }
+  }
+  switch (message.kind) {
+    case "ready":
+      return undefined
+    case "done":
+      return { id: message.finished.id, ...message }
+    case "failed":
+      return message
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * One thread that searches over the shared segments: what it has been told, and what becomes of it. Who sends it work
+ * (`search-pool.ts`, `search-lane.ts`) decides how much at a time.
+ */
+import { Worker } from "node:worker_threads"
+import type { CollectionSchema } from "../schema.ts"
+import { saidOf, type Said } from "./said.ts"
+import type { FromLane, ToLane } from "./messages.ts"
+
+/** Time for a thread to come up before it is ended. */
+const STOP_ms = 10_000
+
+/** What a thread has, by collection, least recently used first: schema and segments with the deletions it knows of. */
+export interface Known {
+  readonly collections: Map<number, KnownCollection>
+  readonly dictionaries: Map<
+    string,
+    { readonly namespace: string; readonly name: string; readonly words: ReadonlyMap<string, string> }
+  >
+}
+export interface KnownCollection {
+  /** Which opening of the collection it is, and how often that had changed. */ readonly reader: number
+  readonly version: number
+  readonly schema: CollectionSchema
+  readonly segments: ReadonlyMap<number, number>
+  readonly hasEarly: boolean
+  /** `performance.now()` of the last search. */ usedAt: number
+}
+/** In MB: what its searches can hold beside the index. Beyond, its thread ends instead of the program. */
+interface ThreadHeap {
+  readonly old_mb: number
+}
+interface Side {
+  readonly receive: (said: Said) => void
+  readonly ready?: () => void
+  /** Once; `reason` where it ended with an error. */ readonly lost: (reason: string | undefined) => void
+}
+
+export class SearchThread {
+  readonly known: Known = { collections: new Map(), dictionaries: new Map() }
+  isReady = false
+  isGone = false
+  private readonly worker: Worker
+  private readonly settled: Promise<void>
+  private settle = (): void => {}
+  constructor(path: string, { old_mb }: ThreadHeap, side: Side) {
+    this.settled = new Promise((resolve) => {
+      this.settle = resolve
+    })
+    const worker = (this.worker = new Worker(new URL("./search-worker.ts", import.meta.url), {
+      workerData: { path },
+      resourceLimits: { maxOldGenerationSizeMb: old_mb }
+    }))
+    worker.unref()
+    const lost = (reason: string | undefined): void => {
+      if (this.isGone) return
+      this.isGone = true
+      this.settle()
+      side.lost(reason)
+    }
+    worker.on("message", (message: FromLane) => {
+      if (this.isGone) return
+      const said = saidOf(message)
+      if (said !== undefined) {
+        side.receive(said)
+        return
+      }
+      this.isReady = true
+      this.settle()
+      side.ready?.()
+    })
+    worker.on("error", (error) => lost(error instanceof Error ? error.message : String(error)))
+    worker.on("exit", () => lost(undefined))
+  }
+  post(message: ToLane): void {
+    this.worker.postMessage(message)
+  }
+  /** The program stays while somebody waits for it. */
+  hold(): void {
+    this.worker.ref()
+  }
+  letGo(): void {
+    if (!this.isGone) this.worker.unref()
+  }
+  /** At once. Nobody hears of it as of a loss. */
+  async terminate(): Promise<void> {
+    this.isGone = true
+    this.settle()
+    await this.worker.terminate()
+  }
+  /**
+   * Ending a thread does not always wait until it has ended. One that comes up would open the documents, to read, after
+   * the writer has let go of them, and the next engine of this process share that and could not write.
+   */
+  async end(): Promise<void> {
+    this.worker.ref()
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, STOP_ms)
+    })
+    await Promise.race([this.settled, late])
+    clearTimeout(timer)
+    await this.terminate()
+  }
+}

@@ -1,0 +1,191 @@
+/**
+ * The threads that search for the one where searches arrive: workers for quick ones (`lane/search-pool.ts`), where
+ * there are some, and the lane for those that take long (`lane/search-lane.ts`). What they have in common is here:
+ * which search goes where, how long it may take there, and that the collections it reads stay open meanwhile.
+ */
+import type { Namespace, SearchBudget } from "../engine.ts"
+import type { Result } from "../errors.ts"
+import type { CollectionReader, EarlyTexts } from "../index/reader.ts"
+import { type LaneDone, type LaneJob, plansOf } from "../lane/job.ts"
+import type { Work } from "../lane/messages.ts"
+import { Costs, isWorthSending, NO_WORKERS, workersOf, type SearchWorkers, type WorkersNow } from "../lane/placing.ts"
+import { SearchLane } from "../lane/search-lane.ts"
+import { type Elsewhere, type QuickJob, SearchPool } from "../lane/search-pool.ts"
+import { SharedViews } from "../lane/shared-views.ts"
+import type { SearchPlan } from "../plan.ts"
+
+/**
+ * Of a thread that is not the lane's, for one search; for one of a namespace that has just had one which took longer,
+ * so long. A usual search takes a hundredth of it.
+ */
+const QUANTUM_ms = 15,
+  QUANTUM_AGAIN_ms = 3,
+  SLOW_ms = 30_000
+const SLOW_MAX = 10_000
+/** Of one piece of making ready. */
+const PREPARING_ms = 4
+/** Documents of one collection from which on searches that take long are to be expected. */
+const LONG_DOCS_MIN = 1_000
+
+/** What is searched, as the engine has it. */
+interface Searched {
+  readonly record: { readonly key: number }
+  readonly reader: CollectionReader | undefined
+  readonly documents: number
+  /** Searches elsewhere that read it. */ pins: number
+}
+interface Index {
+  readonly entryOf: (namespace: Namespace, name: string) => Searched | undefined
+  /** Of a collection by its number; undefined once it is gone. */
+  readonly nameOf: (key: number) => { readonly namespace: Namespace; readonly name: string } | undefined
+  readonly earlyOf: (key: number) => EarlyTexts["texts"]
+  readonly dictionariesOf: (namespace: Namespace) => ReadonlyMap<string, ReadonlyMap<string, string>> | undefined
+}
+const unbudgeted = ({ budget: _budget, ...plan }: SearchPlan): SearchPlan => plan
+/** The request's account stays in its thread. */
+const withoutBudget = (work: Work): Work =>
+  work.kind === "search"
+    ? { ...work, plans: work.plans.map(unbudgeted) }
+    : work.kind === "union"
+      ? { ...work, plan: { ...work.plan, plans: work.plan.plans.map(unbudgeted) } }
+      : work
+/** Whoever asks for hits that are made late, or for a ranking with an index of its own, is answered where they are. */
+const canTravel = ({ isLong, text, window }: SearchPlan): boolean =>
+  isLong !== true && window === undefined && text?.relevance === undefined
+
+export class OtherThreads {
+  private readonly lane: SearchLane
+  private readonly pool: SearchPool | undefined
+  private readonly workers: Required<SearchWorkers>
+  private readonly costs = new Costs()
+  private index: Index | undefined
+  /** Namespaces with a search that used up its quantum lately, and when. */ private readonly slow = new Map<
+    Namespace,
+    number
+  >()
+  constructor(path: string, workers: SearchWorkers) {
+    this.workers = workersOf(workers)
+    this.lane = new SearchLane(path)
+    this.pool = workers.count === 0 ? undefined : new SearchPool(path, workers.count, (key) => this.preparing(key))
+  }
+  attach(index: Index): void {
+    this.index = index
+  }
+  /** A thread more is some 20 MB: an engine with little in it gets none before a search wants one. */
+  expect(documents: number): void {
+    if (documents >= LONG_DOCS_MIN) this.lane.expect()
+    if (documents >= this.workers.documents_min) this.pool?.expect()
+  }
+  /** Workers that are up, and searches that they were sent. */
+  get workersNow(): WorkersNow {
+    return this.pool?.now ?? NO_WORKERS
+  }
+  quantum_ms(namespace: Namespace): number {
+    if (this.slow.size === 0) return QUANTUM_ms
+    const since = this.slow.get(namespace)
+    if (since === undefined) return QUANTUM_ms
+    if (performance.now() - since < SLOW_ms) return QUANTUM_AGAIN_ms
+    this.slow.delete(namespace)
+    return QUANTUM_ms
+  }
+  /** Searches of one call ran here, and took so long. */
+  ranHere(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, used_ms: number): void {
+    if (this.pool !== undefined) this.note(namespace, plans, used_ms)
+  }
+  private note(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, used_ms: number): void {
+    for (const { collection } of plans) {
+      const entry = this.index?.entryOf(namespace, collection)
+      if (entry !== undefined) this.costs.note(entry.record.key, used_ms / plans.length)
+    }
+  }
+  /** Whether a worker is to run them: there is one, and it costs less to send them away. */
+  takesQuick(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, budget: SearchBudget): boolean {
+    if (this.pool === undefined || budget.isSlow === true || !this.pool.isReady || !plans.every(canTravel)) return false
+    let isWorth = false
+    for (const { collection } of plans) {
+      const entry = this.index?.entryOf(namespace, collection)
+      // What is not there is told here.
+      if (entry === undefined) return false
+      isWorth ||= isWorthSending(this.workers, entry.documents, this.costs.expected_ms(entry.record.key))
+    }
+    return isWorth
+  }
+  /** The collections of `work` are open. What it used counts against the budget. */
+  async quick(namespace: Namespace, work: Work, budget: SearchBudget): Promise<Result<LaneDone> | Elsewhere> {
+    const plans = plansOf(work)
+    let expected_ms = 0
+    for (const { collection } of plans) {
+      const entry = this.index?.entryOf(namespace, collection)
+      if (entry !== undefined) expected_ms += this.costs.expected_ms(entry.record.key)
+    }
+    const laned = await this.pinned(namespace, work, budget, (job) =>
+      this.pool!.run({ ...job, quantum_ms: this.quantum_ms(namespace), expected_ms })
+    )
+    if (typeof laned === "string") return laned
+    if (!laned.ok) return laned
+    const { used_ms } = laned.value
+    budget.used_ms += used_ms
+    this.note(namespace, plans, used_ms)
+    return laned
+  }
+  /** In the lane, with all the time that is left. */
+  async long(namespace: Namespace, work: Work, budget: SearchBudget): Promise<Result<LaneDone>> {
+    if (this.slow.size >= SLOW_MAX) this.slow.clear()
+    this.slow.set(namespace, performance.now())
+    budget.isSlow = true
+    const laned = await this.pinned(namespace, work, budget, (job) => this.lane.run(job))
+    if (laned.ok) budget.used_ms += laned.value.used_ms
+    return laned
+  }
+  private sharedFor(namespace: Namespace, work: Work): SharedViews {
+    const { dictionariesOf, earlyOf, entryOf } = this.index!
+    return new SharedViews(namespace, work, (name) => entryOf(namespace, name), earlyOf, dictionariesOf(namespace))
+  }
+  /** For a worker that wants to make a collection ready. */
+  private preparing(key: number): QuickJob | undefined {
+    const place = this.index?.nameOf(key)
+    if (place === undefined) return undefined
+    const work: Work = { kind: "prepare", collection: place.name }
+    const shared = this.sharedFor(place.namespace, work)
+    return {
+      namespace: place.namespace,
+      work,
+      quantum_ms: Infinity,
+      expected_ms: PREPARING_ms,
+      answer: undefined,
+      left_ms: () => PREPARING_ms,
+      isGivenUp: () => false,
+      shared: (...known) => shared.forThread(...known)
+    }
+  }
+  private async pinned<A>(
+    namespace: Namespace,
+    work: Work,
+    budget: SearchBudget,
+    run: (job: LaneJob) => Promise<A>
+  ): Promise<A> {
+    const shared = this.sharedFor(namespace, work)
+    const entries = shared.names.flatMap((name) => this.index!.entryOf(namespace, name) ?? [])
+    for (const entry of entries) entry.pins++
+    try {
+      return await run({
+        namespace,
+        work: withoutBudget(work),
+        answer: plansOf(work)[0]?.budget,
+        left_ms: () => budget.limit_ms - budget.used_ms,
+        isGivenUp: () => budget.isGivenUp?.() === true,
+        shared: (...known) => shared.forThread(...known)
+      })
+    } finally {
+      for (const entry of entries) entry.pins--
+    }
+  }
+  /** When none of them reads any more what was searched when this was called; undefined = none does. */
+  unread(): Promise<void> | undefined {
+    const waits = [this.lane.unread(), this.pool?.unread()].filter((wait) => wait !== undefined)
+    return waits.length === 0 ? undefined : Promise.all(waits).then(() => undefined)
+  }
+  async close(): Promise<void> {
+    await Promise.all([this.lane.close(), this.pool?.close()])
+  }
+}

@@ -1,0 +1,190 @@
+/**
+ * What a plan holds that one search of the API cannot say, as several of them: documents that rules place or that a
+ * restricted caller pins, the count without them, and the window that stages put into another order. First it is asked
+ * which of the named documents there are and pass (`ask`); the rest travels in one request.
+ */
+import { isSelected, select } from "../documents/select.ts"
+import { fail, ok, type Result } from "../errors.ts"
+import type { Filter, Hit, Injection, SearchAnswer, SearchPlan, Selection } from "../plan.ts"
+import { allOf } from "../query/mod.ts"
+import type { CollectionSchema } from "../schema.ts"
+import { settlePositions } from "../search/rank/placement.ts"
+import { missing } from "./refusals.ts"
+import { windowOf } from "./window.ts"
+
+/** Hits of one search of a stock server. */
+const PAGE_MAX = 250
+
+/** A document and where it stands, from 1. */
+interface Fixed {
+  readonly id: string
+  readonly position: number
+  readonly injection?: Injection
+}
+export interface Composed {
+  /** Each printable, the first the one that the answer is made of. */ readonly plans: ReadonlyArray<SearchPlan>
+  readonly combine: (answers: ReadonlyArray<SearchAnswer>) => SearchAnswer
+}
+/** Of the ids those that pass the filter; all that there are without one. */
+type AskPassing = (
+  filters: ReadonlyArray<Filter | undefined>,
+  ids: ReadonlyArray<string>
+) => Promise<Result<ReadonlyArray<ReadonlySet<string>>>>
+
+const isPlain = ({ filterCuratedHits, injected, pinned, pinnedFilter, window }: SearchPlan): boolean => {
+  if (window !== undefined || (injected?.length ?? 0) > 0) return false
+  return pinned.length === 0 || (injected === undefined && (pinnedFilter === undefined || filterCuratedHits))
+}
+
+/** One search for most plans. O(what is placed + the window). */
+export const compose = async (
+  plan: SearchPlan,
+  schema: CollectionSchema,
+  ask: AskPassing
+): Promise<Result<Composed>> => {
+  if (isPlain(plan)) return ok({ plans: [plan], combine: ([answer]) => withOrganic(plan, answer!, undefined) })
+  const fixed = await fixedOf(plan, ask)
+  if (!fixed.ok) return fixed
+  const { injected, injectedFilter: _injected, pinnedFilter: _pinned, window, ...bare } = plan
+  const isRead = window !== undefined || fixed.value.length > 0
+  const shown = new Shown(plan, isRead ? ["id", ...(window?.fields ?? [])] : [])
+  const base: SearchPlan = { ...bare, ...shown.asked, filterCuratedHits: false, pinned: [] }
+  const ids = fixed.value.map(({ id }) => id)
+  const named = new Set(ids)
+  const plans: SearchPlan[] = [{ ...base, pinned: fixed.value, hidden: plan.hidden.filter((id) => !named.has(id)) }]
+  const isCounted = injected !== undefined && ids.length > 0
+  if (isCounted) plans.push(countOnly(base))
+  const from = plans.length
+  if (window !== undefined) plans.push(...windowPlans(base, window.size, ids))
+  const combine = (answers: ReadonlyArray<SearchAnswer>): SearchAnswer => {
+    const answer = withOrganic(plan, answers[0]!, isCounted ? answers[1]!.found : undefined)
+    answer.search_cutoff ||= answers.some((one) => one.search_cutoff)
+    for (const hits of [answer.hits ?? [], ...(answer.grouped_hits ?? []).map((group) => group.hits)])
+      for (const hit of hits) markPlaced(hit, fixed.value)
+    if (window !== undefined) {
+      const [placed, ...pages] = answers.slice(from).map(({ hits = [] }) => hits)
+      for (const hit of placed!) markPlaced(hit, fixed.value)
+      answer.hits = []
+      answer.window = windowOf(schema, pages.flat(), placed!, fixed.value, (hit) => shown.of(hit))
+    } else {
+      if (answer.hits !== undefined) answer.hits = answer.hits.map((hit) => shown.of(hit))
+      for (const group of answer.grouped_hits ?? []) group.hits = group.hits.map((hit) => shown.of(hit))
+    }
+    return answer
+  }
+  return ok({ plans, combine })
+}
+
+/** Matches, those that are placed counted only where they match. */
+const withOrganic = ({ group, injected }: SearchPlan, answer: SearchAnswer, counted: number | undefined) => {
+  if (injected !== undefined)
+    answer.organic = counted ?? (group === undefined ? answer.found : (answer.found_docs ?? answer.found))
+  return answer
+}
+const countOnly = (base: SearchPlan): SearchPlan => ({
+  ...base,
+  facets: [],
+  facetQuery: undefined,
+  group: undefined,
+  // An order says nothing about a count, and one by groups needs groups.
+  sort: base.sort.filter(({ kind }) => kind !== "group_found"),
+  offset: 0,
+  limit: 0
+})
+/** What is placed, and then the hits that are not, page by page. */
+const windowPlans = (base: SearchPlan, size: number, ids: ReadonlyArray<string>): ReadonlyArray<SearchPlan> => {
+  const bare: SearchPlan = { ...base, facets: [], facetQuery: undefined }
+  const placed: SearchPlan = {
+    ...bare,
+    // Of the same search: what is marked in them are the words that it found.
+    pinned: ids.map((id, i) => ({ id, position: i + 1 })),
+    hidden: base.hidden.filter((id) => !ids.includes(id)),
+    offset: 0,
+    limit: ids.length
+  }
+  const hidden = [...new Set([...base.hidden, ...ids])]
+  const pages = Array.from({ length: Math.ceil(size / PAGE_MAX) }, (_page, i): SearchPlan => ({
+    ...bare,
+    hidden,
+    offset: i * PAGE_MAX,
+    limit: Math.min(PAGE_MAX, size - i * PAGE_MAX)
+  }))
+  return [placed, ...pages]
+}
+
+/** Documents that are placed: those of rules first, as every engine places them. */
+const fixedOf = async (plan: SearchPlan, ask: AskPassing): Promise<Result<ReadonlyArray<Fixed>>> => {
+  const { filter, filterCuratedHits, injected = [], injectedFilter, pinned, pinnedFilter } = plan
+  const hidden = new Set(plan.hidden)
+  const wanted = injected.flatMap((injection) =>
+    "id" in injection.target ? [{ id: injection.target.id, position: injection.position, injection }] : []
+  )
+  if (wanted.length < injected.length)
+    return fail(missing("exact_ties", "rules", "sponsored places for the best of a filter"))
+  const ids = [...new Set([...wanted, ...pinned].map(({ id }) => id))]
+  if (ids.length > PAGE_MAX)
+    return fail(missing("exact_ties", "rules", `room for more than ${PAGE_MAX} placed documents`))
+  if (ids.length === 0) return ok([])
+  const asked = await ask(
+    [undefined, injectedFilter ?? filter, pinnedFilter, filterCuratedHits ? filter : pinnedFilter],
+    ids
+  )
+  if (!asked.ok) return asked
+  const [existing, passing, restricted, pinnable] = asked.value as ReadonlyArray<ReadonlySet<string>>
+  const chosen: ReadonlyArray<Fixed> = wanted.filter(({ id, injection }) =>
+    (injection.mustPassFilter ? passing! : restricted!).has(id)
+  )
+  const positions = new Set<number>(),
+    seen = new Set<string>()
+  const curated = pinned.filter(({ id, position }) => {
+    if (hidden.has(id) || !existing!.has(id)) return false
+    const isFirst = !positions.has(position) && !seen.has(id)
+    positions.add(position)
+    seen.add(id)
+    return isFirst
+  })
+  // Those that are filtered out give their positions to the ones behind them.
+  const permitted = curated
+    .filter(({ id }) => pinnable!.has(id))
+    .map((pin, i): Fixed => ({ ...pin, position: curated[i]!.position }))
+  const known = new Set<string>()
+  const claims = [...chosen, ...permitted].filter(({ id }) => !known.has(id) && known.add(id))
+  return ok(settlePositions(claims))
+}
+const markPlaced = (hit: Hit, fixed: ReadonlyArray<Fixed>): void => {
+  if (hit.curated !== true) return
+  const { injection } = fixed.find(({ id }) => id === hit.document.id) ?? {}
+  if (injection?.kind === "pin") hit.pinned = true
+  if (injection?.sponsored !== undefined) hit.sponsored = { ...injection.sponsored }
+}
+
+/** Fields that are read here though the answer does not show them: asked for, and taken off again. */
+class Shown {
+  readonly #selection: Selection
+  readonly #isWider: boolean
+  readonly asked: Pick<SearchPlan, "highlight" | "selection">
+  constructor({ highlight, selection }: SearchPlan, read: ReadonlyArray<string>) {
+    const more = [...new Set(read)].filter((name) => !isSelected(selection, name))
+    const { exclude: _exclude, include, joins } = selection
+    this.#isWider = more.length > 0
+    this.#selection = { ...selection, include: include.length === 0 ? [] : [...include, ...joins.map(joinedName)] }
+    // What is marked was chosen by what is shown.
+    const marked = highlight.explicit
+      ? highlight.fields
+      : highlight.fields.filter((name) => isSelected(selection, name))
+    this.asked = this.#isWider
+      ? {
+          highlight: { ...highlight, explicit: true, fields: marked },
+          selection: { include: include.length === 0 ? [] : [...include, ...more], exclude: [], joins }
+        }
+      : { highlight, selection }
+  }
+  of(hit: Hit): Hit {
+    return this.#isWider ? { ...hit, document: select(hit.document, this.#selection) } : hit
+  }
+}
+const joinedName = ({ alias, collection }: Selection["joins"][number]): string => alias ?? collection
+
+/** Filters of one list of ids each; undefined where nothing is asked beyond them. */
+export const passingFilter = (ids: ReadonlyArray<string>, filter: Filter | undefined): Filter =>
+  allOf({ kind: "ids", ids }, filter)!

@@ -1,0 +1,155 @@
+/**
+ * Which collections there are, remembered here because the port asks for them without waiting. This process's own
+ * changes are known at once, those of others with the next look. A look that began before a change of ours says nothing
+ * of the collection that was changed.
+ */
+import { isObject } from "../documents/json.ts"
+import type { Namespace } from "../engine.ts"
+import { fail, notFound, ok, type Result } from "../errors.ts"
+import type { CollectionInfo } from "../schema.ts"
+import { warn } from "../warning.ts"
+import type { ServerClient } from "./client.ts"
+import type { ServerNames } from "./names.ts"
+import { readCollection, type ReadCollection } from "./schema-form.ts"
+
+/** Collections that one request lists. */
+const PAGE = 250
+
+export interface Entry {
+  readonly namespace: Namespace
+  /** On the server. */ readonly serverName: string
+  info: CollectionInfo
+}
+
+export class Directory {
+  readonly #client: ServerClient
+  readonly #names: ServerNames
+  /** By namespace, newest first. */ readonly #entries = new Map<Namespace, Map<string, Entry>>()
+  /** Names on the server of what was changed here since the look that is under way began. */
+  #touched = new Set<string>()
+  /** One at a time for each collection: who asks while one is under way waits for the one after it. */
+  readonly #reloads = new Map<string, { running: Promise<Result<unknown>>; next?: Promise<Result<unknown>> }>()
+  #following: Promise<Result<void>> | undefined
+  #isLost = false
+
+  constructor(client: ServerClient, names: ServerNames) {
+    this.#client = client
+    this.#names = names
+  }
+  find(namespace: Namespace, name: string): Entry | undefined {
+    return this.#entries.get(namespace)?.get(name)
+  }
+  list(namespace: Namespace): ReadonlyArray<Entry> {
+    return [...(this.#entries.get(namespace)?.values() ?? [])]
+  }
+  get namespaces(): ReadonlyArray<Namespace> {
+    return [...this.#entries.keys()]
+  }
+  /** One that this process may not have heard of yet. */
+  async known(namespace: Namespace, name: string): Promise<Result<Entry>> {
+    const entry = this.find(namespace, name)
+    if (entry !== undefined) return ok(entry)
+    const read = await this.reload(namespace, name)
+    if (!read.ok) return read
+    const found = this.find(namespace, name)
+    return found === undefined ? fail(notFound("Collection not found")) : ok(found)
+  }
+
+  /** As it is on the server after whatever was done before this call; forgotten where it is not there. */
+  reload(namespace: Namespace, name: string): Promise<Result<unknown>> {
+    const serverName = this.#names.of(namespace, name)
+    const known = this.#reloads.get(serverName)
+    if (known !== undefined) {
+      known.next ??= known.running.then(() => this.#begin(namespace, name, serverName))
+      return known.next
+    }
+    return this.#begin(namespace, name, serverName)
+  }
+  #begin(namespace: Namespace, name: string, serverName: string): Promise<Result<unknown>> {
+    const running = this.#reload(namespace, name, serverName)
+    const own: { running: Promise<Result<unknown>>; next?: Promise<Result<unknown>> } = { running }
+    this.#reloads.set(serverName, own)
+    void running.then(() => {
+      if (own.next === undefined && this.#reloads.get(serverName) === own) this.#reloads.delete(serverName)
+    })
+    return running
+  }
+  async #reload(namespace: Namespace, name: string, serverName: string): Promise<Result<unknown>> {
+    const answer = await this.#client.ask({
+      method: "GET",
+      path: `/collections/${serverName}`,
+      isRepeatable: true
+    })
+    this.#touched.add(serverName)
+    if (answer.ok) {
+      const read = readCollection(answer.value, this.#names)
+      if (read?.namespace !== namespace || read.info.schema.name !== name)
+        return fail({ kind: "Unavailable", message: `The search engine's server does not describe \`${name}\`.` })
+      this.#put(read, serverName)
+      return answer
+    }
+    if (answer.error.kind !== "NotFound") return answer
+    this.forget(namespace, name)
+    return ok(undefined)
+  }
+  #put({ info, namespace }: ReadCollection, serverName: string): void {
+    const own = this.#entries.get(namespace)
+    const { name } = info.schema
+    const known = own?.get(name)
+    if (known !== undefined) known.info = info
+    else this.#entries.set(namespace, new Map([[name, { namespace, serverName, info }], ...(own ?? [])]))
+  }
+  forget(namespace: Namespace, name: string): void {
+    this.#touched.add(this.#names.of(namespace, name))
+    const own = this.#entries.get(namespace)
+    own?.delete(name)
+    if (own?.size === 0) this.#entries.delete(namespace)
+  }
+
+  /** What changed since the last look; of several that ask at once one looks. */
+  follow(): Promise<Result<void>> {
+    return (this.#following ??= this.#follow().finally(() => {
+      this.#following = undefined
+    }))
+  }
+  async #follow(): Promise<Result<void>> {
+    this.#touched = new Set()
+    const listed = await this.#listed()
+    if (this.#client.isClosed) return ok(undefined)
+    // Once, not with every look.
+    if (!listed.ok && !this.#isLost)
+      warn("collections of the search engine's server are not followed until it answers", listed.error.message)
+    this.#isLost = !listed.ok
+    if (!listed.ok) return listed
+    const seen = new Set<string>()
+    // The list has the newest first, and so have we.
+    for (const read of listed.value.toReversed()) {
+      const serverName = this.#names.of(read.namespace, read.info.schema.name)
+      seen.add(serverName)
+      if (!this.#touched.has(serverName)) this.#put(read, serverName)
+    }
+    for (const own of [...this.#entries.values()])
+      for (const { info, namespace, serverName } of [...own.values()])
+        // A list is read in pages, between which others are dropped: what it lacks is asked for by name.
+        if (!seen.has(serverName) && !this.#touched.has(serverName)) await this.reload(namespace, info.schema.name)
+    return ok(undefined)
+  }
+  async #listed(): Promise<Result<ReadonlyArray<ReadCollection>>> {
+    const all: Array<ReadCollection> = []
+    for (let offset = 0; ; offset += PAGE) {
+      const page = await this.#client.ask({
+        method: "GET",
+        path: `/collections?limit=${PAGE}&offset=${offset}`,
+        isRepeatable: true
+      })
+      if (!page.ok) return page
+      if (!Array.isArray(page.value) || !page.value.every(isObject))
+        return fail({ kind: "Unavailable", message: "The search engine's server does not list its collections." })
+      for (const raw of page.value) {
+        const read = readCollection(raw, this.#names)
+        if (read !== undefined) all.push(read)
+      }
+      if (page.value.length < PAGE) return ok(all)
+    }
+  }
+}

@@ -1,0 +1,46 @@
+/** The window of a search over what a server answered: hits of which all fields that stages read are there. */
+import { valueAt } from "../documents/mod.ts"
+import type { FieldValue, Hit, HitWindow } from "../plan.ts"
+import { fieldNamed } from "../query/mod.ts"
+import type { CollectionSchema } from "../schema.ts"
+
+interface Placed {
+  readonly id: string
+  readonly position: number
+}
+/** `shown`: a hit as the answer shows it. */
+export const windowOf = (
+  schema: CollectionSchema,
+  organic: ReadonlyArray<Hit>,
+  placed: ReadonlyArray<Hit>,
+  fixed: ReadonlyArray<Placed>,
+  shown: (hit: Hit) => Hit
+): HitWindow => {
+  const hits = organic.map(shown)
+  const known = new Map(placed.map((hit) => [String(hit.document.id), hit]))
+  return {
+    organic: hits,
+    ids: organic.map(({ document }) => String(document.id)),
+    injected: fixed.flatMap(({ id, position }) => {
+      const hit = known.get(id)
+      return hit === undefined ? [] : [{ id, hit: shown(hit), position }]
+    }),
+    value: (i, field) => fieldValue(schema, organic[i]!.document, field),
+    // All of it is here already.
+    keep: () => {}
+  }
+}
+
+const fieldValue = (schema: CollectionSchema, document: Hit["document"], name: string): FieldValue | undefined => {
+  const { value } = valueAt(document, name, name.split("."))
+  const field = fieldNamed(schema, name)
+  if (field !== undefined && field.num_dim > 0)
+    return Array.isArray(value) ? Float32Array.from(value as ReadonlyArray<number>) : undefined
+  // No text is no value, as in a column of texts.
+  if (field?.type === "string[]" && Array.isArray(value) && value.length === 0) return undefined
+  // As every engine reads long integers for stages.
+  if (typeof value === "bigint") return Number(value)
+  return isValue(value) || (Array.isArray(value) && value.every(isValue)) ? value : undefined
+}
+const isValue = (value: unknown): value is string | number | boolean =>
+  typeof value === "string" || typeof value === "number" || typeof value === "boolean"

@@ -1,0 +1,200 @@
+/**
+ * Writes: operations of one kind that follow each other travel together, batch after batch, so that the order in which
+ * they were given is the order in which they win. A batch that was lost on its way goes to the next node only where
+ * sending it twice does no more than sending it once: documents with an id that are put there whatever was there.
+ */
+import { isObject, parseBounded, parseDocument, parseJson, stringifyJson } from "../documents/json.ts"
+import type { Namespace, WriteOptions, WriteVerdict } from "../engine.ts"
+import { capReached, type EngineError, fail, invalid, ok, type Result } from "../errors.ts"
+import type { WriteOperation } from "../plan.ts"
+import type { Document } from "../schema.ts"
+import { exceeds } from "../store/namespace-use.ts"
+import { errorOf } from "./client.ts"
+import type { Entry } from "./directory.ts"
+import type { Parts } from "./search.ts"
+
+const BATCH_LINES_MAX = 1_000
+const BATCH_CHARACTERS_MAX = 4 * 1_048_576
+const DELETES_AT_ONCE = 8
+const WRITE_ms = 110_000
+const ROOM_ms = 10_000
+
+type Put = Extract<WriteOperation, { readonly kind: "put" }>
+/** Where in the write an operation stands, and its line. */
+interface Line {
+  readonly at: number
+  readonly text: string
+  readonly hasId: boolean
+}
+interface Writing extends Parts {
+  readonly namespace: Namespace
+  readonly entry: Entry
+  readonly options: WriteOptions
+  readonly verdicts: Array<WriteVerdict>
+}
+
+const decoder = new TextDecoder()
+const WITH_ID = /^\s*\{\s*"id"\s*:\s*"/
+/** One line; a text of several, or one whose id is said apart, is read and written anew. */
+const lineOf = (operation: Put, at: number): Result<Line> => {
+  const { document, id } = operation
+  const text = document instanceof Uint8Array ? decoder.decode(document) : document
+  const isLine = typeof text === "string" && id === undefined && operation.rewrite !== true
+  if (isLine && text.trim() !== "" && !/[\r\n]/.test(text)) return ok({ at, text, hasId: WITH_ID.test(text) })
+  const parsed = typeof text === "string" ? parseDocument(text) : ok(text)
+  if (!parsed.ok) return parsed
+  const own = parsed.value
+  if (id !== undefined && own.id !== undefined && own.id !== id)
+    return fail(invalid("The `id` of the resource does not match the `id` in the JSON body."))
+  const known = own.id ?? id
+  // Indexed again is what is stored, whatever was given.
+  const whole = operation.rewrite === true ? { id: known } : id === undefined ? own : { ...own, id }
+  return ok({ at, text: stringifyJson(whole), hasId: typeof known === "string" })
+}
+const actionOf = ({ action, rewrite }: Put): Put["action"] => (rewrite === true ? "update" : action)
+const kindOf = (operation: WriteOperation): string =>
+  operation.kind === "delete" ? "delete" : JSON.stringify([actionOf(operation), operation.dirtyValues])
+
+/** One verdict per operation, in order. What is answered is found by the next search through any node. */
+export const writeOperations = async (
+  parts: Parts,
+  entry: Entry,
+  operations: ReadonlyArray<WriteOperation>,
+  options: WriteOptions
+): Promise<Result<ReadonlyArray<WriteVerdict>>> => {
+  const { directory, gate } = parts
+  const { info, namespace } = entry
+  const capped = capOf(parts, entry, operations, options)
+  if (capped !== undefined) return ok(operations.map(() => ({ result: fail(capped) })))
+  const writing: Writing = { ...parts, namespace, entry, options, verdicts: [] }
+  const written = await gate.through(namespace, ROOM_ms, async () => {
+    for (let from = 0; from < operations.length;) {
+      const kind = kindOf(operations[from]!)
+      let to = from + 1
+      while (to < operations.length && kindOf(operations[to]!) === kind) to++
+      const run = operations.slice(from, to)
+      if (kind === "delete") await deleteRun(writing, run, from)
+      else await putRun(writing, run as ReadonlyArray<Put>, from)
+      from = to
+    }
+    return ok(undefined)
+  })
+  if (!written.ok) return written
+  // Counts and fields that documents brought along; that the look fails does not undo what was written.
+  await directory.reload(namespace, info.schema.name)
+  return ok(writing.verdicts)
+}
+/**
+ * What the plan includes, by the counts of the last look. The server has no such limits: processes that write at once
+ * may pass them by what they write in that moment.
+ */
+const capOf = (
+  { directory }: Parts,
+  { namespace }: Entry,
+  operations: ReadonlyArray<WriteOperation>,
+  { keeps }: WriteOptions
+): EngineError | undefined => {
+  if (keeps?.documents === undefined || operations.every(({ kind }) => kind === "delete")) return undefined
+  const stored = directory.list(namespace).reduce((sum, { info }) => sum + info.num_documents, 0)
+  const adds = operations.filter((one) => one.kind === "put" && one.action !== "update").length
+  return adds > 0 && exceeds(keeps.documents, stored + adds) ? capReached("documents", keeps) : undefined
+}
+
+const putRun = async (writing: Writing, run: ReadonlyArray<Put>, from: number): Promise<void> => {
+  const first = run[0]!
+  let batch: Array<Line> = []
+  let characters = 0
+  const flush = async (): Promise<void> => {
+    const lines = batch
+    batch = []
+    characters = 0
+    if (lines.length > 0) await importBatch(writing, first, lines)
+  }
+  for (const [i, operation] of run.entries()) {
+    const line = lineOf(operation, from + i)
+    if (!line.ok) {
+      writing.verdicts[from + i] = { ...(operation.id === undefined ? {} : { id: operation.id }), result: line }
+      continue
+    }
+    batch.push(line.value)
+    characters += line.value.text.length
+    if (batch.length >= BATCH_LINES_MAX || characters >= BATCH_CHARACTERS_MAX) await flush()
+  }
+  await flush()
+}
+const importBatch = async (writing: Writing, put: Put, lines: ReadonlyArray<Line>): Promise<void> => {
+  const { client, entry, options, verdicts } = writing
+  const query = new URLSearchParams({ action: actionOf(put), return_id: "true" })
+  if (put.dirtyValues !== undefined) query.set("dirty_values", put.dirtyValues)
+  if (options.returnDocuments === true) query.set("return_doc", "true")
+  const isPut = actionOf(put) !== "create"
+  const answer = await client.text({
+    method: "POST",
+    path: `/collections/${entry.serverName}/documents/import?${query}`,
+    body: lines.map(({ text }) => text).join("\n"),
+    timeout_ms: WRITE_ms,
+    isRepeatable: isPut && lines.every(({ hasId }) => hasId)
+  })
+  const said = answer.ok ? answer.value.split("\n").filter((line) => line !== "") : []
+  const isWhole = said.length === lines.length
+  for (const [i, { at }] of lines.entries())
+    verdicts[at] = answer.ok ? (isWhole ? verdictOf(writing, said[i]!) : { result: LOST }) : { result: answer }
+}
+const LOST: Result<never> = fail({
+  kind: "Unavailable",
+  message: "The search engine's server answered another number of documents; whether this one was written is not known."
+})
+const verdictOf = ({ names, namespace, options }: Writing, line: string): WriteVerdict => {
+  const parsed = parseBounded(line, undefined, parseJson)
+  const said = typeof parsed === "object" ? parsed.value : undefined
+  if (!isObject(said)) return { result: LOST }
+  const id = typeof said.id === "string" ? { id: said.id } : {}
+  if (said.success !== true) {
+    const message = typeof said.error === "string" ? names.told(namespace, said.error) : ""
+    return { ...id, result: fail(errorOf(typeof said.code === "number" ? said.code : 500, message)) }
+  }
+  const document = options.returnDocuments === true ? documentOf(said.document) : undefined
+  if (id.id === undefined || (options.returnDocuments === true && document === undefined)) return { result: LOST }
+  return { ...id, result: ok({ id: id.id, changed: true, ...(document === undefined ? {} : { document }) }) }
+}
+/** Some servers give it as the text that they were sent. */
+const documentOf = (given: unknown): Document | undefined => {
+  if (isObject(given)) return given
+  const parsed = typeof given === "string" ? parseDocument(given) : undefined
+  return parsed?.ok === true ? parsed.value : undefined
+}
+
+/** Some at a time; of two of one id the second is asked after the first. */
+const deleteRun = async (writing: Writing, run: ReadonlyArray<WriteOperation>, from: number): Promise<void> => {
+  let ids = new Set<string>()
+  let group: Array<Promise<void>> = []
+  for (const [i, operation] of run.entries()) {
+    const { id = "" } = operation
+    if (group.length >= DELETES_AT_ONCE || ids.has(id)) {
+      await Promise.all(group)
+      ids = new Set()
+      group = []
+    }
+    ids.add(id)
+    group.push(
+      deleteOne(writing, id).then((verdict) => {
+        writing.verdicts[from + i] = verdict
+      })
+    )
+  }
+  await Promise.all(group)
+}
+const deleteOne = async ({ client, entry, names, namespace, options }: Writing, id: string): Promise<WriteVerdict> => {
+  const answer = await client.ask({
+    method: "DELETE",
+    path: `/collections/${entry.serverName}/documents/${encodeURIComponent(id)}`,
+    isRepeatable: false
+  })
+  if (!answer.ok) {
+    const { error } = answer
+    return { id, result: fail({ ...error, message: names.told(namespace, error.message) }) }
+  }
+  const document = documentOf(answer.value)
+  if (document === undefined) return { id, result: LOST }
+  return { id, result: ok({ id, changed: true, ...(options.returnDocuments === true ? { document } : {}) }) }
+}

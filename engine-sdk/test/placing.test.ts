@@ -1,0 +1,96 @@
+/** Who runs a search: decisions without threads. */
+import { describe, expect, it } from "vitest"
+import {
+  collectionsToKeep,
+  Costs,
+  isWorthSending,
+  leastLoaded,
+  restartAfter_ms,
+  workersOf
+} from "../src/lane/placing.ts"
+
+describe("what is sent to a worker", () => {
+  const workers = workersOf({ count: 2 })
+  it.each([
+    [999, 5, false],
+    [1_000, 5, true],
+    [1_000_000, 0.249, false],
+    [1_000_000, 0.25, true]
+  ])("%i documents, %f ms: %s", (documents, expected_ms, isSent) => {
+    expect(isWorthSending(workers, documents, expected_ms)).toBe(isSent)
+  })
+  it("follows what the host says", () => {
+    expect(isWorthSending(workersOf({ count: 1, documents_min: 0, cost_min_ms: 0 }), 0, 0)).toBe(true)
+    expect(isWorthSending(workersOf({ count: 1, documents_min: 10, cost_min_ms: 3 }), 10, 2)).toBe(false)
+  })
+})
+describe("what searches cost", () => {
+  it("is worth sending until somebody has searched, then a moving average, each collection its own", () => {
+    const costs = new Costs()
+    expect(isWorthSending(workersOf({ count: 1 }), 1_000, costs.expected_ms(1))).toBe(true)
+    for (let i = 0; i < 100; i++) {
+      costs.note(1, 0.01)
+      costs.note(2, 4)
+    }
+    expect(costs.expected_ms(1)).toBeCloseTo(0.01)
+    expect(costs.expected_ms(2)).toBeCloseTo(4)
+    costs.note(1, 10.01)
+    expect(costs.expected_ms(1)).toBeCloseTo(1.01)
+    for (let i = 0; i < 30; i++) costs.note(1, 0.01)
+    expect(costs.expected_ms(1)).toBeLessThan(0.25)
+  })
+  it("is forgotten of those searched longest ago, in a bounded number", () => {
+    const costs = new Costs()
+    for (let key = 0; key < 50_000; key++) costs.note(key, 9)
+    expect(costs.expected_ms(0)).toBeLessThan(9)
+    expect(costs.expected_ms(49_999)).toBe(9)
+  })
+})
+describe("the worker that takes a search", () => {
+  it.each([
+    [
+      "the least loaded by what its searches are expected to take, not by their number",
+      [
+        [1, 1.5],
+        [3, 0.3]
+      ],
+      1
+    ],
+    [
+      "one that has one search only, however long",
+      [
+        [2, 9],
+        [1, 50]
+      ],
+      1
+    ],
+    [
+      "the first of equals",
+      [
+        [0, 0],
+        [0, 0]
+      ],
+      0
+    ],
+    [
+      "none while each has enough",
+      [
+        [2, 2],
+        [2, 2.5]
+      ],
+      -1
+    ],
+    ["none that has many, however cheap", [[16, 0.1]], -1],
+    ["none where there is none", [], -1]
+  ] as ReadonlyArray<[string, ReadonlyArray<readonly [number, number]>, number]>)("is %s", (_name, loads, worker) => {
+    expect(leastLoaded(loads.map(([searches, expected_ms]) => ({ searches, expected_ms })))).toBe(worker)
+  })
+})
+it("a worker with too much memory lets go of the collections that rest there, and of no other", () => {
+  expect(collectionsToKeep(9, 4, 60_000_000)).toBe(6)
+  expect(collectionsToKeep(9, 0, 60_000_000)).toBe(10)
+  expect(collectionsToKeep(9, 4, 30_000_000)).toBe(1_000)
+})
+it("a worker is started again at once, ever later where none comes up, at last every half minute", () => {
+  expect([0, 1, 2, 3, 7, 50].map(restartAfter_ms)).toEqual([0, 500, 1_000, 2_000, 30_000, 30_000])
+})

@@ -1,0 +1,406 @@
+/**
+ * Workers that search: what they answer is what the thread would have answered where the search arrived, of two tenants
+ * side by side, after every write, when one of them ends and when the engine closes.
+ */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Worker } from "node:worker_threads"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { openEngine } from "../src/mod.ts"
+import type { LocalEngine } from "../src/memory/local-engine.ts"
+import type { SearchAnswer, SearchPlan } from "../src/plan.ts"
+import { answerToJson } from "../src/search/answer/answer-json.ts"
+import { putOf, suiteField, suitePlan, suiteSchema } from "../src/testing/engine-suite.ts"
+
+const DOCS = 4_000
+const schema = suiteSchema("c", [
+  suiteField("title", "string", { facet: true }),
+  suiteField("n", "int32", { facet: true, sort: true }),
+  suiteField("big", "int64", { sort: true }),
+  suiteField("place", "geopoint")
+])
+const documentOf = (namespace: string, i: number) => ({
+  id: `d${i}`,
+  title: `${namespace} lamp ${i % 50}`,
+  n: i,
+  big: 9_007_199_254_740_000n + BigInt(i % 1_000),
+  place: [i % 90, i % 180]
+})
+/** Long for any thread: every document's angle to thousands of corners. */
+const heavy = suitePlan("c", {
+  filter: {
+    kind: "not",
+    filter: {
+      kind: "geo",
+      field: "place",
+      areas: [
+        {
+          kind: "polygon",
+          exactFilterRadius_m: 0,
+          points: Array.from({ length: 20_000 }, (_corner, i): [number, number] => [
+            80 + Math.sin((i / 20_000) * Math.PI * 2),
+            10 + Math.cos((i / 20_000) * Math.PI * 2)
+          ])
+        }
+      ]
+    }
+  },
+  cutoff_ms: 10_000
+})
+const facet = (field: string): SearchPlan["facets"][number] => ({
+  field,
+  ranges: [],
+  order: { kind: "count" },
+  topK: false,
+  strategy: "exhaustive",
+  returnParent: false
+})
+const text = (tokens: ReadonlyArray<string>): SearchPlan["text"] => ({
+  tokens,
+  surface: tokens,
+  phrases: [],
+  excluded: [],
+  synonyms: [],
+  fields: [{ field: "title", weight: 15, numTypos: 2, prefix: true, infix: "off" }],
+  synonymPrefix: false,
+  demoteSynonymMatch: false,
+  textMatchType: "max_score",
+  prioritizeExactMatch: true,
+  prioritizeTokenPosition: false,
+  prioritizeNumMatchingFields: true,
+  minLen1Typo: 4,
+  minLen2Typo: 7,
+  typoTokensThreshold: 1,
+  dropTokensThreshold: 1,
+  dropTokensMode: { kind: "right_to_left" },
+  splitJoinTokens: "fallback",
+  typosForNumericalTokens: true,
+  typosForAlphaNumericalTokens: true,
+  maxCandidates: undefined,
+  exhaustive: false,
+  maxExtraPrefix: 0,
+  maxExtraSuffix: 0
+})
+const plans: ReadonlyArray<SearchPlan> = [
+  suitePlan("c", { limit: 20, facets: [facet("title")] }),
+  suitePlan("c", {
+    text: text(["lamp", "7"]),
+    limit: 10,
+    highlight: {
+      fields: ["title"],
+      explicit: true,
+      fullFields: ["title"],
+      affixTokens: 4,
+      snippetThreshold: 30,
+      startTag: "<b>",
+      endTag: "</b>",
+      v1: true,
+      bytes_max: 1_000_000
+    },
+    sort: [{ kind: "text_match", order: "desc" }]
+  }),
+  suitePlan("c", {
+    filter: {
+      kind: "number",
+      field: "big",
+      type: "int64",
+      ranges: [{ min: 9_007_199_254_740_993n, max: 9_007_199_254_740_999n }]
+    },
+    selection: { include: ["big", "title"], exclude: [], joins: [] }
+  }),
+  suitePlan("c", { group: { fields: ["title"], limit: 2, missingValues: true }, limit: 5, facets: [facet("n")] })
+]
+const shown = ({ search_time_ms: _time, ...answer }: SearchAnswer): string => answerToJson(answer)
+const answersOf = async (engine: LocalEngine, namespace: string, asked = plans): Promise<ReadonlyArray<string>> =>
+  (await engine.search(namespace, asked)).map((answer) => {
+    if (!answer.ok) throw new Error(answer.error.message)
+    return shown(answer.value)
+  })
+const foundOf = async (engine: LocalEngine, namespace: string, plan: SearchPlan): Promise<number> => {
+  const [answer] = await engine.search(namespace, [plan])
+  if (!answer.ok) throw new Error(answer.error.message)
+  return answer.value.found
+}
+const fill = async (engine: LocalEngine): Promise<void> => {
+  for (const namespace of ["a", "b"]) {
+    await engine.createCollection(namespace, schema, 1)
+    const written = await engine.write(
+      namespace,
+      "c",
+      Array.from({ length: DOCS }, (_document, i) => putOf(documentOf(namespace, i)))
+    )
+    if (!written.ok || !written.value.every(({ result }) => result.ok)) throw new Error("refused")
+  }
+}
+const ready = (engine: LocalEngine, count: number): Promise<void> =>
+  vi.waitFor(() => expect(engine.searchWorkers().ready).toBe(count), { timeout: 60_000, interval: 20 })
+const opened = (path: string): Promise<LocalEngine> =>
+  openEngine({ path, worker: true, searchWorkers: { count: 2, cost_min_ms: 0 } })
+
+describe("search workers", () => {
+  let folder: string
+  let engine: LocalEngine
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "dowser-workers-"))
+    engine = await opened(folder)
+    await fill(engine)
+    await ready(engine, 2)
+  }, 120_000)
+  afterAll(async () => {
+    await engine.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  it("answer what the thread would have where the search arrived, each tenant its own", async () => {
+    const plain = await openEngine({ path: join(folder, "plain") })
+    await fill(plain)
+    const here = new Map<string, ReadonlyArray<string>>()
+    for (const namespace of ["a", "b"]) here.set(namespace, await answersOf(plain, namespace))
+    await plain.close()
+    const sent = engine.searchWorkers().searches
+    // Forty at a time, so that both workers have both tenants.
+    await Promise.all(
+      Array.from({ length: 40 }, async (_search, i) => {
+        const namespace = i % 2 === 0 ? "a" : "b"
+        expect(await answersOf(engine, namespace)).toEqual(here.get(namespace))
+      })
+    )
+    expect(engine.searchWorkers().searches).toBe(sent + 40)
+    const [answer] = await engine.search("b", [plans[1]])
+    if (!answer.ok) throw new Error(answer.error.message)
+    // Read as objects, not only written.
+    expect(answer.value.hits?.every(({ document }) => String(document.title).startsWith("b lamp"))).toBe(true)
+    expect(answer.value.hits?.[0].highlights?.length).toBe(1)
+    expect(typeof answer.value.hits?.[0].text_match).toBe("bigint")
+  }, 60_000)
+
+  it("see at once what was written, at every worker, and what was deleted no more", async () => {
+    for (let round = 0; round < 30; round++) {
+      const id = `new${round}`
+      await engine.write("a", "c", [putOf({ ...documentOf("a", 0), id, title: `fresh${round}` })])
+      const one = suitePlan("c", { text: text([`fresh${round}`]) })
+      // More than one worker takes at a time.
+      const found = await Promise.all(Array.from({ length: 4 }, () => foundOf(engine, "a", one)))
+      expect(found).toEqual([1, 1, 1, 1])
+      expect(await foundOf(engine, "b", one)).toBe(0)
+      await engine.write("a", "c", [{ kind: "delete", id }])
+      expect(await Promise.all(Array.from({ length: 4 }, () => foundOf(engine, "a", one)))).toEqual([0, 0, 0, 0])
+    }
+  }, 60_000)
+
+  it("give a search up that uses its quantum, which the lane ends, while cheap ones go on", async () => {
+    const order: string[] = []
+    const slow = Promise.resolve(engine.search("a", [heavy])).then(([answer]) => {
+      order.push("slow")
+      return answer
+    })
+    for (let i = 0; i < 8; i++) await answersOf(engine, "b", [plans[0]])
+    order.push("cheap")
+    const answer = await slow
+    expect(order).toEqual(["cheap", "slow"])
+    expect(answer.ok && [answer.value.found > 0, answer.value.search_cutoff]).toEqual([true, false])
+  }, 60_000)
+
+  it("count a facet of many values while they come, each tenant its own, and cheap ones meanwhile", async () => {
+    const many = 20_000
+    const importing = (["a", "b"] as const).map(async (namespace, tenant) => {
+      await engine.createCollection(namespace, { ...schema, name: "many" }, 1)
+      for (let from = 0; from < many; from += 10_000)
+        await engine.write(
+          namespace,
+          "many",
+          Array.from({ length: 10_000 }, (_document, i) =>
+            putOf({
+              ...documentOf(namespace, from + i),
+              title: `${namespace}${tenant === 0 ? from + i : (from + i) % 9_000}`
+            })
+          )
+        )
+    })
+    let isOver = false
+    const all = Promise.all(importing).then(() => {
+      isOver = true
+    })
+    const plan = suitePlan("many", { limit: 1, facets: [{ ...facet("title") }], facetValuesMax: 5 })
+    const distinct = async (namespace: string) => {
+      const [answer] = await engine.search(namespace, [plan])
+      if (!answer.ok) return undefined
+      return {
+        found: answer.value.found,
+        values: answer.value.facet_counts[0]?.stats.total_values,
+        isOwn: answer.value.facet_counts[0]?.counts.every(({ value }) => value.startsWith(namespace)) === true
+      }
+    }
+    while (!isOver) {
+      for (const namespace of ["a", "b"]) {
+        const counted = await distinct(namespace)
+        if (counted !== undefined) expect(counted.isOwn || counted.found === 0).toBe(true)
+      }
+      await answersOf(engine, "b", [plans[0]])
+    }
+    await all
+    for (let round = 0; round < 20; round++) {
+      expect(await distinct("a")).toEqual({ found: many, values: many, isOwn: true })
+      expect(await distinct("b")).toEqual({ found: many, values: 9_000, isOwn: true })
+    }
+    for (const namespace of ["a", "b"]) await engine.dropCollection(namespace, "many")
+  }, 120_000)
+
+  it("keep memory of a dropped collection from the writer as long as one of them searches it", async () => {
+    await engine.createCollection("a", { ...schema, name: "gone" }, 1)
+    await engine.write(
+      "a",
+      "gone",
+      Array.from({ length: DOCS }, (_document, i) => putOf(documentOf("a", i)))
+    )
+    const real = Worker.prototype.postMessage
+    let freed = 0,
+      searches = 0
+    const post = vi.spyOn(Worker.prototype, "postMessage").mockImplementation(function (this: Worker, ...given) {
+      const [message] = given as [unknown]
+      if (typeof message === "object" && message !== null && "kind" in message && message.kind === "seen") freed++
+      if (typeof message === "object" && message !== null && "givenUp" in message) searches++
+      return real.apply(this, given)
+    })
+    try {
+      let isOver = false
+      const slow = Promise.resolve(engine.search("a", [{ ...heavy, collection: "gone" }])).then((answers) => {
+        isOver = true
+        return answers
+      })
+      await vi.waitFor(() => expect(searches).toBe(1), { timeout: 30_000, interval: 5 })
+      const before = freed
+      await engine.dropCollection("a", "gone")
+      if (!isOver) expect(freed).toBe(before)
+      await slow
+      await vi.waitFor(() => expect(freed).toBe(before + 1), { timeout: 30_000, interval: 5 })
+    } finally {
+      post.mockRestore()
+    }
+  }, 60_000)
+
+  it("know a collection that was dropped and made again as the new one", async () => {
+    await engine.createCollection("a", { ...schema, name: "again" }, 1)
+    const puts = (title: string) =>
+      Array.from({ length: 1_200 }, (_document, i) => putOf({ ...documentOf("a", i), title }))
+    const plan = suitePlan("again", { text: text(["old"]) })
+    await engine.write("a", "again", puts("old"))
+    expect(await foundOf(engine, "a", plan)).toBe(1_200)
+    await engine.dropCollection("a", "again")
+    await engine.createCollection("a", { ...schema, name: "again" }, 2)
+    await engine.write("a", "again", puts("young"))
+    const found = await Promise.all(Array.from({ length: 6 }, () => foundOf(engine, "a", plan)))
+    expect(found).toEqual([0, 0, 0, 0, 0, 0])
+    await engine.dropCollection("a", "again")
+  }, 60_000)
+})
+
+describe("search workers that end", () => {
+  it("are replaced, and their searches are asked again", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "dowser-workers-"))
+    const started: Worker[] = []
+    const real = Worker.prototype.postMessage
+    // What the engine starts, so that it can be ended from here.
+    const post = vi.spyOn(Worker.prototype, "postMessage").mockImplementation(function (this: Worker, ...given) {
+      if (typeof given[0] === "object" && given[0] !== null && "task" in given[0] && !started.includes(this))
+        started.push(this)
+      return real.apply(this, given)
+    })
+    const engine = await opened(folder)
+    try {
+      await fill(engine)
+      await ready(engine, 2)
+      const before = await answersOf(engine, "a")
+      for (let round = 0; round < 3; round++) {
+        started.length = 0
+        const asked = Array.from({ length: 12 }, (_search, i) => answersOf(engine, i % 2 === 0 ? "a" : "b"))
+        expect(started.length).toBeGreaterThan(0)
+        for (const worker of started.slice(0, 2)) void worker.terminate()
+        const answers = await Promise.all(asked)
+        answers.forEach((answer, i) => {
+          if (i % 2 === 0) expect(answer).toEqual(before)
+          else expect(answer).not.toEqual(before)
+        })
+        await ready(engine, 2)
+      }
+    } finally {
+      post.mockRestore()
+      await engine.close()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }, 120_000)
+
+  it("know a collection that was closed for room and opened again as the new one", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "dowser-workers-"))
+    const first = await opened(folder)
+    await fill(first)
+    await first.close()
+    // Room for one of the two: whichever is searched, the other is closed, and its memory is used again.
+    const engine = await openEngine({
+      path: folder,
+      worker: true,
+      memoryBudgetBytes: 1,
+      searchWorkers: { count: 2, cost_min_ms: 0 }
+    })
+    try {
+      const before = new Map<string, ReadonlyArray<string>>()
+      for (const namespace of ["a", "b"]) before.set(namespace, await answersOf(engine, namespace))
+      await ready(engine, 2)
+      const sent = engine.searchWorkers().searches
+      for (let round = 0; round < 10; round++)
+        for (const namespace of ["a", "b"]) {
+          const asked = Array.from({ length: 4 }, () => answersOf(engine, namespace))
+          for (const answers of await Promise.all(asked)) expect(answers).toEqual(before.get(namespace))
+        }
+      expect(engine.searchWorkers().searches).toBeGreaterThan(sent)
+      expect([engine.usage("a", "c")?.open, engine.usage("b", "c")?.open]).toEqual([false, true])
+    } finally {
+      await engine.close()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }, 120_000)
+
+  it("answer that the engine is closed where it closes while they search", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "dowser-workers-"))
+    const engine = await opened(folder)
+    try {
+      await fill(engine)
+      await ready(engine, 2)
+      const asked = [
+        ...Array.from({ length: 40 }, (_search, i) =>
+          engine.search(i % 2 === 0 ? "a" : "b", [plans[i % plans.length]])
+        ),
+        engine.search("a", [heavy])
+      ]
+      await engine.close()
+      for (const [answer] of await Promise.all(asked))
+        if (!answer.ok) expect(answer.error).toEqual({ kind: "Unavailable", message: "The engine is closed." })
+      // The folder is free.
+      const next = await opened(folder)
+      expect(next.describeCollection("a", "c")?.num_documents).toBe(DOCS)
+      await next.close()
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }, 120_000)
+})
+describe("the option", () => {
+  it.each([
+    [17, "searchWorkers: `count` must be a whole number from 0 to 16, not 17."],
+    [1.5, "searchWorkers: `count` must be a whole number from 0 to 16, not 1.5."],
+    [
+      { count: -1, documents_min: -2, cost_min_ms: -3 },
+      "searchWorkers: `count` must be a whole number from 0 to 16, not -1; `documents_min` must not be negative, as -2 is; `cost_min_ms` must not be negative, as -3 is."
+    ]
+  ])("%j is refused", async (searchWorkers, message) => {
+    await expect(openEngine({ path: join(tmpdir(), "never-made"), worker: true, searchWorkers })).rejects.toThrow(
+      message
+    )
+  })
+  it("wants a writer in another thread", async () => {
+    await expect(openEngine({ path: join(tmpdir(), "never-made"), searchWorkers: 1 })).rejects.toThrow(
+      "searchWorkers: workers need `worker: true`."
+    )
+  })
+})
