@@ -1,29 +1,20 @@
-/**
- * The admin port: `/metrics` for the operator's Prometheus, and nothing else. It asks for no credential and so listens
- * on loopback unless the operator says otherwise; it shows counts of the program, never of one organization.
- */
-import { createServer } from "node:http"
-import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Effect, Layer } from "effect"
-import { HttpRouter, HttpServerResponse } from "effect/http"
+/** What the admin port of an API process shows: measures of the server, the log, background work and all rooms. */
+import { Effect } from "effect"
+import { MeasuredLog } from "@dowser/log/event-log/measured"
+import { httpMeasures } from "./metrics/http-measures.ts"
+import { backgroundMeasures } from "./metrics/background.ts"
+import { logMeasures } from "./metrics/log-measures.ts"
+import { type AdminPort, layerMetrics } from "./metrics/server.ts"
 import { rooms } from "./rooms.ts"
-import { exposition } from "./metrics/exposition.ts"
-import { processMeasures } from "./metrics/process-measures.ts"
 
-const metrics = HttpRouter.addAll(
-  Effect.map(rooms.metrics, (measures) => [
-    HttpRouter.route(
-      "GET",
-      "/metrics",
-      Effect.map(exposition([...processMeasures, ...measures]), (text) =>
-        HttpServerResponse.text(text, { contentType: "text/plain; version=0.0.4; charset=utf-8" })
-      )
-    )
-  ])
-)
+/** Everything but what the operating system says of the process. */
+export const measures = Effect.gen(function* () {
+  return [
+    ...(yield* httpMeasures),
+    ...logMeasures(yield* MeasuredLog),
+    ...(yield* backgroundMeasures),
+    ...(yield* rooms.metrics)
+  ]
+})
 
-/** Listens when built and stops with its scope. */
-export const layerAdmin = ({ host, port }: { readonly host: string; readonly port: number }) =>
-  HttpRouter.serve(metrics, { disableLogger: true, disableListenLog: true }).pipe(
-    Layer.provide(NodeHttpServer.layer(() => createServer(), { host, port, gracefulShutdownTimeout: "1 second" }))
-  )
+export const layerAdmin = (at: AdminPort) => layerMetrics(at, measures)

@@ -19,8 +19,11 @@ export type Seeds = Readonly<Record<string, ReadonlyArray<unknown>>>
 /** One step of the schema's history, forward only, in the transaction of all that are run with it. */
 export type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
 
-/** `Out`: services that the room gives; `In`: what they are made of; `Needs`: what its handlers ask for. */
-interface Room<Out = never, In = never, Needs = never> {
+/**
+ * `Out`: services that the room gives; `In`: what they are made of; `Needs`: what its handlers ask for; `Reads`: what
+ * its measures are read from.
+ */
+interface Room<Out = never, In = never, Needs = never, Reads = never> {
   /** The folder's. */ readonly name: string
   /**
    * Services, and what runs by itself as long as the program does. Needs the rooms that stand before it in the list.
@@ -60,13 +63,13 @@ interface Room<Out = never, In = never, Needs = never> {
   /** Bodies that hostile requests start from, by operation id; an operation without starts from its schema. */
   readonly seeds?: Seeds
   /** What operators watch of it, at `/metrics` of the admin port. */
-  readonly metrics?: Effect.Effect<ReadonlyArray<Measure>, never, Needs>
+  readonly metrics?: Effect.Effect<ReadonlyArray<Measure>, never, Reads>
   /** By date and name, `YYYYMMDDnn_name`; those of before rooms had their own have a number of four digits. */
   readonly migrations?: Readonly<Record<string, Migration>>
 }
 
 type AnyRoom = Pick<
-  Room<unknown, unknown, unknown>,
+  Room<unknown, unknown, unknown, unknown>,
   | "name"
   | "engineGroups"
   | "audited"
@@ -94,9 +97,9 @@ export class RoomList<Ground, Provided, Needs> {
     this.all = all
   }
   static readonly over = <Ground>(): RoomList<Ground, Ground, never> => new RoomList<Ground, Ground, never>([])
-  with<Out, In extends Provided, RoomNeeds>(
-    room: Room<Out, In, RoomNeeds>
-  ): RoomList<Ground, Provided | Out, Needs | RoomNeeds> {
+  with<Out, In extends Provided, RoomNeeds, Reads>(
+    room: Room<Out, In, RoomNeeds, Reads>
+  ): RoomList<Ground, Provided | Out, Needs | RoomNeeds | Reads> {
     if (this.all.some(({ name }) => name === room.name)) throw new Error(`Two rooms are called ${room.name}.`)
     return new RoomList([...this.all, room as unknown as AnyRoom])
   }
@@ -144,5 +147,6 @@ export class RoomList<Ground, Provided, Needs> {
 }
 
 /** For its types alone. */
-export const defineRoom = <Out = never, In = never, Needs = never>(room: Room<Out, In, Needs>): Room<Out, In, Needs> =>
-  room
+export const defineRoom = <Out = never, In = never, Needs = never, Reads = never>(
+  room: Room<Out, In, Needs, Reads>
+): Room<Out, In, Needs, Reads> => room

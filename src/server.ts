@@ -5,6 +5,7 @@ import { HttpRouter } from "effect/http"
 import { implementedOperations } from "./implemented.ts"
 import { documents } from "./docs/routes.ts"
 import { type EdgeOptions, makeServer } from "./http/edges.ts"
+import { RequestFigures } from "./http/request-figures.ts"
 import { rooms } from "./rooms.ts"
 import { unmatchedRoute } from "./api/unmatched.ts"
 import { type RouteOptions, routesOf } from "./api/route.ts"
@@ -39,10 +40,14 @@ const routerConfig = { maxParamLength: PATH_PART_CHARACTERS_MAX, caseSensitive: 
 export const layerServer = (options: Chosen & EdgeOptions & { readonly host: string; readonly port: number }) =>
   HttpRouter.serve(routes(options), { disableLogger: true, disableListenLog: true, routerConfig }).pipe(
     Layer.provide(
-      NodeHttpServer.layer(makeServer(options), {
-        host: options.host,
-        port: options.port,
-        gracefulShutdownTimeout: "5 seconds"
-      })
+      Layer.unwrap(
+        Effect.map(RequestFigures, ({ connections }) =>
+          NodeHttpServer.layer(makeServer({ ...options, counts: connections }), {
+            host: options.host,
+            port: options.port,
+            gracefulShutdownTimeout: "5 seconds"
+          })
+        )
+      )
     )
   )

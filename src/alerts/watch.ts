@@ -4,6 +4,7 @@
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { counted } from "../metrics/background.ts"
 import { Outbox } from "@dowser/log/outbox"
 import { makeAlertsRepository, type StoredAlert } from "./alerts-repository.ts"
 import { judged } from "./decision.ts"
@@ -66,7 +67,7 @@ export const makeLook = Effect.fnUntraced(function* (
 
 /** Looks as long as the scope is open. */
 export const watch = Effect.gen(function* () {
-  const look = yield* makeLook(yield* makeFigures)
+  const look = counted("alerts")(yield* makeLook(yield* makeFigures))
   yield* Effect.forkScoped(
     Effect.forever(
       Effect.andThen(

@@ -19,6 +19,7 @@ import { publishQueries } from "./publish-queries.ts"
 import type { Publishing } from "./publishing.ts"
 import { unlessHeldOff } from "./publishing-lock.ts"
 import { makeRulesRepository, type StoredRule } from "./rules-repository.ts"
+import { counted } from "../metrics/background.ts"
 
 const EVERY_MS = 10_000
 /** What was written is written again after so many rounds, should somebody have changed it there: an hour. */
@@ -78,7 +79,7 @@ export const layerRulesPublisher = ({ every_ms = EVERY_MS }: { readonly every_ms
       yield* Effect.forkScoped(
         Effect.forever(
           Effect.andThen(
-            Effect.catch(unlessHeldOff(round), (error) =>
+            Effect.catch(counted("analytics rules")(unlessHeldOff(round)), (error) =>
               Effect.logError("Analytics rules could not be read; tried again with the next round", error)
             ),
             Effect.sleep(every_ms)

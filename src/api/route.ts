@@ -12,6 +12,7 @@ import { type CollectionNotAllowed, inputInvalid, SessionRequired } from "../htt
 import { type Operation, paramsOf, paramsSchema } from "../http/operation.ts"
 import type { DeclaredError } from "../http/declared.ts"
 import type { ConsoleRefusal, KeyRefusal } from "../http/refusals.ts"
+import { RequestFigures } from "../http/request-figures.ts"
 import { RequestMemory } from "../http/request-memory.ts"
 import { decoderOf } from "../http/validation.ts"
 import { ConsoleAuthenticator, KeyAuthenticator } from "../identity/authenticators.ts"
@@ -90,16 +91,23 @@ const decodersOf = ({ params, path, payload, payloadIsChecked, query }: Operatio
 class OperationRoute {
   readonly #implemented: Implemented
   readonly #authenticators: Authenticators
+  readonly #figures: RequestFigures["Service"]
   readonly #decode: ReturnType<typeof decodersOf>
   readonly #names: ReadonlyArray<string>
   readonly #reach: Reach | undefined
 
-  constructor(implemented: Implemented, authenticators: Authenticators, reaches: ReadonlyMap<string, Reach>) {
+  constructor(
+    implemented: Implemented,
+    authenticators: Authenticators,
+    figures: RequestFigures["Service"],
+    reaches: ReadonlyMap<string, Reach>
+  ) {
     const { operation, role } = implemented
     if (operation.scope === "console" && role === undefined)
       throw new Error(`No room says which role reaches ${operation.id}`)
     this.#implemented = implemented
     this.#authenticators = authenticators
+    this.#figures = figures
     this.#decode = decodersOf(operation)
     this.#names = paramsOf(operation.path)
     this.#reach = reachOf(operation, reaches)
@@ -116,10 +124,21 @@ class OperationRoute {
       return causeResponse(cause, operation.plane, requestId, place, headersOf(known, node))
     })
     const asked = () => ({ "http.request.method": operation.method, "http.route": operation.path })
-    return traced(operation.id, "server", asked, answered, ({ status }) => ({
+    return traced(operation.id, "server", asked, this.#counted(answered), ({ status }) => ({
       "http.response.status_code": status,
       "dowser.organization_id": exchange.holder ?? ""
     }))
+  }
+
+  #counted(answered: Effect.Effect<Response>): Effect.Effect<Response> {
+    const { id } = this.#implemented.operation
+    const { answers, times } = this.#figures
+    const began = performance.now()
+    return Effect.map(answered, (response) => {
+      times.note(id, (performance.now() - began) / 1_000)
+      answers.add(`${id} ${response.status}`)
+      return response
+    })
   }
 
   // One generator function for all requests: one made in each would keep what it captures until a full collection
@@ -230,9 +249,11 @@ export const routesOf = (
 ) =>
   Effect.gen(function* () {
     const context = yield* Effect.context<never>()
+    const figures = yield* RequestFigures
     const memory = new RequestMemory({
       bytesMax: requestBytesMax,
       onCutOff: (organization) => {
+        figures.cutOff++
         Effect.runForkWith(context)(
           Effect.logWarning(
             `Answers that are not read hold too much memory; one of ${organization || "no organization"} was cut off`
@@ -240,13 +261,14 @@ export const routesOf = (
         )
       }
     })
+    figures.memories.add(memory)
     const authenticators = {
       keys: yield* KeyAuthenticator,
       operator: yield* OperatorAuth,
       consoles: yield* ConsoleAuthenticator
     }
     return implemented.map((one) => {
-      const route = new OperationRoute(one, authenticators, reaches)
+      const route = new OperationRoute(one, authenticators, figures, reaches)
       return HttpRouter.route(
         one.operation.method,
         one.operation.path,

@@ -6,6 +6,7 @@ import { CollectionDrops } from "../engine-plane/collection-drops.ts"
 import { CatalogResources } from "../engine-plane/resources.ts"
 import { layerDictionaries } from "./dictionaries.ts"
 import { layerEngineDamages } from "./engine-damages.ts"
+import { metrics } from "./metrics.ts"
 import { routes } from "./routes.ts"
 import { seeds } from "./seeds.ts"
 import { defineRoom } from "../room.ts"
@@ -13,6 +14,7 @@ import { defineRoom } from "../room.ts"
 export const room = defineRoom({
   name: "catalog",
   routes,
+  metrics,
   reaches,
   groups: {
     collections: "Schemas of what can be searched, and their rebuild.",

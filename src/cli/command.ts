@@ -128,6 +128,19 @@ const meetingOf = ({
   replication: Option.getOrUndefined(replication)
 })
 
+const admin = {
+  adminPort: Flag.Int("admin-port").pipe(
+    Flag.withDescription("Port of /metrics for Prometheus, without credentials (0: none)"),
+    Flag.withFallbackConfig(Config.Int("DOWSER_ADMIN_PORT")),
+    Flag.withDefault(0)
+  ),
+  adminHost: Flag.String("admin-host").pipe(
+    Flag.withDescription("Address of the admin port"),
+    Flag.withFallbackConfig(Config.String("DOWSER_ADMIN_HOST")),
+    Flag.withDefault("127.0.0.1")
+  )
+}
+
 const startCommand = Command.make(
   "start",
   {
@@ -181,16 +194,7 @@ const startCommand = Command.make(
       Flag.withFallbackConfig(Config.Int("DOWSER_PORT")),
       Flag.withDefault(portDefault)
     ),
-    adminPort: Flag.Int("admin-port").pipe(
-      Flag.withDescription("Port of /metrics for Prometheus, without credentials (0: none)"),
-      Flag.withFallbackConfig(Config.Int("DOWSER_ADMIN_PORT")),
-      Flag.withDefault(0)
-    ),
-    adminHost: Flag.String("admin-host").pipe(
-      Flag.withDescription("Address of the admin port"),
-      Flag.withFallbackConfig(Config.String("DOWSER_ADMIN_HOST")),
-      Flag.withDefault("127.0.0.1")
-    ),
+    ...admin,
     countryHeader: Flag.String("country-header").pipe(
       Flag.withDescription("Header in which a proxy in front names the visitor's country, e.g. cf-ipcountry"),
       Flag.withFallbackConfig(Config.String("DOWSER_COUNTRY_HEADER")),
@@ -284,6 +288,7 @@ const streamsCommand = Command.make(
     dataDir,
     json,
     ...meeting,
+    ...admin,
     weights,
     lease_ms: Flag.Int("lease-ms").pipe(
       Flag.withDescription("How long a silent process keeps its partitions"),

@@ -2,7 +2,6 @@
  * `dowser start`: boots the embedded stack, or one process of a distributed one, fills the demo once, prints where it
  * listens, and runs until it is told to stop.
  */
-import { createServer } from "node:net"
 import { join } from "node:path"
 import { Context, Effect, Layer } from "effect"
 import { Access } from "../access/access.ts"
@@ -22,25 +21,8 @@ import { layerEmbedded } from "../runtime/embedded.ts"
 import { addressIn } from "../runtime/remote-engine.ts"
 import { layerAdmin } from "../admin-server.ts"
 import { layerServer } from "../server.ts"
+import { assertPortFree } from "./assert-port-free.ts"
 import { makeProgress } from "./progress.ts"
-
-/** Asked before anything starts, so that a taken port costs no time and leaves nothing behind. */
-const assertPortFree = (host: string, port: number, flag = "--port") =>
-  Effect.callback<void, StartRefused>((resume) => {
-    const probe = createServer()
-    probe.once("error", (error: Error & { readonly code?: string }) =>
-      resume(
-        Effect.fail(
-          new StartRefused(
-            error.code === "EADDRINUSE"
-              ? `Port ${port} on ${host} is taken; choose another with ${flag}.`
-              : `Cannot listen on ${host}:${port}: ${error.message}.`
-          )
-        )
-      )
-    )
-    probe.listen(port, host, () => probe.close(() => resume(Effect.void)))
-  })
 
 const say = (text: string) =>
   Effect.sync(() => {

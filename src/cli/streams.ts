@@ -2,6 +2,7 @@
 import { join } from "node:path"
 import { Effect } from "effect"
 import { parseWeights } from "@dowser/streams/runner/weights"
+import { assertPortFree } from "./assert-port-free.ts"
 import type { DistributedConfig } from "../config.ts"
 import { dataVersion } from "../migrations/index.ts"
 import { Identifiers } from "@dowser/log/identifiers"
@@ -14,7 +15,10 @@ export const streams = Effect.fn("cli.streams")(function* (flags: {
   readonly names: ReadonlyArray<string>
   readonly config: DistributedConfig
   readonly weights: string
+  readonly adminHost: string
+  readonly adminPort: number
 }) {
+  if (flags.adminPort !== 0) yield* assertPortFree(flags.adminHost, flags.adminPort, "--admin-port")
   // For the snapshots of its state; held like any data folder, since two processes would write into each other's.
   const folder = yield* Effect.acquireRelease(
     Effect.try({
@@ -40,6 +44,7 @@ export const streams = Effect.fn("cli.streams")(function* (flags: {
     member,
     weights,
     lease_ms: flags.lease_ms,
+    admin: flags.adminPort === 0 ? undefined : { host: flags.adminHost, port: flags.adminPort },
     ready
   })
 }, Effect.provide(Identifiers.layer))

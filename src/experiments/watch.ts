@@ -4,6 +4,7 @@
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { counted } from "../metrics/background.ts"
 import { Outbox } from "@dowser/log/outbox"
 import { Configuration } from "../configuration/configuration.ts"
 import { makeExperimentsRepository } from "./experiments-repository.ts"
@@ -100,7 +101,7 @@ export const makeLook = Effect.gen(function* () {
 
 /** Looks as long as the scope is open. */
 export const watch = Effect.gen(function* () {
-  const look = yield* makeLook
+  const look = counted("experiments")(yield* makeLook)
   yield* Effect.forkScoped(
     Effect.forever(
       Effect.andThen(

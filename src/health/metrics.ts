@@ -1,9 +1,9 @@
 /** What the last look at every part found, as measures. */
 import { Effect } from "effect"
-import { type Measure, type Sample, single } from "../metrics/measure.ts"
+import { type Measure, single } from "../metrics/measure.ts"
+import { streamMeasures } from "../metrics/stream-measures.ts"
 import type { CircuitState } from "../ports/engine/circuit.ts"
 import { Health } from "./health.ts"
-import type { Progress } from "@dowser/streams/runner/runner"
 
 /** What they are shown as: 0, 1, 2. */
 const STATES: ReadonlyArray<CircuitState> = ["closed", "half_open", "open"]
@@ -14,22 +14,6 @@ export const metrics = Effect.map(Health, ({ latest }): ReadonlyArray<Measure> =
     type: "counter",
     help,
     read: Effect.map(latest, ({ losses }) => single(losses[name]))
-  })
-  const perPartition = (
-    name: Measure["name"],
-    type: Measure["type"],
-    help: string,
-    count: (progress: Progress) => number
-  ): Measure => ({
-    name,
-    type,
-    help,
-    read: Effect.map(latest, ({ partitions }) =>
-      partitions.map((progress): Sample => ({
-        labels: { group: progress.group, partition: String(progress.partition) },
-        value: count(progress)
-      }))
-    )
   })
   return [
     {
@@ -55,13 +39,7 @@ export const metrics = Effect.map(Health, ({ latest }): ReadonlyArray<Measure> =
       help: "Age of the oldest record that no figure shows yet; absent where it cannot be read.",
       read: Effect.map(latest, ({ lag_ms }) => (lag_ms === undefined ? [] : single(lag_ms / 1_000)))
     },
-    perPartition("dowser_stream_entries_total", "counter", "Entries that a processor read.", ({ entries }) => entries),
-    perPartition(
-      "dowser_stream_records_behind",
-      "gauge",
-      "Records that a processor has not read yet.",
-      ({ lag }) => lag
-    ),
+    ...streamMeasures(Effect.map(latest, ({ partitions }) => partitions)),
     loss("worker_restarts", "Restarts of the stream worker."),
     loss("processor_restarts", "Restarts of processors."),
     loss("dead_letters", "Entries set aside because they could not be counted."),

@@ -8,6 +8,7 @@
  */
 import type { Server } from "node:http"
 import type { Socket } from "node:net"
+import type { ConnectionCounts } from "./request-figures.ts"
 import { isInCidrs, networkOf } from "../net/network-address.ts"
 
 export const CONNECTIONS_MAX = 10_000
@@ -17,6 +18,7 @@ export interface ConnectionBounds {
   readonly connectionsMax?: number
   readonly connectionsPerAddressMax?: number
   readonly trustedProxies?: ReadonlyArray<string>
+  /** Told how many there are. */ readonly counts?: ConnectionCounts
 }
 
 const body = JSON.stringify({ message: "Too many connections are open; close some, or try again later." })
@@ -27,25 +29,26 @@ export const boundConnections = (
   {
     connectionsMax = CONNECTIONS_MAX,
     connectionsPerAddressMax = CONNECTIONS_PER_ADDRESS_MAX,
+    counts = { open: 0, refused: 0 },
     trustedProxies = []
   }: ConnectionBounds
 ): void => {
   /** Open ones by network; at most `connectionsMax` entries, because a network without any has none. */
   const open = new Map<string, number>()
-  let all = 0
   server.prependListener("connection", (socket: Socket) => {
     const address = socket.remoteAddress ?? ""
     const network = trustedProxies.length > 0 && isInCidrs(address, trustedProxies) ? undefined : networkOf(address)
     const own = network === undefined ? 0 : (open.get(network) ?? 0)
-    if (all >= connectionsMax || own >= connectionsPerAddressMax) {
+    if (counts.open >= connectionsMax || own >= connectionsPerAddressMax) {
+      counts.refused++
       socket.end(refusal)
       socket.destroySoon()
       return
     }
-    all++
+    counts.open++
     if (network !== undefined) open.set(network, own + 1)
     socket.once("close", () => {
-      all--
+      counts.open--
       if (network === undefined) return
       const left = open.get(network)! - 1
       if (left === 0) open.delete(network)

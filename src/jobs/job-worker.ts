@@ -8,6 +8,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { Identifiers } from "@dowser/log/identifiers"
 import { Installation } from "../installation.ts"
 import { ATTEMPTS_MAX, type ClaimedJob, makeJobClaims } from "./job-claims.ts"
+import { counted } from "../metrics/background.ts"
 
 export type { ClaimedJob }
 /** Why a job cannot be done, as its caller reads it. */
@@ -92,7 +93,7 @@ const next = Effect.fnUntraced(function* (parts: Parts, kind: JobKind) {
     yield* finish(parts, job, new JobFailed({ message: `The work was cut off ${ATTEMPTS_MAX} times.` }))
     return true
   }
-  yield* Effect.onExit(work(parts, kind, job), (exit) =>
+  yield* Effect.onExit(counted(`job ${kind.type}`)(work(parts, kind, job)), (exit) =>
     Exit.isSuccess(exit) ? Effect.void : Effect.ignore(claims.release(job.id, process))
   )
   return true

@@ -1,12 +1,35 @@
-/** All measures of all rooms as Prometheus text, which Effect's own exporter writes. */
+/**
+ * All measures of all rooms as Prometheus text: numbers by Effect's own exporter; histograms here, since it would count
+ * them anew.
+ */
 import { Effect, Metric } from "effect"
 import { PrometheusMetrics } from "effect/observability"
-import type { Measure } from "./measure.ts"
+import type { Histogram, Measure, Scalar, SpreadSample } from "./measure.ts"
 
-const metricOf = ({ help, name, type }: Measure): Metric.Metric<number, unknown> =>
+const metricOf = ({ help, name, type }: Scalar): Metric.Metric<number, unknown> =>
   type === "counter"
     ? Metric.counter(name, { description: help, incremental: true })
     : Metric.gauge(name, { description: help })
+
+const escaped = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n")
+const labelled = (name: string, labels: ReadonlyArray<readonly [string, string]>): string =>
+  labels.length === 0 ? name : `${name}{${labels.map(([key, value]) => `${key}="${escaped(value)}"`).join(",")}}`
+
+const linesOf = (name: string, { bounds, counts, labels = {}, sum }: SpreadSample): ReadonlyArray<string> => {
+  const own = Object.entries(labels)
+  let below = 0
+  const buckets = counts.map((count, i) => {
+    below += count
+    return `${labelled(`${name}_bucket`, [...own, ["le", i < bounds.length ? String(bounds[i]) : "+Inf"]])} ${below}`
+  })
+  return [...buckets, `${labelled(`${name}_sum`, own)} ${sum}`, `${labelled(`${name}_count`, own)} ${below}`]
+}
+const histogramText = ({ help, name }: Histogram, samples: ReadonlyArray<SpreadSample>): string =>
+  samples.length === 0
+    ? ""
+    : `# HELP ${name} ${help}\n# TYPE ${name} histogram\n${samples.flatMap((one) => linesOf(name, one)).join("\n")}\n`
+
+const unread = (name: string) => (cause: unknown) => Effect.logWarning(`The measure ${name} cannot be read`, cause)
 
 /**
  * Into a registry of its own each time: a label that is gone (a partition that another process took) is gone from the
@@ -14,7 +37,13 @@ const metricOf = ({ help, name, type }: Measure): Metric.Metric<number, unknown>
  */
 export const exposition = (measures: ReadonlyArray<Measure>): Effect.Effect<string> =>
   Effect.gen(function* () {
+    let histograms = ""
     for (const measure of measures) {
+      if (measure.type === "histogram") {
+        const text = Effect.map(measure.read, (samples) => histogramText(measure, samples))
+        histograms += yield* Effect.catchCause(text, (cause) => Effect.as(unread(measure.name)(cause), ""))
+        continue
+      }
       const metric = metricOf(measure)
       yield* Effect.catchCause(
         Effect.flatMap(measure.read, (samples) =>
@@ -24,10 +53,10 @@ export const exposition = (measures: ReadonlyArray<Measure>): Effect.Effect<stri
             { discard: true }
           )
         ),
-        (cause) => Effect.logWarning(`The measure ${measure.name} cannot be read`, cause)
+        unread(measure.name)
       )
     }
-    return yield* PrometheusMetrics.format()
+    return (yield* PrometheusMetrics.format()) + histograms
   }).pipe(
     Effect.provideServiceEffect(
       Metric.MetricRegistry,

@@ -8,6 +8,7 @@ import type { Conflict } from "../http/errors.ts"
 import type { Job } from "../jobs/schema.ts"
 import { nextRunAt } from "./suite-input.ts"
 import { makeSuitesRepository, type StoredSuite } from "./suites-repository.ts"
+import { counted } from "../metrics/background.ts"
 
 const EVERY_MS = 15_000
 /** Of one look; the others come with the next. */
@@ -37,7 +38,7 @@ export const makeScheduler = Effect.fnUntraced(function* (
   start: (suite: StoredSuite, other: {}) => Effect.Effect<Job, Conflict>,
   wake: Effect.Effect<void>
 ) {
-  const look = yield* makeLook(start)
+  const look = counted("quality suites")(yield* makeLook(start))
   yield* Effect.forkScoped(
     Effect.forever(
       Effect.andThen(

@@ -18,8 +18,10 @@ import { layer as layerMigrations } from "../migrations/index.ts"
 import { Outbox } from "@dowser/log/outbox"
 import { layerLeased } from "../ports/counter/leased-sql.ts"
 import { DedupeWindow } from "../ports/dedupe/dedupe-window.ts"
+import { RequestFigures } from "../http/request-figures.ts"
 import type { Engine } from "../ports/engine/engine.ts"
 import type { EventLog } from "@dowser/log/event-log/event-log"
+import { layerMeasured } from "@dowser/log/event-log/measured"
 import type { LogSpaceOptions } from "@dowser/log/event-log/log-space"
 import { Identifiers } from "@dowser/log/identifiers"
 import { layer as layerOutboundHttp } from "../ports/outbound-http/node.ts"
@@ -85,7 +87,8 @@ export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({
     Seal.layer(operatorKey),
     OperatorAuth.layer(operatorToken),
     layerOutboundHttp({ allowPrivateAddresses }),
-    parts.ports
+    RequestFigures.layer,
+    Layer.provideMerge(layerMeasured, parts.ports)
   )
   const dedupe = Layer.unwrap(
     Effect.map(Effect.orDie(readFingerprintKey), (key) =>

@@ -19,13 +19,18 @@ import { makeReplays } from "@dowser/streams/replays/coordinator"
 import { makeProcessors, REPLAYED } from "@dowser/streams/processors/runnable"
 import { openStateStore } from "@dowser/streams/state/lmdb"
 import { topicSpecs } from "@dowser/log/topics"
+import type { Progress } from "@dowser/streams/runner/runner"
 import { weightIn, type Weights } from "@dowser/streams/runner/weights"
 import type { DistributedConfig, ServerConfig } from "../config.ts"
 import { layerPostgres } from "../configuration/configuration-postgres.ts"
 import { layer as layerMigrations } from "../migrations/index.ts"
+import { logMeasures } from "../metrics/log-measures.ts"
+import { type AdminPort, layerMetrics } from "../metrics/server.ts"
+import { streamMeasures } from "../metrics/stream-measures.ts"
 import { Engine, EngineAbsence, OwnsEngine } from "../ports/engine/engine.ts"
 import type { EventLog } from "@dowser/log/event-log/event-log"
 import { layerKafka } from "@dowser/log/event-log/kafka"
+import { layerMeasured, MeasuredLog } from "@dowser/log/event-log/measured"
 import { kafkaSecurityOf } from "@dowser/log/event-log/kafka/security"
 import { assemble, type RuntimeOptions } from "./assemble.ts"
 import { type DataFolder, StartRefused } from "./data-folder.ts"
@@ -187,7 +192,24 @@ export const layerDistributed = (
   })
 }
 
-interface StreamsProcess extends Pick<OwnershipOptions, "member" | "lease_ms" | "report"> {
+/** What `/metrics` of a stream process shows beside the process itself; partitions that left are not in it. */
+const makeStreamProgress = () => {
+  const progress = new Map<string, Progress>()
+  return {
+    measures: Effect.map(MeasuredLog, (figures) => [
+      ...streamMeasures(Effect.sync(() => [...progress.values()])),
+      ...logMeasures(figures)
+    ]),
+    report: (told: Progress): void => {
+      progress.set(`${told.group}/${told.partition}`, told)
+    },
+    left: ({ group, partition }: Pick<Progress, "group" | "partition">): void => {
+      progress.delete(`${group}/${partition}`)
+    }
+  }
+}
+
+interface StreamsProcess extends Pick<OwnershipOptions, "member" | "lease_ms"> {
   readonly weights?: Weights
   readonly config: DistributedConfig
   /** Names of processors to run; all when empty. */
@@ -196,12 +218,13 @@ interface StreamsProcess extends Pick<OwnershipOptions, "member" | "lease_ms" | 
   readonly statePath: string
   /** Called once servers have answered and partitions will be taken. */
   readonly ready: Effect.Effect<void>
+  /** Of `/metrics`; nothing listens without. */ readonly admin?: AdminPort | undefined
 }
 
 /**
  * Processors alone, until interrupted. Fails with `StartRefused` when a server does not answer or a name is unknown.
  */
-export const runStreamsProcess = ({ config, names, ready, statePath, weights, ...options }: StreamsProcess) =>
+export const runStreamsProcess = ({ admin, config, names, ready, statePath, weights, ...options }: StreamsProcess) =>
   Effect.gen(function* () {
     const { visitorPartitions } = config
     const fingerprintKey = yield* Effect.orDie(readFingerprintKey)
@@ -211,9 +234,13 @@ export const runStreamsProcess = ({ config, names, ready, statePath, weights, ..
       return yield* Effect.fail(
         new StartRefused(`There is no processor ${unknown}; there are: ${all.map(({ name }) => name).join(", ")}.`)
       )
+    const { left, measures, report } = makeStreamProgress()
+    if (admin !== undefined) yield* Layer.build(layerMetrics(admin, measures))
     yield* ready
     return yield* runOwned({
       ...options,
+      left,
+      report,
       visitorPartitions,
       runner: { weightOf: weightIn(weights) },
       processors: names.length === 0 ? all : all.filter(({ name }) => names.includes(name)),
@@ -228,7 +255,7 @@ export const runStreamsProcess = ({ config, names, ready, statePath, weights, ..
     Effect.scoped,
     Effect.provide(
       Layer.provideMerge(
-        layerBrokers(config, "dowser-streams"),
+        Layer.provideMerge(layerMeasured, layerBrokers(config, "dowser-streams")),
         Layer.provideMerge(
           Layer.mergeAll(layerMigrations, layerOffsetStore, LeaseStore.layerPostgres),
           layerDatabase(config.databaseUrl, "dowser-streams", config.visitorPartitions + STREAM_CONNECTIONS_SPARE)

@@ -9,7 +9,14 @@ import type { SearchEngine } from "@dowser/engine-sdk"
 import { StreamWorker } from "@dowser/streams/host/host"
 import { isDeadLetters, VISITOR_PARTITIONS_EMBEDDED } from "@dowser/log/topics"
 import { Configuration } from "../configuration/configuration.ts"
-import { CurrentChanges, CurrentCircuits, CurrentRemovals, Engine } from "../ports/engine/engine.ts"
+import {
+  CurrentCalls,
+  CurrentChanges,
+  CurrentCircuits,
+  CurrentRemovals,
+  CurrentSearchThreads,
+  Engine
+} from "../ports/engine/engine.ts"
 import { type GuardOptions, guardEngine } from "../ports/engine/guarded-engine.ts"
 import { layerEmbedded as layerEmbeddedLog } from "@dowser/log/event-log/lmdb"
 import { assemble, type RuntimeOptions } from "./assemble.ts"
@@ -38,18 +45,25 @@ export const layerEngine = (path: string, searchWorkers: number) =>
     Effect.gen(function* () {
       const services = yield* Effect.context<never>()
       const log = (line: Effect.Effect<void>) => Effect.runSyncWith(services)(line)
+      let opened: Awaited<ReturnType<typeof openEngine>> | undefined
+      const open = async () =>
+        (opened = await openEngine({ path, worker: true, searchWorkers, memoryBudgetBytes: engineMemoryBytes }))
       const supervised = yield* Effect.acquireRelease(
         Effect.promise(() =>
           superviseEngine({
-            open: () => openEngine({ path, worker: true, searchWorkers, memoryBudgetBytes: engineMemoryBytes }),
+            open,
             onLost: (message) => log(Effect.logError(`The engine's writer was lost and is opened again: ${message}`))
           })
         ),
         (engine) => Effect.promise(() => engine.close())
       )
-      return layerGuarded(supervised, {
+      const guarded = layerGuarded(supervised, {
         onChange: (circuit, state) => log(Effect.logWarning(`The engine's circuit for ${circuit} is ${state}`))
       })
+      return Layer.merge(
+        guarded,
+        Layer.succeed(CurrentSearchThreads, () => opened?.searchWorkers())
+      )
     })
   )
 /** An engine with its circuit breakers, and their states for the status. */
@@ -57,6 +71,7 @@ export const layerGuarded = (engine: SearchEngine, options: GuardOptions = {}): 
   const guarded = guardEngine(engine, options)
   return Layer.mergeAll(
     Layer.succeed(Engine, guarded),
+    Layer.succeed(CurrentCalls, guarded.calls),
     Layer.succeed(CurrentCircuits, guarded.circuits),
     Layer.succeed(CurrentChanges, guarded.changes),
     Layer.succeed(CurrentRemovals, guarded.removals)

@@ -5,6 +5,7 @@
 import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import { expireCounters } from "../ports/counter/leased-sql.ts"
+import { counted } from "../metrics/background.ts"
 import type { Expiry } from "../room.ts"
 import { rooms } from "../rooms.ts"
 
@@ -49,7 +50,7 @@ export const layerHousekeeping = ({
         Effect.sleep(firstAfter_ms),
         Effect.forever(
           Effect.andThen(
-            Effect.catch(sweep(rowsMax), (error) =>
+            Effect.catch(counted("old rows")(sweep(rowsMax)), (error) =>
               Effect.logError("Old rows could not be removed; tried again in an hour", error)
             ),
             Effect.sleep(EVERY_MS)

@@ -6,6 +6,7 @@ import { connectEngine, shareEngine } from "@dowser/engine-sdk/remote"
 import { createHmac } from "node:crypto"
 import { Effect, Layer } from "effect"
 import {
+  CurrentCalls,
   CurrentChanges,
   CurrentCircuits,
   CurrentRemovals,
@@ -75,6 +76,7 @@ export const layerRemote = ({ host, port }: EngineAddress, operatorKey: Uint8Arr
         Layer.succeed(Engine, guarded),
         Layer.succeed(EngineAbsence, () => remote.absence),
         Layer.succeed(OwnsEngine, false),
+        Layer.succeed(CurrentCalls, guarded.calls),
         Layer.succeed(CurrentCircuits, guarded.circuits),
         Layer.succeed(CurrentChanges, (organizationId: string) => remote.changes(organizationId)),
         Layer.succeed(CurrentRemovals, (organizationId: string) => remote.removals(organizationId))

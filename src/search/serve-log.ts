@@ -11,6 +11,7 @@ import { cutBytes, storable } from "@dowser/log/normalize-query"
 import { type AppendRecord, EventLog } from "@dowser/log/event-log/event-log"
 import { Identifiers } from "@dowser/log/identifiers"
 import { mintQueryId, QUERY_ID_PARTITIONS_MAX } from "@dowser/log/query-id"
+import { counted } from "../metrics/background.ts"
 import {
   IDENTIFIER_BYTES_MAX,
   QUERY_CHARACTERS_MAX,
@@ -159,7 +160,7 @@ const make = Effect.fnUntraced(function* (options: SearchServedOptions) {
         yield* filled.await
         yield* Effect.sleep(GATHER_MS)
         yield* filled.close
-        yield* Effect.orDie(flushWith(retry, Number.POSITIVE_INFINITY))
+        yield* Effect.orDie(counted("search reports")(flushWith(retry, Number.POSITIVE_INFINITY)))
       })
     )
   )

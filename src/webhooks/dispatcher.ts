@@ -17,6 +17,7 @@ import { FAN_OUT_ROWS, makeFanOut } from "./fan-out.ts"
 import { waitAfter_ms } from "./next-attempt.ts"
 import { makeRecordAttempts, type RecordedAttempt } from "./record-attempts.ts"
 import { listenSignals } from "./signals.ts"
+import { counted } from "../metrics/background.ts"
 
 export interface DispatcherOptions {
   /**
@@ -141,7 +142,9 @@ class Dispatcher {
     yield* Effect.timeoutOption(wakeOutbox.await, LOOK_EVERY_MS)
     wakeOutbox.closeUnsafe()
     for (let taken = FAN_OUT_ROWS; taken === FAN_OUT_ROWS;) {
-      const done = yield* Effect.tapError(fanOut, () => Effect.sync(() => wakeOutbox.openUnsafe()))
+      const done = yield* Effect.tapError(counted("webhook fan-out")(fanOut), () =>
+        Effect.sync(() => wakeOutbox.openUnsafe())
+      )
       taken = done.taken
       for (const endpointId of done.endpointIds) this.#dueBy(endpointId, now())
     }

@@ -4,6 +4,7 @@ import { Installation } from "../installation.ts"
 import { Webhooks } from "./webhooks.ts"
 import { expireDeliveries } from "./deliveries-retention.ts"
 import { layerDispatcher } from "./dispatcher.ts"
+import { metrics } from "./metrics.ts"
 import { routes } from "./routes.ts"
 import { seeds } from "./seeds.ts"
 import { defineRoom } from "../room.ts"
@@ -12,6 +13,7 @@ import { errorSamples } from "./error-samples.ts"
 export const room = defineRoom({
   name: "webhooks",
   routes,
+  metrics,
   errorSamples,
   reaches: {
     listWebhooks: "organization",

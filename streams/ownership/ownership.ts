@@ -36,6 +36,7 @@ export interface OwnershipOptions<Sink = SqlClient.SqlClient> {
   /** How long a partition may stand still while records wait for it. */
   readonly stalledAfter_ms?: number
   readonly report?: (progress: Progress) => void
+  /** Told of what is not run here any more. */ readonly left?: (unit: Unit) => void
   readonly runner?: Omit<RunnerOptions, "partition" | "fence" | "openStore" | "report">
 }
 
@@ -119,7 +120,9 @@ class Owner<Sink> {
           yield* Effect.catch(this.#leases.release(this.#options.member, unit), (error) =>
             Effect.logWarning(`The lease of ${unitKey(unit)} could not be ended; it ends by itself`, error)
           )
-          if (this.#running.get(unitKey(unit)) === unit) this.#running.delete(unitKey(unit))
+          if (this.#running.get(unitKey(unit)) !== unit) return
+          this.#running.delete(unitKey(unit))
+          this.#options.left?.(unit)
         }),
         this.#scope
       )

@@ -192,7 +192,8 @@ class PartitionLife<Body, State, Emitted, Sink> {
   /** Writes what was stepped and moves the offsets over it, in one transaction. */
   #flush() {
     return Effect.gen({ self: this }, function* () {
-      const { flushMode, log, offsets, options, processor, unit } = this.partition
+      const { counters, flushMode, log, offsets, options, processor, unit } = this.partition
+      const began = performance.now()
       const stepper = this.#stepper
       const target = this.#intake.reached
       yield* this.#probe("flushed")
@@ -222,6 +223,8 @@ class PartitionLife<Body, State, Emitted, Sink> {
           }
         )
       )
+      counters.flushes++
+      counters.flush_s += (performance.now() - began) / 1_000
       const size = stepper.flushed(passed)
       this.#committed = target
       if (flushMode !== NORMAL) this.partition.flushMode = afterSuccess(flushMode)

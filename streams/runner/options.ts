@@ -55,6 +55,9 @@ export interface Progress {
   readonly restarts: number
   /** Records that retention had removed before they were read. */
   readonly lost: number
+  /** Transactions, and the seconds that they took; absent in what processes of before it told. */
+  readonly flushes?: number
+  readonly flush_s?: number
   /** The state is still being rebuilt; nothing new is counted until it is. */
   readonly isReplaying: boolean
 }

@@ -44,7 +44,7 @@ export class Partition<Body, State, Emitted, Sink> {
   readonly offsets: OffsetStore["Service"]
   readonly unit: { readonly group: string; readonly partition: number }
   readonly topics: ReadonlyMap<string, Topic>
-  readonly counters = { entries: 0, dropped: 0, deadLetters: 0, restarts: 0, lost: 0 }
+  readonly counters = { entries: 0, dropped: 0, deadLetters: 0, restarts: 0, lost: 0, flushes: 0, flush_s: 0 }
   /** How often the step threw at a place. */
   readonly throws = new Map<string, number>()
   /** Reasons of entries that Postgres refused, until the transaction that passes them has kept that. */

@@ -10,6 +10,7 @@ import { Access, neverExpires, type NewKey } from "../../src/access/access.ts"
 import { OperatorAuth } from "../../src/identity/operator.ts"
 import { ConsoleAuthenticator, KeyAuthenticator } from "../../src/identity/authenticators.ts"
 import type { Reach } from "../../src/identity/reach.ts"
+import { RequestFigures } from "../../src/http/request-figures.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
 import { makeServer } from "../../src/http/edges.ts"
 import { NotFound } from "../../src/http/errors.ts"
@@ -116,6 +117,7 @@ beforeAll(async () => {
         Layer.provide(
           Layer.mergeAll(
             NodeHttpServer.layer(makeServer(), { host: "127.0.0.1", port }),
+            RequestFigures.layer,
             Layer.succeed(KeyAuthenticator, access),
             Layer.succeed(ConsoleAuthenticator, people),
             OperatorAuth.layer("t")

@@ -23,8 +23,8 @@ import { inInstallation, type Place, type Process, run } from "../support/instal
 const PARTITIONS = 4
 const LEASE_MS = 2_000
 /** Of the processor whose partitions are counted here. */
-const streamsProcess = (place: Place, name: string) =>
-  run(place, name, ["streams", "attribution", "--lease-ms", String(LEASE_MS)])
+const streamsProcess = (place: Place, name: string, ...more: ReadonlyArray<string>) =>
+  run(place, name, ["streams", "attribution", "--lease-ms", String(LEASE_MS), ...more])
 
 const until = <A, E, R>(what: string, within_ms: number, look: Effect.Effect<A, E, R>, holds: (found: A) => boolean) =>
   Effect.gen(function* () {
@@ -78,7 +78,13 @@ else
       (place) =>
         Effect.gen(function* () {
           const log = yield* EventLog
-          const a = yield* streamsProcess(place, "a")
+          const adminPort = yield* Effect.promise(freePort)
+          const a = yield* streamsProcess(place, "a", "--admin-port", String(adminPort))
+          /** Partitions that a tells of. */
+          const shown = Effect.promise(async () => {
+            const told = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text()
+            return [...told.matchAll(/^dowser_stream_entries_total\{/gm)].length
+          })
           yield* until("a owns everything", 10_000, owned, (counts) => counts[a.ready.member!] === PARTITIONS)
           const b = yield* streamsProcess(place, "b")
           const isShared = (one: Process, other: Process) => (counts: Record<string, number>) =>
@@ -122,6 +128,7 @@ else
             })
           )
           yield* until("a and b share", 10_000, owned, isShared(a, b))
+          yield* until("a shows what it runs, and not what it let go of", 5_000, shown, (n) => n === 2)
           // Longer than its session in the middle of its work: b takes over, a comes back with what it had not flushed.
           process.kill(a.child.pid!, "SIGSTOP")
           yield* until("b owns everything", 15_000, owned, (counts) => counts[b.ready.member!] === PARTITIONS)
@@ -175,7 +182,8 @@ else
           "--operator-key",
           key
         ])
-        yield* streamsProcess(place, "streams")
+        const adminPort = yield* Effect.promise(freePort)
+        yield* streamsProcess(place, "streams", "--admin-port", String(adminPort))
         const call = (process: Process, method: string, path: string, body?: unknown) =>
           Effect.promise(async () => {
             const response = await fetch(`${process.ready.base_url}${path}`, {
@@ -282,6 +290,18 @@ else
         yield* until("everything is counted", 15_000, counted(organization), (n) => n >= 100)
         yield* Effect.sleep(1_500)
         assert.strictEqual(yield* counted(organization), 100)
+        const told = yield* Effect.promise(async () => (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text())
+        const entries = [
+          ...told.matchAll(/^dowser_stream_entries_total\{group="attribution",partition="\d"\} (\d+)$/gm)
+        ]
+        assert.strictEqual(entries.length, PARTITIONS)
+        // Both processes accepted the batch, or the second found its events known: a hundred in any case.
+        assert.isAtLeast(
+          entries.reduce((sum, [, n]) => sum + Number(n), 0),
+          100
+        )
+        assert.match(told, /^dowser_log_call_seconds_count\{call="read"\} [1-9]/m)
+        assert.match(told, /^dowser_process_resident_bytes [1-9]/m)
         const today = new Date().toISOString().slice(0, 10)
         const metrics = yield* call(second, "GET", `/analytics/metrics/queries?from=${today}&to=${today}`)
         assert.deepStrictEqual([metrics.status, metrics.body.events], [200, 100])

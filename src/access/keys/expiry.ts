@@ -4,6 +4,7 @@
  */
 import { Effect, Layer } from "effect"
 import { Access } from "../access.ts"
+import { counted } from "../../metrics/background.ts"
 
 const EVERY_MS = 3_600_000
 
@@ -15,7 +16,7 @@ export const layerKeyExpiry: Layer.Layer<never, never, Access> = Layer.effectDis
       Effect.forever(
         Effect.andThen(
           Effect.sleep(EVERY_MS),
-          Effect.catch(access.deleteExpired, (error) =>
+          Effect.catch(counted("expired keys")(access.deleteExpired), (error) =>
             Effect.logError("Expired keys could not be deleted; tried again in an hour", error)
           )
         )

@@ -1,6 +1,7 @@
 /** The search engine behind its port, as a service. Which engine it is, only `src/runtime` knows. */
 import type { SearchEngine } from "@dowser/engine-sdk"
 import { Context } from "effect"
+import { Tally, Timings } from "@dowser/log/process/timings"
 import type { CircuitState } from "./circuit.ts"
 
 export class Engine extends Context.Service<Engine, SearchEngine>()("dowser/ports/Engine") {}
@@ -24,6 +25,25 @@ export interface EngineCircuits {
 export const CurrentCircuits = Context.Reference<() => EngineCircuits>("dowser/ports/CurrentCircuits", {
   defaultValue: () => () => ({ reads: "closed", writes: "closed" })
 })
+/** Calls of the engine since this process started. */
+export interface EngineCalls {
+  /** By what is called, until they were answered. */ readonly times: Timings
+  /** By what came of them: `answered`, `refused` (its circuit was open), `unavailable`, `failed` (a defect). */
+  readonly outcomes: Tally
+}
+export const CurrentCalls = Context.Reference<EngineCalls>("dowser/ports/CurrentCalls", {
+  defaultValue: () => ({ times: new Timings(), outcomes: new Tally() })
+})
+/** Threads that search for the one that takes requests, where the engine has such. */
+interface SearchThreads {
+  readonly ready: number
+  /** Sent to them since the engine was opened. */ readonly searches: number
+  /** Of each, beside the index that all share. */ readonly own_bytes: ReadonlyArray<number>
+}
+export const CurrentSearchThreads = Context.Reference<() => SearchThreads | undefined>(
+  "dowser/ports/CurrentSearchThreads",
+  { defaultValue: () => () => undefined }
+)
 /**
  * How often something was taken out of an organization's collections since the start: documents deleted, a collection
  * dropped. 0 where an engine does not count.

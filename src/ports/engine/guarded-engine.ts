@@ -17,7 +17,8 @@ import {
   closedCircuit,
   settle
 } from "./circuit.ts"
-import type { EngineCircuits } from "./engine.ts"
+import { Tally, Timings } from "@dowser/log/process/timings"
+import type { EngineCalls, EngineCircuits } from "./engine.ts"
 
 export interface GuardOptions {
   readonly reads?: Partial<CircuitOptions>
@@ -52,6 +53,7 @@ const refusal: EngineError = {
 
 interface GuardedEngine extends SearchEngine {
   readonly circuits: () => EngineCircuits
+  readonly calls: EngineCalls
   /** Calls that changed documents or collections, whatever came of them, of a namespace. */ readonly changes: (
     namespace: string
   ) => number
@@ -60,16 +62,28 @@ interface GuardedEngine extends SearchEngine {
   ) => number
 }
 
+interface Call {
+  readonly name: string
+  readonly ticket: number
+  readonly began: number
+}
 /** The circuit of one kind of calls. */
 class Guard {
   readonly #settings: CircuitOptions
   readonly #now_ms: () => number
   readonly #onChange: (state: CircuitState) => void
+  readonly #calls: EngineCalls
   #circuit = closedCircuit
 
-  constructor(settings: CircuitOptions, now_ms: () => number, onChange: (state: CircuitState) => void) {
+  constructor(
+    settings: CircuitOptions,
+    now_ms: () => number,
+    calls: EngineCalls,
+    onChange: (state: CircuitState) => void
+  ) {
     this.#settings = settings
     this.#now_ms = now_ms
+    this.#calls = calls
     this.#onChange = onChange
   }
 
@@ -78,34 +92,47 @@ class Guard {
   }
 
   /** `failed` puts a failure into the shape of the call's answer. */
-  call<A extends Guarded>(limit_ms: number, failed: (error: EngineError) => A, run: () => Awaitable<A>): Awaitable<A> {
-    const { circuit: next, ticket } = admit(this.#circuit, this.#now_ms())
+  call<A extends Guarded>(
+    name: string,
+    limit_ms: number,
+    failed: (error: EngineError) => A,
+    run: () => Awaitable<A>
+  ): Awaitable<A> {
+    const began = this.#now_ms()
+    const { circuit: next, ticket } = admit(this.#circuit, began)
     this.#become(next)
-    if (ticket === undefined) return failed(refusal)
+    if (ticket === undefined) {
+      this.#calls.outcomes.add("refused")
+      return failed(refusal)
+    }
+    const call = { began, name, ticket }
     let answer: Awaitable<A>
     try {
       answer = run()
     } catch (error) {
-      this.#report(ticket, "abandoned")
+      this.#report(call, "abandoned")
       throw error
     }
-    if (!(answer instanceof Promise)) return this.#told(ticket, answer)
+    if (!(answer instanceof Promise)) return this.#told(call, answer)
     return within(limit_ms, answer, failed).then(
-      (late) => this.#told(ticket, late),
+      (late) => this.#told(call, late),
       (error: unknown) => {
         // A defect: nothing is known about the way to the engine.
-        this.#report(ticket, "abandoned")
+        this.#report(call, "abandoned")
         throw error
       }
     )
   }
 
-  #told<A extends Guarded>(ticket: number, answer: A): A {
-    this.#report(ticket, outcomeOf(answer))
+  #told<A extends Guarded>(call: Call, answer: A): A {
+    this.#report(call, outcomeOf(answer))
     return answer
   }
-  #report(ticket: number, outcome: CallOutcome): void {
-    this.#become(settle(this.#circuit, ticket, outcome, this.#now_ms(), this.#settings))
+  #report({ began, name, ticket }: Call, outcome: CallOutcome): void {
+    const now = this.#now_ms()
+    this.#calls.times.note(name, (now - began) / 1_000)
+    this.#calls.outcomes.add(outcome === "abandoned" ? "failed" : outcome)
+    this.#become(settle(this.#circuit, ticket, outcome, now, this.#settings))
   }
   #become(next: Circuit): void {
     const before = this.#circuit.state
@@ -163,41 +190,43 @@ export const guardEngine = (
     ...options
   }: GuardOptions = {}
 ): GuardedEngine => {
+  const calls: EngineCalls = { times: new Timings(), outcomes: new Tally() }
   const guardOf = (name: keyof EngineCircuits) =>
-    new Guard({ ...optionsDefault, ...options[name] }, now_ms, (state) => onChange?.(name, state))
+    new Guard({ ...optionsDefault, ...options[name] }, now_ms, calls, (state) => onChange?.(name, state))
   const reads = guardOf("reads")
   const writes = guardOf("writes")
-  const read = <A>(run: () => Awaitable<Result<A>>) => reads.call<Result<A>>(read_ms, failing, run)
+  const read = <A>(name: string, run: () => Awaitable<Result<A>>) => reads.call<Result<A>>(name, read_ms, failing, run)
   /** What changes something answers later in any case. */
-  const write = async <A>(limit_ms: number, run: () => Promise<Result<A>>) =>
-    writes.call<Result<A>>(limit_ms, failing, run)
+  const write = async <A>(name: string, limit_ms: number, run: () => Promise<Result<A>>) =>
+    writes.call<Result<A>>(name, limit_ms, failing, run)
   const removals = new CountedCalls()
   const changes = new CountedCalls()
   return {
     capabilities: () => engine.capabilities(),
-    createCollection: (...given) => write(change_ms, () => engine.createCollection(...given)),
+    createCollection: (...given) => write("change", change_ms, () => engine.createCollection(...given)),
     alterCollection: (...given) =>
-      changes.counted(given[0], () => write(change_ms, () => engine.alterCollection(...given))),
+      changes.counted(given[0], () => write("change", change_ms, () => engine.alterCollection(...given))),
     dropCollection: (...given) =>
-      removals.counted(given[0], () => write(change_ms, () => engine.dropCollection(...given))),
+      removals.counted(given[0], () => write("change", change_ms, () => engine.dropCollection(...given))),
     ...(engine.namespaces === undefined ? {} : { namespaces: () => engine.namespaces!() }),
     listCollections: (...given) => engine.listCollections(...given),
     describeCollection: (...given) => engine.describeCollection(...given),
     write: (...given) => {
-      const written = () => changes.counted(given[0], () => write(write_ms, () => engine.write(...given)))
+      const written = () => changes.counted(given[0], () => write("write", write_ms, () => engine.write(...given)))
       return given[2].some(({ kind }) => kind === "delete") ? removals.counted(given[0], written) : written()
     },
     search: (namespace, plans, budget) =>
       reads.call(
+        "search",
         read_ms,
         (error) => plans.map(() => fail(error)),
         () => engine.search(namespace, plans, budget)
       ),
-    union: (...given) => read(() => engine.union(...given)),
-    scan: (...given) => read(() => engine.scan(...given)),
-    get: (...given) => read(() => engine.get(...given)),
+    union: (...given) => read("search", () => engine.union(...given)),
+    scan: (...given) => read("scan", () => engine.scan(...given)),
+    get: (...given) => read("get", () => engine.get(...given)),
     usage: (...given) => engine.usage(...given),
-    ...(engine.words === undefined ? {} : { words: (...given) => read(() => engine.words!(...given)) }),
+    ...(engine.words === undefined ? {} : { words: (...given) => read("words", () => engine.words!(...given)) }),
     ...optionalsOf(engine, write_ms),
     // Not held up by a circuit: it is how one hears whether it is worth trying.
     health: () => {
@@ -205,6 +234,7 @@ export const guardEngine = (
       return health instanceof Promise ? within<Result<{ readonly ok: true }>>(read_ms, health, failing) : health
     },
     close: () => engine.close(),
+    calls,
     circuits: () => ({ reads: reads.state(), writes: writes.state() }),
     changes: (namespace) => changes.of(namespace),
     removals: (namespace) => removals.of(namespace)

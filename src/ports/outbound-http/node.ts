@@ -15,7 +15,13 @@ import { lookup } from "node:dns/promises"
 import { isIP, type Socket } from "node:net"
 import { Effect, Layer } from "effect"
 import { BoundedMap } from "@dowser/engine-sdk/host"
-import { OutboundFailure, OutboundHttp, type OutboundRequest, type OutboundResponse } from "./outbound-http.ts"
+import {
+  CurrentOutbound,
+  OutboundFailure,
+  OutboundHttp,
+  type OutboundRequest,
+  type OutboundResponse
+} from "./outbound-http.ts"
 import { isPublicAddress } from "./public-address.ts"
 
 interface OutboundHttpOptions {
@@ -272,9 +278,12 @@ export const layer = ({ allowPrivateAddresses }: OutboundHttpOptions): Layer.Lay
       const isAllowed = (address: string) => allowPrivateAddresses || isPublicAddress(address)
       const parts: SendParts = { agents, namesOf: makeNames(), isAllowed }
 
+      const times = yield* CurrentOutbound
       return OutboundHttp.of({
         send: (request) =>
           Effect.callback<OutboundResponse, OutboundFailure>((resume) => {
+            const began = performance.now()
+            const note = (outcome: string) => times.note(outcome, (performance.now() - began) / 1_000)
             const ending = new AbortController()
             const timer = setTimeout(
               () =>
@@ -286,11 +295,14 @@ export const layer = ({ allowPrivateAddresses }: OutboundHttpOptions): Layer.Lay
             send(parts, request, ending.signal).then(
               (response) => {
                 clearTimeout(timer)
+                note(`${Math.floor(response.status / 100)}xx`)
                 resume(Effect.succeed(response))
               },
               (error: Error) => {
                 clearTimeout(timer)
-                resume(Effect.fail(failureOf(error)))
+                const failure = failureOf(error)
+                note(failure.kind)
+                resume(Effect.fail(failure))
               }
             )
             return Effect.sync(() => {

@@ -4,6 +4,7 @@
  * verified, time and bytes of the answer are bounded.
  */
 import { Context, Data, type Effect } from "effect"
+import { Timings } from "@dowser/log/process/timings"
 
 export interface OutboundRequest {
   readonly method: "GET" | "POST"
@@ -38,3 +39,8 @@ export class OutboundHttp extends Context.Service<
     readonly send: (request: OutboundRequest) => Effect.Effect<OutboundResponse, OutboundFailure>
   }
 >()("dowser/ports/OutboundHttp") {}
+
+/** Requests of this process, by the class of their status (`2xx`) or the kind of failure. */
+export const CurrentOutbound = Context.Reference<Timings>("dowser/ports/CurrentOutbound", {
+  defaultValue: () => new Timings()
+})

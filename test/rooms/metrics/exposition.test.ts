@@ -2,11 +2,12 @@
 import { Effect } from "effect"
 import { expect, it } from "vitest"
 import { exposition } from "../../../src/metrics/exposition.ts"
-import type { Measure, Sample } from "../../../src/metrics/measure.ts"
+import { type Measure, type Sample, type Scalar, spreadOver } from "../../../src/metrics/measure.ts"
+import { Timings } from "../../../log/process/timings.ts"
 import { rooms } from "../../../src/rooms.ts"
 import { defineRoom, RoomList } from "../../../src/room.ts"
 
-const gauge = (read: Measure["read"]): Measure => ({ name: "dowser_parts", type: "gauge", help: "Parts.", read })
+const gauge = (read: Scalar["read"]): Scalar => ({ name: "dowser_parts", type: "gauge", help: "Parts.", read })
 const read = (...measures: ReadonlyArray<Measure>) => Effect.runPromise(exposition(measures))
 
 it("writes families with help, type, labels and values", async () => {
@@ -31,6 +32,31 @@ it("writes families with help, type, labels and values", async () => {
       ""
     ].join("\n")
   )
+})
+it("writes times as a histogram, each step with all that were quicker", async () => {
+  const times = new Timings()
+  for (const seconds of [0.0001, 0.0005, 0.003, 99]) times.note('a "b"', seconds)
+  const text = await read({
+    name: "dowser_work_seconds",
+    type: "histogram",
+    help: "Work.",
+    read: Effect.sync(() => spreadOver("task", times))
+  })
+  const lines = text.trimEnd().split("\n")
+  expect(lines.slice(0, 6)).toEqual([
+    "# HELP dowser_work_seconds Work.",
+    "# TYPE dowser_work_seconds histogram",
+    'dowser_work_seconds_bucket{task="a \\"b\\"",le="0.0005"} 2',
+    'dowser_work_seconds_bucket{task="a \\"b\\"",le="0.001"} 2',
+    'dowser_work_seconds_bucket{task="a \\"b\\"",le="0.0025"} 2',
+    'dowser_work_seconds_bucket{task="a \\"b\\"",le="0.005"} 3'
+  ])
+  expect(lines.slice(-4)).toEqual([
+    'dowser_work_seconds_bucket{task="a \\"b\\"",le="30"} 3',
+    'dowser_work_seconds_bucket{task="a \\"b\\"",le="+Inf"} 4',
+    'dowser_work_seconds_sum{task="a \\"b\\""} 99.0036',
+    'dowser_work_seconds_count{task="a \\"b\\""} 4'
+  ])
 })
 it("forgets a label that is gone, and counts nothing twice", async () => {
   let samples: ReadonlyArray<Sample> = [{ labels: { partition: "1" }, value: 5 }]

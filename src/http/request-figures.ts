@@ -1,0 +1,32 @@
+/**
+ * What the server answers and holds, counted since this process started. A request costs two clock readings and two
+ * looks into a map, some 0.2 µs.
+ */
+import { Context, Layer } from "effect"
+import { Tally, Timings } from "@dowser/log/process/timings"
+
+/** Connections as `connections.ts` counts them. */
+export interface ConnectionCounts {
+  open: number
+  refused: number
+}
+export class RequestFigures extends Context.Service<
+  RequestFigures,
+  {
+    /** From the end of the head to the beginning of the answer, by operation. */ readonly times: Timings
+    /** By operation and status, with a space between them. */ readonly answers: Tally
+    readonly connections: ConnectionCounts
+    /** What requests hold now (`request-memory.ts`), of each server. */ readonly memories: Set<{
+      readonly bytes: number
+    }>
+    /** Answers that were not read and cut off for what they held. */ cutOff: number
+  }
+>()("dowser/http/RequestFigures") {
+  static readonly layer = Layer.sync(RequestFigures, () => ({
+    times: new Timings(),
+    answers: new Tally(),
+    connections: { open: 0, refused: 0 },
+    memories: new Set<{ readonly bytes: number }>(),
+    cutOff: 0
+  }))
+}
