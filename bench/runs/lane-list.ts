@@ -208,6 +208,20 @@ export const lanes: ReadonlyArray<Lane> = [
     ]
   },
   {
+    name: "together",
+    missing: () =>
+      luceneMissing() === undefined
+        ? undefined
+        : "brokers and nodes need Java 17 and Maven (`java` and `mvn` cannot be run here)",
+    arguments: () => ["together", "--products", "4000", "--events", "40000"],
+    figures: [
+      figure("events lost, or counted twice", "", "events_lost"),
+      figure("documents lost", "", "documents_lost"),
+      figure("searches that nobody answered", "", "searches_failed"),
+      figure("search beside all of it, p99", "ms", "searches", "p99_ms")
+    ]
+  },
+  {
     name: "events",
     arguments: () => ["events", "--seconds", "3"],
     figures: [

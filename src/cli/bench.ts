@@ -23,6 +23,7 @@ import type { ReplaysOptions } from "../../bench/lanes/replays.ts"
 import type { SearchOptions } from "../../bench/lanes/search.ts"
 import type { SearchWorkersOptions } from "../../bench/lanes/search-workers.ts"
 import type { SuggestionsOptions } from "../../bench/lanes/suggestions.ts"
+import type { TogetherOptions } from "../../bench/lanes/together.ts"
 import type { UnderstandingOptions } from "../../bench/lanes/understanding.ts"
 import type { VectorsOptions } from "../../bench/lanes/vectors.ts"
 import type { WebhooksOptions } from "../../bench/lanes/webhooks.ts"
@@ -103,6 +104,11 @@ export const benchOpensearch = (options: OpensearchBenchOptions) =>
   running(
     () => import("../../bench/lanes/opensearch.ts"),
     (module) => module.benchOpensearch(options)
+  )
+export const benchTogether = (options: TogetherOptions) =>
+  running(
+    () => import("../../bench/lanes/together.ts"),
+    (module) => module.benchTogether(options)
   )
 export const benchRemoteEngine = (options: RemoteEngineOptions) =>
   running(

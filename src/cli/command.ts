@@ -29,6 +29,7 @@ import {
   benchSearch,
   benchSearchWorkers,
   benchSuggestions,
+  benchTogether,
   benchUnderstanding,
   benchVectors,
   benchWebhooks,
@@ -781,6 +782,18 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
           organizations: flags.organizations
         })
     ).pipe(Command.withDescription("A node of OpenSearch behind the port beside the embedded engine")),
+    Command.make(
+      "together",
+      {
+        products: Flag.Int("products").pipe(Flag.withDescription("To import"), Flag.withDefault(100_000)),
+        events: Flag.Int("events").pipe(
+          Flag.withDescription("To stream; a multiple of 800, so that the money comes out even"),
+          Flag.withDefault(1_000_000)
+        ),
+        out: inputs.out
+      },
+      ({ events, out, products }) => benchTogether({ events, products, out: Option.getOrUndefined(out) })
+    ).pipe(Command.withDescription("Kafka, Postgres, OpenSearch, API and streams at once, one of each killed")),
     Command.make(
       "fixtures",
       {

@@ -2,7 +2,7 @@
  * A running program that loses its Postgres: keys, entitlements and searches go on for the stated time, then it says
  * that it cannot answer; nobody is kept waiting, and when Postgres is back it goes on by itself.
  */
-import { readdirSync, readFileSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
@@ -13,6 +13,7 @@ import { startBreakableProxy } from "../support/breakable-proxy.ts"
 import { inInstallation, type Place, run } from "../support/installation.ts"
 import { kafkaMissing } from "../support/kafka.ts"
 import { temporaryFolder } from "../support/postgres.ts"
+import { serverPids } from "../support/server-pids.ts"
 
 /** Leases end, and a driver finds out, some seconds late. */
 const SLACK_MS = 15_000
@@ -33,27 +34,6 @@ const scenario = (told: string, acquire: (place: Place) => Effect.Effect<Loss, u
     180_000
   )
 }
-/** Pids of a server and of what it started. */
-const serverPids = (postmaster: number): ReadonlyArray<number> => [
-  postmaster,
-  ...readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => {
-      try {
-        return (
-          Number(
-            readFileSync(`/proc/${pid}/stat`, "utf8")
-              .replace(/^.*\) /, "")
-              .split(" ")[1]
-          ) === postmaster
-        )
-      } catch {
-        return false
-      }
-    })
-]
-
 const losing = (place: Place, loss: Loss) =>
   Effect.gen(function* () {
     const program = yield* run({ ...place, databaseUrl: loss.databaseUrl }, "p", [

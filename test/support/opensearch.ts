@@ -10,7 +10,9 @@ import { fileURLToPath } from "node:url"
 import { opensearchVersion, resolveOpensearch } from "../../src/cli/opensearch-assembly.ts"
 import { startOpensearch } from "../../src/cli/opensearch-node.ts"
 
-const programFolder = fileURLToPath(new URL("../../node_modules/.cache/dowser-opensearch", import.meta.url))
+export const opensearchProgramFolder = fileURLToPath(
+  new URL("../../node_modules/.cache/dowser-opensearch", import.meta.url)
+)
 
 /** Why the OpenSearch lane cannot run here; undefined when it can. Fetches the program when it is not there yet. */
 export const opensearchMissing = (): string | undefined => {
@@ -18,9 +20,9 @@ export const opensearchMissing = (): string | undefined => {
     return "the OpenSearch lane needs Java 17 (`java` cannot be run here)"
   try {
     // A bench that came first may have made it as a process that keeps to itself, and nodes run as somebody else.
-    mkdirSync(dirname(programFolder), { recursive: true })
-    chmodSync(dirname(programFolder), 0o755)
-    resolveOpensearch(programFolder, () => {})
+    mkdirSync(dirname(opensearchProgramFolder), { recursive: true })
+    chmodSync(dirname(opensearchProgramFolder), 0o755)
+    resolveOpensearch(opensearchProgramFolder, () => {})
     return undefined
   } catch (error) {
     return `the OpenSearch lane cannot have its program: ${(error as Error).message}`
@@ -30,7 +32,7 @@ export const opensearchMissing = (): string | undefined => {
 /** For programs that would fetch their own. */
 export const linkProgram = (folder: string): void => {
   const name = `opensearch-${opensearchVersion}`
-  symlinkSync(join(programFolder, name), join(folder, name))
+  symlinkSync(join(opensearchProgramFolder, name), join(folder, name))
 }
 
 interface TestCluster {
@@ -43,7 +45,7 @@ export const startTestCluster = async (nodes = 1): Promise<TestCluster> => {
   try {
     const cluster = await startOpensearch({
       folder,
-      programFolder,
+      programFolder: opensearchProgramFolder,
       nodes,
       port: 0,
       isShortLived: true,
