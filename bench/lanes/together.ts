@@ -24,7 +24,7 @@ export const benchTogether = async ({ events, out, products }: TogetherOptions):
     /** Below nothing: counted twice. */ events_lost: events - recount.events,
     cents_lost: events / 8 - recount.revenue_micros / 10_000,
     searches_answered: load.searches,
-    searches_failed: load.failed,
+    searches_failed: load.failed.length,
     searches: percentiles(load.times),
     sent_again: Object.fromEntries(load.again),
     kills: recount.kills.map(({ at, back_s, what }) => ({ what, at: round(at, 2), back_s: round(back_s, 1) })),

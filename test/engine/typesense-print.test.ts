@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest"
 import type { Filter, SearchPlan } from "../../engine-sdk/src/plan.ts"
 import { compileSearch } from "../../engine-sdk/src/query/mod.ts"
 import type { CollectionInfo } from "../../engine-sdk/src/schema.ts"
+import { placePlan } from "../../engine-sdk/src/typesense/place-plan.ts"
 import { printPlan } from "../../engine-sdk/src/typesense/print-plan.ts"
 import { suitePlan, suiteText } from "../../engine-sdk/src/testing/engine-suite.ts"
 import { schemaOf, seeded } from "../support/engine-lab.ts"
@@ -312,4 +313,12 @@ describe("a plan printed back to parameters", () => {
     const ranked = plan({ q: "cup", query_by: "title", ranking: "relevance" })
     expect(ranked.ok && printPlan(ranked.value, context)).toMatchObject({ error: { parameter: "ranking" } })
   })
+})
+
+it("puts every filter of a plan under the names of the server", () => {
+  const joined: Filter = { kind: "join", collection: "orders", filter: { kind: "none" } }
+  const plan = suitePlan("goods", { filter: joined, pinnedFilter: joined, injectedFilter: joined })
+  const placed = placePlan(plan, (name) => `here-org-${name}`)
+  for (const filter of [placed.filter, placed.pinnedFilter, placed.injectedFilter])
+    expect(filter).toEqual({ ...joined, collection: "here-org-orders" })
 })

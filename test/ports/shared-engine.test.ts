@@ -148,7 +148,7 @@ describe("an engine that several processes use", () => {
     expect(performance.now() - began).toBeLessThan(1_500)
     const again = performance.now()
     await near.write("org_1", "goods", [putOf({ id: "1", title: "cup", n: 1 })])
-    expect(performance.now() - again).toBeLessThan(200)
+    expect(performance.now() - again).toBeLessThan(800)
     expect(far.health()).toMatchObject({ ok: false, error: { kind: "Unavailable" } })
   })
   it("is unavailable while it is away, and known again with everything that changed when it is back", async () => {

@@ -49,11 +49,13 @@ const placeFacet = (facet: FacetRequest, nameOf: NameOf): FacetRequest =>
 export const placePlan = (plan: SearchPlan, nameOf: NameOf): SearchPlan => {
   const filter = placeOptional(plan.filter, nameOf)
   const pinnedFilter = placeOptional(plan.pinnedFilter, nameOf)
+  const injectedFilter = placeOptional(plan.injectedFilter, nameOf)
   return {
     ...plan,
     collection: nameOf(plan.collection),
     filter,
     ...(pinnedFilter === undefined ? {} : { pinnedFilter }),
+    ...(injectedFilter === undefined ? {} : { injectedFilter }),
     sort: plan.sort.map((key) => placeKey(key, nameOf)),
     facets: plan.facets.map((facet) => placeFacet(facet, nameOf)),
     selection: placeSelection(plan.selection, nameOf)

@@ -21,8 +21,9 @@ export interface LoadCounts {
 }
 export const COLLECTION = "goods"
 const EVENTS_EACH = 100,
-  DOCUMENTS_EACH = 500
+  DOCUMENTS_EACH = 1_000
 const SENDERS = 6,
+  IMPORTERS = 2,
   SEARCHERS = 2
 /** A sender waits so long before it tries again; a searcher between two searches. */
 const PAUSE_MS = 100
@@ -34,6 +35,7 @@ export class Load {
   /** Share of the work that may be begun: what is killed is killed while there is work. */ allowed = 1
   readonly #shop: Shop
   #turn = 0
+  #nextDocuments = 0
   #nextEvents = 0
   #isOver = false
 
@@ -54,7 +56,10 @@ export class Load {
     for (const base of this.#shop.bases)
       await this.#again("collections", async () => this.#send(base, "GET", `/collections/${COLLECTION}`))
     const searching = Array.from({ length: SEARCHERS }, (_, i) => this.#search(i))
-    await Promise.all([this.#import(), ...Array.from({ length: SENDERS }, () => this.#stream())])
+    await Promise.all([
+      ...Array.from({ length: IMPORTERS }, () => this.#import()),
+      ...Array.from({ length: SENDERS }, () => this.#stream())
+    ])
     this.#isOver = true
     await Promise.all(searching)
   }
@@ -93,7 +98,10 @@ export class Load {
 
   async #import(): Promise<void> {
     const { documents } = this.#shop
-    for (let from = 0; from < documents.length; from += DOCUMENTS_EACH) {
+    for (;;) {
+      const from = this.#nextDocuments
+      if (from >= documents.length) return
+      this.#nextDocuments += DOCUMENTS_EACH
       await this.#whenAllowed(from / documents.length)
       const some = documents.slice(from, from + DOCUMENTS_EACH)
       await this.#again(

@@ -38,6 +38,8 @@ const PARTITIONS = 4
 const LEASE_MS = 2_000
 /** Share of the work that is done beside a kill at most. */
 const WORK_BESIDE = 0.15
+/** Up to here nodes are done before code that is compiled well would pay. */
+const SHORT_PRODUCTS = 10_000
 const DOWN_MS = 2_000
 const COUNTED_WITHIN_MS = 300_000
 
@@ -64,7 +66,7 @@ const keptAlive = (start: Scoped<Process>) =>
     }
   })
 
-const installed = Effect.gen(function* () {
+const installed = Effect.fnUntraced(function* (isShort: boolean) {
   const postgres = yield* acquirePostgres
   const broker = yield* Effect.acquireRelease(Effect.promise(startTestBroker), ({ stop }) => Effect.promise(stop))
   const cluster = yield* Effect.acquireRelease(
@@ -75,7 +77,7 @@ const installed = Effect.gen(function* () {
         programFolder: opensearchProgramFolder,
         nodes: 3,
         port: 0,
-        isShortLived: true,
+        isShortLived: isShort,
         report: () => {}
       })
       return { ...started, folder }
@@ -108,7 +110,7 @@ const installed = Effect.gen(function* () {
   yield* streams("streams-2")
   return { broker, cluster, counting, first, postgres, ports }
 })
-type Installed = Effect.Success<typeof installed>
+type Installed = Effect.Success<ReturnType<typeof installed>>
 
 /** What is killed, and after which share of the events. */
 const killsOf = ({ broker, cluster, counting, first, postgres }: Installed) =>
@@ -152,7 +154,7 @@ export const together = ({ events, products }: TogetherSize, tell: (line: string
   Effect.gen(function* () {
     const began = performance.now()
     const sinceStart = () => ((performance.now() - began) / 1_000).toFixed(0)
-    const installation = yield* installed
+    const installation = yield* installed(products <= SHORT_PRODUCTS)
     const { first, ports, postgres } = installation
     tell(`${sinceStart()} s: all of it runs`)
     const documents = [...generateCatalog({ products, seed: 7, prose: true })].map((one) => JSON.stringify(one))
