@@ -12,7 +12,8 @@ import { idOfHit } from "../search/answer/answer-json.ts"
 import type { SearchScope } from "../search/scope.ts"
 import type { ClusterClient } from "./client.ts"
 import { readFacets } from "./compile-facets.ts"
-import type { Entry } from "./directory.ts"
+import { isAboutWords } from "./compile-text.ts"
+import type { CollectionRecord, Entry } from "./directory.ts"
 import { readGroups } from "./groups.ts"
 import { WINDOW_MAX } from "./mapping.ts"
 import { planRefusal } from "./refusals.ts"
@@ -20,7 +21,9 @@ import { SearchRequests, type Fetching } from "./search-requests.ts"
 import { stagesOf } from "./stages.ts"
 import { documentOf } from "./stored-form.ts"
 import { countTried, fetchFound, type Trip } from "./trips.ts"
+import type { Vocabularies } from "./vocabulary.ts"
 import { windowReader } from "./window.ts"
+import { findByWords } from "./word-search.ts"
 
 /** For making an answer of what was found in time. */
 const SHOWING_ms = 1_000
@@ -29,15 +32,19 @@ export interface Found extends Trip {
   readonly fetching: Fetching
 }
 
+export interface SearchParts {
+  readonly client: ClusterClient
+  readonly vocabularies: Vocabularies
+}
 export const searchPlan = async (
-  client: ClusterClient,
+  parts: SearchParts,
   entry: Entry,
   plan: SearchPlan,
   dictionaries: Dictionaries,
   left_ms: number
 ): Promise<Result<SearchAnswer>> => {
   const started = performance.now()
-  const found = await findPlan(client, entry, plan, left_ms)
+  const found = await findPlan(parts, entry, plan, left_ms)
   if (!found.ok) return found
   const answer = shownAnswer(entry, plan, found.value, dictionaries)
   if (answer.ok && !plan.echo.excludeSearchTime) answer.value.search_time_ms = Math.round(performance.now() - started)
@@ -47,11 +54,12 @@ export const searchPlan = async (
 const NOTHING_FOUND = { documents: [], placed: [], total: 0, organic: 0, aggregations: undefined }
 /** Refuses what the cluster cannot do, before it is asked. */
 export const findPlan = async (
-  client: ClusterClient,
-  { record }: Entry,
+  { client, vocabularies }: SearchParts,
+  entry: Entry,
   plan: SearchPlan,
   left_ms: number
 ): Promise<Result<Found>> => {
+  const { record } = entry
   const refused = planRefusal(record.schema, plan)
   if (refused !== undefined) return fail(refused)
   if (Math.min(plan.offset + plan.limit, plan.hits_max) > WINDOW_MAX)
@@ -61,6 +69,23 @@ export const findPlan = async (
   const until = performance.now() + Math.min(plan.cutoff_ms, left_ms)
   const left = (): number => until - performance.now()
   if (left() <= 0) return ok({ ...NOTHING_FOUND, isCutOff: true, fetching })
+  if (isAboutWords(plan.text) && !plan.matchesNothing) {
+    const found = await findByWords(client, vocabularies, entry, plan, plan.text, requests, left)
+    if (!found.ok) return found
+    if (found.value !== undefined) return ok({ ...found.value, fetching })
+    if (left() <= 0) return ok({ ...NOTHING_FOUND, isCutOff: true, fetching })
+  }
+  return climbNear(client, record, plan, requests, left)
+}
+/** Without a vocabulary: what the cluster takes for near, stage by stage. */
+const climbNear = async (
+  client: ClusterClient,
+  record: CollectionRecord,
+  plan: SearchPlan,
+  requests: SearchRequests,
+  left: () => number
+): Promise<Result<Found>> => {
+  const { fetching } = requests
   const [exact, ...others] = stagesOf(requests.scope, plan)
   const first = await fetchFound(client, record.placement, requests, exact.tried[0].query, left())
   if (!first.ok) return first

@@ -20,7 +20,10 @@ export interface Trip {
   readonly aggregations: Aggregations | undefined
   readonly isCutOff: boolean
 }
-interface SearchResponse {
+interface TripBeside extends Trip {
+  /** Answers to what was asked along with it. */ readonly beside: ReadonlyArray<SearchResponse>
+}
+export interface SearchResponse {
   readonly status?: number
   readonly error?: { readonly type?: string; readonly reason?: string }
   readonly timed_out?: boolean
@@ -44,21 +47,23 @@ export const countTried = async (
   const at = enough < 0 ? tried.length - 1 : enough
   return ok({ query: tried[at].query, organic: organicOf(counted.value[at]) })
 }
-/** Hits, counts, and what the plan places, in one request. */
+/** Hits, counts, and what the plan places, in one request, along with `beside`. */
 export const fetchFound = async (
   client: ClusterClient,
   placement: Placement,
   requests: SearchRequests,
   query: object,
-  left_ms: number
-): Promise<Result<Trip>> => {
+  left_ms: number,
+  beside: ReadonlyArray<object> = []
+): Promise<Result<TripBeside>> => {
   const parts = requests.parts(query, left_ms)
   const asked = [requests.counting(query, true, left_ms), ...parts, ...requests.placing(query, left_ms)]
-  const answers = await askAll(client, placement, asked, left_ms)
+  const answers = await askAll(client, placement, [...asked, ...beside], left_ms)
   if (!answers.ok) return answers
-  const [main, ...others] = answers.value
+  const [main, ...others] = answers.value.slice(0, asked.length)
   const found = [main, ...others.slice(0, parts.length)]
   return ok({
+    beside: answers.value.slice(asked.length),
     documents: found.flatMap(documentsOf),
     placed: others.slice(parts.length).flatMap(documentsOf),
     total: main.hits?.total?.value ?? 0,
@@ -71,7 +76,7 @@ const documentsOf = ({ hits }: SearchResponse): StoredForm[] => (hits?.hits ?? [
 const organicOf = ({ hits, aggregations }: SearchResponse): number =>
   aggregations?.organic?.doc_count ?? hits?.total?.value ?? 0
 
-const askAll = async (
+export const askAll = async (
   client: ClusterClient,
   { index, key }: Placement,
   bodies: ReadonlyArray<object>,
