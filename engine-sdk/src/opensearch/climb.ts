@@ -41,8 +41,8 @@ export interface Counted {
   /** Documents, by `triedKey`. */ readonly counts: ReadonlyMap<string, number>
   /** By `pairKey`. */ readonly neighbours: ReadonlyMap<string, boolean>
 }
-/** How what is not known is guessed: as enough, or as nothing so many times, after which the rest waits. */
-type Guess = { readonly isEnough: true } | { readonly isEnough: false; readonly most: number }
+/** How a count is guessed: as enough, or so many times as no more than what is known, after which the rest waits. */
+export type CountGuess = { readonly isEnough: true } | { readonly isEnough: false; readonly most: number }
 
 /** Ends a climb that has guessed often enough. */
 const ENOUGH = Symbol("enough was guessed")
@@ -56,6 +56,8 @@ const NO_RULES: RecordRules = {
 
 export class Climb {
   readonly tried: Tried[] = []
+  /** Of these it is known that they find nothing that others before them do not. */
+  readonly #barren = new Set<Tried>()
   /** Counts that are not known, by what was tried until then. */
   readonly openCounts = new Map<string, ReadonlyArray<Tried>>()
   readonly openPairs = new Map<string, Pair>()
@@ -63,10 +65,12 @@ export class Climb {
   readonly #query: TextQuery
   readonly #words: KnownWords
   readonly #counted: Counted
-  readonly #guess: Guess
+  readonly #guess: CountGuess
   readonly #combinations: WordCombinations
+  /** Found by less than what was tried since: more than that never finds fewer. */ #least = 0
+  /** What was tried when that was counted. */ #triedThen = 0
 
-  constructor(query: TextQuery, words: KnownWords, documents: number, counted: Counted, guess: Guess) {
+  constructor(query: TextQuery, words: KnownWords, documents: number, counted: Counted, guess: CountGuess) {
     this.#query = query
     this.#words = words
     this.#counted = counted
@@ -87,6 +91,10 @@ export class Climb {
       if (error !== ENOUGH) throw error
     }
     return this
+  }
+  /** What leads to documents, as far as that is known. */
+  get fruitful(): ReadonlyArray<Tried> {
+    return this.tried.filter((one) => !this.#barren.has(one))
   }
   get isSettled(): boolean {
     return this.openCounts.size === 0 && this.openPairs.size === 0 && !this.#words.hasQuestions
@@ -158,13 +166,17 @@ export class Climb {
     if (this.tried.length === 0) return 0
     const key = triedKey(this.tried)
     const known = this.#counted.counts.get(key)
-    if (known !== undefined) return known
+    if (known !== undefined) {
+      if (known === this.#least) for (const one of this.tried.slice(this.#triedThen)) this.#barren.add(one)
+      this.#triedThen = this.tried.length
+      return (this.#least = known)
+    }
     if (!this.openCounts.has(key)) {
       // What was known of more is not worth a question of its own.
       if (!this.#guess.isEnough && this.openCounts.size === this.#guess.most) throw ENOUGH
-      this.openCounts.set(key, [...this.tried])
+      this.openCounts.set(key, this.fruitful)
     }
-    return this.#guess.isEnough ? Infinity : 0
+    return this.#guess.isEnough ? Infinity : this.#least
   }
   #areNeighbours(pair: Pair): boolean {
     const key = pairKey(pair)

@@ -27,6 +27,12 @@ export const triedQuery = (scope: QueryScope, query: TextQuery, tried: ReadonlyA
   const queries = [...choicesOf(words).map((choice) => choiceQuery(scope.placement, fields, choice)), ...infix]
   return queries.length === 0 ? { match_none: {} } : union(queries)
 }
+/** Conditions that the query has at most. */
+export const clausesOf = ({ fields }: TextQuery, tried: ReadonlyArray<Tried>): number => {
+  const words = tried.flatMap((one) => (one.kind === "words" ? [one] : []))
+  const places = choicesOf(words).reduce((sum, { dropped, places: own }) => sum + own.length + dropped.length, 0)
+  return tried.length - words.length + places * fields.length
+}
 /** Fewest where the first or the last word varies. */
 const choicesOf = (tried: ReadonlyArray<WordsTried>): Choice[] => {
   const byFirst = varying(tried, () => 0),

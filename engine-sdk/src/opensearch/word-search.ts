@@ -7,8 +7,8 @@ import { ok, type Result } from "../errors.ts"
 import type { SearchPlan, TextQuery } from "../plan.ts"
 import { CLAUSES_MAX } from "./capabilities.ts"
 import type { ClusterClient } from "./client.ts"
-import { Climb, pairKey, triedKey, type Pair, type Tried } from "./climb.ts"
-import { triedQuery } from "./compile-combinations.ts"
+import { Climb, type CountGuess, pairKey, triedKey, type Pair, type Tried } from "./climb.ts"
+import { clausesOf, triedQuery } from "./compile-combinations.ts"
 import { wordQuery } from "./compile-filter.ts"
 import { searchedSlots } from "./compile-text.ts"
 import type { Entry } from "./directory.ts"
@@ -24,7 +24,7 @@ const TRIPS_MAX = 4
 /** Times that words are read anew because somebody wrote meanwhile. */
 const REFRESHES_MAX = 2
 /** Steps of the ladder that are asked about at once when the first found too little. */
-const GUESSES_MAX = 12
+const GUESSES_MAX = 40
 
 interface Asked {
   readonly body: object
@@ -102,28 +102,32 @@ class WordSearch {
 
   /** `mayBeOutdated`: answers that where somebody wrote since the words were read. */
   async run(mayBeOutdated: boolean): Promise<Result<Trip | "outdated" | undefined>> {
-    let guess = this.#climb(true)
-    if (isTooWide(guess.climb)) return ok(undefined)
+    const guess = this.#climb({ isEnough: true })
+    if (this.#isTooWide(guess.climb)) return ok(undefined)
     const first = await this.#fetch(guess, mayBeOutdated)
     if (!first.ok || first.value === "outdated") return first
     const found = first.value
     const key = triedKey(guess.climb.tried)
     for (let trips = 1; ; trips++) {
-      guess = this.#climb(false)
-      if (isTooWide(guess.climb)) return ok(undefined)
-      const { climb } = guess
       const isLast = trips === TRIPS_MAX - 1
+      // What would need more trips is left out.
+      const next = this.#climb({ isEnough: false, most: isLast ? 0 : GUESSES_MAX })
+      const { climb } = next
       if (climb.isSettled || isLast) {
+        if (this.#isTooWide(climb)) return ok(undefined)
         if (triedKey(climb.tried) === key) return ok(found)
         if (this.#left() <= 0) return ok({ ...found, isCutOff: true })
-        return this.#fetch(guess, false)
+        return this.#fetch(next, false)
       }
       if (this.#left() <= 0) return ok({ ...found, isCutOff: true })
-      const asked = await this.#ask(this.#open(guess))
+      const asked = await this.#ask(this.#open(next))
       if (!asked.ok) return asked
     }
   }
-  #climb(isEnough: boolean): Guess {
+  #isTooWide({ fruitful, isTooWide }: Climb): boolean {
+    return isTooWide || clausesOf(this.#text, fruitful) > CLAUSES_MAX
+  }
+  #climb(how: CountGuess): Guess {
     const { documents, record } = this.#entry
     const words = new KnownWords(
       record.schema,
@@ -133,7 +137,6 @@ class WordSearch {
       this.#answers
     )
     const counted = { counts: this.#counts, neighbours: this.#neighbours }
-    const how = isEnough ? ({ isEnough } as const) : ({ isEnough, most: GUESSES_MAX } as const)
     const climb = new Climb(this.#text, words, documents, counted, how)
     within(new Cutoff(new Allowance(), this.#left()), () => climb.run())
     return { climb, words }
@@ -141,11 +144,11 @@ class WordSearch {
   /** Hits of what a climb came to, along with what it guessed. */
   async #fetch(guess: Guess, mayBeOutdated: boolean): Promise<Result<Trip | "outdated">> {
     const { placement } = this.#entry.record
-    const { tried } = guess.climb
+    const { fruitful, tried } = guess.climb
     const own = triedKey(tried)
     const asked = this.#open(guess, own)
     const checks = mayBeOutdated ? this.#vocabularies.checks(placement, this.#places) : []
-    const query = triedQuery(this.#requests.scope, this.#text, tried)
+    const query = triedQuery(this.#requests.scope, this.#text, fruitful)
     const beside = [...asked.map(({ body }) => body), ...checks]
     const found = await fetchFound(this.#client, placement, this.#requests, query, this.#left(), beside)
     if (!found.ok) return found
@@ -166,7 +169,9 @@ class WordSearch {
   /** All that a climb guessed; what `fetched` finds is counted anyway. */
   #open({ climb, words }: Guess, fetched?: string): Asked[] {
     return [
-      ...[...climb.openCounts].filter(([key]) => key !== fetched).map(([key, tried]) => this.#count(key, tried)),
+      ...[...climb.openCounts]
+        .filter(([key, tried]) => key !== fetched && clausesOf(this.#text, tried) <= CLAUSES_MAX)
+        .map(([key, tried]) => this.#count(key, tried)),
       ...[...climb.openPairs.values()].map((pair) => this.#pair(pair)),
       ...words.questions().map((question) => this.#question(question))
     ]
@@ -207,4 +212,3 @@ interface Guess {
   readonly climb: Climb
   readonly words: KnownWords
 }
-const isTooWide = ({ isTooWide: isWide, tried }: Climb): boolean => isWide || tried.length > CLAUSES_MAX
