@@ -43,10 +43,8 @@ export class SearchRequests {
 
   /** The request that counts; it brings hits too where one order finds them. */
   counting(words: object, hasHits: boolean, timeout_ms: number): object {
-    const { placement } = this.scope
     const plan = this.#plan
-    const matching = this.#matching(words)
-    const placed = this.#placedQuery()
+    const { matching, placed, query } = this.#counted(words)
     const aggs: Record<string, object> = hasHits
       ? {
           ...compileFacets(this.scope, plan),
@@ -56,16 +54,6 @@ export class SearchRequests {
       : placed === undefined
         ? {}
         : { organic: { filter: matching } }
-    const query =
-      placed === undefined
-        ? matching
-        : {
-            bool: {
-              filter: [ownFilter(placement)],
-              should: [matching, { constant_score: { filter: placed, boost: 0 } }],
-              minimum_should_match: 1
-            }
-          }
     const { from, size } = this.fetching
     return {
       query,
@@ -76,6 +64,26 @@ export class SearchRequests {
       timeout: `${Math.ceil(timeout_ms)}ms`,
       ...(Object.keys(aggs).length === 0 ? {} : { aggs })
     }
+  }
+  /** What matches, and with it what the plan places. */
+  #counted(words: object): { readonly matching: object; readonly placed: object | undefined; readonly query: object } {
+    const matching = this.#matching(words)
+    const placed = this.#placedQuery()
+    const query =
+      placed === undefined
+        ? matching
+        : {
+            bool: {
+              filter: [ownFilter(this.scope.placement)],
+              should: [matching, { constant_score: { filter: placed, boost: 0 } }],
+              minimum_should_match: 1
+            }
+          }
+    return { matching, placed, query }
+  }
+  /** The request that counts again what facets are of, with other aggregations. */
+  facets(words: object, aggs: object, timeout_ms: number): object {
+    return { query: this.#counted(words).query, size: 0, aggs, timeout: `${Math.ceil(timeout_ms)}ms` }
   }
   /** Requests for the best of each part, where the cluster cannot order all of them. */
   parts(words: object, timeout_ms: number): object[] {

@@ -4,7 +4,7 @@ import { errorOf, type ClusterClient } from "./client.ts"
 import type { Aggregations } from "./aggregations.ts"
 import type { Placement } from "./placement.ts"
 import type { StoredHit } from "./scan.ts"
-import type { SearchRequests } from "./search-requests.ts"
+import type { Fetching, SearchRequests } from "./search-requests.ts"
 import type { Stage } from "./stages.ts"
 import type { StoredForm } from "./stored-form.ts"
 
@@ -19,6 +19,12 @@ export interface Trip {
   /** Without those that are placed. */ readonly organic: number
   readonly aggregations: Aggregations | undefined
   readonly isCutOff: boolean
+  /** What was looked for, where it can be asked about again. */ readonly words: object
+}
+/** With what asked for it. */
+export interface Found extends Trip {
+  readonly fetching: Fetching
+  readonly requests: SearchRequests
 }
 interface TripBeside extends Trip {
   /** Answers to what was asked along with it. */ readonly beside: ReadonlyArray<SearchResponse>
@@ -69,7 +75,8 @@ export const fetchFound = async (
     total: main.hits?.total?.value ?? 0,
     organic: organicOf(main),
     aggregations: main.aggregations,
-    isCutOff: answers.value.some(({ timed_out }) => timed_out === true)
+    isCutOff: answers.value.some(({ timed_out }) => timed_out === true),
+    words: query
   })
 }
 const documentsOf = ({ hits }: SearchResponse): StoredForm[] => (hits?.hits ?? []).map(({ _source }) => _source)

@@ -5,8 +5,9 @@ import type { CollectionReader } from "../index/reader.ts"
 import type { UnionAnswer, UnionPlan } from "../plan.ts"
 import { executeUnion } from "../search/answer/union.ts"
 import type { Entry } from "./directory.ts"
-import { findPlan, windowPlan, type Found, type SearchParts } from "./search.ts"
+import { findPlan, windowPlan, type SearchParts } from "./search.ts"
 import { documentOf, type StoredForm } from "./stored-form.ts"
+import type { Found } from "./trips.ts"
 import { windowReader } from "./window.ts"
 
 export const searchUnion = async (
