@@ -115,8 +115,7 @@ export const replay = async (
 const isRefusal = (text: string): boolean => text.includes("The search engine of this installation (")
 const groupOf = (groups: Map<string, GroupResult>, name: string): GroupResult => {
   let group = groups.get(name)
-  if (group === undefined)
-    groups.set(name, (group = emptyGroup()))
+  if (group === undefined) groups.set(name, (group = emptyGroup()))
   return group
 }
 const tally = (

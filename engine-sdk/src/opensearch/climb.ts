@@ -37,7 +37,7 @@ export const triedKey = (tried: ReadonlyArray<Tried>): string =>
     )
     .join("\n")
 /** What the cluster said. */
-export interface Counted {
+interface Counted {
   /** Documents, by `triedKey`. */ readonly counts: ReadonlyMap<string, number>
   /** By `pairKey`. */ readonly neighbours: ReadonlyMap<string, boolean>
 }

@@ -74,7 +74,12 @@ const innerAggregations = (
 }
 
 /** All values of a facet, as far as an answer may hold them. */
-export const compileAllValues = (scope: QueryScope, plan: SearchPlan, request: FacetRequest, field: string): object => ({
+export const compileAllValues = (
+  scope: QueryScope,
+  plan: SearchPlan,
+  request: FacetRequest,
+  field: string
+): object => ({
   terms: { field, size: FACET_VALUES_MAX, shard_size: FACET_VALUES_MAX },
   ...innerAggregations(scope, request, countingGroups(scope, plan))
 })

@@ -99,7 +99,7 @@ export class KnownWords implements WordLookup {
   get hasQuestions(): boolean {
     return this.#open.size > 0
   }
-  /** What was asked and is not known, the best words of each; of the others it is known from now on that they are not. */
+  /** What was asked and is not known, the best words of each; the others are taken for leading nowhere from now on. */
   questions(): WordQuestion[] {
     return [...this.#open.values()].map(({ field, previous, worths }) => {
       const best = [...worths].sort((a, b) => b[1] - a[1]).map(([word]) => word)

@@ -1,6 +1,6 @@
 /**
- * What the cluster counted as facets (engine-contract 9). Where the cut at `max_facet_values` goes through equals, or only
- * the values that are largest in the collection are looked at, the cluster is asked for what decides it.
+ * What the cluster counted as facets (engine-contract 9). Where the cut at `max_facet_values` goes through equals, or
+ * only the values that are largest in the collection are looked at, the cluster is asked for what decides it.
  */
 import { chooseByBits, chooseByHash, cutThrough, goesByAge } from "../compat/facet-cut.ts"
 import { ok, type Result } from "../errors.ts"
@@ -212,7 +212,10 @@ class FacetReading {
 /** Rows of values as rows of ranges, which follow each other without a gap. */
 const inRanges = (ranges: FacetRequest["ranges"], rows: ReadonlyArray<FacetRow>): FacetRow[] =>
   ranges.flatMap(({ from, label, to }) => {
-    const count = rows.reduce((sum, row) => sum + (Number(row.value) >= from && Number(row.value) < to ? row.count : 0), 0)
+    const count = rows.reduce(
+      (sum, row) => sum + (Number(row.value) >= from && Number(row.value) < to ? row.count : 0),
+      0
+    )
     return count === 0 ? [] : [{ value: label, key: label, count, sibling: 0 }]
   })
 const ordered = (rows: FacetRow[], order: FacetRequest["order"]): FacetRow[] => {

@@ -30,7 +30,6 @@ import { findByWords } from "./word-search.ts"
 /** For making an answer of what was found in time. */
 const SHOWING_ms = 1_000
 
-
 export interface SearchParts {
   readonly client: ClusterClient
   readonly vocabularies: Vocabularies
@@ -53,7 +52,14 @@ export const searchPlan = async (
   return answer
 }
 
-const NOTHING_FOUND: Omit<Trip, "isCutOff"> = { documents: [], placed: [], total: 0, organic: 0, aggregations: undefined, words: EVERYTHING }
+const NOTHING_FOUND: Omit<Trip, "isCutOff"> = {
+  documents: [],
+  placed: [],
+  total: 0,
+  organic: 0,
+  aggregations: undefined,
+  words: EVERYTHING
+}
 /** Refuses what the cluster cannot do, before it is asked. */
 export const findPlan = async (
   { client, vocabularies }: SearchParts,
@@ -72,7 +78,7 @@ export const findPlan = async (
   const left = (): number => until - performance.now()
   if (left() <= 0) return ok({ ...NOTHING_FOUND, isCutOff: true, fetching, requests })
   if (isAboutWords(plan.text) && !plan.matchesNothing) {
-    const found = await findByWords(client, vocabularies, entry, plan, plan.text, requests, left)
+    const found = await findByWords(client, vocabularies, entry, plan.text, requests, left)
     if (!found.ok) return found
     if (found.value !== undefined) return ok({ ...found.value, fetching, requests })
     if (left() <= 0) return ok({ ...NOTHING_FOUND, isCutOff: true, fetching, requests })

@@ -1,8 +1,8 @@
 /**
- * Which words the documents of a collection hold, remembered between searches: a typed word stands for the best of what
- * it may mean, and the cluster itself tells only which words are near. What a field holds is read once; later only what
- * documents brought that are newer, by the numbers that the cluster gives to changes. Deleted and replaced documents are
- * noticed by their number, and where they are more than a few the words are read anew.
+ * Which words the documents of a collection hold, remembered between searches: a typed word stands for the best of
+ * what it may mean, and the cluster itself tells only which words are near. What a field holds is read once; later
+ * only what documents brought that are newer, by the numbers that the cluster gives to changes. Deleted and replaced
+ * documents are noticed by their number, and where they are more than a few the words are read anew.
  */
 import { ok, type Result } from "../errors.ts"
 import type { ClusterClient } from "./client.ts"
@@ -19,7 +19,7 @@ const DOCUMENTS_MAX = 200_000,
 /** Of all collections together; those that were not asked for longest go. */
 const BYTES_MAX = 64 * 1_048_576
 const ENTRY_BYTES = 256
-/** Replaced and deleted documents count on as long as they are fewer than one in so many, in collections of this size. */
+/** In collections of this size replaced and deleted documents count on while they are fewer than one in so many. */
 const STALE_SHARE = 10,
   STALE_FROM_docs = 5_000
 
@@ -86,7 +86,9 @@ export class Vocabularies {
     [all, fresh]: ReadonlyArray<SearchResponse>
   ): boolean {
     const total = all.hits?.total?.value ?? 0
-    return (fresh.hits?.total?.value ?? 0) === 0 && places.every((place) => this.#isNear(keyOf(placement, place), total))
+    return (
+      (fresh.hits?.total?.value ?? 0) === 0 && places.every((place) => this.#isNear(keyOf(placement, place), total))
+    )
   }
   #isNear(key: string, total: number): boolean {
     const kept = this.#kept.get(key)

@@ -4,7 +4,7 @@
  */
 import { Allowance, Cutoff, within } from "../budget/cutoff.ts"
 import { ok, type Result } from "../errors.ts"
-import type { SearchPlan, TextQuery } from "../plan.ts"
+import type { TextQuery } from "../plan.ts"
 import { CLAUSES_MAX } from "./capabilities.ts"
 import type { ClusterClient } from "./client.ts"
 import { Climb, type CountGuess, pairKey, triedKey, type Pair, type Tried } from "./climb.ts"
@@ -36,7 +36,6 @@ export const findByWords = async (
   client: ClusterClient,
   vocabularies: Vocabularies,
   entry: Entry,
-  plan: SearchPlan,
   text: TextQuery,
   requests: SearchRequests,
   left: () => number
@@ -55,7 +54,7 @@ export const findByWords = async (
     if (known === undefined) return ok(undefined)
     let next = 0
     const tables = slots.map((field) => (field === undefined ? undefined : known[next++]))
-    const search = new WordSearch(client, vocabularies, entry, plan, text, requests, places, tables, left)
+    const search = new WordSearch(client, vocabularies, entry, text, requests, places, tables, left)
     const found = await search.run(refreshes < REFRESHES_MAX)
     if (!found.ok) return found
     if (found.value !== "outdated") return ok(found.value)
@@ -68,7 +67,6 @@ class WordSearch {
   readonly #client: ClusterClient
   readonly #vocabularies: Vocabularies
   readonly #entry: Entry
-  readonly #plan: SearchPlan
   readonly #text: TextQuery
   readonly #requests: SearchRequests
   readonly #places: ReadonlyArray<WordPlace>
@@ -82,7 +80,6 @@ class WordSearch {
     client: ClusterClient,
     vocabularies: Vocabularies,
     entry: Entry,
-    plan: SearchPlan,
     text: TextQuery,
     requests: SearchRequests,
     places: ReadonlyArray<WordPlace>,
@@ -92,7 +89,6 @@ class WordSearch {
     this.#client = client
     this.#vocabularies = vocabularies
     this.#entry = entry
-    this.#plan = plan
     this.#text = text
     this.#requests = requests
     this.#places = places
@@ -129,13 +125,7 @@ class WordSearch {
   }
   #climb(how: CountGuess): Guess {
     const { documents, record } = this.#entry
-    const words = new KnownWords(
-      record.schema,
-      this.#text,
-      this.#tables,
-      this.#requests.isRestricted,
-      this.#answers
-    )
+    const words = new KnownWords(record.schema, this.#text, this.#tables, this.#requests.isRestricted, this.#answers)
     const counted = { counts: this.#counts, neighbours: this.#neighbours }
     const climb = new Climb(this.#text, words, documents, counted, how)
     within(new Cutoff(new Allowance(), this.#left()), () => climb.run())

@@ -54,9 +54,7 @@ export class WordTable implements WordColumn {
       const known = uses.get(word)
       uses.set(
         word,
-        known === undefined
-          ? use
-          : { frequency: known.frequency + use.frequency, best: Math.max(known.best, use.best) }
+        known === undefined ? use : { frequency: known.frequency + use.frequency, best: Math.max(known.best, use.best) }
       )
     }
     return WordTable.of(uses, this.best !== undefined)

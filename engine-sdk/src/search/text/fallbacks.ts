@@ -37,11 +37,7 @@ export const respell = (
       for (let cut = token.length - 1; cut > 0; cut--) {
         const left = token.slice(0, cut),
           right = token.slice(cut)
-        if (
-          lookup.exists(field, left) &&
-          lookup.exists(field, right) &&
-          areNeighbours(field, left, right)
-        )
+        if (lookup.exists(field, left) && lookup.exists(field, right) && areNeighbours(field, left, right))
           return [...tokens.slice(0, i), left, right, ...tokens.slice(i + 1)]
       }
     }

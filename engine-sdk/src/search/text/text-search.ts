@@ -141,8 +141,4 @@ class TextSearch {
 /** Candidate words of one token at one cost. */
 export const candidatesMax = (documents: number, query: TextQuery): number =>
   query.maxCandidates ??
-  (query.exhaustive
-    ? COMBINATIONS_EXHAUSTIVE
-    : documents < LARGE_COLLECTION_docs
-      ? CANDIDATES
-      : CANDIDATES_LARGE)
+  (query.exhaustive ? COMBINATIONS_EXHAUSTIVE : documents < LARGE_COLLECTION_docs ? CANDIDATES : CANDIDATES_LARGE)
