@@ -44,7 +44,10 @@ interface ReplayResult {
   readonly groups: Map<string, GroupResult>
   readonly disagreements: ReadonlyArray<Disagreement>
   readonly metrics: ReadonlyArray<string>
+  /** Of an engine that has no vectors and joins: what is about them says nothing of the rest. */
+  readonly isPartial: boolean
 }
+const PARTIAL = new Set(["vector", "hybrid", "joins", "join_writes"])
 
 const linesOf = (path: string): string[] =>
   gunzipSync(readFileSync(path))
@@ -106,14 +109,13 @@ export const replay = async (
     tally(record, results, METRICS, groups, disagreements, status, stored)
   }
   await engine.close()
-  return { groups, disagreements, metrics: METRICS }
+  return { groups, disagreements, metrics: METRICS, isPartial }
 }
 /** Of something that this kind of engine does not have: its caller is told so, and nothing is to be compared. */
 const isRefusal = (text: string): boolean => text.includes("The search engine of this installation (")
 const groupOf = (groups: Map<string, GroupResult>, name: string): GroupResult => {
   let group = groups.get(name)
-  if (group === undefined)
-    groups.set(name, (group = { compared: 0, agreeing: 0, expected: 0, refused: 0, metrics: new Map() }))
+  if (group === undefined) groups.set(name, (group = emptyGroup()))
   return group
 }
 const tally = (
@@ -159,12 +161,24 @@ const tally = (
 
 const percent = ({ agreeing, compared }: { readonly agreeing: number; readonly compared: number }): string =>
   compared === 0 ? "-" : ((100 * agreeing) / compared).toFixed(1)
+const emptyGroup = (): GroupResult => ({ compared: 0, agreeing: 0, expected: 0, refused: 0, metrics: new Map() })
+const addGroup = (total: GroupResult, group: GroupResult): void => {
+  total.compared += group.compared
+  total.agreeing += group.agreeing
+  total.expected += group.expected
+  total.refused += group.refused
+  for (const [metric, { agreeing, compared }] of group.metrics) {
+    const sum = total.metrics.get(metric) ?? { agreeing: 0, compared: 0 }
+    total.metrics.set(metric, { agreeing: sum.agreeing + agreeing, compared: sum.compared + compared })
+  }
+}
 /** The table of agreement; `expected` counts named differences. */
-export const tableOf = ({ groups, metrics }: ReplayResult): string => {
+export const tableOf = ({ groups, isPartial, metrics }: ReplayResult): string => {
   const rows = [
     `${"group".padStart(16)}${"n".padStart(6)}${"all %".padStart(8)}${"named".padStart(7)}${"refused".padStart(9)}${metrics.map((name) => name.slice(0, 8).padStart(9)).join("")}`
   ]
-  const total: GroupResult = { compared: 0, agreeing: 0, expected: 0, refused: 0, metrics: new Map() }
+  const sums = [emptyGroup(), emptyGroup()]
+  const [total, without] = sums
   const row = (name: string, group: GroupResult): string =>
     `${name.padStart(16)}${String(group.compared).padStart(6)}${percent(group).padStart(8)}${String(group.expected).padStart(7)}${String(group.refused).padStart(9)}${metrics
       .map((metric) => {
@@ -175,15 +189,9 @@ export const tableOf = ({ groups, metrics }: ReplayResult): string => {
   for (const [name, group] of groups) {
     rows.push(row(name, group))
     if (name === "setup") continue
-    total.compared += group.compared
-    total.agreeing += group.agreeing
-    total.expected += group.expected
-    total.refused += group.refused
-    for (const [metric, { agreeing, compared }] of group.metrics) {
-      const sum = total.metrics.get(metric) ?? { agreeing: 0, compared: 0 }
-      total.metrics.set(metric, { agreeing: sum.agreeing + agreeing, compared: sum.compared + compared })
-    }
+    for (const sum of PARTIAL.has(name) ? [total] : sums) addGroup(sum, group)
   }
+  if (isPartial) rows.push(row("NO VECTOR, JOINS", without))
   rows.push(
     row("TOTAL", total),
     `records agreeing ${total.agreeing}/${total.compared}, named differences ${total.expected}, refused by name ${total.refused}`

@@ -7,6 +7,7 @@ import { createLab } from "../support/engine-lab.ts"
 import { kindsOfValues } from "../support/kinds-of-values.ts"
 import { opensearchMissing, startTestCluster } from "../support/opensearch.ts"
 import { opensearchCases } from "./engine-opensearch.cases.ts"
+import { opensearchRuleCases } from "./engine-opensearch-rules.cases.ts"
 
 const missing = opensearchMissing()
 let nodes: ReadonlyArray<string> = []
@@ -38,6 +39,7 @@ describe.skipIf(missing !== undefined)(`OpenSearch${missing === undefined ? "" :
   engineSuite(framework, "exact", make)
   engineSuite(framework, "approximate", make, "approximate")
   opensearchCases(() => nodes)
+  opensearchRuleCases(() => nodes)
 
   it("answers generated searches as the engine in memory does", async () => {
     const { engine, dispose } = await make()

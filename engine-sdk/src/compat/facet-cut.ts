@@ -24,20 +24,28 @@ const VALUE_bytes = 100
 /** `wanted` of items that are equally frequent. */
 type Choose<A> = (tied: ReadonlyArray<A>, wanted: number) => ReadonlyArray<A>
 
-/**
- * The `most` items with the highest counts, those with the higher ones first; `choose` is asked only where the cut goes
- * through equals. Sorts `items`. O(n log n).
- */
-export const cutByCount = <A>(items: A[], most: number, countOf: (item: A) => number, choose: Choose<A>): A[] => {
-  if (items.length <= most || most === 0) return items.slice(0, most)
+/** A cut through items of which some are equally frequent. */
+interface Cut<A> {
+  readonly above: ReadonlyArray<A>
+  /** Of these, `wanted` stay; none where the cut goes between counts. */ readonly tied: ReadonlyArray<A>
+  readonly wanted: number
+}
+/** The `most` items with the highest counts, those with the higher ones first. Sorts `items`. O(n log n). */
+export const cutThrough = <A>(items: A[], most: number, countOf: (item: A) => number): Cut<A> => {
+  if (items.length <= most || most === 0) return { above: items.slice(0, most), tied: [], wanted: 0 }
   sortSpending(items, (a, b) => countOf(b) - countOf(a))
   const edge = countOf(items[most - 1])
-  if (countOf(items[most]) !== edge) return items.slice(0, most)
+  if (countOf(items[most]) !== edge) return { above: items.slice(0, most), tied: [], wanted: 0 }
   let from = most - 1,
     end = most + 1
   while (from > 0 && countOf(items[from - 1]) === edge) from--
   while (end < items.length && countOf(items[end]) === edge) end++
-  return [...items.slice(0, from), ...choose(items.slice(from, end), most - from)]
+  return { above: items.slice(0, from), tied: items.slice(from, end), wanted: most - from }
+}
+/** The same; `choose` is asked only where the cut goes through equals. */
+export const cutByCount = <A>(items: A[], most: number, countOf: (item: A) => number, choose: Choose<A>): A[] => {
+  const { above, tied, wanted } = cutThrough(items, most, countOf)
+  return tied.length === 0 ? [...above] : [...above, ...choose(tied, wanted)]
 }
 
 /** Number of a value of the collection in the field's dictionary; nothing is read before it is first asked. */
@@ -70,9 +78,14 @@ export const chooseByNumber = <A>(
   valueOf: (item: A) => number
 ): Choose<A> => {
   const type = (reader.schema.fields.find(({ name }) => name === field)?.type ?? "").replace("[]", "")
-  if (type === "string" || type === "int64") return chooseByAge(reader, field, valueOf, "born")
-  return (tied, wanted) => largest(tied, wanted, (item) => bitsOfValue(type, textOf(item)))
+  return goesByAge(type) ? chooseByAge(reader, field, valueOf, "born") : chooseByBits(type, textOf)
 }
+/** Whether values of the type are numbered as they come. */
+export const goesByAge = (type: string): boolean => type === "string" || type === "int64"
+export const chooseByBits =
+  <A>(type: string, textOf: (item: A) => string): Choose<A> =>
+  (tied, wanted) =>
+    largest(tied, wanted, (item) => bitsOfValue(type, textOf(item)))
 
 /** By the time at which the values came or last changed. */
 export const chooseByAge =

@@ -135,13 +135,31 @@ export const pickByAge = (
   wanted: number,
   age: Age
 ): number[] => {
-  const batches = batchesOf(reader, field, tied, age)
+  const { atEdge, edge, picked, room } = pickByBatch(batchesOf(reader, field, tied, age), wanted, age)
+  if (room === 0) return [...picked]
+  const places = placesIn(reader, field, edge)
+  return [...picked, ...byPlace(atEdge, (i) => places.get(tied[i])!, age).slice(0, room)]
+}
+/** Latest birth first, or oldest change first. */
+const stepOf = (age: Age): number => (age === "born" ? -1 : 1)
+/** Those of one batch, in the order in which they stay. */
+export const byPlace = (items: number[], placeOf: (item: number) => number, age: Age): number[] => {
+  const step = stepOf(age)
+  return sortSpending(items, (a, b) => step * (placeOf(a) - placeOf(b)))
+}
+interface PickedByBatch {
+  /** Places among the tied, which stay by their batch alone. */ readonly picked: ReadonlyArray<number>
+  /** Those of the batch `edge`, `room` of which stay. */ readonly atEdge: number[]
+  readonly edge: number
+  readonly room: number
+}
+/** `batches` of the tied values, more than wanted. O(n + batches). */
+export const pickByBatch = (batches: ArrayLike<number>, wanted: number, age: Age): PickedByBatch => {
   let last = 0
   for (let i = 0; i < batches.length; i++) if (batches[i] > last) last = batches[i]
   const sizes = new Uint32Array(last + 1)
   for (let i = 0; i < batches.length; i++) sizes[batches[i]]++
-  // Latest birth first, or oldest change first.
-  const step = age === "born" ? -1 : 1
+  const step = stepOf(age)
   let edge = age === "born" ? last : 0,
     room = wanted
   while (sizes[edge] <= room) {
@@ -150,15 +168,11 @@ export const pickByAge = (
   }
   const picked: number[] = [],
     atEdge: number[] = []
-  for (let i = 0; i < tied.length; i++) {
+  for (let i = 0; i < batches.length; i++) {
     if (batches[i] === edge) atEdge.push(i)
     else if ((batches[i] - edge) * step < 0) picked.push(i)
   }
-  if (room === 0) return picked
-  const places = placesIn(reader, field, edge)
-  for (const i of sortSpending(atEdge, (a, b) => step * (places.get(tied[a])! - places.get(tied[b])!)).slice(0, room))
-    picked.push(i)
-  return picked
+  return { picked, atEdge, edge, room }
 }
 const spareIndexes = new SpareNumbers()
 const batchesOf = (reader: CollectionReader, field: string, tied: ArrayLike<number>, age: Age): Int32Array => {
@@ -190,6 +204,13 @@ interface Places {
 const known = new WeakMap<FieldDictionary, Places>()
 /** Batches whose places are kept per field, each at most the values of a thousand documents. */
 const PLACES_MAX = 16
+/** Place at which each value is met first among documents of one batch; `seqs` ascending. */
+export const placesAmong = <V>(seqs: ReadonlyArray<number>, valuesOf: (at: number) => Iterable<V>): Map<V, number> => {
+  const places = new Map<V, number>()
+  for (const at of batchOrder(seqs))
+    for (const value of valuesOf(at)) if (!places.has(value)) places.set(value, places.size)
+  return places
+}
 /** Place at which each value of a batch is met for the first time, in the order of the reference's table. */
 const placesIn = (reader: CollectionReader, field: string, batch: number): ReadonlyMap<number, number> => {
   const dictionary = reader.dictionary(field)
@@ -217,15 +238,14 @@ const placesIn = (reader: CollectionReader, field: string, batch: number): Reado
     }
   }
   docs.sort((a, b) => a.seq - b.seq)
-  const places = new Map<number, number>()
-  for (const at of batchOrder(docs.map(({ seq }) => seq))) {
-    const { doc, column, map } = docs[at]
-    const [start, end] = rangeOf(column, doc)
-    for (let i = start; i < end; i++) {
-      const value = map[ordinalAt(column, i)]
-      if (!places.has(value)) places.set(value, places.size)
+  const places = placesAmong(
+    docs.map(({ seq }) => seq),
+    function* (at) {
+      const { doc, column, map } = docs[at]
+      const [start, end] = rangeOf(column, doc)
+      for (let i = start; i < end; i++) yield map[ordinalAt(column, i)]
     }
-  }
+  )
   if (kept.byBatch.size >= PLACES_MAX) kept.byBatch.clear()
   kept.byBatch.set(batch, places)
   return places

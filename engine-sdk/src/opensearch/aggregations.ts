@@ -4,6 +4,7 @@ export interface Bucket {
   readonly key_as_string?: string
   readonly doc_count: number
   readonly by?: { readonly value: number | null }
+  readonly seq?: { readonly value: number | null }
   readonly groups?: { readonly value: number }
   readonly ungrouped?: { readonly doc_count: number }
 }
@@ -19,3 +20,11 @@ export interface Aggregation {
   readonly avg?: number
 }
 export type Aggregations = Readonly<Record<string, Aggregation>>
+
+/** A value, or a range, of a facet. */
+export interface FacetRow {
+  readonly value: string
+  /** As the cluster has it. */ readonly key: string | number
+  readonly count: number
+  readonly sibling: number
+}

@@ -20,17 +20,19 @@ const SPELLINGS_MAX = 40,
   SPLIT_WORDS_MAX = 5
 
 export type Typos = 0 | 1 | 2
-const WORTH = { exact: 96, beginning: 64, typo: [0, 32, 16] } as const
+export const WORTH = { exact: 96, beginning: 64, typo: [0, 32, 16] } as const
 
-interface Searched extends QueryField {
+export interface SearchedSlot extends QueryField {
   readonly slot: string
 }
-/** Fields that hold words here; a plan may name others. */
-const searched = ({ slots }: QueryScope, { fields }: TextQuery): Searched[] =>
-  fields.flatMap((field) => {
+/** Fields of the query where they lie; undefined for one that holds no words here. */
+export const searchedSlots = ({ slots }: QueryScope, { fields }: TextQuery): Array<SearchedSlot | undefined> =>
+  fields.map((field) => {
     const slot = slotsFor(slots, field.field)?.words
-    return slot === undefined ? [] : [{ ...field, slot }]
+    return slot === undefined ? undefined : { ...field, slot }
   })
+const searched = (scope: QueryScope, query: TextQuery): SearchedSlot[] =>
+  searchedSlots(scope, query).flatMap((field) => field ?? [])
 
 /** Typing errors that a word may have (engine-contract 5.1). */
 export const typosOf = (query: TextQuery, word: string): Typos => {
@@ -63,13 +65,13 @@ export const wordsQuery = (scope: QueryScope, query: TextQuery, { words, typos, 
     }
   }
 }
-const bestOf = (queries: ReadonlyArray<object>): object =>
+export const bestOf = (queries: ReadonlyArray<object>): object =>
   queries.length === 0 ? { match_none: {} } : { dis_max: { queries } }
-const worth = (filter: object, boost: number): object => ({ constant_score: { filter, boost } })
+export const worth = (filter: object, boost: number): object => ({ constant_score: { filter, boost } })
 const wordClauses = (
   { placement }: QueryScope,
   query: TextQuery,
-  { slot, weight, prefix, numTypos }: Searched,
+  { slot, weight, prefix, numTypos }: SearchedSlot,
   word: string,
   typos: Typos,
   mayContinue: boolean,

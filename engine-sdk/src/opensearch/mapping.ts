@@ -3,7 +3,7 @@
  * made them, so the cluster only splits at spaces; the stored document is one text that nothing looks into.
  */
 import { KEY_LENGTH } from "./placement.ts"
-import { slotNames, type SlotKind } from "./slots.ts"
+import { slotNames, wordListOf, type SlotKind } from "./slots.ts"
 
 /** Characters of a beginning that is kept as a word of its own; longer ones are looked for among whole words. */
 export const BEGINNING_MAX = 20
@@ -31,6 +31,8 @@ const WORDS = {
     p: { type: "text", analyzer: "beginnings", search_analyzer: "words", norms: false, index_options: "docs" }
   }
 }
+/** Only to be listed: looked for are words where they stand. */
+const WORD_LIST = { type: "keyword", index: false, ignore_above: KEYWORD_LENGTH_MAX }
 const placesAs = (kind: SlotKind, count: number, type: object): Record<string, object> =>
   Object.fromEntries(slotNames(kind, count).map((name) => [name, type]))
 const KEPT = ["seq", "d", "u"]
@@ -62,6 +64,7 @@ export const documentsIndex = (
       d: { type: "object", enabled: false },
       u: { type: "object", enabled: false },
       ...placesAs("t", places.t, WORDS),
+      ...Object.fromEntries(slotNames("t", places.t).map((name) => [wordListOf(name), WORD_LIST])),
       ...placesAs("k", places.k, { type: "keyword", ignore_above: KEYWORD_LENGTH_MAX }),
       ...placesAs("n", places.n, { type: "double" }),
       ...placesAs("l", places.l, { type: "long" }),

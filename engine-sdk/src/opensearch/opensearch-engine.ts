@@ -30,9 +30,10 @@ import { namesOf, type ClusterNames } from "./placement.ts"
 import { Refreshes } from "./refreshes.ts"
 import { Rewriting } from "./rewriting.ts"
 import { documentsById, scanPage } from "./scan.ts"
-import { searchPlan } from "./search.ts"
+import { searchPlan, type SearchParts } from "./search.ts"
 import { POOL_SLOTS } from "./slots.ts"
 import { searchUnion } from "./union.ts"
+import { Vocabularies } from "./vocabulary.ts"
 import { writeOperations } from "./write.ts"
 
 const FOLLOW_ms = 1_000
@@ -48,6 +49,7 @@ export class OpensearchEngine implements SearchEngine {
   readonly #counters: Counters
   readonly #refreshes: Refreshes
   readonly #rewriting: Rewriting
+  readonly #searching: SearchParts
   readonly #replicas: number
   readonly #words = new Map<Namespace, Map<string, ReadonlyMap<string, string>>>()
   #timer: ReturnType<typeof setInterval> | undefined
@@ -59,6 +61,10 @@ export class OpensearchEngine implements SearchEngine {
     this.#names = namesOf(prefix)
     this.#directory = new Directory(this.#client, this.#names, replicas)
     this.#counters = new Counters(this.#client, this.#names)
+    this.#searching = {
+      client: this.#client,
+      vocabularies: new Vocabularies(this.#client, options.vocabularyDocuments_max)
+    }
     this.#refreshes = new Refreshes(this.#client)
     this.#rewriting = new Rewriting(this.#client, this.#refreshes, (namespace) => this.#dictionaries(namespace))
   }
@@ -168,14 +174,14 @@ export class OpensearchEngine implements SearchEngine {
   async #searched(namespace: Namespace, plan: SearchPlan, left_ms: number): Promise<Result<SearchAnswer>> {
     const entry = await this.#directory.known(namespace, plan.collection)
     if (!entry.ok) return entry
-    return searchPlan(this.#client, entry.value, plan, this.#dictionaries(namespace), left_ms)
+    return searchPlan(this.#searching, entry.value, plan, this.#dictionaries(namespace), left_ms)
   }
   async union(namespace: Namespace, plan: UnionPlan, budget?: SearchBudget): Promise<Result<UnionAnswer>> {
     const started = performance.now()
     for (const { collection } of plan.plans) await this.#directory.known(namespace, collection)
     const entryOf = (name: string) => this.#directory.find(namespace, name)
     const left_ms = leftOf(plan.plans, budget) - (performance.now() - started)
-    const answer = await searchUnion(this.#client, plan, entryOf, this.#dictionaries(namespace), left_ms)
+    const answer = await searchUnion(this.#searching, plan, entryOf, this.#dictionaries(namespace), left_ms)
     if (budget !== undefined) budget.used_ms += performance.now() - started
     return answer
   }

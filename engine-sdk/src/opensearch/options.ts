@@ -11,5 +11,7 @@ export interface OpensearchOptions {
   /** Copies of each shard beside the first, where there are nodes for them. Default: 1. */ readonly replicas?: number
   /** Of the index that small collections share, when it is made; they are spread over them. Default: 3. */
   readonly poolShards?: number
+  /** Words of larger collections are not remembered; what they are near to is left to the cluster. Default: 200,000. */
+  readonly vocabularyDocuments_max?: number
   /** How often what other processes changed is looked at. Default: 1,000. */ readonly follow_ms?: number
 }

@@ -1,32 +1,43 @@
-/** Writes become visible together: one refresh of an index serves everything that was written before it began. */
+/** Work that serves everybody who asked for it before it began, so that many who ask at once cause little of it. */
 import type { Result } from "../errors.ts"
 import type { ClusterClient } from "./client.ts"
 
-interface Running {
-  readonly done: Promise<Result<unknown>>
-  /** Of those that came after it began. */ next: Promise<Result<unknown>> | undefined
+interface Running<A> {
+  readonly done: Promise<A>
+  /** Of those that came after it began. */ next: Promise<A> | undefined
+}
+export class Joined<A> {
+  /** One entry a key at most, while something is under way for it. */
+  readonly #running = new Map<string, Running<A>>()
+  /** Resolves with work that began after the call. */
+  run(key: string, work: () => Promise<A>): Promise<A> {
+    const running = this.#running.get(key)
+    if (running === undefined) return this.#begin(key, work)
+    return (running.next ??= running.done.then(() => this.#begin(key, work)))
+  }
+  #begin(key: string, work: () => Promise<A>): Promise<A> {
+    const done = work()
+    const own: Running<A> = { done, next: undefined }
+    this.#running.set(key, own)
+    const end = () => {
+      if (this.#running.get(key) === own && own.next === undefined) this.#running.delete(key)
+    }
+    void done.then(end, end)
+    return done
+  }
 }
 
+/** Writes become visible together: one refresh of an index serves everything that was written before it began. */
 export class Refreshes {
   readonly #client: ClusterClient
-  /** One entry an index at most. */ readonly #running = new Map<string, Running>()
+  readonly #joined = new Joined<Result<unknown>>()
   constructor(client: ClusterClient) {
     this.#client = client
   }
   /** Resolves when what was written before the call is found. */
   visible(index: string): Promise<Result<unknown>> {
-    const running = this.#running.get(index)
-    if (running === undefined) return this.#begin(index)
-    return (running.next ??= running.done.then(() => this.#begin(index)))
-  }
-  #begin(index: string): Promise<Result<unknown>> {
-    const done = this.#client.ask({ method: "POST", path: `/${index}/_refresh`, isRepeatable: true })
-    const own: Running = { done, next: undefined }
-    this.#running.set(index, own)
-    const end = () => {
-      if (this.#running.get(index) === own && own.next === undefined) this.#running.delete(index)
-    }
-    void done.then(end, end)
-    return done
+    return this.#joined.run(index, () =>
+      this.#client.ask({ method: "POST", path: `/${index}/_refresh`, isRepeatable: true })
+    )
   }
 }

@@ -6,7 +6,8 @@ import { compileSort, partsOf } from "./compile-sort.ts"
 import { isAboutWords, phraseQuery, phrasesQuery } from "./compile-text.ts"
 import type { CollectionRecord } from "./directory.ts"
 import { compileGroups } from "./groups.ts"
-import { ownFilter, storedId } from "./placement.ts"
+import { ownFilter, storedId, storedWord } from "./placement.ts"
+import { wordListOf } from "./slots.ts"
 
 /** Hits that are scored anew, at least: the cluster only knows about how good they are. */
 const WINDOW_MIN = 250
@@ -42,10 +43,8 @@ export class SearchRequests {
 
   /** The request that counts; it brings hits too where one order finds them. */
   counting(words: object, hasHits: boolean, timeout_ms: number): object {
-    const { placement } = this.scope
     const plan = this.#plan
-    const matching = this.#matching(words)
-    const placed = this.#placedQuery()
+    const { matching, placed, query } = this.#counted(words)
     const aggs: Record<string, object> = hasHits
       ? {
           ...compileFacets(this.scope, plan),
@@ -55,16 +54,6 @@ export class SearchRequests {
       : placed === undefined
         ? {}
         : { organic: { filter: matching } }
-    const query =
-      placed === undefined
-        ? matching
-        : {
-            bool: {
-              filter: [ownFilter(placement)],
-              should: [matching, { constant_score: { filter: placed, boost: 0 } }],
-              minimum_should_match: 1
-            }
-          }
     const { from, size } = this.fetching
     return {
       query,
@@ -75,6 +64,26 @@ export class SearchRequests {
       timeout: `${Math.ceil(timeout_ms)}ms`,
       ...(Object.keys(aggs).length === 0 ? {} : { aggs })
     }
+  }
+  /** What matches, and with it what the plan places. */
+  #counted(words: object): { readonly matching: object; readonly placed: object | undefined; readonly query: object } {
+    const matching = this.#matching(words)
+    const placed = this.#placedQuery()
+    const query =
+      placed === undefined
+        ? matching
+        : {
+            bool: {
+              filter: [ownFilter(this.scope.placement)],
+              should: [matching, { constant_score: { filter: placed, boost: 0 } }],
+              minimum_should_match: 1
+            }
+          }
+    return { matching, placed, query }
+  }
+  /** The request that counts again what facets are of, with other aggregations. */
+  facets(words: object, aggs: object, timeout_ms: number): object {
+    return { query: this.#counted(words).query, size: 0, aggs, timeout: `${Math.ceil(timeout_ms)}ms` }
   }
   /** Requests for the best of each part, where the cluster cannot order all of them. */
   parts(words: object, timeout_ms: number): object[] {
@@ -124,6 +133,52 @@ export class SearchRequests {
     return [...ids, ...best]
   }
 
+  /** Whether not every document may match. */
+  get isRestricted(): boolean {
+    return this.#required.length + this.#hidden().length + this.#excluded().length > 0
+  }
+  /** Documents that match if they pass `also`. */
+  counted(also: object, timeout_ms: number): object {
+    return {
+      query: this.#allowed([also]),
+      size: 0,
+      track_total_hits: true,
+      timeout: `${Math.ceil(timeout_ms)}ms`
+    }
+  }
+  /** Documents of the collection that pass a filter. */
+  found(filter: object, timeout_ms: number): object {
+    return {
+      query: allOf([ownFilter(this.scope.placement), filter]),
+      size: 0,
+      track_total_hits: true,
+      timeout: `${Math.ceil(timeout_ms)}ms`
+    }
+  }
+  /** Which of the words documents that may match, and that pass `also`, have in the field at `slot`. */
+  usable(slot: string, words: ReadonlyArray<string>, also: ReadonlyArray<object>, timeout_ms: number): object {
+    const include = words.map((word) => storedWord(this.scope.placement, word))
+    return {
+      query: this.#allowed(also),
+      size: 0,
+      track_total_hits: false,
+      timeout: `${Math.ceil(timeout_ms)}ms`,
+      aggs: {
+        words: {
+          terms: { field: wordListOf(slot), include, size: include.length, execution_hint: "map" }
+        }
+      }
+    }
+  }
+
+  #allowed(also: ReadonlyArray<object>): object {
+    return {
+      bool: {
+        filter: [ownFilter(this.scope.placement), ...this.#required, ...also],
+        must_not: [...this.#hidden(), ...this.#excluded()]
+      }
+    }
+  }
   #matching(words: object): object {
     const isScored = isAboutWords(this.#plan.text)
     const { placement } = this.scope

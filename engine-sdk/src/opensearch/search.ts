@@ -6,52 +6,68 @@
 import type { Dictionaries } from "../analysis/analyzer.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { CollectionReader } from "../index/reader.ts"
-import type { Hit, SearchAnswer, SearchPlan } from "../plan.ts"
+import type { FacetCount, Hit, SearchAnswer, SearchPlan } from "../plan.ts"
 import { executeSearch } from "../search/answer/answer.ts"
 import { idOfHit } from "../search/answer/answer-json.ts"
 import type { SearchScope } from "../search/scope.ts"
 import type { ClusterClient } from "./client.ts"
-import { readFacets } from "./compile-facets.ts"
-import type { Entry } from "./directory.ts"
+import { FacetTrips } from "./facet-trips.ts"
+import { EVERYTHING } from "./compile-filter.ts"
+import { isAboutWords } from "./compile-text.ts"
+import type { CollectionRecord, Entry } from "./directory.ts"
 import { readGroups } from "./groups.ts"
 import { WINDOW_MAX } from "./mapping.ts"
+import { readFacets } from "./read-facets.ts"
 import { planRefusal } from "./refusals.ts"
-import { SearchRequests, type Fetching } from "./search-requests.ts"
+import { SearchRequests } from "./search-requests.ts"
 import { stagesOf } from "./stages.ts"
 import { documentOf } from "./stored-form.ts"
-import { countTried, fetchFound, type Trip } from "./trips.ts"
+import { countTried, fetchFound, type Found, type Trip } from "./trips.ts"
+import type { Vocabularies } from "./vocabulary.ts"
 import { windowReader } from "./window.ts"
+import { findByWords } from "./word-search.ts"
 
 /** For making an answer of what was found in time. */
 const SHOWING_ms = 1_000
 
-export interface Found extends Trip {
-  readonly fetching: Fetching
+export interface SearchParts {
+  readonly client: ClusterClient
+  readonly vocabularies: Vocabularies
 }
-
 export const searchPlan = async (
-  client: ClusterClient,
+  parts: SearchParts,
   entry: Entry,
   plan: SearchPlan,
   dictionaries: Dictionaries,
   left_ms: number
 ): Promise<Result<SearchAnswer>> => {
   const started = performance.now()
-  const found = await findPlan(client, entry, plan, left_ms)
+  const found = await findPlan(parts, entry, plan, left_ms)
   if (!found.ok) return found
-  const answer = shownAnswer(entry, plan, found.value, dictionaries)
+  const left = (): number => left_ms - (performance.now() - started)
+  const facets = await readFacets(new FacetTrips(parts.client, entry, plan, found.value, left), entry.documents)
+  if (!facets.ok) return facets
+  const answer = shownAnswer(entry, plan, found.value, facets.value, dictionaries)
   if (answer.ok && !plan.echo.excludeSearchTime) answer.value.search_time_ms = Math.round(performance.now() - started)
   return answer
 }
 
-const NOTHING_FOUND = { documents: [], placed: [], total: 0, organic: 0, aggregations: undefined }
+const NOTHING_FOUND: Omit<Trip, "isCutOff"> = {
+  documents: [],
+  placed: [],
+  total: 0,
+  organic: 0,
+  aggregations: undefined,
+  words: EVERYTHING
+}
 /** Refuses what the cluster cannot do, before it is asked. */
 export const findPlan = async (
-  client: ClusterClient,
-  { record }: Entry,
+  { client, vocabularies }: SearchParts,
+  entry: Entry,
   plan: SearchPlan,
   left_ms: number
 ): Promise<Result<Found>> => {
+  const { record } = entry
   const refused = planRefusal(record.schema, plan)
   if (refused !== undefined) return fail(refused)
   if (Math.min(plan.offset + plan.limit, plan.hits_max) > WINDOW_MAX)
@@ -60,7 +76,24 @@ export const findPlan = async (
   const { fetching } = requests
   const until = performance.now() + Math.min(plan.cutoff_ms, left_ms)
   const left = (): number => until - performance.now()
-  if (left() <= 0) return ok({ ...NOTHING_FOUND, isCutOff: true, fetching })
+  if (left() <= 0) return ok({ ...NOTHING_FOUND, isCutOff: true, fetching, requests })
+  if (isAboutWords(plan.text) && !plan.matchesNothing) {
+    const found = await findByWords(client, vocabularies, entry, plan.text, requests, left)
+    if (!found.ok) return found
+    if (found.value !== undefined) return ok({ ...found.value, fetching, requests })
+    if (left() <= 0) return ok({ ...NOTHING_FOUND, isCutOff: true, fetching, requests })
+  }
+  return climbNear(client, record, plan, requests, left)
+}
+/** Without a vocabulary: what the cluster takes for near, stage by stage. */
+const climbNear = async (
+  client: ClusterClient,
+  record: CollectionRecord,
+  plan: SearchPlan,
+  requests: SearchRequests,
+  left: () => number
+): Promise<Result<Found>> => {
+  const { fetching } = requests
   const [exact, ...others] = stagesOf(requests.scope, plan)
   const first = await fetchFound(client, record.placement, requests, exact.tried[0].query, left())
   if (!first.ok) return first
@@ -68,16 +101,16 @@ export const findPlan = async (
   let better: object | undefined
   for (const { isWanted, tried } of plan.matchesNothing ? [] : others) {
     if (!isWanted(organic)) continue
-    if (left() <= 0) return ok({ ...first.value, isCutOff: true, fetching })
+    if (left() <= 0) return ok({ ...first.value, isCutOff: true, fetching, requests })
     const counted = await countTried(client, record.placement, requests, tried, left())
     if (!counted.ok) return counted
     organic = counted.value.organic
     better = counted.value.query
   }
-  if (better === undefined || organic === first.value.organic) return ok({ ...first.value, fetching })
-  if (left() <= 0) return ok({ ...first.value, isCutOff: true, fetching })
+  if (better === undefined || organic === first.value.organic) return ok({ ...first.value, fetching, requests })
+  if (left() <= 0) return ok({ ...first.value, isCutOff: true, fetching, requests })
   const last = await fetchFound(client, record.placement, requests, better, left())
-  return last.ok ? ok({ ...last.value, fetching }) : last
+  return last.ok ? ok({ ...last.value, fetching, requests }) : last
 }
 
 const scopeOver = (reader: CollectionReader, dictionaries: Dictionaries): SearchScope => ({
@@ -112,6 +145,7 @@ const shownAnswer = (
   entry: Entry,
   plan: SearchPlan,
   found: Found,
+  counted: FacetCount[],
   dictionaries: Dictionaries
 ): Result<SearchAnswer> => {
   const { schema } = entry.record
@@ -124,7 +158,6 @@ const shownAnswer = (
   if (own.text !== undefined && plan.group === undefined && plan.window === undefined)
     putUnscored(scope, own, found, answer)
   const page = answer.facet_counts
-  const counted = readFacets(schema, plan, found.aggregations, found.total, entry.documents)
   answer.facet_counts = plan.facets.map(({ topK }) => (topK ? page : counted).shift()!)
   if (plan.group === undefined) answer.found = Math.max(found.total, answer.found)
   else {

@@ -5,7 +5,9 @@
 import { isArrayField, indexedFields } from "../index/builders.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
 
-/** `t` words, `k` whole texts, `n` doubles, `l` integers of 64 bits, `b` booleans, `g` points. */
+/**
+ * `t` words (each with a list of them), `k` whole texts, `n` doubles, `l` integers of 64 bits, `b` booleans, `g` points.
+ */
 export type SlotKind = "t" | "k" | "n" | "l" | "b" | "g"
 /** Places of a shared index, of each kind. */
 export const POOL_SLOTS: Readonly<Record<SlotKind, number>> = { t: 32, k: 96, n: 48, l: 16, b: 24, g: 4 }
@@ -56,6 +58,8 @@ const slotsOf = (field: Field, take: (kind: SlotKind) => string): FieldSlots => 
   if (type === "bool") return { boolean: take("b") }
   return type === "geopoint" ? { point: take("g") } : {}
 }
+/** Where the words of a place `t` lie one by one, to be listed. */
+export const wordListOf = (slot: string): string => `w${slot.slice(1)}`
 export const slotsFor = ({ fields }: SlotTable, name: string): FieldSlots | undefined =>
   Object.hasOwn(fields, name) ? fields[name] : undefined
 

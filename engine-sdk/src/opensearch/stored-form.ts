@@ -8,7 +8,7 @@ import { wholeDocument } from "../store/segment-building.ts"
 import type { CollectionSchema, Document, Field } from "../schema.ts"
 import { KEYWORD_LENGTH_MAX } from "./mapping.ts"
 import { storedWord, storedWords, type Placement } from "./placement.ts"
-import { slotsFor, type SlotTable } from "./slots.ts"
+import { slotsFor, wordListOf, type SlotTable } from "./slots.ts"
 
 export interface StoredForm {
   readonly seq: number
@@ -64,6 +64,7 @@ const putTexts = (
   const analyzer = analyzerOf(schema, field, dictionaries)
   const tokens = texts.map((text) => analyzer.tokenize(text))
   form[own.words!] = tokens.map((words) => storedWords(placement, words))
+  form[wordListOf(own.words!)] = [...new Set(tokens.flat())].map((word) => storedWord(placement, word))
   form[own.whole!] = tokens.map((words) => wholeWord(placement, words))
   if (own.value !== undefined) form[own.value] = texts
   if (own.sort !== undefined) {

@@ -4,7 +4,7 @@ import { errorOf, type ClusterClient } from "./client.ts"
 import type { Aggregations } from "./aggregations.ts"
 import type { Placement } from "./placement.ts"
 import type { StoredHit } from "./scan.ts"
-import type { SearchRequests } from "./search-requests.ts"
+import type { Fetching, SearchRequests } from "./search-requests.ts"
 import type { Stage } from "./stages.ts"
 import type { StoredForm } from "./stored-form.ts"
 
@@ -19,8 +19,17 @@ export interface Trip {
   /** Without those that are placed. */ readonly organic: number
   readonly aggregations: Aggregations | undefined
   readonly isCutOff: boolean
+  /** What was looked for, where it can be asked about again. */ readonly words: object
 }
-interface SearchResponse {
+/** With what asked for it. */
+export interface Found extends Trip {
+  readonly fetching: Fetching
+  readonly requests: SearchRequests
+}
+interface TripBeside extends Trip {
+  /** Answers to what was asked along with it. */ readonly beside: ReadonlyArray<SearchResponse>
+}
+export interface SearchResponse {
   readonly status?: number
   readonly error?: { readonly type?: string; readonly reason?: string }
   readonly timed_out?: boolean
@@ -44,34 +53,37 @@ export const countTried = async (
   const at = enough < 0 ? tried.length - 1 : enough
   return ok({ query: tried[at].query, organic: organicOf(counted.value[at]) })
 }
-/** Hits, counts, and what the plan places, in one request. */
+/** Hits, counts, and what the plan places, in one request, along with `beside`. */
 export const fetchFound = async (
   client: ClusterClient,
   placement: Placement,
   requests: SearchRequests,
   query: object,
-  left_ms: number
-): Promise<Result<Trip>> => {
+  left_ms: number,
+  beside: ReadonlyArray<object> = []
+): Promise<Result<TripBeside>> => {
   const parts = requests.parts(query, left_ms)
   const asked = [requests.counting(query, true, left_ms), ...parts, ...requests.placing(query, left_ms)]
-  const answers = await askAll(client, placement, asked, left_ms)
+  const answers = await askAll(client, placement, [...asked, ...beside], left_ms)
   if (!answers.ok) return answers
-  const [main, ...others] = answers.value
+  const [main, ...others] = answers.value.slice(0, asked.length)
   const found = [main, ...others.slice(0, parts.length)]
   return ok({
+    beside: answers.value.slice(asked.length),
     documents: found.flatMap(documentsOf),
     placed: others.slice(parts.length).flatMap(documentsOf),
     total: main.hits?.total?.value ?? 0,
     organic: organicOf(main),
     aggregations: main.aggregations,
-    isCutOff: answers.value.some(({ timed_out }) => timed_out === true)
+    isCutOff: answers.value.some(({ timed_out }) => timed_out === true),
+    words: query
   })
 }
 const documentsOf = ({ hits }: SearchResponse): StoredForm[] => (hits?.hits ?? []).map(({ _source }) => _source)
 const organicOf = ({ hits, aggregations }: SearchResponse): number =>
   aggregations?.organic?.doc_count ?? hits?.total?.value ?? 0
 
-const askAll = async (
+export const askAll = async (
   client: ClusterClient,
   { index, key }: Placement,
   bodies: ReadonlyArray<object>,

@@ -4,14 +4,14 @@ import { fail, notFound, ok, type Result } from "../errors.ts"
 import type { CollectionReader } from "../index/reader.ts"
 import type { UnionAnswer, UnionPlan } from "../plan.ts"
 import { executeUnion } from "../search/answer/union.ts"
-import type { ClusterClient } from "./client.ts"
 import type { Entry } from "./directory.ts"
-import { findPlan, windowPlan, type Found } from "./search.ts"
+import { findPlan, windowPlan, type SearchParts } from "./search.ts"
 import { documentOf, type StoredForm } from "./stored-form.ts"
+import type { Found } from "./trips.ts"
 import { windowReader } from "./window.ts"
 
 export const searchUnion = async (
-  client: ClusterClient,
+  parts: SearchParts,
   union: UnionPlan,
   entryOf: (name: string) => Entry | undefined,
   dictionaries: Dictionaries,
@@ -26,7 +26,7 @@ export const searchUnion = async (
       const entry = entryOf(plan.collection)
       return entry === undefined
         ? Promise.resolve(fail(notFound(`\`${plan.collection}\` collection not found.`)))
-        : findPlan(client, entry, plan, left_ms)
+        : findPlan(parts, entry, plan, left_ms)
     })
   )
   const found: Found[] = []

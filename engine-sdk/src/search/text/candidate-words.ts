@@ -10,6 +10,16 @@ import type { StringTable } from "../../index/string-table.ts"
 import { WALKED, walkOrder } from "../../compat/walk-order.ts"
 import type { TermLookup } from "./term-lookup.ts"
 
+/** The vocabulary of one field, wherever its documents lie. */
+export type WordColumn = Pick<TextColumn, "terms" | "shared" | "best" | "frequency">
+/** What choosing among words asks of an index. */
+export interface WordLookup extends Pick<
+  TermLookup,
+  "fields" | "byBestValue" | "isRestricted" | "termsOf" | "fieldsHolding" | "worthOf" | "isUsable"
+> {
+  /** By segment and field. */ readonly columns: ReadonlyArray<ReadonlyArray<WordColumn | undefined>>
+}
+
 /** With several segments, so many words of each are looked at, because what counts is their worth in all. */
 const SUMMED_TERMS = 256
 
@@ -24,11 +34,11 @@ export const queryTokens = (tokens: ReadonlyArray<string>): QueryToken[] =>
 
 export class CandidateWords {
   private readonly query: TextQuery
-  private readonly lookup: TermLookup
+  private readonly lookup: WordLookup
   readonly most: number
 
   /** `most`: words of one token at one cost. */
-  constructor(query: TextQuery, lookup: TermLookup, most: number) {
+  constructor(query: TextQuery, lookup: WordLookup, most: number) {
     this.query = query
     this.lookup = lookup
     this.most = most
@@ -151,7 +161,7 @@ export class CandidateWords {
   private addBestTerms(
     s: number,
     field: number,
-    column: TextColumn,
+    column: WordColumn,
     token: QueryToken,
     cost: number,
     isPrefix: boolean,

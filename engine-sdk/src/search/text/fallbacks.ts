@@ -14,11 +14,13 @@ import { DROP_TOKENS_MAX } from "./word-matcher.ts"
 const SPLIT_TOKENS_MAX = 5
 const INFIX_SCORE = 100
 
+/** Whether a live document has two words next to each other in a field. */
+type AreNeighbours = (field: number, left: string, right: string) => boolean
 /** The first spelling with words glued together or one split in two that the first possible field knows. */
 export const respell = (
   tokens: ReadonlyArray<string>,
-  lookup: TermLookup,
-  matches: ReadonlyArray<SegmentMatches>
+  lookup: Pick<TermLookup, "fields" | "exists">,
+  areNeighbours: AreNeighbours
 ): string[] | undefined => {
   for (let field = 0; field < lookup.fields.length; field++) {
     const whole = tokens.join("")
@@ -35,38 +37,29 @@ export const respell = (
       for (let cut = token.length - 1; cut > 0; cut--) {
         const left = token.slice(0, cut),
           right = token.slice(cut)
-        if (
-          lookup.exists(field, left) &&
-          lookup.exists(field, right) &&
-          areNeighbours(field, left, right, lookup, matches)
-        )
+        if (lookup.exists(field, left) && lookup.exists(field, right) && areNeighbours(field, left, right))
           return [...tokens.slice(0, i), left, right, ...tokens.slice(i + 1)]
       }
     }
   }
   return undefined
 }
-/** True where a live document has both words next to each other in the field. */
-const areNeighbours = (
-  field: number,
-  left: string,
-  right: string,
-  lookup: TermLookup,
-  matches: ReadonlyArray<SegmentMatches>
-): boolean => {
-  const width = lookup.fields.length
-  return matches.some(({ view }, s) => {
-    const a = lookup.termsOf(left)[s * width + field],
-      b = lookup.termsOf(right)[s * width + field]
-    if (a < 0 || b < 0) return false
-    const column = lookup.columns[s][field]!
-    return someWithAll(
-      column,
-      [a, b],
-      (doc, postings) => !(view.deleted !== undefined && hasBit(view.deleted, doc)) && isPhraseAt(column, postings)
-    )
-  })
-}
+export const neighboursIn =
+  (lookup: TermLookup, matches: ReadonlyArray<SegmentMatches>): AreNeighbours =>
+  (field, left, right) => {
+    const width = lookup.fields.length
+    return matches.some(({ view }, s) => {
+      const a = lookup.termsOf(left)[s * width + field],
+        b = lookup.termsOf(right)[s * width + field]
+      if (a < 0 || b < 0) return false
+      const column = lookup.columns[s][field]!
+      return someWithAll(
+        column,
+        [a, b],
+        (doc, postings) => !(view.deleted !== undefined && hasBit(view.deleted, doc)) && isPhraseAt(column, postings)
+      )
+    })
+  }
 
 /** Some of the tokens, and the others. */
 interface FewerTokens {

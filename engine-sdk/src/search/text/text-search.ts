@@ -8,7 +8,7 @@ import { encodeUtf8 } from "../../index/bytes.ts"
 import type { CollectionReader } from "../../index/reader.ts"
 import { isOver } from "../../budget/cutoff.ts"
 import { CandidateWords, queryTokens, type QueryToken } from "./candidate-words.ts"
-import { fewerTokens, infixFields, matchInfix, respell } from "./fallbacks.ts"
+import { fewerTokens, infixFields, matchInfix, neighboursIn, respell } from "./fallbacks.ts"
 import { scorePhrases } from "./phrases.ts"
 import type { RecordRules } from "./record-scorer.ts"
 import { countMatches, type SegmentMatches } from "./segment-matches.ts"
@@ -68,7 +68,7 @@ class TextSearch {
     this.countResults = countResults
     this.lookup = new TermLookup(reader, query, matches)
     this.matcher = new WordMatcher(query, this.lookup, matches, query.textMatchType === "max_score" ? topK : undefined)
-    const candidates = new CandidateWords(query, this.lookup, candidatesMax(reader, query))
+    const candidates = new CandidateWords(query, this.lookup, candidatesMax(reader.documentCount, query))
     this.combinations = new WordCombinations(query, candidates, this.matcher, countResults)
     this.longest = query.synonyms.reduce((most, { tokens }) => Math.max(most, tokens.length), query.tokens.length)
   }
@@ -91,7 +91,7 @@ class TextSearch {
     const { query } = this
     const mode = query.splitJoinTokens
     if (mode !== "always" && (mode !== "fallback" || countMatches(this.matches) > 0)) return
-    const respelled = respell(query.tokens, this.lookup, this.matches)
+    const respelled = respell(query.tokens, this.lookup, neighboursIn(this.lookup, this.matches))
     if (respelled === undefined) return
     // What was joined or split is a whole word; the last word is a prefix still where it is as it was typed.
     const tokens = respelled.map((text, i) => ({
@@ -139,10 +139,6 @@ class TextSearch {
 }
 
 /** Candidate words of one token at one cost. */
-const candidatesMax = (reader: CollectionReader, query: TextQuery): number =>
+export const candidatesMax = (documents: number, query: TextQuery): number =>
   query.maxCandidates ??
-  (query.exhaustive
-    ? COMBINATIONS_EXHAUSTIVE
-    : reader.documentCount < LARGE_COLLECTION_docs
-      ? CANDIDATES
-      : CANDIDATES_LARGE)
+  (query.exhaustive ? COMBINATIONS_EXHAUSTIVE : documents < LARGE_COLLECTION_docs ? CANDIDATES : CANDIDATES_LARGE)

@@ -21,14 +21,18 @@ interface Candidates {
   readonly words: ReadonlyArray<string>
 }
 
+type WordChoice = Pick<CandidateWords, "costsOf" | "wordsOf" | "most">
+/** Whoever finds the documents of a combination. */
+type Matching = Pick<WordMatcher, "match">
+
 export class WordCombinations {
   private readonly query: TextQuery
-  private readonly candidates: CandidateWords
-  private readonly matcher: WordMatcher
+  private readonly candidates: WordChoice
+  private readonly matcher: Matching
   private readonly countResults: () => number
 
   /** `countResults` is what thresholds compare: documents, or groups when grouping. */
-  constructor(query: TextQuery, candidates: CandidateWords, matcher: WordMatcher, countResults: () => number) {
+  constructor(query: TextQuery, candidates: WordChoice, matcher: Matching, countResults: () => number) {
     this.query = query
     this.candidates = candidates
     this.matcher = matcher

@@ -1,0 +1,113 @@
+/** What decides which values of a facet are shown, asked of the cluster where the counts alone do not. */
+import { byPlace, pickByBatch, placesAmong, type Age } from "../compat/value-age.ts"
+import { BATCH_docs } from "../compat/batch-order.ts"
+import { flatten } from "../documents/mod.ts"
+import { ok, type Result } from "../errors.ts"
+import type { FacetRequest, SearchPlan } from "../plan.ts"
+import type { CollectionSchema } from "../schema.ts"
+import { compareCounts } from "../search/facets/facet-rows.ts"
+import type { Bucket, FacetRow } from "./aggregations.ts"
+import { FACET_VALUES_MAX } from "./capabilities.ts"
+import type { ClusterClient } from "./client.ts"
+import { compileAllValues, facetSlot } from "./compile-facets.ts"
+import { allOf } from "./compile-filter.ts"
+import type { Entry } from "./directory.ts"
+import { ownFilter } from "./placement.ts"
+import { documentOf } from "./stored-form.ts"
+import { askAll, type Found, type SearchResponse } from "./trips.ts"
+
+/** Equals of which the oldest or newest are looked for; of more those that are shown first stay. */
+const TIED_MAX = 1_000
+
+export class FacetTrips {
+  readonly schema: CollectionSchema
+  readonly plan: SearchPlan
+  readonly found: Found
+  readonly #client: ClusterClient
+  readonly #left: () => number
+  constructor(client: ClusterClient, { record }: Entry, plan: SearchPlan, found: Found, left: () => number) {
+    this.#client = client
+    this.schema = record.schema
+    this.plan = plan
+    this.found = found
+    this.#left = left
+  }
+  async #ask(body: object): Promise<Result<SearchResponse>> {
+    const left_ms = this.#left()
+    const answered = await askAll(this.#client, this.found.requests.scope.placement, [body], Math.max(1, left_ms))
+    return answered.ok ? ok(answered.value[0]) : answered
+  }
+  get #own(): object {
+    return ownFilter(this.found.requests.scope.placement)
+  }
+  /** Of what was found. */
+  async allValues(request: FacetRequest, slot: string): Promise<Result<ReadonlyArray<Bucket>>> {
+    const { requests, words } = this.found
+    const values = compileAllValues(requests.scope, this.plan, request, slot)
+    const answered = await this.#ask(requests.facets(words, { values }, this.#left()))
+    return answered.ok ? ok(answered.value.aggregations?.values?.buckets ?? []) : answered
+  }
+  /** Documents of each value in the whole collection. */
+  async totals(field: string): Promise<Result<ReadonlyMap<string | number, number>>> {
+    const slot = facetSlot(this.found.requests.scope, field)!
+    const answered = await this.#ask({
+      query: this.#own,
+      size: 0,
+      aggs: { values: { terms: { field: slot, size: FACET_VALUES_MAX } } }
+    })
+    if (!answered.ok) return answered
+    const buckets = answered.value.aggregations?.values?.buckets ?? []
+    return ok(new Map(buckets.map(({ doc_count, key }) => [key, doc_count])))
+  }
+  /** `wanted` of equally frequent values, by when they came or last changed (`compat/value-age.ts`). */
+  async byAge(
+    field: string,
+    tied: ReadonlyArray<FacetRow>,
+    wanted: number,
+    age: Age
+  ): Promise<Result<ReadonlyArray<FacetRow>>> {
+    if (tied.length > TIED_MAX)
+      return ok([...tied].sort((a, b) => compareCounts(a.value, a.count, b.value, b.count)).slice(0, wanted))
+    const slot = facetSlot(this.found.requests.scope, field)!
+    const keys = tied.map(({ key }) => key)
+    const seq = { [age === "born" ? "min" : "max"]: { field: "seq" } }
+    const answered = await this.#ask({
+      query: allOf([this.#own, { terms: { [slot]: keys } }]),
+      size: 0,
+      aggs: { values: { terms: { field: slot, include: keys, size: keys.length }, aggs: { seq } } }
+    })
+    if (!answered.ok) return answered
+    const buckets = answered.value.aggregations?.values?.buckets ?? []
+    const numbers = new Map(buckets.map(({ key, seq: number }) => [key, number?.value ?? 0]))
+    const batches = keys.map((key) => Math.floor((numbers.get(key) ?? 0) / BATCH_docs))
+    const { atEdge, edge, picked, room } = pickByBatch(batches, wanted, age)
+    const sure = picked.map((i) => tied[i])
+    if (room === 0) return ok(sure)
+    const places = await this.#placesIn(field, slot, edge)
+    if (!places.ok) return places
+    const chosen = byPlace(atEdge, (i) => places.value.get(tied[i].value) ?? 0, age).slice(0, room)
+    return ok([...sure, ...chosen.map((i) => tied[i])])
+  }
+  /** Where each value of a batch of documents is met first. */
+  async #placesIn(field: string, slot: string, batch: number): Promise<Result<ReadonlyMap<string, number>>> {
+    const range = { gte: batch * BATCH_docs, lt: (batch + 1) * BATCH_docs }
+    const answered = await this.#ask({
+      query: allOf([this.#own, { range: { seq: range } }, { exists: { field: slot } }]),
+      size: BATCH_docs,
+      sort: [{ seq: "asc" }],
+      track_total_hits: false
+    })
+    if (!answered.ok) return answered
+    const stored = (answered.value.hits?.hits ?? []).map(({ _source }) => _source)
+    const valuesOf = (at: number): ReadonlyArray<string> => {
+      const value = flatten(this.schema, documentOf(stored[at])).get(field)
+      return (Array.isArray(value) ? value : [value]).map(String)
+    }
+    return ok(
+      placesAmong(
+        stored.map(({ seq }) => seq),
+        valuesOf
+      )
+    )
+  }
+}
