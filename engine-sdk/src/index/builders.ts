@@ -145,6 +145,7 @@ class TextBuilder implements ColumnBuilder {
   *finish(out: SectionWriter, at: number, docs: number): Generator<void, void> {
     const prefix = `t${at}.`
     const table = this.ids.put(out, prefix + "terms.")
+    yield
     const { rank } = table,
       size = rank.length
     const entries = this.log.length / 3
@@ -161,6 +162,7 @@ class TextBuilder implements ColumnBuilder {
       sortedDocs[to] = words[at + 1]
       sortedPlaces[to] = words[at + 2]
     }
+    yield
     const starts = new Uint32Array(size + 1)
     // Postings are written over the sorted entries that they are made of: there are never more of them.
     const docsOut = sortedDocs,
@@ -187,6 +189,7 @@ class TextBuilder implements ColumnBuilder {
       }
       starts[t + 1] = to
     }
+    yield
     yield* putPostings(out, prefix, {
       table,
       best,
@@ -450,7 +453,6 @@ export class SegmentBuilder {
   private readonly columns: Array<{ field: string; builders: ColumnBuilder[]; fillers: ColumnBuilder[] }> = []
   private readonly names: string[] = []
   docs = 0
-  /** Characters taken in so far: a measure of the memory that `finish` will need. */ weight = 0
   constructor(schema: CollectionSchema, dictionaries?: Dictionaries) {
     this.idOffsets.push(0)
     this.scoreField = schema.default_sorting_field
@@ -499,7 +501,6 @@ export class SegmentBuilder {
       const value = values.get(field)
       if (value === undefined) continue
       for (const builder of fillers) builder.add(doc, value)
-      this.weight += typeof value === "string" ? value.length : 8
     }
     return doc
   }

@@ -13,6 +13,8 @@ const DOCS_MIN = 32_768
  * one combination of words.
  */
 const SETS_MAX = 192
+/** Those that were asked for last stay whatever they cost: a search holds on to the sets of a combination. */
+const FRESH_SETS = 96
 /** Words of a set that share a base: 65,536 documents, so that two bytes say where a posting lies behind it. */
 const BASE_SHIFT = 11
 
@@ -31,10 +33,19 @@ export const postingIn = ({ bases, bits, firsts }: ListSet, doc: number): number
   return bases[w >>> BASE_SHIFT] + firsts[w] + popcount32(bits[w] & ((1 << (doc & 31)) - 1))
 }
 
-/** The sets of a segment, least recently used first. A set is good until so many others were asked for. */
+interface KeptSet {
+  readonly set: ListSet
+  /** What making it took, in postings. */ readonly cost: number
+  /** Its cost above what left last when it was asked for: the lowest leaves next. */ worth: number
+}
+/**
+ * The sets of a segment, least recently used first. Of the older ones that leaves which costs least to make again, aged
+ * by what left since it was asked for (GreedyDual, Young 1991). A set is good until `FRESH_SETS` others were asked for.
+ */
 export class ListSets {
-  private readonly sets = new Map<number, ListSet>()
+  private readonly sets = new Map<number, KeptSet>()
   private readonly docs: number
+  private age = 0
   constructor(docs: number) {
     this.docs = docs
   }
@@ -46,7 +57,8 @@ export class ListSets {
     if (known === undefined) return undefined
     this.sets.delete(key)
     this.sets.set(key, known)
-    return known
+    known.worth = this.age + known.cost
+    return known.set
   }
   /** Cost: the postings, and a sixteenth of a byte a document. */
   make(key: number, postings: Uint32Array, from: number, end: number): ListSet {
@@ -64,18 +76,28 @@ export class ListSets {
       }
       firsts[w] = p - base
     }
-    this.sets.set(key, set)
+    this.sets.set(key, { set, cost: end - from, worth: this.age + end - from })
     return set
   }
-  /** Memory of the set that was not asked for the longest time, where there are enough. */
+  /** Memory of a set that leaves, where there are enough. */
   private room(): ListSet {
     if (this.sets.size < SETS_MAX) {
       const bits = bitsOf(this.docs)
       return { bits, firsts: new Uint16Array(bits.length), bases: new Uint32Array((bits.length >>> BASE_SHIFT) + 1) }
     }
-    const [key, oldest] = this.sets.entries().next().value!
+    let key = -1,
+      least = Infinity,
+      left = SETS_MAX - FRESH_SETS
+    for (const [own, { worth }] of this.sets) {
+      if (left-- === 0) break
+      if (worth >= least) continue
+      least = worth
+      key = own
+    }
+    const { set } = this.sets.get(key)!
     this.sets.delete(key)
-    oldest.bits.fill(0)
-    return oldest
+    this.age = least
+    set.bits.fill(0)
+    return set
   }
 }

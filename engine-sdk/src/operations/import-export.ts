@@ -18,7 +18,8 @@ import {
 } from "./operation.ts"
 import { Reach, type Restrictions, UNRESTRICTED } from "./restrictions.ts"
 
-const BATCH_LINES_MAX = 1_024
+/** As many as become one segment. */
+const BATCH_LINES_MAX = 4_096
 const BATCH_CHARACTERS_MAX = 4 * 1024 * 1024
 /**
  * Decoded at once: a megabyte held the searching thread for 5-9 ms, and its lines kept all of its text until the last

@@ -29,8 +29,6 @@ import { WriteGate } from "./write-gate.ts"
 
 /** Work between two turns of the event loop: what else waits (a single upsert, a search) waits for one slice. */
 const SLICE_ms = 0.5
-/** Documents that become one segment and one batch of the journal. */
-const CHUNK_DOCS = 1_024
 /** With more of them a write waits for merges. */
 const SEGMENTS_MAX = 48
 /**
@@ -178,8 +176,8 @@ export class CollectionWriter implements ChunkOwner {
           do {
             if (chunk.isClosed) chunk = this.openChunk()
             verdicts.push(chunk.apply(list[at++], returnDocuments, keeps))
-          } while (at < list.length && performance.now() < until && chunk.builder.docs < CHUNK_DOCS)
-          if (chunk.builder.docs >= CHUNK_DOCS) {
+          } while (at < list.length && performance.now() < until && !chunk.isFull)
+          if (chunk.isFull) {
             this.merger.noteImport()
             await this.committed(chunk)
           }

@@ -46,13 +46,16 @@ export const mergeableOf = (
   return wasteful.length === 0 ? undefined : wasteful.slice(0, FAN_OUT)
 }
 
-/** Enough is new for all segments to become one. */
-export const isWorthCompacting = (views: ReadonlyArray<SegmentView>): boolean => {
+/** Enough is new for all segments to become one, or one is as a merge left it that was to be merged again. */
+export const isWorthCompacting = (
+  views: ReadonlyArray<SegmentView>,
+  isPassing: (view: SegmentView) => boolean = () => false
+): boolean => {
   let total = 0,
     largest = 0
   for (const { segment } of views) {
     total += segment.docs
     largest = Math.max(largest, segment.docs)
   }
-  return views.length > 1 && total <= COMPACT_DOCS_MAX && (total - largest) * 10 >= largest
+  return views.length > 1 && total <= COMPACT_DOCS_MAX && ((total - largest) * 10 >= largest || views.some(isPassing))
 }

@@ -23,7 +23,7 @@ const STOP_ms = 10_000
  * Operations that the writer takes at once, and those of one message: making a message holds the searching thread, half
  * a millisecond each.
  */
-const PART_OPERATIONS = 1_024
+const PART_OPERATIONS = 4_096
 const MESSAGE_OPERATIONS = 128
 
 /** What the searching thread does with what the writer tells it. */

@@ -39,6 +39,8 @@ interface MergerOptions {
 export class SegmentMerger {
   private readonly options: MergerOptions
   /** Merged segments that readers may still read. */ private readonly leaving = new Set<SegmentView>()
+  /** Segments that were merged to be merged again: their documents are in no order yet. */
+  private readonly passing = new WeakSet<SegmentView>()
   /** When a full chunk was written last. */ private importedAt = Number.NEGATIVE_INFINITY
   private merging: Promise<void> | undefined
   private quiet: ReturnType<typeof setTimeout> | undefined
@@ -87,13 +89,14 @@ export class SegmentMerger {
   /** After a while without writes everything becomes one segment, provided that enough is new to be worth it. */
   private compactWhenQuiet(): void {
     const { isWriting, segments } = this.options
+    const isWorth = (): boolean => isWorthCompacting(segments.views, (view) => this.passing.has(view))
     clearTimeout(this.quiet)
-    if (!isWorthCompacting(segments.views) && !this.isImporting) return
+    if (!isWorth() && !this.isImporting) return
     this.quiet = setTimeout(() => {
       if (this.isClosed || this.merging !== undefined || isWriting()) return
       // Too little is new for one segment of everything: the import is over, and its segments merge by the narrower
       // levels of single writes.
-      if (!isWorthCompacting(segments.views)) {
+      if (!isWorth()) {
         this.importedAt = Number.NEGATIVE_INFINITY
         this.schedule()
         return
@@ -128,6 +131,7 @@ export class SegmentMerger {
     // Of one document that is written again and again all but the newest segment are empty.
     const added = merged.meta.docs === 0 ? undefined : segments.adopt(merged.meta, merged.region, lost, id)
     if (added === undefined) release(merged.region)
+    else if (isPassing) this.passing.add(added.view)
     for (const old of views) this.leaving.add(old)
     publisher.enqueueSegment(added?.view, undefined, () => {
       publisher.send({ added: added === undefined ? [] : [added.published], removed, deletions: [] })
