@@ -13,7 +13,15 @@ import { pause } from "../turns.ts"
 import { warn } from "../warning.ts"
 import { FairLines } from "./fair-lines.ts"
 import { CLOSED, messageOf, settleJob, type LaneDone, type LaneJob, type Waiting } from "./job.ts"
-import { collectionsToKeep, IDLE_ms, leastLoaded, restartAfter_ms, type Load, type WorkersNow } from "./placing.ts"
+import {
+  collectionsToKeep,
+  failuresBefore,
+  IDLE_ms,
+  leastLoaded,
+  restartAfter_ms,
+  type Load,
+  type WorkersNow
+} from "./placing.ts"
 import { SearchThread } from "./search-thread.ts"
 
 const WAITING_MAX = 10_000,
@@ -24,8 +32,6 @@ const HEAP = { old_mb: 512 }
 const START_ms = 300
 /** A worker that does not answer is ended. What it runs gives way long before. */
 const STUCK_ms = 30_000
-/** One that ends sooner is replaced ever later: starting one takes this thread some hundred milliseconds. */
-const STEADY_ms = 10_000
 const RETRY_AFTER_S = 10
 
 export interface QuickJob extends LaneJob {
@@ -282,8 +288,9 @@ export class SearchPool {
     if (this.isClosed) return
     warn("a search worker ended", new Error(reason))
     const { readyAt } = worker
-    if (readyAt !== undefined && performance.now() - readyAt >= STEADY_ms) this.failures = 0
-    this.later(restartAfter_ms(readyAt === undefined ? ++this.failures : this.failures++))
+    const before = failuresBefore(this.failures, readyAt === undefined ? undefined : performance.now() - readyAt)
+    this.failures = before + (readyAt === undefined ? 0 : 1)
+    this.later(restartAfter_ms(before))
     // Its memory is nobody's once it has ended.
     void worker.thread.terminate().finally(() => this.release(worker, ({ elsewhere }) => elsewhere("lost")))
     void this.emptyWithoutWorkers()
