@@ -19,6 +19,7 @@ export interface SearchBudget {
   used_ms: number
   /** A search of the request took long: the others need not be tried on the thread of all. */ isSlow?: boolean
   /** Nobody waits for the answers any more: what has not begun need not begin. */ readonly isGivenUp?: () => boolean
+  /** Of the namespace where searches of several wait for the same threads; 1 when absent. */ readonly weight?: number
 }
 export type Namespace = string
 

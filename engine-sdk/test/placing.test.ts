@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest"
 import {
   collectionsToKeep,
   Costs,
+  failuresBefore,
   isWorthSending,
   leastLoaded,
   restartAfter_ms,
@@ -90,6 +91,15 @@ it("a worker with too much memory lets go of the collections that rest there, an
   expect(collectionsToKeep(9, 4, 60_000_000)).toBe(6)
   expect(collectionsToKeep(9, 0, 60_000_000)).toBe(10)
   expect(collectionsToKeep(9, 4, 30_000_000)).toBe(1_000)
+})
+it("a worker that ends as soon as it is up is started ever later, one that lived at once", () => {
+  let failures = 0
+  const waits = [20_000, 5, 5, 5, undefined, 20_000].map((lived_ms) => {
+    const before = failuresBefore(failures, lived_ms)
+    failures = before + (lived_ms === undefined ? 0 : 1)
+    return restartAfter_ms(before)
+  })
+  expect(waits).toEqual([0, 500, 1_000, 2_000, 8_000, 0])
 })
 it("a worker is started again at once, ever later where none comes up, at last every half minute", () => {
   expect([0, 1, 2, 3, 7, 50].map(restartAfter_ms)).toEqual([0, 500, 1_000, 2_000, 30_000, 30_000])

@@ -9,6 +9,7 @@ import { Worker } from "node:worker_threads"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { openEngine } from "../src/mod.ts"
 import type { LocalEngine } from "../src/memory/local-engine.ts"
+import { OtherThreads } from "../src/memory/other-threads.ts"
 import type { SearchAnswer, SearchPlan } from "../src/plan.ts"
 import { answerToJson } from "../src/search/answer/answer-json.ts"
 import { putOf, suiteField, suitePlan, suiteSchema } from "../src/testing/engine-suite.ts"
@@ -135,6 +136,12 @@ const fill = async (engine: LocalEngine): Promise<void> => {
 }
 const ready = (engine: LocalEngine, count: number): Promise<void> =>
   vi.waitFor(() => expect(engine.searchWorkers().ready).toBe(count), { timeout: 60_000, interval: 20 })
+/** Of a message to a thread that searches; of any other nothing. */
+const taskOf = (message: unknown): object => {
+  if (typeof message === "string") return JSON.parse(message) as object
+  const task = (message as { readonly task?: { readonly text?: string; readonly value?: object } }).task
+  return task?.text === undefined ? (task?.value ?? {}) : (JSON.parse(task.text) as object)
+}
 const opened = (path: string): Promise<LocalEngine> =>
   openEngine({ path, worker: true, searchWorkers: { count: 2, cost_min_ms: 0 } })
 
@@ -308,6 +315,7 @@ describe("search workers that end", () => {
       return real.apply(this, given)
     })
     const engine = await opened(folder)
+    const long = vi.spyOn((engine as unknown as { readonly threads: OtherThreads }).threads, "long")
     try {
       await fill(engine)
       await ready(engine, 2)
@@ -324,12 +332,86 @@ describe("search workers that end", () => {
         })
         await ready(engine, 2)
       }
+      // Their searches were lost, not slow: nobody's quantum is less for it.
+      expect(long.mock.calls.some(([, , , isSlow]) => isSlow === false)).toBe(true)
+      // What it cannot learn, it must not go on without: searches would be of the collection as it was.
+      post.mockImplementation(function (this: Worker, ...given) {
+        const [message] = given as [{ readonly shared?: { readonly collections: ReadonlyArray<object> } }]
+        const told = message.shared?.collections
+        if (told === undefined || !("quantum_ms" in taskOf(message))) return real.apply(this, given)
+        const broken = told.map((collection) => ({ ...collection, views: [{ id: 999, graphs: [] }] }))
+        return real.call(this, { ...message, shared: { ...message.shared, collections: broken } })
+      })
+      const fresh = suitePlan("c", { text: text(["fresh"]) })
+      await engine.write("a", "c", [putOf({ ...documentOf("a", 0), id: "fresh", title: "fresh" })])
+      expect(await foundOf(engine, "a", fresh)).toBe(1)
+      post.mockImplementation(function (this: Worker, ...given) {
+        return real.apply(this, given)
+      })
+      for (let i = 0; i < 6; i++) expect(await foundOf(engine, "a", fresh)).toBe(1)
+      await ready(engine, 2)
+      // Neither what cannot be told.
+      await engine.write("a", "c", [putOf({ ...documentOf("a", 1), id: "fresh2", title: "fresh" })])
+      const untellable = { ...fresh, metadata: () => 1 } as SearchPlan
+      await expect(Promise.all([engine.search("a", [untellable]), engine.search("a", [untellable])])).rejects.toThrow()
+      for (let i = 0; i < 6; i++) expect(await foundOf(engine, "a", fresh)).toBe(2)
     } finally {
       post.mockRestore()
       await engine.close()
       rmSync(folder, { recursive: true, force: true })
     }
   }, 120_000)
+
+  it("hand what waits to the thread where it arrived one a turn, when the last of them ends", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "dowser-workers-"))
+    const engine = await openEngine({ path: folder, worker: true, searchWorkers: { count: 1, cost_min_ms: 0 } })
+    const real = Worker.prototype.postMessage
+    let searcher: Worker | undefined
+    const post = vi.spyOn(Worker.prototype, "postMessage").mockImplementation(function (this: Worker, ...given) {
+      if ("quantum_ms" in taskOf(given[0])) searcher = this
+      return real.apply(this, given)
+    })
+    try {
+      await fill(engine)
+      await ready(engine, 1)
+      await foundOf(engine, "a", plans[0])
+      let isOver = false,
+        turn = 0
+      const perTurn = new Map<number, number>()
+      const turning = (): void => {
+        turn++
+        if (!isOver) setImmediate(turning)
+      }
+      turning()
+      const asked = Array.from({ length: 300 }, async (_search, i) => {
+        const found = await foundOf(engine, i % 2 === 0 ? "a" : "b", plans[0])
+        perTurn.set(turn, (perTurn.get(turn) ?? 0) + 1)
+        return found
+      })
+      void searcher!.terminate()
+      expect(new Set(await Promise.all(asked))).toEqual(new Set([DOCS]))
+      isOver = true
+      expect(Math.max(...perTurn.values())).toBeLessThan(60)
+    } finally {
+      post.mockRestore()
+      await engine.close()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }, 120_000)
+
+  it("are not asked to make ready what is closed: what else is wanted would wait for it", () => {
+    const threads = new OtherThreads("nowhere", { count: 1 })
+    const open = new Set(["a"])
+    threads.attach({
+      entryOf: (_namespace, name) =>
+        ({ record: { key: 1 }, reader: open.has(name) ? {} : undefined, documents: 1, pins: 0 }) as never,
+      nameOf: (key) => (key === 3 ? undefined : { namespace: "n", name: key === 1 ? "a" : "b" }),
+      earlyOf: () => [],
+      dictionariesOf: () => undefined
+    })
+    const { preparing } = threads as unknown as { readonly preparing: (key: number) => object | undefined }
+    expect([1, 2, 3].map((key) => preparing.call(threads, key) !== undefined)).toEqual([true, false, false])
+  })
 
   it("know a collection that was closed for room and opened again as the new one", async () => {
     const folder = mkdtempSync(join(tmpdir(), "dowser-workers-"))

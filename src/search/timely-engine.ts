@@ -29,7 +29,12 @@ export const timelyEngine = (engine: SearchEngine, turns: Turns, turn: Turn): Se
     return own.searchesOnCaller === true ? { ...own, limits: { ...own.limits, plans_per_trip_max: 1 } } : own
   }
   // All searches of the request share the longest time that one of them asks for.
-  const budget = { limit_ms: 0, used_ms: 0, isGivenUp: () => turn.signal.aborted || performance.now() >= turn.until }
+  const budget = {
+    limit_ms: 0,
+    used_ms: 0,
+    isGivenUp: () => turn.signal.aborted || performance.now() >= turn.until,
+    weight: turns.weightOf(turn.organizationId)
+  }
   const timely = (plans: ReadonlyArray<SearchPlan>) => {
     for (const { cutoff_ms } of plans) budget.limit_ms = Math.max(budget.limit_ms, cutoff_ms)
     return plans.map((plan) => within(plan, turn.until))

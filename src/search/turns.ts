@@ -95,7 +95,8 @@ export const makeTurns = ({
         })
       })
     },
-    waiting: () => queue.size()
+    waiting: () => queue.size(),
+    weightOf
   }
 }
 export type Turns = ReturnType<typeof makeTurns>

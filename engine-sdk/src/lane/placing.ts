@@ -83,5 +83,10 @@ export const collectionsToKeep = (known: number, idle: number, own_bytes: number
 /** Time until a worker is started again: at once where the last one came up, ever longer where none does. */
 const AGAIN_ms = 500,
   AGAIN_MAX_ms = 30_000
+/** One that ends sooner may do so again: starting one takes the thread of all some hundred milliseconds. */
+const STEADY_ms = 10_000
+/** Failures in a row before this one; `lived_ms`: since it came up, undefined where it did not. */
+export const failuresBefore = (failures: number, lived_ms: number | undefined): number =>
+  lived_ms === undefined ? failures + 1 : lived_ms >= STEADY_ms ? 0 : failures
 export const restartAfter_ms = (failures: number): number =>
   failures === 0 ? 0 : Math.min(AGAIN_MAX_ms, AGAIN_ms * 2 ** (failures - 1))

@@ -153,7 +153,14 @@ export class SearchLane {
     place.thread.hold()
     const message = messageOf(job, place.thread.known, KNOWN_MAX, { id, left_ms }, givenUp.buffer)
     if (message.ok) {
-      place.thread.post(message.value)
+      try {
+        place.thread.post(message.value)
+      } catch (error) {
+        // It cannot be told, and with it what it knew by now is not known there.
+        this.settle(place)
+        waiting.reject(error as Error)
+        this.lost(place, overloaded)
+      }
       return
     }
     this.settle(place)
@@ -200,7 +207,9 @@ export class SearchLane {
     thread.letGo()
   }
   private lost(place: Place, error: EngineError): void {
-    this.places.splice(this.places.indexOf(place), 1)
+    const at = this.places.indexOf(place)
+    if (at < 0) return
+    this.places.splice(at, 1)
     const waiting = place.running?.waiting
     if (!this.isClosed) warn("a thread for searches that take long ended", new Error(error.message))
     // Its memory is nobody's once it has ended.

@@ -1,16 +1,27 @@
 /**
  * Workers for searches that are quick: each goes to the least loaded one, gets there the quantum that the thread of all
  * tenants would give it, and is told to be asked again elsewhere when it has used it up. A worker has a few searches at
- * a time, so that it never waits for this thread; the others wait here, by namespace, and namespaces take turns.
+ * a time, so that it never waits for this thread; the others wait here and go on by `fair-lines.ts`.
  *
  * A worker that ends is replaced. Of its searches nobody knows which one it was: all of them are to be asked again
- * where a search is alone.
+ * where a search is alone. What waited while no worker is left is asked where it arrived, one a turn until one is there
+ * again: all at once would hold that thread up for as long as all of them take.
  */
 import type { Namespace } from "../engine.ts"
 import { fail, type EngineError, type Result } from "../errors.ts"
+import { pause } from "../turns.ts"
 import { warn } from "../warning.ts"
+import { FairLines } from "./fair-lines.ts"
 import { CLOSED, messageOf, settleJob, type LaneDone, type LaneJob, type Waiting } from "./job.ts"
-import { collectionsToKeep, IDLE_ms, leastLoaded, restartAfter_ms, type Load, type WorkersNow } from "./placing.ts"
+import {
+  collectionsToKeep,
+  failuresBefore,
+  IDLE_ms,
+  leastLoaded,
+  restartAfter_ms,
+  type Load,
+  type WorkersNow
+} from "./placing.ts"
 import { SearchThread } from "./search-thread.ts"
 
 const WAITING_MAX = 10_000,
@@ -26,11 +37,15 @@ const RETRY_AFTER_S = 10
 export interface QuickJob extends LaneJob {
   readonly quantum_ms: number
   readonly expected_ms: number
+  /** Of the namespace among those that wait. */ readonly weight: number
 }
 /** Why it is to be asked again: it `waited` and was not begun, or a worker ended that had it. */
 export type Elsewhere = "waited" | "lost"
 interface Quick extends Waiting {
   readonly job: QuickJob
+  readonly namespace: Namespace
+  readonly expected_ms: number
+  readonly weight: number
   readonly elsewhere: (why: Elsewhere) => void
 }
 interface Running {
@@ -44,6 +59,7 @@ interface Worker extends Load {
   expected_ms: number
   /** As it last told, until that was looked at. */ own_bytes: number
   told_bytes: number
+  /** `performance.now()` when it came up. */ readyAt: number | undefined
   isPreparing: boolean
 }
 /** Whoever waits until certain searches are over. */
@@ -80,14 +96,14 @@ export class SearchPool {
   private readonly count: number
   private readonly preparing: (key: number) => QuickJob | undefined
   private readonly workers: Worker[] = []
-  /** Namespaces in the order of their turns. */ private readonly lines = new Map<Namespace, Quick[]>()
+  private readonly lines = new FairLines<Quick>()
   private readonly readers = new Set<Reader>()
-  private waiting = 0
   private next = 1
   private sent = 0
-  /** In a row, without one that came up. */ private failures = 0
+  /** In a row, without one that came up and stayed. */ private failures = 0
   private isClosed = false
   private isExpecting = false
+  private isEmptying = false
   private watch: ReturnType<typeof setInterval> | undefined
   /** `preparing`: what makes a collection ready at a worker; undefined where it is gone. */
   constructor(path: string, count: number, preparing: (key: number) => QuickJob | undefined) {
@@ -117,12 +133,11 @@ export class SearchPool {
   /** Never rejects, but for a defect. */
   run(job: QuickJob): Promise<Result<LaneDone> | Elsewhere> {
     if (this.isClosed) return Promise.resolve(fail(CLOSED))
-    const line = this.lines.get(job.namespace) ?? []
-    if (this.waiting >= WAITING_MAX || line.length >= WAITING_OF_NAMESPACE_MAX) return Promise.resolve(fail(overloaded))
+    const { expected_ms, namespace, weight } = job
+    if (this.lines.size >= WAITING_MAX || this.lines.sizeOf(namespace) >= WAITING_OF_NAMESPACE_MAX)
+      return Promise.resolve(fail(overloaded))
     return new Promise((resolve, reject) => {
-      line.push({ job, resolve, reject, elsewhere: resolve })
-      this.lines.set(job.namespace, line)
-      this.waiting++
+      this.lines.put({ job, namespace, expected_ms, weight, resolve, reject, elsewhere: resolve })
       this.dispatch()
     })
   }
@@ -135,9 +150,7 @@ export class SearchPool {
   async close(): Promise<void> {
     this.isClosed = true
     clearInterval(this.watch)
-    for (const line of this.lines.values()) for (const { resolve } of line) resolve(fail(CLOSED))
-    this.lines.clear()
-    this.waiting = 0
+    for (const { resolve } of this.lines.clear()) resolve(fail(CLOSED))
     await Promise.all(
       this.workers.map(async (worker) => {
         await worker.thread.end()
@@ -147,18 +160,12 @@ export class SearchPool {
   }
 
   private dispatch(): void {
-    while (this.waiting > 0) {
+    while (this.lines.size > 0) {
       const ready = this.workers.filter(({ thread }) => thread.isReady && !thread.isGone)
       const at = leastLoaded(ready)
       if (at < 0) return
-      const [namespace, line] = this.lines.entries().next().value!
-      const quick = line.shift()!
-      this.waiting--
       this.sent++
-      // Behind the others from now on.
-      this.lines.delete(namespace)
-      if (line.length > 0) this.lines.set(namespace, line)
-      this.begin(ready[at], quick)
+      this.begin(ready[at], this.lines.take()!)
     }
   }
   private begin(worker: Worker, quick: Quick): void {
@@ -179,7 +186,14 @@ export class SearchPool {
     worker.running.set(id, { quick, since: performance.now() })
     worker.searches++
     worker.expected_ms += job.expected_ms
-    worker.thread.post(message.value)
+    try {
+      worker.thread.post(message.value)
+    } catch (error) {
+      // It cannot be told, and with it what it knew by now is not known there.
+      this.over(worker, id)
+      quick.reject(error as Error)
+      this.lost(worker, "It could not be told what it is to know.")
+    }
   }
   /** Piece by piece, one at a time, behind the searches that it has: they wait for a piece at most. */
   private prepare(worker: Worker, wants: ReadonlyArray<number>): void {
@@ -191,8 +205,12 @@ export class SearchPool {
       const over = (): void => {
         worker.isPreparing = false
       }
+      const { expected_ms, namespace, weight } = job
       this.begin(worker, {
         job,
+        namespace,
+        expected_ms,
+        weight,
         resolve: over,
         reject: (error) => {
           over()
@@ -240,17 +258,21 @@ export class SearchPool {
       expected_ms: 0,
       own_bytes: 0,
       told_bytes: 0,
+      readyAt: undefined,
       isPreparing: false,
       thread: new SearchThread(this.path, HEAP, {
         ready: () => {
-          this.failures = 0
+          worker.readyAt = performance.now()
           this.dispatch()
         },
         receive: (message) => {
           const quick = this.over(worker, message.id)
           if ("finished" in message && message.finished.own_bytes !== undefined)
             worker.own_bytes = worker.told_bytes = message.finished.own_bytes
-          if (quick !== undefined) settleJob(quick, message)
+          if (quick !== undefined) {
+            if ("finished" in message) this.lines.took(quick, message.finished.used_ms)
+            settleJob(quick, message)
+          }
           this.dispatch()
           if ("finished" in message) this.prepare(worker, message.finished.wants ?? [])
         },
@@ -265,14 +287,24 @@ export class SearchPool {
     this.workers.splice(at, 1)
     if (this.isClosed) return
     warn("a search worker ended", new Error(reason))
-    this.later(restartAfter_ms(worker.thread.isReady ? 0 : ++this.failures))
+    const { readyAt } = worker
+    const before = failuresBefore(this.failures, readyAt === undefined ? undefined : performance.now() - readyAt)
+    this.failures = before + (readyAt === undefined ? 0 : 1)
+    this.later(restartAfter_ms(before))
     // Its memory is nobody's once it has ended.
     void worker.thread.terminate().finally(() => this.release(worker, ({ elsewhere }) => elsewhere("lost")))
-    if (this.isReady) return
-    const lines = [...this.lines.values()]
-    this.lines.clear()
-    this.waiting = 0
-    for (const line of lines) for (const { elsewhere } of line) elsewhere("waited")
+    void this.emptyWithoutWorkers()
+  }
+  /** Until a worker is there again. */
+  private async emptyWithoutWorkers(): Promise<void> {
+    if (this.isEmptying) return
+    this.isEmptying = true
+    for (; !this.isReady && !this.isClosed; await pause()) {
+      const quick = this.lines.take()
+      if (quick === undefined) break
+      quick.elsewhere("waited")
+    }
+    this.isEmptying = false
   }
   private endStuck(): void {
     const latest = performance.now() - STUCK_ms

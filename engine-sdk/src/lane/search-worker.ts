@@ -227,8 +227,16 @@ const answer = (given: Finished, texts: string): void => {
   post(text === undefined ? { kind: "done", finished, texts } : joined(text, texts))
 }
 const run = async (task: Task, { givenUp, shared }: Omit<TaskMessage, "task">): Promise<void> => {
-  reads.refresh()
-  if (shared !== undefined) learn(shared)
+  try {
+    reads.refresh()
+    if (shared !== undefined) learn(shared)
+  } catch (error) {
+    // What the searching thread believes is here is not: every later search would be wrong. Ends this thread.
+    queueMicrotask(() => {
+      throw error
+    })
+    await new Promise(() => {})
+  }
   const readers = new Map(task.names.map(([name, key]) => [name, kept.get(key)!.reader]))
   const own = dictionaries.get(task.namespace)
   const scope: SearchScope = {

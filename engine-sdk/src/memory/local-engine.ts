@@ -410,10 +410,12 @@ export class LocalEngine implements SearchEngine {
   ): Promise<ReadonlyArray<Result<SearchAnswer>>> {
     const quick = await this.threads!.quick(namespace, { kind: "search", plans }, budget)
     if (quick === "waited") return this.whenIndexed(namespace, plans, () => this.searched(namespace, plans, budget))
-    if (quick === "lost") return this.searchedInLane(namespace, plans, [], budget)
+    if (quick === "lost") return this.searchedInLane(namespace, plans, [], budget, false)
     if (!quick.ok) return plans.map(() => quick)
-    const answers = answersOf(quick.value)
-    return quick.value.done.kind === "gave_way" ? this.searchedInLane(namespace, plans, answers, budget) : answers
+    const { done, used_ms } = quick.value,
+      answers = answersOf(quick.value)
+    // One that took nothing was not begun: what it reads is being made ready.
+    return done.kind === "gave_way" ? this.searchedInLane(namespace, plans, answers, budget, used_ms > 0) : answers
   }
   private searched(
     namespace: Namespace,
@@ -445,9 +447,11 @@ export class LocalEngine implements SearchEngine {
     namespace: Namespace,
     plans: ReadonlyArray<SearchPlan>,
     answers: ReadonlyArray<Result<SearchAnswer>>,
-    budget: SearchBudget
+    budget: SearchBudget,
+    isSlow = true
   ): Promise<ReadonlyArray<Result<SearchAnswer>>> {
-    const laned = await this.threads!.long(namespace, { kind: "search", plans: plans.slice(answers.length) }, budget)
+    const work = { kind: "search", plans: plans.slice(answers.length) } as const
+    const laned = await this.threads!.long(namespace, work, budget, isSlow)
     return laned.ok ? [...answers, ...answersOf(laned.value)] : plans.map((_plan, i) => answers[i] ?? laned)
   }
   union(
@@ -469,7 +473,7 @@ export class LocalEngine implements SearchEngine {
     const quick = await this.threads!.quick(namespace, { kind: "union", plan }, budget)
     if (quick === "waited") return this.whenIndexed(namespace, plan.plans, () => this.united(namespace, plan, budget))
     if (quick === "lost" || (quick.ok && quick.value.done.kind === "gave_way"))
-      return this.unitedInLane(namespace, plan, budget)
+      return this.unitedInLane(namespace, plan, budget, quick !== "lost" && quick.ok && quick.value.used_ms > 0)
     return unionOf(quick)
   }
   private united(namespace: Namespace, plan: UnionPlan, budget: SearchBudget): Awaitable<Result<UnionAnswer>> {
@@ -494,9 +498,10 @@ export class LocalEngine implements SearchEngine {
   private async unitedInLane(
     namespace: Namespace,
     plan: UnionPlan,
-    budget: SearchBudget
+    budget: SearchBudget,
+    isSlow = true
   ): Promise<Result<UnionAnswer>> {
-    return unionOf(await this.threads!.long(namespace, { kind: "union", plan }, budget))
+    return unionOf(await this.threads!.long(namespace, { kind: "union", plan }, budget, isSlow))
   }
   scan(namespace: Namespace, request: ScanRequest): Awaitable<Result<ScanPage>> {
     return answering<Result<ScanPage>>(fail, () =>

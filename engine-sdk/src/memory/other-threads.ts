@@ -119,7 +119,12 @@ export class OtherThreads {
       if (entry !== undefined) expected_ms += this.costs.expected_ms(entry.record.key)
     }
     const laned = await this.pinned(namespace, work, budget, (job) =>
-      this.pool!.run({ ...job, quantum_ms: this.quantum_ms(namespace), expected_ms })
+      this.pool!.run({
+        ...job,
+        quantum_ms: this.quantum_ms(namespace),
+        expected_ms,
+        weight: budget.weight ?? 1
+      })
     )
     if (typeof laned === "string") return laned
     if (!laned.ok) return laned
@@ -128,11 +133,16 @@ export class OtherThreads {
     this.note(namespace, plans, used_ms)
     return laned
   }
-  /** In the lane, with all the time that is left. */
-  async long(namespace: Namespace, work: Work, budget: SearchBudget): Promise<Result<LaneDone>> {
-    if (this.slow.size >= SLOW_MAX) this.slow.clear()
-    this.slow.set(namespace, performance.now())
-    budget.isSlow = true
+  /**
+   * In the lane, with all the time that is left. `isSlow`: it was seen to take long. One whose worker ended beside
+   * another's search was not, and its namespace is not to have less for it.
+   */
+  async long(namespace: Namespace, work: Work, budget: SearchBudget, isSlow = true): Promise<Result<LaneDone>> {
+    if (isSlow) {
+      if (this.slow.size >= SLOW_MAX) this.slow.clear()
+      this.slow.set(namespace, performance.now())
+      budget.isSlow = true
+    }
     const laned = await this.pinned(namespace, work, budget, (job) => this.lane.run(job))
     if (laned.ok) budget.used_ms += laned.value.used_ms
     return laned
@@ -144,7 +154,8 @@ export class OtherThreads {
   /** For a worker that wants to make a collection ready. */
   private preparing(key: number): QuickJob | undefined {
     const place = this.index?.nameOf(key)
-    if (place === undefined) return undefined
+    // What is closed is made ready when it is open again; what else is wanted must not wait for that.
+    if (place === undefined || this.index?.entryOf(place.namespace, place.name)?.reader === undefined) return undefined
     const work: Work = { kind: "prepare", collection: place.name }
     const shared = this.sharedFor(place.namespace, work)
     return {
@@ -152,6 +163,7 @@ export class OtherThreads {
       work,
       quantum_ms: Infinity,
       expected_ms: PREPARING_ms,
+      weight: 1,
       answer: undefined,
       left_ms: () => PREPARING_ms,
       isGivenUp: () => false,

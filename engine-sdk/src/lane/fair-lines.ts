@@ -1,0 +1,71 @@
+/**
+ * Who is next where a few workers search for all: start-time fair queueing by the time that each namespace's searches
+ * took there, over its weight. Who has used least since others began to wait goes next: a tenant with one search passes
+ * a tenant with two thousand, and one with cheap searches does not wait as often as one with dear ones has its turn.
+ * What a search is expected to take is charged when it goes, the difference when it is over. Pure.
+ *
+ * Bound: what waits, and a namespace for each that waits or has used more than the others since something waited last.
+ */
+import type { Namespace } from "../engine.ts"
+
+interface Line<A> {
+  readonly waiting: A[]
+  /** Used so far, in virtual milliseconds. */ used: number
+}
+interface Charged {
+  readonly namespace: Namespace
+  readonly expected_ms: number
+  readonly weight: number
+}
+
+export class FairLines<A extends Charged> {
+  private readonly lines = new Map<Namespace, Line<A>>()
+  private virtual = 0
+  private size_ = 0
+
+  get size(): number {
+    return this.size_
+  }
+  sizeOf(namespace: Namespace): number {
+    return this.lines.get(namespace)?.waiting.length ?? 0
+  }
+  put(one: A): void {
+    let line = this.lines.get(one.namespace)
+    if (line === undefined) this.lines.set(one.namespace, (line = { waiting: [], used: this.virtual }))
+    // Who was away does not save up what it did not use.
+    if (line.waiting.length === 0) line.used = Math.max(line.used, this.virtual)
+    line.waiting.push(one)
+    this.size_++
+  }
+  /** O(namespaces that wait or have used more than others). */
+  take(): A | undefined {
+    let next: Line<A> | undefined
+    for (const line of this.lines.values())
+      if (line.waiting.length > 0 && (next === undefined || line.used < next.used)) next = line
+    if (next === undefined) return undefined
+    this.virtual = next.used
+    this.size_--
+    const one = next.waiting.shift()!
+    next.used += one.expected_ms / one.weight
+    return one
+  }
+  /** What it really took. */
+  took({ expected_ms, namespace, weight }: Charged, took_ms: number): void {
+    // Nobody is ahead of anybody where nobody waits.
+    if (this.size_ === 0) {
+      this.lines.clear()
+      return
+    }
+    const line = this.lines.get(namespace)
+    if (line !== undefined) line.used += (took_ms - expected_ms) / weight
+    for (const [name, { used, waiting }] of this.lines)
+      if (waiting.length === 0 && used <= this.virtual) this.lines.delete(name)
+  }
+  /** All that wait, which wait no more. */
+  clear(): A[] {
+    const all = [...this.lines.values()].flatMap(({ waiting }) => waiting)
+    this.lines.clear()
+    this.size_ = 0
+    return all
+  }
+}
