@@ -196,7 +196,8 @@ describe("the lane", () => {
     )
     const other = Promise.resolve(engine.search("b", plans(slow).slice(0, 2))).then(told("b"))
     const quick = await engine.search("b", [small])
-    expect([quick[0].ok, order]).toEqual([true, []])
+    // Before the second of those that wait in one place, however seldom a busy machine lets this thread run.
+    expect([quick[0].ok, order.includes("a2")]).toEqual([true, false])
     await Promise.all([...slowOnes, other])
     expect(order.indexOf("b")).toBeLessThan(order.indexOf("a3"))
     expect(order.filter((name) => name !== "b")).toEqual(["a1", "a2", "a3"])

@@ -1,4 +1,4 @@
-/** Everything at once at a small size; `npm run bench -- together` is the same with 100,000 products and 1,000,000 events. */
+/** Everything at once, small; `npm run bench -- together` is the same with 100,000 products and 1,000,000 events. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { kafkaMissing } from "../support/kafka.ts"

@@ -5,7 +5,7 @@
  */
 import { productSchema } from "../../../fixtures/catalog/generate.ts"
 
-export interface Shop {
+interface Shop {
   /** Of the API processes, up or not. */ readonly bases: ReadonlyArray<string>
   readonly key: string
   readonly documents: ReadonlyArray<string>

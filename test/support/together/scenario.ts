@@ -24,7 +24,7 @@ export interface TogetherSize {
   readonly products: number
   readonly events: number
 }
-export interface Recount {
+interface Recount {
   readonly documents: number
   readonly events: number
   readonly revenue_micros: number

@@ -1,4 +1,4 @@
-/** Servers of other people's making that a scenario kills and starts again: Postgres on its port, nodes of OpenSearch. */
+/** Servers that a scenario kills and starts again: Postgres on its port, nodes of OpenSearch. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
