@@ -10,6 +10,9 @@ import type { StoredForm } from "./stored-form.ts"
 
 /** For the way there and back, beside the time that the cluster may take. */
 const WAY_ms = 250
+/** Times that searches are asked for again, with longer and longer pauses. */
+const AGAIN_MAX = 5,
+  PAUSE_ms = 50
 
 /** What the cluster found for a plan. */
 export interface Trip {
@@ -83,7 +86,23 @@ const documentsOf = ({ hits }: SearchResponse): StoredForm[] => (hits?.hits ?? [
 const organicOf = ({ hits, aggregations }: SearchResponse): number =>
   aggregations?.organic?.doc_count ?? hits?.total?.value ?? 0
 
+/** Again where a part of the cluster was lost on the way, as long as there is time. */
 export const askAll = async (
+  client: ClusterClient,
+  placement: Placement,
+  bodies: ReadonlyArray<object>,
+  left_ms: number
+): Promise<Result<ReadonlyArray<SearchResponse>>> => {
+  const until = performance.now() + left_ms
+  for (let again = 0; ; again++) {
+    const answered = await askOnce(client, placement, bodies, Math.max(0, until - performance.now()))
+    const pause_ms = PAUSE_ms * 2 ** again
+    const isLost = !answered.ok && answered.error.kind === "Unavailable" && !client.isClosed
+    if (!isLost || again === AGAIN_MAX || performance.now() + pause_ms > until) return answered
+    await new Promise((settle) => setTimeout(settle, pause_ms))
+  }
+}
+const askOnce = async (
   client: ClusterClient,
   { index, key }: Placement,
   bodies: ReadonlyArray<object>,
