@@ -57,6 +57,8 @@ const settings = (own: Place, all: ReadonlyArray<Place>): string =>
     "action.auto_create_index: false",
     // A machine for development is fuller than a server may be.
     "cluster.routing.allocation.disk.threshold_enabled: false",
+    // Where that is turned on it is for trying, so it must not take half a minute.
+    "cluster.info.update.interval: 10s",
     ...(all.length === 1
       ? ["discovery.type: single-node"]
       : [

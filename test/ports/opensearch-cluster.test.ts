@@ -106,9 +106,7 @@ describe.skipIf(missing !== undefined)(`OpenSearch, three nodes${missing === und
       const [{ result }] = written.value as [(typeof written.value)[number]]
       return result.ok ? "written" : result.error
     }
-    expect(await write("before")).toBe("written")
-    for (const block of ["index.blocks.read_only_allow_delete", "index.blocks.read_only"]) {
-      await put(node!, `/${pool}/_settings`, { [block]: true })
+    const isRefused = async () => {
       // More often than what opens a circuit.
       for (let i = 0; i < 6; i++) {
         const error = await write("blocked")
@@ -116,9 +114,32 @@ describe.skipIf(missing !== undefined)(`OpenSearch, three nodes${missing === und
         expect((error as { message: string }).message).toMatch(/takes no writes: .*(read-only|FORBIDDEN)/)
       }
       expect((await engine.search("a", [plan]))[0]!.ok).toBe(true)
-      await put(node!, `/${pool}/_settings`, { [block]: null })
-      expect(await write(`after ${block}`)).toBe("written")
     }
+    expect(await write("before")).toBe("written")
+    // Full is a disk with less than so much left.
+    const leastFree = (least: string) =>
+      put(node!, "/_cluster/settings", {
+        persistent: {
+          "cluster.routing.allocation.disk.threshold_enabled": true,
+          ...Object.fromEntries(
+            ["low", "high", "flood_stage"].map((mark) => [`cluster.routing.allocation.disk.watermark.${mark}`, least])
+          )
+        }
+      })
+    expect((await leastFree("900tb")).status).toBe(200)
+    // Meanwhile, as the cluster looks at its disks every ten seconds:
+    await put(node!, `/${pool}/_settings`, { "index.blocks.read_only": true })
+    await isRefused()
+    await put(node!, `/${pool}/_settings`, { "index.blocks.read_only": null })
+    const until = async (state: (outcome: unknown) => boolean) => {
+      for (let looks = 0; looks < 150 && !state(await write("looked")); looks++) await pause(200)
+    }
+    await until((outcome) => outcome !== "written")
+    await isRefused()
+    expect((await leastFree("1b")).status).toBe(200)
+    // Nodes lift it by themselves too, some time later.
+    await put(node!, "/three-*/_settings", { "index.blocks.read_only_allow_delete": null })
+    expect(await write("after")).toBe("written")
     expect(states).toEqual([])
   }, 60_000)
 
@@ -134,7 +155,7 @@ describe.skipIf(missing !== undefined)(`OpenSearch, three nodes${missing === und
       await pause(500)
       process.kill(victim.pid, "SIGKILL")
       await victim.exited
-      await pause(3_000)
+      await pause(2_000)
       await traffic.end()
       const said = `${role}: ${traffic.searches} searches, ${traffic.acknowledged.size} written, ${traffic.refused} not, ${traffic.longest_ms} ms`
       expect([...traffic.failures], said).toEqual([])
