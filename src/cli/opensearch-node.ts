@@ -19,6 +19,8 @@ interface OpensearchNode {
   readonly pid: number
   readonly stop: () => Promise<void>
   readonly exited: Promise<number | null>
+  /** Again where it was, once it has ended; answers when all nodes have found each other. */
+  readonly restart: () => Promise<OpensearchNode>
 }
 interface Cluster {
   readonly nodes: ReadonlyArray<OpensearchNode>
@@ -55,6 +57,8 @@ const settings = (own: Place, all: ReadonlyArray<Place>): string =>
     "action.auto_create_index: false",
     // A machine for development is fuller than a server may be.
     "cluster.routing.allocation.disk.threshold_enabled: false",
+    // Where that is turned on it is for trying, so it must not take half a minute.
+    "cluster.info.update.interval: 10s",
     ...(all.length === 1
       ? ["discovery.type: single-node"]
       : [
@@ -181,13 +185,37 @@ export const startOpensearch = async (options: ClusterOptions): Promise<Cluster>
     })
   for (const place of places) prepare(place, places)
   options.report(options.nodes === 1 ? "Starting the node" : `Starting ${options.nodes} nodes`)
-  const running = places.map((place) => {
-    const child = spawnJava(home, place.folder, options)
-    return { place, pid: child.pid ?? 0, ...watched(child) }
-  })
+  const running: Running[] = []
   const stop = async () => void (await Promise.all(running.map((node) => node.stop())))
-  for (const { place, hasExited } of running)
-    for (let waited_ms = 0; !(await answersWhole(`http://127.0.0.1:${place.port}`, places.length)); waited_ms += 100) {
+  const begin = (place: Place): Running => {
+    const child = spawnJava(home, place.folder, options)
+    const node = { place, pid: child.pid ?? 0, ...watched(child) }
+    running.push(node)
+    return node
+  }
+  const nodeOf = ({ exited, pid, place, stop: stopNode }: Running): OpensearchNode => ({
+    address: `http://127.0.0.1:${place.port}`,
+    pid,
+    stop: stopNode,
+    exited,
+    restart: async () => {
+      await exited
+      const again = begin(place)
+      await untilReady([again], places.length, stop)
+      return nodeOf(again)
+    }
+  })
+  const first = places.map(begin)
+  await untilReady(first, places.length, stop)
+  return { nodes: first.map(nodeOf), stop }
+}
+interface Running extends ReturnType<typeof watched> {
+  readonly place: Place
+  readonly pid: number
+}
+const untilReady = async (nodes: ReadonlyArray<Running>, wanted: number, stop: () => Promise<void>): Promise<void> => {
+  for (const { place, hasExited } of nodes)
+    for (let waited_ms = 0; !(await answersWhole(`http://127.0.0.1:${place.port}`, wanted)); waited_ms += 100) {
       const hasEnded = hasExited()
       if (hasEnded || waited_ms > READY_MAX_ms) {
         await stop()
@@ -199,15 +227,6 @@ export const startOpensearch = async (options: ClusterOptions): Promise<Cluster>
       }
       await pause(100)
     }
-  return {
-    nodes: running.map(({ place, pid, stop: stopNode, exited }) => ({
-      address: `http://127.0.0.1:${place.port}`,
-      pid,
-      stop: stopNode,
-      exited
-    })),
-    stop
-  }
 }
 const logOf = ({ folder }: Place): string => {
   const file = join(folder, "node.log")

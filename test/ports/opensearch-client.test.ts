@@ -57,8 +57,9 @@ it("failures are answered by their meaning", async () => {
   const full = { error: { type: "cluster_block_exception", reason: "index is read-only: disk usage exceeded" } }
   const { node } = await serve(replying(429, full))
   expect(await errorOf(ask([node], true))).toEqual({
-    kind: "Unavailable",
-    message: "The search cluster takes no writes: index is read-only: disk usage exceeded"
+    kind: "Overloaded",
+    message: "The search cluster takes no writes: index is read-only: disk usage exceeded",
+    retryAfterSeconds: 10
   })
 })
 it("another node is asked where one cannot answer, and for a write only where it was not sent", async () => {

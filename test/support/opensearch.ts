@@ -35,11 +35,13 @@ export const linkProgram = (folder: string): void => {
   symlinkSync(join(opensearchProgramFolder, name), join(folder, name))
 }
 
+type Started = Awaited<ReturnType<typeof startOpensearch>>
 interface TestCluster {
   readonly nodes: ReadonlyArray<string>
+  /** The same, to be ended one by one. */ readonly started: Started["nodes"]
   readonly stop: () => Promise<void>
 }
-export const startTestCluster = async (nodes = 1): Promise<TestCluster> => {
+export const startTestCluster = async (nodes = 1, heap_mb?: number): Promise<TestCluster> => {
   const folder = mkdtempSync(join(tmpdir(), "dowser-opensearch-"))
   const remove = () => rmSync(folder, { recursive: true, force: true })
   try {
@@ -49,10 +51,12 @@ export const startTestCluster = async (nodes = 1): Promise<TestCluster> => {
       nodes,
       port: 0,
       isShortLived: true,
+      ...(heap_mb === undefined ? {} : { heap_mb }),
       report: () => {}
     })
     return {
       nodes: cluster.nodes.map(({ address }) => address),
+      started: cluster.nodes,
       stop: async () => {
         await cluster.stop()
         remove()

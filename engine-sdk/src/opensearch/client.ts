@@ -11,6 +11,9 @@ const ANSWER_BYTES = 64 * 1_048_576
 /** A node that did not answer is asked last for so long. */
 const ASIDE_ms = 5_000
 const ATTEMPTS_MAX = 3
+/** Times that nodes are asked again which are there and cannot answer, with longer and longer pauses. */
+const ROUNDS_MAX = 6,
+  PAUSE_ms = 50
 
 interface ClusterRequest {
   readonly method: "GET" | "PUT" | "POST" | "DELETE"
@@ -22,6 +25,7 @@ interface ClusterRequest {
 interface Failure {
   readonly error: EngineError
   /** Whether another node might answer. */ readonly isOfNode: boolean
+  /** It is there, but says that it cannot answer now. */ readonly isReady?: false
   /** Nothing of the request came as far as a node. */ readonly isUnsent?: boolean
 }
 
@@ -49,20 +53,30 @@ export class ClusterClient {
   async ask<A>(request: ClusterRequest): Promise<Result<A>> {
     const until = performance.now() + Math.min(request.timeout_ms ?? Infinity, this.#timeout_ms)
     let failure: EngineError = { kind: "Unavailable", message: "No node of the search cluster is known." }
-    for (const node of this.#order().slice(0, ATTEMPTS_MAX)) {
-      const left_ms = until - performance.now()
-      if (left_ms <= 0) break
-      const answer = await this.#askNode<A>(node, request, left_ms)
-      if (answer.ok) {
-        this.#aside.delete(node)
-        return answer
+    for (let round = 0; round < ROUNDS_MAX; round++) {
+      let isReturning = false
+      for (const node of this.#order().slice(0, ATTEMPTS_MAX)) {
+        const left_ms = until - performance.now()
+        if (left_ms <= 0) return fail(failure)
+        const answer = await this.#askNode<A>(node, request, left_ms)
+        if (answer.ok) {
+          this.#aside.delete(node)
+          return answer
+        }
+        failure = answer.error.error
+        const { isOfNode, isReady, isUnsent = false } = answer.error
+        if (isOfNode) this.#aside.set(node, performance.now() + ASIDE_ms)
+        if (!isOfNode || !(request.isRepeatable || isUnsent)) return fail(failure)
+        isReturning ||= isReady === false
       }
-      failure = answer.error.error
-      const { isOfNode, isUnsent = false } = answer.error
-      if (isOfNode) this.#aside.set(node, performance.now() + ASIDE_ms)
-      if (!isOfNode || !(request.isRepeatable || isUnsent)) break
+      // Nodes that are there and elect, or give a lost shard another place, are soon of use again.
+      if (!isReturning) break
+      await this.#pause(Math.min(PAUSE_ms * 2 ** round, until - performance.now()))
     }
     return fail(failure)
+  }
+  #pause(time_ms: number): Promise<void> {
+    return new Promise((settle) => setTimeout(settle, Math.max(0, time_ms)))
   }
   get isClosed(): boolean {
     return this.#closing.signal.aborted
@@ -148,12 +162,14 @@ const reasonOf = (body: unknown): { readonly type: string; readonly reason: stri
 }
 const failureOf = (status: number, body: unknown): Failure => {
   const { type, reason } = reasonOf(body)
-  return { error: errorOf(status, type, reason), isOfNode: status === 502 || status === 503 || status === 504 }
+  const isOfNode = status === 502 || status === 503 || status === 504
+  return { error: errorOf(status, type, reason), isOfNode, ...(status === 503 ? { isReady: false } : {}) }
 }
 /** What the cluster says of a request, or of one entry of it, by meaning. */
 export const errorOf = (status: number, type: string, reason: string): EngineError => {
-  if (type === "cluster_block_exception")
-    return { kind: "Unavailable", message: `The search cluster takes no writes: ${reason}` }
+  // A full disk or an index that is read-only: the cluster is there, and takes writes when that is over.
+  if (type === "cluster_block_exception" && status !== 503)
+    return { kind: "Overloaded", message: `The search cluster takes no writes: ${reason}`, retryAfterSeconds: 10 }
   switch (status) {
     case 400:
     case 413:

@@ -10,6 +10,9 @@ import type { StoredForm } from "./stored-form.ts"
 
 /** For the way there and back, beside the time that the cluster may take. */
 const WAY_ms = 250
+/** Times that searches are asked for again, with longer and longer pauses. */
+const AGAIN_MAX = 5,
+  PAUSE_ms = 50
 
 /** What the cluster found for a plan. */
 export interface Trip {
@@ -83,6 +86,7 @@ const documentsOf = ({ hits }: SearchResponse): StoredForm[] => (hits?.hits ?? [
 const organicOf = ({ hits, aggregations }: SearchResponse): number =>
   aggregations?.organic?.doc_count ?? hits?.total?.value ?? 0
 
+/** A part of the cluster that was lost on the way is asked again, as long as there is time. */
 export const askAll = async (
   client: ClusterClient,
   { index, key }: Placement,
@@ -90,20 +94,25 @@ export const askAll = async (
   left_ms: number
 ): Promise<Result<ReadonlyArray<SearchResponse>>> => {
   const header = JSON.stringify({ index, routing: key })
-  const answered = await client.ask<{ readonly responses: ReadonlyArray<SearchResponse> }>({
-    method: "POST",
-    path: "/_msearch",
-    body: bodies.map((body) => `${header}\n${JSON.stringify(body)}\n`).join(""),
-    timeout_ms: left_ms + WAY_ms,
-    isRepeatable: true
-  })
-  if (!answered.ok) return answered
-  const { responses } = answered.value
-  for (const response of responses) {
-    const failure = failureOf(response)
-    if (failure !== undefined) return fail(failure)
+  const body = bodies.map((one) => `${header}\n${JSON.stringify(one)}\n`).join("")
+  const until = performance.now() + left_ms
+  for (let again = 0; ; again++) {
+    const answered = await client.ask<{ readonly responses: ReadonlyArray<SearchResponse> }>({
+      method: "POST",
+      path: "/_msearch",
+      body,
+      timeout_ms: Math.max(0, until - performance.now()) + WAY_ms,
+      isRepeatable: true
+    })
+    if (!answered.ok) return answered
+    const { responses } = answered.value
+    const failure = responses.map(failureOf).find((error) => error !== undefined)
+    if (failure === undefined) return ok(responses)
+    const pause_ms = PAUSE_ms * 2 ** again
+    if (failure.kind !== "Unavailable" || again === AGAIN_MAX || performance.now() + pause_ms > until)
+      return fail(failure)
+    await new Promise((settle) => setTimeout(settle, pause_ms))
   }
-  return ok(responses)
 }
 /** Hits that are missing because a shard did not answer would look like a whole answer. */
 const failureOf = ({ status = 200, error, _shards }: SearchResponse): EngineError | undefined =>

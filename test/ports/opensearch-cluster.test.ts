@@ -1,0 +1,185 @@
+/**
+ * Three nodes of OpenSearch, of which some are killed without a word while documents are imported and searched for: no
+ * search fails that has a node to go to, nothing that was acknowledged is lost, and what the cluster does not take is
+ * told as that. The tests follow each other on one cluster.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import type { SearchEngine } from "../../engine-sdk/src/engine.ts"
+import { OpensearchEngine } from "../../engine-sdk/src/opensearch/mod.ts"
+import { putOf, suiteField, suitePlan, suiteSchema, suiteText } from "../../engine-sdk/src/testing/engine-suite.ts"
+import { guardEngine } from "../../src/ports/engine/guarded-engine.ts"
+import { opensearchOptionsOf } from "../../src/runtime/opensearch.ts"
+import { opensearchMissing, startTestCluster } from "../support/opensearch.ts"
+
+const missing = opensearchMissing()
+const HEAP_MB = 256
+const schema = suiteSchema("things", [suiteField("name", "string"), suiteField("n", "int32", { sort: true })])
+const plan = suitePlan("things", { text: suiteText(["kettle"], ["name"]) })
+const pause = (time_ms: number) => new Promise((settle) => setTimeout(settle, time_ms))
+
+/** Imports and searches until it is ended. */
+class Traffic {
+  readonly acknowledged = new Set<string>()
+  readonly failures: string[] = []
+  searches = 0
+  /** Writes whose answer was lost, or that were refused: nobody was told that they are there. */ refused = 0
+  longest_ms = 0
+  #isOver = false
+  readonly #running: ReadonlyArray<Promise<void>>
+  constructor(engine: SearchEngine, from: string) {
+    this.#running = [this.#write(engine, `${from}a`), this.#write(engine, `${from}b`), this.#search(engine)]
+  }
+  async end(): Promise<void> {
+    this.#isOver = true
+    await Promise.all(this.#running)
+  }
+  async #write(engine: SearchEngine, from: string): Promise<void> {
+    for (let n = 0; !this.#isOver; n++) {
+      const ids = [0, 1, 2, 3, 4].map((i) => `${from}${n}-${i}`)
+      const written = await engine.write(
+        "a",
+        "things",
+        ids.map((id) => putOf({ id, name: `kettle ${id}`, n }))
+      )
+      for (const [i, id] of ids.entries())
+        if (written.ok && written.value[i]!.result.ok) this.acknowledged.add(id)
+        else this.refused++
+      await pause(20)
+    }
+  }
+  async #search(engine: SearchEngine): Promise<void> {
+    while (!this.#isOver) {
+      const least = this.acknowledged.size
+      const from = performance.now()
+      const [answer] = await engine.search("a", [plan])
+      this.longest_ms = Math.max(this.longest_ms, performance.now() - from)
+      this.searches++
+      if (!answer!.ok) this.failures.push(JSON.stringify(answer!.error))
+      else if (answer!.value.found < least) this.failures.push(`found ${answer!.value.found} of ${least}`)
+      await pause(5)
+    }
+  }
+}
+
+describe.skipIf(missing !== undefined)(`OpenSearch, three nodes${missing === undefined ? "" : `: ${missing}`}`, () => {
+  let cluster: Awaited<ReturnType<typeof startTestCluster>>
+  let engine: ReturnType<typeof guardEngine>
+  const states: string[] = []
+  const get = async (node: string, path: string): Promise<any> => (await fetch(`${node}${path}`)).json()
+  const put = (node: string, path: string, body: object) =>
+    fetch(`${node}${path}`, {
+      method: "PUT",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body)
+    })
+  const pool = "three-documents-pool"
+  beforeAll(async () => {
+    cluster = await startTestCluster(3, HEAP_MB)
+    const options = opensearchOptionsOf({
+      OPENSEARCH_NODES: cluster.nodes.join(),
+      OPENSEARCH_PREFIX: "three",
+      OPENSEARCH_POOL_SHARDS: "2",
+      OPENSEARCH_REPLICAS: "2"
+    })
+    if (typeof options === "string") throw new Error(options)
+    const opened = await OpensearchEngine.open(options)
+    if (!opened.ok) throw new Error(opened.error.message)
+    engine = guardEngine(opened.value, { onChange: (circuit, state) => void states.push(`${circuit} ${state}`) })
+    await engine.createCollection("a", schema, 1)
+  }, 180_000)
+  afterAll(async () => {
+    await engine?.close()
+    await cluster?.stop()
+  }, 60_000)
+
+  it("makes indices as OPENSEARCH_POOL_SHARDS and OPENSEARCH_REPLICAS say", async () => {
+    const settings = await get(cluster.nodes[0]!, `/${pool}/_settings?flat_settings=true`)
+    const { "index.number_of_shards": shards, "index.number_of_replicas": replicas } = settings[pool].settings
+    expect([shards, replicas]).toEqual(["2", "2"])
+  })
+
+  it("takes no writes on a full disk and a read-only index, says so, and takes them again", async () => {
+    const [node] = cluster.nodes
+    const write = async (id: string) => {
+      const written = await engine.write("a", "things", [putOf({ id, name: "mug", n: 1 })])
+      if (!written.ok) return written.error
+      const [{ result }] = written.value as [(typeof written.value)[number]]
+      return result.ok ? "written" : result.error
+    }
+    const isRefused = async () => {
+      // More often than what opens a circuit.
+      for (let i = 0; i < 6; i++) {
+        const error = await write("blocked")
+        expect(error).toMatchObject({ kind: "Overloaded", retryAfterSeconds: 10 })
+        expect((error as { message: string }).message).toMatch(/takes no writes: .*(read-only|FORBIDDEN)/)
+      }
+      expect((await engine.search("a", [plan]))[0]!.ok).toBe(true)
+    }
+    expect(await write("before")).toBe("written")
+    // Full is a disk with less than so much left.
+    const leastFree = (least: string) =>
+      put(node!, "/_cluster/settings", {
+        persistent: {
+          "cluster.routing.allocation.disk.threshold_enabled": true,
+          ...Object.fromEntries(
+            ["low", "high", "flood_stage"].map((mark) => [`cluster.routing.allocation.disk.watermark.${mark}`, least])
+          )
+        }
+      })
+    expect((await leastFree("900tb")).status).toBe(200)
+    // Meanwhile, as the cluster looks at its disks every ten seconds:
+    await put(node!, `/${pool}/_settings`, { "index.blocks.read_only": true })
+    await isRefused()
+    await put(node!, `/${pool}/_settings`, { "index.blocks.read_only": null })
+    // A new document each time: one that is as it was is not written again.
+    let looked = 0
+    const until = async (state: (outcome: unknown) => boolean) => {
+      for (let looks = 0; looks < 150 && !state(await write(`looked ${looked++}`)); looks++) await pause(200)
+    }
+    await until((outcome) => outcome !== "written")
+    await isRefused()
+    expect((await leastFree("1b")).status).toBe(200)
+    await until((outcome) => outcome === "written")
+    expect(await write("after")).toBe("written")
+    expect(states).toEqual([])
+  }, 60_000)
+
+  it("loses its elected manager and a data node under imports and searches", async () => {
+    const killed: string[] = []
+    for (const role of ["manager", "data"]) {
+      const alive = cluster.started.filter(({ address }) => !killed.includes(address))
+      const [manager] = await get(alive[0]!.address, "/_cat/cluster_manager?format=json")
+      const names = new Map<string, string>()
+      for (const { address } of alive) names.set((await get(address, "/")).name, address)
+      const victim = alive.find(({ address }) => (address === names.get(manager.node)) === (role === "manager"))!
+      const traffic = new Traffic(engine, role)
+      await pause(500)
+      process.kill(victim.pid, "SIGKILL")
+      await victim.exited
+      await pause(2_000)
+      await traffic.end()
+      const said = `${role}: ${traffic.searches} searches, ${traffic.acknowledged.size} written, ${traffic.refused} not, ${traffic.longest_ms} ms`
+      expect([...traffic.failures], said).toEqual([])
+      expect(traffic.searches, said).toBeGreaterThan(20)
+      expect(traffic.acknowledged.size, said).toBeGreaterThan(20)
+      const ids = [...traffic.acknowledged]
+      const stored = await engine.get("a", "things", ids)
+      expect(stored.ok && stored.value.filter((document) => document === undefined).length, said).toBe(0)
+      expect(states, said).toEqual([])
+      if (process.env.TOLD === "1") console.log(said)
+      // A cluster of three elects with two of them: both must be there when the next one goes.
+      if (role === "manager") await victim.restart()
+      else killed.push(victim.address)
+    }
+  }, 120_000)
+
+  it("opens the circuit when every node is gone, and not before", async () => {
+    expect(engine.circuits()).toEqual({ reads: "closed", writes: "closed" })
+    await cluster.stop()
+    for (let i = 0; i < 5; i++) {
+      const [answer] = await engine.search("a", [plan])
+      expect(answer!.ok ? "found" : answer!.error.kind).toBe("Unavailable")
+    }
+    expect(engine.circuits().reads).toBe("open")
+  }, 60_000)
+})
