@@ -181,3 +181,25 @@ it.each([
   },
   120_000
 )
+
+it("ranks words that stand together in one field before more of them far apart in another", async () => {
+  const engine = createEngine()
+  await engine.createCollection(
+    "t",
+    suiteSchema("c", [suiteField("title", "string"), suiteField("brand", "string")]),
+    1
+  )
+  const gap = " of".repeat(20)
+  const title = `red${gap} green${gap} blue`
+  await engine.write("t", "c", [
+    putOf({ id: "1", title, brand: "red green" }),
+    putOf({ id: "2", title, brand: "of" }),
+    putOf({ id: "3", title, brand: "red green" })
+  ])
+  const [answer] = await engine.search("t", [
+    suitePlan("c", { text: suiteText(["red", "green", "blue"], ["title", "brand"]) })
+  ])
+  expect(answer.ok && answer.value.hits?.map(({ document: { id } }) => id).sort()).toEqual(["1", "2", "3"])
+  expect(answer.ok && answer.value.hits?.[2].document.id).toBe("2")
+  await engine.close()
+})

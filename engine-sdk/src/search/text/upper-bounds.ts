@@ -47,6 +47,7 @@ let numbered = 0
 const richest = new Uint32Array(MARKS),
   richestFrom = new Uint32Array(MARKS),
   richestCount = new Uint8Array(MARKS),
+  secondMost = new Uint8Array(MARKS),
   fieldCounts = new Uint8Array(MARKS)
 const exactVerdicts = new Uint8Array(MARKS),
   plainVerdicts = new Uint8Array(MARKS),
@@ -74,6 +75,8 @@ export class UpperBounds {
   readonly richestFields: ReadonlyArray<number> = richestFields
   readonly richestFrom = richestFrom
   readonly richestCount = richestCount
+  /** Words that each of the other fields holds at most. */
+  readonly secondMost = secondMost
   /** How many fields hold any word, as far as that counts. */
   readonly fieldCounts = fieldCounts
   /** `tokens_matched`. */
@@ -231,8 +234,11 @@ const heldFields = (held: Int32Array): number => {
   return fields
 }
 const setRichest = ({ lists }: UnscoredMatches, mark: number, holding: number, held: Int32Array): void => {
-  let most = 0
+  let most = 0,
+    second = 0
   for (let field = 0; field < held.length; field++) if (held[field] > most) most = held[field]
+  for (let field = 0; field < held.length; field++) if (held[field] < most && held[field] > second) second = held[field]
+  secondMost[mark] = second
   richest[mark] = 0
   richestFrom[mark] = richestFields.length
   richestCount[mark] = 0
