@@ -120,7 +120,8 @@ it.each([
       }
     }
     for (let n = 0; n < queries; n++) {
-      const tokens = words(3).split(" ")
+      // Some have more pairs of word and field than a mark can have and be its own number.
+      const tokens = words(n % 6 === 0 ? 9 : 3).split(" ")
       const last = tokens[tokens.length - 1]
       // oxlint-disable-next-line no-dupe-else-if -- asked anew, chance says something else
       if (random() < 0.3) tokens[tokens.length - 1] = last.slice(0, 2)
@@ -180,3 +181,28 @@ it.each([
   },
   120_000
 )
+
+it("ranks words that stand together in one field before more of them far apart in another", async () => {
+  const engine = createEngine()
+  await engine.createCollection(
+    "t",
+    suiteSchema("c", [suiteField("title", "string"), suiteField("brand", "string")]),
+    1
+  )
+  const gap = " of".repeat(20)
+  const title = `red${gap} green${gap} blue`
+  await engine.write("t", "c", [
+    putOf({ id: "1", title, brand: "red green" }),
+    putOf({ id: "2", title, brand: "of" }),
+    putOf({ id: "3", title, brand: "red green" })
+  ])
+  const plan = suitePlan("c", { text: suiteText(["red", "green", "blue"], ["title", "brand"]), sort: SORTS[0] })
+  const [few, all] = await engine.search("t", [plan, { ...plan, limit: EVERYTHING }])
+  if (!few.ok || !all.ok) throw new Error("refused")
+  expect(few.value.hits?.map(({ document: { id } }) => id)).toEqual(["3", "1", "2"])
+  const scores = few.value.hits?.map(({ text_match }) => text_match) ?? []
+  expect(scores).toEqual(all.value.hits?.map(({ text_match }) => text_match))
+  // Two words in one window, beside one: not only one more field.
+  expect(Number(scores[1]) - Number(scores[2])).toBeGreaterThan(2 ** 32)
+  await engine.close()
+})

@@ -146,9 +146,19 @@ export const scoreOnce = (
   rules: ScoreRules
 ): number => compose(tokens, tokens, cost, distance, isExact && rules.exactMatch, last, rules)
 
-/** No document scores higher whose `tokens` words do not stand in one window (no synonym). */
-export const scoreApart = (tokens: number, cost: number, isExact: boolean, rules: ScoreRules): number =>
-  compose(tokens - 1, tokens, cost, 0, isExact && rules.exactMatch, 0, rules)
+/**
+ * The score of a field whose best window holds `words` of the `tokens` words, within `distance` and the last of them at
+ * `last` (no synonym).
+ */
+export const scoreApart = (
+  words: number,
+  tokens: number,
+  cost: number,
+  distance: number,
+  isExact: boolean,
+  last: number,
+  rules: ScoreRules
+): number => compose(words, tokens, cost, distance, isExact && rules.exactMatch, last, rules)
 
 /** One matched token in the field. `mayBeExact`: the query has one word and it matched without cost. */
 export const scoreSingle = (

@@ -6,7 +6,7 @@ import { firstFrom, SET_DOCS_MIN, SPARSE_FACTOR, spareSets, type PostingList } f
 /** Postings of the documents at hand, a row per document with a cell per list. */
 export let postingRows = new Uint32Array(1 << 14)
 /** Lists that hold each document, by bit. */
-export let marks = new Uint16Array(1 << 12)
+export let marks = new Uint32Array(1 << 12)
 /** A list is looked through per document where it is this many times longer than the documents. */
 const LONG_LIST_FACTOR = 8
 /** Documents whose rows are not worth looking up one by one. */
@@ -21,6 +21,7 @@ export class PostingRows {
   /** Documents that are the only list itself: a posting is known by its place. */ private readonly isList: boolean
   private readonly sets: Array<ListSet | undefined> = []
   /** Lists (by bit) whose cells are filled for all documents. */ private walked = 0
+  /** Marks may have become numbers since (`upper-bounds.ts`). */ private areMarksDone = false
   private left: number
   /** Documents differ in which lists hold them. */ readonly isMarked: boolean
   /**
@@ -39,7 +40,7 @@ export class PostingRows {
     if (this.isList) return
     for (const { column, term } of lists) this.sets.push(column.setOf(term, n < SET_DOCS_MIN))
     if (!this.isMarked) return
-    if (marks.length < n) marks = new Uint16Array(n * 2)
+    if (marks.length < n) marks = new Uint32Array(n * 2)
     marks.fill(0, 0, n)
     for (let bit = 0; bit < lists.length; bit++) {
       const { column, term } = lists[bit],
@@ -49,6 +50,7 @@ export class PostingRows {
         this.walk(bit)
       else markIn(listBits(lists[bit], docsOfSegment), docs, bit, marks)
     }
+    this.areMarksDone = true
   }
   /** Fills the cells of these lists (by bit) for a document that they hold. */
   fill(i: number, doc: number, wanted: number): void {
@@ -68,7 +70,8 @@ export class PostingRows {
   }
   /** Marks and cells of all documents of one list, galloping through it where it is much longer. */
   private walk(bit: number): void {
-    const { docs, isMarked, lists } = this
+    const { docs, lists } = this
+    const marksThem = this.isMarked && !this.areMarksDone
     const {
       column: { docs: from, starts },
       term
@@ -79,12 +82,12 @@ export class PostingRows {
       n = docs.length
     const end = starts[term + 1],
       isLong = end - starts[term] > n * LONG_LIST_FACTOR
-    for (let i = 0, p = starts[term]; i < n && p < end; i++) {
+    for (let i = 0, p = firstFrom(from, starts[term], end, docs[0]); i < n && p < end; i++) {
       const doc = docs[i]
       if (isLong) p = firstFrom(from, p, end, doc)
       else while (p < end && from[p] < doc) p++
       if (p < end && from[p] === doc) {
-        if (isMarked) all[i] |= 1 << bit
+        if (marksThem) all[i] |= 1 << bit
         cells[i * width + bit] = p++
       }
     }
@@ -101,7 +104,7 @@ const listBits = ({ column: { docs, starts }, term }: PostingList, docsOfSegment
   return bits
 }
 /** Without a branch: which documents a list holds is anybody's guess. */
-const markIn = (bits: Bits, docs: Uint32Array, bit: number, into: Uint16Array): void => {
+const markIn = (bits: Bits, docs: Uint32Array, bit: number, into: Uint32Array): void => {
   for (let i = 0; i < docs.length; i++) {
     const doc = docs[i]
     into[i] |= ((bits[doc >>> 5] >>> (doc & 31)) & 1) << bit

@@ -12,12 +12,33 @@ export let richestScore = 0
 export let richestWeight = 0
 export let isScored = false
 
+/** Places of the words that stand once, ascending. */
+const once = new Int32Array(WINDOW)
+let windowWords = 0,
+  windowDistance = 0,
+  windowLast = 0
+/** The densest window of the first `n` places, as `field-score.ts` finds it: most words, least spread, first. */
+const findWindowOnce = (n: number): void => {
+  windowWords = 0
+  for (let from = 0; from < n; from++) {
+    const start = once[from]
+    let to = from
+    while (to + 1 < n && once[to + 1] - start <= WINDOW) to++
+    const words = to - from + 1,
+      distance = once[to] - start
+    if (words < windowWords || (words === windowWords && distance >= windowDistance)) continue
+    windowWords = words
+    windowDistance = distance
+    windowLast = once[to]
+  }
+}
+
 /** Looks at a document whose row of postings holds those of `bounds.richest[mark]`. */
 export const boundRichest = (
   one: UnscoredMatches,
   doc: number,
   row: number,
-  { richestCount, richestFields, richestFrom, weights }: UpperBounds,
+  { richestCount, richestFields, richestFrom, secondMost, weights }: UpperBounds,
   mark: number
 ): void => {
   const { lists } = one
@@ -29,7 +50,7 @@ export const boundRichest = (
   isScored = true
   for (let at = from; at < end; at++) {
     const bits = richestFields[at]
-    const score = scoreOrBound(one, doc, row, bits)
+    const score = scoreOrBound(one, doc, row, bits, secondMost[mark])
     const weight = weights[lists[31 - Math.clz32(bits)].field]
     if (score > best) {
       best = score
@@ -40,13 +61,20 @@ export const boundRichest = (
   // Of equal fields the first counts; which of them are equal is only known of scores.
   richestWeight = isScored ? firstWeight : highestWeight
 }
-/** Of one field; `isScored` is lost where it is a bound. */
-const scoreOrBound = ({ lists, scoring }: UnscoredMatches, doc: number, row: number, bits: number): number => {
+/** Of one field, or of others that hold `second` words; `isScored` is lost where it is a bound. */
+const scoreOrBound = (
+  { lists, scoring }: UnscoredMatches,
+  doc: number,
+  row: number,
+  bits: number,
+  second: number
+): number => {
   const { cost, repeats, rules } = scoring
   let first = SPILLED,
     last = -1,
     words = 0,
     bit = 0,
+    single = 0,
     isSpilled = false
   for (let rest = bits; rest !== 0; rest &= rest - 1) {
     bit = 31 - Math.clz32(rest & -rest)
@@ -56,6 +84,9 @@ const scoreOrBound = ({ lists, scoring }: UnscoredMatches, doc: number, row: num
       isSpilled = true
       continue
     }
+    let at = single++
+    for (; at > 0 && once[at - 1] > loc; at--) once[at] = once[at - 1]
+    once[at] = loc
     if (loc < first) first = loc
     if (loc > last) last = loc
   }
@@ -64,8 +95,17 @@ const scoreOrBound = ({ lists, scoring }: UnscoredMatches, doc: number, row: num
   const span = last < 0 ? 0 : last - first
   if (!isSpilled && !isArray && span <= WINDOW)
     return scoreOnce(words, cost, span, mayBeExact && last === words - 1, last, rules)
+  if (span > WINDOW) {
+    // Words that stand once and far from each other are in no window together, nor in one element.
+    findWindowOnce(single)
+    const together = windowWords + words - single
+    // Fewer words of another field may stand closer.
+    const isBest = together >= second
+    if (isBest && !isSpilled && !isArray)
+      return scoreApart(windowWords, words, cost, windowDistance, false, windowLast, rules)
+    isScored = false
+    return scoreApart(isBest ? together : second, words, cost, 0, mayBeExact || !isBest, 0, rules)
+  }
   isScored = false
-  // Words that stand once and far from each other are in no window together, nor in one element.
-  if (span > WINDOW) return scoreApart(words, cost, mayBeExact, rules)
   return scoreOnce(words, cost, Math.max(span, leastSpread(words, repeats)), mayBeExact, 0, rules)
 }

@@ -10,7 +10,17 @@ import { ListsAsSets, sliceAt } from "./field-slices.ts"
 import { marks, PostingRows, postingRows } from "./posting-rows.ts"
 import { boundRichest, isScored, richestScore, richestWeight } from "./richest-fields.ts"
 import { TopKList } from "./top-k-list.ts"
-import { ABOVE, AT, BELOW, UpperBounds, verdictOf, wholeFields, type UnscoredMatches } from "./upper-bounds.ts"
+import {
+  ABOVE,
+  AT,
+  BELOW,
+  isNumbered,
+  MARKS,
+  UpperBounds,
+  verdictOf,
+  wholeFields,
+  type UnscoredMatches
+} from "./upper-bounds.ts"
 
 /** What decides between equal text scores in a segment: `sign · first[doc]`, `absent` where there is none. */
 export interface TieColumn {
@@ -41,8 +51,8 @@ interface ScoredMatches {
     | number[]
     | undefined
 }
-/** Composes the score of a document from a row of postings. */
-export type Score = (one: UnscoredMatches, doc: number, row: number, mark: number) => void
+/** Composes the score of a document from a row of postings; `lists`: those that hold it, by bit. */
+export type Score = (one: UnscoredMatches, doc: number, row: number, lists: number) => void
 /** Where the postings of a document come from: `postingRows`, a cell per list from its row on. */
 interface Rows {
   fill(i: number, doc: number, wanted: number): void
@@ -83,9 +93,15 @@ export const scoreTopK = (
         const sets = new ListsAsSets(one.lists, docs)
         new TopKScorer(one, oneRow(sets), best, bounds, ties[one.s], matches[one.s], score).runSlices(sets)
       } else {
-        const rows = new PostingRows(one.lists, one.scoring.words, one.docs, docs)
-        bounds.fill(one, marks, one.docs.length)
-        new TopKScorer(one, rows, best, bounds, ties[one.s], matches[one.s], score).run(one.docs)
+        // Of so many documents all marks have a number.
+        const part = isNumbered(one) ? MARKS : one.docs.length
+        for (let from = 0; from < one.docs.length; from += part) {
+          const own = one.docs.subarray(from, from + part)
+          const rows = new PostingRows(one.lists, one.scoring.words, own, docs)
+          bounds.clear()
+          bounds.fill(one, marks, own.length)
+          new TopKScorer(one, rows, best, bounds, ties[one.s], matches[one.s], score).run(own)
+        }
       }
     } finally {
       // The tables are everybody's: a search that failed must leave nothing to the next.
@@ -119,11 +135,11 @@ class TopKScorer {
   private thresholdLow = 0
   private thresholdTie = -Infinity
   /** A class below it has values below the threshold's, too. */ private thresholdClass = 0
-  /** The bound of documents with these whole fields, of the mark that was asked last. */
+  /** The bound of documents with these whole fields, of the lists that were asked for last. */
   private wholeHigh = 0
   private wholeLow = 0
   private boundedWhole = -1
-  private boundedMark = -1
+  private boundedLists = -1
 
   constructor(
     one: UnscoredMatches,
@@ -176,8 +192,7 @@ class TopKScorer {
   }
   private considerOf(sets: ListsAsSets, doc: number): void {
     const { bounds, one } = this
-    const mark = sets.markOf(doc)
-    bounds.know(one, mark, this.thresholdHigh, this.thresholdLow)
+    const mark = bounds.know(one, sets.markOf(doc), this.thresholdHigh, this.thresholdLow)
     const verdict = bounds.exactVerdicts[mark]
     if (verdict === BELOW || (verdict === AT && this.best.isFull && this.valueOf(doc) < this.thresholdTie)) return
     this.consider(0, doc, mark)
@@ -223,15 +238,16 @@ class TopKScorer {
     const { isFull } = best
     if (isFull && !this.mayReach(mark, doc)) return
     spend(SCORE_STEPS)
-    const bits = bounds.richest[mark]
-    this.rows.fill(i, doc, bits === 0 ? mark : bits)
+    const bits = bounds.richest[mark],
+      lists = bounds.lists[mark]
+    this.rows.fill(i, doc, bits === 0 ? lists : bits)
     if (bits !== 0) {
       boundRichest(one, doc, i * one.lists.length, bounds, mark)
       composeMaxScore(bounds.tokens[mark], richestScore, richestWeight, bounds.fieldCounts[mark])
       if (isFull && this.isBelow(scoreHigh, scoreLow)) return
-      if (!isScored) this.rows.fill(i, doc, mark)
+      if (!isScored) this.rows.fill(i, doc, lists)
     }
-    if (bits === 0 || !isScored) this.score(one, doc, i * one.lists.length, mark)
+    if (bits === 0 || !isScored) this.score(one, doc, i * one.lists.length, lists)
     const high = scoreHigh,
       low = scoreLow
     // Certain to be worse than all of the best: its score is of no use.
@@ -256,12 +272,13 @@ class TopKScorer {
     return plain === ABOVE || (plain === AT && this.valueOf(doc) >= this.thresholdTie) || this.mayReachWhole(mark, doc)
   }
   private mayReachWhole(mark: number, doc: number): boolean {
-    const whole = wholeFields(this.one, mark, doc)
+    const lists = this.bounds.lists[mark]
+    const whole = wholeFields(this.one, lists, doc)
     if (whole === 0) return false
-    if (whole !== this.boundedWhole || mark !== this.boundedMark) {
-      this.bounds.bound(this.one, mark, whole)
+    if (whole !== this.boundedWhole || lists !== this.boundedLists) {
+      this.bounds.bound(this.one, lists, whole)
       this.boundedWhole = whole
-      this.boundedMark = mark
+      this.boundedLists = lists
       this.wholeHigh = scoreHigh
       this.wholeLow = scoreLow
     }

@@ -7,9 +7,13 @@ import { fieldScoreBound, composeMaxScore, scoreHigh, scoreLow, WINDOW } from ".
 import type { PostingList } from "./candidates.ts"
 import { tokensMatched, type CombinationScoring } from "./record-scorer.ts"
 
-/** Bits a document's mark may have: word and field pairs of one combination. */
-export const MARKS_MAX = 16
-const MARKS = 1 << MARKS_MAX
+/** Lists of one combination: a bit each. With more of them every match is scored. */
+export const LISTS_MAX = 30
+/** Up to so many lists a mark is its own number; the marks of more are numbered as they come. */
+const OWN_NUMBER_LISTS = 16
+/** Marks that the tables have room for. */
+export const MARKS = 1 << OWN_NUMBER_LISTS
+export const isNumbered = ({ lists }: UnscoredMatches): boolean => lists.length > OWN_NUMBER_LISTS
 
 /** Matches of one combination of words in one segment, not scored yet. */
 export interface UnscoredMatches {
@@ -36,9 +40,14 @@ const plainHigh = new Float64Array(MARKS),
   plainLow = new Float64Array(MARKS),
   exactHigh = new Float64Array(MARKS),
   exactLow = new Float64Array(MARKS)
-const richest = new Uint16Array(MARKS),
+const listsOfMark = new Uint32Array(MARKS),
+  slotOfMark = new Uint32Array(MARKS),
+  slots = new Uint32Array(MARKS * 2)
+let numbered = 0
+const richest = new Uint32Array(MARKS),
   richestFrom = new Uint32Array(MARKS),
   richestCount = new Uint8Array(MARKS),
+  secondMost = new Uint8Array(MARKS),
   fieldCounts = new Uint8Array(MARKS)
 const exactVerdicts = new Uint8Array(MARKS),
   plainVerdicts = new Uint8Array(MARKS),
@@ -56,6 +65,8 @@ export class UpperBounds {
   readonly exactVerdicts = exactVerdicts
   /** The same for documents without such a field. */
   readonly plainVerdicts = plainVerdicts
+  /** The lists, by bit, of each mark. */
+  readonly lists = listsOfMark
   /** 1 for the marks with the highest bound. */
   readonly isTop = isTop
   /** The lists, by bit, of the fields that hold the most words, where these are several; else 0. */
@@ -64,6 +75,8 @@ export class UpperBounds {
   readonly richestFields: ReadonlyArray<number> = richestFields
   readonly richestFrom = richestFrom
   readonly richestCount = richestCount
+  /** Words that each of the other fields holds at most. */
+  readonly secondMost = secondMost
   /** How many fields hold any word, as far as that counts. */
   readonly fieldCounts = fieldCounts
   /** `tokens_matched`. */
@@ -84,17 +97,20 @@ export class UpperBounds {
   ofAll(one: UnscoredMatches): void {
     this.bound(one, (1 << one.lists.length) - 1, ALL_FIELDS)
   }
-  /** Fills the tables for all documents of the combination: `marks` has as many as `one.docs`. */
-  fill(one: UnscoredMatches, marks: Uint16Array, documents: number): void {
+  /** Fills the tables for the documents of `marks`, which become numbers of marks; at most `MARKS` different ones. */
+  fill(one: UnscoredMatches, marks: Uint32Array, documents: number): void {
     const { words } = one.scoring
+    const isWide = isNumbered(one)
     // Where every word has one list, all documents have the same mark.
     if (one.lists.length === words) {
-      this.fillMark(one, (1 << words) - 1)
+      const all = (1 << words) - 1
+      this.fillMark(one, isWide ? numberOf(all) : all)
       return
     }
     let topHigh = -1,
       topLow = 0
     for (let i = 0; i < documents; i++) {
+      if (isWide) marks[i] = numberOf(marks[i])
       const mark = marks[i]
       if (exactVerdicts[mark] !== UNSEEN) continue
       this.fillMark(one, mark)
@@ -109,6 +125,8 @@ export class UpperBounds {
   clear(): void {
     for (const mark of seen) exactVerdicts[mark] = isTop[mark] = 0
     seen.length = richestFields.length = 0
+    for (let mark = 0; mark < numbered; mark++) slots[slotOfMark[mark]] = 0
+    numbered = 0
   }
   /** Compares all bounds with a new threshold. */
   compare(high: number, low: number): void {
@@ -118,25 +136,30 @@ export class UpperBounds {
     }
   }
 
-  /** Fills the tables for one mark, where that has not been done, beside the threshold. */
-  know(one: UnscoredMatches, mark: number, high: number, low: number): void {
-    if (exactVerdicts[mark] !== UNSEEN) return
+  /** The number of a mark; fills the tables for it, where that has not been done, beside the threshold. */
+  know(one: UnscoredMatches, lists: number, high: number, low: number): number {
+    if (numbered === MARKS) this.clear()
+    const mark = isNumbered(one) ? numberOf(lists) : lists
+    if (exactVerdicts[mark] !== UNSEEN) return mark
     this.fillMark(one, mark)
     exactVerdicts[mark] = verdictOf(exactHigh[mark], exactLow[mark], high, low)
     plainVerdicts[mark] = verdictOf(plainHigh[mark], plainLow[mark], high, low)
+    return mark
   }
 
   private fillMark(one: UnscoredMatches, mark: number): void {
     const { held } = this
+    if (!isNumbered(one)) listsOfMark[mark] = mark
+    const lists = listsOfMark[mark]
     exactVerdicts[mark] = plainVerdicts[mark] = ABOVE
-    tokens[mark] = tokensOf(one, mark)
+    tokens[mark] = tokensOf(one, lists)
     seen.push(mark)
-    this.bound(one, mark, 0)
+    this.bound(one, lists, 0)
     plainHigh[mark] = scoreHigh
     plainLow[mark] = scoreLow
-    setRichest(one, mark, held)
+    setRichest(one, mark, lists, held)
     fieldCounts[mark] = this.countFields ? Math.min(7, heldFields(held)) : 0
-    this.bound(one, mark, possiblyWhole(one, mark))
+    this.bound(one, lists, possiblyWhole(one, lists))
     exactHigh[mark] = scoreHigh
     exactLow[mark] = scoreLow
   }
@@ -173,6 +196,20 @@ export class UpperBounds {
   }
 }
 
+/** Numbers count up until the tables are cleared. */
+const numberOf = (lists: number): number => {
+  const last = slots.length - 1
+  for (let slot = Math.imul(lists, 0x9e3779b1) >>> 15; ; slot = (slot + 1) & last) {
+    if (slots[slot] === 0) {
+      slots[slot] = numbered + 1
+      slotOfMark[numbered] = slot
+      listsOfMark[numbered] = lists
+      return numbered++
+    }
+    if (listsOfMark[slots[slot] - 1] === lists) return slots[slot] - 1
+  }
+}
+
 export const verdictOf = (high: number, low: number, thresholdHigh: number, thresholdLow: number): number =>
   high > thresholdHigh || (high === thresholdHigh && low > thresholdLow)
     ? ABOVE
@@ -196,9 +233,12 @@ const heldFields = (held: Int32Array): number => {
   for (let field = 0; field < held.length; field++) if (held[field] > 0) fields++
   return fields
 }
-const setRichest = ({ lists }: UnscoredMatches, mark: number, held: Int32Array): void => {
-  let most = 0
+const setRichest = ({ lists }: UnscoredMatches, mark: number, holding: number, held: Int32Array): void => {
+  let most = 0,
+    second = 0
   for (let field = 0; field < held.length; field++) if (held[field] > most) most = held[field]
+  for (let field = 0; field < held.length; field++) if (held[field] < most && held[field] > second) second = held[field]
+  secondMost[mark] = second
   richest[mark] = 0
   richestFrom[mark] = richestFields.length
   richestCount[mark] = 0
@@ -207,7 +247,7 @@ const setRichest = ({ lists }: UnscoredMatches, mark: number, held: Int32Array):
     if (held[field] !== most) continue
     let bits = 0
     for (let bit = 0; bit < lists.length; bit++)
-      if ((mark & (1 << bit)) !== 0 && lists[bit].field === field) bits |= 1 << bit
+      if ((holding & (1 << bit)) !== 0 && lists[bit].field === field) bits |= 1 << bit
     richest[mark] |= bits
     richestCount[mark]++
     richestFields.push(bits)

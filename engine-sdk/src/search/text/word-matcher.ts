@@ -15,7 +15,7 @@ import { RecordScorer, type CombinationScoring, type PostingCursor, type RecordR
 import { record, scoreOnlyBest, type SegmentMatches } from "./segment-matches.ts"
 import type { TermLookup } from "./term-lookup.ts"
 import { SCORE_STEPS, scoreTopK, type Score, type TieColumn, type TopK } from "./top-k-scorer.ts"
-import { MARKS_MAX, tokensOf, type UnscoredMatches } from "./upper-bounds.ts"
+import { LISTS_MAX, tokensOf, type UnscoredMatches } from "./upper-bounds.ts"
 
 /** Dropped words that are looked for beside those that were kept. */
 export const DROP_TOKENS_MAX = 20
@@ -83,7 +83,7 @@ export class WordMatcher {
     for (let s = 0; s < matches.length; s++) {
       const lists = isDeferrable ? this.listsOf(s, combination) : undefined
       const isFound =
-        lists !== undefined && lists.length <= MARKS_MAX
+        lists !== undefined && lists.length <= LISTS_MAX
           ? this.findUnscored(s, lists, combination)
           : this.findScored(s, combination)
       if (isFound) hasMatches = true
@@ -181,7 +181,7 @@ export class WordMatcher {
     const { scorer } = this
     const { columns } = this.lookup
     const width = this.query.fields.length
-    const postings = Array.from({ length: width }, () => new Int32Array(MARKS_MAX))
+    const postings = Array.from({ length: width }, () => new Int32Array(LISTS_MAX))
     const held = new Int32Array(width)
     return (one, doc, row, mark) => {
       const { lists, s, scoring } = one
