@@ -147,6 +147,10 @@ export class OtherThreads {
     if (laned.ok) budget.used_ms += laned.value.used_ms
     return laned
   }
+  /** Workers make ready what they would derive first of a collection that changed, or was opened. */
+  prepare(key: number, documents: number): void {
+    if (documents >= this.workers.documents_min) this.pool?.prepareEverywhere(key)
+  }
   private sharedFor(namespace: Namespace, work: Work): SharedViews {
     const { dictionariesOf, earlyOf, entryOf } = this.index!
     return new SharedViews(namespace, work, (name) => entryOf(namespace, name), earlyOf, dictionariesOf(namespace))
