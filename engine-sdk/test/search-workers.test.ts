@@ -429,8 +429,18 @@ describe("search workers", () => {
     await engine.dropCollection("a", "again")
     await engine.createCollection("a", { ...schema, name: "again" }, 2)
     await engine.write("a", "again", puts("young"))
+    const real = Worker.prototype.postMessage
+    const forgotten: number[] = []
+    const post = vi.spyOn(Worker.prototype, "postMessage").mockImplementation(function (this: Worker, ...given) {
+      const { shared } = Object(given[0]) as { readonly shared?: { readonly forgotten: ReadonlyArray<number> } }
+      forgotten.push(...(shared?.forgotten ?? []))
+      return real.apply(this, given)
+    })
     const found = await Promise.all(Array.from({ length: 6 }, () => foundOf(engine, "a", plan)))
+    post.mockRestore()
     expect(found).toEqual([0, 0, 0, 0, 0, 0])
+    // Nor keep what they derived from the old one.
+    expect(forgotten.length).toBeGreaterThan(0)
     await engine.dropCollection("a", "again")
   }, 60_000)
 })

@@ -223,13 +223,16 @@ export class LocalEngine implements SearchEngine {
       case "dropped": {
         const entry = this.entries.get(event.key)
         if (entry === undefined) return
+        clearTimeout(entry.quiet)
         this.entries.delete(event.key)
         this.reads.forget?.(event.key)
+        this.threads?.forget(event.key)
         this.byName.get(entry.record.namespace)?.delete(entry.record.schema.name)
         return
       }
       case "closed": {
         this.reads.forget?.(event.key)
+        this.threads?.forget(event.key)
         const entry = this.entries.get(event.key)
         if (entry !== undefined) {
           entry.reader = undefined
