@@ -8,6 +8,8 @@ import { join } from "node:path"
 import { Worker } from "node:worker_threads"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { openEngine } from "../src/mod.ts"
+import { AnswerBudget } from "../src/budget/answer-budget.ts"
+import type { CollectionReader } from "../src/index/reader.ts"
 import type { LocalEngine } from "../src/memory/local-engine.ts"
 import { OtherThreads } from "../src/memory/other-threads.ts"
 import type { SearchAnswer, SearchPlan } from "../src/plan.ts"
@@ -136,6 +138,24 @@ const fill = async (engine: LocalEngine): Promise<void> => {
 }
 const ready = (engine: LocalEngine, count: number): Promise<void> =>
   vi.waitFor(() => expect(engine.searchWorkers().ready).toBe(count), { timeout: 60_000, interval: 20 })
+/** What nobody outside is to know of an engine. */
+interface Inside {
+  readonly threads: Pick<OtherThreads, "long" | "unread"> & {
+    readonly pool: {
+      readonly workers: ReadonlyArray<{
+        readonly isPreparing: boolean
+        readonly running: ReadonlyMap<number, object>
+      }>
+    }
+  }
+  readonly entryOf: (
+    namespace: string,
+    name: string
+  ) => {
+    readonly reader: Pick<CollectionReader, "unmapped"> & { readonly dictionaries: ReadonlyMap<string, object> }
+  }
+}
+const insideOf = (engine: LocalEngine): Inside => engine as unknown as Inside
 /** Of a message to a thread that searches; of any other nothing. */
 const taskOf = (message: unknown): object => {
   if (typeof message === "string") return JSON.parse(message) as object
@@ -193,6 +213,19 @@ describe("search workers", () => {
       expect(await foundOf(engine, "b", one)).toBe(0)
       await engine.write("a", "c", [{ kind: "delete", id }])
       expect(await Promise.all(Array.from({ length: 4 }, () => foundOf(engine, "a", one)))).toEqual([0, 0, 0, 0])
+    }
+    // One after another of the same segment.
+    const ids = Array.from({ length: 6 }, (_document, i) => `one${i}`)
+    await engine.write(
+      "a",
+      "c",
+      ids.map((id) => putOf({ ...documentOf("a", 0), id, title: "together" }))
+    )
+    const one = suitePlan("c", { text: text(["together"]) })
+    for (let left = ids.length; left >= 0; left--) {
+      const found = await Promise.all(Array.from({ length: 4 }, () => foundOf(engine, "a", one)))
+      expect(found).toEqual([left, left, left, left])
+      if (left > 0) await engine.write("a", "c", [{ kind: "delete", id: ids[left - 1] }])
     }
   }, 60_000)
 
@@ -254,6 +287,105 @@ describe("search workers", () => {
     for (const namespace of ["a", "b"]) await engine.dropCollection(namespace, "many")
   }, 120_000)
 
+  it("have a facet of many values ready before anybody asks for it", async () => {
+    const many = 12_000
+    await engine.createCollection("a", { ...schema, name: "ready" }, 1)
+    const real = Worker.prototype.postMessage
+    const prepared = new Set<Worker>()
+    const post = vi.spyOn(Worker.prototype, "postMessage").mockImplementation(function (this: Worker, ...given) {
+      const { work } = taskOf(given[0]) as { readonly work?: { readonly kind: string; readonly collection?: string } }
+      if (work?.kind === "prepare" && work.collection === "ready") prepared.add(this)
+      return real.apply(this, given)
+    })
+    for (const half of [0, 1])
+      await engine.write(
+        "a",
+        "ready",
+        Array.from({ length: many }, (_document, i) =>
+          putOf({ ...documentOf("a", i), id: `${half}-${i}`, title: `${half} ${i}` })
+        )
+      )
+    const { entryOf, threads } = insideOf(engine)
+    const { reader } = entryOf.call(engine, "a", "ready")
+    await vi.waitFor(() => expect(reader.dictionaries.has("title") && reader.unmapped("title") === 0).toBe(true), {
+      timeout: 20_000,
+      interval: 20
+    })
+    // Nobody has searched it, and each worker was told to make it ready.
+    await vi.waitFor(() => expect(prepared.size).toBe(2), { timeout: 20_000, interval: 20 })
+    post.mockRestore()
+    const plan = suitePlan("ready", { limit: 1, facets: [facet("title")], facetValuesMax: 5 })
+    const answers = await Promise.all(Array.from({ length: 6 }, () => engine.search("a", [plan])))
+    for (const [answer] of answers) expect(answer.ok && answer.value.facet_counts[0]?.stats.total_values).toBe(many * 2)
+    await engine.dropCollection("a", "ready")
+    await threads.unread()
+  }, 60_000)
+
+  it("are waited for by whoever wants to use memory again that they read", async () => {
+    const { threads } = insideOf(engine)
+    const running = (): ReadonlyArray<object> => threads.pool.workers.flatMap((worker) => [...worker.running.values()])
+    const asked = Array.from({ length: 12 }, () => foundOf(engine, "a", plans[0]))
+    const before = running()
+    expect(before.length).toBeGreaterThan(0)
+    const unread = threads.unread()
+    // What comes later need not be waited for.
+    const later = Array.from({ length: 200 }, () => foundOf(engine, "b", plans[0]))
+    await unread
+    expect(running().filter((one) => before.includes(one))).toEqual([])
+    await Promise.all([...asked, ...later])
+    expect(running()).toEqual([])
+    expect(threads.unread()).toBe(undefined)
+  }, 60_000)
+
+  it("are told the time that is left, and cut off when it is over", async () => {
+    const cut = suitePlan("c", { filter: heavy.filter, cutoff_ms: 10_000 })
+    const [answer] = await engine.search("a", [cut], { limit_ms: 60_000, used_ms: 59_999 })
+    expect(answer.ok && answer.value.search_cutoff).toBe(true)
+  }, 60_000)
+
+  it("know the stemming dictionary of the moment, none when it is gone", async () => {
+    const stems = suiteSchema("stems", [suiteField("title", "string", { stem_dictionary: "d" })])
+    const words = new Map([["mice", "mouse"]])
+    await engine.setDictionary("a", "d", words)
+    await engine.createCollection("a", stems, 1)
+    await engine.write(
+      "a",
+      "stems",
+      Array.from({ length: 1_100 }, (_document, i) => putOf({ id: `${i}`, title: "mice" }))
+    )
+    const plan = suitePlan("stems", { text: text(["mouse"]), limit: 1, highlight: plans[1].highlight })
+    const marked = (): Promise<ReadonlyArray<boolean>> =>
+      Promise.all(
+        Array.from({ length: 4 }, async () => (await answersOf(engine, "a", [plan])).join("").includes("<b>mice</b>"))
+      )
+    const sent = engine.searchWorkers().searches
+    for (const [own, isMarked] of [
+      [words, true],
+      [new Map([["mice", "rat"]]), false],
+      [new Map(words), true],
+      [undefined, false]
+    ] as const) {
+      await engine.setDictionary("a", "d", own)
+      expect(await marked()).toEqual([isMarked, isMarked, isMarked, isMarked])
+    }
+    expect(engine.searchWorkers().searches).toBeGreaterThanOrEqual(sent + 16)
+    await engine.dropCollection("a", "stems")
+  }, 60_000)
+
+  it("charge the request for what its answers hold, each of them once, and refuse beyond its bound", async () => {
+    const budget = new AnswerBudget(10_000_000)
+    const sent = engine.searchWorkers().searches
+    await answersOf(engine, "a", [{ ...plans[1], budget }])
+    const { held } = budget
+    expect(held).toBeGreaterThan(0)
+    await answersOf(engine, "a", [{ ...plans[1], budget }])
+    expect(budget.held).toBe(held * 2)
+    const small = new AnswerBudget(Math.floor(held / 8))
+    const [refused] = await engine.search("a", [{ ...plans[1], budget: small }])
+    expect([refused.ok, small.refusal?.kind]).toEqual([false, "Invalid"])
+    expect(engine.searchWorkers().searches).toBeGreaterThanOrEqual(sent + 3)
+  }, 60_000)
+
   it("keep memory of a dropped collection from the writer as long as one of them searches it", async () => {
     await engine.createCollection("a", { ...schema, name: "gone" }, 1)
     await engine.write(
@@ -297,8 +429,18 @@ describe("search workers", () => {
     await engine.dropCollection("a", "again")
     await engine.createCollection("a", { ...schema, name: "again" }, 2)
     await engine.write("a", "again", puts("young"))
+    const real = Worker.prototype.postMessage
+    const forgotten: number[] = []
+    const post = vi.spyOn(Worker.prototype, "postMessage").mockImplementation(function (this: Worker, ...given) {
+      const { shared } = Object(given[0]) as { readonly shared?: { readonly forgotten: ReadonlyArray<number> } }
+      forgotten.push(...(shared?.forgotten ?? []))
+      return real.apply(this, given)
+    })
     const found = await Promise.all(Array.from({ length: 6 }, () => foundOf(engine, "a", plan)))
+    post.mockRestore()
     expect(found).toEqual([0, 0, 0, 0, 0, 0])
+    // Nor keep what they derived from the old one.
+    expect(forgotten.length).toBeGreaterThan(0)
     await engine.dropCollection("a", "again")
   }, 60_000)
 })
@@ -315,7 +457,7 @@ describe("search workers that end", () => {
       return real.apply(this, given)
     })
     const engine = await opened(folder)
-    const long = vi.spyOn((engine as unknown as { readonly threads: OtherThreads }).threads, "long")
+    const long = vi.spyOn(insideOf(engine).threads, "long")
     try {
       await fill(engine)
       await ready(engine, 2)
@@ -352,7 +494,7 @@ describe("search workers that end", () => {
       await ready(engine, 2)
       // Neither what cannot be told.
       await engine.write("a", "c", [putOf({ ...documentOf("a", 1), id: "fresh2", title: "fresh" })])
-      const untellable = { ...fresh, metadata: () => 1 } as SearchPlan
+      const untellable = { ...fresh, metadata: () => 1 } as unknown as SearchPlan
       await expect(Promise.all([engine.search("a", [untellable]), engine.search("a", [untellable])])).rejects.toThrow()
       for (let i = 0; i < 6; i++) expect(await foundOf(engine, "a", fresh)).toBe(2)
     } finally {

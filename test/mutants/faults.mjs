@@ -756,5 +756,58 @@ export const faults = [
     from: ".sort((a, b) => b.length - a.length)",
     to: ".sort((a, b) => a.length - b.length)",
     tests: ["test/ports/typesense-placed.test.ts"]
+  },
+  {
+    name: "workers-shares",
+    why: "a tenant's dear searches have as many turns at the workers as another's cheap ones",
+    file: "engine-sdk/src/lane/fair-lines.ts",
+    from: "next.used += one.expected_ms / one.weight",
+    to: "next.used += 1",
+    tests: ["engine-sdk/test/fair-lines.test.ts"]
+  },
+  {
+    name: "workers-learn",
+    why: "a search worker that could not learn what changed goes on with what it had",
+    file: "engine-sdk/src/lane/search-worker.ts",
+    from: "queueMicrotask(() => {\n      throw error\n    })\n    await new Promise(() => {})",
+    to: "throw error",
+    tests: ["engine-sdk/test/search-workers.test.ts"],
+    only: "search workers that end"
+  },
+  {
+    name: "workers-at-once",
+    why: "when the last search worker ends all that waits runs in one piece where it arrived",
+    file: "engine-sdk/src/lane/search-pool.ts",
+    from: "for (; !this.isReady && !this.isClosed; await pause()) {",
+    to: "for (; !this.isReady && !this.isClosed; ) {",
+    tests: ["engine-sdk/test/search-workers.test.ts"],
+    only: "search workers that end"
+  },
+  {
+    name: "workers-deletions",
+    why: "a search worker hears of the first deletions of a segment only",
+    file: "engine-sdk/src/lane/shared-views.ts",
+    from: "deletedBefore === deletedCount",
+    to: "(deletedBefore ?? 0) > 0",
+    tests: ["engine-sdk/test/search-workers.test.ts"],
+    only: "see at once"
+  },
+  {
+    name: "workers-unready",
+    why: "the first facet of many values after an import waits for what should be there",
+    file: "engine-sdk/src/search/prepare-segment.ts",
+    from: "if (facet && reader.unmapped(name) > UNMAPPED_MAX)",
+    to: "if (false && facet && reader.unmapped(name) > UNMAPPED_MAX)",
+    tests: ["engine-sdk/test/search-workers.test.ts"],
+    only: "have a facet of many values ready"
+  },
+  {
+    name: "workers-unread",
+    why: "memory that a search worker reads is used again meanwhile",
+    file: "engine-sdk/src/lane/search-pool.ts",
+    from: "return left.size === 0 ? undefined",
+    to: "return true ? undefined",
+    tests: ["engine-sdk/test/search-workers.test.ts"],
+    only: "are waited for"
   }
 ]

@@ -93,6 +93,10 @@ export class SearchLane {
       this.dispatch()
     })
   }
+  /** The collection was closed or is gone. */
+  forget(key: number): void {
+    for (const { thread } of this.places) thread.forget(key)
+  }
   /** When nothing reads any more what was searched when this was called. */
   unread(): Promise<void> | undefined {
     const running = this.places.flatMap(({ running }) => (running === undefined ? [] : [running.ended]))

@@ -195,6 +195,14 @@ export class SearchPool {
       this.lost(worker, "It could not be told what it is to know.")
     }
   }
+  /** The collection was closed or is gone. */
+  forget(key: number): void {
+    for (const { thread } of this.workers) thread.forget(key)
+  }
+  /** At every worker that is up. One that comes up later does it when it is first asked. */
+  prepareEverywhere(key: number): void {
+    for (const worker of this.workers) if (worker.thread.isReady) this.prepare(worker, [key])
+  }
   /** Piece by piece, one at a time, behind the searches that it has: they wait for a piece at most. */
   private prepare(worker: Worker, wants: ReadonlyArray<number>): void {
     if (worker.isPreparing || worker.thread.isGone || this.isClosed) return

@@ -13,6 +13,7 @@ const STOP_ms = 10_000
 /** What a thread has, by collection, least recently used first: schema and segments with the deletions it knows of. */
 export interface Known {
   readonly collections: Map<number, KnownCollection>
+  /** Keys of collections that it is to forget when it is told something next. */ readonly gone: number[]
   readonly dictionaries: Map<
     string,
     { readonly namespace: string; readonly name: string; readonly words: ReadonlyMap<string, string> }
@@ -37,7 +38,7 @@ interface Side {
 }
 
 export class SearchThread {
-  readonly known: Known = { collections: new Map(), dictionaries: new Map() }
+  readonly known: Known = { collections: new Map(), gone: [], dictionaries: new Map() }
   isReady = false
   isGone = false
   private readonly worker: Worker
@@ -74,6 +75,10 @@ export class SearchThread {
   }
   post(message: ToLane): void {
     this.worker.postMessage(message)
+  }
+  /** The collection was closed or is gone: what was derived from it is nobody's. */
+  forget(key: number): void {
+    if (this.known.collections.delete(key)) this.known.gone.push(key)
   }
   /** The program stays while somebody waits for it. */
   hold(): void {

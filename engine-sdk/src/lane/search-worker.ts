@@ -9,7 +9,7 @@ import type { Region } from "../index/sections.ts"
 import { CollectionReader, type EarlyTexts, PREPARED_DOCS_MIN, type SegmentView } from "../index/reader.ts"
 import { Segment } from "../index/segment.ts"
 import { attachGraph, graphOf, openGraph } from "../index/vector-graph.ts"
-import { facetsToPrepare, prepareOpened } from "../search/prepare-segment.ts"
+import { facetsToPrepare, prepareFacets, prepareOpened } from "../search/prepare-segment.ts"
 import { prepareRelevance } from "../search/relevance/prepare.ts"
 import type { Result } from "../errors.ts"
 import { BoundedMap } from "../bounded-map.ts"
@@ -181,6 +181,7 @@ const PREPARE_ms = 4
 function* makingReady(reader: CollectionReader): Generator<void, void> {
   yield* prepareOpened(reader)
   yield* reader.mappingPublished()
+  yield* prepareFacets(reader)
 }
 /** What has begun goes on though the collection changed: else one that changes all the time would never be ready. */
 const prepare = (key: number, reader: CollectionReader): boolean => {

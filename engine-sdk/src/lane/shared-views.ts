@@ -85,7 +85,7 @@ export class SharedViews {
       if (changed !== undefined) collections.push(changed)
     }
     const dictionaries = this.dictionariesFor(names, known),
-      gone = forgotten(known, new Set(names.map(([, key]) => key)), known_max)
+      gone = [...known.gone.splice(0), ...forgotten(known, new Set(names.map(([, key]) => key)), known_max)]
     return ok({
       names,
       shared:

@@ -25,7 +25,7 @@ import { type EngineError, fail, notFound, ok, type Result } from "../errors.ts"
 import { CollectionReader, type EarlyTexts, type PublishedSegment } from "../index/reader.ts"
 import { hasVectorLibrary, vectorLibrary } from "../index/vector-graph.ts"
 import type { SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, WriteOperation } from "../plan.ts"
-import { prepareRelevance } from "../search/relevance/prepare.ts"
+import { prepareAsked, prepareRelevance } from "../search/relevance/prepare.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
 import { answersOf } from "../lane/answers.ts"
 import type { LaneDone } from "../lane/job.ts"
@@ -37,7 +37,7 @@ import { Allowance, Cutoff, GIVE_WAY, within } from "../budget/cutoff.ts"
 import { scanPage } from "../search/scan.ts"
 import { wordUses } from "../search/word-uses.ts"
 import { relationOf } from "../search/filter/relations.ts"
-import { facetsToPrepare, prepareOpened, prepareSuccessor } from "../search/prepare-segment.ts"
+import { facetsToPrepare, prepareFacets, prepareOpened, prepareSuccessor } from "../search/prepare-segment.ts"
 import type { SearchScope } from "../search/scope.ts"
 import { vectorUsage } from "../search/vector/vector-usage.ts"
 import type { CollectionRecord } from "../store/journal.ts"
@@ -55,6 +55,7 @@ interface Entry {
   lastUse: number
   opening: Promise<void> | undefined
   isMapping: boolean
+  /** Until nothing was published for a while. */ quiet: ReturnType<typeof setTimeout> | undefined
   /** Why it could not be opened. */ damage: string | undefined
   /** Searches elsewhere that read it. */ pins: number
 }
@@ -122,6 +123,8 @@ const budgetOf = (plans: ReadonlyArray<SearchPlan>): SearchBudget => ({
 })
 /** For looking words up. */
 const WORDS_ms = 50
+/** Without publications, until what they lack is made ready: sooner than the writer makes one segment of them. */
+const QUIET_ms = 300
 /** New segments whose facet values are worth a turn of their own. */
 const MAPPED_DOCS_MIN = 128
 
@@ -202,6 +205,7 @@ export class LocalEngine implements SearchEngine {
           lastUse: 0,
           opening: undefined,
           isMapping: false,
+          quiet: undefined,
           damage: undefined,
           pins: 0
         })
@@ -219,13 +223,16 @@ export class LocalEngine implements SearchEngine {
       case "dropped": {
         const entry = this.entries.get(event.key)
         if (entry === undefined) return
+        clearTimeout(entry.quiet)
         this.entries.delete(event.key)
         this.reads.forget?.(event.key)
+        this.threads?.forget(event.key)
         this.byName.get(entry.record.namespace)?.delete(entry.record.schema.name)
         return
       }
       case "closed": {
         this.reads.forget?.(event.key)
+        this.threads?.forget(event.key)
         const entry = this.entries.get(event.key)
         if (entry !== undefined) {
           entry.reader = undefined
@@ -240,7 +247,7 @@ export class LocalEngine implements SearchEngine {
         entry.reader = entry.staged ?? this.newReader(entry)
         entry.staged = undefined
         entry.documents = entry.reader.documentCount
-        void this.between(entry, entry.reader, prepareOpened(entry.reader))
+        void this.between(entry, entry.reader, prepareOpened(entry.reader)).then(() => this.prepareQuiet(entry))
         return
       }
       case "published": {
@@ -259,8 +266,10 @@ export class LocalEngine implements SearchEngine {
         if (event.publication.schema !== undefined) entry.record = { ...entry.record, schema: event.publication.schema }
         if (entry.reader !== undefined) entry.documents = reader.documentCount
         this.threads?.expect(reader.documentCount)
-        if (entry.reader !== undefined && event.publication.added.some(({ meta }) => meta.docs >= MAPPED_DOCS_MIN))
+        if (entry.reader !== undefined && event.publication.added.some(({ meta }) => meta.docs >= MAPPED_DOCS_MIN)) {
           this.mapPublished(entry, reader)
+          this.whenQuiet(entry)
+        }
       }
     }
   }
@@ -302,6 +311,23 @@ export class LocalEngine implements SearchEngine {
     entry.isMapping = true
     void this.between(entry, reader, reader.mappingPublished()).finally(() => {
       entry.isMapping = false
+    })
+  }
+  /** What is published next begins the wait anew: what an import's segments lack, those that they become lack too. */
+  private whenQuiet(entry: Entry): void {
+    clearTimeout(entry.quiet)
+    if (this.isClosed) return
+    entry.quiet = setTimeout(() => void this.prepareQuiet(entry), QUIET_ms)
+    ;(entry.quiet as { readonly unref?: () => void }).unref?.()
+  }
+  /** What the first facet and the next relevance search would wait for, here and where else it is searched. */
+  private async prepareQuiet(entry: Entry): Promise<void> {
+    const { reader } = entry
+    if (reader === undefined || this.isClosed) return
+    this.threads?.prepare(entry.record.key, entry.documents)
+    if (!(await this.between(entry, reader, prepareFacets(reader)))) return
+    await prepareAsked(reader).catch((error: unknown) => {
+      warn(`a relevance index of collection ${entry.record.key} was not made ready between searches`, error)
     })
   }
   private newReader({ record }: Entry): CollectionReader {

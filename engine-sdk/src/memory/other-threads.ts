@@ -147,6 +147,15 @@ export class OtherThreads {
     if (laned.ok) budget.used_ms += laned.value.used_ms
     return laned
   }
+  /** The collection was closed or is gone: what other threads derived from it goes with what they are told next. */
+  forget(key: number): void {
+    this.lane.forget(key)
+    this.pool?.forget(key)
+  }
+  /** Workers make ready what they would derive first of a collection that changed, or was opened. */
+  prepare(key: number, documents: number): void {
+    if (documents >= this.workers.documents_min) this.pool?.prepareEverywhere(key)
+  }
   private sharedFor(namespace: Namespace, work: Work): SharedViews {
     const { dictionariesOf, earlyOf, entryOf } = this.index!
     return new SharedViews(namespace, work, (name) => entryOf(namespace, name), earlyOf, dictionariesOf(namespace))

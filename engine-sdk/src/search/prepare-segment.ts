@@ -41,6 +41,14 @@ export function* prepareOpened(reader: CollectionReader): Generator<void, void> 
 }
 /** Values that a search maps by itself, in a few milliseconds at most. */
 const UNMAPPED_MAX = 8_192
+/**
+ * Numbers for the values of every facet of many, of the collection as it is: what its first facet search would wait
+ * for. Of the others a search maps what is new by itself.
+ */
+export function* prepareFacets(reader: CollectionReader): Generator<void, void> {
+  for (const { facet, name } of [...reader.schema.fields])
+    if (facet && reader.unmapped(name) > UNMAPPED_MAX) yield* reader.mappingField(name)
+}
 /** What these facets must wait for, in steps; undefined: nothing that is worth it. */
 export const facetsToPrepare = (
   reader: CollectionReader,

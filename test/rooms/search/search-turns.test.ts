@@ -1,6 +1,8 @@
 /** Turns of searches on one thread, under a clock and an event loop of the test's own. */
 import { expect, it } from "vitest"
+import { createEngine, type SearchBudget, type SearchEngine, type SearchPlan } from "@dowser/engine-sdk"
 import { makeFairQueue } from "../../../src/search/fair-queue.ts"
+import { timelyEngine } from "../../../src/search/timely-engine.ts"
 import { makeTurns } from "../../../src/search/turns.ts"
 
 const stage = (options: { readonly waitingMax?: number; readonly weightOf?: (id: string) => number } = {}) => {
@@ -133,4 +135,22 @@ it("a newcomer owes nothing and is owed nothing", () => {
   for (let i = 0; i < 5; i++) queue.put("new", "new")
   // It does not catch up with what was done before it came.
   expect(Array.from({ length: 8 }, next).filter((who) => who === "new")).toHaveLength(4)
+})
+
+it("an engine with threads of its own is told the organization's weight", async () => {
+  const weights: Array<number | undefined> = []
+  const engine = createEngine()
+  const heard: SearchEngine = Object.assign(Object.create(engine) as SearchEngine, {
+    search: (_namespace: string, _plans: ReadonlyArray<SearchPlan>, budget?: SearchBudget) => {
+      weights.push(budget?.weight)
+      return []
+    }
+  })
+  const turns = makeTurns({ weightOf: (id) => (id === "big" ? 3 : 1) })
+  for (const organizationId of ["big", "small"]) {
+    const turn = { organizationId, until: Infinity, signal: new AbortController().signal }
+    await timelyEngine(heard, turns, turn).search(organizationId, [])
+  }
+  expect(weights).toEqual([3, 1])
+  await engine.close()
 })

@@ -19,6 +19,27 @@ const ROUNDS_MAX = 4
 /** One build per reader and set of units at a time: searches that come meanwhile wait for the same one. */
 const running = new WeakMap<CollectionReader, Map<string, Promise<void>>>()
 
+/** Units that searches of a collection asked for last, so that what comes new is made ready before the next one. */
+const asked = new WeakMap<CollectionReader, Map<string, ReadonlyArray<RelevanceUnit>>>()
+const ASKED_MAX = 4
+const keyOf = (units: ReadonlyArray<RelevanceUnit>): string => JSON.stringify(units.map(({ name }) => name))
+const noteAsked = (reader: CollectionReader, units: ReadonlyArray<RelevanceUnit>): void => {
+  let own = asked.get(reader)
+  if (own === undefined) asked.set(reader, (own = new Map()))
+  const key = keyOf(units)
+  own.delete(key)
+  own.set(key, units)
+  for (const oldest of own.keys()) {
+    if (own.size <= ASKED_MAX) return
+    own.delete(oldest)
+  }
+}
+/** What was published since, for the units that are asked for; searches that come meanwhile wait for the same. */
+export const prepareAsked = async (reader: CollectionReader): Promise<void> => {
+  for (const units of [...(asked.get(reader)?.values() ?? [])])
+    if (missingDocs(reader.views, units) > INLINE_DOCS) await building(reader, units)
+}
+
 /** undefined when nothing large is missing. */
 export const prepareRelevance = (
   plans: ReadonlyArray<SearchPlan>,
@@ -28,8 +49,9 @@ export const prepareRelevance = (
   for (const { collection, text } of plans) {
     const reader = readerOf(collection),
       units = text?.relevance?.units
-    if (reader !== undefined && units !== undefined && missingDocs(reader.views, units) > INLINE_DOCS)
-      works.push(building(reader, units))
+    if (reader === undefined || units === undefined) continue
+    noteAsked(reader, units)
+    if (missingDocs(reader.views, units) > INLINE_DOCS) works.push(building(reader, units))
   }
   return works.length === 0 ? undefined : Promise.all(works).then(() => undefined)
 }
@@ -37,7 +59,7 @@ export const prepareRelevance = (
 const building = (reader: CollectionReader, units: ReadonlyArray<RelevanceUnit>): Promise<void> => {
   let own = running.get(reader)
   if (own === undefined) running.set(reader, (own = new Map()))
-  const key = JSON.stringify(units.map(({ name }) => name))
+  const key = keyOf(units)
   let work = own.get(key)
   if (work === undefined) own.set(key, (work = build(reader, units).finally(() => own.delete(key))))
   return work
