@@ -125,7 +125,7 @@ export const opensearchRuleCases = (nodes: () => ReadonlyArray<string>): void =>
       }))
       await beside(documents, async (cluster, memory) => {
         const facets = { facet_by: "kind,price,score", max_facet_values: 7, per_page: 1 }
-        // All documents, most, few; values by the whole collection, by what was found, and both ways that are asked for.
+        // All documents, most, few; values by the whole collection, by what was found, and as it is asked for.
         await alike(cluster, memory, { q: "*", ...facets })
         await alike(cluster, memory, { q: "oak", ...facets })
         await alike(cluster, memory, { q: "chair", ...facets })

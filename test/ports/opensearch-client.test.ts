@@ -61,6 +61,10 @@ it("failures are answered by their meaning", async () => {
     message: "The search cluster takes no writes: index is read-only: disk usage exceeded",
     retryAfterSeconds: 10
   })
+  // Not the credentials, though the status is that of theirs.
+  const closed = { error: { type: "index_create_block_exception", reason: "cluster create-index blocked" } }
+  const other = await serve(replying(403, closed))
+  expect((await errorOf(ask([other.node], true)))?.kind).toBe("Overloaded")
 })
 it("another node is asked where one cannot answer, and for a write only where it was not sent", async () => {
   const busy = await serve(replying(503, {}))

@@ -167,8 +167,8 @@ const failureOf = (status: number, body: unknown): Failure => {
 }
 /** What the cluster says of a request, or of one entry of it, by meaning. */
 export const errorOf = (status: number, type: string, reason: string): EngineError => {
-  // A full disk or an index that is read-only: the cluster is there, and takes writes when that is over.
-  if (type === "cluster_block_exception" && status !== 503)
+  // A full disk, or something that is read-only: the cluster is there, and takes writes when that is over.
+  if (type.endsWith("_block_exception") && status !== 503)
     return { kind: "Overloaded", message: `The search cluster takes no writes: ${reason}`, retryAfterSeconds: 10 }
   switch (status) {
     case 400:

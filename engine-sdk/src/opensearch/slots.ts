@@ -6,7 +6,8 @@ import { isArrayField, indexedFields } from "../index/builders.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
 
 /**
- * `t` words (each with a list of them), `k` whole texts, `n` doubles, `l` integers of 64 bits, `b` booleans, `g` points.
+ * `t` words (each with a list of them), `k` whole texts, `n` doubles, `l` integers of 64 bits, `b` booleans, `g`
+ * points.
  */
 export type SlotKind = "t" | "k" | "n" | "l" | "b" | "g"
 /** Places of a shared index, of each kind. */
