@@ -252,7 +252,7 @@ it("a relevance index that was asked for follows what is published, without a se
   await prepareAsked(reader)
   // Nobody has asked for one.
   expect(missingDocs(reader.views, units)).toBe(700)
-  const plan = suitePlan("c", { text: { relevance: { units } } as unknown as SearchPlan["text"] })
+  const plan = suitePlan("c", { text: { fields: [], relevance: { units } } as unknown as SearchPlan["text"] })
   await prepareRelevance([plan], () => reader)
   reader.apply({ added: [segment(2, 1_000)], removed: [], deletions: [] })
   expect(missingDocs(reader.views, units)).toBe(700)

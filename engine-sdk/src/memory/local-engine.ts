@@ -220,16 +220,9 @@ export class LocalEngine implements SearchEngine {
       case "unreadable":
         this.unreadable.push({ namespace: event.record.namespace, message: event.record.message })
         return
-      case "dropped": {
-        const entry = this.entries.get(event.key)
-        if (entry === undefined) return
-        clearTimeout(entry.quiet)
-        this.entries.delete(event.key)
-        this.reads.forget?.(event.key)
-        this.threads?.forget(event.key)
-        this.byName.get(entry.record.namespace)?.delete(entry.record.schema.name)
+      case "dropped":
+        this.dropped(event.key)
         return
-      }
       case "closed": {
         this.reads.forget?.(event.key)
         this.threads?.forget(event.key)
@@ -329,6 +322,15 @@ export class LocalEngine implements SearchEngine {
     await prepareAsked(reader).catch((error: unknown) => {
       warn(`a relevance index of collection ${entry.record.key} was not made ready between searches`, error)
     })
+  }
+  private dropped(key: number): void {
+    const entry = this.entries.get(key)
+    if (entry === undefined) return
+    clearTimeout(entry.quiet)
+    this.entries.delete(key)
+    this.reads.forget?.(key)
+    this.threads?.forget(key)
+    this.byName.get(entry.record.namespace)?.delete(entry.record.schema.name)
   }
   private newReader({ record }: Entry): CollectionReader {
     return new CollectionReader(record.schema, { text: (seq) => this.reads.text(record.key, seq) })
