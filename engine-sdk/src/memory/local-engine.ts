@@ -281,8 +281,7 @@ export class LocalEngine implements SearchEngine {
    * makes ready what a search else does itself, and that search has somebody to tell it to.
    */
   private between(entry: Entry, reader: CollectionReader, work: Generator<void, void>): Promise<boolean> {
-    const isCurrent = (): boolean =>
-      entry.reader === reader && this.entries.get(entry.record.key) === entry && !this.isClosed
+    const isCurrent = (): boolean => this.isCurrent(entry, reader)
     return inSlices(
       (function* () {
         for (;;) {
@@ -297,6 +296,9 @@ export class LocalEngine implements SearchEngine {
       warn(`collection ${entry.record.key} was not made ready between searches`, error)
       return false
     })
+  }
+  private isCurrent(entry: Entry, reader: CollectionReader): boolean {
+    return entry.reader === reader && this.entries.get(entry.record.key) === entry && !this.isClosed
   }
   /** At most one at a time; what comes meanwhile is mapped by it or by the next. */
   private mapPublished(entry: Entry, reader: CollectionReader): void {
@@ -319,7 +321,7 @@ export class LocalEngine implements SearchEngine {
     if (reader === undefined || this.isClosed) return
     this.threads?.prepare(entry.record.key, entry.documents)
     if (!(await this.between(entry, reader, prepareFacets(reader)))) return
-    await prepareAsked(reader).catch((error: unknown) => {
+    await prepareAsked(reader, () => this.isCurrent(entry, reader)).catch((error: unknown) => {
       warn(`a relevance index of collection ${entry.record.key} was not made ready between searches`, error)
     })
   }
