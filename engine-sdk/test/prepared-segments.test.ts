@@ -249,13 +249,17 @@ it("a relevance index that was asked for follows what is published, without a se
     )
   reader.apply({ added: [segment(1, 0)], removed: [], deletions: [] })
   const units = [{ name: "tag", locale: "", weight: 1 }]
-  await prepareAsked(reader)
+  await prepareAsked(reader, () => true)
   // Nobody has asked for one.
   expect(missingDocs(reader.views, units)).toBe(700)
-  const plan = suitePlan("c", { text: { relevance: { units } } as unknown as SearchPlan["text"] })
+  const plan = suitePlan("c", { text: { fields: [], relevance: { units } } as unknown as SearchPlan["text"] })
   await prepareRelevance([plan], () => reader)
   reader.apply({ added: [segment(2, 1_000)], removed: [], deletions: [] })
   expect(missingDocs(reader.views, units)).toBe(700)
-  await prepareAsked(reader)
+  let steps = 0
+  await prepareAsked(reader, () => steps++ < 3)
+  // The engine has closed meanwhile.
+  expect(missingDocs(reader.views, units)).toBe(700)
+  await prepareAsked(reader, () => true)
   expect(missingDocs(reader.views, units)).toBe(0)
 })

@@ -220,16 +220,9 @@ export class LocalEngine implements SearchEngine {
       case "unreadable":
         this.unreadable.push({ namespace: event.record.namespace, message: event.record.message })
         return
-      case "dropped": {
-        const entry = this.entries.get(event.key)
-        if (entry === undefined) return
-        clearTimeout(entry.quiet)
-        this.entries.delete(event.key)
-        this.reads.forget?.(event.key)
-        this.threads?.forget(event.key)
-        this.byName.get(entry.record.namespace)?.delete(entry.record.schema.name)
+      case "dropped":
+        this.dropped(event.key)
         return
-      }
       case "closed": {
         this.reads.forget?.(event.key)
         this.threads?.forget(event.key)
@@ -288,8 +281,7 @@ export class LocalEngine implements SearchEngine {
    * makes ready what a search else does itself, and that search has somebody to tell it to.
    */
   private between(entry: Entry, reader: CollectionReader, work: Generator<void, void>): Promise<boolean> {
-    const isCurrent = (): boolean =>
-      entry.reader === reader && this.entries.get(entry.record.key) === entry && !this.isClosed
+    const isCurrent = (): boolean => this.isCurrent(entry, reader)
     return inSlices(
       (function* () {
         for (;;) {
@@ -304,6 +296,9 @@ export class LocalEngine implements SearchEngine {
       warn(`collection ${entry.record.key} was not made ready between searches`, error)
       return false
     })
+  }
+  private isCurrent(entry: Entry, reader: CollectionReader): boolean {
+    return entry.reader === reader && this.entries.get(entry.record.key) === entry && !this.isClosed
   }
   /** At most one at a time; what comes meanwhile is mapped by it or by the next. */
   private mapPublished(entry: Entry, reader: CollectionReader): void {
@@ -326,9 +321,18 @@ export class LocalEngine implements SearchEngine {
     if (reader === undefined || this.isClosed) return
     this.threads?.prepare(entry.record.key, entry.documents)
     if (!(await this.between(entry, reader, prepareFacets(reader)))) return
-    await prepareAsked(reader).catch((error: unknown) => {
+    await prepareAsked(reader, () => this.isCurrent(entry, reader)).catch((error: unknown) => {
       warn(`a relevance index of collection ${entry.record.key} was not made ready between searches`, error)
     })
+  }
+  private dropped(key: number): void {
+    const entry = this.entries.get(key)
+    if (entry === undefined) return
+    clearTimeout(entry.quiet)
+    this.entries.delete(key)
+    this.reads.forget?.(key)
+    this.threads?.forget(key)
+    this.byName.get(entry.record.namespace)?.delete(entry.record.schema.name)
   }
   private newReader({ record }: Entry): CollectionReader {
     return new CollectionReader(record.schema, { text: (seq) => this.reads.text(record.key, seq) })

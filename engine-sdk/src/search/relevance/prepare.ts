@@ -34,10 +34,16 @@ const noteAsked = (reader: CollectionReader, units: ReadonlyArray<RelevanceUnit>
     own.delete(oldest)
   }
 }
-/** What was published since, for the units that are asked for; searches that come meanwhile wait for the same. */
-export const prepareAsked = async (reader: CollectionReader): Promise<void> => {
+/**
+ * What was published since, for the units that are asked for; searches that come meanwhile wait for the same.
+ * `isWanted` is asked before each step: stored documents cannot be read once their engine has closed.
+ */
+export const prepareAsked = async (reader: CollectionReader, isWanted: () => boolean): Promise<void> => {
   for (const units of [...(asked.get(reader)?.values() ?? [])])
-    if (missingDocs(reader.views, units) > INLINE_DOCS) await building(reader, units)
+    if (isWanted() && missingDocs(reader.views, units) > INLINE_DOCS) await building(reader, units, isWanted)
+}
+function* whileWanted(work: Generator<void, void>, isWanted: () => boolean): Generator<void, void> {
+  while (isWanted() && work.next().done !== true) yield
 }
 
 /** undefined when nothing large is missing. */
@@ -56,18 +62,27 @@ export const prepareRelevance = (
   return works.length === 0 ? undefined : Promise.all(works).then(() => undefined)
 }
 
-const building = (reader: CollectionReader, units: ReadonlyArray<RelevanceUnit>): Promise<void> => {
+const building = (
+  reader: CollectionReader,
+  units: ReadonlyArray<RelevanceUnit>,
+  isWanted = (): boolean => true
+): Promise<void> => {
   let own = running.get(reader)
   if (own === undefined) running.set(reader, (own = new Map()))
   const key = keyOf(units)
   let work = own.get(key)
-  if (work === undefined) own.set(key, (work = build(reader, units).finally(() => own.delete(key))))
+  if (work === undefined) own.set(key, (work = build(reader, units, isWanted).finally(() => own.delete(key))))
   return work
 }
-const build = async (reader: CollectionReader, units: ReadonlyArray<RelevanceUnit>): Promise<void> => {
+const build = async (
+  reader: CollectionReader,
+  units: ReadonlyArray<RelevanceUnit>,
+  isWanted: () => boolean
+): Promise<void> => {
   for (let round = 0; round < ROUNDS_MAX; round++) {
-    for (const view of reader.views) await inSlices(buildMissing(reader, view, units), SLICE_ms, pause)
+    for (const view of reader.views)
+      await inSlices(whileWanted(buildMissing(reader, view, units), isWanted), SLICE_ms, pause)
     // Segments that were published meanwhile are read in the next round.
-    if (missingDocs(reader.views, units) <= INLINE_DOCS) return
+    if (!isWanted() || missingDocs(reader.views, units) <= INLINE_DOCS) return
   }
 }
