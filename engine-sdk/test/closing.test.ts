@@ -94,6 +94,15 @@ describe("a write to a collection that closes meanwhile", () => {
       await close
       expect(await found(path)).toBe(2)
     }))
+  it("answers the same where the collection was not open and the journal is gone", () =>
+    withWriter(async (writer, { key, path }) => {
+      await writer.write("t", "goods", [put("1")], false)
+      await writer.release(key)
+      await writer.close()
+      const late = writer.write("t", "goods", [put("2")], false)
+      expect(written(await late)).toEqual({ kind: "Unavailable", message: "The engine is closed." })
+      expect(await found(path)).toBe(1)
+    }))
   it("waits for the writes that were there before", () =>
     withWriter(async (writer, { key, path }) => {
       const writes = Array.from({ length: 20 }, (_, i) =>

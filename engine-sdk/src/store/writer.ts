@@ -93,11 +93,15 @@ const NOT_STORED = {
   message: "The write could not be stored; whether a part of it is, is not known."
 } as const
 
-/** What is stored of a collection cannot be read. */
-class CollectionDamaged extends Error {
-  override readonly name = "CollectionDamaged"
-  get failure(): Damaged {
-    return { kind: "Damaged", message: this.message }
+const CLOSED = { kind: "Unavailable", message: "The engine is closed." } as const
+
+/** A collection was not opened: what is stored of it cannot be read, or everything closes. */
+class CollectionNotOpened extends Error {
+  override readonly name = "CollectionNotOpened"
+  readonly failure: Damaged | typeof CLOSED
+  constructor(failure: Damaged | typeof CLOSED) {
+    super(failure.message)
+    this.failure = failure
   }
 }
 
@@ -132,6 +136,7 @@ export class Writer implements WriterPort {
   private readonly defects = new Map<number, number>()
   private nextKey = 1
   private isStopped = false
+  private isClosing = false
   private readonly graphs: GraphOptions
   constructor(journal: Journal, emit: (event: WriterEvent) => void, memory?: WriterMemory, approximateFrom?: number) {
     this.journal = journal
@@ -220,7 +225,7 @@ export class Writer implements WriterPort {
     if (record === undefined) throw new Error(`collection ${key} is not in the journal`)
     const damage = this.damaged.get(key)
     if (damage !== undefined && performance.now() < damage.until_ms)
-      return Promise.reject(new CollectionDamaged(damage.message))
+      return Promise.reject(new CollectionNotOpened({ kind: "Damaged", message: damage.message }))
     const opening = (async () => {
       // Whoever let go of it sees a failure; its documents are all there.
       await this.closing.get(key)?.catch(() => {})
@@ -239,13 +244,15 @@ export class Writer implements WriterPort {
     return opening
   }
   /** What is stored of it does not make an index: a matter of this collection alone. */
-  private cannotOpen({ key, schema }: CollectionRecord, error: unknown): CollectionDamaged {
+  private cannotOpen({ key, schema }: CollectionRecord, error: unknown): CollectionNotOpened {
+    // Whoever wrote in that moment found the journal closed: that says nothing about what is in it.
+    if (this.isClosing) return new CollectionNotOpened(CLOSED)
     warn(`collection ${key} cannot be opened`, error)
-    const damaged = new CollectionDamaged(`The collection \`${schema.name}\` cannot be read from the disk.`)
-    this.damaged.set(key, { message: damaged.message, until_ms: performance.now() + DAMAGED_ms })
+    const message = `The collection \`${schema.name}\` cannot be read from the disk.`
+    this.damaged.set(key, { message, until_ms: performance.now() + DAMAGED_ms })
     // Whatever readers were told of it is no index.
     this.emit({ kind: "closed", key })
-    return damaged
+    return new CollectionNotOpened({ kind: "Damaged", message })
   }
   private makeWriter(record: CollectionRecord): CollectionWriter {
     const { namespace } = record
@@ -280,11 +287,11 @@ export class Writer implements WriterPort {
     })
   }
   /** As `writerOf`, its damage as a value. */
-  private async opened(key: number): Promise<CollectionWriter | CollectionDamaged> {
+  private async opened(key: number): Promise<CollectionWriter | CollectionNotOpened> {
     try {
       return await this.writerOf(key)
     } catch (error) {
-      if (error instanceof CollectionDamaged) return error
+      if (error instanceof CollectionNotOpened) return error
       throw error
     }
   }
@@ -341,7 +348,7 @@ export class Writer implements WriterPort {
     const key = this.keyOf(namespace, name)
     if (key === undefined) return fail(notFound("Collection not found"))
     const writer = await (this.open_.get(key) ?? this.opened(key))
-    if (writer instanceof CollectionDamaged) return fail(writer.failure)
+    if (writer instanceof CollectionNotOpened) return fail(writer.failure)
     // No snapshot may run beside it: it would describe segments that are about to go.
     this.altering.add(key)
     await this.snapshotting
@@ -398,14 +405,14 @@ export class Writer implements WriterPort {
     if (key === undefined) return fail(notFound("Collection not found"))
     if (this.refused.has(key) && !(await this.takesWrites(key))) return fail(NOT_STORED)
     const writer = await (this.open_.get(key) ?? this.opened(key))
-    if (writer instanceof CollectionDamaged) return fail(writer.failure)
+    if (writer instanceof CollectionNotOpened) return fail(writer.failure)
     for (const field of writer.schema.fields) {
       const other =
         field.reference === "" || field.async_reference
           ? undefined
           : this.keyOf(namespace, field.reference.slice(0, field.reference.indexOf(".")))
       const related = other === undefined ? undefined : await (this.open_.get(other) ?? this.opened(other))
-      if (related instanceof CollectionDamaged) return fail(related.failure)
+      if (related instanceof CollectionNotOpened) return fail(related.failure)
     }
     const cascades = deletes ? this.referencesTo(namespace, name) : []
     this.noteWrites(key, operations.length)
@@ -431,8 +438,7 @@ export class Writer implements WriterPort {
       return fail(NOT_STORED)
     }
     // It was closed while this waited: once more, on the one that is open now, or the collection is gone.
-    if (verdicts === undefined && this.open_.get(key) === writer)
-      return fail({ kind: "Unavailable", message: "The engine is closed." })
+    if (verdicts === undefined && this.open_.get(key) === writer) return fail(CLOSED)
     if (verdicts === undefined) return this.write(namespace, name, operations, returnDocuments, keeps, more, deletes)
     if (cascades.length === 0) return ok(verdicts)
     await this.cascade(
@@ -475,7 +481,7 @@ export class Writer implements WriterPort {
     for (const reference of references) {
       const writer = await this.opened(reference.key)
       // Its documents stay: what refers to nothing is told when it can be read again.
-      if (writer instanceof CollectionDamaged) continue
+      if (writer instanceof CollectionNotOpened) continue
       const gone = new Set(
         deleted.flatMap((document) => {
           const value = ownValue(document, reference.target)
@@ -607,6 +613,7 @@ export class Writer implements WriterPort {
     await this.journal.flushed()
   }
   async close(): Promise<void> {
+    this.isClosing = true
     clearInterval(this.snapshots)
     await this.snapshotting
     // Another writer may own the folder by now.
