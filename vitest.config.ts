@@ -21,7 +21,6 @@ const longest = [
   "ports/engine-opensearch",
   "ports/opensearch-cluster",
   "program/together",
-  "program/engine-opensearch",
   "program/engine-typesense",
   "program/distributed",
   "program/remote-engine",

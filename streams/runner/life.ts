@@ -193,7 +193,7 @@ class PartitionLife<Body, State, Emitted, Sink> {
   #flush() {
     return Effect.gen({ self: this }, function* () {
       const { counters, flushMode, log, offsets, options, processor, unit } = this.partition
-      const began = performance.now()
+      const began = this.#now
       const stepper = this.#stepper
       const target = this.#intake.reached
       yield* this.#probe("flushed")
@@ -224,7 +224,7 @@ class PartitionLife<Body, State, Emitted, Sink> {
         )
       )
       counters.flushes++
-      counters.flush_s += (performance.now() - began) / 1_000
+      counters.flush_s += (this.#now - began) / 1_000
       const size = stepper.flushed(passed)
       this.#committed = target
       if (flushMode !== NORMAL) this.partition.flushMode = afterSuccess(flushMode)

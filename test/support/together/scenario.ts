@@ -23,6 +23,10 @@ import { acquirePostgres, killManager } from "./servers.ts"
 export interface TogetherSize {
   readonly products: number
   readonly events: number
+  /** While nobody else works and everything is there. */ readonly before?: (
+    bases: ReadonlyArray<string>,
+    key: string
+  ) => Promise<void>
 }
 interface Recount {
   readonly documents: number
@@ -150,7 +154,7 @@ const figures = Effect.fnUntraced(function* (organizationId: string) {
 })
 
 /** `tell`: a line for a person, now and then. */
-export const together = ({ events, products }: TogetherSize, tell: (line: string) => void): Scoped<Recount> =>
+export const together = ({ before, events, products }: TogetherSize, tell: (line: string) => void): Scoped<Recount> =>
   Effect.gen(function* () {
     const began = performance.now()
     const sinceStart = () => ((performance.now() - began) / 1_000).toFixed(0)
@@ -160,6 +164,7 @@ export const together = ({ events, products }: TogetherSize, tell: (line: string
     const documents = [...generateCatalog({ products, seed: 7, prose: true })].map((one) => JSON.stringify(one))
     const bases = ports.map((port) => `http://127.0.0.1:${port}/v1`)
     const { full_key: key, organization_id } = first.first.ready as Record<string, string>
+    if (before !== undefined) yield* Effect.promise(() => before(bases, key!))
     const load = new Load({ bases, key: key!, documents, events })
     load.allowed = WORK_BESIDE
     const loading = load.run()
