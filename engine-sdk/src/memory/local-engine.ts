@@ -781,9 +781,10 @@ export class LocalEngine implements SearchEngine {
           entry.damage = undefined
         },
         (error: unknown) => {
-          if (this.failure !== undefined || this.isClosed)
+          const name = error instanceof Error ? error.name : ""
+          if (this.failure !== undefined || this.isClosed || name === "EngineClosed")
             throw new NotOpened({ kind: "Unavailable", message: this.failure ?? "The engine is closed." })
-          if (!(error instanceof Error) || error.name !== "CollectionDamaged") throw error
+          if (!(error instanceof Error) || name !== "CollectionDamaged") throw error
           throw new NotOpened({ kind: "Damaged", message: (entry.damage = error.message) })
         }
       )

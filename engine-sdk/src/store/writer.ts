@@ -97,10 +97,12 @@ const CLOSED = { kind: "Unavailable", message: "The engine is closed." } as cons
 
 /** A collection was not opened: what is stored of it cannot be read, or everything closes. */
 class CollectionNotOpened extends Error {
-  override readonly name = "CollectionNotOpened"
+  /** By it the searching thread tells them apart: of an error only name and message come from a worker. */
+  override readonly name: "CollectionDamaged" | "EngineClosed"
   readonly failure: Damaged | typeof CLOSED
   constructor(failure: Damaged | typeof CLOSED) {
     super(failure.message)
+    this.name = failure.kind === "Damaged" ? "CollectionDamaged" : "EngineClosed"
     this.failure = failure
   }
 }
