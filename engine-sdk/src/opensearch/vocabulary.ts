@@ -5,13 +5,13 @@
  * documents are noticed by their number, and where they are more than a few the words are read anew.
  */
 import { ok, type Result } from "../errors.ts"
+import { Joined } from "../joined.ts"
 import type { ClusterClient } from "./client.ts"
 import { allOf } from "./compile-filter.ts"
 import { KEY_LENGTH, ownFilter, type Placement } from "./placement.ts"
 import { wordListOf } from "./slots.ts"
 import { askAll, type SearchResponse } from "./trips.ts"
 import { WordTable, type WordUse } from "./word-table.ts"
-import { Joined } from "./refreshes.ts"
 
 /** Documents of a collection, and words of a field, beyond which nothing is remembered. */
 const DOCUMENTS_MAX = 200_000,

@@ -6,6 +6,7 @@
 import { isObject } from "../documents/json.ts"
 import type { Namespace } from "../engine.ts"
 import { fail, notFound, ok, type Result } from "../errors.ts"
+import { Joined } from "../joined.ts"
 import type { CollectionInfo } from "../schema.ts"
 import { warn } from "../warning.ts"
 import type { ServerClient } from "./client.ts"
@@ -28,7 +29,7 @@ export class Directory {
   /** Names on the server of what was changed here since the look that is under way began. */
   #touched = new Set<string>()
   /** One at a time for each collection: who asks while one is under way waits for the one after it. */
-  readonly #reloads = new Map<string, { running: Promise<Result<unknown>>; next?: Promise<Result<unknown>> }>()
+  readonly #reloads = new Joined<Result<unknown>>()
   #following: Promise<Result<void>> | undefined
   #isLost = false
 
@@ -58,21 +59,7 @@ export class Directory {
   /** As it is on the server after whatever was done before this call; forgotten where it is not there. */
   reload(namespace: Namespace, name: string): Promise<Result<unknown>> {
     const serverName = this.#names.of(namespace, name)
-    const known = this.#reloads.get(serverName)
-    if (known !== undefined) {
-      known.next ??= known.running.then(() => this.#begin(namespace, name, serverName))
-      return known.next
-    }
-    return this.#begin(namespace, name, serverName)
-  }
-  #begin(namespace: Namespace, name: string, serverName: string): Promise<Result<unknown>> {
-    const running = this.#reload(namespace, name, serverName)
-    const own: { running: Promise<Result<unknown>>; next?: Promise<Result<unknown>> } = { running }
-    this.#reloads.set(serverName, own)
-    void running.then(() => {
-      if (own.next === undefined && this.#reloads.get(serverName) === own) this.#reloads.delete(serverName)
-    })
-    return running
+    return this.#reloads.run(serverName, () => this.#reload(namespace, name, serverName))
   }
   async #reload(namespace: Namespace, name: string, serverName: string): Promise<Result<unknown>> {
     const answer = await this.#client.ask({

@@ -1,0 +1,26 @@
+/** Work that serves everybody who asked for it before it began, so that many who ask at once cause little of it. */
+
+interface Running<A> {
+  readonly done: Promise<A>
+  /** Of those that came after it began. */ next: Promise<A> | undefined
+}
+export class Joined<A> {
+  /** One entry a key at most, while something is under way for it. */
+  readonly #running = new Map<string, Running<A>>()
+  /** Resolves with work that began after the call. */
+  run(key: string, work: () => Promise<A>): Promise<A> {
+    const running = this.#running.get(key)
+    if (running === undefined) return this.#begin(key, work)
+    return (running.next ??= running.done.then(() => this.#begin(key, work)))
+  }
+  #begin(key: string, work: () => Promise<A>): Promise<A> {
+    const done = work()
+    const own: Running<A> = { done, next: undefined }
+    this.#running.set(key, own)
+    const end = () => {
+      if (this.#running.get(key) === own && own.next === undefined) this.#running.delete(key)
+    }
+    void done.then(end, end)
+    return done
+  }
+}
