@@ -35,8 +35,13 @@ let isTurnComing = false
 const nextPiece = (): void => {
   isTurnComing = false
   turnBegan = performance.now()
+  resume()
+}
+/** As many as the turn has time for: the next look comes after the microtask in which who was resumed went on. */
+const resume = (): void => {
+  if (performance.now() - turnBegan >= PIECES_ms) return comeBack()
   waiting.shift()?.()
-  if (waiting.length > 0) comeBack()
+  if (waiting.length > 0) queueMicrotask(resume)
 }
 const comeBack = (): void => {
   if (isTurnComing) return
@@ -45,7 +50,7 @@ const comeBack = (): void => {
 }
 /**
  * For work in pieces: resolves in a later turn once such work has taken long in this one, and is nothing to wait for
- * until then. Who waits goes on one after the other, a turn each, however many there are.
+ * until then. Who waits goes on one after the other, as many in a turn as fit into that time, however many there are.
  */
 export const givingWay = (): (() => Promise<void> | undefined) => {
   const now = performance.now()

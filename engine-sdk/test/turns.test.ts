@@ -1,0 +1,54 @@
+/** Work in pieces on one thread, under a clock and timers of the test's own. */
+import { afterEach, beforeEach, expect, it, vi } from "vitest"
+import { givingWay } from "../src/turns.ts"
+
+/** Far behind whatever ran before. */
+let now = 1e12
+let timers: Array<() => void> = []
+beforeEach(() => {
+  now += 1e9
+  timers = []
+  vi.spyOn(performance, "now").mockImplementation(() => now)
+  vi.spyOn(globalThis, "setTimeout").mockImplementation(((run: () => void) => {
+    timers.push(run)
+  }) as unknown as typeof setTimeout)
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+/** Timers that are due, then everything that they set going. */
+const turn = async (): Promise<void> => {
+  now++
+  for (const run of timers.splice(0)) run()
+  for (let i = 0; i < 1_000; i++) await Promise.resolve()
+}
+/** So many pieces that came in one turn and had to give way; each works `ms` when it goes on. `done` by turn. */
+const waiting = async (pieces: number, ms: number): Promise<ReadonlyArray<number>> => {
+  const gives = Array.from({ length: pieces }, () => givingWay())
+  now += 2
+  let ran = 0
+  const all = Promise.all(
+    gives.map(async (give) => {
+      await give()
+      ran++
+      now += ms
+    })
+  )
+  const byTurn: Array<number> = []
+  while (ran < pieces && byTurn.length < 100) {
+    const before = ran
+    await turn()
+    byTurn.push(ran - before)
+  }
+  await all
+  // The timer that is set for a turn in which nobody waits.
+  await turn()
+  return byTurn
+}
+
+it("as many go on in a turn as fit into two milliseconds, so that quick ones do not wait a turn each", async () => {
+  expect(await waiting(20, 0.25)).toEqual([8, 8, 4])
+})
+it("what takes longer has a turn of its own, and everything that arrived comes between", async () => {
+  expect(await waiting(3, 5)).toEqual([1, 1, 1])
+})
