@@ -5,6 +5,7 @@
  * standard output.
  */
 import { connect, type Socket } from "node:net"
+import { instant as now_ms, pace } from "./pacer.ts"
 
 export interface LoadJob {
   readonly host: string
@@ -31,7 +32,7 @@ export interface LoadResult {
   readonly latencies_ms: ReadonlyArray<number>
   /** Sum of `accepted` in answers that have it. */ readonly accepted: number
   readonly processor_s: number
-  /** How late the load's own clock was, each of its ticks: what of a latency may not be the server's. */
+  /** How late the load knew that a request was due: what of a latency is not the server's. Empty in a closed loop. */
   readonly late_ms: ReadonlyArray<number>
   /**
    * What one and the same loop took, ten times a second: a machine that is shared becomes slower and faster by a half
@@ -41,7 +42,6 @@ export interface LoadResult {
 }
 
 const loopback = /^(127\.\d+\.\d+\.\d+|localhost|::1)$/
-const TICK_ms = 1
 const LOOP_TURNS = 20,
   LOOP_EVERY_ms = 100,
   LOOPS = 3
@@ -203,7 +203,8 @@ const run = (job: LoadJob): Promise<LoadResult> =>
     const finishWhenDone = () => {
       if (open > 0 || isOver) return
       isOver = true
-      clearInterval(pacer)
+      clearInterval(ticks)
+      void pacer?.terminate()
       const usage = process.cpuUsage()
       settle({
         sent,
@@ -218,32 +219,29 @@ const run = (job: LoadJob): Promise<LoadResult> =>
       })
     }
 
-    // Arrivals are put on a clock; a late tick brings all that became due meanwhile.
-    let arrived = 0,
-      ticked = started,
-      looped = started
-    const pacer = setInterval(() => {
-      const now = performance.now()
-      late.push(Math.max(0, now - ticked - TICK_ms))
-      ticked = now
-      if (now - looped >= LOOP_EVERY_ms) {
-        looped = now
-        loops.push(loop_us())
-      }
-      if (now >= ends) {
-        for (const connection of idle.splice(0)) connection.socket.end()
-        return
-      }
-      if (job.rate === 0) return
-      for (const target = Math.floor(((now - started) / 1000) * job.rate); arrived < target; arrived++)
-        due.push(started + ((arrived + 1) / job.rate) * 1000)
-      // In turn: a connection that never sends anything is one that the server ends.
+    // In turn: a connection that never sends anything is one that the server ends.
+    const sendDue = () => {
       while (idle.length > 0 && dueHead < due.length) idle.shift()?.send(due[dueHead++])
       if (dueHead > 100_000) {
         due.splice(0, dueHead)
         dueHead = 0
       }
-    }, TICK_ms)
+    }
+    const origin = now_ms() - performance.now()
+    const pacer =
+      job.rate === 0
+        ? undefined
+        : pace({ started: origin + started, ends: origin + ends, rate: job.rate }, (at) => {
+            const dueAt = at - origin
+            late.push(Math.max(0, performance.now() - dueAt))
+            due.push(dueAt)
+            sendDue()
+          })
+    pacer?.once("error", reject)
+    const ticks = setInterval(() => {
+      loops.push(loop_us())
+      if (performance.now() >= ends) for (const connection of idle.splice(0)) connection.socket.end()
+    }, LOOP_EVERY_ms)
     for (let i = 0; i < job.connections; i++) new Connection()
   })
 
