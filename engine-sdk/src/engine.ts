@@ -41,6 +41,11 @@ export interface StoredDamage {
 export interface WriteOptions {
   readonly returnDocuments?: boolean
   readonly keeps?: KeepLimits | undefined
+  /**
+   * Told at most once, before the answer: every operation has been taken up, so what is written from now on comes after
+   * it, though the disk does not have it yet. An engine that cannot say so says nothing.
+   */
+  readonly taken?: (() => void) | undefined
 }
 
 export interface WriteVerdict {

@@ -1,6 +1,6 @@
 /** Work in pieces on one thread, under a clock and timers of the test's own. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest"
-import { givingWay } from "../src/turns.ts"
+import { giveWayTo, givingWay, nextTurn } from "../src/turns.ts"
 
 /** Far behind whatever ran before. */
 let now = 1e12
@@ -51,4 +51,27 @@ it("as many go on in a turn as fit into two milliseconds, so that quick ones do 
 })
 it("what takes longer has a turn of its own, and everything that arrived comes between", async () => {
   expect(await waiting(3, 5)).toEqual([1, 1, 1])
+})
+it("work that gives way to a message goes on when it has come, not when a timer ends", async () => {
+  let isUnderWay = true
+  const messageCame = giveWayTo(() => isUnderWay)
+  try {
+    let isOn = false
+    const on = nextTurn().then(() => {
+      isOn = true
+    })
+    await Promise.resolve()
+    expect([isOn, timers.length]).toEqual([false, 1])
+    messageCame()
+    await on
+    isUnderWay = false
+    // A timer that has nothing left to do, and a message that never comes.
+    await turn()
+    isUnderWay = true
+    const late = nextTurn()
+    await turn()
+    await late
+  } finally {
+    giveWayTo(() => false)
+  }
 })

@@ -415,7 +415,14 @@ export class LocalEngine implements SearchEngine {
     if (entry === undefined) return fail(notFound("Collection not found"))
     this.touch(entry)
     const answer = await this.asked(() =>
-      this.writer.write(namespace, collection, operations, options?.returnDocuments === true, options?.keeps)
+      this.writer.write(
+        namespace,
+        collection,
+        operations,
+        options?.returnDocuments === true,
+        options?.keeps,
+        options?.taken
+      )
     )
     this.makeRoom(entry.record.key)
     return answer

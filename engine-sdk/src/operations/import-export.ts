@@ -30,7 +30,7 @@ const LINE_BYTES_MAX = 32 * 1024 * 1024
 const EXPORT_PAGE = 500
 const NEWLINE = 10
 
-/** What imports and exports of a host may hold together; an import alone holds a batch and a line. */
+/** What imports and exports of a host may hold together; an import alone holds two batches and a line. */
 export interface ImportMemory {
   /** This import holds `bytes` now. False: that is too much; it goes on with as much as before. */ readonly hold: (
     bytes: number
@@ -137,22 +137,9 @@ async function* importLines(
   memory: ImportMemory
 ): AsyncGenerator<string> {
   const lines = new Lines()
-  let batch: Array<Line> = []
-  let characters = 0
-  let first = true
-  const add = (line: Line): void => {
-    batch.push(line)
-    if (typeof line === "string") characters += line.length
-  }
-  const flush = async (): Promise<string> => {
-    const text = await writeBatch(context, info, batch, settings)
-    const out = first ? text : `\n${text}`
-    first = false
-    batch = []
-    characters = 0
-    return out
-  }
-  let reason: string | undefined
+  const batches = new Batches(context, info, settings)
+  let reason: string | undefined,
+    isRead = false
   const iterator = chunks[Symbol.asyncIterator]()
   try {
     for (;;) {
@@ -160,15 +147,17 @@ async function* importLines(
         reason = error instanceof Error ? error.message : String(error)
         return undefined
       })
-      if (next === undefined || next.done === true) break
-      for (let at = 0; at < next.value.length; at += PIECE_BYTES) {
-        for (const line of lines.add(next.value.subarray(at, at + PIECE_BYTES))) {
-          add(line)
-          if (batch.length >= BATCH_LINES_MAX || characters >= BATCH_CHARACTERS_MAX) yield await flush()
-        }
+      if (next === undefined || next.done === true) {
+        isRead = true
+        break
       }
-      if (memory.hold(characters + lines.openBytes)) continue
-      if (batch.length > 0) yield await flush()
+      for (let at = 0; at < next.value.length; at += PIECE_BYTES)
+        for (const line of lines.add(next.value.subarray(at, at + PIECE_BYTES))) {
+          batches.add(line)
+          if (batches.isFull) yield* batches.flush()
+        }
+      if (memory.hold(batches.characters + lines.openBytes)) continue
+      yield* batches.end()
       if (!(await memory.holdSoon(lines.openBytes))) {
         lines.drop()
         memory.hold(0)
@@ -176,19 +165,88 @@ async function* importLines(
     }
   } finally {
     await iterator.return?.()
+    // Nobody reads on: what was begun is still waited for, so that whoever closes the engine does not end it.
+    if (!isRead) await batches.settled()
   }
   // A stream that broke off may have left half a line.
-  if (reason === undefined) for (const line of lines.end()) add(line)
-  if (batch.length > 0) yield await flush()
+  if (reason === undefined) for (const line of lines.end()) batches.add(line)
+  yield* batches.end()
   // The status is sent by then: what came whole has its verdicts, and the last line says why there are no more.
   if (reason !== undefined)
-    yield `${first ? "" : "\n"}${failureLine(400, `The body could not be read: ${reason}`, undefined, undefined)}`
+    yield `${batches.isFirst ? "" : "\n"}${failureLine(400, `The body could not be read: ${reason}`, undefined, undefined)}`
+}
+
+/**
+ * Lines on their way into the engine, a batch at a time. The next one is begun once every line of the last has its
+ * place, while the disk still takes that: a writer in a thread of its own waited for the disk, and for the next lines,
+ * a fifth of an import.
+ */
+class Batches {
+  readonly #context: OperationContext
+  readonly #info: CollectionInfo
+  readonly #settings: ImportSettings
+  #lines: Array<Line> = []
+  #lineCharacters = 0
+  /** The batch whose answer is not known yet. */
+  #written: { readonly text: Promise<string>; readonly characters: number } | undefined
+  /** No result line has been given out. */
+  isFirst = true
+  constructor(context: OperationContext, info: CollectionInfo, settings: ImportSettings) {
+    this.#context = context
+    this.#info = info
+    this.#settings = settings
+  }
+  /** Held of both. */
+  get characters(): number {
+    return this.#lineCharacters + (this.#written?.characters ?? 0)
+  }
+  get isFull(): boolean {
+    return this.#lines.length >= BATCH_LINES_MAX || this.#lineCharacters >= BATCH_CHARACTERS_MAX
+  }
+  add(line: Line): void {
+    this.#lines.push(line)
+    if (typeof line === "string") this.#lineCharacters += line.length
+  }
+  /** Begins to write what was added; gives the results of the batch before. */
+  async *flush(): AsyncGenerator<string> {
+    const lines = this.#lines,
+      characters = this.#lineCharacters
+    this.#lines = []
+    this.#lineCharacters = 0
+    const before = this.#written
+    let text!: Promise<string>
+    const taken = new Promise<void>((resolve) => {
+      text = writeBatch(this.#context, this.#info, lines, this.#settings, resolve)
+    })
+    // Whoever asks for it next hears of a failure.
+    text.catch(() => {})
+    this.#written = { text, characters }
+    if (before !== undefined) yield this.#next(await before.text)
+    await Promise.race([taken, text])
+  }
+  /** Writes what was added; gives every result that is left. */
+  async *end(): AsyncGenerator<string> {
+    if (this.#lines.length > 0) yield* this.flush()
+    const last = this.#written
+    this.#written = undefined
+    if (last !== undefined) yield this.#next(await last.text)
+  }
+  /** What is under way has ended, however it did. */
+  async settled(): Promise<void> {
+    await this.#written?.text.catch(() => {})
+  }
+  #next(text: string): string {
+    const out = this.isFirst ? text : `\n${text}`
+    this.isFirst = false
+    return out
+  }
 }
 const writeBatch = async (
   context: OperationContext,
   info: CollectionInfo,
   batch: ReadonlyArray<Line>,
-  settings: ImportSettings
+  settings: ImportSettings,
+  taken: () => void
 ): Promise<string> => {
   const operations: Array<WriteOperation> = []
   for (const document of batch)
@@ -196,7 +254,8 @@ const writeBatch = async (
       operations.push({ kind: "put", action: settings.action, dirtyValues: settings.dirtyValues, document })
   const written = await context.engine.write(context.namespace, info.schema.name, operations, {
     returnDocuments: settings.returnDoc,
-    keeps: context.keeps
+    keeps: context.keeps,
+    taken
   })
   let at = 0
   return batch

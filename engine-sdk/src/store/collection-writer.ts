@@ -154,13 +154,15 @@ export class CollectionWriter implements ChunkOwner {
 
   /**
    * One verdict per operation, in order. Resolves when everything is durable and published; undefined: closed
-   * meanwhile, nothing was written. Rejects with `CommitFailed`.
+   * meanwhile, nothing was written. Rejects with `CommitFailed`. `taken`: every operation is in a chunk, so that a
+   * write that comes now and names one of their ids has that chunk committed first.
    */
   async write(
     operations: ReadonlyArray<WriteOperation>,
     returnDocuments: boolean,
     keeps: KeepLimits | undefined,
-    more?: MoreOperations
+    more?: MoreOperations,
+    taken?: () => void
   ): Promise<ReadonlyArray<WriteVerdict> | undefined> {
     const { publisher } = this
     while (this.gate.isShut !== undefined) await this.gate.isShut
@@ -184,6 +186,7 @@ export class CollectionWriter implements ChunkOwner {
           if (at < list.length) await nextTurn()
           while (this.views.length > SEGMENTS_MAX && this.merger.running !== undefined) await this.merger.running
         }
+      taken?.()
       await this.committed(chunk)
       await this.durable()
       if (publisher.failure !== undefined) throw publisher.failure

@@ -45,7 +45,12 @@ export class RemoteWriter implements WriterPort {
   private readonly unread: SearchingSide["unread"]
   private readonly waiting = new Map<
     number,
-    { resolve: (value: unknown) => void; reject: (error: Error) => void; hasDocuments: boolean }
+    {
+      readonly resolve: (value: unknown) => void
+      readonly reject: (error: Error) => void
+      readonly hasDocuments: boolean
+      readonly taken: (() => void) | undefined
+    }
   >()
   private nextCall = 1
   private ready: { resolve: () => void; reject: (error: Error) => void } | undefined
@@ -102,6 +107,9 @@ export class RemoteWriter implements WriterPort {
           this.post({ kind: "prepared", id: message.id })
         )
         return
+      case "taken":
+        this.waiting.get(message.id)?.taken?.()
+        return
       case "answer": {
         const call = this.waiting.get(message.id)
         this.waiting.delete(message.id)
@@ -144,8 +152,11 @@ export class RemoteWriter implements WriterPort {
   private call<A>(
     method: WriterCall["method"],
     args: ReadonlyArray<unknown>,
-    body = "",
-    parts = 0
+    {
+      body = "",
+      parts = 0,
+      taken
+    }: Partial<Pick<WriterCall, "body" | "parts">> & { taken?: (() => void) | undefined } = {}
   ): Promise<A> & { readonly id: number } {
     const id = this.nextCall++
     const answer = this.isGone
@@ -154,7 +165,8 @@ export class RemoteWriter implements WriterPort {
           this.waiting.set(id, {
             resolve: resolve as (value: unknown) => void,
             reject,
-            hasDocuments: method === "write"
+            hasDocuments: method === "write",
+            taken
           })
           Atomics.add(this.posted, 0, 1)
           this.post({ kind: "call", id, method, head: stringifyJson(args), body, parts })
@@ -185,37 +197,38 @@ export class RemoteWriter implements WriterPort {
     name: string,
     operations: ReadonlyArray<WriteOperation>,
     returnDocuments: boolean,
-    keeps?: KeepLimits
+    keeps?: KeepLimits,
+    taken?: () => void
   ): Promise<Result<ReadonlyArray<WriteVerdict>>> {
     const verdicts: WriteVerdict[] = []
     for (let at = 0; ; at += PART_OPERATIONS) {
+      const isLast = at + PART_OPERATIONS >= operations.length
       const settled = await this.writePart(
-        namespace,
-        name,
+        [namespace, name],
         operations.length <= PART_OPERATIONS ? operations : operations.slice(at, at + PART_OPERATIONS),
         returnDocuments,
-        keeps
+        keeps,
+        isLast ? taken : undefined
       )
-      const isLast = at + PART_OPERATIONS >= operations.length
       if (!settled.ok || (at === 0 && isLast)) return settled
       for (const verdict of settled.value) verdicts.push(verdict)
       if (isLast) return ok(verdicts)
     }
   }
   private async writePart(
-    namespace: Namespace,
-    name: string,
+    collection: readonly [Namespace, string],
     operations: ReadonlyArray<WriteOperation>,
     returnDocuments: boolean,
-    keeps: KeepLimits | undefined
+    keeps: KeepLimits | undefined,
+    taken: (() => void) | undefined
   ): Promise<Result<ReadonlyArray<WriteVerdict>>> {
     const { body, heads } = encodeOperations(operations.slice(0, MESSAGE_OPERATIONS))
     const deletes = operations.some(({ kind }) => kind === "delete")
+    const parts = Math.max(0, Math.ceil(operations.length / MESSAGE_OPERATIONS) - 1)
     const answer = this.call<Result<ReadonlyArray<WriteVerdict>>>(
       "write",
-      [namespace, name, heads, returnDocuments, deletes, keeps ?? null],
-      body,
-      Math.max(0, Math.ceil(operations.length / MESSAGE_OPERATIONS) - 1)
+      [...collection, heads, returnDocuments, deletes, keeps ?? null],
+      { body, parts, taken }
     )
     const sent = this.sendRest(answer.id, operations)
     // A writer that is gone is told by the answer; messages to it are nobody's.

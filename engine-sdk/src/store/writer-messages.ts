@@ -34,7 +34,7 @@ interface PreparedMessage {
 interface PartMessage {
   readonly kind: "part"
   readonly id: number
-  readonly heads: ReadonlyArray<OperationHead>
+  /** JSON: one runtime walks through every object that arrives, in search of ports. */ readonly heads: string
   readonly body: string
 }
 export type ToWriter = WriterCall | SeenMessage | PreparedMessage | PartMessage
@@ -49,6 +49,8 @@ interface SharedSegment {
 export type FromWriter =
   | { readonly kind: "ready" }
   | { readonly kind: "answer"; readonly id: number; readonly text: string }
+  /** Of a write, before its answer: what is written after this comes after it. */
+  | { readonly kind: "taken"; readonly id: number }
   | {
       readonly kind: "failed"
       readonly id?: number
@@ -91,7 +93,7 @@ interface OperationHead {
 /** Cost: one JSON text per document that came as an object; texts go as they are. */
 export const encodeOperations = (
   operations: ReadonlyArray<WriteOperation>
-): { heads: OperationHead[]; body: string } => {
+): { readonly heads: string; readonly body: string } => {
   const parts: string[] = []
   const decoder = new TextDecoder()
   const heads = operations.map((operation): OperationHead => {
@@ -112,11 +114,11 @@ export const encodeOperations = (
       ...(operation.rewrite === true ? { r: 1 as const } : {})
     }
   })
-  return { heads, body: parts.join("") }
+  return { heads: JSON.stringify(heads), body: parts.join("") }
 }
-export const decodeOperations = (heads: ReadonlyArray<OperationHead>, body: string): WriteOperation[] => {
+export const decodeOperations = (heads: string, body: string): WriteOperation[] => {
   let at = 0
-  return heads.map((head): WriteOperation => {
+  return (JSON.parse(heads) as ReadonlyArray<OperationHead>).map((head): WriteOperation => {
     if (head.d === 1) return { kind: "delete", id: head.i! }
     const document = body.slice(at, (at += head.n!))
     return {

@@ -52,7 +52,7 @@ const { path, approximateFrom, posted } = workerData as {
 }
 const calls = new Int32Array(posted)
 let received = 0
-giveWayTo(() => Atomics.load(calls, 0) !== received)
+const messageCame = giveWayTo(() => Atomics.load(calls, 0) !== received)
 const preparing = new Map<number, () => void>()
 let nextPreparation = 1
 const journal = await LmdbJournal.open(path)
@@ -116,9 +116,10 @@ const run = async (call: WriterCall): Promise<unknown> => {
       return writer.write(
         head[0] as string,
         head[1] as string,
-        decodeOperations(head[2] as Parameters<typeof decodeOperations>[0], call.body),
+        decodeOperations(head[2] as string, call.body),
         head[3] as boolean,
         keepsOf(head[5]),
+        () => post({ kind: "taken", id: call.id }),
         restOf(call),
         head[4] as boolean
       )
@@ -149,6 +150,7 @@ port.on("message", (message: ToWriter) => {
     return
   }
   received = (received + 1) | 0
+  messageCame()
   if (message.kind === "part") {
     const rest = arriving.get(message.id)
     rest?.come.push(decodeOperations(message.heads, message.body))

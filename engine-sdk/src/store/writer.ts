@@ -50,7 +50,8 @@ export interface WriterPort {
     name: string,
     operations: ReadonlyArray<WriteOperation>,
     returnDocuments: boolean,
-    keeps?: KeepLimits
+    keeps?: KeepLimits,
+    taken?: () => void
   ): Promise<Result<ReadonlyArray<WriteVerdict>>>
   /** Loads the index of a collection and publishes it. */
   open(key: number): Promise<void>
@@ -400,6 +401,7 @@ export class Writer implements WriterPort {
     operations: ReadonlyArray<WriteOperation>,
     returnDocuments: boolean,
     keeps?: KeepLimits,
+    taken?: () => void,
     more?: MoreOperations,
     deletes = operations.some(({ kind }) => kind === "delete")
   ): Promise<Result<ReadonlyArray<WriteVerdict>>> {
@@ -432,7 +434,7 @@ export class Writer implements WriterPort {
           }
     let verdicts: ReadonlyArray<WriteVerdict> | undefined
     try {
-      verdicts = await writer.write(operations, returnDocuments || cascades.length > 0, keeps, rest)
+      verdicts = await writer.write(operations, returnDocuments || cascades.length > 0, keeps, rest, taken)
     } catch (error) {
       if (!(error instanceof CommitFailed)) throw error
       // Answered when what was found early is no longer found.
@@ -441,7 +443,8 @@ export class Writer implements WriterPort {
     }
     // It was closed while this waited: once more, on the one that is open now, or the collection is gone.
     if (verdicts === undefined && this.open_.get(key) === writer) return fail(CLOSED)
-    if (verdicts === undefined) return this.write(namespace, name, operations, returnDocuments, keeps, more, deletes)
+    if (verdicts === undefined)
+      return this.write(namespace, name, operations, returnDocuments, keeps, taken, more, deletes)
     if (cascades.length === 0) return ok(verdicts)
     await this.cascade(
       namespace,
