@@ -208,6 +208,9 @@ export const guardEngine = (
     createCollection: (...given) => write("change", change_ms, () => engine.createCollection(...given)),
     alterCollection: (...given) =>
       changes.counted(given[0], () => write("change", change_ms, () => engine.alterCollection(...given))),
+    ...(engine.schemaChanges === undefined
+      ? {}
+      : { schemaChanges: async (...given) => read("changes", () => engine.schemaChanges!(...given)) }),
     dropCollection: (...given) =>
       removals.counted(given[0], () => write("change", change_ms, () => engine.dropCollection(...given))),
     ...(engine.namespaces === undefined ? {} : { namespaces: () => engine.namespaces!() }),
