@@ -16,6 +16,9 @@ import {
   type SumsByRange
 } from "../../engine-sdk/src/opensearch/move.ts"
 import type { Placement } from "../../engine-sdk/src/opensearch/placement.ts"
+import type { ClusterClient } from "../../engine-sdk/src/opensearch/client.ts"
+import { Directory } from "../../engine-sdk/src/opensearch/directory.ts"
+import { namesOf } from "../../engine-sdk/src/opensearch/placement.ts"
 import { NO_SLOTS } from "../../engine-sdk/src/opensearch/slots.ts"
 import { suiteSchema } from "../../engine-sdk/src/testing/engine-suite.ts"
 
@@ -67,6 +70,43 @@ describe("a move", () => {
     expect(fateOf(record, at("k4"), 1)).toBe("carried")
     expect(fateOf(record, at("k2"), 1)).toBe("unknown")
   })
+})
+
+it("a record that is found only behind a later one is heard of", async () => {
+  const records: Array<{ _id: string; _seq_no: number; _primary_term: number; _source: { record: CollectionRecord } }> =
+    []
+  const change = (seq: number, name: string, key: string) =>
+    records.push({
+      _id: name,
+      _seq_no: seq,
+      _primary_term: 1,
+      _source: { record: { ...settled, identity: name, schema: suiteSchema(name, []), placement: at(key) } }
+    })
+  interface Asked {
+    readonly body: { readonly query: { readonly bool: { readonly filter: any; readonly must_not: any } } }
+  }
+  const read: number[] = []
+  const client = {
+    ask: async ({ body: { query } }: Asked) => {
+      const [{ range }] = query.bool.filter,
+        [{ terms }] = query.bool.must_not
+      const hits = records.filter(({ _seq_no }) => _seq_no > range._seq_no.gt && !terms._seq_no.includes(_seq_no))
+      read.push(hits.length)
+      return { ok: true, value: { hits: { hits } } }
+    }
+  }
+  const directory = new Directory(client as unknown as ClusterClient, namesOf("x"))
+  change(1, "one", "k1")
+  await directory.hear()
+  change(3, "two", "k3")
+  await directory.hear()
+  // Made before, and refreshed after it.
+  records.shift()
+  change(2, "one", "k2")
+  await directory.hear()
+  expect(["one", "two"].map((name) => directory.find("a", name)?.record.placement.key)).toEqual(["k2", "k3"])
+  await directory.hear()
+  expect(read).toEqual([1, 1, 1, 0])
 })
 
 describe("a copy", () => {

@@ -15,6 +15,8 @@ import { identityOf, type CollectionRecord, type Revision } from "./record.ts"
 
 /** Records that one look brings. */
 const PAGE = 500
+/** Changes of records that are made at the same moment. */
+const LATE_MAX = 100
 /** Searches wait for it. */
 const LOOK_ms = 5_000
 /** How often documents are counted again: what this process writes is counted at once. */
@@ -48,6 +50,7 @@ export class Directory {
   readonly #looks = new Joined<Result<void, EngineError>>()
   readonly #entries = new Map<Namespace, Map<string, Entry>>()
   /** The last change that was read. */ #seen = -1
+  /** Those before it: one may be found only after a later one. */ readonly #recent = new Set<number>()
   #counted_ms = 0
   readonly #count_ms: number
   #isLost = false
@@ -166,7 +169,12 @@ export class Directory {
         path: `/${this.#names.collections}/_search?seq_no_primary_term=true`,
         body: {
           size: PAGE,
-          query: { range: { _seq_no: { gt: this.#seen } } },
+          query: {
+            bool: {
+              filter: [{ range: { _seq_no: { gt: this.#seen - LATE_MAX } } }],
+              must_not: [{ terms: { _seq_no: [...this.#recent] } }]
+            }
+          },
           sort: [{ _seq_no: "asc" }],
           seq_no_primary_term: true
         },
@@ -177,8 +185,10 @@ export class Directory {
       const { hits } = page.value.hits
       for (const record of hits) {
         this.#take(record)
+        this.#recent.add(record._seq_no)
         this.#seen = Math.max(this.#seen, record._seq_no)
       }
+      for (const change of this.#recent) if (change <= this.#seen - LATE_MAX) this.#recent.delete(change)
       if (hits.length < PAGE) return ok(undefined)
     }
   }

@@ -45,6 +45,8 @@ const FOLLOW_ms = 1_000
 const REPLICAS = 1
 const POOL_SHARDS = 3
 const POOL_DOCUMENTS = 200_000
+/** A promotion by size that came to nothing is tried again. */
+const AGAIN_ms = 60_000
 /** Searches of one request that are asked for at once. */
 const AT_ONCE = 8
 /** Times that a reading begins again because its collection was moved meanwhile. */
@@ -65,6 +67,7 @@ export class OpensearchEngine implements SearchEngine {
   #timer: ReturnType<typeof setInterval> | undefined
   #isFollowing = false
   #isPromoting = false
+  #promotesFrom_ms = 0
 
   private constructor(options: OpensearchOptions) {
     const {
@@ -153,7 +156,7 @@ export class OpensearchEngine implements SearchEngine {
       const large = this.#directory.entries.find(({ documents, record }) =>
         isToBePromoted(record, documents, this.#poolDocuments_max)
       )
-      if (large !== undefined && !this.#isPromoting) void this.#promoteLarge(large)
+      if (large !== undefined && !this.#isPromoting && now >= this.#promotesFrom_ms) void this.#promoteLarge(large)
     } catch (error) {
       if (!this.#client.isClosed) warn("collections of the search cluster were not looked at", error)
     } finally {
@@ -163,9 +166,12 @@ export class OpensearchEngine implements SearchEngine {
   /** One at a time; another process may be faster. */
   async #promoteLarge({ record: { namespace, schema } }: Entry): Promise<void> {
     this.#isPromoting = true
+    // What fails would fail again at once.
+    this.#promotesFrom_ms = performance.now() + AGAIN_ms
     try {
       const promoted = await this.promoteCollection(namespace, schema.name)
-      if (!promoted.ok && promoted.error.kind !== "Conflict" && !this.#client.isClosed)
+      if (promoted.ok) this.#promotesFrom_ms = 0
+      else if (promoted.error.kind !== "Conflict" && !this.#client.isClosed)
         warn("a large collection could not be given an index of its own", promoted.error.message)
     } catch (error) {
       if (!this.#client.isClosed) warn("a large collection could not be given an index of its own", error)
