@@ -32,6 +32,13 @@ export interface SchemaChange {
   readonly curation_sets?: ReadonlyArray<string>
 }
 
+/** A change of a schema that is under way: documents as they were when it began, and how many are written anew. */
+export interface SchemaChangeProgress {
+  readonly collection: string
+  readonly documents: number
+  readonly altered: number
+}
+
 /** `collection` is absent where even its name cannot be read, `namespace` is empty where not even that can. */
 export interface StoredDamage {
   readonly namespace: Namespace
@@ -119,6 +126,8 @@ export interface SearchEngine {
     change: SchemaChange,
     keeps?: KeepLimits
   ): Promise<Result<CollectionInfo>>
+  /** Changes of schemas that are under way, whoever asked for them. An engine that has none to tell is without it. */
+  schemaChanges?(namespace: Namespace): Promise<Result<ReadonlyArray<SchemaChangeProgress>>>
   /** Answers the collection as it was. */
   dropCollection(namespace: Namespace, name: string): Promise<Result<CollectionInfo>>
   /** Those that have a collection. An engine that cannot say has none. */ namespaces?(): ReadonlyArray<Namespace>

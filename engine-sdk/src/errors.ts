@@ -67,10 +67,12 @@ export interface Overloaded {
 export interface Unavailable {
   readonly kind: "Unavailable"
   readonly message: string
+  /** This one answer was lost, and others are given: no reason to leave the engine alone. */ readonly isThere?: true
 }
 export interface TimedOut {
   readonly kind: "TimedOut"
   readonly message: string
+  /** As of `Unavailable`. */ readonly isThere?: true
 }
 
 import type { Capability } from "./capabilities.ts"

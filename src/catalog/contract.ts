@@ -119,6 +119,22 @@ export const updateCollection = operation({
   success: Collection,
   errors: [...engineErrors(404), ProfilesWouldBreak]
 })
+export const listSchemaChanges = operation({
+  ...collections,
+  ...described.listSchemaChanges,
+  id: "listSchemaChanges",
+  summary: "List changes of schemas that are under way",
+  method: "GET",
+  path: "/v1/operations/schema_changes",
+  success: Schema.Array(
+    Schema.Struct({
+      collection: Schema.String,
+      /** When it began. */ num_documents: Schema.Int,
+      validated_docs: Schema.Int,
+      altered_docs: Schema.Int
+    })
+  ).annotate({ identifier: "SchemaChangeList" })
+})
 export const deleteCollection = operation({
   ...collections,
   ...described.deleteCollection,

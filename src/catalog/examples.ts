@@ -41,6 +41,11 @@ export const described = {
       body: { fields: [{ name: "color", type: "string", facet: true, optional: true }], metadata: { season: "winter" } }
     }
   },
+  listSchemaChanges: {
+    description:
+      "Shows changes of schemas that write documents anew beside the old ones: how many there were when the change began, and how many are checked and written. Searches go by the old schema until all are. Empty when nothing is under way, and where the engine changes a schema in one step.",
+    example: {}
+  },
   deleteCollection: {
     description:
       "Drops a collection with all its documents and answers its last schema. This cannot be undone. Aliases that point to it stay and lead nowhere until they are moved.",

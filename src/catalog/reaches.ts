@@ -33,6 +33,7 @@ export const reaches: Readonly<Record<string, Reach>> = {
   createCollection: ({ body, search }) =>
     namedInSchema(body, [...textIn(body, "name"), ...(search.src_name === undefined ? [] : [search.src_name])]),
   getCollection: "path",
+  listSchemaChanges: "filtered",
   updateCollection: ({ body }) => namedInSchema(body),
   deleteCollection: "path",
 

@@ -78,6 +78,10 @@ const targetIn = (sent: engine.Body): unknown => {
     : undefined
 }
 
+/** undefined where the key reaches every collection. */
+const reachedBy = (context: engine.OperationContext, caller: AnyInput["caller"]) =>
+  reachesEverything(caller) ? undefined : (name: string) => reachesOwnName(context, caller, name)
+
 export const routes = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const owned = yield* makeOwnedConfiguration
@@ -189,13 +193,7 @@ export const routes = Effect.gen(function* () {
   return [
     implement(
       contract.getCollections,
-      plain((context, { caller, search }) =>
-        engine.listCollections(
-          context,
-          search,
-          reachesEverything(caller) ? undefined : (name) => reachesOwnName(context, caller, name)
-        )
-      )
+      plain((context, { caller, search }) => engine.listCollections(context, search, reachedBy(context, caller)))
     ),
     implement(contract.createCollection, (input) =>
       Effect.flatMap(Effect.andThen(cloning(input), bodyOf(input)), (body) =>
@@ -209,6 +207,10 @@ export const routes = Effect.gen(function* () {
     implement(
       contract.getCollection,
       plain((context, { params }) => engine.getCollection(context, params.collectionName))
+    ),
+    implement(
+      contract.listSchemaChanges,
+      plain((context, { caller }) => engine.listSchemaChanges(context, reachedBy(context, caller)))
     ),
     implement(contract.updateCollection, (input) =>
       Effect.flatMap(bodyOf(input), (body) => {

@@ -53,6 +53,7 @@ import {
   resumeOrganization,
   topUpOrganization
 } from "./organizations.ts"
+import { promote } from "./promote.ts"
 import { start } from "./start.ts"
 import { status } from "./status.ts"
 import { streams } from "./streams.ts"
@@ -620,6 +621,15 @@ const opensearchCommand = Command.make(
   (flags) => Effect.scoped(opensearch(flags))
 ).pipe(Command.withDescription("Start real nodes of OpenSearch on this machine's JVM"))
 
+const promoteCommand = Command.make(
+  "promote",
+  {
+    organization: Argument.String("organization").pipe(Argument.withDescription("Id of the organization")),
+    collection: Argument.String("collection").pipe(Argument.withDescription("Name of its collection"))
+  },
+  (flags) => Effect.scoped(promote(flags))
+).pipe(Command.withDescription("Give a collection in a search cluster (OPENSEARCH_NODES) an index of its own"))
+
 const optionalText = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
 const inputs = {
@@ -1137,6 +1147,7 @@ export const command = Command.make("dowser").pipe(
     doctorCommand,
     benchCommand,
     kafkaCommand,
-    opensearchCommand
+    opensearchCommand,
+    promoteCommand
   ])
 )

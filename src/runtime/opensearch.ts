@@ -33,20 +33,23 @@ export const opensearchOptionsOf = (environment: Environment): OpensearchOptions
   )
   if (typeof credentials === "string") return credentials
   const replicas = wholeNumber(given("OPENSEARCH_REPLICAS"), 0, 9),
-    poolShards = wholeNumber(given("OPENSEARCH_POOL_SHARDS"), 1, 1_000)
+    poolShards = wholeNumber(given("OPENSEARCH_POOL_SHARDS"), 1, 1_000),
+    poolDocuments_max = wholeNumber(given("OPENSEARCH_POOL_DOCUMENTS_MAX"), 1, 999_999_999)
   if (replicas === "wrong") return "OPENSEARCH_REPLICAS: a whole number from 0 to 9."
   if (poolShards === "wrong") return "OPENSEARCH_POOL_SHARDS: a whole number from 1 to 1000."
+  if (poolDocuments_max === "wrong") return "OPENSEARCH_POOL_DOCUMENTS_MAX: a whole number from 1 to 999999999."
   return {
     nodes,
     ...(replicas === undefined ? {} : { replicas }),
     ...(poolShards === undefined ? {} : { poolShards }),
+    ...(poolDocuments_max === undefined ? {} : { poolDocuments_max }),
     ...(prefix === undefined ? {} : { prefix }),
     ...(credentials === undefined ? {} : { credentials })
   }
 }
 const wholeNumber = (text: string | undefined, least: number, most: number): number | "wrong" | undefined => {
   if (text === undefined) return undefined
-  const number = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN
+  const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
   return number >= least && number <= most ? number : "wrong"
 }
 const isAddress = (node: string): boolean => {

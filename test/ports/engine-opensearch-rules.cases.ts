@@ -114,6 +114,44 @@ export const opensearchRuleCases = (nodes: () => ReadonlyArray<string>): void =>
   })
 
   describe("facets", () => {
+    it("show the object around a value, of the document that was found and came first", async () => {
+      const documents = Array.from({ length: 40 }, (_document, i) => ({
+        id: String(i),
+        title: i % 2 === 0 ? "oak chair" : "oak table",
+        parts: [
+          { kind: `kind ${i % 7}`, size: i },
+          { kind: `kind ${(i + 3) % 7}`, size: -i }
+        ]
+      }))
+      const prefix = `r${installations++}`
+      const labs = [createLab(await opened(prefix)), createLab()] as const
+      const fields = [
+        ...FIELDS,
+        { name: "parts", type: "object[]" },
+        { name: "parts.kind", type: "string[]", facet: true }
+      ]
+      try {
+        for (const lab of labs) await lab.collection("things", fields, documents, { enable_nested_fields: true })
+        const asks: ReadonlyArray<Asked> = [
+          { q: "*" },
+          { q: "table", max_facet_values: 3 },
+          { q: "oak", filter_by: "parts.kind:=kind 5" }
+        ]
+        for (const asked of asks) {
+          const parameters: Asked = {
+            query_by: "title",
+            facet_by: "parts.kind",
+            facet_return_parent: "parts.kind",
+            ...asked
+          }
+          const [own, wanted] = await Promise.all(labs.map((lab) => lab.search("things", parameters)))
+          expect(own!.body.facet_counts).toEqual(wanted!.body.facet_counts)
+          expect(own!.body.facet_counts[0].counts[0].parent).toBeDefined()
+        }
+      } finally {
+        for (const lab of labs) await lab.close()
+      }
+    }, 60_000)
     it("show the values that the contract shows, at a cut through equals too", async () => {
       const documents = Array.from({ length: 1_300 }, (_document, i) => ({
         id: String(i),

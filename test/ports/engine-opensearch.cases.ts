@@ -318,8 +318,7 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
           [{ group: { fields: ["tags"], limit: 1, missingValues: true } }, "array_grouping", "group_by"],
           [{ filter: { kind: "join", collection: "people", filter: none } }, "joins", "filter_by"],
           [{ filter: { kind: "element", path: "parts", filter: none } }, "per_element_filters", "filter_by"],
-          [{ sort: [{ kind: "group_found", order: "desc" }] }, "group_totals", "sort_by"],
-          [{ facets: [{ ...brandFacet, field: "tags", returnParent: true }] }, "facet_counts", "facet_return_parent"]
+          [{ sort: [{ kind: "group_found", order: "desc" }] }, "group_totals", "sort_by"]
         ]
         for (const [more, capability, parameter] of plans) {
           const [result] = await engine.search("a", [suitePlan("products", more)])

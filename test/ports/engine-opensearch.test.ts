@@ -7,6 +7,7 @@ import { createLab } from "../support/engine-lab.ts"
 import { kindsOfValues } from "../support/kinds-of-values.ts"
 import { opensearchMissing, startTestCluster } from "../support/opensearch.ts"
 import { opensearchCases } from "./engine-opensearch.cases.ts"
+import { opensearchMoveCases } from "./engine-opensearch-moves.cases.ts"
 import { opensearchRuleCases } from "./engine-opensearch-rules.cases.ts"
 
 const missing = opensearchMissing()
@@ -40,6 +41,7 @@ describe.skipIf(missing !== undefined)(`OpenSearch${missing === undefined ? "" :
   engineSuite(framework, "approximate", make, "approximate")
   opensearchCases(() => nodes)
   opensearchRuleCases(() => nodes)
+  opensearchMoveCases(() => nodes)
 
   it("answers generated searches as the engine in memory does", async () => {
     const { engine, dispose } = await make()

@@ -4,6 +4,8 @@ import type { AddressInfo } from "node:net"
 import { afterEach, expect, it } from "vitest"
 import { ClusterClient } from "../../engine-sdk/src/opensearch/client.ts"
 import type { OpensearchOptions } from "../../engine-sdk/src/opensearch/mod.ts"
+import { createEngine } from "../../engine-sdk/src/memory/mod.ts"
+import { guardEngine } from "../../src/ports/engine/guarded-engine.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
 
 /** An address where nobody listens. */
@@ -72,13 +74,31 @@ it("another node is asked where one cannot answer, and for a write only where it
   for (let i = 0; i < 4; i++) expect((await ask([busy.node, well.node], true)).ok).toBe(true)
   expect(well.asked()).toBe(4)
   expect((await errorOf(ask([busy.node, well.node], false)))?.kind).toBe("Unavailable")
-  expect(well.asked()).toBe(4)
-  expect((await ask([await deadNode(), well.node], false)).ok).toBe(true)
+  // Only whether it is there.
   expect(well.asked()).toBe(5)
+  expect((await ask([await deadNode(), well.node], false)).ok).toBe(true)
+  expect(well.asked()).toBe(6)
   // What a node refuses, the next would refuse too.
   const wrong = await serve(replying(400, {}))
   expect((await errorOf(ask([wrong.node, well.node], true)))?.kind).toBe("Invalid")
-  expect(well.asked()).toBe(5)
+  expect(well.asked()).toBe(6)
+})
+it("a write whose answer was lost says whether other nodes are there, and opens no circuit while they are", async () => {
+  const busy = await serve(replying(503, {}))
+  const well = await serve(replying(200, {}))
+  const writesTo = (nodes: ReadonlyArray<string>) => {
+    const client = new ClusterClient({ nodes, timeout_ms: 5_000 })
+    const write = () => client.ask<never>({ method: "POST", path: "/x/_bulk", body: {}, isRepeatable: false })
+    const guarded = guardEngine(Object.assign(createEngine(), { write }))
+    return async () => {
+      for (let i = 0; i < 12; i++) await guarded.write("a", "things", [])
+      return guarded.circuits().writes
+    }
+  }
+  expect(await writesTo([busy.node, well.node])()).toBe("closed")
+  expect(await writesTo([busy.node, await deadNode()])()).toBe("open")
+  const lost = await errorOf(ask([busy.node, well.node], false))
+  expect(lost).toMatchObject({ kind: "Unavailable", isThere: true })
 })
 it("a node that did not answer is asked last for a while", async () => {
   const busy = await serve(replying(503, {}))

@@ -6,6 +6,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { SearchEngine } from "../../engine-sdk/src/engine.ts"
 import { OpensearchEngine } from "../../engine-sdk/src/opensearch/mod.ts"
+import type { OpensearchOptions } from "../../engine-sdk/src/opensearch/mod.ts"
+import { STEPS } from "../../engine-sdk/src/opensearch/move.ts"
 import { putOf, suiteField, suitePlan, suiteSchema, suiteText } from "../../engine-sdk/src/testing/engine-suite.ts"
 import { guardEngine } from "../../src/ports/engine/guarded-engine.ts"
 import { opensearchOptionsOf } from "../../src/runtime/opensearch.ts"
@@ -26,7 +28,9 @@ class Traffic {
   longest_ms = 0
   #isOver = false
   readonly #running: ReadonlyArray<Promise<void>>
-  constructor(engine: SearchEngine, from: string) {
+  readonly #namespace: string
+  constructor(engine: SearchEngine, from: string, namespace = "a") {
+    this.#namespace = namespace
     this.#running = [this.#write(engine, `${from}a`), this.#write(engine, `${from}b`), this.#search(engine)]
   }
   async end(): Promise<void> {
@@ -37,7 +41,7 @@ class Traffic {
     for (let n = 0; !this.#isOver; n++) {
       const ids = [0, 1, 2, 3, 4].map((i) => `${from}${n}-${i}`)
       const written = await engine.write(
-        "a",
+        this.#namespace,
         "things",
         ids.map((id) => putOf({ id, name: `kettle ${id}`, n }))
       )
@@ -51,7 +55,7 @@ class Traffic {
     while (!this.#isOver) {
       const least = this.acknowledged.size
       const from = performance.now()
-      const [answer] = await engine.search("a", [plan])
+      const [answer] = await engine.search(this.#namespace, [plan])
       this.longest_ms = Math.max(this.longest_ms, performance.now() - from)
       this.searches++
       if (!answer!.ok) this.failures.push(JSON.stringify(answer!.error))
@@ -97,6 +101,59 @@ describe.skipIf(missing !== undefined)(`OpenSearch, three nodes${missing === und
     const { "index.number_of_shards": shards, "index.number_of_replicas": replicas } = settings[pool].settings
     expect([shards, replicas]).toEqual(["2", "2"])
   })
+
+  it("moves a collection under imports of two engines, of which one mover after the other is killed", async () => {
+    const options = {
+      nodes: cluster.nodes,
+      prefix: "three",
+      times: { count_ms: 300, silent_ms: 800, clear_ms: 2_000 }
+    }
+    const opening = async (more: Partial<OpensearchOptions>): Promise<OpensearchEngine> => {
+      const opened = await OpensearchEngine.open({ ...options, ...more })
+      if (!opened.ok) throw new Error(opened.error.message)
+      return opened.value
+    }
+    const second = await opening({ follow_ms: 200 })
+    for (const namespace of ["m", "n"]) await second.createCollection(namespace, schema, 1)
+    await second.write("n", "things", [putOf({ id: "1", name: "kettle", n: 1 })])
+    const traffics = [new Traffic(engine, "one", "m"), new Traffic(second, "two", "m")]
+    for (const step of STEPS) {
+      const victim = await opening({
+        onMoveStep: (now) => {
+          if (now === step) throw new Error("killed")
+        }
+      })
+      let ended: unknown = "Conflict"
+      while (ended === "Conflict") {
+        await pause(100)
+        ended = await victim.promoteCollection("m", "things").then(
+          (result) => (result.ok ? "done" : result.error.kind),
+          ({ message }: Error) => message
+        )
+      }
+      await victim.close()
+      expect([step, ended]).toEqual([step, "killed"])
+    }
+    let moved = await second.promoteCollection("m", "things")
+    while (!moved.ok && moved.error.kind === "Conflict") {
+      await pause(100)
+      moved = await second.promoteCollection("m", "things")
+    }
+    expect(moved.ok ? undefined : moved.error).toBeUndefined()
+    await pause(300)
+    await Promise.all(traffics.map((traffic) => traffic.end()))
+    const model = traffics.flatMap(({ acknowledged }) => [...acknowledged])
+    expect(traffics.flatMap(({ failures }) => failures)).toEqual([])
+    expect(traffics.map(({ refused }) => refused)).toEqual([0, 0])
+    const scanned = await second.scan("m", { collection: "things", filter: undefined, limit: 100_000 })
+    expect((scanned.ok ? [...scanned.value.ids] : []).sort()).toEqual(model.sort())
+    const [answer] = await engine.search("n", [plan])
+    expect(answer!.ok && answer!.value.found).toBe(1)
+    const { [pool]: shared, ...own } = await get(cluster.nodes[0]!, "/three-documents-*/_settings")
+    expect([shared === undefined, Object.keys(own).length >= 1]).toEqual([false, true])
+    if (process.env.TOLD === "1") console.log(`moved under ${model.length} documents`)
+    await second.close()
+  }, 120_000)
 
   it("takes no writes on a full disk and a read-only index, says so, and takes them again", async () => {
     const [node] = cluster.nodes

@@ -4,15 +4,16 @@ import { type EngineError, ok, type Result } from "../errors.ts"
 import type { ClusterClient } from "./client.ts"
 import { errorOf } from "./client.ts"
 import { storedId, type Placement } from "./placement.ts"
-import type { StoredVersion } from "./scan.ts"
+import type { Revision } from "./record.ts"
 
 export interface Change {
   readonly id: string
-  /** As it was read; undefined: there was none. */ readonly before: StoredVersion | undefined
+  /** As it was read; undefined: there was none. */ readonly before: Revision | undefined
   /** As the cluster keeps it; undefined: it goes. */ readonly form: Record<string, unknown> | undefined
 }
 interface BulkItem {
   readonly status: number
+  readonly _seq_no?: number
   readonly error?: { readonly type?: string; readonly reason?: string }
 }
 interface BulkAnswer {
@@ -26,12 +27,16 @@ const linesOf = (placement: Placement, { id, before, form }: Change): string => 
   const action = before === undefined ? { create: target } : { index: target }
   return `${JSON.stringify(action)}\n${stringifyJson(form)}\n`
 }
-/** Per change, in order: undefined where it was made, Conflict where somebody else was faster. */
+export interface Sent {
+  /** undefined where it was made, Conflict where somebody else was faster. */ readonly error: EngineError | undefined
+  /** The cluster's number of the change that was made. */ readonly change: number
+}
+/** One answer per change, in order. */
 export const sendChanges = async (
   client: ClusterClient,
   placement: Placement,
   changes: ReadonlyArray<Change>
-): Promise<Result<ReadonlyArray<EngineError | undefined>>> => {
+): Promise<Result<ReadonlyArray<Sent>>> => {
   if (changes.length === 0) return ok([])
   const sent = await client.ask<BulkAnswer>({
     method: "POST",
@@ -42,9 +47,11 @@ export const sendChanges = async (
   if (!sent.ok) return sent
   return ok(
     sent.value.items.map((item) => {
-      const [{ status, error }] = Object.values(item)
+      const [{ status, error, _seq_no: change = -1 }] = Object.values(item)
       // What was to go and is gone is as it should be.
-      return error === undefined || status === 404 ? undefined : errorOf(status, error.type ?? "", error.reason ?? "")
+      return error === undefined || status === 404
+        ? { error: undefined, change }
+        : { error: errorOf(status, error.type ?? "", error.reason ?? ""), change }
     })
   )
 }

@@ -11,6 +11,8 @@ const ANSWER_BYTES = 64 * 1_048_576
 /** A node that did not answer is asked last for so long. */
 const ASIDE_ms = 5_000
 const ATTEMPTS_MAX = 3
+/** How long a node may take to say that it is there. */
+const THERE_ms = 2_000
 /** Times that nodes are asked again which are there and cannot answer, with longer and longer pauses. */
 const ROUNDS_MAX = 6,
   PAUSE_ms = 50
@@ -66,7 +68,8 @@ export class ClusterClient {
         failure = answer.error.error
         const { isOfNode, isReady, isUnsent = false } = answer.error
         if (isOfNode) this.#aside.set(node, performance.now() + ASIDE_ms)
-        if (!isOfNode || !(request.isRepeatable || isUnsent)) return fail(failure)
+        if (!isOfNode) return fail(failure)
+        if (!request.isRepeatable && !isUnsent) return fail(await this.#lostBy(node, failure))
         isReturning ||= isReady === false
       }
       // Nodes that are there and elect, or give a lost shard another place, are soon of use again.
@@ -74,6 +77,15 @@ export class ClusterClient {
       await this.#pause(Math.min(PAUSE_ms * 2 ** round, until - performance.now()))
     }
     return fail(failure)
+  }
+  /** A write whose answer was lost, and whether only its node was. */
+  async #lostBy(lost: string, failure: EngineError): Promise<EngineError> {
+    if (failure.kind !== "Unavailable" && failure.kind !== "TimedOut") return failure
+    const others = this.#nodes.filter((node) => node !== lost)
+    const asked = await Promise.all(
+      others.map((node) => this.#askNode(node, { method: "GET", path: "/", isRepeatable: true }, THERE_ms))
+    )
+    return asked.some((answer) => answer.ok) ? { ...failure, isThere: true } : failure
   }
   #pause(time_ms: number): Promise<void> {
     return new Promise((settle) => setTimeout(settle, Math.max(0, time_ms)))

@@ -1,32 +1,24 @@
 /** Collections made, changed and dropped: their records, the index they lie in, and documents written anew. */
-import { revalidate, withChange, withDetected } from "../documents/mod.ts"
+import { withChange } from "../documents/mod.ts"
 import type { Namespace, SchemaChange } from "../engine.ts"
-import { capReached, conflict, fail, invalid, notFound, ok, type Result } from "../errors.ts"
+import { capReached, conflict, fail, notFound, ok, type Result } from "../errors.ts"
 import type { KeepLimits } from "../keep-limits.ts"
 import type { CollectionInfo, CollectionSchema } from "../schema.ts"
 import { exceeds } from "../store/namespace-use.ts"
-import type { ClusterClient } from "./client.ts"
-import type { Counters } from "./counters.ts"
-import { infoOf, type CollectionRecord, type Directory, type Entry } from "./directory.ts"
+import { infoOf, type Directory, type Entry } from "./directory.ts"
+import type { CollectionRecord } from "./record.ts"
 import { documentsIndex } from "./mapping.ts"
-import { keyOf, ownFilter, placementOf, placesOf, type ClusterNames, type Placement } from "./placement.ts"
+import { removePlacement } from "./move-requests.ts"
+import { moveCollection, type MoverParts } from "./mover.ts"
+import { keyOf, placementOf, placesOf } from "./placement.ts"
 import { schemaRefusal } from "./refusals.ts"
-import type { Rewriting } from "./rewriting.ts"
 import { fitsPool, NO_SLOTS, withSlots } from "./slots.ts"
-import { documentOf } from "./stored-form.ts"
-import { storedPages } from "./scan.ts"
 
-interface Parts {
-  readonly client: ClusterClient
-  readonly names: ClusterNames
-  readonly directory: Directory
-  readonly counters: Counters
-  readonly rewriting: Rewriting
-  readonly replicas: number
-}
+/** How often a change of a schema looks whether the move before it is over. */
+const LOOK_ms = 50
 
 export const createCollection = async (
-  { client, counters, directory, names, replicas }: Parts,
+  { client, counters, directory, names, replicas }: MoverParts,
   namespace: Namespace,
   schema: CollectionSchema,
   createdAt_s: number,
@@ -63,7 +55,7 @@ export const createCollection = async (
 }
 
 export const dropCollection = async (
-  { client, directory }: Parts,
+  { client, directory }: Pick<MoverParts, "client" | "directory">,
   namespace: Namespace,
   name: string
 ): Promise<Result<CollectionInfo>> => {
@@ -75,83 +67,92 @@ export const dropCollection = async (
   const saved = await directory.save({ ...entry.record, isGone: true }, entry.revision)
   if (!saved.ok) return saved
   // Nobody finds them any more, whatever becomes of this: another collection of this name has another key.
-  await forget(client, entry.record.placement)
+  const { move, moved = [], placement } = entry.record
+  const left = moved.filter(({ isCleared }) => !isCleared).map(({ from }) => from)
+  for (const one of [placement, ...(move === undefined ? [] : [move.to]), ...left]) await removePlacement(client, one)
   return ok(info)
 }
-const forget = (client: ClusterClient, placement: Placement): Promise<Result<unknown>> =>
-  placement.kind === "own"
-    ? client.ask({ method: "DELETE", path: `/${placement.index}`, isRepeatable: true })
-    : client.ask({
-        method: "POST",
-        path: `/${placement.index}/_delete_by_query?routing=${placement.key}&conflicts=proceed&wait_for_completion=false`,
-        body: { query: ownFilter(placement) },
-        isRepeatable: true
-      })
 
-/** Checks every document first. Documents are found by the new fields as they are written anew. */
+/**
+ * Fields that come, go or change write all documents anew beside the old ones, which are searched until everything is
+ * there; a document that does not fit ends it, and nothing has changed. One change of a collection at a time.
+ */
 export const alterCollection = async (
-  parts: Parts,
+  parts: MoverParts,
   namespace: Namespace,
   name: string,
   change: SchemaChange,
   keeps: KeepLimits | undefined
 ): Promise<Result<CollectionInfo>> => {
-  const { directory, rewriting } = parts
+  const { directory } = parts
+  const refused = schemaRefusal(change.add)
+  const asked = directory.find(namespace, name)?.record.schema
+  const found = await atRest(directory, namespace, name)
+  if (!found.ok) return found
+  if (refused !== undefined) return fail(refused)
+  const entry = found.value
+  const { record, revision } = entry
+  const isOther = change.drop.length > 0 || change.add.length > 0
+  // What was checked against it would be wrong of another one.
+  if (isOther && asked !== undefined && !hasSameFields(asked, record.schema)) return fail(CHANGED)
+  const refusalOf = (schema: CollectionSchema) =>
+    schema.fields.length > record.schema.fields.length && exceeds(keeps?.fields_per_collection, schema.fields.length)
+      ? capReached("fields_per_collection", keeps!)
+      : undefined
+  const wanted = withChange(record.schema, change)
+  const capped = refusalOf(wanted)
+  if (capped !== undefined) return fail(capped)
+  if (isOther) {
+    // A field that documents brought along meanwhile gives way to the one that was asked for.
+    const replacing = { ...change, drop: [...change.drop, ...change.add.map((field) => field.name)] }
+    const schemaOf = (schema: CollectionSchema) => withChange(schema, replacing)
+    const moved = await moveCollection(parts, entry, { reason: "schema", schemaOf, isOwn: false, refusalOf })
+    return moved.ok ? ok(infoOf(moved.value)) : moved
+  }
+  const saved = await directory.save({ ...record, schema: wanted, version: record.version + 1 }, revision)
+  if (saved.ok) return ok(infoOf(saved.value))
+  return saved.error.kind === "Conflict" ? fail(CHANGED) : saved
+}
+const CHANGED = conflict("The collection was changed meanwhile; try again.")
+const hasSameFields = (a: CollectionSchema, b: CollectionSchema): boolean =>
+  JSON.stringify(a.fields) === JSON.stringify(b.fields)
+/** As the cluster has it, once no move is under way; one whose mover is gone ends with the leftovers. */
+const atRest = async (directory: Directory, namespace: Namespace, name: string): Promise<Result<Entry>> => {
+  for (;;) {
+    const read = await directory.reload(namespace, name)
+    if (!read.ok) return read
+    const entry = directory.find(namespace, name)
+    if (entry === undefined) return fail(notFound("Collection not found"))
+    if (entry.record.move === undefined) return ok(entry)
+    await new Promise((settle) => setTimeout(settle, LOOK_ms))
+  }
+}
+
+/** An index of its own for a collection that shares one; Conflict where it is moved already. */
+export const promoteCollection = async (
+  parts: MoverParts,
+  namespace: Namespace,
+  name: string
+): Promise<Result<CollectionInfo>> => {
+  const { directory } = parts
   const read = await directory.reload(namespace, name)
   if (!read.ok) return read
   const entry = directory.find(namespace, name)
   if (entry === undefined) return fail(notFound("Collection not found"))
-  const refused = schemaRefusal(change.add)
-  if (refused !== undefined) return fail(refused)
-  const { revision } = entry
-  const wanted = withChange(entry.record.schema, change)
-  const isNarrow = wanted.fields.length <= entry.record.schema.fields.length
-  if (!isNarrow && exceeds(keeps?.fields_per_collection, wanted.fields.length))
-    return fail(capReached("fields_per_collection", keeps!))
-  const isOther = change.drop.length > 0 || change.add.length > 0
-  const schema = isOther ? await revalidated(parts, entry, wanted) : ok(wanted)
-  if (!schema.ok) return schema
-  const next = await withFields(parts, entry.record, schema.value)
-  if (!next.ok) return next
-  const saved = await directory.save(next.value, revision)
-  if (!saved.ok)
-    return saved.error.kind === "Conflict" ? fail(conflict("The collection was changed meanwhile; try again.")) : saved
-  if (isOther && change.add.length > 0) {
-    const rewritten = await rewriting.all(saved.value)
-    if (!rewritten.ok) return rewritten
-  }
-  return ok(infoOf(saved.value))
+  if (entry.record.placement.kind === "own") return ok(infoOf(entry))
+  const schemaOf = (schema: CollectionSchema) => schema
+  const moved = await moveCollection(parts, entry, { reason: "promotion", schemaOf, isOwn: true })
+  return moved.ok ? ok(infoOf(moved.value)) : moved
 }
 
-/** A record with places for all fields of a schema. */
+/** A record with places for all fields of a schema; undefined where the index that it shares has no room for them. */
 export const withFields = async (
-  { directory }: Pick<Parts, "directory">,
+  { directory }: { readonly directory: Directory },
   record: CollectionRecord,
   schema: CollectionSchema
-): Promise<Result<CollectionRecord>> => {
+): Promise<Result<CollectionRecord | undefined>> => {
   const next = { ...record, schema, slots: withSlots(schema, record.slots), version: record.version + 1 }
-  if (record.placement.kind === "pool")
-    return fitsPool(next.slots)
-      ? ok(next)
-      : fail(invalid("The collection has more fields than the index it shares with others has room for."))
+  if (record.placement.kind === "pool") return ok(fitsPool(next.slots) ? next : undefined)
   const made = await directory.makeRoom(next)
   return made.ok ? ok(next) : made
-}
-
-/** The schema with the fields that its dynamic ones detect in stored documents; a failure where one does not fit. */
-const revalidated = async (
-  { client }: Parts,
-  { record }: Entry,
-  wanted: CollectionSchema
-): Promise<Result<CollectionSchema>> => {
-  let schema = wanted
-  for await (const page of storedPages(client, record.placement)) {
-    if (!page.ok) return page
-    for (const stored of page.value) {
-      const prepared = revalidate(schema, documentOf(stored))
-      if (!prepared.ok) return prepared
-      if (prepared.value.detected.length > 0) schema = withDetected(schema, prepared.value.detected)
-    }
-  }
-  return ok(schema)
 }

@@ -30,4 +30,26 @@ export class Counters {
     })
     return taken.ok ? ok(taken.value.get._source.next - count) : taken
   }
+  /** For a counter that one process sets, and others look at. */
+  put(counter: string, next: number): Promise<Result<unknown>> {
+    return this.#client.ask({
+      method: "PUT",
+      path: `/${this.#index}/_doc/${counter}`,
+      body: { next },
+      isRepeatable: true
+    })
+  }
+  /** With a number that is another one after each time it was set; undefined where nobody ever did. */
+  async look(counter: string): Promise<Result<{ readonly next: number; readonly change: number } | undefined>> {
+    const read = await this.#client.ask<{ readonly _source: { readonly next: number }; readonly _seq_no: number }>({
+      method: "GET",
+      path: `/${this.#index}/_doc/${counter}`,
+      isRepeatable: true
+    })
+    if (read.ok) return ok({ next: read.value._source.next, change: read.value._seq_no })
+    return read.error.kind === "NotFound" ? ok(undefined) : read
+  }
+  remove(counter: string): Promise<Result<unknown>> {
+    return this.#client.ask({ method: "DELETE", path: `/${this.#index}/_doc/${counter}`, isRepeatable: true })
+  }
 }

@@ -5,32 +5,23 @@
  */
 import { type EngineError, fail, notFound, ok, type Result } from "../errors.ts"
 import type { Namespace } from "../engine.ts"
-import type { CollectionInfo, CollectionSchema } from "../schema.ts"
+import type { CollectionInfo } from "../schema.ts"
 import { warn } from "../warning.ts"
 import type { ClusterClient } from "./client.ts"
-import { placesOf, type ClusterNames, type Placement } from "./placement.ts"
-import { documentsIndex } from "./mapping.ts"
-import type { SlotTable } from "./slots.ts"
+import { Joined } from "../joined.ts"
+import { placesOf, type ClusterNames } from "./placement.ts"
+import { documentsProperties } from "./mapping.ts"
+import { identityOf, type CollectionRecord, type Revision } from "./record.ts"
 
 /** Records that one look brings. */
 const PAGE = 500
+/** Changes of records that are made at the same moment. */
+const LATE_MAX = 100
+/** Searches wait for it. */
+const LOOK_ms = 5_000
 /** How often documents are counted again: what this process writes is counted at once. */
 const COUNT_EVERY_ms = 15_000
 
-export interface CollectionRecord {
-  readonly namespace: Namespace
-  readonly schema: CollectionSchema
-  readonly createdAt_s: number
-  readonly placement: Placement
-  readonly slots: SlotTable
-  /** Of the schema, one more with each change. */ readonly version: number
-  /** Dropped: kept so that every process hears of it. */ readonly isGone: boolean
-}
-/** What the cluster says of the record that was read: it is only replaced while that holds. */
-interface Revision {
-  readonly _seq_no: number
-  readonly _primary_term: number
-}
 export interface Entry extends Pick<CollectionInfo, "schema"> {
   record: CollectionRecord
   revision: Revision
@@ -56,17 +47,18 @@ const idOf = (namespace: Namespace, name: string): string => encodeURIComponent(
 export class Directory {
   readonly #client: ClusterClient
   readonly #names: ClusterNames
-  readonly #replicas: number
+  readonly #looks = new Joined<Result<void, EngineError>>()
   readonly #entries = new Map<Namespace, Map<string, Entry>>()
   /** The last change that was read. */ #seen = -1
+  /** Those before it: one may be found only after a later one. */ readonly #recent = new Set<number>()
   #counted_ms = 0
-  #following: Promise<void> | undefined
+  readonly #count_ms: number
   #isLost = false
 
-  constructor(client: ClusterClient, names: ClusterNames, replicas: number) {
+  constructor(client: ClusterClient, names: ClusterNames, count_ms = COUNT_EVERY_ms) {
+    this.#count_ms = count_ms
     this.#client = client
     this.#names = names
-    this.#replicas = replicas
   }
   find(namespace: Namespace, name: string): Entry | undefined {
     return this.#entries.get(namespace)?.get(name)
@@ -74,7 +66,7 @@ export class Directory {
   /** Newest first: keys only grow. */
   list(namespace: Namespace): Entry[] {
     return [...(this.#entries.get(namespace)?.values() ?? [])].sort((a, b) =>
-      a.record.placement.key < b.record.placement.key ? 1 : -1
+      identityOf(a.record) < identityOf(b.record) ? 1 : -1
     )
   }
   /** One that this process may not have heard of yet. */
@@ -110,17 +102,18 @@ export class Directory {
       isRepeatable: false
     })
     if (!saved.ok) return saved
-    return ok(this.#put(record, saved.value))
+    // Somebody may have changed it again, and have been heard of first.
+    const known = this.find(record.namespace, name)
+    return ok(
+      known !== undefined && known.revision._seq_no > saved.value._seq_no ? known : this.#put(record, saved.value)
+    )
   }
   /** Places that an index of its own does not have yet. */
-  async makeRoom({ placement, slots }: CollectionRecord): Promise<Result<unknown>> {
-    const { mappings } = documentsIndex(placesOf(placement.kind, slots), 1, this.#replicas) as {
-      readonly mappings: { readonly properties: object }
-    }
+  async makeRoom({ placement, slots }: Pick<CollectionRecord, "placement" | "slots">): Promise<Result<unknown>> {
     return this.#client.ask({
       method: "PUT",
       path: `/${placement.index}/_mapping`,
-      body: { properties: mappings.properties },
+      body: { properties: documentsProperties(placesOf(placement.kind, slots)) },
       isRepeatable: true
     })
   }
@@ -130,7 +123,7 @@ export class Directory {
     let names = this.#entries.get(namespace)
     if (names === undefined) this.#entries.set(namespace, (names = new Map()))
     const known = names.get(schema.name)
-    const isSame = known?.record.placement.key === record.placement.key
+    const isSame = known !== undefined && identityOf(known.record) === identityOf(record)
     const entry: Entry = isSame
       ? Object.assign(known, { record, revision, schema })
       : { record, revision, schema, documents: 0, bytes: 0, writing: 0, written: 0 }
@@ -145,58 +138,75 @@ export class Directory {
     if (known === undefined || known.revision._seq_no <= _seq_no) this.#put(record, { _seq_no, _primary_term })
   }
 
-  /** What changed since the last look; of several that ask at once one looks. */
-  follow(now_ms: number): Promise<void> {
-    return (this.#following ??= this.#follow(now_ms)
-      .catch((error: unknown) => warn("collections of the search cluster were not looked at", error))
-      .finally(() => {
-        this.#following = undefined
-      }))
-  }
-  async #follow(now_ms: number): Promise<void> {
+  /** What changed since the last look. Answers the keys that documents have, where it is time to count them. */
+  async follow(now_ms: number): Promise<ReadonlySet<string> | undefined> {
     const changed = await this.readChanges()
-    if (this.#client.isClosed) return
+    if (this.#client.isClosed) return undefined
     // Once, not with every look.
     if (!changed.ok && !this.#isLost)
       warn("collections of the search cluster are not followed until it answers", changed.error.message)
     this.#isLost = !changed.ok
-    if (!changed.ok) return
-    if (now_ms - this.#counted_ms < COUNT_EVERY_ms) return
+    if (!changed.ok || now_ms - this.#counted_ms < this.#count_ms) return undefined
     this.#counted_ms = now_ms
-    await this.count()
+    const counted = await this.count()
+    return counted.ok ? counted.value : undefined
   }
-  async readChanges(): Promise<Result<void, EngineError>> {
+  /** What was changed before the call; one look serves all who ask before it begins. */
+  readChanges(): Promise<Result<void, EngineError>> {
+    return this.#looks.run("changes", () => this.#readChanges())
+  }
+  /**
+   * Hears of every collection that was moved before the call. Where that cannot be read, what is known is gone by: a
+   * search is rather as old as that than refused.
+   */
+  async hear(): Promise<void> {
+    await this.readChanges()
+  }
+  async #readChanges(): Promise<Result<void, EngineError>> {
     for (;;) {
       const page = await this.#client.ask<{ hits: { hits: ReadonlyArray<StoredRecord> } }>({
         method: "POST",
         path: `/${this.#names.collections}/_search?seq_no_primary_term=true`,
         body: {
           size: PAGE,
-          query: { range: { _seq_no: { gt: this.#seen } } },
+          query: {
+            bool: {
+              filter: [{ range: { _seq_no: { gt: this.#seen - LATE_MAX } } }],
+              must_not: [{ terms: { _seq_no: [...this.#recent] } }]
+            }
+          },
           sort: [{ _seq_no: "asc" }],
           seq_no_primary_term: true
         },
+        timeout_ms: LOOK_ms,
         isRepeatable: true
       })
       if (!page.ok) return page
       const { hits } = page.value.hits
       for (const record of hits) {
         this.#take(record)
+        this.#recent.add(record._seq_no)
         this.#seen = Math.max(this.#seen, record._seq_no)
       }
+      for (const change of this.#recent) if (change <= this.#seen - LATE_MAX) this.#recent.delete(change)
       if (hits.length < PAGE) return ok(undefined)
     }
   }
-  /** Documents and bytes of all collections, those that are written to meanwhile left as they are. */
-  async count(): Promise<Result<void>> {
-    const entries = [...this.#entries.values()].flatMap((names) => [...names.values()])
+  get entries(): Entry[] {
+    return [...this.#entries.values()].flatMap((names) => [...names.values()])
+  }
+  /**
+   * Documents and bytes of all collections, those that are written to meanwhile left as they are. Answers the keys that
+   * documents have.
+   */
+  async count(): Promise<Result<ReadonlySet<string>>> {
     const before = new Map(
-      entries
+      this.entries
         .filter(({ writing }) => writing === 0)
         .map((entry) => [entry.record.placement.key, { entry, written: entry.written }])
     )
-    const isAtRest = ({ entry, written }: { readonly entry: Entry; readonly written: number }): boolean =>
-      entry.writing === 0 && entry.written === written
+    const isAtRest = (key: string, { entry, written }: { readonly entry: Entry; readonly written: number }): boolean =>
+      entry.writing === 0 && entry.written === written && entry.record.placement.key === key
     let after: { readonly key: string } | undefined
     const counted = new Set<string>()
     do {
@@ -223,15 +233,15 @@ export class Directory {
       for (const { key, doc_count, bytes } of buckets) {
         counted.add(key.key)
         const known = before.get(key.key)
-        if (known === undefined || !isAtRest(known)) continue
+        if (known === undefined || !isAtRest(key.key, known)) continue
         known.entry.documents = doc_count
         known.entry.bytes = bytes.value
       }
       after = after_key
     } while (after !== undefined)
     for (const [key, known] of before)
-      if (!counted.has(key) && isAtRest(known)) known.entry.documents = known.entry.bytes = 0
-    return ok(undefined)
+      if (!counted.has(key) && isAtRest(key, known)) known.entry.documents = known.entry.bytes = 0
+    return ok(counted)
   }
 }
 interface CountedPage {

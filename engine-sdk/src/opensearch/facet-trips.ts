@@ -47,6 +47,23 @@ export class FacetTrips {
     const answered = await this.#ask(requests.facets(words, { values }, this.#left()))
     return answered.ok ? ok(answered.value.aggregations?.values?.buckets ?? []) : answered
   }
+  /** By key, the stored text of the document with the value that was found and came first. */
+  async firstTexts(
+    field: string,
+    keys: ReadonlyArray<string | number>
+  ): Promise<Result<ReadonlyMap<string | number, string>>> {
+    const { requests, words } = this.found
+    const slot = facetSlot(requests.scope, field)
+    if (slot === undefined) return ok(new Map())
+    const first = { top_hits: { size: 1, sort: [{ seq: "asc" }], _source: ["d"] } }
+    const values = { terms: { field: slot, include: keys, size: keys.length }, aggs: { first } }
+    const answered = await this.#ask(requests.facets(words, { values }, this.#left()))
+    if (!answered.ok) return answered
+    const buckets = answered.value.aggregations?.values?.buckets ?? []
+    return ok(
+      new Map(buckets.flatMap(({ first: hits, key }) => (hits?.hits.hits ?? []).map(({ _source }) => [key, _source.d])))
+    )
+  }
   /** Documents of each value in the whole collection. */
   async totals(field: string): Promise<Result<ReadonlyMap<string | number, number>>> {
     const slot = facetSlot(this.found.requests.scope, field)!

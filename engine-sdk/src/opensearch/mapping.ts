@@ -37,6 +37,23 @@ const placesAs = (kind: SlotKind, count: number, type: object): Record<string, o
   Object.fromEntries(slotNames(kind, count).map((name) => [name, type]))
 const KEPT = ["seq", "d", "u"]
 
+/** What a mapping has to say; an index that was made by an earlier program is given what it lacks. */
+export const documentsProperties = (places: Readonly<Record<SlotKind, number>>): object => ({
+  /** Key of the collection. */ c: { type: "keyword" },
+  seq: { type: "long" },
+  /** Of the schema that it was written by. */ v: { type: "integer" },
+  /** Of a copy: the change that made what was copied. */ o: { type: "long" },
+  /** Characters of the stored document. */ size: { type: "long" },
+  d: { type: "object", enabled: false },
+  u: { type: "object", enabled: false },
+  ...placesAs("t", places.t, WORDS),
+  ...Object.fromEntries(slotNames("t", places.t).map((name) => [wordListOf(name), WORD_LIST])),
+  ...placesAs("k", places.k, { type: "keyword", ignore_above: KEYWORD_LENGTH_MAX }),
+  ...placesAs("n", places.n, { type: "double" }),
+  ...placesAs("l", places.l, { type: "long" }),
+  ...placesAs("b", places.b, { type: "boolean" }),
+  ...placesAs("g", places.g, { type: "geo_point" })
+})
 export const documentsIndex = (
   places: Readonly<Record<SlotKind, number>>,
   shards: number,
@@ -56,21 +73,7 @@ export const documentsIndex = (
     dynamic: "strict",
     _routing: { required: true },
     _source: { includes: KEPT },
-    properties: {
-      /** Key of the collection. */ c: { type: "keyword" },
-      seq: { type: "long" },
-      /** Of the schema that it was written by. */ v: { type: "integer" },
-      /** Characters of the stored document. */ size: { type: "long" },
-      d: { type: "object", enabled: false },
-      u: { type: "object", enabled: false },
-      ...placesAs("t", places.t, WORDS),
-      ...Object.fromEntries(slotNames("t", places.t).map((name) => [wordListOf(name), WORD_LIST])),
-      ...placesAs("k", places.k, { type: "keyword", ignore_above: KEYWORD_LENGTH_MAX }),
-      ...placesAs("n", places.n, { type: "double" }),
-      ...placesAs("l", places.l, { type: "long" }),
-      ...placesAs("b", places.b, { type: "boolean" }),
-      ...placesAs("g", places.g, { type: "geo_point" })
-    }
+    properties: documentsProperties(places)
   }
 })
 

@@ -10,37 +10,47 @@ import type {
   ScanPage,
   ScanRequest,
   SchemaChange,
+  SchemaChangeProgress,
   SearchBudget,
   SearchEngine,
   WriteOptions,
   WriteVerdict
 } from "../engine.ts"
-import { fail, ok, type Result } from "../errors.ts"
+import { fail, notFound, ok, type Result } from "../errors.ts"
 import type { KeepLimits } from "../keep-limits.ts"
 import type { SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, WriteOperation } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
 import { OPENSEARCH } from "./capabilities.ts"
 import { ClusterClient } from "./client.ts"
-import { alterCollection, createCollection, dropCollection } from "./collections.ts"
+import { alterCollection, createCollection, dropCollection, promoteCollection } from "./collections.ts"
 import { Counters } from "./counters.ts"
-import { Directory, infoOf } from "./directory.ts"
-import { collectionsIndex, countersIndex, documentsIndex } from "./mapping.ts"
+import { Directory, infoOf, type Entry } from "./directory.ts"
+import type { CollectionRecord } from "./record.ts"
+import { Leftovers } from "./leftovers.ts"
+import { collectionsIndex, countersIndex, documentsIndex, documentsProperties } from "./mapping.ts"
+import { isToBePromoted } from "./move.ts"
+import { progressCounter, type MoverParts } from "./mover.ts"
 import type { OpensearchOptions } from "./options.ts"
 import { namesOf, type ClusterNames } from "./placement.ts"
 import { Refreshes } from "./refreshes.ts"
-import { Rewriting } from "./rewriting.ts"
 import { documentsById, scanPage } from "./scan.ts"
 import { searchPlan, type SearchParts } from "./search.ts"
 import { POOL_SLOTS } from "./slots.ts"
 import { searchUnion } from "./union.ts"
+import { warn } from "../warning.ts"
 import { Vocabularies } from "./vocabulary.ts"
 import { writeOperations } from "./write.ts"
 
 const FOLLOW_ms = 1_000
 const REPLICAS = 1
 const POOL_SHARDS = 3
+const POOL_DOCUMENTS = 200_000
+/** A promotion by size that came to nothing is tried again. */
+const AGAIN_ms = 60_000
 /** Searches of one request that are asked for at once. */
 const AT_ONCE = 8
+/** Times that a reading begins again because its collection was moved meanwhile. */
+const MOVES_MAX = 5
 
 export class OpensearchEngine implements SearchEngine {
   readonly #client: ClusterClient
@@ -48,25 +58,51 @@ export class OpensearchEngine implements SearchEngine {
   readonly #directory: Directory
   readonly #counters: Counters
   readonly #refreshes: Refreshes
-  readonly #rewriting: Rewriting
+  readonly #leftovers: Leftovers
+  readonly #moving: MoverParts
+  readonly #poolDocuments_max: number
   readonly #searching: SearchParts
   readonly #replicas: number
   readonly #words = new Map<Namespace, Map<string, ReadonlyMap<string, string>>>()
   #timer: ReturnType<typeof setInterval> | undefined
+  #isFollowing = false
+  #isPromoting = false
+  #promotesFrom_ms = 0
 
   private constructor(options: OpensearchOptions) {
-    const { prefix = "dowser", replicas = REPLICAS } = options
+    const {
+      onMoveStep,
+      poolDocuments_max = POOL_DOCUMENTS,
+      prefix = "dowser",
+      replicas = REPLICAS,
+      times = {}
+    } = options
+    this.#poolDocuments_max = poolDocuments_max
     this.#replicas = replicas
     this.#client = new ClusterClient(options)
     this.#names = namesOf(prefix)
-    this.#directory = new Directory(this.#client, this.#names, replicas)
+    this.#directory = new Directory(this.#client, this.#names, times.count_ms)
     this.#counters = new Counters(this.#client, this.#names)
     this.#searching = {
       client: this.#client,
       vocabularies: new Vocabularies(this.#client, options.vocabularyDocuments_max)
     }
     this.#refreshes = new Refreshes(this.#client)
-    this.#rewriting = new Rewriting(this.#client, this.#refreshes, (namespace) => this.#dictionaries(namespace))
+    const parts = {
+      client: this.#client,
+      names: this.#names,
+      directory: this.#directory,
+      counters: this.#counters
+    }
+    this.#leftovers = new Leftovers(parts, times)
+    this.#moving = {
+      ...parts,
+      beat_ms: this.#leftovers.beat_ms,
+      refreshes: this.#refreshes,
+      replicas,
+      dictionariesOf: (namespace) => this.#dictionaries(namespace),
+      onStep: onMoveStep
+    }
   }
   /** Makes the indices that every installation has, and reads which collections there are. */
   static async open(options: OpensearchOptions): Promise<Result<OpensearchEngine>> {
@@ -84,13 +120,23 @@ export class OpensearchEngine implements SearchEngine {
     ]
     for (const [index, body] of indices) {
       const made = await this.#client.ask({ method: "PUT", path: `/${index}`, body, isRepeatable: true })
-      if (!made.ok && !(made.error.kind === "Invalid" && made.error.message.includes("already exists"))) return made
+      if (made.ok) continue
+      if (!(made.error.kind === "Invalid" && made.error.message.includes("already exists"))) return made
+      // It may be of an earlier program, which knew of less.
+      if (index !== this.#names.pool) continue
+      const mapped = await this.#client.ask({
+        method: "PUT",
+        path: `/${index}/_mapping`,
+        body: { properties: documentsProperties(POOL_SLOTS) },
+        isRepeatable: true
+      })
+      if (!mapped.ok) return mapped
     }
     const read = await this.#directory.readChanges()
     if (!read.ok) return read
     const counted = await this.#directory.count()
     if (!counted.ok) return counted
-    this.#timer = setInterval(() => void this.#directory.follow(performance.now()), follow_ms)
+    this.#timer = setInterval(() => void this.#follow(), follow_ms)
     // Following others must not keep the process alive.
     ;(this.#timer as { unref?: () => void }).unref?.()
     return ok(undefined)
@@ -98,14 +144,39 @@ export class OpensearchEngine implements SearchEngine {
   #dictionaries(namespace: Namespace): Dictionaries {
     return (name) => this.#words.get(namespace)?.get(name)
   }
-  get #parts() {
-    return {
-      client: this.#client,
-      names: this.#names,
-      directory: this.#directory,
-      counters: this.#counters,
-      rewriting: this.#rewriting,
-      replicas: this.#replicas
+  /** What others changed, what they left behind, and what became too large for the index that it shares. */
+  async #follow(): Promise<void> {
+    if (this.#isFollowing) return
+    this.#isFollowing = true
+    try {
+      const now = performance.now()
+      const keys = await this.#directory.follow(now)
+      if (this.#client.isClosed) return
+      await this.#leftovers.look(now, keys)
+      const large = this.#directory.entries.find(({ documents, record }) =>
+        isToBePromoted(record, documents, this.#poolDocuments_max)
+      )
+      if (large !== undefined && !this.#isPromoting && now >= this.#promotesFrom_ms) void this.#promoteLarge(large)
+    } catch (error) {
+      if (!this.#client.isClosed) warn("collections of the search cluster were not looked at", error)
+    } finally {
+      this.#isFollowing = false
+    }
+  }
+  /** One at a time; another process may be faster. */
+  async #promoteLarge({ record: { namespace, schema } }: Entry): Promise<void> {
+    this.#isPromoting = true
+    // What fails would fail again at once.
+    this.#promotesFrom_ms = performance.now() + AGAIN_ms
+    try {
+      const promoted = await this.promoteCollection(namespace, schema.name)
+      if (promoted.ok) this.#promotesFrom_ms = 0
+      else if (promoted.error.kind !== "Conflict" && !this.#client.isClosed)
+        warn("a large collection could not be given an index of its own", promoted.error.message)
+    } catch (error) {
+      if (!this.#client.isClosed) warn("a large collection could not be given an index of its own", error)
+    } finally {
+      this.#isPromoting = false
     }
   }
 
@@ -118,7 +189,7 @@ export class OpensearchEngine implements SearchEngine {
     created_at_s: number,
     keeps?: KeepLimits
   ): Promise<Result<CollectionInfo>> {
-    return createCollection(this.#parts, namespace, schema, created_at_s, keeps)
+    return createCollection(this.#moving, namespace, schema, created_at_s, keeps)
   }
   alterCollection(
     namespace: Namespace,
@@ -126,10 +197,26 @@ export class OpensearchEngine implements SearchEngine {
     change: SchemaChange,
     keeps?: KeepLimits
   ): Promise<Result<CollectionInfo>> {
-    return alterCollection(this.#parts, namespace, name, change, keeps)
+    return alterCollection(this.#moving, namespace, name, change, keeps)
   }
   dropCollection(namespace: Namespace, name: string): Promise<Result<CollectionInfo>> {
-    return dropCollection(this.#parts, namespace, name)
+    return dropCollection(this.#moving, namespace, name)
+  }
+  /** An index of its own, whatever its size; searches and writes go on meanwhile. */
+  promoteCollection(namespace: Namespace, name: string): Promise<Result<CollectionInfo>> {
+    return promoteCollection(this.#moving, namespace, name)
+  }
+  async schemaChanges(namespace: Namespace): Promise<Result<ReadonlyArray<SchemaChangeProgress>>> {
+    await this.#directory.hear()
+    const changes: SchemaChangeProgress[] = []
+    for (const { record } of this.#directory.list(namespace)) {
+      const { move, schema } = record
+      if (move?.reason !== "schema") continue
+      const told = await this.#counters.look(progressCounter(move.to.key))
+      if (!told.ok) return told
+      changes.push({ collection: schema.name, documents: move.total, altered: told.value?.next ?? 0 })
+    }
+    return ok(changes)
   }
   listCollections(namespace: Namespace): ReadonlyArray<CollectionInfo> {
     return this.#directory.list(namespace).map(infoOf)
@@ -151,7 +238,8 @@ export class OpensearchEngine implements SearchEngine {
       directory: this.#directory,
       counters: this.#counters,
       refreshes: this.#refreshes,
-      dictionaries: this.#dictionaries(namespace)
+      dictionaries: this.#dictionaries(namespace),
+      promote: () => this.promoteCollection(namespace, collection)
     }
     return writeOperations(parts, entry.value, operations, options)
   }
@@ -171,32 +259,66 @@ export class OpensearchEngine implements SearchEngine {
     if (budget !== undefined) budget.used_ms += performance.now() - started
     return answers
   }
-  async #searched(namespace: Namespace, plan: SearchPlan, left_ms: number): Promise<Result<SearchAnswer>> {
-    const entry = await this.#directory.known(namespace, plan.collection)
-    if (!entry.ok) return entry
-    return searchPlan(this.#searching, entry.value, plan, this.#dictionaries(namespace), left_ms)
+  /**
+   * Reads collections as they are known, while hearing whether they were moved before: what was acknowledged elsewhere
+   * meanwhile lies where they are now. What is read is of one record from the beginning to the end.
+   */
+  async #reading<A>(
+    namespace: Namespace,
+    names: ReadonlyArray<string>,
+    read: (entries: ReadonlyMap<string, Entry>) => Promise<Result<A>>
+  ): Promise<Result<A>> {
+    for (let moves = 0; ; moves++) {
+      const entries = new Map<string, Entry>()
+      for (const name of new Set(names)) {
+        const entry = await this.#directory.known(namespace, name)
+        if (entry.ok) entries.set(name, { ...entry.value })
+        else if (entry.error.kind !== "NotFound") return entry
+      }
+      const [answer] = await Promise.all([read(entries), this.#directory.hear()])
+      const isMoved = [...entries].some(([name, { record }]) => {
+        const now = this.#directory.find(namespace, name)?.record
+        return now !== undefined && isToBeReadAgain(record, now)
+      })
+      if (!isMoved || moves === MOVES_MAX) return answer
+    }
+  }
+  /** The same of one collection. */
+  #readingOne<A>(namespace: Namespace, name: string, read: (entry: Entry) => Promise<Result<A>>): Promise<Result<A>> {
+    return this.#reading(namespace, [name], async (entries) => {
+      const entry = entries.get(name)
+      return entry === undefined ? fail(notFound("Collection not found")) : read(entry)
+    })
+  }
+  #searched(namespace: Namespace, plan: SearchPlan, left_ms: number): Promise<Result<SearchAnswer>> {
+    const until = performance.now() + left_ms
+    return this.#readingOne(namespace, plan.collection, (entry) =>
+      searchPlan(this.#searching, entry, plan, this.#dictionaries(namespace), until - performance.now())
+    )
   }
   async union(namespace: Namespace, plan: UnionPlan, budget?: SearchBudget): Promise<Result<UnionAnswer>> {
     const started = performance.now()
-    for (const { collection } of plan.plans) await this.#directory.known(namespace, collection)
-    const entryOf = (name: string) => this.#directory.find(namespace, name)
-    const left_ms = leftOf(plan.plans, budget) - (performance.now() - started)
-    const answer = await searchUnion(this.#searching, plan, entryOf, this.#dictionaries(namespace), left_ms)
+    const names = plan.plans.map(({ collection }) => collection)
+    const until = started + leftOf(plan.plans, budget)
+    const answer = await this.#reading(namespace, names, (entries) => {
+      const entryOf = (name: string) => entries.get(name)
+      return searchUnion(this.#searching, plan, entryOf, this.#dictionaries(namespace), until - performance.now())
+    })
     if (budget !== undefined) budget.used_ms += performance.now() - started
     return answer
   }
-  async scan(namespace: Namespace, request: ScanRequest): Promise<Result<ScanPage>> {
-    const entry = await this.#directory.known(namespace, request.collection)
-    return entry.ok ? scanPage(this.#client, entry.value.record, request) : entry
+  scan(namespace: Namespace, request: ScanRequest): Promise<Result<ScanPage>> {
+    return this.#readingOne(namespace, request.collection, ({ record }) => scanPage(this.#client, record, request))
   }
-  async get(
+  get(
     namespace: Namespace,
     collection: string,
     ids: ReadonlyArray<string>,
     selection?: Selection
   ): Promise<Result<ReadonlyArray<Document | undefined>>> {
-    const entry = await this.#directory.known(namespace, collection)
-    return entry.ok ? documentsById(this.#client, entry.value.record.placement, ids, selection) : entry
+    return this.#readingOne(namespace, collection, ({ record }) =>
+      documentsById(this.#client, record.placement, ids, selection)
+    )
   }
   usage(namespace: Namespace, name: string): CollectionUsage | undefined {
     const entry = this.#directory.find(namespace, name)
@@ -232,6 +354,15 @@ export class OpensearchEngine implements SearchEngine {
   }
 }
 
+/**
+ * What was planned by a field that is gone, or another one, is answered as it was planned; the next plan is made by
+ * what is known from now on.
+ */
+const isToBeReadAgain = (before: CollectionRecord, now: CollectionRecord): boolean => {
+  if (now.placement.key === before.placement.key) return false
+  const fields = new Map(now.schema.fields.map((field) => [field.name, JSON.stringify(field)]))
+  return before.schema.fields.every((field) => fields.get(field.name) === JSON.stringify(field))
+}
 /** All plans of a call share the longest time among them, or what the request's budget leaves. */
 const leftOf = (plans: ReadonlyArray<SearchPlan>, budget: SearchBudget | undefined): number =>
   budget === undefined

@@ -1,4 +1,6 @@
 /** Where a cluster is, who asks it, and what a request to it may take. */
+import type { Step } from "./move.ts"
+
 export interface OpensearchOptions {
   /** Addresses of nodes, `https://host:9200`; calls go to one after the other and pass over those that are gone. */
   readonly nodes: ReadonlyArray<string>
@@ -13,5 +15,12 @@ export interface OpensearchOptions {
   readonly poolShards?: number
   /** Words of larger collections are not remembered; what they are near to is left to the cluster. Default: 200,000. */
   readonly vocabularyDocuments_max?: number
+  /** A collection of more documents leaves the index that it shares for one of its own. Default: 200,000. */
+  readonly poolDocuments_max?: number
+  /** Told before each step of a move of a collection; what it throws ends the move as the end of a process does. */
+  readonly onMoveStep?: (step: Step) => void | Promise<void>
+  /** How often documents are counted, after which silence a mover is taken for gone, and when what a move left behind
+   * is cleared. Defaults: 15,000, 15,000 and 40,000, longer than a search may take. */
+  readonly times?: { readonly count_ms?: number; readonly silent_ms?: number; readonly clear_ms?: number }
   /** How often what other processes changed is looked at. Default: 1,000. */ readonly follow_ms?: number
 }

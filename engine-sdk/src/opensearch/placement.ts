@@ -31,6 +31,11 @@ export const namesOf = (prefix: string): ClusterNames => ({
   own: (key) => `${prefix}-documents-${key}`,
   documents: `${prefix}-documents-*`
 })
+/** Of the collection that an index of its own belongs to. */
+export const keyInIndex = (names: ClusterNames, index: string): string | undefined => {
+  const own = names.own("")
+  return index !== names.pool && index.startsWith(own) ? index.slice(own.length) : undefined
+}
 export const keyOf = (number: number): string => number.toString(36).padStart(KEY_LENGTH, "0")
 
 export const placementOf = (names: ClusterNames, key: string, slots: SlotTable): Placement =>

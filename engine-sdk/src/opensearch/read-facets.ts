@@ -14,6 +14,7 @@ import { sumOf } from "../search/facets/numeric-stats.ts"
 import { highlightTokens } from "../search/highlight/highlight-text.ts"
 import type { Aggregation, Bucket, FacetRow } from "./aggregations.ts"
 import { clusterFacets, facetSlot, isAsked, isMatchAll, lookedAt, looksAtAll } from "./compile-facets.ts"
+import { parentsOf } from "./facet-parents.ts"
 import { FacetTrips } from "./facet-trips.ts"
 import { groupsIn } from "./groups.ts"
 
@@ -106,6 +107,8 @@ class FacetReading {
     const kept = matched === undefined ? rows.value : rows.value.filter(({ value }) => matched.has(value))
     const shown = await this.#shown(kept, matched !== undefined)
     if (!shown.ok) return shown
+    const parents = await parentsOf(this.#trips, this.#request, shown.value.rows)
+    if (!parents.ok) return parents
     return ok({
       field_name: field,
       sampled: false,
@@ -116,7 +119,7 @@ class FacetReading {
           found === undefined
             ? value
             : highlightTokens(value, found.spans, found.matcher, { startTag, endTag, bytesMax: bytes_max })
-        return { value, highlighted, count }
+        return { value, highlighted, count, ...parents.value.get(value) }
       }),
       stats: { ...shown.value.stats, total_values: shown.value.total }
     })

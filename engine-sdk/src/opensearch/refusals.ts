@@ -101,12 +101,8 @@ const sortRefusal = (sort: ReadonlyArray<SortKey>): EngineError | undefined => {
   }
   return undefined
 }
-const facetRefusal = (facets: ReadonlyArray<FacetRequest>): EngineError | undefined => {
-  if (facets.some(({ collection }) => collection !== undefined)) return missing("joins", "facet_by", "joins")
-  return facets.some(({ returnParent }) => returnParent)
-    ? missing("facet_counts", "facet_return_parent", "parent objects of facet values")
-    : undefined
-}
+const facetRefusal = (facets: ReadonlyArray<FacetRequest>): EngineError | undefined =>
+  facets.some(({ collection }) => collection !== undefined) ? missing("joins", "facet_by", "joins") : undefined
 const groupRefusal = (schema: CollectionSchema, { group }: SearchPlan): EngineError | undefined =>
   group?.fields.some((name) => schema.fields.some((field) => field.name === name && isArrayField(field))) === true
     ? missing("array_grouping", "group_by", "groups by lists of values")

@@ -1,12 +1,12 @@
 /** Stored documents in the order of their insertion, page by page: exports, writes by a filter, documents by id. */
 import { parseJson, select } from "../documents/mod.ts"
 import type { ScanPage, ScanRequest } from "../engine.ts"
-import { type EngineError, fail, ok, type Result } from "../errors.ts"
+import { fail, ok, type Result } from "../errors.ts"
 import type { Selection } from "../plan.ts"
 import type { Document } from "../schema.ts"
 import type { ClusterClient } from "./client.ts"
 import { allOf, compileFilter, EVERYTHING } from "./compile-filter.ts"
-import type { CollectionRecord } from "./directory.ts"
+import type { CollectionRecord } from "./record.ts"
 import { ownFilter, storedId, type Placement } from "./placement.ts"
 import { filterRefusal } from "./refusals.ts"
 import type { StoredForm } from "./stored-form.ts"
@@ -70,22 +70,6 @@ export const scanPage = async (
     }
     if (hits.length <= size) return ok({ documents, ids, next: undefined })
     if (documents.length >= limit) return ok({ documents, ids, next: last })
-  }
-}
-
-/** All stored documents, oldest first. */
-export async function* storedPages(
-  client: ClusterClient,
-  placement: Placement,
-  filter: object = EVERYTHING
-): AsyncGenerator<Result<ReadonlyArray<StoredForm>, EngineError>, void> {
-  for (let after: number | undefined; ;) {
-    const page: Result<HitsAnswer> = await pageOf(client, placement, filter, after, PAGE)
-    if (!page.ok) return yield page
-    const stored = page.value.hits.hits.map(({ _source }) => _source)
-    if (stored.length > 0) yield ok(stored)
-    if (stored.length < PAGE) return
-    after = stored[stored.length - 1].seq
   }
 }
 

@@ -4,7 +4,7 @@ import { allOf, anyOf, compileFilter, EVERYTHING, NOTHING, type QueryScope } fro
 import { compileFacets } from "./compile-facets.ts"
 import { compileSort, partsOf } from "./compile-sort.ts"
 import { isAboutWords, phraseQuery, phrasesQuery } from "./compile-text.ts"
-import type { CollectionRecord } from "./directory.ts"
+import type { CollectionRecord } from "./record.ts"
 import { compileGroups } from "./groups.ts"
 import { ownFilter, storedId, storedWord } from "./placement.ts"
 import { wordListOf } from "./slots.ts"

@@ -7,21 +7,24 @@ import { isObject, parseBounded } from "../documents/mod.ts"
 import type { WriteOptions, WriteVerdict } from "../engine.ts"
 import { type EngineError, fail, notFound, ok, type Result } from "../errors.ts"
 import type { WriteOperation } from "../plan.ts"
-import { sendChanges, type Change } from "./bulk.ts"
+import { sendChanges, type Change, type Sent } from "./bulk.ts"
 import { BATCH_BYTES_MAX } from "./capabilities.ts"
 import type { ClusterClient } from "./client.ts"
 import { withFields } from "./collections.ts"
 import type { Counters } from "./counters.ts"
-import type { Directory, Entry } from "./directory.ts"
+import { type Directory, type Entry } from "./directory.ts"
+import { identityOf, type CollectionRecord } from "./record.ts"
+import { fateOf } from "./move.ts"
 import type { Refreshes } from "./refreshes.ts"
 import { storedById, type StoredVersion } from "./scan.ts"
-import { indexForm, type FormOf } from "./stored-form.ts"
+import { indexForm, type FormOf, type StoredForm } from "./stored-form.ts"
+import { unfenced } from "./waiting-writes.ts"
 import { WriteBatch, type BatchUse } from "./write-batch.ts"
 
 /** Operations that are read, decided and sent together. */
 const BATCH_OPERATIONS = 1_000
-/** Times that operations begin again because somebody else changed their documents. */
-const ATTEMPTS_MAX = 6
+/** Times that operations begin again because somebody else changed their documents, or the collection. */
+const ATTEMPTS_MAX = 10
 
 interface Parts {
   readonly client: ClusterClient
@@ -29,11 +32,17 @@ interface Parts {
   readonly counters: Counters
   readonly refreshes: Refreshes
   readonly dictionaries: Dictionaries
+  /** Gives a collection an index of its own. */ readonly promote: () => Promise<Result<unknown>>
 }
 interface Numbered {
   readonly operation: WriteOperation
   /** Its place among all operations. */ readonly at: number
   readonly id: string | undefined
+  /** It was done where the collection lay then, and is done again where it lies now. */ readonly done?: WriteVerdict
+}
+/** One that is read again, as it was decided on. */
+interface DocumentChange extends Change {
+  readonly before: StoredVersion | undefined
 }
 
 /** Answers when everything that was written is found. */
@@ -124,7 +133,9 @@ const attemptBatch = async (
   verdicts: WriteVerdict[],
   spare: number
 ): Promise<Result<ReadonlyArray<Numbered>>> => {
-  const { client, counters, directory, dictionaries } = parts
+  const { client, counters, directory } = parts
+  const waited = await unfenced(directory, entry)
+  if (!waited.ok) return waited
   const { record, revision } = entry
   const ids = [...new Set(batch.flatMap(({ id }) => id ?? []))]
   const [known, read] = await Promise.all([
@@ -135,44 +146,124 @@ const attemptBatch = async (
   if (!read.ok) return read
   // Dropped, or made again, since this process heard of it.
   if (directory.find(record.namespace, record.schema.name) !== entry) return fail(notFound("Collection not found"))
-  // Changed by another process: the documents would not be found by its new fields.
+  // Changed by another process: the documents would not be found by its new fields, or lie elsewhere.
   if (entry.revision._seq_no !== revision._seq_no) return ok(batch)
   const upcoming = batch.filter(
     ({ id, operation }) => operation.kind === "put" && (id === undefined || !known.value.has(id))
   )
   const numbers = upcoming.length + spare
-  const first = numbers === 0 ? ok(0) : await counters.take(record.placement.key, numbers)
+  const first = numbers === 0 ? ok(0) : await counters.take(identityOf(record), numbers)
   if (!first.ok) return first
   const hasGenerated = upcoming.some(({ id }) => id === undefined)
   const made = hasGenerated ? await withNumbers(client, record.placement, known.value, first.value, numbers) : known
   if (!made.ok) return made
   const range = { first: first.value, end: first.value + numbers }
   const decided = new WriteBatch(record.schema, made.value, range, useOf(directory, entry), keeps)
-  const verdictsNow = batch.map(({ operation, id }) => decided.apply(operation, id, returnDocuments))
+  const verdictsNow = batch.map((one) => againAs(one, decided.apply(one.operation, one.id, returnDocuments)))
   if (decided.isShortOfNumbers) return ok(batch)
-  if (decided.schema !== record.schema) {
-    const next = await withFields({ directory }, record, decided.schema)
-    if (!next.ok) return next
-    const saved = await directory.save(next.value, revision)
-    if (!saved.ok) {
-      if (saved.error.kind !== "Conflict") return saved
-      const reloaded = await directory.reload(record.namespace, record.schema.name)
-      return reloaded.ok ? ok(batch) : reloaded
-    }
+  const current = decided.schema === record.schema ? ok(record) : await widened(parts, entry, decided.schema)
+  if (!current.ok) return current
+  if (current.value === undefined) return ok(batch)
+  return sendDecided(parts, entry, current.value, { batch, decided, verdictsNow, verdicts })
+}
+/** What was deleted before and is not there any more was deleted all the same. */
+const againAs = ({ done, operation }: Numbered, verdict: WriteVerdict): WriteVerdict =>
+  done !== undefined && operation.kind === "delete" && !verdict.result.ok && verdict.result.error.kind === "NotFound"
+    ? done
+    : verdict
+/** The record with fields that documents brought along; undefined where the batch is to begin again. */
+const widened = async (
+  { directory, promote }: Parts,
+  entry: Entry,
+  schema: CollectionRecord["schema"]
+): Promise<Result<CollectionRecord | undefined>> => {
+  const { record, revision } = entry
+  const next = await withFields({ directory }, record, schema)
+  if (!next.ok) return next
+  if (next.value === undefined) {
+    const promoted = await promote()
+    return promoted.ok || promoted.error.kind === "Conflict" ? ok(undefined) : promoted
   }
-  const of: FormOf = { ...entry.record, dictionaries }
-  const changes = [...decided.changed.values()].map((state): Change => ({
+  const saved = await directory.save(next.value, revision)
+  if (saved.ok) return ok(next.value)
+  if (saved.error.kind !== "Conflict") return saved
+  const reloaded = await directory.reload(record.namespace, record.schema.name)
+  return reloaded.ok ? ok(undefined) : reloaded
+}
+interface Decided {
+  readonly batch: ReadonlyArray<Numbered>
+  readonly decided: WriteBatch
+  readonly verdictsNow: ReadonlyArray<WriteVerdict>
+  readonly verdicts: WriteVerdict[]
+}
+/** Sends what was decided by a record, and asks afterwards whether the collection still lies there. */
+const sendDecided = async (
+  parts: Parts,
+  entry: Entry,
+  record: CollectionRecord,
+  { batch, decided, verdicts, verdictsNow }: Decided
+): Promise<Result<ReadonlyArray<Numbered>>> => {
+  const { client, dictionaries, directory } = parts
+  const of: FormOf = { ...record, dictionaries }
+  const changes = [...decided.changed.values()].map((state): DocumentChange => ({
     id: state.id,
     before: state.before,
     form: state.stored === undefined ? undefined : indexForm(of, state.stored, state.values)
   }))
   const sent = await sendChanges(client, record.placement, changes)
   if (!sent.ok) return sent
+  const now = changes.length === 0 ? ok(record) : await recordBehind(directory, entry)
+  if (!now.ok) return now
+  const judged = judge(now.value, record, changes, sent.value)
+  if (!judged.ok) return judged
+  for (const change of judged.value.made) count(entry, change)
+  return ok(settle(batch, verdictsNow, judged.value, verdicts))
+}
+/** As it is once everything that was sent before the call is done. */
+const recordBehind = async (directory: Directory, entry: Entry): Promise<Result<CollectionRecord>> => {
+  const { namespace, schema } = entry.record
+  const read = await directory.reload(namespace, schema.name)
+  if (!read.ok) return read
+  if (directory.find(namespace, schema.name) !== entry) return fail(notFound("Collection not found"))
+  return unfenced(directory, entry)
+}
+interface Judged {
+  readonly made: ReadonlyArray<DocumentChange>
+  readonly failed: ReadonlyMap<string, EngineError>
+  /** Made at a placement that the collection left without them. */ readonly left: ReadonlySet<string>
+}
+/** Which changes count by the record of now. */
+const judge = (
+  now: CollectionRecord,
+  { placement }: CollectionRecord,
+  changes: ReadonlyArray<DocumentChange>,
+  sent: ReadonlyArray<Sent>
+): Result<Judged> => {
+  const made: DocumentChange[] = []
   const failed = new Map<string, EngineError>()
-  for (const [i, error] of sent.value.entries())
-    if (error !== undefined) failed.set(changes[i].id, error)
-    else count(entry, changes[i])
-  return ok(settle(batch, verdictsNow, failed, verdicts))
+  const left = new Set<string>()
+  for (const [i, { change, error }] of sent.entries()) {
+    const { id } = changes[i]
+    if (error !== undefined) {
+      failed.set(id, error)
+      continue
+    }
+    switch (fateOf(now, placement, change)) {
+      case "counts":
+      case "carried":
+        made.push(changes[i])
+        break
+      case "again":
+        left.add(id)
+        break
+      default:
+        return fail({
+          kind: "Unavailable",
+          message: "The collection was moved more than once meanwhile; whether this was stored is not known."
+        })
+    }
+  }
+  return ok({ made, failed, left })
 }
 /** Numbers that become ids of documents without one, which somebody may have used. */
 const withNumbers = async (
@@ -195,23 +286,25 @@ const useOf = (directory: Directory, { record }: Entry): BatchUse => {
   }
   return { documents, bytes }
 }
-const count = (entry: Entry, { before, form }: Change): void => {
-  const sizeOf = (stored: { readonly d: string; readonly u?: string } | undefined): number =>
+const count = (entry: Entry, { before, form }: DocumentChange): void => {
+  const sizeOf = (stored: StoredForm | undefined): number =>
     stored === undefined ? 0 : stored.d.length + (stored.u?.length ?? 0)
   entry.documents += (form === undefined ? 0 : 1) - (before === undefined ? 0 : 1)
   entry.bytes += (form === undefined ? 0 : Number(form.size)) - sizeOf(before?.form)
 }
-/** Verdicts of what was sent; what met somebody else's change begins again. */
+/** Verdicts of what was sent; what met somebody else's change, or was left behind, begins again. */
 const settle = (
   batch: ReadonlyArray<Numbered>,
   decided: ReadonlyArray<WriteVerdict>,
-  failed: ReadonlyMap<string, EngineError>,
+  { failed, left }: Judged,
   verdicts: WriteVerdict[]
 ): ReadonlyArray<Numbered> =>
-  batch.filter((one, i) => {
+  batch.flatMap((one, i) => {
     const verdict = decided[i]
-    const error = verdict.id === undefined ? undefined : failed.get(verdict.id)
-    if (error?.kind === "Conflict") return true
-    verdicts[one.at] = error === undefined || !verdict.result.ok ? verdict : { ...verdict, result: fail(error) }
-    return false
+    const { id, result } = verdict
+    const error = id === undefined ? undefined : failed.get(id)
+    if (error?.kind === "Conflict") return [one]
+    if (id !== undefined && left.has(id)) return [{ ...one, done: verdict }]
+    verdicts[one.at] = error === undefined || !result.ok ? verdict : { ...verdict, result: fail(error) }
+    return []
   })

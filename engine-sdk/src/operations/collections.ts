@@ -119,6 +119,26 @@ export const updateCollection = async (context: OperationContext, name: string, 
   )
   return altered.ok ? answer(200, renderCollection(altered.value)) : altered
 }
+/** Changes of schemas that are under way, of the collections that a caller reaches (all where absent). */
+export const listSchemaChanges = async (
+  context: OperationContext,
+  isReached: (name: string) => boolean = () => true
+): Promise<Answered> => {
+  const changes = (await context.engine.schemaChanges?.(context.namespace)) ?? { ok: true as const, value: [] }
+  if (!changes.ok) return changes
+  return answer(
+    200,
+    changes.value
+      .filter(({ collection }) => isReached(collection))
+      // Each is checked as it is written anew.
+      .map(({ altered, collection, documents }) => ({
+        collection,
+        num_documents: documents,
+        validated_docs: altered,
+        altered_docs: altered
+      }))
+  )
+}
 /**
  * The collection as such a body would make it, before any document is looked at; undefined where the body is refused or
  * there is no such collection. Changes nothing.

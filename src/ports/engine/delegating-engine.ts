@@ -2,7 +2,7 @@
  * An engine that asks another one for everything, and which one at every call. What a wrapper does otherwise it lays
  * over this.
  */
-import { fail, type Result, type SearchEngine } from "@dowser/engine-sdk"
+import { fail, ok, type Result, type SearchEngine } from "@dowser/engine-sdk"
 
 const cannotSay: Result<never> = fail({
   kind: "Unavailable",
@@ -14,6 +14,9 @@ export const delegatingEngine = (engine: () => SearchEngine): SearchEngine => ({
   capabilities: () => engine().capabilities(),
   createCollection: (...given) => engine().createCollection(...given),
   alterCollection: (...given) => engine().alterCollection(...given),
+  ...(engine().schemaChanges === undefined
+    ? {}
+    : { schemaChanges: async (...given) => engine().schemaChanges?.(...given) ?? ok([]) }),
   dropCollection: (...given) => engine().dropCollection(...given),
   ...(engine().namespaces === undefined ? {} : { namespaces: () => engine().namespaces?.() ?? [] }),
   listCollections: (...given) => engine().listCollections(...given),

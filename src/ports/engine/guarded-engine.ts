@@ -38,7 +38,9 @@ const optionsDefault: CircuitOptions = { failuresMax: 5, window_ms: 300_000, wai
 
 type Guarded = Result<unknown> | ReadonlyArray<Result<unknown>>
 const isUnavailable = (result: Result<unknown>): boolean =>
-  !result.ok && (result.error.kind === "Unavailable" || result.error.kind === "TimedOut")
+  !result.ok &&
+  (result.error.kind === "Unavailable" || result.error.kind === "TimedOut") &&
+  result.error.isThere !== true
 /** One plan that was answered says that the engine is there. */
 const outcomeOf = (answer: Guarded): CallOutcome =>
   ("ok" in answer ? isUnavailable(answer) : answer.length > 0 && answer.every(isUnavailable))
@@ -206,6 +208,9 @@ export const guardEngine = (
     createCollection: (...given) => write("change", change_ms, () => engine.createCollection(...given)),
     alterCollection: (...given) =>
       changes.counted(given[0], () => write("change", change_ms, () => engine.alterCollection(...given))),
+    ...(engine.schemaChanges === undefined
+      ? {}
+      : { schemaChanges: async (...given) => read("changes", () => engine.schemaChanges!(...given)) }),
     dropCollection: (...given) =>
       removals.counted(given[0], () => write("change", change_ms, () => engine.dropCollection(...given))),
     ...(engine.namespaces === undefined ? {} : { namespaces: () => engine.namespaces!() }),

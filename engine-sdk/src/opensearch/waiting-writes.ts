@@ -1,0 +1,30 @@
+/**
+ * A writer that meets a fence: it waits until the move has decided, and lifts the fence itself where nobody does. What
+ * it changed at the old placement meanwhile was carried along or is made again, never both.
+ */
+import { fail, notFound, ok, type Result } from "../errors.ts"
+import type { Directory, Entry } from "./directory.ts"
+import type { CollectionRecord } from "./record.ts"
+import { abandonedMove } from "./move.ts"
+
+/** Between a fence and what it decides lie some trips; a mover that takes longer is taken for gone. */
+const FENCE_MAX_ms = 10_000
+const LOOK_ms = 25
+
+/** The record of now without a fence: writes may be acknowledged where it says. */
+export const unfenced = async (directory: Directory, entry: Entry): Promise<Result<CollectionRecord>> => {
+  const { namespace, schema } = entry.record
+  const until = performance.now() + FENCE_MAX_ms
+  for (;;) {
+    const { record } = entry
+    if (record.move?.isFenced !== true) return ok(record)
+    if (performance.now() >= until) {
+      // Whoever set it cannot switch any more once its record is another.
+      const lifted = await directory.save(abandonedMove(record), entry.revision)
+      if (!lifted.ok && lifted.error.kind !== "Conflict") return lifted
+    } else await new Promise((settle) => setTimeout(settle, LOOK_ms))
+    const read = await directory.reload(namespace, schema.name)
+    if (!read.ok) return read
+    if (directory.find(namespace, schema.name) !== entry) return fail(notFound("Collection not found"))
+  }
+}
