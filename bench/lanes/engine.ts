@@ -25,6 +25,7 @@ export interface EngineOptions extends InputOptions {
   readonly out: string | undefined
   readonly peers: ReadonlyArray<PeerName>
   /** Imports and single upserts beside them as well. */ readonly writes: boolean
+  /** Also each query by `ranking=relevance`, in turn with the plain one. */ readonly relevance: boolean
   /** What holds the searching thread beside imports, merges and a start. */ readonly stalls: ReadonlyArray<StallMode>
 }
 type PeerName = "lucene" | "tantivy" | "minisearch" | "orama" | "sqlite"
@@ -99,8 +100,36 @@ const settled = async (segments: () => number, from: number): Promise<number> =>
   return ((segments() > 1 ? last : performance.now()) - from) / 1000
 }
 
+const RELEVANCE_ROUNDS = 4
+/** The least of some rounds of each query, plain and by relevance in turn. */
+const measureRelevance = async (
+  run: (parameters: Record<string, unknown>) => Promise<string>,
+  { queries, warm }: Inputs
+) => {
+  const byRelevance = (query: Record<string, unknown>) => ({ ...query, ranking: "relevance" })
+  for (let turn = 0; turn < WARM_ROUNDS; turn++) for (const query of warm) await run(byRelevance(query))
+  const kinds = [(query: Record<string, unknown>) => query, byRelevance].map((asked) => ({
+    asked,
+    least: new Float64Array(queries.length).fill(Infinity)
+  }))
+  for (let turn = 0; turn < RELEVANCE_ROUNDS; turn++)
+    for (let i = 0; i < queries.length; i++)
+      for (const { asked, least } of turn % 2 === 0 ? kinds : kinds.toReversed()) {
+        const at = performance.now()
+        await run(asked(queries[i]))
+        least[i] = Math.min(least[i], performance.now() - at)
+      }
+  const [plain, relevance] = kinds.map(({ least }) => percentiles(least))
+  return {
+    plain,
+    relevance,
+    p50_ratio: round(relevance.p50_ms / plain.p50_ms, 2),
+    p99_ratio: round(relevance.p99_ms / plain.p99_ms, 2)
+  }
+}
+
 /** Imports, lets merging come to rest, warms and measures; shared with the test that keeps this bench from rotting. */
-const measureEngine = async (inputs: Inputs) => {
+const measureEngine = async (inputs: Inputs, withRelevance: boolean) => {
   const engine = createEngine()
   const context: OperationContext = { engine, resources: memoryResources(), namespace: "bench", now_s: 0 }
   const created = await createCollection(context, JSON.stringify(inputs.schema))
@@ -130,6 +159,7 @@ const measureEngine = async (inputs: Inputs) => {
   const seconds = (performance.now() - started) / 1000
   const { system, user } = process.cpuUsage(used)
   const commonWord = inputs.common === undefined ? undefined : await measureCommonWord(run, inputs.common)
+  const relevance = withRelevance ? await measureRelevance(run, inputs) : undefined
   const usage = engine.usage("bench", inputs.schema.name)
   const queries = texts.map((text, i) => measuredOf(times[i], text))
   const figures = {
@@ -143,6 +173,7 @@ const measureEngine = async (inputs: Inputs) => {
     ...percentiles(times),
     ...(inputs.classes === undefined ? {} : { classes: classFigures(times, inputs.classes) }),
     ...(commonWord === undefined ? {} : { common_word: commonWord }),
+    ...(relevance === undefined ? {} : { by_relevance: relevance }),
     checksum: checksum(queries.map(({ found, ids }) => `${found} ${ids.join(",")}`))
   }
   await engine.close()
@@ -202,7 +233,7 @@ const besideLibrary = async (name: Exclude<PeerName, keyof typeof programs>, inp
 
 export const benchEngine = async (options: EngineOptions): Promise<void> => {
   const inputs = await loadInputs(options)
-  const { figures, queries } = await measureEngine(inputs)
+  const { figures, queries } = await measureEngine(inputs, options.relevance)
   const all = { ...figures, machine: machine(), queries }
   report(`engine: ${inputs.documents.length} documents, ${inputs.queries.length} queries, one thread`, all, undefined)
   const writes = options.writes ? await measureWrites(inputs) : undefined

@@ -707,6 +707,10 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
           ),
           Flag.withDefault(false)
         ),
+        relevance: Flag.Boolean("relevance").pipe(
+          Flag.withDescription("Also each query by ranking=relevance, in turn with the plain one"),
+          Flag.withDefault(false)
+        ),
         stalls: Flag.Literals("stalls", ["memory", "worker"]).pipe(
           Flag.withDescription(
             "Also what holds the searching thread beside imports, merges and a start, by name, with documents written there or in a worker; may be repeated"
@@ -721,6 +725,7 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
           catalogue: Option.getOrUndefined(flags.catalogue),
           peers: flags.peer,
           writes: flags.writes,
+          relevance: flags.relevance,
           stalls: flags.stalls
         })
     ).pipe(Command.withDescription("The engine on one thread, in process")),

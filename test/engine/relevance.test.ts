@@ -344,6 +344,141 @@ describe("matching", () => {
   })
 })
 
+describe("what is kept and left out", () => {
+  const WORDS = ["oak", "pine", "elm", "ash", "lamp", "desk", "chair", "shelf", "red", "blue", "green", "old"]
+  /** Texts of random words, so that scores differ and pairs are found by chance. */
+  const shelf = (docs: number, random: () => number) =>
+    Array.from({ length: docs }, (_none, i) => {
+      const words = (count: number) =>
+        Array.from({ length: count }, () => WORDS[Math.floor(random() * WORDS.length)]).join(" ")
+      return { id: String(i), own: String(i), title: words(3), body: words(4 + Math.floor(random() * 12)) }
+    })
+  const own = { name: "own", type: "string", facet: true, sort: true }
+  /** By groups of one: every document of the answer has its whole score. */
+  const scored = async (q: string, more: Record<string, string | number | boolean> = {}) => {
+    const { body } = await lab.search("c", { q, query_by: "title,body", ranking: "relevance", prefix: false, ...more })
+    const hits: ReadonlyArray<{ readonly document: { readonly id: string }; readonly text_match: number }> =
+      body.grouped_hits?.map((group: { readonly hits: ReadonlyArray<unknown> }) => group.hits[0]) ?? body.hits
+    return hits.map(({ document, text_match }) => `${document.id} ${text_match}`)
+  }
+
+  it("is the same first page whether the best are scored or all", async () => {
+    await open(shelf(3_000, seeded(11)), [text("title"), text("body"), own])
+    for (const q of ["oak", "oak lamp", "lamp oak desk", "red oak shelf lamp", "old blue chair pine desk"]) {
+      const all = await scored(q, { group_by: "own", group_limit: 1 })
+      expect(all).toHaveLength(10)
+      expect(await scored(q)).toEqual(all)
+      // So many that most of the window is told.
+      expect((await scored(q, { per_page: 150 })).slice(0, 10)).toEqual(all)
+    }
+  })
+  it("counts the same documents whether few are scored or all", async () => {
+    await open(shelf(3_000, seeded(12)), [text("title"), text("body"), own])
+    for (const q of ["oak", "oak lamp", "lamp oak desk shelf", "red oak shelf lamp chair pine"]) {
+      const { found } = await ask(q)
+      expect(found).toBeGreaterThan(300)
+      expect(found).toBe((await ask(q, { sort_by: "own:asc" })).found)
+    }
+  })
+  it("orders equals beyond those that are looked at by the next key", async () => {
+    const equals = Array.from({ length: 700 }, (_none, i) => ({ id: String(i), body: "plain oak", n: i }))
+    await open(equals, [text("title"), text("body"), { name: "n", type: "int32" }])
+    const asked = { sort_by: "_text_match:desc,n:desc", per_page: 3 }
+    expect(await ids("oak", asked)).toEqual(["699", "698", "697"])
+    expect(await ids("oak", { ...asked, sort_by: "_text_match:desc,n:asc" })).toEqual(["0", "1", "2"])
+  })
+  it("tells whom its neighbours bring up from far below, and what one without any does to all", async () => {
+    const q = "oak lamp desk red"
+    const row = (group: string, docs: number, title: string, body: string) =>
+      Array.from({ length: docs }, (_none, i) => ({ id: group + i, own: group + i, title, body }))
+    const plain = [
+      ...row("best", 8, q, "zeta eta theta iota kappa"),
+      ...row("middle", 20, "", q),
+      ...row("risen", 1, "", `${q} zeta eta theta iota kappa`),
+      ...row(
+        "low",
+        160,
+        "",
+        "oak plain words stand plain words stand lamp plain words stand plain words stand desk red"
+      )
+    ]
+    await open(plain, [text("title"), text("body"), own])
+    const page = await scored(q)
+    expect(page).toEqual(await scored(q, { group_by: "own", group_limit: 1 }))
+    expect(page[8]).toMatch(/^risen0 /)
+    await lab.close()
+    // Its own words are so many that none of those it shares is left.
+    const apart = (between: () => string) => q.replaceAll(" ", () => ` ${between()} `)
+    let words = 0
+    const alone = row(
+      "alone",
+      1,
+      "",
+      apart(() => Array.from({ length: 24 }, () => `own${words++}`).join(" "))
+    )
+    const last = row(
+      "last",
+      60,
+      "",
+      apart(() => "plenty filler text stuff ".repeat(9))
+    )
+    const more = row("more", 4, q, "zeta eta theta iota kappa")
+    await open([...plain, ...more, ...alone, ...last], [text("title"), text("body"), own])
+    expect(await scored(q)).toEqual(await scored(q, { group_by: "own", group_limit: 1 }))
+  })
+  it("tells long texts apart by their length", async () => {
+    const long = (words: number) => `oak ${"filler ".repeat(words)}`
+    await open([
+      { id: "1", body: long(700) },
+      { id: "2", body: long(550) }
+    ])
+    const found = await scores("oak")
+    expect(found.get("2")).toBeGreaterThan(found.get("1")!)
+  })
+  it("follows what is published", async () => {
+    const documents = shelf(500, seeded(13))
+    const later = shelf(100, seeded(14)).map(({ body, id, title }) => ({
+      id: `new${id}`,
+      title: `oak lamp ${title}`,
+      body
+    }))
+    const write = () =>
+      lab.call("POST", "/collections/c/documents/import", later.map((document) => JSON.stringify(document)).join("\n"))
+    const queries = ["oak lamp", "lamp oak desk", "red oak shelf lamp"]
+    await open(documents)
+    const before: string[][] = [],
+      after: string[][] = []
+    for (const q of queries) before.push(await scored(q))
+    await write()
+    for (const q of queries) after.push(await scored(q))
+    expect(after).not.toEqual(before)
+    await lab.close()
+    // The same, but nothing was asked before.
+    await open(documents)
+    await write()
+    for (const [i, q] of queries.entries()) expect(await scored(q)).toEqual(after[i])
+  })
+})
+
+describe("marks", () => {
+  const snippets = async (q: string) => (await ask(q)).hits.map(({ highlight }) => highlight.title.snippet)
+  it("are on words within tokens, however the tokens begin", async () => {
+    await open([
+      { id: "1", title: "Pavilion dv7-1211ea notebook computer" },
+      { id: "2", title: "Ölmühle Öl and oil" }
+    ])
+    expect(await snippets("1211ea")).toEqual(["Pavilion <mark>dv7-1211ea</mark> notebook computer"])
+    expect(await snippets("notebooks")).toEqual(["Pavilion dv7-1211ea <mark>notebook</mark> computer"])
+    expect(await snippets("ol")).toEqual(["Ölmühle <mark>Öl</mark> and oil"])
+    const { hits } = await ask("noteb", { prefix: true })
+    expect(hits[0].highlight.title.snippet).toBe("Pavilion dv7-1211ea <mark>noteb</mark>ook computer")
+  })
+  it("are on words that an indexed symbol joins to others", async () => {
+    await open([{ id: "1", title: "red+blue lamp" }], [text("title", { symbols_to_index: ["+"] }), text("body")])
+    expect(await snippets("blue")).toEqual(["<mark>red+blue</mark> lamp"])
+  })
+})
+
 describe("change", () => {
   it("sees upserts and deletes at once, whatever was built before", async () => {
     await open([

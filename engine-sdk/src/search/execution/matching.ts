@@ -98,7 +98,8 @@ export const collectMatches = (
   if (plan.matchesNothing) return NOTHING
   const { text, vector } = plan
   if (text !== undefined && (text.tokens.length > 0 || text.phrases.length > 0)) {
-    const relevance = text.relevance === undefined ? undefined : rankByRelevance(request, text.relevance, matches)
+    const relevance =
+      text.relevance === undefined ? undefined : rankByRelevance(request, text.relevance, matches, pinned)
     const { combinations, knownTerms } =
       relevance === undefined
         ? searchText(reader, text, matches, () => resultCount(request, matches), topKOf(request, matches, pinned))
@@ -128,26 +129,39 @@ const matchAll = (matches: ReadonlyArray<SegmentMatches>): void => {
 
 /** Undefined when there is no word to rank by (only stop words): the engine-compatible search answers those. */
 const rankByRelevance = (
-  { plan, reader }: SearchRequest,
+  request: SearchRequest,
   query: RelevanceQuery,
-  matches: ReadonlyArray<SegmentMatches>
+  matches: ReadonlyArray<SegmentMatches>,
+  pinned: ReadonlyArray<FixedDocument>
 ): RelevanceSearch | undefined => {
-  const ordersByScore = plan.sort.length === 0 || plan.sort[0].kind === "text_match" || plan.vector !== undefined
-  const search = new RelevanceSearch(reader, query, matches, ordersByScore)
+  const { plan, reader } = request
+  const [first] = plan.sort
+  const ordersByScore = plan.sort.length === 0 || first.kind === "text_match" || plan.vector !== undefined
+  const shown = first?.kind === "text_match" && first.order === "desc" ? placesOf(request, pinned) : undefined
+  const search = new RelevanceSearch(reader, query, matches, ordersByScore, shown ?? Infinity)
   return search.run() ? search : undefined
 }
 
-/** What bounds the documents to score; undefined where all scores are needed or the order is another. */
-const topKOf = (
-  { grouping, plan, rankedMax, reader, scope }: SearchRequest,
-  matches: ReadonlyArray<SegmentMatches>,
+/** How many documents, the first by the order of the plan, must have a score; undefined: all. */
+const placesOf = (
+  { grouping, plan, rankedMax }: SearchRequest,
   pinned: ReadonlyArray<FixedDocument>
-): TopK | undefined => {
-  const [first, second] = plan.sort
+): number | undefined => {
   if (plan.vector !== undefined || grouping !== undefined) return undefined
   if (plan.injected?.some(({ target }) => "filter" in target) === true) return undefined
   const k = windowOf(plan, rankedMax) + pinned.length
-  if (k > TOP_K_MAX) return undefined
+  return k > TOP_K_MAX ? undefined : k
+}
+/** What bounds the documents to score; undefined where all scores are needed or the order is another. */
+const topKOf = (
+  request: SearchRequest,
+  matches: ReadonlyArray<SegmentMatches>,
+  pinned: ReadonlyArray<FixedDocument>
+): TopK | undefined => {
+  const { plan, reader, scope } = request
+  const [first, second] = plan.sort
+  const k = placesOf(request, pinned)
+  if (k === undefined) return undefined
   const columnsOf = (key: SortKey) =>
     keyColumns({ scope, reader, distances: undefined, fused: undefined, groupSize: undefined }, [key], matches).map(
       ([{ arrays }]) => arrays

@@ -79,6 +79,12 @@ export interface TextMatch {
   readonly present: number
   /** The text consists of the words. */ readonly isWhole: boolean
 }
+/** How a named ranking says what it matched. */
+export interface Marker {
+  /** `written`: a token as the text has it, in lower case. */
+  find(written: string): MarkedWord | undefined
+  /** Whatever it finds begins as one of these; undefined: as anything. */ readonly roots?: ReadonlyArray<string>
+}
 /** The wanted word behind a token that stands at [start, end) of a text. */
 export type WordFinder = (token: string, text: string, start: number, end: number) => MarkedWord | undefined
 export const bestWindow = (text: string, spans: ReadonlyArray<TokenSpan>, find: WordFinder): TextMatch | undefined => {

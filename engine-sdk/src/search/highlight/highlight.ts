@@ -18,6 +18,7 @@ import {
   markWhole,
   snippetOf,
   type MarkedWord,
+  type Marker,
   type Snippet,
   type SnippetRules,
   type TextMatch,
@@ -348,12 +349,12 @@ export class Highlighter {
   /** The query as it was typed. */ private readonly asked: string
   private readonly scope: SearchScope
   private readonly plan: HighlightPlan
-  private readonly marker: ((written: string) => MarkedWord | undefined) | undefined
+  private readonly marker: Marker | undefined
   private readonly known: KnownTerms | undefined
   private readonly budget: AnswerBudget | undefined
   private readonly find: WordFinder
   private readonly findInside: WordFinder
-  /** `marker`: how a named ranking says what it matched. `known`: terms that matching has looked up already. */
+  /** `marker`: of a named ranking. `known`: terms that matching has looked up already. */
   constructor(
     scope: SearchScope,
     schema: CollectionSchema,
@@ -362,7 +363,7 @@ export class Highlighter {
     words: ReadonlyMap<string, MarkedWord>,
     query: TextQuery,
     asked: string,
-    marker?: (written: string) => MarkedWord | undefined,
+    marker?: Marker,
     known?: KnownTerms,
     budget?: AnswerBudget
   ) {
@@ -375,12 +376,12 @@ export class Highlighter {
     this.schema = schema
     this.request = request
     this.words = words
-    this.wanted = wantedTokens(words.keys())
+    this.wanted = wantedTokens([...words.keys(), ...(marker?.roots ?? [])])
     this.plan = highlightPlan(scope, schema, request, selection, query.fields)
     this.find =
       marker === undefined
         ? (token) => words.get(token)
-        : (token, text, start, end) => words.get(token) ?? marker(text.slice(start, end).toLowerCase())
+        : (token, text, start, end) => words.get(token) ?? marker.find(text.slice(start, end).toLowerCase())
     // Where a field was searched by infix: every token around the first query word too.
     const wanted: string | undefined = query.tokens[0],
       inside: MarkedWord = { typedLength: Infinity, typos: 0, isPrefix: false }
@@ -511,10 +512,9 @@ export class Highlighter {
         ? unmarked(text, field.rules.isFull)
         : new MarkedText(marked.made, scoreOf(marked.match))
     }
-    const spans =
-      field.isInfix || this.marker !== undefined
-        ? field.analyzer.tokenizeWithOffsets(text)
-        : field.analyzer.spansFor(text, this.wanted)
+    const spans = this.mayBeginOtherwise(field)
+      ? field.analyzer.tokenizeWithOffsets(text)
+      : field.analyzer.spansFor(text, this.wanted)
     const match = bestWindow(text, spans, find)
     if (match === undefined) return unmarked(text, field.rules.isFull)
     const typed = this.typedLength(field)
@@ -526,6 +526,12 @@ export class Highlighter {
       scoreOf(match),
       snippetOf(text, spans, match, find, field.ownRules, typed)
     )
+  }
+  /** Whether a token may hold a word that is marked, and begin with none of them. */
+  private mayBeginOtherwise({ analyzer, isInfix }: HighlightedField): boolean {
+    if (isInfix || this.marker === undefined) return isInfix
+    // To a named ranking, symbols that a token keeps stand between words.
+    return this.marker.roots === undefined || keepsSymbols(analyzer)
   }
   /** Words as far as the field holds them: read by other characters a text may show some that it does not. */
   private findIn(field: HighlightedField): WordFinder {
@@ -623,6 +629,15 @@ export class Highlighter {
     const made = walk(document, 0, into)
     if (matched) putAllOwn(into, made as Json)
   }
+}
+/** Characters beside letters and digits that may stay in a token. */
+const SYMBOLS = Array.from({ length: 95 }, (_none, i) => String.fromCharCode(i + 32)).filter((one) => /\W|_/.test(one))
+const symbolKeepers = new WeakMap<Analyzer, boolean>()
+const keepsSymbols = (analyzer: Analyzer): boolean => {
+  let keeps = symbolKeepers.get(analyzer)
+  if (keeps === undefined)
+    symbolKeepers.set(analyzer, (keeps = SYMBOLS.some((symbol) => analyzer.indexesSymbol(symbol))))
+  return keeps
 }
 const leafOf = ({ snippet, value, matchedTokens }: Snippet): Json => ({
   matched_tokens: matchedTokens,

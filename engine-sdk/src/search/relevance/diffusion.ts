@@ -3,9 +3,11 @@
  * document of the window is a vector of its words' BM25F weights; a document's score is mixed with the mean score of
  * its nearest neighbours in the window (a manifold step in the sense of Zhou et al. 2004). Nothing is trained.
  */
+import { BestScores, SAME_SCORE, UNKNOWN } from "./best-documents.ts"
 import type { Lexicon } from "./lexicon.ts"
+import { rootNumbersOf } from "./root-numbers.ts"
 import { FIRST_TERM } from "./unit-index.ts"
-import { idfOf, saturated, type FieldNorm } from "./weighting.ts"
+import { saturated, type LengthNorms } from "./weighting.ts"
 
 const NEIGHBOURS = 10
 /** The heaviest words of a document; the rest changes no neighbour. */
@@ -17,8 +19,7 @@ interface WindowDocument {
   readonly score: number
 }
 
-let matrix = new Float64Array(0)
-/** Column + 1 of each root of each unit and segment, at the unit's offset; zero between calls. */
+/** Column of each root in this window, plus one; zero between calls. */
 let columnCells = new Int32Array(0)
 /** The window's vectors as flat entries: document, column, weight. */
 let entryDocs = new Uint16Array(0),
@@ -29,48 +30,101 @@ let weights = new Float64Array(1024)
 let sorted = new Float64Array(1024)
 
 /**
- * New scores of a window, in its order. `share` is how much the neighbours count (0..1).
- * Cost: O(words of the window + pairs of documents that share a word).
+ * New scores of a window, the best first, in its order. `share` is how much the neighbours count (0..1). Only those of
+ * the `wanted` best, and of what might be among them, are told: a document gains at most what the best one has, so
+ * from some place on nobody can get up there. Cost: O(words of the window), and for each that might, the words of the
+ * documents that share one with it.
  */
 export const diffuse = (
   lexicon: Lexicon,
-  norm: FieldNorm,
+  norms: LengthNorms,
   window: ReadonlyArray<WindowDocument>,
-  share: number
+  share: number,
+  wanted: number
 ): Float64Array => {
   const n = window.length
-  const { columns, entries } = readVectors(lexicon, norm, window)
-  if (matrix.length < n * n) matrix = new Float64Array(n * n)
-  const cosines = matrix.fill(0, 0, n * n)
-  // Entries by column, documents ascending in each: only the half above the diagonal is filled.
-  const starts = new Uint32Array(columns + 1)
-  for (let e = 0; e < entries; e++) starts[entryColumns[e] + 1]++
-  for (let c = 0; c < columns; c++) starts[c + 1] += starts[c]
-  const next = starts.slice(0, columns),
-    docs = new Uint16Array(entries),
-    values = new Float64Array(entries)
-  for (let e = 0; e < entries; e++) {
-    const at = next[entryColumns[e]]++
-    docs[at] = entryDocs[e]
-    values[at] = entryWeights[e]
-  }
-  for (let c = 0; c < columns; c++) {
-    const end = starts[c + 1]
-    for (let i = starts[c]; i < end; i++) {
-      const row = docs[i] * n,
-        weight = values[i]
-      for (let j = i + 1; j < end; j++) cosines[row + docs[j]] += weight * values[j]
-    }
-  }
-  const scores = new Float64Array(n)
-  const nearest = new Float64Array(NEIGHBOURS),
-    neighbour = new Int32Array(NEIGHBOURS)
+  const neighbours = new Neighbours(readVectors(lexicon, norms, window), n)
+  const scores = new Float64Array(n).fill(UNKNOWN)
+  // One that resembles nobody falls, and those behind it with it: then all are told.
+  const best = neighbours.everyoneHasOne() ? new BestScores(wanted) : undefined
   for (let i = 0; i < n; i++) {
+    const own = (1 - share) * window[i].score
+    if (best !== undefined && own + share * window[0].score < best.least - SAME_SCORE) break
+    const mean = neighbours.meanOf(i, window)
+    scores[i] = own + (mean === undefined ? 0 : (share * mean.mixed) / mean.sum)
+    best?.add(scores[i])
+  }
+  return scores
+}
+
+/** The vectors by column, documents ascending in each, and which columns a document has, ascending. */
+class Neighbours {
+  private readonly size: number
+  private readonly starts: Uint32Array
+  private readonly docs: Uint16Array
+  private readonly values: Float64Array
+  private readonly rowStarts: Uint32Array
+  private readonly rowColumns: Uint32Array
+  private readonly rowValues: Float64Array
+  private readonly cosines: Float64Array
+  private readonly nearest = new Float64Array(NEIGHBOURS)
+  private readonly neighbour = new Int32Array(NEIGHBOURS)
+  private readonly mean = { mixed: 0, sum: 0 }
+  constructor({ columns, entries }: { readonly columns: number; readonly entries: number }, size: number) {
+    this.size = size
+    this.cosines = new Float64Array(size)
+    const starts = new Uint32Array(columns + 1),
+      rowStarts = new Uint32Array(size + 1)
+    for (let e = 0; e < entries; e++) {
+      starts[entryColumns[e] + 1]++
+      rowStarts[entryDocs[e] + 1]++
+    }
+    for (let c = 0; c < columns; c++) starts[c + 1] += starts[c]
+    for (let i = 0; i < size; i++) rowStarts[i + 1] += rowStarts[i]
+    const next = starts.slice(0, columns),
+      docs = new Uint16Array(entries),
+      values = new Float64Array(entries)
+    for (let e = 0; e < entries; e++) {
+      const at = next[entryColumns[e]]++
+      docs[at] = entryDocs[e]
+      values[at] = entryWeights[e]
+    }
+    const rowNext = rowStarts.slice(0, size),
+      rowColumns = new Uint32Array(entries),
+      rowValues = new Float64Array(entries)
+    for (let c = 0; c < columns; c++)
+      for (let at = starts[c]; at < starts[c + 1]; at++) {
+        const to = rowNext[docs[at]]++
+        rowColumns[to] = c
+        rowValues[to] = values[at]
+      }
+    this.starts = starts
+    this.docs = docs
+    this.values = values
+    this.rowStarts = rowStarts
+    this.rowColumns = rowColumns
+    this.rowValues = rowValues
+  }
+  everyoneHasOne(): boolean {
+    const { rowColumns, rowStarts, size, starts } = this
+    for (let i = 0; i < size; i++) {
+      let at = rowStarts[i]
+      while (at < rowStarts[i + 1] && starts[rowColumns[at] + 1] - starts[rowColumns[at]] < 2) at++
+      if (at === rowStarts[i + 1]) return false
+    }
+    return true
+  }
+  /** Scores of the nearest by how near they are; undefined: it resembles nobody. */
+  meanOf(
+    i: number,
+    window: ReadonlyArray<WindowDocument>
+  ): { readonly mixed: number; readonly sum: number } | undefined {
+    this.fillCosines(i)
+    const { cosines, mean, nearest, neighbour } = this
     let size = 0
-    for (let j = 0; j < n; j++) {
-      if (j === i) continue
-      const cosine = j > i ? cosines[i * n + j] : cosines[j * n + i]
-      if (cosine === 0 || (size === NEIGHBOURS && cosine <= nearest[NEIGHBOURS - 1])) continue
+    for (let j = 0; j < this.size; j++) {
+      const cosine = cosines[j]
+      if (cosine === 0 || j === i || (size === NEIGHBOURS && cosine <= nearest[NEIGHBOURS - 1])) continue
       let at = size < NEIGHBOURS ? size++ : NEIGHBOURS - 1
       while (at > 0 && nearest[at - 1] < cosine) {
         nearest[at] = nearest[at - 1]
@@ -80,95 +134,102 @@ export const diffuse = (
       nearest[at] = cosine
       neighbour[at] = j
     }
-    let sum = 0,
-      mixed = 0
+    mean.sum = 0
+    mean.mixed = 0
     for (let k = 0; k < size; k++) {
-      sum += nearest[k]
-      mixed += nearest[k] * window[neighbour[k]].score
+      mean.sum += nearest[k]
+      mean.mixed += nearest[k] * window[neighbour[k]].score
     }
-    scores[i] = (1 - share) * window[i].score + (sum === 0 ? 0 : (share * mixed) / sum)
+    return mean.sum === 0 ? undefined : mean
   }
-  return scores
+  private fillCosines(i: number): void {
+    const { cosines, docs, rowColumns, rowStarts, rowValues, starts, values } = this
+    cosines.fill(0)
+    for (let at = rowStarts[i], last = rowStarts[i + 1]; at < last; at++) {
+      const column = rowColumns[at],
+        weight = rowValues[at]
+      for (let j = starts[column], end = starts[column + 1]; j < end; j++) cosines[docs[j]] += weight * values[j]
+    }
+  }
 }
 
 /** Fills the entries with unit vectors; a column is one root, whatever the unit and segment. */
 const readVectors = (
   lexicon: Lexicon,
-  norm: FieldNorm,
+  norms: LengthNorms,
   window: ReadonlyArray<WindowDocument>
 ): { columns: number; entries: number } => {
   const { segments } = lexicon
-  const frequencyOf = lexicon.frequencies()
-  let total = 0
-  const offsets = segments.map((own) =>
-    own.map((unit) => {
-      const at = total
-      total += unit.terms.size
-      return at
-    })
-  )
-  if (columnCells.length < total) columnCells = new Int32Array(total)
-  const cells = columnCells
+  const roots = rootNumbersOf(lexicon)
   const touched: number[] = [],
     rarities: number[] = [],
     own: number[] = []
-  const columnOfHash = new Map<number, number>()
   let entries = 0
   for (let i = 0; i < window.length; i++) {
     const { s, doc } = window[i]
     own.length = 0
     for (let u = 0; u < segments[s].length; u++) {
       const unit = segments[s][u],
-        add = norm(u, s, doc),
-        offset = offsets[s][u]
-      const { hashes, stream } = unit
+        add = norms.of(u, unit.lengths[doc]),
+        numbers = roots.of(unit)
+      const { stream } = unit
       for (let p = unit.streamStarts[doc], end = unit.streamStarts[doc + 1]; p < end; p++) {
         const term = stream[p] - FIRST_TERM
         if (term < 0) continue
-        let column = cells[offset + term] - 1
+        const root = numbers[term] === 0 ? roots.add(unit, term) : numbers[term] - 1
+        if (root >= columnCells.length) widenCells(root)
+        let column = columnCells[root] - 1
         if (column < 0) {
-          const hash = hashes[term]
-          const known = columnOfHash.get(hash)
-          if (known === undefined) {
-            columnOfHash.set(hash, (column = rarities.length))
-            rarities.push(idfOf(frequencyOf(hash), lexicon.docs))
-          } else column = known
-          cells[offset + term] = column + 1
-          touched.push(offset + term)
-          if (column >= weights.length) {
-            const wider = new Float64Array(weights.length * 2)
-            wider.set(weights)
-            weights = wider
-            sorted = new Float64Array(wider.length)
-          }
+          column = rarities.length
+          rarities.push(roots.rarity(root, lexicon, unit.hashes[term]))
+          columnCells[root] = column + 1
+          touched.push(root)
+          if (column >= weights.length) widen()
         }
         if (weights[column] === 0) own.push(column)
         weights[column] += add
       }
     }
-    let square = 0
-    for (let k = 0; k < own.length; k++) {
-      const column = own[k],
-        weight = saturated(weights[column]) * rarities[column]
-      weights[column] = weight
-      sorted[k] = weight
-      square += weight * weight
-    }
-    const least = own.length <= WORDS_MAX ? 0 : sorted.subarray(0, own.length).sort()[own.length - WORDS_MAX]
-    const scale = square === 0 ? 0 : 1 / Math.sqrt(square)
-    if (entries + own.length > entryDocs.length) growEntries(entries + own.length)
-    for (let k = 0; k < own.length; k++) {
-      const column = own[k]
-      if (weights[column] >= least) {
-        entryDocs[entries] = i
-        entryColumns[entries] = column
-        entryWeights[entries++] = weights[column] * scale
-      }
-      weights[column] = 0
-    }
+    entries = addEntries(i, own, rarities, entries)
   }
-  for (const at of touched) cells[at] = 0
+  for (const root of touched) columnCells[root] = 0
   return { columns: rarities.length, entries }
+}
+const widenCells = (root: number): void => {
+  const wider = new Int32Array(Math.max(16_384, root * 2))
+  wider.set(columnCells)
+  columnCells = wider
+}
+const widen = (): void => {
+  const wider = new Float64Array(weights.length * 2)
+  wider.set(weights)
+  weights = wider
+  sorted = new Float64Array(wider.length)
+}
+/** Entries of a document of the heaviest of its columns; answers how many there are then. */
+const addEntries = (i: number, own: ReadonlyArray<number>, rarities: ReadonlyArray<number>, from: number): number => {
+  let square = 0
+  for (let k = 0; k < own.length; k++) {
+    const column = own[k],
+      weight = saturated(weights[column]) * rarities[column]
+    weights[column] = weight
+    sorted[k] = weight
+    square += weight * weight
+  }
+  const least = own.length <= WORDS_MAX ? 0 : sorted.subarray(0, own.length).sort()[own.length - WORDS_MAX]
+  const scale = square === 0 ? 0 : 1 / Math.sqrt(square)
+  let entries = from
+  if (entries + own.length > entryDocs.length) growEntries(entries + own.length)
+  for (let k = 0; k < own.length; k++) {
+    const column = own[k]
+    if (weights[column] >= least) {
+      entryDocs[entries] = i
+      entryColumns[entries] = column
+      entryWeights[entries++] = weights[column] * scale
+    }
+    weights[column] = 0
+  }
+  return entries
 }
 const growEntries = (least: number): void => {
   const size = Math.max(least, entryDocs.length * 2, 16_384)

@@ -4,6 +4,7 @@
  * and go; colliding hashes add up, which only blurs a cosine.
  */
 import type { CollectionReader } from "../../index/reader.ts"
+import { keepTable } from "./kept-tables.ts"
 import type { UnitIndex } from "./unit-index.ts"
 
 class FrequencyTable {
@@ -72,7 +73,6 @@ class FrequencyTable {
 const keyOf = (hash: number): number => (hash === 0 ? 1 : hash)
 
 const PREFIX = "relevance frequencies "
-const TABLES_MAX = 128
 /** The table of a unit over the collection as it is now. */
 export const frequenciesOf = (
   reader: CollectionReader,
@@ -82,13 +82,7 @@ export const frequenciesOf = (
   const key = PREFIX + unit
   const known = reader.derived.get(key)
   const table = known instanceof FrequencyTable ? known : new FrequencyTable()
-  reader.derived.delete(key)
-  reader.derived.set(key, table)
-  if (reader.derived.size > TABLES_MAX)
-    for (const oldest of reader.derived.keys()) {
-      reader.derived.delete(oldest)
-      break
-    }
+  keepTable(reader.derived, key, table)
   table.follow(indexes)
   return table
 }

@@ -6,7 +6,7 @@
 import { encodeUtf8 } from "../../index/bytes.ts"
 import { expandTerm } from "../../index/expand.ts"
 import { spend } from "../../budget/cutoff.ts"
-import type { CollectionReader } from "../../index/reader.ts"
+import type { CollectionReader, SegmentView } from "../../index/reader.ts"
 import type { RelevanceUnit } from "../../plan.ts"
 import { frequenciesOf } from "./frequency-table.ts"
 import { unitsOf } from "./unit-columns.ts"
@@ -23,11 +23,17 @@ export class Lexicon {
   /** Per segment, in the order of `units`. */ readonly segments: ReadonlyArray<ReadonlyArray<UnitIndex>>
   readonly docs: number
   /** Words of a text of each unit, over documents that have it. */ readonly lengthMeans: ReadonlyArray<number>
+  readonly views: ReadonlyArray<SegmentView>
+  /** Names what belongs to these units. */ readonly name: string
+  /** What is kept of the collection between searches. */ readonly derived: Map<string, unknown>
   private readonly reader: CollectionReader
   private readonly known = new Map<string, Places | undefined>()
 
   constructor(reader: CollectionReader, units: ReadonlyArray<RelevanceUnit>) {
     this.reader = reader
+    this.derived = reader.derived
+    this.views = reader.views
+    this.name = JSON.stringify(units.map(({ name }) => name))
     this.units = units
     this.segments = reader.views.map((view) => unitsOf(reader, view, units))
     this.docs = reader.views.reduce((sum, { segment }) => sum + segment.docs, 0)
@@ -110,13 +116,16 @@ export let near = 0
 export const countPairs = (unit: UnitIndex, doc: number, a: number, b: number): void => {
   adjacent = 0
   near = 0
-  const { stream } = unit
-  spend(unit.streamStarts[doc + 1] - unit.streamStarts[doc])
+  const { stream, streamStarts } = unit
+  const start = streamStarts[doc],
+    end = streamStarts[doc + 1]
+  if (end - start < 2) return
+  spend(end - start)
   const first = a + FIRST_TERM,
     second = b + FIRST_TERM
   let lastA = -NEAR,
     lastB = -NEAR
-  for (let i = unit.streamStarts[doc], end = unit.streamStarts[doc + 1]; i < end; i++) {
+  for (let i = start; i < end; i++) {
     const term = stream[i]
     if (term === first) {
       if (i - lastB < NEAR) near++
@@ -125,9 +134,10 @@ export const countPairs = (unit: UnitIndex, doc: number, a: number, b: number): 
       if (i - lastA === 1) adjacent++
       if (i - lastA < NEAR) near++
       lastB = i
-    } else if (term === GAP) {
+    } else if (term <= PARTS) {
+      if (term !== GAP) return
       lastA = -NEAR
       lastB = -NEAR
-    } else if (term === PARTS) return
+    }
   }
 }

@@ -1,11 +1,13 @@
 /**
  * Which words of a shown text the relevance ranking matched: by root, as its index does, not by the engine's tokens.
  */
-import type { MarkedWord } from "../highlight/highlight-text.ts"
+import type { Marker, MarkedWord } from "../highlight/highlight-text.ts"
 import type { QueryTerms } from "./query-terms.ts"
 import { wordAnalyzerOf } from "./words.ts"
 
 const WHOLE: MarkedWord = { typedLength: Infinity, typos: 0, isPrefix: false }
+/** Remembered of what is not marked. */
+const NONE: MarkedWord = { typedLength: 0, typos: 0, isPrefix: false }
 /** One word as the analyzer would see it. */
 const PLAIN = /^[a-z]+$/
 const CACHED_MAX = 4_096
@@ -14,10 +16,7 @@ const CACHED_MAX = 4_096
  * `written`: a token as the text has it, in lower case. A token that holds several words (`dv7-1211ea`) is marked for
  * any of them.
  */
-export const markerOf = (
-  asked: ReadonlyArray<QueryTerms>,
-  locale: string
-): ((written: string) => MarkedWord | undefined) => {
+export const markerOf = (asked: ReadonlyArray<QueryTerms>, locale: string): Marker => {
   const analyzer = wordAnalyzerOf(locale)
   const whole = new Set<string>(),
     started = new Set<string>()
@@ -35,7 +34,7 @@ export const markerOf = (
         }
     }
   }
-  const known = new Map<string, MarkedWord | undefined>()
+  const known = new Map<string, MarkedWord>()
   const markOf = (surface: string, written: string): MarkedWord | undefined => {
     const stem = analyzer.stem(surface)
     if (whole.has(stem)) return WHOLE
@@ -51,11 +50,13 @@ export const markerOf = (
     }
     return undefined
   }
-  return (written) => {
-    if (known.has(written)) return known.get(written)
-    if (known.size >= CACHED_MAX) known.clear()
-    const mark = look(written)
-    known.set(written, mark)
-    return mark
+  const find = (written: string): MarkedWord | undefined => {
+    let mark = known.get(written)
+    if (mark === undefined) {
+      if (known.size >= CACHED_MAX) known.clear()
+      known.set(written, (mark = look(written) ?? NONE))
+    }
+    return mark === NONE ? undefined : mark
   }
+  return analyzer.keepsFirstLetters ? { find, roots: [...whole, ...started] } : { find }
 }

@@ -4,74 +4,50 @@
  * (diffusion). Filters, order by other keys, facets, groups and pages are the execution's, as for the engine-compatible
  * scoring.
  */
-import { hasBit, setBit } from "../../index/bits.ts"
+import { andInto, countBits } from "../../index/bits.ts"
 import type { CollectionReader } from "../../index/reader.ts"
 import type { RelevanceQuery, TextMatchInfo } from "../../plan.ts"
-import type { MarkedWord } from "../highlight/highlight-text.ts"
+import type { Marker } from "../highlight/highlight-text.ts"
 import { isOver, spend } from "../../budget/cutoff.ts"
-import type { SegmentMatches } from "../text/segment-matches.ts"
-import { diffuse } from "./diffusion.ts"
+import { scoreOnlyBest, type SegmentMatches } from "../text/segment-matches.ts"
+import { BestDocuments, CLOSE_LOOK_DOCS } from "./best-documents.ts"
+import { CloseLook } from "./close-look.ts"
+import { EveryDocument } from "./every-document.ts"
 import { Lexicon } from "./lexicon.ts"
 import { markerOf } from "./marking.ts"
-import { addPairs, type Candidate, type TermDocs } from "./pairs.ts"
-import { streamNumbers, TermResolver, type QueryTerm, type QueryTerms } from "./query-terms.ts"
-import { PARTS } from "./unit-index.ts"
-import { idfOf, perOccurrence, saturated, type FieldNorm } from "./weighting.ts"
+import { COMBINED_TERMS_MAX, MatchedSets, sharesOf } from "./matched-sets.ts"
+import { streamNumbers, TermResolver, type QueryTerms } from "./query-terms.ts"
+import { scoreMatches } from "./score-matches.ts"
+import { TermSets } from "./term-sets.ts"
+import { idfOf, LengthNorms } from "./weighting.ts"
 
-/**
- * Decision: documents with every word of the query match. When fewer than this many have them all, those that miss the
- * least (by rarity of the words) match too, until there are so many. A shop's filter counts then speak of what was
- * asked, while a question in prose still finds the articles that answer half of it. Counted without filters, so that a
- * filter only ever takes documents away. Measured: with 100 instead, recall@100 on two sets of abstracts falls from .79
- * to .70 and from .69 to .59; with 500 nDCG@10 and recall@100 are those of matching any word.
- */
-const FOUND_MIN = 500
-const SHARE_BINS = 512
 /** What a spelling of the query costs before any document is looked at. */
 const VARIANT_STEPS = 256
-/** Documents that are looked at word by word. */
-const CLOSE_LOOK_DOCS = 300
-const DIFFUSION_DOCS = 200
-const DIFFUSION_SHARE = 0.5
-const DIFFUSION_WORD_STEPS = 4
-const TITLE_SHARE = 0.15
 const COORDINATED_TERMS_MAX = 3
-/** Scores on the wire are whole numbers of millionths. */
-const SCORE_UNIT = 1e6
-const TWO_32 = 4294967296
-
-interface Scored {
-  readonly scores: Float64Array
-  /** Rarity of the words that are there. */ readonly shares: Float64Array
-  readonly bits: Uint32Array
-  readonly touched: Uint32Array
-  count: number
-}
 
 export class RelevanceSearch {
   private asked: ReadonlyArray<QueryTerms> = []
+  /** Of terms in streams, by segment, unit and term, once a hit was told. */ private readonly numbers: number[][] = []
   private readonly query: RelevanceQuery
   private readonly matches: ReadonlyArray<SegmentMatches>
   private readonly lexicon: Lexicon
-  private readonly norm: FieldNorm
-  /** `ordersByScore` false: another key comes first, so the costly last steps are left out. */
+  private readonly norms: LengthNorms
+  /** False: another key comes first, so the costly last steps are left out. */
   private readonly ordersByScore: boolean
+  /** First places that are asked for, by score; what cannot be among them needs none. */ private readonly shown: number
   constructor(
     reader: CollectionReader,
     query: RelevanceQuery,
     matches: ReadonlyArray<SegmentMatches>,
-    ordersByScore: boolean
+    ordersByScore: boolean,
+    shown: number
   ) {
     this.query = query
     this.matches = matches
     this.ordersByScore = ordersByScore
+    this.shown = shown
     this.lexicon = new Lexicon(reader, query.units)
-    const { lengthMeans, segments, units } = this.lexicon
-    // Not set at once: the engine makes a function that is written where a property is set for long, and with it what
-    // it captures.
-    const norm = (u: number, s: number, doc: number): number =>
-      perOccurrence(units[u].weight, segments[s][u].lengths[doc], lengthMeans[u])
-    this.norm = norm
+    this.norms = new LengthNorms(query.units, this.lexicon.lengthMeans)
   }
 
   /** Fills the matches. False when the text holds nothing but stop words: then it is not for this ranking. */
@@ -90,7 +66,7 @@ export class RelevanceSearch {
   }
 
   /** What highlighting marks. */
-  marker(): (written: string) => MarkedWord | undefined {
+  marker(): Marker {
     return markerOf(this.asked, this.query.units[0].locale)
   }
   /** Words of the query that no document has, each with the roots that it was taken for, best first. */
@@ -101,19 +77,9 @@ export class RelevanceSearch {
   }
   /** The parts of a hit's score, in the words of the engine-compatible one; scores are millionths. */
   infoOf(score: bigint, s: number, doc: number): TextMatchInfo {
-    const { segments, units } = this.lexicon
+    const { units } = this.lexicon
     const { terms } = this.asked[0]
-    const matched = units.map((_unit, u) =>
-      terms.filter((term) => {
-        const wanted = streamNumbers(term, s, u, units.length),
-          { stream, streamStarts } = segments[s][u]
-        if (spend((streamStarts[doc + 1] - streamStarts[doc]) * wanted.length)) return false
-        return (
-          wanted.length > 0 &&
-          stream.subarray(streamStarts[doc], streamStarts[doc + 1]).some((number) => wanted.includes(number))
-        )
-      })
-    )
+    const matched = units.map((_unit, u) => terms.filter((_term, t) => this.holds(s, doc, u, t)))
     const tokens = new Set(matched.flat())
     return {
       best_field_score: score.toString(),
@@ -128,298 +94,86 @@ export class RelevanceSearch {
     }
   }
 
-  private search({ compounds, order, terms }: QueryTerms): void {
-    const found = terms.map((term) => this.docsOf(term))
-    const idfs = found.map(({ frequency }) => idfOf(frequency, this.lexicon.docs))
-    const total = terms.reduce((sum, term, t) => sum + idfs[t] * term.count, 0)
-    const scored = this.matches.map(({ view }, s) => {
-      const cells = borrow(view.segment.docs)
-      spend(view.segment.docs >>> 3)
-      terms.forEach((term, t) => {
-        add(cells, found[t].segments[s], idfs[t] * term.count, term.factor, t)
-      })
-      for (const { a, b, joined } of compounds)
-        addCompound(
-          cells,
-          [found[a].segments[s], found[b].segments[s]],
-          this.docsIn(joined, s),
-          [idfs[a], idfs[b]],
-          joined.factor,
-          (1 << a) | (1 << b)
-        )
-      return cells
-    })
+  private holds(s: number, doc: number, u: number, t: number): boolean {
+    const { segments, units } = this.lexicon
+    const { terms } = this.asked[0]
+    const at = (s * units.length + u) * terms.length + t
+    const wanted = (this.numbers[at] ??= streamNumbers(terms[t], s, u, units.length))
+    const { stream, streamStarts } = segments[s][u]
+    const end = streamStarts[doc + 1]
+    if (wanted.length === 0 || spend((end - streamStarts[doc]) * wanted.length)) return false
+    for (let p = streamStarts[doc]; p < end; p++) if (wanted.includes(stream[p])) return true
+    return false
+  }
+
+  private search(asked: QueryTerms): void {
+    const { compounds, terms } = asked
+    const sets = new TermSets(this.lexicon, terms)
+    const idfs = terms.map((_term, t) => idfOf(sets.frequency(t), this.lexicon.docs))
+    const weights = terms.map(({ count }, t) => idfs[t] * count)
+    const total = weights.reduce((sum, weight) => sum + weight, 0)
     const isBaseline = this.query.ranking === "bm25"
     const coordinates = !isBaseline && terms.length > 1 && terms.length <= COORDINATED_TERMS_MAX
-    const least = isBaseline || terms.length === 1 ? 0 : this.leastShare(scored, total)
-    const top = new BestDocs(CLOSE_LOOK_DOCS)
-    scored.forEach((cells, s) => {
-      const { allowed } = this.matches[s]
-      const { bits, scores, shares, touched } = cells
-      let kept = 0
-      for (let i = 0; i < cells.count; i++) {
-        const doc = touched[i]
-        const matches = (allowed === undefined || hasBit(allowed, doc)) && shares[doc] >= least
-        if (matches && coordinates) scores[doc] *= Math.sqrt(Math.min(1, shares[doc] / total))
-        shares[doc] = 0
-        if (!matches) continue
-        touched[kept++] = doc
-        if (!isBaseline) top.offer(s, doc, scores[doc], bits[doc])
-      }
-      cells.count = kept
-    })
-    if (!isBaseline && this.ordersByScore && !isOver()) {
-      const best = top.take()
-      if (terms.length > 1) addPairs(this.lexicon, terms, order, found, best)
-      this.weighTitles(terms, best)
-      best.sort(byScore)
-      this.spread(terms.length, best)
-      for (const { s, doc, score } of best) scored[s].scores[doc] = score
+    const looksClosely = !isBaseline && this.ordersByScore
+    const areCombined = compounds.length === 0 && terms.length <= COMBINED_TERMS_MAX
+    const keepsAll = this.shown > CLOSE_LOOK_DOCS || !looksClosely || !areCombined || this.asked.length > 1
+    const best = new BestDocuments(keepsAll, looksClosely)
+    if (areCombined) {
+      const needsAny = isBaseline || terms.length === 1
+      if (!keepsAll) scoreOnlyBest(this.matches)
+      this.scoreCombined(asked, sets, weights, total, { any: needsAny, coordinates }, best, keepsAll)
+    } else {
+      const needs = { share: !isBaseline && terms.length > 1, whole: !this.query.mayDropWords, coordinates }
+      new EveryDocument(this.lexicon, this.norms, this.matches).score(asked, idfs, total, needs, best)
     }
-    scored.forEach((cells, s) => {
-      spend(cells.count * 4)
-      for (let i = 0; i < cells.count; i++) this.record(s, cells.touched[i], cells.scores[cells.touched[i]])
-      giveBack(cells)
-    })
+    if (looksClosely && !isOver()) {
+      const candidates = best.best()
+      const look = new CloseLook(this.lexicon, this.norms, asked, sets, keepsAll ? Infinity : this.shown)
+      look.at(candidates)
+      best.settle(candidates)
+    }
+    spend(best.size * 4)
+    best.record(this.matches)
   }
-
-  /** Weighted counts of a term per segment, and how many documents have it. O(postings) over all segments. */
-  private docsOf(term: QueryTerm): { readonly segments: ReadonlyArray<TermDocs>; readonly frequency: number } {
-    const segments = this.lexicon.segments.map((_own, s) => this.docsIn(term, s))
-    return { segments, frequency: segments.reduce((sum, { docs }) => sum + docs.length, 0) }
-  }
-  private docsIn(term: QueryTerm, s: number): TermDocs {
-    const { lexicon } = this
-    const width = lexicon.units.length,
-      own = lexicon.segments[s]
-    const size = this.matches[s].view.segment.docs
-    if (tfCells.length < size) {
-      tfCells = new Float32Array(size * 2)
-      touchedCells = new Uint32Array(size * 2)
-    }
-    const tfs = tfCells,
-      touched = touchedCells
-    let n = 0
-    for (let u = 0; u < width; u++) {
-      const { counts, lengths, postingDocs, starts } = own[u]
-      const { weight } = lexicon.units[u],
-        lengthMean = lexicon.lengthMeans[u]
-      for (const places of term.places) {
-        const at = places[s * width + u]
-        if (at < 0) continue
-        for (let p = starts[at], end = starts[at + 1]; p < end; p++) {
-          const doc = postingDocs[p]
-          if (tfs[doc] === 0) touched[n++] = doc
-          tfs[doc] += counts[p] * perOccurrence(weight, lengths[doc], lengthMean)
-        }
-      }
-    }
-    // Only here, where no cell of the room holds anything that it must not: a search may be broken off at any account.
-    const docs = touched.slice(0, n),
-      kept = new Float32Array(n)
-    for (let i = 0; i < n; i++) {
-      kept[i] = tfs[docs[i]]
-      tfs[docs[i]] = 0
-    }
-    spend(n * 4)
-    return { docs, tfs: kept }
-  }
-
-  /**
-   * The share of the query that a document must have: all of it, or less when too few have it. Deleted documents do not
-   * count.
-   */
-  private leastShare(scored: ReadonlyArray<Scored>, total: number): number {
-    const whole = total * (1 - 1e-9)
-    if (!this.query.mayDropWords) return whole
-    const bins = new Uint32Array(SHARE_BINS + 1)
-    scored.forEach(({ count, shares, touched }, s) => {
-      const { deleted } = this.matches[s].view
-      for (let i = 0; i < count; i++)
-        if (deleted === undefined || !hasBit(deleted, touched[i]))
-          bins[shares[touched[i]] >= whole ? SHARE_BINS : Math.floor((SHARE_BINS * shares[touched[i]]) / total)]++
-    })
-    let docs = 0
-    for (let bin = SHARE_BINS; bin >= 0; bin--) {
-      docs += bins[bin]
-      if (docs >= FOUND_MIN) return bin === SHARE_BINS ? whole : (total * bin) / SHARE_BINS
-    }
-    return 0
-  }
-
-  /** Titles that consist of the words asked are nearer to them. The title is the heaviest name. */
-  private weighTitles(terms: ReadonlyArray<QueryTerm>, best: ReadonlyArray<Candidate>): void {
-    const { segments, units } = this.lexicon
-    const heaviest = units.reduce((most, { weight }) => Math.max(most, weight), 0)
-    const titles = units.flatMap(({ weight }, u) => (weight === heaviest ? [u] : []))
-    const wanted = segments.map((_own, s) =>
-      titles.map((u) => terms.flatMap((term) => streamNumbers(term, s, u, units.length)))
+  /** Scores of documents with all terms, or enough that miss the least. */
+  private scoreCombined(
+    { terms }: QueryTerms,
+    sets: TermSets,
+    weights: ReadonlyArray<number>,
+    total: number,
+    needs: { readonly any: boolean; readonly coordinates: boolean },
+    best: BestDocuments,
+    keepsAll: boolean
+  ): void {
+    const { lexicon, matches, norms } = this
+    const matched = new MatchedSets(
+      sets,
+      terms.length,
+      matches.map(({ view }) => ({ docs: view.segment.docs, deleted: view.deleted }))
     )
-    for (const candidate of best) {
-      let words = 0,
-        matched = 0
-      titles.forEach((u, k) => {
-        const unit = segments[candidate.s][u]
-        words += unit.lengths[candidate.doc]
-        if (spend(unit.lengths[candidate.doc] * wanted[candidate.s][k].length)) return
-        for (
-          let p = unit.streamStarts[candidate.doc], end = unit.streamStarts[candidate.doc + 1];
-          p < end && unit.stream[p] !== PARTS;
-          p++
-        )
-          if (wanted[candidate.s][k].includes(unit.stream[p])) matched++
-      })
-      if (words > 0) candidate.score *= 1 + TITLE_SHARE * Math.min(1, matched / words)
+    if (needs.any) matched.addAny()
+    else matched.addRichest(weights, total, this.query.mayDropWords)
+    const scored = {
+      lexicon,
+      norms,
+      terms,
+      factors: terms.map(({ factor }, t) => factor * weights[t]),
+      // Of a whole query it is one.
+      coordination:
+        needs.coordinates && !matched.isWhole
+          ? Array.from(sharesOf(weights), (share) => Math.sqrt(Math.min(1, share / total)))
+          : undefined
     }
-  }
-
-  /** Nothing for one and two terms, half for three. The window stays ahead of what follows. */
-  private spread(terms: number, best: Candidate[]): void {
-    const gate = Math.min(1, Math.max(0, (terms - 2) / 2))
-    if (gate === 0 || best.length < 3) return
-    const window = best.slice(0, DIFFUSION_DOCS)
-    const words = window.reduce(
-      (sum, { s, doc }) =>
-        sum +
-        this.lexicon.segments[s].reduce((own, { streamStarts }) => own + streamStarts[doc + 1] - streamStarts[doc], 0),
-      0
-    )
-    // In one piece: while it runs it says nothing.
-    if (spend(words * DIFFUSION_WORD_STEPS)) return
-    const scores = diffuse(this.lexicon, this.norm, window, DIFFUSION_SHARE * gate)
-    const next = best.length > DIFFUSION_DOCS ? best[DIFFUSION_DOCS].score : 0
-    const lift = Math.max(0, next - scores.reduce((least, score) => Math.min(least, score), Infinity))
-    window.forEach((candidate, i) => {
-      candidate.score = scores[i] + lift
-    })
-  }
-
-  /** The best spelling of a query counts. */
-  private record(s: number, doc: number, score: number): void {
-    const match = this.matches[s]
-    const units = Math.max(1, Math.round(score * SCORE_UNIT))
-    const high = Math.floor(units / TWO_32),
-      low = units % TWO_32
-    if (!hasBit(match.found, doc)) {
-      setBit(match.found, doc)
-      match.count++
-    } else if (high < match.high[doc] || (high === match.high[doc] && low <= match.low[doc])) return
-    match.high[doc] = high
-    match.low[doc] = low
-  }
-}
-
-const byScore = (a: Candidate, b: Candidate): number => b.score - a.score || a.s - b.s || a.doc - b.doc
-
-let tfCells = new Float32Array(0)
-let touchedCells = new Uint32Array(0)
-
-const add = (cells: Scored, { docs, tfs }: TermDocs, weight: number, factor: number, t: number): void => {
-  const { bits, scores, shares, touched } = cells
-  const bit = t < 32 ? 1 << t : 0
-  for (let i = 0; i < docs.length; i++) {
-    const doc = docs[i]
-    if (shares[doc] === 0) {
-      touched[cells.count++] = doc
-      scores[doc] = 0
-      bits[doc] = 0
-    }
-    scores[doc] += factor * weight * saturated(tfs[i])
-    shares[doc] += weight
-    bits[doc] |= bit
-  }
-}
-
-/**
- * Documents that write two words of the query as one count as if they had both, unless what they have of both is more.
- */
-const addCompound = (
-  cells: Scored,
-  parts: readonly [TermDocs, TermDocs],
-  joined: TermDocs,
-  idfs: readonly [number, number],
-  factor: number,
-  bit: number
-): void => {
-  const { docs, tfs } = joined
-  if (docs.length === 0) return
-  // What the two words gave, by document, and then only the part that is missing.
-  const { bits, scores, shares, touched } = cells
-  const given = new Map<number, { score: number; share: number }>(
-    Array.from(docs, (doc) => [doc, { score: 0, share: 0 }])
-  )
-  parts.forEach((part, i) =>
-    part.docs.forEach((doc, at) => {
-      const known = given.get(doc)
-      if (known !== undefined) {
-        known.score += idfs[i] * saturated(part.tfs[at])
-        known.share += idfs[i]
+    matches.forEach((match, s) => {
+      const set = matched.sets[s]
+      if (match.allowed !== undefined) andInto(set, match.allowed)
+      const count = countBits(set)
+      if (!keepsAll) {
+        match.found.set(set)
+        match.count = count
       }
+      best.beginSegment()
+      scoreMatches(scored, s, set, count, best)
     })
-  )
-  docs.forEach((doc, at) => {
-    const { score, share } = given.get(doc)!
-    const credit = factor * (idfs[0] + idfs[1]) * saturated(tfs[at])
-    if (credit <= score) return
-    if (shares[doc] === 0) {
-      touched[cells.count++] = doc
-      scores[doc] = 0
-      bits[doc] = 0
-    }
-    scores[doc] += credit - score
-    shares[doc] += idfs[0] + idfs[1] - share
-    bits[doc] |= bit
-  })
-}
-
-/** Cells are lent between searches; `shares` is all zero while they wait. */
-const waiting: Scored[] = []
-const WAITING_MAX = 16
-const borrow = (docs: number): Scored => {
-  const cells = waiting.pop()
-  if (cells !== undefined && cells.scores.length >= docs) return cells
-  return {
-    scores: new Float64Array(docs),
-    shares: new Float64Array(docs),
-    bits: new Uint32Array(docs),
-    touched: new Uint32Array(docs),
-    count: 0
-  }
-}
-const giveBack = (cells: Scored): void => {
-  cells.count = 0
-  if (waiting.length < WAITING_MAX) waiting.push(cells)
-  waiting.sort((a, b) => a.scores.length - b.scores.length)
-}
-
-/** Keeps the best documents; the root of the heap is the worst of them. */
-class BestDocs {
-  private readonly heap: Candidate[] = []
-  private readonly capacity: number
-  constructor(capacity: number) {
-    this.capacity = capacity
-  }
-  offer(s: number, doc: number, score: number, terms: number): void {
-    const { heap } = this
-    if (heap.length < this.capacity) {
-      heap.push({ s, doc, score, terms })
-      if (heap.length === this.capacity) heap.sort((a, b) => a.score - b.score)
-      return
-    }
-    if (score <= heap[0].score) return
-    const entry = { s, doc, score, terms }
-    let at = 0
-    for (;;) {
-      let child = at * 2 + 1
-      if (child >= heap.length) break
-      if (child + 1 < heap.length && heap[child + 1].score < heap[child].score) child++
-      if (heap[child].score >= score) break
-      heap[at] = heap[child]
-      at = child
-    }
-    heap[at] = entry
-  }
-  take(): Candidate[] {
-    return this.heap
   }
 }

@@ -10,7 +10,31 @@ export const idfOf = (frequency: number, docs: number): number =>
 /** 0..2.4 for a weighted, length-normalised count. */
 export const saturated = (tf: number): number => (GAIN * tf) / (SATURATION + tf)
 /** What one occurrence counts in a text of this length. */
-export const perOccurrence = (weight: number, length: number, lengthMean: number): number =>
+const perOccurrence = (weight: number, length: number, lengthMean: number): number =>
   weight / (1 - LENGTH_SHARE + (LENGTH_SHARE * length) / lengthMean)
-/** The same by unit, segment and document. */
-export type FieldNorm = (unit: number, segment: number, doc: number) => number
+
+/** Texts up to here share what one of their length counts; of longer ones it is worked out each time. */
+const LENGTHS_MAX = 512
+let table = new Float64Array(0)
+/**
+ * What one occurrence counts, by unit and length. Two divisions a posting were a twentieth of a search; lengths repeat.
+ * The table is lent to one search at a time.
+ */
+export class LengthNorms {
+  private readonly units: ReadonlyArray<{ readonly weight: number }>
+  private readonly means: ReadonlyArray<number>
+  private readonly known: Float64Array
+  constructor(units: ReadonlyArray<{ readonly weight: number }>, means: ReadonlyArray<number>) {
+    this.units = units
+    this.means = means
+    const size = units.length * LENGTHS_MAX
+    if (table.length < size) table = new Float64Array(size)
+    this.known = table.fill(0, 0, size)
+  }
+  of(unit: number, length: number): number {
+    if (length >= LENGTHS_MAX) return perOccurrence(this.units[unit].weight, length, this.means[unit])
+    const at = unit * LENGTHS_MAX + length
+    const known = this.known[at]
+    return known !== 0 ? known : (this.known[at] = perOccurrence(this.units[unit].weight, length, this.means[unit]))
+  }
+}

@@ -39,6 +39,7 @@ export interface WordAnalyzer {
   isStop(surface: string): boolean
   /** Root of a surface; tokens with a digit have none but themselves. */
   stem(surface: string): string
+  /** A root begins as its surface does. */ readonly keepsFirstLetters: boolean
 }
 
 const SPLIT = 0,
@@ -196,7 +197,8 @@ export const wordAnalyzerOf = (locale: string): WordAnalyzer => {
   const analyzer: WordAnalyzer = {
     words: (text) => joinUnits(own === undefined ? cut(text) : own.tokenize(text), stops),
     isStop: (surface) => stops.has(surface),
-    stem: (surface) => (hasDigit(surface) ? surface : root(surface))
+    stem: (surface) => (hasDigit(surface) ? surface : root(surface)),
+    keepsFirstLetters: isEnglish
   }
   analyzers.set(locale, analyzer)
   return analyzer

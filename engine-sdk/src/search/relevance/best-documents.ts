@@ -1,0 +1,153 @@
+/**
+ * What a search for words keeps of the documents that it scores: all of them, or those that the order of a page may
+ * depend on, and the best, which are looked at closely.
+ */
+import { record as recordScore, type SegmentMatches } from "../text/segment-matches.ts"
+
+/** Documents that are looked at word by word. */
+export const CLOSE_LOOK_DOCS = 300
+/** Scores on the wire are whole numbers of millionths. */
+const SCORE_UNIT = 1e6
+/** Scores that differ by less may be the same on the wire; then other keys decide. */
+export const SAME_SCORE = 2 / SCORE_UNIT
+/** Of a document that is certainly none of the best that are shown. */
+export const UNKNOWN = -1
+const TWO_32 = 4294967296
+
+/** A document and its score while the best are reordered. */
+export interface Candidate {
+  readonly s: number
+  readonly doc: number
+  score: number
+  /** Bits of the query's terms that the document has. */ readonly terms: number
+  /** Its place among those that are kept. */ readonly at: number
+}
+
+/** Lent from one search to the next. */
+let docs = new Uint32Array(0),
+  scores = new Float64Array(0),
+  bits = new Uint32Array(0)
+const grow = (least: number): void => {
+  const size = Math.max(least, docs.length * 2, 4_096)
+  const more = { docs: new Uint32Array(size), scores: new Float64Array(size), bits: new Uint32Array(size) }
+  more.docs.set(docs)
+  more.scores.set(scores)
+  more.bits.set(bits)
+  ;({ docs, scores, bits } = more)
+}
+/** Places of the best, and their scores; the root of the heap is the worst of them. */
+const heap = new Uint32Array(CLOSE_LOOK_DOCS),
+  heapScores = new Float64Array(CLOSE_LOOK_DOCS)
+/** A place of the heap while it is filled. */
+const FREE = 0xffffffff
+
+export class BestDocuments {
+  private readonly keepsAll: boolean
+  private readonly looksClosely: boolean
+  /** Of those that were kept, the first of each segment. */ private readonly starts: number[] = []
+  private count = 0
+  get size(): number {
+    return this.count
+  }
+  private bestCount = 0
+  /** What is below it can be neither looked at nor shown. */ private least = -Infinity
+  /** `keepsAll`: scores of all documents are needed. `looksClosely`: the best will be asked for. */
+  constructor(keepsAll: boolean, looksClosely: boolean) {
+    this.keepsAll = keepsAll
+    this.looksClosely = looksClosely
+  }
+  /** Documents of the next segment follow. */
+  beginSegment(): void {
+    this.starts.push(this.count)
+  }
+  offer(doc: number, score: number, terms: number): void {
+    if (score < this.least && !this.keepsAll) return
+    if (this.count === docs.length) grow(this.count + 1)
+    const at = this.count++
+    docs[at] = doc
+    scores[at] = score
+    bits[at] = terms
+    if (this.looksClosely) this.push(at, score)
+  }
+  private push(at: number, score: number): void {
+    if (this.bestCount < CLOSE_LOOK_DOCS) {
+      heap[this.bestCount] = at
+      heapScores[this.bestCount++] = score
+      if (this.bestCount === CLOSE_LOOK_DOCS) this.fillHeap()
+      return
+    }
+    if (score <= heapScores[0]) return
+    let hole = 0
+    for (let child = 1; child < CLOSE_LOOK_DOCS; child = hole * 2 + 1) {
+      if (child + 1 < CLOSE_LOOK_DOCS && heapScores[child + 1] < heapScores[child]) child++
+      if (heapScores[child] >= score) break
+      heap[hole] = heap[child]
+      heapScores[hole] = heapScores[child]
+      hole = child
+    }
+    heap[hole] = at
+    heapScores[hole] = score
+    this.least = heapScores[0] - SAME_SCORE
+  }
+  private fillHeap(): void {
+    // Equals in the order they came: which of them goes first decides who stays at the border. Numbers alone are
+    // sorted without a call for each comparison, and then each document finds its place.
+    const arrived = heap.slice()
+    heapScores.sort()
+    heap.fill(FREE)
+    for (const at of arrived) {
+      let low = 0,
+        high = CLOSE_LOOK_DOCS
+      while (low < high) {
+        const middle = (low + high) >>> 1
+        if (heapScores[middle] < scores[at]) low = middle + 1
+        else high = middle
+      }
+      while (heap[low] !== FREE) low++
+      heap[low] = at
+    }
+    this.least = heapScores[0] - SAME_SCORE
+  }
+  /** The best, in no order. Their scores may be changed and given back by `settle`. */
+  best(): Candidate[] {
+    const { starts } = this
+    return Array.from(heap.subarray(0, this.bestCount), (at) => {
+      let s = starts.length - 1
+      while (starts[s] > at) s--
+      return { s, doc: docs[at], score: scores[at], terms: bits[at], at }
+    })
+  }
+  /** Scores of the best after a closer look; `UNKNOWN`: it is not shown. */
+  settle(best: ReadonlyArray<Candidate>): void {
+    for (const { at, score } of best) scores[at] = score
+  }
+  /** Writes the scores; the best spelling of a query counts. */
+  record(matches: ReadonlyArray<SegmentMatches>): void {
+    const least = this.keepsAll ? -Infinity : Math.max(0, this.least)
+    for (let s = 0; s < this.starts.length; s++)
+      for (let i = this.starts[s], end = this.starts[s + 1] ?? this.count; i < end; i++) {
+        if (scores[i] < least) continue
+        const units = Math.max(1, Math.round(scores[i] * SCORE_UNIT))
+        recordScore(matches[s], docs[i], Math.floor(units / TWO_32), units % TWO_32)
+      }
+  }
+}
+
+/** The highest scores, ascending. */
+export class BestScores {
+  private readonly capacity: number
+  private readonly scores: number[] = []
+  /** Of as many as are wanted, the lowest. */ least = -Infinity
+  constructor(capacity: number) {
+    this.capacity = capacity
+  }
+  add(score: number): void {
+    const { capacity, scores } = this
+    if (score <= this.least || capacity === Infinity) return
+    let at = scores.length
+    while (at > 0 && scores[at - 1] > score) at--
+    scores.splice(at, 0, score)
+    if (scores.length > capacity) scores.shift()
+    if (scores.length === capacity) this.least = scores[0]
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * The best documents looked at word by word: pairs of words, how much of the title was asked for, and for longer
+ * queries which documents they resemble.
+ */
+import { spend } from "../../budget/cutoff.ts"
+import { UNKNOWN, type Candidate } from "./best-documents.ts"
+import { diffuse } from "./diffusion.ts"
+import type { Lexicon } from "./lexicon.ts"
+import { pairsOf, type WordPair } from "./pairs.ts"
+import { streamNumbers, type QueryTerm, type QueryTerms } from "./query-terms.ts"
+import type { TermSets } from "./term-sets.ts"
+import { PARTS } from "./unit-index.ts"
+import type { LengthNorms } from "./weighting.ts"
+
+const DIFFUSION_DOCS = 200
+const DIFFUSION_SHARE = 0.5
+const DIFFUSION_WORD_STEPS = 4
+const TITLE_SHARE = 0.15
+
+export class CloseLook {
+  private readonly lexicon: Lexicon
+  private readonly norms: LengthNorms
+  private readonly asked: QueryTerms
+  private readonly pairs: ReadonlyArray<WordPair>
+  /** How many will be shown. */ private readonly wanted: number
+  constructor(lexicon: Lexicon, norms: LengthNorms, asked: QueryTerms, sets: TermSets, wanted: number) {
+    this.lexicon = lexicon
+    this.norms = norms
+    this.asked = asked
+    this.pairs = pairsOf(lexicon, asked, sets)
+    this.wanted = wanted
+  }
+  /** Gives them their last scores. */
+  at(best: Candidate[]): void {
+    const { terms } = this.asked
+    // Nothing for one and two terms, half for three.
+    const gate = Math.min(1, Math.max(0, (terms.length - 2) / 2))
+    const titles = new Titles(this.lexicon, terms)
+    for (const candidate of best) {
+      for (const pair of this.pairs) candidate.score += pair.gainOf(candidate)
+      candidate.score *= 1 + TITLE_SHARE * titles.share(candidate)
+    }
+    if (gate === 0 || best.length < 3) return
+    best.sort(byScore)
+    this.spread(DIFFUSION_SHARE * gate, best)
+  }
+
+  /** The window stays ahead of what follows. */
+  private spread(share: number, best: ReadonlyArray<Candidate>): void {
+    const { segments } = this.lexicon
+    const window = best.slice(0, DIFFUSION_DOCS)
+    let words = 0
+    for (const { doc, s } of window)
+      for (const { streamStarts } of segments[s]) words += streamStarts[doc + 1] - streamStarts[doc]
+    // In one piece: while it runs it says nothing.
+    if (spend(words * DIFFUSION_WORD_STEPS)) return
+    const scores = diffuse(this.lexicon, this.norms, window, share, this.wanted)
+    const next = best.length > DIFFUSION_DOCS ? best[DIFFUSION_DOCS].score : 0
+    let least = Infinity
+    for (const score of scores) if (score !== UNKNOWN && score < least) least = score
+    const lift = Math.max(0, next - least)
+    window.forEach((candidate, i) => {
+      candidate.score = scores[i] === UNKNOWN ? UNKNOWN : scores[i] + lift
+    })
+  }
+}
+/** Titles that consist of the words asked are nearer to them. The title is the heaviest name. */
+class Titles {
+  private readonly lexicon: Lexicon
+  private readonly units: ReadonlyArray<number>
+  /** What terms are in the streams, by segment and title. */
+  private readonly wanted: ReadonlyArray<ReadonlyArray<ReadonlyArray<number>>>
+  constructor(lexicon: Lexicon, terms: ReadonlyArray<QueryTerm>) {
+    this.lexicon = lexicon
+    const { units } = lexicon
+    const heaviest = units.reduce((most, { weight }) => Math.max(most, weight), 0)
+    const titles = units.flatMap(({ weight }, u) => (weight === heaviest ? [u] : []))
+    this.units = titles
+    this.wanted = lexicon.segments.map((_own, s) =>
+      titles.map((u) => terms.flatMap((term) => streamNumbers(term, s, u, units.length)))
+    )
+  }
+  /** Of the words of the title that were asked, 0 to 1. */
+  share({ doc, s }: Candidate): number {
+    let words = 0,
+      matched = 0
+    for (let k = 0; k < this.units.length; k++) {
+      const { lengths, stream, streamStarts } = this.lexicon.segments[s][this.units[k]]
+      const wanted = this.wanted[s][k]
+      words += lengths[doc]
+      if (spend(lengths[doc] * wanted.length)) continue
+      for (let p = streamStarts[doc], end = streamStarts[doc + 1]; p < end && stream[p] !== PARTS; p++)
+        if (wanted.includes(stream[p])) matched++
+    }
+    return words === 0 ? 0 : Math.min(1, matched / words)
+  }
+}
+
+const byScore = (a: Candidate, b: Candidate): number => b.score - a.score || a.s - b.s || a.doc - b.doc

@@ -1,0 +1,124 @@
+/**
+ * Which documents match, as one set per segment: those that have every term, and where they are too few, those that
+ * miss the least. Documents are told apart by which terms they have, and each such combination is joined and counted
+ * as a set, the richest first.
+ */
+import { andInto, andNotInto, bitsOf, orInto, popcount32, type Bits, type ReadonlyBits } from "../../index/bits.ts"
+import { SpareNumbers } from "../../spare.ts"
+import { spend } from "../../budget/cutoff.ts"
+import type { TermSets } from "./term-sets.ts"
+
+/**
+ * Decision: documents with every word of the query match. When fewer than this many have them all, those that miss the
+ * least (by rarity of the words) match too, until there are so many. A shop's filter counts then speak of what was
+ * asked, while a question in prose still finds the articles that answer half of it. Counted without filters, so that a
+ * filter only ever takes documents away. Measured: with 100 instead, recall@100 on two sets of abstracts falls from .79
+ * to .70 and from .69 to .59; with 500 nDCG@10 and recall@100 are those of matching any word.
+ */
+const FOUND_MIN = 500
+const SHARE_BINS = 512
+/** More terms have more combinations than there is use for. */
+export const COMBINED_TERMS_MAX = 6
+
+/** A share that counts as the whole query, for all that sums of rarities lose in their last digits. */
+export const wholeOf = (total: number): number => total * (1 - 1e-9)
+/** Which of the steps from nothing to the whole query a share reaches. */
+export const binOf = (share: number, total: number): number =>
+  share >= wholeOf(total) ? SHARE_BINS : Math.floor((SHARE_BINS * share) / total)
+/** The share of which documents match, as documents are counted by bin from the richest on. */
+export const leastOf = (docsOfBin: (bin: number) => number, total: number): number => {
+  let docs = 0
+  for (let bin = SHARE_BINS; bin >= 0; bin--) {
+    docs += docsOfBin(bin)
+    if (docs >= FOUND_MIN) return bin === SHARE_BINS ? wholeOf(total) : (total * bin) / SHARE_BINS
+  }
+  return 0
+}
+/** Bins of `leastOf`. */
+export const BINS = SHARE_BINS + 1
+
+const spareMatched = new SpareNumbers()
+let spareExact = bitsOf(0)
+
+interface Segments {
+  readonly docs: number
+  readonly deleted: ReadonlyBits | undefined
+}
+/** How rare each combination of terms is, by its bits: summed in the order of the terms, as of any document. */
+export const sharesOf = (weights: ReadonlyArray<number>): Float64Array => {
+  const shares = new Float64Array(1 << weights.length)
+  for (let mask = 1; mask < shares.length; mask++) {
+    const highest = 31 - Math.clz32(mask)
+    shares[mask] = shares[mask ^ (1 << highest)] + weights[highest]
+  }
+  return shares
+}
+
+export class MatchedSets {
+  /** Good until the next search's are made; whoever has them may change them. */ readonly sets: ReadonlyArray<Bits>
+  /** Every match has all terms. */ isWhole = true
+  private readonly terms: TermSets
+  private readonly segments: ReadonlyArray<Segments>
+  private readonly count: number
+  constructor(terms: TermSets, count: number, segments: ReadonlyArray<Segments>) {
+    this.terms = terms
+    this.count = count
+    this.segments = segments
+    const words = segments.map(({ docs }) => (docs + 31) >>> 5)
+    const room = spareMatched.zeros(words.reduce((sum, own) => sum + own, 0))
+    let at = 0
+    this.sets = words.map((own) => room.subarray(at, (at += own)))
+  }
+  /** Documents with any term. */
+  addAny(): void {
+    this.isWhole = this.count === 1
+    this.sets.forEach((set, s) => {
+      for (let t = 0; t < this.count; t++) orInto(set, this.terms.of(t, s))
+    })
+  }
+  /** Documents with all terms, or enough that miss the least, where words may be dropped. */
+  addRichest(weights: ReadonlyArray<number>, total: number, mayDropWords: boolean): void {
+    const all = (1 << this.count) - 1
+    const bins = Array.from(sharesOf(weights), (share) => binOf(share, total))
+    const others = Array.from(bins.keys())
+      .slice(1, all)
+      .sort((a, b) => bins[b] - bins[a])
+    let docs = this.add(all),
+      before = SHARE_BINS
+    for (const mask of others) {
+      if (bins[mask] !== before && (docs >= FOUND_MIN || !mayDropWords)) return
+      before = bins[mask]
+      this.isWhole = false
+      docs += this.add(mask)
+    }
+  }
+  /** Those with exactly these terms; answers how many of them are not deleted. */
+  private add(mask: number): number {
+    let docs = 0
+    this.sets.forEach((set, s) => {
+      if (spareExact.length < set.length) spareExact = new Uint32Array(set.length)
+      const exact = spareExact.subarray(0, set.length)
+      spend(set.length * this.count)
+      let isBegun = false
+      for (let t = 0; t < this.count; t++)
+        if ((mask & (1 << t)) !== 0) {
+          if (isBegun) andInto(exact, this.terms.of(t, s))
+          else exact.set(this.terms.of(t, s))
+          isBegun = true
+        }
+      for (let t = 0; t < this.count; t++) if ((mask & (1 << t)) === 0) andNotInto(exact, this.terms.of(t, s))
+      docs += addLive(exact, set, this.segments[s].deleted)
+    })
+    return docs
+  }
+}
+const addLive = (from: Bits, into: Bits, deleted: ReadonlyBits | undefined): number => {
+  let docs = 0
+  for (let w = 0; w < from.length; w++) {
+    const word = from[w]
+    if (word === 0) continue
+    into[w] |= word
+    docs += popcount32(deleted === undefined ? word : word & ~deleted[w])
+  }
+  return docs
+}

@@ -1,0 +1,89 @@
+/**
+ * Which roots of units and segments are one word, and how rare each is: numbers of the roots that vectors of documents
+ * met, so that the next vectors need no look by hash. Numbers stay as segments come and go; how rare a root is gets
+ * asked again after each change.
+ */
+import { keepTable } from "./kept-tables.ts"
+import type { Lexicon } from "./lexicon.ts"
+import type { UnitIndex } from "./unit-index.ts"
+import { idfOf } from "./weighting.ts"
+
+/** Then they are numbered anew: roots of segments that are gone stay until then. */
+const ROOTS_MAX = 1 << 18
+/** A root in the map. */
+const ROOT_BYTES = 40
+
+class RootNumbers {
+  private byHash = new Map<number, number>()
+  private rarities = new Float64Array(1024)
+  /** By term, plus one; 0 where it was not met. */ private numbers = new Map<UnitIndex, Uint32Array>()
+  private docs = -1
+  private frequencyOf: ((hash: number) => number) | undefined
+
+  get bytes(): number {
+    let total = this.rarities.byteLength + this.byHash.size * ROOT_BYTES
+    for (const own of this.numbers.values()) total += own.byteLength
+    return total
+  }
+  /** More than any number. */
+  get size(): number {
+    return this.byHash.size
+  }
+  /** As the collection is now. */
+  follow(lexicon: Lexicon): void {
+    this.frequencyOf = undefined
+    const indexes = lexicon.segments.flat()
+    if (this.byHash.size > ROOTS_MAX) {
+      this.byHash = new Map()
+      this.numbers = new Map()
+      this.docs = -1
+    }
+    if (
+      this.docs === lexicon.docs &&
+      this.numbers.size === indexes.length &&
+      indexes.every((index) => this.numbers.has(index))
+    )
+      return
+    this.docs = lexicon.docs
+    this.rarities.fill(0)
+    this.numbers = new Map(
+      indexes.map((index) => [index, this.numbers.get(index) ?? new Uint32Array(index.terms.size)])
+    )
+  }
+  /** Numbers by term, plus one; what is 0 is for `add`. */
+  of(unit: UnitIndex): Uint32Array {
+    return this.numbers.get(unit)!
+  }
+  add(unit: UnitIndex, term: number): number {
+    const hash = unit.hashes[term]
+    let number = this.byHash.get(hash)
+    if (number === undefined) {
+      this.byHash.set(hash, (number = this.byHash.size))
+      if (number >= this.rarities.length) {
+        const more = new Float64Array(number * 2)
+        more.set(this.rarities)
+        this.rarities = more
+      }
+    }
+    this.of(unit)[term] = number + 1
+    return number
+  }
+  rarity(number: number, lexicon: Lexicon, hash: number): number {
+    const known = this.rarities[number]
+    if (known !== 0) return known
+    this.frequencyOf ??= lexicon.frequencies()
+    return (this.rarities[number] = idfOf(this.frequencyOf(hash), lexicon.docs))
+  }
+}
+
+const PREFIX = "relevance roots "
+/** The numbers of a collection, for these units. */
+export const rootNumbersOf = (lexicon: Lexicon): RootNumbers => {
+  const { derived, name } = lexicon
+  const key = PREFIX + name
+  const known = derived.get(key)
+  const numbers = known instanceof RootNumbers ? known : new RootNumbers()
+  keepTable(derived, key, numbers)
+  numbers.follow(lexicon)
+  return numbers
+}

@@ -1,0 +1,107 @@
+/**
+ * Scores of the documents that match in one segment: only their postings are weighed, and each is scored once, when it
+ * is met first.
+ */
+import type { Bits } from "../../index/bits.ts"
+import { spend } from "../../budget/cutoff.ts"
+import type { BestDocuments } from "./best-documents.ts"
+import type { Lexicon } from "./lexicon.ts"
+import type { QueryTerm } from "./query-terms.ts"
+import type { UnitIndex } from "./unit-index.ts"
+import { saturated, type LengthNorms } from "./weighting.ts"
+
+/** Weighted counts of each term by document; all zero between searches, unless one was broken off. */
+const cells: Float32Array[] = []
+let areDirty = false
+const cellsOf = (terms: number, docs: number): ReadonlyArray<Float32Array> => {
+  if (areDirty) for (const own of cells) own.fill(0)
+  for (let t = 0; t < terms; t++) if (t >= cells.length || cells[t].length < docs) cells[t] = new Float32Array(docs)
+  return cells
+}
+
+interface ScoredTerms {
+  readonly lexicon: Lexicon
+  readonly norms: LengthNorms
+  readonly terms: ReadonlyArray<QueryTerm>
+  /** What each counts for. */ readonly factors: ReadonlyArray<number>
+  /** What a score is multiplied with by which terms are there; undefined: nothing. */
+  readonly coordination: ReadonlyArray<number> | undefined
+}
+
+/**
+ * `matched` is empty afterwards. The order is that of the terms, their units and documents: it decides among equals.
+ */
+export const scoreMatches = (
+  scored: ScoredTerms,
+  s: number,
+  matched: Bits,
+  count: number,
+  best: BestDocuments
+): void => {
+  const { lexicon, norms, terms } = scored
+  const { segments, units } = lexicon
+  const tfs = cellsOf(terms.length, segments[s][0].docs)
+  areDirty = true
+  const lists = terms.map(({ places }) =>
+    units.flatMap((_unit, u) =>
+      places.flatMap((own) => {
+        const at = own[s * units.length + u]
+        return at < 0 ? [] : [{ u, unit: segments[s][u], at }]
+      })
+    )
+  )
+  lists.forEach((own, t) => {
+    for (const { at, u, unit } of own) addCounts(unit, at, u, matched, tfs[t], norms)
+  })
+  let left = count
+  for (const own of lists)
+    for (const { at, unit } of own) if (left > 0) left -= scoreList(scored, unit, at, matched, tfs, best)
+  areDirty = false
+}
+const addCounts = (
+  { counts, lengths, postingDocs, starts }: UnitIndex,
+  at: number,
+  u: number,
+  matched: Bits,
+  tfs: Float32Array,
+  norms: LengthNorms
+): void => {
+  const end = starts[at + 1]
+  spend(end - starts[at])
+  for (let p = starts[at]; p < end; p++) {
+    const doc = postingDocs[p]
+    if ((matched[doc >>> 5] & (1 << (doc & 31))) !== 0) tfs[doc] += counts[p] * norms.of(u, lengths[doc])
+  }
+}
+/** Answers how many were met first. */
+const scoreList = (
+  { coordination, factors }: ScoredTerms,
+  { postingDocs, starts }: UnitIndex,
+  at: number,
+  matched: Bits,
+  tfs: ReadonlyArray<Float32Array>,
+  best: BestDocuments
+): number => {
+  const end = starts[at + 1]
+  spend(end - starts[at])
+  let scored = 0
+  for (let p = starts[at]; p < end; p++) {
+    const doc = postingDocs[p],
+      w = doc >>> 5,
+      bit = 1 << (doc & 31)
+    if ((matched[w] & bit) === 0) continue
+    matched[w] ^= bit
+    scored++
+    let score = 0,
+      has = 0
+    for (let t = 0; t < factors.length; t++) {
+      const tf = tfs[t][doc]
+      if (tf === 0) continue
+      tfs[t][doc] = 0
+      score += factors[t] * saturated(tf)
+      has |= 1 << t
+    }
+    best.offer(doc, coordination === undefined ? score : score * coordination[has], has)
+  }
+  return scored
+}
