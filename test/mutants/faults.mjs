@@ -787,8 +787,8 @@ export const faults = [
     name: "workers-deletions",
     why: "a search worker hears of the first deletions of a segment only",
     file: "engine-sdk/src/lane/shared-views.ts",
-    from: "deletedBefore === deletedCount",
-    to: "(deletedBefore ?? 0) > 0",
+    from: "before?.deletedCount === deletedCount",
+    to: "(before?.deletedCount ?? 0) > 0",
     tests: ["engine-sdk/test/search-workers.test.ts"],
     only: "see at once"
   },

@@ -116,6 +116,9 @@ export class SectionReader {
   has(name: string): boolean {
     return this.entries.has(name)
   }
+  isOfShorts(name: string): boolean {
+    return this.entries.get(name)?.type === "u16"
+  }
   private at(name: string, type: SectionType): SectionEntry {
     const entry = this.entries.get(name)
     if (entry === undefined || entry.type !== type) throw new Error(`segment section ${name} is not ${type}`)

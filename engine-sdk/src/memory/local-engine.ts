@@ -25,7 +25,7 @@ import { type EngineError, fail, notFound, ok, type Result } from "../errors.ts"
 import { CollectionReader, type EarlyTexts, type PublishedSegment } from "../index/reader.ts"
 import { hasVectorLibrary, vectorLibrary } from "../index/vector-graph.ts"
 import type { SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, WriteOperation } from "../plan.ts"
-import { prepareAsked, prepareRelevance } from "../search/relevance/prepare.ts"
+import { askedOf } from "../search/relevance/prepare.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
 import { answersOf } from "../lane/answers.ts"
 import type { LaneDone } from "../lane/job.ts"
@@ -315,15 +315,12 @@ export class LocalEngine implements SearchEngine {
     entry.quiet = setTimeout(() => void this.prepareQuiet(entry), QUIET_ms)
     ;(entry.quiet as { readonly unref?: () => void }).unref?.()
   }
-  /** What the first facet and the next relevance search would wait for, here and where else it is searched. */
+  /** What the first facet would wait for, here and where else it is searched. */
   private async prepareQuiet(entry: Entry): Promise<void> {
     const { reader } = entry
     if (reader === undefined || this.isClosed) return
     this.threads?.prepare(entry.record.key, entry.documents)
-    if (!(await this.between(entry, reader, prepareFacets(reader)))) return
-    await prepareAsked(reader, () => this.isCurrent(entry, reader)).catch((error: unknown) => {
-      warn(`a relevance index of collection ${entry.record.key} was not made ready between searches`, error)
-    })
+    await this.between(entry, reader, prepareFacets(reader))
   }
   private dropped(key: number): void {
     const entry = this.entries.get(key)
@@ -724,9 +721,7 @@ export class LocalEngine implements SearchEngine {
   ): Awaitable<A> {
     const names = plans.map(({ collection }) => collection)
     if (!plans.some(({ text }) => text?.relevance !== undefined)) return this.whenMapped(namespace, plans, names, run)
-    const work = (): Promise<void> | undefined =>
-      prepareRelevance(plans, (name) => this.entryOf(namespace, name)?.reader)
-    const prepared = this.whenOpen(namespace, names, work)
+    const prepared = this.whenOpen(namespace, names, () => this.askForUnits(namespace, plans))
     if (prepared === undefined) return run()
     return (async () => {
       await prepared
@@ -737,6 +732,26 @@ export class LocalEngine implements SearchEngine {
       }
       return answer
     })()
+  }
+  /** Tells the writer what relevance searches read; undefined where nothing is to be waited for. */
+  private askForUnits(namespace: Namespace, plans: ReadonlyArray<SearchPlan>): Promise<void> | undefined {
+    if (this.failure !== undefined || this.isClosed) return undefined
+    const waits: Promise<void>[] = []
+    for (const asked of askedOf(plans, (name) => this.entryOf(namespace, name)?.reader)) {
+      const { key } = this.entryOf(namespace, asked.collection)!.record
+      const made = this.writer.makeUnits(key, asked.units).catch((error: unknown) => {
+        if (this.isClosed) throw new NotOpened(CLOSED)
+        // The search reads them itself, as far as its time goes.
+        warn(`a relevance index of collection ${key} was not made`, error)
+      })
+      if (asked.waits) waits.push(made)
+      else made.catch(() => {})
+    }
+    return waits.length === 0
+      ? undefined
+      : Promise.all(waits).then(() => {
+          if (this.isClosed) throw new NotOpened(CLOSED)
+        })
   }
   /**
    * When open, and when values of its facets have numbers: who asks first for a facet of many values waits, others go

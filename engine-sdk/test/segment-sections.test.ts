@@ -1,0 +1,290 @@
+/**
+ * What the writing thread derives for all threads that search: indexes of relevance rankings, there before anybody
+ * searches what was opened or merged, kept with the snapshot, and gone with their segments.
+ */
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
+import type { LocalEngine } from "../src/memory/local-engine.ts"
+import { arraysOf, type DerivedSection } from "../src/index/derived-sections.ts"
+import type { PublishedSegment } from "../src/index/reader.ts"
+import { openEngine } from "../src/mod.ts"
+import type { SearchPlan } from "../src/plan.ts"
+import { answerToJson } from "../src/search/answer/answer-json.ts"
+import { UnitBuilder } from "../src/search/relevance/unit-index.ts"
+import { MemoryJournal } from "../src/store/journal.ts"
+import { SlabPool } from "../src/store/slab-pool.ts"
+import { Writer } from "../src/store/writer.ts"
+import { putOf, suiteField, suitePlan, suiteSchema, suiteText } from "../src/testing/engine-suite.ts"
+import { randomOf } from "./random.ts"
+
+const schema = suiteSchema("c", [suiteField("title", "string"), suiteField("body", "string")])
+const VOCABULARY = ["oak", "pine", "desk", "lamp", "chairs", "shelf", "steel", "glass", "rounded", "kettle", "running"]
+const documentsOf = (seed: number, count: number, from = 0) => {
+  const random = randomOf(seed)
+  const sentence = (words: number): string => Array.from({ length: words }, () => random.pick(VOCABULARY)).join(" ")
+  return Array.from({ length: count }, (_document, i) => ({
+    id: `d${from + i}`,
+    title: `${sentence(3)} n${from + i}`,
+    body: sentence(9)
+  }))
+}
+const units = [
+  { name: "title", locale: "", weight: 4 },
+  { name: "body", locale: "", weight: 1 }
+]
+const planOf = (asked: string): SearchPlan =>
+  suitePlan("c", {
+    text: suiteText(asked.split(" "), ["title", "body"], {
+      relevance: {
+        ranking: "relevance",
+        text: asked,
+        units,
+        variants: [],
+        corrects: true,
+        completes: true,
+        mayDropWords: true
+      }
+    }),
+    limit: 30
+  })
+const PLANS = ["oak desk", "stel shelf", "running chair", "round ketle lam", "n17 glass"].map(planOf)
+/** Of all of the plans, as they go to the wire but for the time they took. */
+const shown = async (engine: LocalEngine, namespace = "a"): Promise<string> =>
+  (await engine.search(namespace, PLANS))
+    .map((answer) => {
+      if (!answer.ok) throw new Error(answer.error.message)
+      return answerToJson(answer.value).replace(/"search_time_ms":\d+/, "")
+    })
+    .join("\n")
+const add = async (engine: LocalEngine, documents: ReadonlyArray<{ readonly id: string }>, namespace = "a") => {
+  const written = await engine.write(
+    namespace,
+    "c",
+    documents.map((document) => putOf(document))
+  )
+  expect(written.ok).toBe(true)
+}
+const bytesOf = (engine: LocalEngine, namespace: string): number => engine.usage(namespace, "c")!.index_bytes
+
+let path = ""
+beforeEach(async () => {
+  path = await mkdtemp(join(tmpdir(), "dowser-sections-"))
+})
+afterEach(async () => {
+  vi.restoreAllMocks()
+  await rm(path, { recursive: true, force: true })
+})
+const opened = (more = {}): Promise<LocalEngine> => openEngine({ path, worker: true, ...more })
+/** Documents whose words were read, or taken over, on this thread. */
+const readHere = () => vi.spyOn(UnitBuilder.prototype, "closeDocument")
+const sectionFiles = async (): Promise<string[]> =>
+  (await readdir(join(path, "segments"))).filter((name) => name.endsWith(".sec"))
+
+describe("the index of a relevance ranking", () => {
+  it("is there after a start and after a merge before anybody searches, and answers as before", async () => {
+    let engine = await opened()
+    await engine.createCollection("a", schema, 1)
+    await add(engine, documentsOf(1, 3_000))
+    const here = readHere()
+    const before = await shown(engine)
+    // The first search that asks for it waits, and does not read documents either.
+    expect(here).not.toHaveBeenCalled()
+    await engine.close()
+    expect((await sectionFiles()).length).toBeGreaterThan(0)
+
+    engine = await opened()
+    expect(await shown(engine)).toBe(before)
+    expect(here).not.toHaveBeenCalled()
+    for (let from = 3_000; from < 8_000; from += 1_000) await add(engine, documentsOf(from, 1_000, from))
+    await expect.poll(() => engine.usage("a", "c")!.segments, { timeout: 10_000 }).toBe(1)
+    const merged = await shown(engine)
+    expect(here).not.toHaveBeenCalled()
+    await engine.close()
+    for (const name of await sectionFiles()) await rm(join(path, "segments", name))
+    engine = await opened()
+    expect(await shown(engine)).toBe(merged)
+    expect(here).not.toHaveBeenCalled()
+    await engine.close()
+  }, 60_000)
+
+  it("is read of the snapshot at a start, not made, on whatever thread", async () => {
+    let engine = await openEngine({ path })
+    await engine.createCollection("a", schema, 1)
+    await add(engine, documentsOf(9, 2_000))
+    const made = readHere(),
+      before = await shown(engine)
+    expect(made).toHaveBeenCalled()
+    await engine.close()
+    made.mockClear()
+    engine = await openEngine({ path })
+    expect(await shown(engine)).toBe(before)
+    expect(made).not.toHaveBeenCalled()
+    await engine.close()
+  })
+
+  it("is made after a start of what is written, for those who asked before it, without their asking again", async () => {
+    let engine = await openEngine({ path })
+    await engine.createCollection("a", schema, 1)
+    await add(engine, documentsOf(9, 600))
+    await shown(engine)
+    await engine.close()
+    engine = await openEngine({ path })
+    await add(engine, documentsOf(10, 900, 600))
+    const made = readHere()
+    await expect.poll(() => made.mock.calls.length).toBeGreaterThanOrEqual(2 * 900)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    made.mockClear()
+    await shown(engine)
+    expect(made).not.toHaveBeenCalled()
+    await engine.close()
+  })
+
+  it("answers after deletions and upserts as before a start, and follows what was written since", async () => {
+    let engine = await opened()
+    await engine.createCollection("a", schema, 1)
+    await add(engine, documentsOf(2, 2_000))
+    await shown(engine)
+    await engine.write(
+      "a",
+      "c",
+      Array.from({ length: 150 }, (_document, i) => ({ kind: "delete" as const, id: `d${i * 3}` }))
+    )
+    await add(engine, documentsOf(7, 200, 1_000))
+    const before = await shown(engine)
+    await engine.close()
+    engine = await opened()
+    expect(await shown(engine)).toBe(before)
+    await add(engine, [{ id: "new", title: "oak desk oak desk", body: "oak desk" } as { readonly id: string }])
+    expect(await shown(engine)).toContain('"new"')
+    await engine.close()
+  }, 60_000)
+
+  it("is made anew where it is not what was written, and nothing else is", async () => {
+    let engine = await opened()
+    await engine.createCollection("a", schema, 1)
+    await add(engine, documentsOf(3, 2_000))
+    const before = await shown(engine)
+    await engine.close()
+    const files = await sectionFiles()
+    expect(files.length).toBeGreaterThan(0)
+    for (const [i, name] of files.entries()) {
+      const file = join(path, "segments", name),
+        bytes = await readFile(file)
+      if (i === 0) bytes[bytes.length >> 1] ^= 0xff
+      await writeFile(file, i === 0 ? bytes : bytes.subarray(0, 100))
+    }
+    const segments = new Map<string, Buffer>()
+    for (const name of await readdir(join(path, "segments")))
+      if (name.endsWith(".seg")) segments.set(name, await readFile(join(path, "segments", name)))
+    engine = await opened()
+    const here = readHere()
+    expect(await shown(engine)).toBe(before)
+    expect(here).not.toHaveBeenCalled()
+    await engine.close()
+    for (const [name, bytes] of segments) expect(await readFile(join(path, "segments", name))).toEqual(bytes)
+    engine = await opened()
+    expect(await shown(engine)).toBe(before)
+    await engine.close()
+  }, 60_000)
+
+  it("costs only who asks: of two tenants with the same documents one has it", async () => {
+    const engine = await opened()
+    for (const namespace of ["a", "b"]) {
+      await engine.createCollection(namespace, schema, 1)
+      await add(engine, documentsOf(namespace === "a" ? 4 : 5, 2_000), namespace)
+    }
+    const before = { a: bytesOf(engine, "a"), b: bytesOf(engine, "b") }
+    const own = await shown(engine, "a")
+    await new Promise((resolve) => setTimeout(resolve, 700))
+    expect(bytesOf(engine, "b")).toBe(before.b)
+    expect(bytesOf(engine, "a")).toBeGreaterThan(before.a + 50_000)
+    expect(await shown(engine, "b")).not.toBe(own)
+    expect(await shown(engine, "a")).toBe(own)
+    await engine.close()
+  }, 60_000)
+
+  it("is of the units that were asked for last", async () => {
+    const engine = await opened()
+    await engine.createCollection("a", schema, 1)
+    await add(engine, documentsOf(6, 1_500))
+    const [plan] = PLANS
+    const asking = (name: string): SearchPlan => ({
+      ...plan,
+      text: { ...plan.text!, relevance: { ...plan.text!.relevance!, units: [{ name, locale: "", weight: 1 }] } }
+    })
+    // Neither a field nor anything: a name that is asked for, as long as it is asked for.
+    for (const name of ["title", "body"]) await engine.search("a", [asking(name)])
+    const both = bytesOf(engine, "a")
+    for (let i = 0; i < 4; i++)
+      await engine.search("a", [
+        { ...plan, text: { ...plan.text!, relevance: { ...plan.text!.relevance!, units: [unitOf(`x${i}.`)] } } }
+      ])
+    expect(bytesOf(engine, "a")).toBeLessThan(both)
+    await engine.close()
+  }, 60_000)
+})
+const unitOf = (prefix: string) => ({ name: `${prefix}*`, prefix, locale: "", weight: 1 })
+
+describe("sections of the writing thread", () => {
+  const writing = () => {
+    const pool = new SlabPool(),
+      live = new Map<number, PublishedSegment>(),
+      merged: PublishedSegment[] = []
+    const writer = new Writer(
+      new MemoryJournal(),
+      (event) => {
+        if (event.kind !== "published" && event.kind !== "dropped") return
+        if (event.kind === "published") {
+          const { added, removed, sections = [] } = event.publication
+          for (const segment of added) live.set(segment.id, segment)
+          for (const { sections: now, segment } of sections) live.set(segment, { ...live.get(segment)!, sections: now })
+          for (const id of removed) live.delete(id)
+          if (removed.length > 0) merged.push(...added)
+        }
+        pool.seen(++pool.publications)
+      },
+      { allocate: pool.allocate, release: pool.retire, holding: (work) => pool.holding(work) }
+    )
+    writer.start()
+    const write = (documents: ReturnType<typeof documentsOf>) =>
+      writer.write(
+        "a",
+        "c",
+        documents.map((document) => putOf(document)),
+        false
+      )
+    const sections = (): DerivedSection[] => [...live.values()].flatMap(({ sections: own = [] }) => own)
+    /** Of what searches may read. */
+    const published = (): number =>
+      [...live.values(), ...sections()].reduce((sum, { region }) => sum + region.buffer.byteLength, 0)
+    return { pool, writer, write, sections, published, live, merged }
+  }
+  it("are lent memory while their segments are there, and come with segments that replace others", async () => {
+    const { live, merged, pool, published, sections, write, writer } = writing()
+    await writer.create("a", schema, 1)
+    await write(documentsOf(8, 2_000))
+    expect([sections().length, pool.lentBytes]).toEqual([0, published()])
+    await writer.makeUnits(1, units)
+    expect(sections().length).toBe(2 * live.size)
+    expect(pool.lentBytes).toBe(published())
+    for (let from = 2_000; from < 6_000; from += 1_000) await write(documentsOf(from, 1_000, from))
+    await expect.poll(() => live.size, { timeout: 10_000 }).toBe(1)
+    expect(merged.map((segment) => segment.sections?.length)).toEqual(merged.map(() => 2))
+    expect(pool.lentBytes).toBe(published())
+    await writer.drop("a", "c")
+    expect(pool.lentBytes).toBe(0)
+    await writer.close()
+  }, 60_000)
+  it("count a document that was replaced once", async () => {
+    const { sections, write, writer } = writing()
+    await writer.create("a", schema, 1)
+    await write(documentsOf(8, 2_000))
+    await write(documentsOf(9, 300))
+    await writer.makeUnits(1, units)
+    const docsWith = sections().map((section) => arraysOf(section).f64("sums")[1])
+    expect(docsWith.reduce((sum, docs) => sum + docs, 0)).toBe(2 * 2_000)
+    await writer.close()
+  })
+})
