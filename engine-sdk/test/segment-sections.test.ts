@@ -10,7 +10,10 @@ import type { LocalEngine } from "../src/memory/local-engine.ts"
 import { arraysOf, type DerivedSection } from "../src/index/derived-sections.ts"
 import type { PublishedSegment } from "../src/index/reader.ts"
 import { openEngine } from "../src/mod.ts"
-import type { SearchPlan } from "../src/plan.ts"
+import { ValueColumn } from "../src/index/columns.ts"
+import { Segment } from "../src/index/segment.ts"
+import type { FacetRequest, Filter, SearchPlan } from "../src/plan.ts"
+import { LargestFirst } from "../src/search/facets/largest-first.ts"
 import { answerToJson } from "../src/search/answer/answer-json.ts"
 import { UnitBuilder } from "../src/search/relevance/unit-index.ts"
 import { MemoryJournal } from "../src/store/journal.ts"
@@ -227,6 +230,93 @@ describe("the index of a relevance ranking", () => {
 })
 const unitOf = (prefix: string) => ({ name: `${prefix}*`, prefix, locale: "", weight: 1 })
 
+describe("counts of facets", () => {
+  const faceted = suiteSchema("c", [
+    suiteField("sku", "string", { facet: true }),
+    suiteField("tags", "string[]", { facet: true }),
+    suiteField("n", "int32")
+  ])
+  const taggedOf = (seed: number, count: number, from = 0) => {
+    const random = randomOf(seed)
+    return Array.from({ length: count }, (_document, i) => ({
+      id: `d${from + i}`,
+      sku: `s${(from + i) * 7}`,
+      tags: Array.from({ length: random.below(4) }, () => `t${random.below(90)}`),
+      n: random.below(1_000)
+    }))
+  }
+  const FACETS = ["sku", "tags"].map((field): FacetRequest => ({
+    field,
+    ranges: [],
+    order: { kind: "count" },
+    topK: false,
+    strategy: "exhaustive",
+    returnParent: false
+  }))
+  const FILTERED: Filter = { kind: "number", field: "n", type: "int32", ranges: [{ min: -Infinity, max: 700 }] }
+  const plans = [undefined, FILTERED].map((filter) =>
+    suitePlan("c", { facets: FACETS, facetValuesMax: 12, limit: 1, filter })
+  )
+  const counted = async (engine: LocalEngine): Promise<string> =>
+    (await engine.search("a", plans))
+      .map((answer) => {
+        if (!answer.ok) throw new Error(answer.error.message)
+        return JSON.stringify([answer.value.found, answer.value.facet_counts])
+      })
+      .join("\n")
+  it("are there after a start and after a merge, and are what the searching thread would count itself", async () => {
+    let engine = await opened()
+    await engine.createCollection("a", faceted, 1)
+    await add(engine, taggedOf(1, 6_000))
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    await engine.close()
+    expect((await sectionFiles()).length).toBeGreaterThanOrEqual(3)
+
+    const sorted = vi.spyOn(Segment.prototype, "ordering"),
+      looked = vi.spyOn(ValueColumn.prototype, "lookingForRepeats")
+    engine = await opened()
+    const first = await counted(engine)
+    expect([sorted.mock.calls.length, looked.mock.calls.length]).toEqual([0, 0])
+    await engine.write(
+      "a",
+      "c",
+      Array.from({ length: 300 }, (_document, i) => ({ kind: "delete" as const, id: `d${i * 5}` }))
+    )
+    await add(engine, taggedOf(3, 400, 2_000))
+    const changed = await counted(engine)
+    expect(changed).not.toBe(first)
+    await add(engine, taggedOf(2, 3_000, 6_000))
+    await expect.poll(() => engine.usage("a", "c")!.segments, { timeout: 10_000 }).toBe(1)
+    sorted.mockClear()
+    looked.mockClear()
+    const merged = await counted(engine)
+    expect([sorted.mock.calls.length, looked.mock.calls.length]).toEqual([0, 0])
+    await engine.write("a", "c", [{ kind: "delete", id: "d7000" }])
+    const last = await counted(engine)
+    await engine.close()
+    for (const name of await sectionFiles()) await rm(join(path, "segments", name))
+    // Counted here before the other thread gets to it.
+    engine = await openEngine({ path })
+    expect(await counted(engine)).toBe(last)
+    expect(sorted).toHaveBeenCalled()
+    await add(engine, taggedOf(2, 1, 7_000))
+    expect(merged.length).toBeGreaterThan(0)
+    await engine.close()
+  }, 60_000)
+  it("are ordered as far as somebody looks, as a sort would", () => {
+    const random = randomOf(4)
+    for (const most of [1, 3, 300, 70_000, 3_000_000]) {
+      const totals = Uint32Array.from({ length: 9_000 }, () => random.below(random.chance(0.01) ? 3_000_000 : most))
+      const sorted = [...totals.keys()]
+        .filter((value) => totals[value] > 0)
+        .sort((a, b) => totals[b] - totals[a] || a - b)
+      const largest = new LargestFirst(totals)
+      expect(Array.from({ length: sorted.length }, (_value, at) => largest.at(at))).toEqual(sorted)
+      expect(largest.at(sorted.length)).toBe(undefined)
+    }
+  })
+})
+
 describe("sections of the writing thread", () => {
   const writing = () => {
     const pool = new SlabPool(),
@@ -263,15 +353,17 @@ describe("sections of the writing thread", () => {
   }
   it("are lent memory while their segments are there, and come with segments that replace others", async () => {
     const { live, merged, pool, published, sections, write, writer } = writing()
-    await writer.create("a", schema, 1)
+    await writer.create("a", { ...schema, fields: [{ ...schema.fields[0], facet: true }, schema.fields[1]] }, 1)
     await write(documentsOf(8, 2_000))
     expect([sections().length, pool.lentBytes]).toEqual([0, published()])
     await writer.makeUnits(1, units)
-    expect(sections().length).toBe(2 * live.size)
+    // Words of two names, counts of a facet, and the order that those go by.
+    expect(sections().length).toBe(4 * live.size)
     expect(pool.lentBytes).toBe(published())
     for (let from = 2_000; from < 6_000; from += 1_000) await write(documentsOf(from, 1_000, from))
     await expect.poll(() => live.size, { timeout: 10_000 }).toBe(1)
-    expect(merged.map((segment) => segment.sections?.length)).toEqual(merged.map(() => 2))
+    expect(merged.every((segment) => segment.sections!.length >= 2)).toBe(true)
+    expect(merged.at(-1)!.sections!.length).toBe(4)
     expect(pool.lentBytes).toBe(published())
     await writer.drop("a", "c")
     expect(pool.lentBytes).toBe(0)

@@ -3,7 +3,7 @@
  * the thread that writes, read by every thread that searches, stored with the segment's snapshot. A name says what it
  * is, of which version and of which settings, so that whoever does not know it leaves it alone and makes its own.
  */
-import { SectionReader, type Region, type SegmentMeta } from "./sections.ts"
+import { SectionReader, SectionWriter, type Allocate, type Region, type SegmentMeta } from "./sections.ts"
 import type { Segment } from "./segment.ts"
 
 export interface DerivedSection {
@@ -18,6 +18,23 @@ export interface PublishedSections {
   readonly sections: ReadonlyArray<DerivedSection>
 }
 
+/** Documents by their insertion numbers, and which facet fields hold a value twice in a document. */
+export const ORDER = "order 1"
+interface OrderArrays {
+  readonly order: Uint32Array
+  /** By place of the field: 1 = none does, 2 = some, 0 = nobody has looked. */ readonly repeats: Uint8Array
+}
+export const putOrder = ({ order, repeats }: OrderArrays, allocate: Allocate): ReturnType<SectionToPut["put"]> => {
+  const out = new SectionWriter()
+  out.put("order", order)
+  out.put("repeats", repeats)
+  return out.finishing(order.length, [], allocate)
+}
+/** What was made, to be laid out; whoever begins that must end it. */
+export interface SectionToPut {
+  readonly name: string
+  readonly put: (allocate: Allocate) => Generator<void, Omit<DerivedSection, "id" | "name">>
+}
 const KEY = "sections"
 /** What is attached to a segment; counted with what is derived from it. */
 class AttachedSections {
@@ -42,6 +59,8 @@ export const attachSections = (segment: Segment, sections: ReadonlyArray<Derived
   })
   if (kept.length === 0) segment.derived.delete(KEY)
   else segment.derived.set(KEY, new AttachedSections(kept))
+  const order = kept.find(({ name }) => name === ORDER)
+  if (order !== undefined) segment.useOrder(arraysOf(order).u32("order"), arraysOf(order).u8("repeats"))
 }
 export const arraysOf = ({ meta, region }: DerivedSection): SectionReader => new SectionReader(meta, region)
 

@@ -141,6 +141,9 @@ export class SectionReader {
   u32(name: string): Uint32Array {
     return this.view(name, "u32", Uint32Array)
   }
+  i32(name: string): Int32Array {
+    return this.view(name, "i32", Int32Array)
+  }
   f32(name: string): Float32Array {
     return this.view(name, "f32", Float32Array)
   }

@@ -1,19 +1,26 @@
 /**
- * What the thread that writes derives from segments for all threads that search (`index/derived-sections.ts`): indexes
- * of the units that relevance searches asked for. A merged segment has them before it replaces others; new ones get
- * them once writing has been quiet for a while, or at once where a search waits.
+ * What the thread that writes derives from segments for all threads that search (`index/derived-sections.ts`): counts
+ * of facet values, and indexes of the units that relevance searches asked for. A merged segment has them before it
+ * replaces others; new ones get them once writing has been quiet for a while, or at once where a search waits.
  *
  * asked for (by searches, or found in the snapshot) -> made in slices -> attached and published. A segment that a merge
  * takes away meanwhile, or a collection that closes, ends the work.
  */
 import { hasBit } from "../index/bits.ts"
-import { attachSections, sectionsOf, type DerivedSection, type PublishedSections } from "../index/derived-sections.ts"
+import {
+  attachSections,
+  sectionsOf,
+  type DerivedSection,
+  type PublishedSections,
+  type SectionToPut
+} from "../index/derived-sections.ts"
 import { GONE } from "../index/merge.ts"
 import type { SegmentView } from "../index/reader.ts"
 import type { Allocate, Region } from "../index/sections.ts"
 import { Segment } from "../index/segment.ts"
 import type { RelevanceUnit } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
+import { makingCounts, missingCounts } from "../search/facets/facet-sections.ts"
 import { AskedUnits, INLINE_DOCS } from "../search/relevance/prepare.ts"
 import { buildingUnits, type WordSource } from "../search/relevance/unit-building.ts"
 import { missingDocs } from "../search/relevance/unit-columns.ts"
@@ -77,12 +84,20 @@ export class SegmentSections {
   /** Something changed; makes what is missing after a while. */
   schedule(): void {
     clearTimeout(this.timer)
-    if (this.isClosed || this.wanted().length === 0) return
+    if (this.isClosed || !this.isAnyMissing()) return
     this.timer = setTimeout(() => {
       if (this.owner.isWriting()) this.schedule()
-      else if (missingDocs(this.owner.views(), this.wanted()) > INLINE_DOCS) void this.owner.behind(this.run())
+      else void this.owner.behind(this.run())
     }, QUIET_ms)
     ;(this.timer as { unref?: () => void }).unref?.()
+  }
+  /** More than searches make themselves. */
+  private isAnyMissing(): boolean {
+    const views = this.owner.views(),
+      schema = this.owner.schema()
+    return (
+      views.some((view) => missingCounts(view, schema).length > 0) || missingDocs(views, this.wanted()) > INLINE_DOCS
+    )
   }
   /** Ends what is under way. */
   async close(): Promise<void> {
@@ -118,16 +133,16 @@ export class SegmentSections {
     for (const view of [...this.owner.views()].sort((a, b) => b.segment.docs - a.segment.docs)) {
       const isStale = (): boolean => this.isClosed || !this.owner.views().includes(view)
       if (isStale()) continue
-      const missing = this.wanted().filter((unit) => attachedUnit(view.segment, unit) === undefined)
-      if (missing.length === 0) continue
       const { segment } = view
-      const indexes = await this.inSlices(
-        unless(isStale, buildingUnits({ ...this.words(segment), isGone: (doc) => isDeleted(view, doc) }, missing))
-      )
-      if (indexes === undefined) continue
-      const made = await this.inSlices(this.putting(missing, indexes))
-      if (isStale()) for (const { region } of made) this.owner.release(region)
-      else this.attach(segment, made)
+      const words = { ...this.words(segment), isGone: (doc: number) => isDeleted(view, doc) },
+        units = this.wanted().filter((unit) => attachedUnit(segment, unit) === undefined),
+        fields = missingCounts(view, this.owner.schema())
+      if (units.length + fields.length === 0) continue
+      const made = await this.inSlices(unless(isStale, making(view, words, units, fields)))
+      if (made === undefined) continue
+      const sections = await this.inSlices(this.putting(made))
+      if (isStale()) for (const { region } of sections) this.owner.release(region)
+      else this.attach(segment, sections)
     }
   }
   private inSlices<A>(work: Generator<void, A>): Promise<A> {
@@ -137,18 +152,11 @@ export class SegmentSections {
     const { schema, text } = this.owner
     return { segment, schema: schema(), text }
   }
-  private *putting(
-    units: ReadonlyArray<RelevanceUnit>,
-    indexes: ReadonlyArray<Parameters<typeof putUnit>[0]>
-  ): Generator<void, ReadonlyArray<DerivedSection>> {
-    const made: DerivedSection[] = []
-    for (let i = 0; i < units.length; i++)
-      made.push({
-        name: sectionNameOf(units[i]),
-        id: this.owner.takeNumber(),
-        ...(yield* putUnit(indexes[i], this.owner.allocate))
-      })
-    return made
+  private *putting(made: ReadonlyArray<SectionToPut>): Generator<void, ReadonlyArray<DerivedSection>> {
+    const sections: DerivedSection[] = []
+    for (const { name, put } of made)
+      sections.push({ name, id: this.owner.takeNumber(), ...(yield* put(this.owner.allocate)) })
+    return sections
   }
   private attach(segment: Segment, made: ReadonlyArray<DerivedSection>): void {
     const wanted = this.wanted(),
@@ -171,10 +179,14 @@ export class SegmentSections {
     { moved, views }: MergedFrom,
     isPassing: boolean
   ): Generator<void, ReadonlyArray<DerivedSection>> {
-    const wanted = this.wanted()
-    if (meta.docs === 0 || wanted.length === 0) return []
-    if (isPassing && !views.some(({ segment }) => wanted.some((unit) => attachedUnit(segment, unit) !== undefined)))
-      return []
+    const wanted = this.wanted(),
+      segment = new Segment(id, meta, region),
+      view = { segment, deleted: undefined, deletedCount: 0 }
+    const isWorth =
+      !isPassing || views.some((source) => wanted.some((unit) => attachedUnit(source.segment, unit) !== undefined))
+    const units = isWorth ? wanted : [],
+      fields = isPassing ? [] : missingCounts(view, this.owner.schema())
+    if (meta.docs === 0 || units.length + fields.length === 0) return []
     const fromSource = new Uint16Array(meta.docs),
       fromDoc = new Uint32Array(meta.docs)
     for (let s = 0; s < moved.length; s++)
@@ -185,20 +197,32 @@ export class SegmentSections {
         fromSource[to] = s
         fromDoc[to] = doc
       }
-    const segment = new Segment(id, meta, region)
-    const indexes = yield* buildingUnits(
-      {
-        ...this.words(segment),
-        isGone: (doc) => isDeleted(views[fromSource[doc]], fromDoc[doc]),
-        before: (doc) => ({ segment: views[fromSource[doc]].segment, doc: fromDoc[doc] }),
-        unitOf: attachedUnit
-      },
-      wanted
-    )
-    return yield* this.putting(wanted, indexes)
+    const words: WordSource = {
+      ...this.words(segment),
+      isGone: (doc) => isDeleted(views[fromSource[doc]], fromDoc[doc]),
+      before: (doc) => ({ segment: views[fromSource[doc]].segment, doc: fromDoc[doc] }),
+      unitOf: attachedUnit
+    }
+    return yield* this.putting(yield* making(view, words, units, fields))
   }
 }
 
+function* making(
+  view: SegmentView,
+  words: WordSource,
+  units: ReadonlyArray<RelevanceUnit>,
+  fields: ReadonlyArray<string>
+): Generator<void, ReadonlyArray<SectionToPut>> {
+  const made = yield* makingCounts(view, fields),
+    indexes = units.length === 0 ? [] : yield* buildingUnits(words, units)
+  return [
+    ...made,
+    ...indexes.map((index, i) => ({
+      name: sectionNameOf(units[i]),
+      put: (allocate: Allocate) => putUnit(index, allocate)
+    }))
+  ]
+}
 const isDeleted = ({ deleted }: SegmentView, doc: number): boolean => deleted !== undefined && hasBit(deleted, doc)
 /** The same work, given up (undefined) as soon as nobody wants it. */
 function* unless<A>(isStale: () => boolean, work: Generator<void, A>): Generator<void, A | undefined> {
