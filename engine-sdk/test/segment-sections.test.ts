@@ -6,9 +6,11 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
+import type { SearchBudget } from "../src/engine.ts"
 import type { LocalEngine } from "../src/memory/local-engine.ts"
 import { arraysOf, type DerivedSection } from "../src/index/derived-sections.ts"
-import type { PublishedSegment } from "../src/index/reader.ts"
+import { CollectionReader, type PublishedSegment } from "../src/index/reader.ts"
+import { SharedViews } from "../src/lane/shared-views.ts"
 import { openEngine } from "../src/mod.ts"
 import { ValueColumn } from "../src/index/columns.ts"
 import { Segment } from "../src/index/segment.ts"
@@ -54,8 +56,8 @@ const planOf = (asked: string): SearchPlan =>
   })
 const PLANS = ["oak desk", "stel shelf", "running chair", "round ketle lam", "n17 glass"].map(planOf)
 /** Of all of the plans, as they go to the wire but for the time they took. */
-const shown = async (engine: LocalEngine, namespace = "a"): Promise<string> =>
-  (await engine.search(namespace, PLANS))
+const shown = async (engine: LocalEngine, namespace = "a", budget?: SearchBudget): Promise<string> =>
+  (await engine.search(namespace, PLANS, budget))
     .map((answer) => {
       if (!answer.ok) throw new Error(answer.error.message)
       return answerToJson(answer.value).replace(/"search_time_ms":\d+/, "")
@@ -189,6 +191,39 @@ describe("the index of a relevance ranking", () => {
     for (const [name, bytes] of segments) expect(await readFile(join(path, "segments", name))).toEqual(bytes)
     engine = await opened()
     expect(await shown(engine)).toBe(before)
+    await engine.close()
+  }, 60_000)
+
+  it("is read by every search worker and by the lane, each tenant's own, also after writes and merges", async () => {
+    const engine = await opened({ searchWorkers: { count: 2, documents_min: 0, cost_min_ms: 0 } })
+    const alone = await openEngine({ path: await mkdtemp(join(path, "alone-")) })
+    const namespaces = ["a", "b"]
+    for (const one of [engine, alone])
+      for (const namespace of namespaces) {
+        await one.createCollection(namespace, schema, 1)
+        await add(one, documentsOf(namespace === "a" ? 11 : 12, 2_000), namespace)
+      }
+    await expect.poll(() => engine.searchWorkers().ready, { timeout: 20_000 }).toBe(2)
+    const here = readHere()
+    const agree = async () => {
+      for (const namespace of namespaces) {
+        const wanted = await shown(alone, namespace)
+        here.mockClear()
+        const sent = engine.searchWorkers().searches
+        expect(await Promise.all([1, 2, 3, 4].map(() => shown(engine, namespace)))).toEqual(Array(4).fill(wanted))
+        expect(engine.searchWorkers().searches).toBeGreaterThanOrEqual(sent + 4)
+        const budget = { limit_ms: 4_000, used_ms: 0, isSlow: true }
+        expect(await shown(engine, namespace, budget)).toBe(wanted)
+        expect(here).not.toHaveBeenCalled()
+      }
+    }
+    await agree()
+    for (const one of [engine, alone]) {
+      for (let from = 2_000; from < 6_000; from += 1_000) await add(one, documentsOf(from, 1_000, from))
+      await expect.poll(() => one.usage("a", "c")!.segments, { timeout: 10_000 }).toBe(1)
+    }
+    await agree()
+    await alone.close()
     await engine.close()
   }, 60_000)
 
@@ -369,6 +404,37 @@ describe("sections of the writing thread", () => {
     expect(pool.lentBytes).toBe(0)
     await writer.close()
   }, 60_000)
+  it("are told to other threads with their segment, and again only where they changed", async () => {
+    const { live, write, writer } = writing()
+    await writer.create("a", schema, 1)
+    await write(documentsOf(8, 2_000))
+    const reader = new CollectionReader(schema, { text: () => undefined }),
+      known = { collections: new Map(), gone: [], dictionaries: new Map() }
+    const shared = new SharedViews(
+      "a",
+      { kind: "prepare", collection: "c" },
+      () => ({ record: { key: 1 }, reader }),
+      () => [],
+      undefined
+    )
+    const told = (): Array<number | undefined> | undefined => {
+      const now = shared.forThread(known, 10)
+      if (!now.ok) throw new Error(now.error.message)
+      return now.value.shared?.collections.flatMap(({ views }) => views.map(({ sections }) => sections?.length))
+    }
+    reader.apply({ added: [...live.values()], removed: [], deletions: [] })
+    expect(told()).toEqual([undefined])
+    await writer.makeUnits(1, units)
+    const sections = [...live.values()].map(({ id, sections: own = [] }) => ({ segment: id, sections: own }))
+    reader.apply({ added: [], removed: [], deletions: [], sections })
+    expect(told()).toEqual([2])
+    expect(told()).toBe(undefined)
+    reader.apply({ added: [], removed: [], deletions: [{ segment: sections[0].segment, docs: [1] }] })
+    expect(told()).toEqual([undefined])
+    known.collections.clear()
+    expect(told()).toEqual([2])
+    await writer.close()
+  })
   it("count a document that was replaced once", async () => {
     const { sections, write, writer } = writing()
     await writer.create("a", schema, 1)

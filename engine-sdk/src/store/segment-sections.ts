@@ -91,13 +91,11 @@ export class SegmentSections {
     }, QUIET_ms)
     ;(this.timer as { unref?: () => void }).unref?.()
   }
-  /** More than searches make themselves. */
+  /** Also what a search would read itself in no time: all threads are to count the same documents. */
   private isAnyMissing(): boolean {
     const views = this.owner.views(),
       schema = this.owner.schema()
-    return (
-      views.some((view) => missingCounts(view, schema).length > 0) || missingDocs(views, this.wanted()) > INLINE_DOCS
-    )
+    return views.some((view) => missingCounts(view, schema).length > 0) || missingDocs(views, this.wanted()) > 0
   }
   /** Ends what is under way. */
   async close(): Promise<void> {
