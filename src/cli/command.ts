@@ -256,7 +256,7 @@ const startCommand = Command.make(
     ),
     searchWorkers: Flag.Int("search-workers").pipe(
       Flag.withDescription(
-        "Threads that search for the one that takes requests, 0 to 16 (0: searches run on that one). Default: processors less one"
+        "Threads that search for the one that takes requests, 0 to 16 (0: searches run on that one). Default: processors less one, none below four"
       ),
       Flag.withFallbackConfig(Config.Int("DOWSER_SEARCH_WORKERS")),
       Flag.withDefault(searchWorkersDefault(availableParallelism()))
