@@ -34,8 +34,11 @@ export interface ServerConfig {
 }
 
 export const SEARCH_WORKERS_MAX = 16
+/** Fewer have no room for the second thread that a search then takes: twice the processor time of one alone. */
+const WORKERS_PROCESSORS_MIN = 4
 /** One processor is left for the thread that takes requests. */
-export const searchWorkersDefault = (processors: number): number => Math.min(SEARCH_WORKERS_MAX, processors - 1)
+export const searchWorkersDefault = (processors: number): number =>
+  processors < WORKERS_PROCESSORS_MIN ? 0 : Math.min(SEARCH_WORKERS_MAX, processors - 1)
 
 /**
  * `none` and `remote`: another process has the engine. `opensearch` and `http` (a server of the Typesense API): any

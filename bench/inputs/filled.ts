@@ -18,9 +18,17 @@ export const contextOver = (engine: OperationContext["engine"]): OperationContex
 export const filled = async (context: OperationContext, { documents, schema }: Inputs): Promise<void> => {
   const made = await createCollection(context, JSON.stringify(schema))
   if (!made.ok) throw new Error(made.error.message)
+  await imported(context, schema.name, documents)
+}
+/** Into a collection that is there. */
+export const imported = async (
+  context: OperationContext,
+  collection: string,
+  documents: { readonly length: number; slice(from: number, to: number): Iterable<string> }
+): Promise<void> => {
   const started = importDocuments(
     context,
-    schema.name,
+    collection,
     (async function* () {
       for (let at = 0; at < documents.length; at += 10_000)
         yield new TextEncoder().encode(`${[...documents.slice(at, at + 10_000)].join("\n")}\n`)

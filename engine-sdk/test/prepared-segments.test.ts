@@ -12,9 +12,7 @@ import { CollectionReader, type PublishedSegment } from "../src/index/reader.ts"
 import { allocatePlain } from "../src/index/sections.ts"
 import { Segment } from "../src/index/segment.ts"
 import { createEngine, openEngine } from "../src/mod.ts"
-import type { FacetRequest, SearchPlan } from "../src/plan.ts"
-import { missingDocs } from "../src/search/relevance/unit-columns.ts"
-import { prepareAsked, prepareRelevance } from "../src/search/relevance/prepare.ts"
+import type { FacetRequest } from "../src/plan.ts"
 import { prepareSuccessor } from "../src/search/prepare-segment.ts"
 import { putOf, suiteField, suitePlan, suiteSchema } from "../src/testing/engine-suite.ts"
 import { randomOf, type Random } from "./random.ts"
@@ -238,28 +236,4 @@ it("work between searches that fails is told, ends nothing, and is done by the s
     process.off("warning", listen)
     await engine.close()
   }
-})
-
-it("a relevance index that was asked for follows what is published, without a search that waits for it", async () => {
-  const reader = new CollectionReader(schema, { text: (seq) => JSON.stringify({ id: `d${seq}`, tag: `tag ${seq}` }) })
-  const segment = (id: number, from: number): PublishedSegment =>
-    segmentOf(
-      id,
-      Array.from({ length: 700 }, (_document, i) => ({ seq: from + i, tag: "t" }))
-    )
-  reader.apply({ added: [segment(1, 0)], removed: [], deletions: [] })
-  const units = [{ name: "tag", locale: "", weight: 1 }]
-  await prepareAsked(reader, () => true)
-  // Nobody has asked for one.
-  expect(missingDocs(reader.views, units)).toBe(700)
-  const plan = suitePlan("c", { text: { fields: [], relevance: { units } } as unknown as SearchPlan["text"] })
-  await prepareRelevance([plan], () => reader)
-  reader.apply({ added: [segment(2, 1_000)], removed: [], deletions: [] })
-  expect(missingDocs(reader.views, units)).toBe(700)
-  let steps = 0
-  await prepareAsked(reader, () => steps++ < 3)
-  // The engine has closed meanwhile.
-  expect(missingDocs(reader.views, units)).toBe(700)
-  await prepareAsked(reader, () => true)
-  expect(missingDocs(reader.views, units)).toBe(0)
 })

@@ -7,6 +7,7 @@ import type { ConfigurationOptions } from "../../bench/lanes/configuration.ts"
 import type { CountingOptions } from "../../bench/lanes/counting.ts"
 import type { EngineOptions } from "../../bench/lanes/engine.ts"
 import type { EventsOptions } from "../../bench/lanes/events.ts"
+import type { FirstSearchesOptions } from "../../bench/lanes/first-searches.ts"
 import type { FixtureOptions } from "../../bench/inputs/fixtures.ts"
 import type { PackageOptions } from "../../bench/lanes/package.ts"
 import type { PersonalizationOptions } from "../../bench/lanes/personalization.ts"
@@ -114,6 +115,11 @@ export const benchRemoteEngine = (options: RemoteEngineOptions) =>
   running(
     () => import("../../bench/lanes/remote-engine.ts"),
     (module) => module.benchRemoteEngine(options)
+  )
+export const benchFirstSearches = (options: FirstSearchesOptions) =>
+  running(
+    () => import("../../bench/lanes/first-searches.ts"),
+    (module) => module.benchFirstSearches(options)
   )
 export const benchSearchWorkers = (options: SearchWorkersOptions) =>
   running(

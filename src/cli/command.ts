@@ -15,6 +15,7 @@ import {
   benchCounting,
   benchEngine,
   benchEvents,
+  benchFirstSearches,
   benchPackage,
   benchPersonalization,
   benchPipeline,
@@ -256,7 +257,7 @@ const startCommand = Command.make(
     ),
     searchWorkers: Flag.Int("search-workers").pipe(
       Flag.withDescription(
-        "Threads that search for the one that takes requests, 0 to 16 (0: searches run on that one). Default: processors less one"
+        "Threads that search for the one that takes requests, 0 to 16 (0: searches run on that one). Default: processors less one, none below four"
       ),
       Flag.withFallbackConfig(Config.Int("DOWSER_SEARCH_WORKERS")),
       Flag.withDefault(searchWorkersDefault(availableParallelism()))
@@ -775,6 +776,16 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
       },
       (flags) => benchSearchWorkers({ ...inputsOf(flags), rounds: flags.rounds })
     ).pipe(Command.withDescription("Searches by 0, 1, 2 and 4 threads over one index, and beside a heavy one")),
+    Command.make(
+      "first-searches",
+      {
+        products: Flag.Int("products").pipe(Flag.withDescription("To import"), Flag.withDefault(200_000)),
+        seed: inputs.seed,
+        workers: Flag.Int("workers").pipe(Flag.withDescription("Search workers"), Flag.withDefault(0)),
+        out: inputs.out
+      },
+      (flags) => benchFirstSearches({ ...flags, out: Option.getOrUndefined(flags.out) })
+    ).pipe(Command.withDescription("What the first searches after a start and after a merge pay")),
     Command.make("remote-engine", inputs, (flags) => benchRemoteEngine(inputsOf(flags))).pipe(
       Command.withDescription(
         "Searches in another process's engine, by its port and by /v1, beside the same in process"

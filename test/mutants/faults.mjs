@@ -787,8 +787,8 @@ export const faults = [
     name: "workers-deletions",
     why: "a search worker hears of the first deletions of a segment only",
     file: "engine-sdk/src/lane/shared-views.ts",
-    from: "deletedBefore === deletedCount",
-    to: "(deletedBefore ?? 0) > 0",
+    from: "before?.deletedCount === deletedCount",
+    to: "(before?.deletedCount ?? 0) > 0",
     tests: ["engine-sdk/test/search-workers.test.ts"],
     only: "see at once"
   },
@@ -809,5 +809,53 @@ export const faults = [
     to: "return true ? undefined",
     tests: ["engine-sdk/test/search-workers.test.ts"],
     only: "are waited for"
+  },
+  {
+    name: "sections-stored",
+    why: "a relevance index is made again after every start",
+    file: "engine-sdk/src/store/lmdb-journal.ts",
+    from: "whole.push({ id, name, meta, region })",
+    to: "void [id, name, meta, region]",
+    tests: ["engine-sdk/test/segment-sections.test.ts"]
+  },
+  {
+    name: "sections-released",
+    why: "memory of what was derived is lent for ever once its segment was merged",
+    file: "engine-sdk/src/store/segment-merger.ts",
+    from: "for (const region of regionsOf(old.segment)) release(region)",
+    to: "release(old.segment.region)",
+    tests: ["engine-sdk/test/segment-sections.test.ts"]
+  },
+  {
+    name: "sections-merged",
+    why: "the words of another document are taken over at a merge",
+    file: "engine-sdk/src/store/segment-sections.ts",
+    from: "segment, doc: fromDoc[doc] }",
+    to: "segment, doc: fromDoc[doc] >> 1 }",
+    tests: ["engine-sdk/test/segment-sections.test.ts"]
+  },
+  {
+    name: "sections-waited",
+    why: "a search reads a large collection itself instead of waiting for its index",
+    file: "engine-sdk/src/memory/local-engine.ts",
+    from: "if (asked.waits) waits.push(made)",
+    to: "if (!asked.waits) waits.push(made)",
+    tests: ["engine-sdk/test/segment-sections.test.ts"]
+  },
+  {
+    name: "sections-shared-totals",
+    why: "one thread takes its deletions off what all count by",
+    file: "engine-sdk/src/search/facets/segment-totals.ts",
+    from: "totals.live = totals.live.slice()",
+    to: "totals.live = totals.live.subarray(0)",
+    tests: ["engine-sdk/test/segment-sections.test.ts"]
+  },
+  {
+    name: "sections-told",
+    why: "other threads do not hear of what was derived",
+    file: "engine-sdk/src/lane/shared-views.ts",
+    from: "sections === (before?.sections ?? NO_SECTIONS)",
+    to: "sections !== undefined",
+    tests: ["engine-sdk/test/segment-sections.test.ts"]
   }
 ]

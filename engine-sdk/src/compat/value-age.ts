@@ -10,11 +10,12 @@
  * of the next one; the reference keeps the number until the last such document goes) and for documents written one by
  * one (a batch each there).
  *
- * Kept are 8 bytes per value and segment, made between searches for merged and reopened segments and by the first tie
- * at a cut for what is newer, and the places of a few batches.
+ * Kept are 8 bytes per value and segment, made by the thread that writes for all others (`index/facet-section.ts`) and
+ * by the first tie at a cut for what is newer, and the places of a few batches.
  */
 import { hasBit } from "../index/bits.ts"
 import type { ValueColumn } from "../index/columns.ts"
+import { attachedFacet } from "../index/facet-section.ts"
 import type { FieldDictionary } from "../index/field-dictionary.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import { BATCH_docs, batchOrder } from "./batch-order.ts"
@@ -30,17 +31,37 @@ const STEP = 16_384
 /** Of every value of a segment the first and last live document by insertion number. */
 class SegmentAges {
   private readonly positions: Record<Age, Int32Array>
+  /** What deletions moved of arrays that others read too. */ private readonly moved: Record<
+    Age,
+    Map<number, number>
+  > | null
   private readonly view: SegmentView
   private readonly column: ValueColumn
   /** Of the insertion order, looked at so far. */ private next = 0
   /** For the account of the index. */ readonly bytes: number
-  constructor(view: SegmentView, column: ValueColumn) {
+  constructor(view: SegmentView, field: string, column: ValueColumn) {
     this.view = view
     this.column = column
+    const shared = attachedFacet(view.segment, field)
+    if (shared !== undefined) {
+      this.positions = shared
+      this.moved = { born: new Map(), changed: new Map() }
+      this.next = view.segment.docs
+      this.bytes = 0
+      return
+    }
     const born = new Int32Array(column.table.size).fill(-1),
       changed = new Int32Array(column.table.size).fill(-1)
     this.positions = { born, changed }
+    this.moved = null
     this.bytes = born.byteLength + changed.byteLength
+  }
+  get isShared(): boolean {
+    return this.moved !== null
+  }
+  /** As another thread may read them; once all are looked at. */
+  get arrays(): Readonly<Record<Age, Int32Array>> {
+    return this.positions
   }
   /** O(documents of the segment and their values), once; true when all are looked at. */
   look(most = Infinity): boolean {
@@ -73,9 +94,11 @@ class SegmentAges {
     const order = segment.insertionOrder,
       positions = this.positions[age],
       step = age === "born" ? 1 : -1
-    let position = positions[ordinal]
+    const moved = this.moved?.[age]
+    let position = moved?.get(ordinal) ?? positions[ordinal]
     if (position < 0) return -1
     if (deleted !== undefined) {
+      const from = position
       while (
         position >= 0 &&
         position < order.length &&
@@ -84,7 +107,8 @@ class SegmentAges {
         position += step
       if (position === order.length) position = -1
       // Deletions are never taken back, so what was skipped stays skipped.
-      positions[ordinal] = position
+      if (moved === undefined) positions[ordinal] = position
+      else if (position !== from) moved.set(ordinal, position)
       if (position < 0) return -1
     }
     return Math.floor(segment.seqs[order[position]] / BATCH_docs)
@@ -104,8 +128,10 @@ const ordinalAt = ({ single, ordinals }: ValueColumn, slot: number): number =>
 const nameOf = (field: string): string => `ages:${field}`
 const begunAges = (view: SegmentView, field: string, column: ValueColumn): SegmentAges => {
   const known = view.segment.derived.get(nameOf(field)) as SegmentAges | undefined
-  const ages = known ?? new SegmentAges(view, column)
-  if (known === undefined) view.segment.derived.set(nameOf(field), ages)
+  // What was made for all takes the place of what this thread had.
+  if (known !== undefined && (known.isShared || attachedFacet(view.segment, field) === undefined)) return known
+  const ages = new SegmentAges(view, field, column)
+  view.segment.derived.set(nameOf(field), ages)
   return ages
 }
 const agesOf = (view: SegmentView, field: string, column: ValueColumn): SegmentAges => {
@@ -117,10 +143,22 @@ const agesOf = (view: SegmentView, field: string, column: ValueColumn): SegmentA
 /** What the first tie at a cut would ask of a segment, in steps. A search that comes meanwhile does the rest. */
 export function* preparingAges(view: SegmentView, field: string): Generator<void, void> {
   const column = view.segment.values(field)
-  if (column === undefined) return
+  if (column === undefined || attachedFacet(view.segment, field) !== undefined) return
   yield* view.segment.ordering()
   const ages = begunAges(view, field, column)
   while (!ages.look(STEP)) yield
+}
+
+/** For all threads, in steps. Documents that are deleted by now are left out. */
+export function* makingAges(
+  view: SegmentView,
+  field: string,
+  column: ValueColumn
+): Generator<void, Readonly<Record<Age, Int32Array>>> {
+  yield* view.segment.ordering()
+  const ages = new SegmentAges(view, field, column)
+  while (!ages.look(STEP)) yield
+  return ages.arrays
 }
 
 /**

@@ -103,7 +103,9 @@ export class ValueColumn {
   readonly starts: Uint32Array | undefined
   /** Ordinals in document order, repeats kept. */ readonly ordinals: Uint32Array | undefined
   private repeats: boolean | undefined
-  constructor(sections: SectionReader, prefix: string) {
+  /** `repeats`: where it is known. */
+  constructor(sections: SectionReader, prefix: string, repeats?: boolean) {
+    this.repeats = repeats
     this.table = StringTable.read(sections, prefix + "table.")
     if (sections.has(prefix + "single")) this.single = sections.ordinals(prefix + "single")
     else {

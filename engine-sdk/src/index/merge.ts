@@ -26,7 +26,7 @@ interface MergeSource {
   readonly segment: Segment
   readonly deleted: Bits | undefined
 }
-interface Merged {
+export interface Merged {
   readonly meta: SegmentMeta
   readonly region: Region
   /** Per source: new number of each document, or GONE. */ readonly moved: ReadonlyArray<Uint32Array>

@@ -5,6 +5,7 @@
 import type { CollectionSchema } from "../schema.ts"
 import { bitsOf, hasBit, setBit, type Bits } from "./bits.ts"
 import { encodeUtf8, hashBytes } from "./bytes.ts"
+import { attachSections, type DerivedSection, type PublishedSections } from "./derived-sections.ts"
 import { FieldDictionary } from "./field-dictionary.ts"
 import { Segment } from "./segment.ts"
 import { attachGraph, graphsOf, openGraph, type GraphRecord, type NativeIndex } from "./vector-graph.ts"
@@ -28,6 +29,7 @@ export interface PublishedSegment {
   readonly meta: SegmentMeta
   readonly region: Region
   readonly deleted?: ReadonlyArray<number> | Uint32Array
+  /** What is derived from it already. */ readonly sections?: ReadonlyArray<DerivedSection>
 }
 /** One step of a collection: applied as a whole, so no search sees half of it. */
 export interface Publication {
@@ -36,6 +38,7 @@ export interface Publication {
   readonly removed: ReadonlyArray<number>
   readonly deletions: ReadonlyArray<{ readonly segment: number; readonly docs: ReadonlyArray<number> | Uint32Array }>
   /** Graphs of segments that are there already or come in `added`. */ readonly graphs?: ReadonlyArray<PublishedGraph>
+  /** What was derived from segments that are there already. */ readonly sections?: ReadonlyArray<PublishedSections>
   readonly early?: EarlyTexts
   /** Everything up to this early batch can be read from the journal. */ readonly readable?: number
 }
@@ -91,16 +94,12 @@ export class CollectionReader {
   }
   apply(publication: Publication): void {
     if (publication.schema !== undefined) this.schema = publication.schema
-    const removed = this.views.filter(({ segment }) => publication.removed.includes(segment.id))
-    if (removed.length > 0) this.views = this.views.filter((view) => !removed.includes(view))
-    const kept = this.views.length
+    if (publication.removed.length > 0)
+      this.views = this.views.filter(({ segment }) => !publication.removed.includes(segment.id))
     let isPrepared = false
-    for (const { id, meta, region, deleted } of publication.added) {
-      const view: SegmentView = this.upcoming.get(id) ?? {
-        segment: new Segment(id, meta, region),
-        deleted: undefined,
-        deletedCount: 0
-      }
+    for (const published of publication.added) {
+      const { id, deleted } = published
+      const view = this.upcoming.get(id) ?? viewOf(published)
       if (this.upcoming.delete(id)) isPrepared = true
       if (deleted !== undefined) markDeleted(view, deleted)
       this.views.push(view)
@@ -110,11 +109,6 @@ export class CollectionReader {
         if (this.isUsable(field, next)) this.dictionaries.set(field, next)
       this.nextDictionaries.clear()
     }
-    // What was derived from a segment may outlive it, except where the schema changed what there is to derive.
-    if (publication.schema === undefined)
-      for (const view of removed)
-        for (const derived of view.segment.derived.values())
-          if (retires(derived)) derived.retire(view, this.views.slice(kept))
     for (const { segment, docs } of publication.deletions) {
       const view = this.views.find((candidate) => candidate.segment.id === segment)
       if (view !== undefined) markDeleted(view, docs)
@@ -127,12 +121,16 @@ export class CollectionReader {
           index === undefined && file !== undefined ? openGraph(record, file) : { record, index, failure }
         )
     }
+    for (const { segment, sections } of publication.sections ?? []) {
+      const view = this.views.find((candidate) => candidate.segment.id === segment)
+      if (view !== undefined) attachSections(view.segment, sections)
+    }
     this.version++
   }
   /** A segment that is about to replace others: what is derived from it until it is published stays with it. */
-  expect({ id, meta, region }: PublishedSegment): SegmentView {
-    const view: SegmentView = { segment: new Segment(id, meta, region), deleted: undefined, deletedCount: 0 }
-    this.upcoming.set(id, view)
+  expect(upcoming: PublishedSegment): SegmentView {
+    const view = viewOf(upcoming)
+    this.upcoming.set(upcoming.id, view)
     return view
   }
   /** It is not coming. */
@@ -208,6 +206,11 @@ export class CollectionReader {
   }
 }
 
+const viewOf = ({ id, meta, region, sections }: PublishedSegment): SegmentView => {
+  const segment = new Segment(id, meta, region)
+  if (sections !== undefined) attachSections(segment, sections)
+  return { segment, deleted: undefined, deletedCount: 0 }
+}
 const dictionaryOf = (views: ReadonlyArray<SegmentView>, field: string): FieldDictionary => {
   const base = largestOf(views, field)
   let others = 0
@@ -226,12 +229,6 @@ const largestOf = (views: ReadonlyArray<SegmentView>, field: string): Segment | 
   }
   return best
 }
-
-/** Derived data that is told when its segment goes: a merge keeps documents, so their words need not be read again. */
-export interface Retiring {
-  retire(view: SegmentView, successors: ReadonlyArray<SegmentView>): void
-}
-const retires = (kept: unknown): kept is Retiring => typeof kept === "object" && kept !== null && "retire" in kept
 
 /** Derived data that says how large it is counts as index. */
 const bytesOf = (derived: ReadonlyMap<string, unknown>): number => {

@@ -116,6 +116,9 @@ export class SectionReader {
   has(name: string): boolean {
     return this.entries.has(name)
   }
+  isOfShorts(name: string): boolean {
+    return this.entries.get(name)?.type === "u16"
+  }
   private at(name: string, type: SectionType): SectionEntry {
     const entry = this.entries.get(name)
     if (entry === undefined || entry.type !== type) throw new Error(`segment section ${name} is not ${type}`)
@@ -137,6 +140,9 @@ export class SectionReader {
   }
   u32(name: string): Uint32Array {
     return this.view(name, "u32", Uint32Array)
+  }
+  i32(name: string): Int32Array {
+    return this.view(name, "i32", Int32Array)
   }
   f32(name: string): Float32Array {
     return this.view(name, "f32", Float32Array)

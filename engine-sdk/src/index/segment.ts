@@ -23,6 +23,7 @@ export class Segment {
   private readonly columns = new Map<string, unknown>()
   private readonly fieldAt = new Map<string, number>()
   private bySeq: Uint32Array | undefined
+  private repeats: Uint8Array | undefined
   private readonly lists: ListSets
   /** Derived data that lives as long as the segment (join keys, cached counts), by the name of whoever keeps it. */
   readonly derived = new Map<string, unknown>()
@@ -79,6 +80,11 @@ export class Segment {
       if (step.done === true) return step.value
     }
   }
+  /** It was computed elsewhere, with which fields hold a value twice in a document (`derived-sections.ts`). */
+  useOrder(order: Uint32Array, repeats: Uint8Array): void {
+    this.bySeq = order
+    this.repeats = repeats
+  }
   /** The same in steps. */
   *ordering(): Generator<void, Uint32Array> {
     return (this.bySeq ??= yield* radixOrder(this.seqs))
@@ -118,7 +124,10 @@ export class Segment {
     )
   }
   values(field: string): ValueColumn | undefined {
-    return this.column("v", field, "table.offsets", (p) => new ValueColumn(this.sections, p))
+    return this.column("v", field, "table.offsets", (p) => {
+      const known = this.repeats?.[this.fieldAt.get(field)!] ?? 0
+      return new ValueColumn(this.sections, p, known === 0 ? undefined : known === 2)
+    })
   }
   numbers(field: string): NumberColumn | undefined {
     return this.column("n", field, "values", (p) => new NumberColumn(this.sections, p))

@@ -1,6 +1,7 @@
 /** What the searching thread and a thread that searches for it tell each other. */
 import type { ScanPage, ScanRequest } from "../engine.ts"
 import type { EngineError } from "../errors.ts"
+import type { DerivedSection } from "../index/derived-sections.ts"
 import type { EarlyTexts } from "../index/reader.ts"
 import type { SegmentMeta } from "../index/sections.ts"
 import type { GraphRecord } from "../index/vector-graph.ts"
@@ -22,6 +23,7 @@ export interface SharedView {
     readonly count: number
   }
   readonly graphs: ReadonlyArray<{ readonly record: GraphRecord; readonly file: string }>
+  /** All that is derived from it, where that changed. */ readonly sections?: ReadonlyArray<DerivedSection>
 }
 /** A collection as it is at this moment, where the other thread does not know it so. */
 export interface SharedCollection {

@@ -3,6 +3,7 @@
  * (`search-pool.ts`, `search-lane.ts`) decides how much at a time.
  */
 import { Worker } from "node:worker_threads"
+import type { DerivedSection } from "../index/derived-sections.ts"
 import type { CollectionSchema } from "../schema.ts"
 import { saidOf, type Said } from "./said.ts"
 import type { FromLane, ToLane } from "./messages.ts"
@@ -23,9 +24,13 @@ export interface KnownCollection {
   /** Which opening of the collection it is, and how often that had changed. */ readonly reader: number
   readonly version: number
   readonly schema: CollectionSchema
-  readonly segments: ReadonlyMap<number, number>
+  readonly segments: ReadonlyMap<number, KnownSegment>
   readonly hasEarly: boolean
   /** `performance.now()` of the last search. */ usedAt: number
+}
+export interface KnownSegment {
+  readonly deletedCount: number
+  readonly sections: ReadonlyMap<string, DerivedSection>
 }
 /** In MB: what its searches can hold beside the index. Beyond, its thread ends instead of the program. */
 interface ThreadHeap {

@@ -5,12 +5,12 @@
  */
 import { getHeapStatistics } from "node:v8"
 import { parentPort, workerData } from "node:worker_threads"
+import { attachSections } from "../index/derived-sections.ts"
 import type { Region } from "../index/sections.ts"
 import { CollectionReader, type EarlyTexts, PREPARED_DOCS_MIN, type SegmentView } from "../index/reader.ts"
 import { Segment } from "../index/segment.ts"
 import { attachGraph, graphOf, openGraph } from "../index/vector-graph.ts"
 import { facetsToPrepare, prepareFacets, prepareOpened } from "../search/prepare-segment.ts"
-import { prepareRelevance } from "../search/relevance/prepare.ts"
 import type { Result } from "../errors.ts"
 import { BoundedMap } from "../bounded-map.ts"
 import type { SearchAnswer, SearchPlan, UnionAnswer } from "../plan.ts"
@@ -56,7 +56,7 @@ const update = ({ early, isNew, key, schema, views }: SharedCollection): void =>
   own.early = earlyOf(early)
   if (schema !== undefined) own.reader.schema = schema
   const before = own.views
-  const now = views.map(({ deleted, graphs, id, segment }): SegmentView => {
+  const now = views.map(({ deleted, graphs, id, sections, segment }): SegmentView => {
     const known = before.get(id)
     const view: SegmentView = known ?? {
       segment: new Segment(id, segment!.meta, segment as Region),
@@ -67,6 +67,7 @@ const update = ({ early, isNew, key, schema, views }: SharedCollection): void =>
       view.deleted = new Uint32Array(deleted.bits)
       view.deletedCount = deleted.count
     }
+    if (sections !== undefined) attachSections(view.segment, sections)
     for (const { file, record } of graphs)
       if (graphOf(view.segment, record.field) === undefined) attachGraph(view.segment, openGraph(record, file))
     return view
@@ -245,17 +246,10 @@ const run = async (task: Task, { givenUp, shared }: Omit<TaskMessage, "task">): 
     names: () => readers.keys(),
     dictionaries: (name) => own?.get(name)
   }
-  const { work } = task
   if (isUnready(task, readers)) {
     answer({ id: task.id, done: { kind: "gave_way", answers: [] }, used_ms: 0, held: task.answer?.held ?? 0 }, "")
     return
   }
-  // What a named ranking reads is made once; the search does not pay for it.
-  const preparing = prepareRelevance(
-    work.kind === "search" ? work.plans : work.kind === "union" ? work.plan.plans : [],
-    (name) => readers.get(name)
-  )
-  if (preparing !== undefined) await preparing
   const isGivenUp = givenUp === undefined ? undefined : new Int32Array(givenUp)
   const allowance = new Allowance(
     task.quantum_ms,

@@ -3,12 +3,13 @@
  * deletions, texts that no disk has yet.
  */
 import { fail, ok, type EngineError, type Result } from "../errors.ts"
+import { NO_SECTIONS, sectionsOf } from "../index/derived-sections.ts"
 import type { CollectionReader, EarlyTexts, SegmentView } from "../index/reader.ts"
 import { graphsOf } from "../index/vector-graph.ts"
 import type { CollectionSchema } from "../schema.ts"
 import type { Shared, SharedCollection, SharedView, Work } from "./messages.ts"
 import type { SharedNow } from "./job.ts"
-import type { Known, KnownCollection } from "./search-thread.ts"
+import type { Known, KnownCollection, KnownSegment } from "./search-thread.ts"
 
 /** Stemming dictionaries that a thread keeps, beside those it needs. */
 const DICTIONARIES_MAX = 64
@@ -160,7 +161,12 @@ const changeOf = (
           reader: number,
           version: reader.version,
           schema: reader.schema,
-          segments: new Map(reader.views.map(({ deletedCount, segment }) => [segment.id, deletedCount])),
+          segments: new Map(
+            reader.views.map(({ deletedCount, segment }) => [
+              segment.id,
+              { deletedCount, sections: sectionsOf(segment) }
+            ])
+          ),
           hasEarly: early.length > 0,
           usedAt: performance.now()
         }
@@ -177,17 +183,19 @@ const changeOf = (
     early
   }
 }
-/** `deletedBefore`: deletions that the thread knows of; undefined where it does not have the segment. */
-const sharedView = ({ deleted, deletedCount, segment }: SegmentView, deletedBefore: number | undefined): SharedView => {
-  const { buffer, length, offset } = segment.region
+/** `before`: what the thread knows of it; undefined where it does not have the segment. */
+const sharedView = ({ deleted, deletedCount, segment }: SegmentView, before: KnownSegment | undefined): SharedView => {
+  const { buffer, length, offset } = segment.region,
+    sections = sectionsOf(segment)
   return {
     id: segment.id,
-    ...(deletedBefore === undefined
+    ...(before === undefined
       ? { segment: { meta: segment.meta, buffer: buffer as SharedArrayBuffer, offset, length } }
       : {}),
-    ...(deleted === undefined || deletedBefore === deletedCount
+    ...(deleted === undefined || before?.deletedCount === deletedCount
       ? {}
       : { deleted: { bits: deleted.slice().buffer as ArrayBuffer, count: deletedCount } }),
+    ...(sections === (before?.sections ?? NO_SECTIONS) ? {} : { sections: [...sections.values()] }),
     graphs: graphsOf(segment).flatMap(({ file, record }) => (file === undefined ? [] : [{ record, file }]))
   }
 }

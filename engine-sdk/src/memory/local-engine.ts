@@ -25,7 +25,7 @@ import { type EngineError, fail, notFound, ok, type Result } from "../errors.ts"
 import { CollectionReader, type EarlyTexts, type PublishedSegment } from "../index/reader.ts"
 import { hasVectorLibrary, vectorLibrary } from "../index/vector-graph.ts"
 import type { SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, WriteOperation } from "../plan.ts"
-import { prepareAsked, prepareRelevance } from "../search/relevance/prepare.ts"
+import { askedOf } from "../search/relevance/prepare.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
 import { answersOf } from "../lane/answers.ts"
 import type { LaneDone } from "../lane/job.ts"
@@ -110,10 +110,6 @@ const CLOSED: EngineError = { kind: "Unavailable", message: "The engine is close
 const MEBIBYTE = 1_048_576
 /** Of work between searches. */
 const SLICE_ms = 0.5
-/** Of this thread, for the whole of a search that can run nowhere else. */
-const FRONT_MAX_ms = 100
-/** Documents up to which another thread makes a relevance index of its own. */
-const RELEVANCE_DOCS_MAX = 250_000
 /** For one page of a list by a filter. */
 const SCAN_ms = 10_000
 /** Plans of one call share the longest time among them. */
@@ -315,15 +311,12 @@ export class LocalEngine implements SearchEngine {
     entry.quiet = setTimeout(() => void this.prepareQuiet(entry), QUIET_ms)
     ;(entry.quiet as { readonly unref?: () => void }).unref?.()
   }
-  /** What the first facet and the next relevance search would wait for, here and where else it is searched. */
+  /** What the first facet would wait for, here and where else it is searched. */
   private async prepareQuiet(entry: Entry): Promise<void> {
     const { reader } = entry
     if (reader === undefined || this.isClosed) return
     this.threads?.prepare(entry.record.key, entry.documents)
-    if (!(await this.between(entry, reader, prepareFacets(reader)))) return
-    await prepareAsked(reader, () => this.isCurrent(entry, reader)).catch((error: unknown) => {
-      warn(`a relevance index of collection ${entry.record.key} was not made ready between searches`, error)
-    })
+    await this.between(entry, reader, prepareFacets(reader))
   }
   private dropped(key: number): void {
     const entry = this.entries.get(key)
@@ -436,7 +429,7 @@ export class LocalEngine implements SearchEngine {
       (error) => plans.map(() => fail(error)),
       () =>
         this.threads?.takesQuick(namespace, plans, budget) === true
-          ? this.whenOpen(namespace, collectionsOf(plans), () => this.searchedByWorker(namespace, plans, budget))
+          ? this.whenAsked(namespace, plans, () => this.searchedByWorker(namespace, plans, budget))
           : this.whenIndexed(namespace, plans, () => this.searched(namespace, plans, budget))
     )
   }
@@ -462,11 +455,10 @@ export class LocalEngine implements SearchEngine {
     const scope = this.scopeOf(namespace),
       left_ms = budget.limit_ms - budget.used_ms
     const answers: Array<Result<SearchAnswer>> = []
-    const allowance = this.allowanceOf(namespace, plans)
+    const allowance = this.allowanceOf(namespace)
     try {
       if ((budget.isSlow === true || isLong(plans)) && allowance.hasQuantum) throw GIVE_WAY
-      for (const plan of plans)
-        answers.push(executeSearch(scope, plan, allowance, Math.min(left_ms, this.mostOf(namespace, [plan]))))
+      for (const plan of plans) answers.push(executeSearch(scope, plan, allowance, left_ms))
     } catch (error) {
       if (error !== GIVE_WAY) throw error
       // What waits must not look at the index any more.
@@ -498,7 +490,7 @@ export class LocalEngine implements SearchEngine {
   ): Awaitable<Result<UnionAnswer>> {
     return answering<Result<UnionAnswer>>(fail, () =>
       plan.window === undefined && this.threads?.takesQuick(namespace, plan.plans, budget) === true
-        ? this.whenOpen(namespace, collectionsOf(plan.plans), () => this.unitedByWorker(namespace, plan, budget))
+        ? this.whenAsked(namespace, plan.plans, () => this.unitedByWorker(namespace, plan, budget))
         : this.whenIndexed(namespace, plan.plans, () => this.united(namespace, plan, budget))
     )
   }
@@ -514,15 +506,10 @@ export class LocalEngine implements SearchEngine {
     return unionOf(quick)
   }
   private united(namespace: Namespace, plan: UnionPlan, budget: SearchBudget): Awaitable<Result<UnionAnswer>> {
-    const allowance = this.allowanceOf(namespace, plan.plans)
+    const allowance = this.allowanceOf(namespace)
     try {
       if ((budget.isSlow === true || isLong(plan.plans)) && allowance.hasQuantum) throw GIVE_WAY
-      return executeUnion(
-        this.scopeOf(namespace),
-        plan,
-        allowance,
-        Math.min(budget.limit_ms - budget.used_ms, this.mostOf(namespace, plan.plans))
-      )
+      return executeUnion(this.scopeOf(namespace), plan, allowance, budget.limit_ms - budget.used_ms)
     } catch (error) {
       if (error !== GIVE_WAY) throw error
       return this.unitedInLane(namespace, plan, budget)
@@ -547,7 +534,7 @@ export class LocalEngine implements SearchEngine {
         if (reader === undefined) return fail(notFound("Collection not found"))
         try {
           return ok(
-            within(new Cutoff(this.allowanceOf(namespace, []), Infinity), () =>
+            within(new Cutoff(this.allowanceOf(namespace), Infinity), () =>
               scanPage(this.scopeOf(namespace), reader, request)
             )
           )
@@ -567,23 +554,11 @@ export class LocalEngine implements SearchEngine {
 
   /**
    * A quantum of this thread, a small one where the namespace's searches take long at the moment anyway; none where
-   * there is no other thread, or no use in it.
+   * there is no other thread.
    */
-  private allowanceOf(namespace: Namespace, plans: ReadonlyArray<SearchPlan>): Allowance {
+  private allowanceOf(namespace: Namespace): Allowance {
     const { threads } = this
-    return threads === undefined || this.isTooLarge(namespace, plans)
-      ? new Allowance()
-      : new Allowance(threads.quantum_ms(namespace))
-  }
-  private mostOf(namespace: Namespace, plans: ReadonlyArray<SearchPlan>): number {
-    return this.threads !== undefined && this.isTooLarge(namespace, plans) ? FRONT_MAX_ms : Infinity
-  }
-  /** Of a large collection no other thread makes a relevance index of its own: it takes long, and twice the memory. */
-  private isTooLarge(namespace: Namespace, plans: ReadonlyArray<SearchPlan>): boolean {
-    for (const { collection, text } of plans)
-      if (text?.relevance !== undefined && (this.entryOf(namespace, collection)?.documents ?? 0) > RELEVANCE_DOCS_MAX)
-        return true
-    return false
+    return threads === undefined ? new Allowance() : new Allowance(threads.quantum_ms(namespace))
   }
   get(
     namespace: Namespace,
@@ -717,26 +692,48 @@ export class LocalEngine implements SearchEngine {
    * When open, and when what named rankings read beside the index is there too: the first such search of a collection
    * waits for it.
    */
-  private whenIndexed<A>(
-    namespace: Namespace,
-    plans: ReadonlyArray<SearchPlan>,
-    run: () => Awaitable<A>
-  ): Awaitable<A> {
-    const names = plans.map(({ collection }) => collection)
-    if (!plans.some(({ text }) => text?.relevance !== undefined)) return this.whenMapped(namespace, plans, names, run)
-    const work = (): Promise<void> | undefined =>
-      prepareRelevance(plans, (name) => this.entryOf(namespace, name)?.reader)
-    const prepared = this.whenOpen(namespace, names, work)
+  private whenAsked<A>(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, run: () => Awaitable<A>): Awaitable<A> {
+    const names = collectionsOf(plans)
+    if (!plans.some(({ text }) => text?.relevance !== undefined)) return this.whenOpen(namespace, names, run)
+    const prepared = this.whenOpen(namespace, names, () => this.askForUnits(namespace, plans))
     if (prepared === undefined) return run()
     return (async () => {
       await prepared
-      const answer = await this.whenMapped(namespace, plans, names, run)
+      const answer = await this.whenOpen(namespace, names, run)
       for (const name of names) {
         const entry = this.entryOf(namespace, name)
         if (entry !== undefined) this.makeRoom(entry.record.key)
       }
       return answer
     })()
+  }
+  /** The same where the search runs on this thread, whose facets have numbers of their own. */
+  private whenIndexed<A>(
+    namespace: Namespace,
+    plans: ReadonlyArray<SearchPlan>,
+    run: () => Awaitable<A>
+  ): Awaitable<A> {
+    return this.whenAsked(namespace, plans, () => this.whenMapped(namespace, plans, collectionsOf(plans), run))
+  }
+  /** Tells the writer what relevance searches read; undefined where nothing is to be waited for. */
+  private askForUnits(namespace: Namespace, plans: ReadonlyArray<SearchPlan>): Promise<void> | undefined {
+    if (this.failure !== undefined || this.isClosed) return undefined
+    const waits: Promise<void>[] = []
+    for (const asked of askedOf(plans, (name) => this.entryOf(namespace, name)?.reader)) {
+      const { key } = this.entryOf(namespace, asked.collection)!.record
+      const made = this.writer.makeUnits(key, asked.units).catch((error: unknown) => {
+        if (this.isClosed) throw new NotOpened(CLOSED)
+        // The search reads them itself, as far as its time goes.
+        warn(`a relevance index of collection ${key} was not made`, error)
+      })
+      if (asked.waits) waits.push(made)
+      else made.catch(() => {})
+    }
+    return waits.length === 0
+      ? undefined
+      : Promise.all(waits).then(() => {
+          if (this.isClosed) throw new NotOpened(CLOSED)
+        })
   }
   /**
    * When open, and when values of its facets have numbers: who asks first for a facet of many values waits, others go

@@ -17,8 +17,8 @@ export interface OpenEngineOptions {
   readonly worker?: boolean
   /**
    * With `worker`: threads that run searches over the same index, so that several run at once and this thread only
-   * sends and receives them. A number, or when searches are sent to them. Rankings by name and searches whose hits are
-   * ordered again run on this thread all the same. Each has up to 60 MB of its own. Default: 0.
+   * sends and receives them. A number, or when searches are sent to them. Searches whose hits are ordered again run on
+   * this thread all the same. Each has up to 60 MB of its own. Default: 0.
    */
   readonly searchWorkers?: number | SearchWorkers
   /** Index memory of open collections; beyond it the least recently used are closed. Default: no limit. */

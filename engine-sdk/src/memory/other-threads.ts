@@ -49,9 +49,8 @@ const withoutBudget = (work: Work): Work =>
     : work.kind === "union"
       ? { ...work, plan: { ...work.plan, plans: work.plan.plans.map(unbudgeted) } }
       : work
-/** Whoever asks for hits that are made late, or for a ranking with an index of its own, is answered where they are. */
-const canTravel = ({ isLong, text, window }: SearchPlan): boolean =>
-  isLong !== true && window === undefined && text?.relevance === undefined
+/** Whoever asks for hits that are made late is answered where they are. */
+const canTravel = ({ isLong, window }: SearchPlan): boolean => isLong !== true && window === undefined
 
 export class OtherThreads {
   private readonly lane: SearchLane

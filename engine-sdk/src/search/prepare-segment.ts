@@ -3,6 +3,7 @@
  * are broken by, counts, classes of sort columns. A merged segment gets it before it replaces others, a reopened one as
  * soon as it is there; both in steps, between searches.
  */
+import { ORDER, sectionsOf } from "../index/derived-sections.ts"
 import { PREPARED_DOCS_MIN, type CollectionReader, type PublishedSegment, type SegmentView } from "../index/reader.ts"
 import type { SearchPlan } from "../plan.ts"
 import { preparingCounts } from "./facets/segment-totals.ts"
@@ -19,7 +20,7 @@ export function* prepareSuccessor(
 ): Generator<void, void> {
   const view = reader.expect(upcoming)
   const sources = reader.views.filter(({ segment }) => replaced.includes(segment.id))
-  yield* view.segment.ordering()
+  if (!sectionsOf(view.segment).has(ORDER)) yield* view.segment.ordering()
   for (const { facet, name } of reader.schema.fields) {
     if (facet) {
       yield* preparingCounts(view, name, sources)

@@ -11,11 +11,12 @@ import type { KeepLimits } from "../keep-limits.ts"
 import { capReached, fail, ok, type Result } from "../errors.ts"
 import type { Publication, SegmentView } from "../index/reader.ts"
 import type { Allocate, Region } from "../index/sections.ts"
+import { regionsOf, sectionsOf } from "../index/derived-sections.ts"
 import { graphsOf } from "../index/vector-graph.ts"
-import type { WriteOperation } from "../plan.ts"
+import type { RelevanceUnit, WriteOperation } from "../plan.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
 import { Chunk, type ChunkOwner } from "./chunk.ts"
-import type { CollectionRecord, Journal, StoredDocument, StoredSegment } from "./journal.ts"
+import type { CollectionRecord, Journal, SavedIndex, StoredDocument, StoredIndex } from "./journal.ts"
 import { deletedDocs, LiveSegments, type Place } from "./live-segments.ts"
 import { isWorthCompacting } from "./merge-policy.ts"
 import { exceeds, type NamespaceUse } from "./namespace-use.ts"
@@ -23,6 +24,7 @@ import { Publisher, type PublisherOptions } from "./publisher.ts"
 import type { WriterNeighbours } from "./references.ts"
 import { buildSegments, revalidateAll, type BuiltSegment } from "./segment-building.ts"
 import { SegmentMerger, type PrepareSegment } from "./segment-merger.ts"
+import { SegmentSections } from "./segment-sections.ts"
 import { nextTurn } from "../turns.ts"
 import { VectorGraphs, type GraphOptions } from "./vector-graphs.ts"
 import { WriteGate } from "./write-gate.ts"
@@ -67,6 +69,7 @@ export class CollectionWriter implements ChunkOwner {
   private readonly segments: LiveSegments
   private readonly merger: SegmentMerger
   private readonly graphs: VectorGraphs
+  private readonly sections: SegmentSections
   private readonly gate = new WriteGate()
   /**
    * Chunks that writes fill or that are being laid out: none of their documents is in `views` or in the journal yet.
@@ -100,17 +103,40 @@ export class CollectionWriter implements ChunkOwner {
         })
       }
     })
+    this.sections = this.sectionsFor()
     this.merger = new SegmentMerger({
       segments: this.segments,
+      sections: this.sections,
       publisher: this.publisher,
       schema: () => this.schema,
       isWriting: () => this.gate.hasWrites,
       rested: () => {
         this.graphs.schedule()
+        this.sections.schedule()
       },
       prepare: options.prepare,
       allocate: options.allocate,
       release: options.release
+    })
+  }
+  private sectionsFor(): SegmentSections {
+    const { allocate, publisher, release } = this
+    return new SegmentSections({
+      views: () => this.views,
+      schema: () => this.schema,
+      text: (seq) => this.textOf(seq),
+      isWriting: () => this.gate.hasWrites,
+      takeNumber: () => this.segments.takeNumber(),
+      allocate,
+      release,
+      publish: (sections, dropped) => {
+        publisher.enqueue(undefined, () => {
+          publisher.send({ added: [], removed: [], deletions: [], sections: [sections] })
+          for (const region of dropped) release(region)
+        })
+      },
+      told: () => publisher.done,
+      behind: (work) => publisher.behind(work)
     })
   }
   get record(): CollectionRecord {
@@ -131,14 +157,16 @@ export class CollectionWriter implements ChunkOwner {
     this.segments.ids.forget()
     const stored = await this.journal.loadIndex(this.key, this.allocate)
     if (stored === undefined) await this.indexAll(this.journal.documents(this.key))
-    else await this.load(stored.segments, [...new Set(stored.changed)])
+    else await this.load(stored, [...new Set(stored.changed)])
     this.segments.ids.learn(this.documentCount)
   }
   /** `changed`: insertion numbers of documents that are not as the segments have them. */
-  private async load(stored: ReadonlyArray<StoredSegment>, changed: ReadonlyArray<number>): Promise<void> {
-    const added = stored.map(({ id, meta, region, deleted }) => this.segments.load(id, meta, region, deleted))
-    this.publisher.send({ added, removed: [], deletions: [], graphs: this.graphs.adopt(stored) })
+  private async load({ asked, segments }: StoredIndex, changed: ReadonlyArray<number>): Promise<void> {
+    const added = segments.map((stored) => this.segments.load(stored))
+    this.sections.remember(asked)
+    this.publisher.send({ added, removed: [], deletions: [], graphs: this.graphs.adopt(segments) })
     this.graphs.schedule()
+    this.sections.schedule()
     if (changed.length === 0) return
     this.publisher.send({ added: [], removed: [], deletions: this.segments.deleteSeqs(changed) })
     await this.indexAll(storedDocuments(this.journal, this.key, changed))
@@ -397,7 +425,7 @@ export class CollectionWriter implements ChunkOwner {
     this.schema = this.savedSchema = schema
     const added = built.map(({ meta, region }) => this.segments.adopt(meta, region).published)
     this.publisher.send({ schema, added, removed: old.map(({ segment }) => segment.id), deletions: [] })
-    for (const { segment } of old) this.release(segment.region)
+    for (const { segment } of old) for (const region of regionsOf(segment)) this.release(region)
     await journal.flushed()
     this.merger.schedule()
   }
@@ -412,6 +440,10 @@ export class CollectionWriter implements ChunkOwner {
       await this.publisher.done
     }
   }
+  /** Resolves when relevance searches over these units find their indexes made, or must do without. */
+  makeUnits(units: ReadonlyArray<RelevanceUnit>): Promise<void> {
+    return this.sections.ask(units)
+  }
   /** Everything whose memory is not given back yet. */
   get held(): ReadonlyArray<SegmentView> {
     return [...this.views, ...this.merger.held]
@@ -422,14 +454,16 @@ export class CollectionWriter implements ChunkOwner {
     return this.publisher.failure === undefined
   }
   /** A consistent picture of the index for a snapshot. */
-  segmentsNow(): { segments: StoredSegment[]; position: number } {
+  segmentsNow(): SavedIndex & { readonly position: number } {
     return {
+      asked: this.sections.askedUnits,
       segments: this.views.map((view) => ({
         id: view.segment.id,
         meta: view.segment.meta,
         region: view.segment.region,
         deleted: Uint32Array.from(deletedDocs(view)),
-        graphs: graphsOf(view.segment).flatMap(({ record, failure }) => (failure === undefined ? [record] : []))
+        graphs: graphsOf(view.segment).flatMap(({ record, failure }) => (failure === undefined ? [record] : [])),
+        sections: [...sectionsOf(view.segment).values()]
       })),
       position: this.journal.position(this.key)
     }
@@ -443,6 +477,7 @@ export class CollectionWriter implements ChunkOwner {
     const merged = this.merger.close(),
       learned = this.segments.ids.close()
     await this.graphs.close()
+    await this.sections.close()
     await merged
     await learned
     await this.publisher.done

@@ -4,7 +4,9 @@
  */
 import type { CollectionSchema } from "../schema.ts"
 import type { Allocate, Region, SegmentMeta } from "../index/sections.ts"
+import type { DerivedSection } from "../index/derived-sections.ts"
 import type { GraphRecord } from "../index/vector-graph.ts"
+import type { RelevanceUnit } from "../plan.ts"
 
 /** A collection by its number; names never become part of a key. */
 export interface CollectionRecord {
@@ -40,9 +42,15 @@ export interface StoredSegment {
   readonly region: Region
   readonly deleted: Uint32Array
   /** Vector graphs whose files lie in the graph folder. */ readonly graphs: ReadonlyArray<GraphRecord>
+  /** What is derived from it; one that cannot be read is left out, and made anew. */
+  readonly sections: ReadonlyArray<DerivedSection>
 }
-export interface StoredIndex {
+/** What a snapshot holds. */
+export interface SavedIndex {
   readonly segments: ReadonlyArray<StoredSegment>
+  /** Units that relevance searches asked for lately. */ readonly asked: ReadonlyArray<ReadonlyArray<RelevanceUnit>>
+}
+export interface StoredIndex extends SavedIndex {
   /** Insertion numbers written after the snapshot. */ readonly changed: Iterable<number>
 }
 
@@ -77,8 +85,8 @@ export interface Journal {
   /** Writes something small through to the disk; rejects while that fails. */
   probe(): Promise<void>
   loadIndex(key: number, allocate: Allocate): Promise<StoredIndex | undefined>
-  /** Makes the given segments the snapshot; changes committed up to now are covered by it. */
-  saveIndex(key: number, segments: ReadonlyArray<StoredSegment>, position: number): Promise<void>
+  /** Makes the given index the snapshot; changes committed up to now are covered by it. */
+  saveIndex(key: number, index: SavedIndex, position: number): Promise<void>
   /** Forgets the snapshot: the next opening indexes every document. */
   dropIndex(key: number): Promise<void>
   /** How many changes were committed to a collection: the position a snapshot stands for. */

@@ -4,9 +4,11 @@
  */
 import { hasBit } from "../index/bits.ts"
 import { encodeUtf8, hashText } from "../index/bytes.ts"
+import { attachSections, type DerivedSection } from "../index/derived-sections.ts"
 import { markDeleted, type Publication, type PublishedSegment, type SegmentView } from "../index/reader.ts"
 import type { Region, SegmentMeta } from "../index/sections.ts"
 import { Segment } from "../index/segment.ts"
+import type { StoredSegment } from "./journal.ts"
 import { KnownIds } from "./known-ids.ts"
 
 /** Where a live document is indexed. */
@@ -29,32 +31,36 @@ export class LiveSegments {
     for (const view of this.views) total += view.segment.docs - view.deletedCount
     return total
   }
-  /** The number of a segment that is yet to come. */
+  /** The number of a segment, or of a section derived from one, that is yet to come. */
   takeNumber(): number {
     return this.nextSegment++
   }
 
   /** A stored segment, under its number. */
-  load(id: number, meta: SegmentMeta, region: Region, deleted: ReadonlyArray<number> | Uint32Array): PublishedSegment {
+  load({ deleted, id, meta, region, sections }: Omit<StoredSegment, "graphs">): PublishedSegment {
     const view: SegmentView = { segment: new Segment(id, meta, region), deleted: undefined, deletedCount: 0 }
     markDeleted(view, deleted)
+    attachSections(view.segment, sections)
     this.views.push(view)
-    this.nextSegment = Math.max(this.nextSegment, id + 1)
-    return { id, meta, region, deleted: deletedDocs(view) }
+    for (const number of [id, ...sections.map((section) => section.id)])
+      this.nextSegment = Math.max(this.nextSegment, number + 1)
+    return { id, meta, region, deleted: deletedDocs(view), sections }
   }
   /** A segment that was just made; `deleted`: documents in it that something newer replaced. */
   adopt(
     meta: SegmentMeta,
     region: Region,
     deleted?: ReadonlyArray<number>,
-    id = this.takeNumber()
+    id = this.takeNumber(),
+    sections: ReadonlyArray<DerivedSection> = []
   ): { readonly view: SegmentView; readonly published: PublishedSegment } {
     const view: SegmentView = { segment: new Segment(id, meta, region), deleted: undefined, deletedCount: 0 }
     if (deleted !== undefined) markDeleted(view, deleted)
+    attachSections(view.segment, sections)
     this.views.push(view)
     return {
       view,
-      published: { id, meta, region, ...(deleted === undefined || deleted.length === 0 ? {} : { deleted }) }
+      published: { id, meta, region, sections, ...(deleted === undefined || deleted.length === 0 ? {} : { deleted }) }
     }
   }
   remove(views: ReadonlyArray<SegmentView>): void {

@@ -8,7 +8,8 @@ import { mkdir, open as openFile, readdir, readFile, rename, rm, stat } from "no
 import { join } from "node:path"
 import type { Database, RootDatabase } from "lmdb"
 import { documentPlanOf, stringifyJson } from "../documents/mod.ts"
-import type { Allocate, SegmentMeta } from "../index/sections.ts"
+import type { DerivedSection } from "../index/derived-sections.ts"
+import type { Allocate, Region, SegmentMeta } from "../index/sections.ts"
 import type { GraphRecord } from "../index/vector-graph.ts"
 import { missingPackage } from "../optional-package.ts"
 import { warn } from "../warning.ts"
@@ -17,6 +18,7 @@ import type {
   CollectionRecord,
   Journal,
   JournalBatch,
+  SavedIndex,
   StoredDocument,
   StoredIndex,
   StoredSegment,
@@ -43,8 +45,20 @@ interface Manifest {
     /** SHA-1 of its file; absent in older snapshots. */ readonly hash?: string
     readonly deleted: string
     readonly graphs?: ReadonlyArray<GraphRecord>
+    readonly sections?: ReadonlyArray<ManifestSection>
   }>
+  readonly asked?: SavedIndex["asked"]
 }
+interface ManifestSection extends Omit<DerivedSection, "region"> {
+  readonly hash: string
+}
+/** Of a segment, or of what is derived from one. */
+interface Laid {
+  readonly meta: SegmentMeta
+  readonly region: Region
+}
+const segmentName = (key: number, id: number): string => `${key}-${id}.seg`
+const sectionName = (key: number, id: number): string => `${key}-${id}.sec`
 interface Databases {
   readonly env: RootDatabase<Buffer, Buffer>
   readonly documents: Database<Buffer, Buffer>
@@ -473,10 +487,10 @@ export class LmdbJournal implements Journal {
   // ---- snapshots
   // -----------------------------------------------------------------------------------------------------
 
-  private fileOf(key: number, id: number): string {
-    return join(this.path, "segments", `${key}-${id}.seg`)
+  private fileOf(name: string): string {
+    return join(this.path, "segments", name)
   }
-  private async removeFiles(key: number, keep: ReadonlySet<string>): Promise<void> {
+  private async removeFiles(key: number, keep: { readonly has: (name: string) => boolean }): Promise<void> {
     const folder = join(this.path, "segments")
     for (const name of await readdir(folder))
       if (name.startsWith(`${key}-`) && !keep.has(name)) {
@@ -506,8 +520,8 @@ export class LmdbJournal implements Journal {
       return undefined
     }
     const segments: StoredSegment[] = []
-    for (const { id, meta, deleted, graphs, hash } of manifest.segments) {
-      const bytes = await readIfThere(this.fileOf(key, id))
+    for (const { id, meta, deleted, graphs, hash, sections } of manifest.segments) {
+      const bytes = await readIfThere(this.fileOf(segmentName(key, id)))
       // So does a segment that is missing, short, or not what was written.
       if (
         bytes === undefined ||
@@ -524,13 +538,14 @@ export class LmdbJournal implements Journal {
       // A graph that is missing or short is built again; until then its segment is searched exactly.
       for (const graph of graphs ?? [])
         if (graph.ef === 0 || (await sizeIfThere(join(this.graphFolder, graph.name))) === graph.bytes) whole.push(graph)
-      this.sound.set(`${key}-${id}.seg`, hash)
+      this.sound.set(segmentName(key, id), hash)
       segments.push({
         id,
         meta,
         region,
         deleted: Uint32Array.from({ length: list.length / 4 }, (_cell, i) => list.readUInt32LE(i * 4)),
-        graphs: whole
+        graphs: whole,
+        sections: await this.loadSections(key, sections ?? [], allocate)
       })
     }
     const changed: number[] = []
@@ -540,40 +555,79 @@ export class LmdbJournal implements Journal {
     })) {
       for (let at = 0; at < value.length; at += 6) changed.push(value.readUIntBE(at, 6))
     }
-    return { segments, changed }
+    return { segments, changed, asked: askedOf(manifest) }
+  }
+  /** One that is missing, or not what was written, costs making it anew, and nothing else of the snapshot. */
+  private async loadSections(
+    key: number,
+    sections: ReadonlyArray<ManifestSection>,
+    allocate: Allocate
+  ): Promise<ReadonlyArray<DerivedSection>> {
+    const whole: DerivedSection[] = []
+    for (const { hash, id, meta, name } of sections) {
+      const bytes = await readIfThere(this.fileOf(sectionName(key, id)))
+      if (bytes === undefined || bytes.length !== meta.bytes || (await hashOf(bytes)) !== hash) {
+        warn(`a section of collection ${key} cannot be read and is made anew`, "it is not what was written")
+        continue
+      }
+      const region = allocate(Math.max(8, meta.bytes))
+      new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).set(bytes)
+      this.sound.set(sectionName(key, id), hash)
+      whole.push({ id, name, meta, region })
+    }
+    return whole
   }
 
-  async saveIndex(key: number, segments: ReadonlyArray<StoredSegment>, position: number): Promise<void> {
+  /** Of a segment or a section, unless it is there. */
+  private async saveFile(name: string, { meta, region }: Laid): Promise<void> {
+    if (this.sound.has(name)) return
+    const file = this.fileOf(name)
+    const handle = await openFile(`${file}.new`, "w")
+    let hash: string
+    try {
+      // The copy keeps shared memory out of the file system calls.
+      const copy = new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).slice()
+      await handle.writeFile(copy)
+      await handle.sync()
+      hash = await hashOf(copy)
+    } finally {
+      await handle.close()
+    }
+    await rename(`${file}.new`, file)
+    this.sound.set(name, hash)
+  }
+  async saveIndex(key: number, { asked, segments }: SavedIndex, position: number): Promise<void> {
     const { env, changes, records } = this.databases
     if (!this.records.has(key)) return
-    const names = new Set(segments.map(({ id }) => `${key}-${id}.seg`))
-    for (const { id, meta, region } of segments) {
-      if (this.sound.has(`${key}-${id}.seg`)) continue
-      const file = this.fileOf(key, id)
-      const handle = await openFile(`${file}.new`, "w")
-      let hash: string
-      try {
-        // The copy keeps shared memory out of the file system calls.
-        const copy = new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).slice()
-        await handle.writeFile(copy)
-        await handle.sync()
-        hash = await hashOf(copy)
-      } finally {
-        await handle.close()
-      }
-      await rename(`${file}.new`, file)
-      this.sound.set(`${key}-${id}.seg`, hash)
+    const files = new Map<string, Laid>()
+    for (const segment of segments) {
+      files.set(segmentName(key, segment.id), segment)
+      for (const section of segment.sections) files.set(sectionName(key, section.id), section)
     }
+    for (const [name, laid] of files) await this.saveFile(name, laid)
     const folder = await openFile(join(this.path, "segments"), "r")
     await folder.sync()
     await folder.close()
     const manifest: Manifest = {
       position,
-      segments: segments.map(({ id, meta, deleted, graphs }) => {
+      asked,
+      segments: segments.map(({ id, meta, deleted, graphs, sections }) => {
         const list = Buffer.alloc(deleted.length * 4)
         deleted.forEach((doc, i) => list.writeUInt32LE(doc, i * 4))
-        const hash = this.sound.get(`${key}-${id}.seg`)
-        return { id, meta, ...(hash === undefined ? {} : { hash }), deleted: list.toString("base64"), graphs }
+        const hash = this.sound.get(segmentName(key, id))
+        return {
+          id,
+          meta,
+          ...(hash === undefined ? {} : { hash }),
+          deleted: list.toString("base64"),
+          graphs,
+          sections: sections.map((section) => ({
+            id: section.id,
+            name: section.name,
+            meta: section.meta,
+            hash: this.sound.get(sectionName(key, section.id)) ?? ""
+          }))
+        }
       })
     }
     const covered = [...changes.getKeys({ start: entryKey(key, 0), end: entryKey(key, position + 1) })].map((found) =>
@@ -586,7 +640,7 @@ export class LmdbJournal implements Journal {
       })
     )
     await this.flushed()
-    await this.removeFiles(key, names)
+    await this.removeFiles(key, files)
     await this.removeGraphs(
       key,
       new Set(segments.map(({ id }) => id)),
@@ -645,12 +699,20 @@ const readCounters = (text: string): Counters | undefined => {
 }
 const readManifest = (text: string): Manifest | undefined => {
   const manifest = parsed(text)
+  const isSection = (section: unknown): boolean =>
+    isObject(section) &&
+    Number.isSafeInteger(section.id) &&
+    typeof section.name === "string" &&
+    typeof section.hash === "string" &&
+    isObject(section.meta) &&
+    Number.isSafeInteger(section.meta.bytes)
   const isSegment = (segment: unknown): boolean =>
     isObject(segment) &&
     Number.isSafeInteger(segment.id) &&
     isObject(segment.meta) &&
     Number.isSafeInteger(segment.meta.bytes) &&
-    typeof segment.deleted === "string"
+    typeof segment.deleted === "string" &&
+    (segment.sections === undefined || (Array.isArray(segment.sections) && segment.sections.every(isSection)))
   return isObject(manifest) &&
     Number.isSafeInteger(manifest.position) &&
     Array.isArray(manifest.segments) &&
@@ -658,6 +720,14 @@ const readManifest = (text: string): Manifest | undefined => {
     ? (manifest as unknown as Manifest)
     : undefined
 }
+const isUnit = (unit: unknown): boolean =>
+  isObject(unit) &&
+  typeof unit.name === "string" &&
+  typeof unit.locale === "string" &&
+  typeof unit.weight === "number" &&
+  (unit.prefix === undefined || typeof unit.prefix === "string")
+const askedOf = ({ asked }: Manifest): SavedIndex["asked"] =>
+  Array.isArray(asked) && asked.every((units) => Array.isArray(units) && units.every(isUnit)) ? asked : []
 /** In slices: the thread that writes has other collections too. */
 const HASHED_AT_ONCE = 1_048_576
 const hashOf = async (bytes: Uint8Array): Promise<string> => {

@@ -4,7 +4,7 @@ import { parseJson, stringifyJson } from "../documents/mod.ts"
 import type { Namespace, SchemaChange, WriteVerdict } from "../engine.ts"
 import type { KeepLimits } from "../keep-limits.ts"
 import { ok, type Result } from "../errors.ts"
-import type { WriteOperation } from "../plan.ts"
+import type { RelevanceUnit, WriteOperation } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema } from "../schema.ts"
 import { pause } from "../turns.ts"
 import { type WriterEvent, WriterGone, type WriterMemory, type WriterPort } from "./writer.ts"
@@ -99,7 +99,8 @@ export class RemoteWriter implements WriterPort {
         return
       case "published":
         this.emit({ kind: "published", key: message.key, publication: decodePublication(message) })
-        if (message.removed.length > 0 || message.added.length > 0) this.seen(message.number)
+        if (message.removed.length > 0 || message.added.length > 0 || message.sections.length > 0)
+          this.seen(message.number)
         return
       case "prepare":
         // Answered even where it fails: the merge must not wait for ever. What failed is a defect and is thrown.
@@ -244,6 +245,9 @@ export class RemoteWriter implements WriterPort {
   }
   open(key: number): Promise<void> {
     return this.call("open", [key])
+  }
+  makeUnits(key: number, units: ReadonlyArray<RelevanceUnit>): Promise<void> {
+    return this.call("makeUnits", [key, units])
   }
   release(key: number): Promise<void> {
     return this.call("release", [key])

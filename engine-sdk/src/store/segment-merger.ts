@@ -3,7 +3,8 @@
  * after a while of quiet everything becomes one segment. What is worth merging is decided in `merge-policy.ts`.
  */
 import { hasBit } from "../index/bits.ts"
-import { GONE, mergeSegments } from "../index/merge.ts"
+import { regionsOf, type DerivedSection } from "../index/derived-sections.ts"
+import { GONE, mergeSegments, type Merged } from "../index/merge.ts"
 import { PREPARED_DOCS_MIN, type PublishedSegment, type SegmentView } from "../index/reader.ts"
 import type { Allocate, Region } from "../index/sections.ts"
 import type { CollectionSchema } from "../schema.ts"
@@ -11,6 +12,7 @@ import { inSlices, nextTurn } from "../turns.ts"
 import type { LiveSegments } from "./live-segments.ts"
 import { isWorthCompacting, mergeableOf } from "./merge-policy.ts"
 import type { Publisher } from "./publisher.ts"
+import type { SegmentSections } from "./segment-sections.ts"
 
 /** Work between two turns of the event loop: what else waits (a single upsert, a search) waits for one slice. */
 const SLICE_ms = 0.5
@@ -27,6 +29,7 @@ export type PrepareSegment = (segment: PublishedSegment, replaced: ReadonlyArray
 
 interface MergerOptions {
   readonly segments: LiveSegments
+  readonly sections: SegmentSections
   readonly publisher: Publisher
   readonly schema: () => CollectionSchema
   readonly isWriting: () => boolean
@@ -112,24 +115,24 @@ export class SegmentMerger {
 
   /** `isPassing`: the result will soon be merged again. */
   private async merge(views: ReadonlyArray<SegmentView>, isPassing: boolean): Promise<void> {
-    const { allocate, isWriting, prepare, publisher, release, schema, segments } = this.options
+    const { allocate, isWriting, publisher, release, schema, segments } = this.options
     const sources = views.map(({ segment, deleted }) => ({ segment, deleted: deleted?.slice() }))
     const live = views.reduce((n, { segment, deletedCount }) => n + segment.docs - deletedCount, 0)
     if (live > SMALL_MERGE_DOCS) await nextTurn()
     const work = mergeSegments(schema(), sources, allocate, isPassing)
-    const merged = await inSlices(work, () => (isWriting() ? WRITING_SLICE_ms : SLICE_ms))
+    const slice_ms = (): number => (isWriting() ? WRITING_SLICE_ms : SLICE_ms)
+    const merged = await inSlices(work, slice_ms)
     const id = segments.takeNumber(),
       removed = views.map(({ segment }) => segment.id)
-    if (merged.meta.docs >= PREPARED_DOCS_MIN && !this.isClosed)
-      await prepare?.({ id, meta: merged.meta, region: merged.region }, removed)
+    const sections = await this.prepared(id, merged, views, isPassing, slice_ms)
     if (this.isClosed || !views.every((view) => segments.views.includes(view))) {
-      release(merged.region)
+      for (const { region } of [merged, ...sections]) release(region)
       return
     }
     const lost = deletedMeanwhile(views, merged.moved)
     segments.remove(views)
     // Of one document that is written again and again all but the newest segment are empty.
-    const added = merged.meta.docs === 0 ? undefined : segments.adopt(merged.meta, merged.region, lost, id)
+    const added = merged.meta.docs === 0 ? undefined : segments.adopt(merged.meta, merged.region, lost, id, sections)
     if (added === undefined) release(merged.region)
     else if (isPassing) this.passing.add(added.view)
     for (const old of views) this.leaving.add(old)
@@ -137,9 +140,28 @@ export class SegmentMerger {
       publisher.send({ added: added === undefined ? [] : [added.published], removed, deletions: [] })
       for (const old of views) {
         this.leaving.delete(old)
-        release(old.segment.region)
+        for (const region of regionsOf(old.segment)) release(region)
       }
     })
+  }
+  /** What is derived from the merged segment, here and by those who will search it. */
+  private async prepared(
+    id: number,
+    merged: Merged,
+    views: ReadonlyArray<SegmentView>,
+    isPassing: boolean,
+    slice_ms: () => number
+  ): Promise<ReadonlyArray<DerivedSection>> {
+    if (this.isClosed) return []
+    const { prepare, sections } = this.options,
+      { meta, moved, region } = merged
+    const derived = await inSlices(sections.ofMerged(id, merged, { views, moved }, isPassing), slice_ms)
+    if (meta.docs >= PREPARED_DOCS_MIN)
+      await prepare?.(
+        { id, meta, region, sections: derived },
+        views.map(({ segment }) => segment.id)
+      )
+    return derived
   }
 }
 

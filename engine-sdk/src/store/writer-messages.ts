@@ -3,6 +3,7 @@
  * arrays are slow on one runtime's ports); segments go as shared buffers with offset and length.
  */
 import { stringifyJson } from "../documents/mod.ts"
+import type { DerivedSection } from "../index/derived-sections.ts"
 import type { EarlyTexts, Publication, PublishedGraph, PublishedSegment } from "../index/reader.ts"
 import type { SegmentMeta } from "../index/sections.ts"
 import type { WriteOperation } from "../plan.ts"
@@ -16,7 +17,17 @@ import type { WriterEvent } from "./writer.ts"
 export interface WriterCall {
   readonly kind: "call"
   readonly id: number
-  readonly method: "create" | "alter" | "drop" | "write" | "open" | "release" | "setDictionary" | "stop" | "close"
+  readonly method:
+    | "create"
+    | "alter"
+    | "drop"
+    | "write"
+    | "open"
+    | "makeUnits"
+    | "release"
+    | "setDictionary"
+    | "stop"
+    | "close"
   readonly head: string
   readonly body: string
   /** Messages with the rest of a write that follow. */ readonly parts: number
@@ -38,6 +49,14 @@ interface PartMessage {
   readonly body: string
 }
 export type ToWriter = WriterCall | SeenMessage | PreparedMessage | PartMessage
+interface SharedSection {
+  readonly id: number
+  readonly name: string
+  readonly meta: string
+  readonly buffer: ArrayBufferLike
+  readonly offset: number
+  readonly length: number
+}
 interface SharedSegment {
   readonly id: number
   readonly meta: string
@@ -45,6 +64,7 @@ interface SharedSegment {
   readonly offset: number
   readonly length: number
   readonly deleted: ReadonlyArray<number>
+  readonly sections: ReadonlyArray<SharedSection>
 }
 export type FromWriter =
   | { readonly kind: "ready" }
@@ -77,6 +97,10 @@ export type FromWriter =
       readonly removed: ReadonlyArray<number>
       readonly deletions: string
       /** JSON of what was published without the graphs themselves. */ readonly graphs: string
+      readonly sections: ReadonlyArray<{
+        readonly segment: number
+        readonly sections: ReadonlyArray<SharedSection>
+      }>
       /** JSON of texts that the disk does not have yet. */ readonly early?: string
       readonly readable?: number
     }
@@ -132,19 +156,43 @@ export const decodeOperations = (heads: string, body: string): WriteOperation[] 
   })
 }
 
-export const encodeSegment = ({ deleted, id, meta, region }: PublishedSegment): SharedSegment => ({
+const encodeSection = ({ id, meta, name, region }: DerivedSection): SharedSection => ({
+  id,
+  name,
+  meta: JSON.stringify(meta),
+  buffer: region.buffer,
+  offset: region.offset,
+  length: region.length
+})
+const decodeSection = ({ buffer, id, length, meta, name, offset }: SharedSection): DerivedSection => ({
+  id,
+  name,
+  meta: JSON.parse(meta) as SegmentMeta,
+  region: { buffer, offset, length }
+})
+export const encodeSegment = ({ deleted, id, meta, region, sections = [] }: PublishedSegment): SharedSegment => ({
   id,
   meta: JSON.stringify(meta),
   buffer: region.buffer,
   offset: region.offset,
   length: region.length,
-  deleted: deleted === undefined ? [] : Array.from(deleted)
+  deleted: deleted === undefined ? [] : Array.from(deleted),
+  sections: sections.map(encodeSection)
 })
-export const decodeSegment = ({ buffer, deleted, id, length, meta, offset }: SharedSegment): PublishedSegment => ({
+export const decodeSegment = ({
+  buffer,
+  deleted,
+  id,
+  length,
+  meta,
+  offset,
+  sections
+}: SharedSegment): PublishedSegment => ({
   id,
   meta: JSON.parse(meta) as SegmentMeta,
   region: { buffer, offset, length },
-  deleted
+  deleted,
+  sections: sections.map(decodeSection)
 })
 
 export const encodeEvent = (event: WriterEvent, number: number): FromWriter => {
@@ -161,6 +209,10 @@ export const encodeEvent = (event: WriterEvent, number: number): FromWriter => {
     graphs: JSON.stringify(
       (publication.graphs ?? []).map(({ segment, record, file, failure }) => ({ segment, record, file, failure }))
     ),
+    sections: (publication.sections ?? []).map(({ sections, segment }) => ({
+      segment,
+      sections: sections.map(encodeSection)
+    })),
     ...(publication.early === undefined ? {} : { early: JSON.stringify(publication.early) }),
     ...(publication.readable === undefined ? {} : { readable: publication.readable })
   }
@@ -171,6 +223,7 @@ export const decodePublication = (message: Extract<FromWriter, { kind: "publishe
   removed: message.removed,
   deletions: JSON.parse(message.deletions) as Publication["deletions"],
   graphs: JSON.parse(message.graphs) as PublishedGraph[],
+  sections: message.sections.map(({ sections, segment }) => ({ segment, sections: sections.map(decodeSection) })),
   ...(message.early === undefined ? {} : { early: JSON.parse(message.early) as EarlyTexts }),
   ...(message.readable === undefined ? {} : { readable: message.readable })
 })

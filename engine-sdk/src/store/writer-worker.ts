@@ -6,7 +6,7 @@ import { parentPort, workerData } from "node:worker_threads"
 import { stringifyJson } from "../documents/mod.ts"
 import type { SchemaChange } from "../engine.ts"
 import type { KeepLimits } from "../keep-limits.ts"
-import type { WriteOperation } from "../plan.ts"
+import type { RelevanceUnit, WriteOperation } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
 import { LmdbJournal } from "./lmdb-journal.ts"
 import { SlabPool } from "./slab-pool.ts"
@@ -125,6 +125,8 @@ const run = async (call: WriterCall): Promise<unknown> => {
       )
     case "open":
       return writer.open(head[0] as number)
+    case "makeUnits":
+      return writer.makeUnits(head[0] as number, head[1] as ReadonlyArray<RelevanceUnit>)
     case "release":
       return writer.release(head[0] as number)
     case "setDictionary":

@@ -9,8 +9,10 @@ import type { Namespace, SchemaChange, WriteVerdict } from "../engine.ts"
 import type { KeepLimits } from "../keep-limits.ts"
 import { capReached, conflict, type Damaged, fail, notFound, ok, type Result } from "../errors.ts"
 import { allocatePlain, type Allocate, type Region } from "../index/sections.ts"
+import { regionsOf } from "../index/derived-sections.ts"
 import type { Publication } from "../index/reader.ts"
-import type { WriteOperation } from "../plan.ts"
+import type { Segment } from "../index/segment.ts"
+import type { RelevanceUnit, WriteOperation } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
 import { CollectionWriter, type MoreOperations } from "./collection-writer.ts"
 import type { CollectionRecord, Journal, UnreadableRecord } from "./journal.ts"
@@ -55,6 +57,8 @@ export interface WriterPort {
   ): Promise<Result<ReadonlyArray<WriteVerdict>>>
   /** Loads the index of a collection and publishes it. */
   open(key: number): Promise<void>
+  /** Makes what relevance searches over these units read; resolves when searches find it, or must do without. */
+  makeUnits(key: number, units: ReadonlyArray<RelevanceUnit>): Promise<void>
   /** Snapshots and lets go of a collection's index; its documents stay. */
   release(key: number): Promise<void>
   setDictionary(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void>
@@ -283,8 +287,9 @@ export class Writer implements WriterPort {
       prepare: prepare === undefined ? undefined : (...given) => prepare(record.key, ...given),
       publish: (publication) => {
         if (publication.schema !== undefined) this.remember({ ...record, schema: publication.schema })
-        // A graph is worth a snapshot: it took long to build.
-        if (publication.graphs !== undefined && publication.added.length === 0) this.noteWrites(record.key, 0)
+        // What was derived is worth a snapshot: it took long to make.
+        if ((publication.graphs ?? publication.sections) !== undefined && publication.added.length === 0)
+          this.noteWrites(record.key, 0)
         this.emit({ kind: "published", key: record.key, publication })
       }
     })
@@ -390,7 +395,7 @@ export class Writer implements WriterPort {
     this.useOf(namespace).add(-this.journal.documentCount(key), -this.journal.documentBytes(key))
     await this.journal.dropCollection(key)
     await this.journal.flushed()
-    for (const view of writer?.views ?? []) this.releaseRegion(view.segment.region)
+    for (const { segment } of writer?.views ?? []) this.releaseSegment(segment)
     return ok({ schema: writer?.schema ?? record.schema, num_documents: documents, created_at: record.createdAt_s })
   }
 
@@ -553,7 +558,7 @@ export class Writer implements WriterPort {
         key,
         publication: { added: [], removed: writer.held.map(({ segment }) => segment.id), deletions: [] }
       })
-      for (const { segment } of writer.held) this.releaseRegion(segment.region)
+      for (const { segment } of writer.held) this.releaseSegment(segment)
     })().finally(() => {
       this.closing.delete(key)
     })
@@ -582,6 +587,12 @@ export class Writer implements WriterPort {
   async open(key: number): Promise<void> {
     if (this.records.has(key)) await this.writerOf(key)
   }
+  async makeUnits(key: number, units: ReadonlyArray<RelevanceUnit>): Promise<void> {
+    await this.open_.get(key)?.makeUnits(units)
+  }
+  private releaseSegment(segment: Segment): void {
+    for (const region of regionsOf(segment)) this.releaseRegion(region)
+  }
   async release(key: number): Promise<void> {
     const writer = this.open_.get(key)
     if (writer === undefined) return
@@ -594,7 +605,7 @@ export class Writer implements WriterPort {
         await this.snapshot(writer)
       } finally {
         this.emit({ kind: "closed", key })
-        for (const view of writer.views) this.releaseRegion(view.segment.region)
+        for (const { segment } of writer.views) this.releaseSegment(segment)
       }
     })().finally(() => {
       this.closing.delete(key)
@@ -604,10 +615,10 @@ export class Writer implements WriterPort {
   }
   private snapshot(writer: CollectionWriter): Promise<void> {
     return this.holding(async () => {
-      const { segments, position } = writer.segmentsNow()
+      const { position, ...index } = writer.segmentsNow()
       // A snapshot must not hold what the disk did not take.
       if (!(await writer.committedSoFar())) return
-      await this.journal.saveIndex(writer.key, segments, position)
+      await this.journal.saveIndex(writer.key, index, position)
     })
   }
   async stop(): Promise<void> {

@@ -8,10 +8,11 @@ import type { ValueColumn } from "../../index/columns.ts"
 import type { FieldDictionary } from "../../index/field-dictionary.ts"
 import type { CollectionReader } from "../../index/reader.ts"
 import type { Ordinals } from "../../index/sections.ts"
-import { isOver, sortSpending, spend } from "../../budget/cutoff.ts"
+import { isOver, spend } from "../../budget/cutoff.ts"
 import { SpareNumbers } from "../../spare.ts"
 import { listOf, spareSets } from "../text/candidates.ts"
 import type { FacetedSet } from "./facet-rows.ts"
+import { LargestFirst } from "./largest-first.ts"
 import { REPEATS_LOOKED_FOR_MAX, segmentTotals } from "./segment-totals.ts"
 
 /**
@@ -200,25 +201,17 @@ const liveSets = (reader: CollectionReader): FacetedSet[] =>
   })
 interface Largest {
   readonly version: number
-  /** Values by their counts; equals in no order. */ readonly order: Uint32Array
-  /** Documents per value. */ readonly totals: Uint32Array
+  readonly values: LargestFirst
 }
 const orders = new WeakMap<FieldDictionary, Largest>()
 /** The dictionary's values by their counts in the whole collection; kept until something is published. */
-export const largestFirst = (reader: CollectionReader, field: string): Largest => {
+export const largestFirst = (reader: CollectionReader, field: string): LargestFirst => {
   const known = orders.get(reader.dictionary(field))
-  if (known !== undefined && known.version === reader.version) return known
+  if (known !== undefined && known.version === reader.version) return known.values
   // Kept, and asked for while the counts of a facet are in use.
-  const { counts: totals } = countByDictionary(reader, field, liveSets(reader), true, (size) => new Uint32Array(size))
-  const values: number[] = []
-  for (let value = 0; value < totals.length; value++) if (totals[value] > 0) values.push(value)
+  const { counts } = countByDictionary(reader, field, liveSets(reader), true, (size) => new Uint32Array(size))
+  const values = new LargestFirst(counts)
   // Half an order is nobody's.
-  if (isOver()) return { version: -1, order: Uint32Array.from(values), totals }
-  const largest = {
-    version: reader.version,
-    order: Uint32Array.from(sortSpending(values, (a, b) => totals[b] - totals[a])),
-    totals
-  }
-  orders.set(reader.dictionary(field), largest)
-  return largest
+  if (!isOver() && values.isWhole) orders.set(reader.dictionary(field), { version: reader.version, values })
+  return values
 }

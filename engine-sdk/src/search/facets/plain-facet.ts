@@ -31,6 +31,8 @@ export const plainFacet = (
   sets: ReadonlyArray<FacetedSet>,
   isMatchAll: boolean
 ): Counted => {
+  if (isMatchAll && !request.returnParent && sets.every(({ isAll }) => isAll === true))
+    return wholeFacet(reader, request, plan, sets)
   const counted = countByDictionary(reader, request.field, sets, !request.returnParent)
   const { dictionary, counts } = counted
   const most = plan.facetValuesMax
@@ -80,6 +82,39 @@ export const plainFacet = (
     looked: () => textsOf(counted, total <= most ? [...best].sort((a, b) => a - b) : best)
   }
 }
+/** Over the whole collection, whose values are in order already. */
+const wholeFacet = (
+  reader: CollectionReader,
+  request: FacetRequest,
+  plan: SearchPlan,
+  sets: ReadonlyArray<FacetedSet>
+): Counted => {
+  const largest = largestFirst(reader, request.field),
+    { totals } = largest,
+    counted: DictionaryCounts = { dictionary: reader.dictionary(request.field), counts: totals, seen: undefined }
+  const most = plan.facetValuesMax,
+    best: number[] = []
+  let next = largest.at(0)
+  for (; next !== undefined && best.length < most && !spend(1); next = largest.at(best.length)) best.push(next)
+  const isLeft = next !== undefined
+  if (most > 0 && next !== undefined && totals[next] === totals[best[most - 1]]) {
+    const edge = totals[next],
+      above = best.filter((value) => totals[value] > edge),
+      tied: number[] = []
+    for (
+      let at = above.length, value = largest.at(at);
+      value !== undefined && totals[value] === edge && !spend(1);
+      value = largest.at(++at)
+    )
+      tied.push(value)
+    const choose = chooseByAge<number>(reader, request.field, identity, "changed")
+    best.splice(0, most, ...above, ...choose(tied, most - above.length))
+  }
+  return {
+    facet: countOf(reader, plan, request, sets, counted, inOrder(counted, best), best.length),
+    looked: () => textsOf(counted, isLeft ? best : [...best].sort((a, b) => a - b))
+  }
+}
 const textsOf = ({ counts, dictionary }: DictionaryCounts, values: ReadonlyArray<number>) =>
   values.map((value) => {
     spend(16)
@@ -95,13 +130,17 @@ export const topFacet = (
 ): Counted => {
   const counted = countByDictionary(reader, request.field, sets, !request.returnParent)
   const { dictionary, counts } = counted
-  const { order, totals } = largestFirst(reader, request.field)
+  const largest = largestFirst(reader, request.field),
+    { totals } = largest
   const most = plan.facetValuesMax * 2
   const found: number[] = []
-  for (let at = 0; at < order.length && found.length < most && !spend(2);) {
+  for (let at = 0, first = largest.at(0); first !== undefined && found.length < most && !spend(2);) {
     const equals: number[] = [],
-      total = totals[order[at]]
-    for (; at < order.length && totals[order[at]] === total; at++) if (counts[order[at]] > 0) equals.push(order[at])
+      total = totals[first]
+    let value: number | undefined = first
+    for (; value !== undefined && totals[value] === total; value = largest.at(++at))
+      if (counts[value] > 0) equals.push(value)
+    first = value
     const room = most - found.length
     for (const value of equals.length > room
       ? chooseByAge<number>(reader, request.field, identity, "changed")(equals, room)

@@ -4,7 +4,9 @@
  */
 import { bitsOf, type Bits } from "../../index/bits.ts"
 import type { ValueColumn } from "../../index/columns.ts"
+import { attachedFacet } from "../../index/facet-section.ts"
 import type { SegmentView } from "../../index/reader.ts"
+import type { Segment } from "../../index/segment.ts"
 import { spend } from "../../budget/cutoff.ts"
 
 /** Values of a document up to which a repeated one is looked for among those before it. */
@@ -13,7 +15,8 @@ export const REPEATS_LOOKED_FOR_MAX = 64
 const TOTALS_STEP_DOCS = 8_192
 /** Live documents per ordinal of a segment, and which deletions it knows of. */
 interface Totals {
-  readonly live: Uint32Array
+  /** Of all threads until one of them must take a document off. */ live: Uint32Array
+  isShared: boolean
   gone: Bits | undefined
   goneCount: number
 }
@@ -32,6 +35,10 @@ export const segmentTotals = (view: SegmentView, field: string, column: ValueCol
   const totals = step.value
   if (view.deleted !== undefined && totals.goneCount !== view.deletedCount) {
     const gone = (totals.gone ??= bitsOf(view.segment.docs))
+    if (totals.isShared) {
+      totals.live = totals.live.slice()
+      totals.isShared = false
+    }
     for (let w = 0; w < gone.length; w++) {
       for (let word = view.deleted[w] & ~gone[w]; word !== 0; word &= word - 1)
         addDocument(column, (w << 5) + 31 - Math.clz32(word & -word), totals.live, -1)
@@ -44,14 +51,20 @@ export const segmentTotals = (view: SegmentView, field: string, column: ValueCol
 function* totalling({ segment }: SegmentView, field: string, column: ValueColumn): Generator<void, Totals> {
   const known = segment.derived.get(totalsName(field)) as Totals | undefined
   if (known !== undefined) return known
+  const shared = attachedFacet(segment, field)?.totals
+  const live = shared ?? (yield* countingDocs(segment, column))
+  const totals: Totals = { live, isShared: shared !== undefined, gone: undefined, goneCount: 0 }
+  segment.derived.set(totalsName(field), totals)
+  return totals
+}
+/** Documents per value, deleted ones too. */
+export function* countingDocs({ docs }: Segment, column: ValueColumn): Generator<void, Uint32Array> {
   const live = new Uint32Array(column.table.size)
-  for (let doc = 0; doc < segment.docs; doc++) {
+  for (let doc = 0; doc < docs; doc++) {
     addDocument(column, doc, live, 1)
     if ((doc & (TOTALS_STEP_DOCS - 1)) === TOTALS_STEP_DOCS - 1) yield
   }
-  const totals: Totals = { live, gone: undefined, goneCount: 0 }
-  segment.derived.set(totalsName(field), totals)
-  return totals
+  return live
 }
 /** What counting a field asks of a segment, in steps: where it comes instead of others, as far as those were asked. */
 export function* preparingCounts(
@@ -60,7 +73,7 @@ export function* preparingCounts(
   replaced?: ReadonlyArray<SegmentView>
 ): Generator<void, void> {
   const column = view.segment.values(field)
-  if (column === undefined) return
+  if (column === undefined || attachedFacet(view.segment, field) !== undefined) return
   yield* column.lookingForRepeats()
   if (replaced === undefined || replaced.some(({ segment }) => segment.derived.has(totalsName(field))))
     yield* totalling(view, field, column)

@@ -7,41 +7,51 @@ import type { CollectionReader } from "../../index/reader.ts"
 import { keepTable } from "./kept-tables.ts"
 import type { UnitIndex } from "./unit-index.ts"
 
+interface Added {
+  readonly hashes: Uint32Array
+  readonly starts: Uint32Array
+}
 class FrequencyTable {
   private keys = new Uint32Array(1024)
   private counts = new Uint32Array(1024)
   private size = 0
-  private readonly included = new Set<UnitIndex>()
+  /**
+   * With what was added of each: the memory of an index that is gone may be another's by the time it is taken off.
+   */
+  private readonly included = new Map<UnitIndex, Added>()
   get bytes(): number {
-    return this.keys.byteLength + this.counts.byteLength
+    let total = this.keys.byteLength + this.counts.byteLength
+    for (const { hashes } of this.included.values()) total += hashes.byteLength * 2
+    return total
   }
 
   /** O(roots of what changed). */
   follow(indexes: ReadonlyArray<UnitIndex>): void {
     const now = new Set(indexes)
-    for (const index of this.included)
+    for (const [index, added] of this.included)
       if (!now.has(index)) {
-        this.add(index, -1)
+        this.add(added, -1)
         this.included.delete(index)
       }
     for (const index of now)
       if (!this.included.has(index)) {
-        this.add(index, 1)
-        this.included.add(index)
+        const added = { hashes: index.hashes.slice(), starts: index.starts.slice() }
+        this.add(added, 1)
+        this.included.set(index, added)
       }
   }
   frequency(hash: number): number {
     return this.counts[this.slotOf(hash)]
   }
-  private add(index: UnitIndex, sign: 1 | -1): void {
-    for (let term = 0; term < index.hashes.length; term++) {
+  private add({ hashes, starts }: Added, sign: 1 | -1): void {
+    for (let term = 0; term < hashes.length; term++) {
       if ((this.size + 1) * 3 > this.keys.length * 2) this.grow()
-      const slot = this.slotOf(index.hashes[term])
+      const slot = this.slotOf(hashes[term])
       if (this.keys[slot] === 0) {
-        this.keys[slot] = keyOf(index.hashes[term])
+        this.keys[slot] = keyOf(hashes[term])
         this.size++
       }
-      this.counts[slot] += sign * index.frequency(term)
+      this.counts[slot] += sign * (starts[term + 1] - starts[term])
     }
   }
   private slotOf(hash: number): number {

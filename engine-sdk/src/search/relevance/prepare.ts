@@ -1,88 +1,59 @@
 /**
- * Building what a relevance search reads before it runs, in slices, so that the first search of a large collection (or
- * the first after a large merge) does not hold up the others. Little work is left to the search itself.
+ * What relevance searches ask of the thread that writes: indexes of their units for what is large. It makes them before
+ * anybody searches what it publishes, once it has been told which; little work is left to a search itself.
  */
 import type { CollectionReader } from "../../index/reader.ts"
 import type { RelevanceUnit, SearchPlan } from "../../plan.ts"
-import { inSlices, pause } from "../../turns.ts"
-import { buildMissing, missingDocs } from "./unit-columns.ts"
+import { missingDocs } from "./unit-columns.ts"
+import { sectionNameOf } from "./unit-sections.ts"
 
 /** Documents that a search may read on its own: about ten milliseconds. */
-const INLINE_DOCS = 500
-const SLICE_ms = 1
-/**
- * A collection that changes faster than it can be read is searched with what is there; the search reads the rest
- * itself.
- */
-const ROUNDS_MAX = 4
-
-/** One build per reader and set of units at a time: searches that come meanwhile wait for the same one. */
-const running = new WeakMap<CollectionReader, Map<string, Promise<void>>>()
-
-/** Units that searches of a collection asked for last, so that what comes new is made ready before the next one. */
-const asked = new WeakMap<CollectionReader, Map<string, ReadonlyArray<RelevanceUnit>>>()
+export const INLINE_DOCS = 500
+/** Lists of units that are made ready in a collection: those that searches asked for last. */
 const ASKED_MAX = 4
-const keyOf = (units: ReadonlyArray<RelevanceUnit>): string => JSON.stringify(units.map(({ name }) => name))
-const noteAsked = (reader: CollectionReader, units: ReadonlyArray<RelevanceUnit>): void => {
-  let own = asked.get(reader)
-  if (own === undefined) asked.set(reader, (own = new Map()))
-  const key = keyOf(units)
-  own.delete(key)
-  own.set(key, units)
-  for (const oldest of own.keys()) {
-    if (own.size <= ASKED_MAX) return
-    own.delete(oldest)
+
+/** Lists of units by what they are called together, the one asked for last at the end. */
+export class AskedUnits {
+  private readonly lists = new Map<string, ReadonlyArray<RelevanceUnit>>()
+  /** False where it is there already. */
+  note(units: ReadonlyArray<RelevanceUnit>): boolean {
+    const key = keyOf(units)
+    if (this.lists.has(key)) return false
+    this.lists.set(key, units)
+    for (const oldest of this.lists.keys()) {
+      if (this.lists.size <= ASKED_MAX) break
+      this.lists.delete(oldest)
+    }
+    return true
+  }
+  get all(): ReadonlyArray<ReadonlyArray<RelevanceUnit>> {
+    return [...this.lists.values()]
   }
 }
-/**
- * What was published since, for the units that are asked for; searches that come meanwhile wait for the same.
- * `isWanted` is asked before each step: stored documents cannot be read once their engine has closed.
- */
-export const prepareAsked = async (reader: CollectionReader, isWanted: () => boolean): Promise<void> => {
-  for (const units of [...(asked.get(reader)?.values() ?? [])])
-    if (isWanted() && missingDocs(reader.views, units) > INLINE_DOCS) await building(reader, units, isWanted)
-}
-function* whileWanted(work: Generator<void, void>, isWanted: () => boolean): Generator<void, void> {
-  while (isWanted() && work.next().done !== true) yield
-}
+/** Weights say nothing of what is indexed. */
+const keyOf = (units: ReadonlyArray<RelevanceUnit>): string => JSON.stringify(units.map(sectionNameOf))
 
-/** undefined when nothing large is missing. */
-export const prepareRelevance = (
+/** What the writer was told. */
+const told = new WeakMap<CollectionReader, AskedUnits>()
+interface AskedOf {
+  readonly collection: string
+  readonly units: ReadonlyArray<RelevanceUnit>
+  /** More is missing than the search reads itself: it waits. */ readonly waits: boolean
+}
+/** What the writer is to be asked for these searches. */
+export const askedOf = (
   plans: ReadonlyArray<SearchPlan>,
   readerOf: (collection: string) => CollectionReader | undefined
-): Promise<void> | undefined => {
-  const works: Array<Promise<void>> = []
+): ReadonlyArray<AskedOf> => {
+  const asked: AskedOf[] = []
   for (const { collection, text } of plans) {
     const reader = readerOf(collection),
       units = text?.relevance?.units
     if (reader === undefined || units === undefined) continue
-    noteAsked(reader, units)
-    if (missingDocs(reader.views, units) > INLINE_DOCS) works.push(building(reader, units))
+    let known = told.get(reader)
+    if (known === undefined) told.set(reader, (known = new AskedUnits()))
+    const waits = missingDocs(reader.views, units) > INLINE_DOCS
+    if (known.note(units) || waits) asked.push({ collection, units, waits })
   }
-  return works.length === 0 ? undefined : Promise.all(works).then(() => undefined)
-}
-
-const building = (
-  reader: CollectionReader,
-  units: ReadonlyArray<RelevanceUnit>,
-  isWanted = (): boolean => true
-): Promise<void> => {
-  let own = running.get(reader)
-  if (own === undefined) running.set(reader, (own = new Map()))
-  const key = keyOf(units)
-  let work = own.get(key)
-  if (work === undefined) own.set(key, (work = build(reader, units, isWanted).finally(() => own.delete(key))))
-  return work
-}
-const build = async (
-  reader: CollectionReader,
-  units: ReadonlyArray<RelevanceUnit>,
-  isWanted: () => boolean
-): Promise<void> => {
-  for (let round = 0; round < ROUNDS_MAX; round++) {
-    for (const view of reader.views)
-      await inSlices(whileWanted(buildMissing(reader, view, units), isWanted), SLICE_ms, pause)
-    // Segments that were published meanwhile are read in the next round.
-    if (!isWanted() || missingDocs(reader.views, units) <= INLINE_DOCS) return
-  }
+  return asked
 }

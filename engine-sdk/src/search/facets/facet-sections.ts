@@ -1,0 +1,42 @@
+/**
+ * What counting facets reads of a segment, made once for all threads: in steps, without reading a text. Small segments
+ * are counted by the search that asks, in less than a millisecond a field.
+ */
+import { makingAges } from "../../compat/value-age.ts"
+import { ORDER, putOrder, sectionsOf, type SectionToPut } from "../../index/derived-sections.ts"
+import { facetSectionOf, putFacet } from "../../index/facet-section.ts"
+import { PREPARED_DOCS_MIN, type SegmentView } from "../../index/reader.ts"
+import type { CollectionSchema } from "../../schema.ts"
+import { countingDocs } from "./segment-totals.ts"
+
+const facetFields = ({ segment }: SegmentView, { fields }: CollectionSchema): string[] =>
+  segment.docs < PREPARED_DOCS_MIN
+    ? []
+    : fields.filter(({ facet, name }) => facet && segment.values(name) !== undefined).map(({ name }) => name)
+/** Sections that a segment lacks. */
+export const missingCounts = (view: SegmentView, schema: CollectionSchema): ReadonlyArray<string> => {
+  const known = sectionsOf(view.segment)
+  return facetFields(view, schema).filter((field) => !known.has(facetSectionOf(field)))
+}
+/** Of these fields. Cost: a look at each document and its values a field, and sorting their insertion numbers. */
+export function* makingCounts(view: SegmentView, fields: ReadonlyArray<string>): Generator<void, SectionToPut[]> {
+  if (fields.length === 0) return []
+  const { segment } = view,
+    made: SectionToPut[] = []
+  const repeats = new Uint8Array(segment.meta.fields.length)
+  for (const field of fields) {
+    const column = segment.values(field)!
+    repeats[segment.meta.fields.indexOf(field)] = (yield* column.lookingForRepeats()) ? 2 : 1
+    const totals = yield* countingDocs(segment, column)
+    const { born, changed } = yield* makingAges(view, field, column)
+    made.push({
+      name: facetSectionOf(field),
+      put: (allocate) => putFacet(segment.docs, { totals, born, changed }, allocate)
+    })
+  }
+  if (!sectionsOf(segment).has(ORDER)) {
+    const order = yield* segment.ordering()
+    made.push({ name: ORDER, put: (allocate) => putOrder({ order, repeats }, allocate) })
+  }
+  return made
+}

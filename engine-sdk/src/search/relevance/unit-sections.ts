@@ -1,0 +1,81 @@
+/**
+ * The index of a unit as a derived section: its arrays one behind the other in shared memory. Its name says what it was
+ * made of; one of another version is nobody's, and is made anew.
+ */
+import { hasStemmer, stemmerMissing } from "../../analysis/stemmer.ts"
+import { arraysOf, sectionsOf, type DerivedSection } from "../../index/derived-sections.ts"
+import { SectionWriter, type Allocate } from "../../index/sections.ts"
+import type { Segment } from "../../index/segment.ts"
+import { StringTable } from "../../index/string-table.ts"
+import type { RelevanceUnit } from "../../plan.ts"
+import { UnitIndex } from "./unit-index.ts"
+
+/** To be raised with every change of what words are (`words.ts`) or of how an index lies in memory. */
+const VERSION = 1
+const PREFIX = `relevance ${VERSION} `
+/** The library of stemmers is optional: words with roots and words without are two indexes. */
+const hasRoots = (locale: string): boolean => hasStemmer(locale) && stemmerMissing(locale) === undefined
+const names = new WeakMap<RelevanceUnit, string>()
+export const sectionNameOf = (unit: RelevanceUnit): string => {
+  let known = names.get(unit)
+  if (known === undefined) {
+    const { locale, name, prefix } = unit
+    names.set(unit, (known = PREFIX + JSON.stringify([name, prefix ?? null, locale, hasRoots(locale)])))
+  }
+  return known
+}
+export const isUnitSection = (name: string): boolean => name.startsWith(PREFIX)
+
+/** Gives way; whoever begins it must end it. */
+export function* putUnit(index: UnitIndex, allocate: Allocate): Generator<void, Omit<DerivedSection, "id" | "name">> {
+  const out = new SectionWriter()
+  const { surfaces, terms } = index
+  out.put("sums", Float64Array.of(index.lengthTotal, index.docsWith))
+  out.put("terms.bytes", terms.bytes)
+  out.put("terms.offsets", terms.offsets)
+  out.put("hashes", index.hashes)
+  out.put("starts", index.starts)
+  out.put("postingDocs", index.postingDocs)
+  out.put("counts", index.counts)
+  out.put("surfaces.bytes", surfaces.terms.bytes)
+  out.put("surfaces.offsets", surfaces.terms.offsets)
+  out.put("surfaces.shared", surfaces.shared)
+  out.put("surfaces.termOf", surfaces.termOf)
+  out.put("streamStarts", index.streamStarts)
+  out.put("stream", index.stream)
+  out.put("lengths", index.lengths)
+  return yield* out.finishing(index.docs, [], allocate)
+}
+const readUnit = (section: DerivedSection): UnitIndex => {
+  const arrays = arraysOf(section)
+  const [lengthTotal, docsWith] = arrays.f64("sums")
+  return new UnitIndex({
+    docs: section.meta.docs,
+    terms: StringTable.read(arrays, "terms."),
+    hashes: arrays.u32("hashes"),
+    starts: arrays.u32("starts"),
+    postingDocs: arrays.u32("postingDocs"),
+    counts: arrays.u8("counts"),
+    surfaces: {
+      terms: StringTable.read(arrays, "surfaces."),
+      shared: arrays.u8("surfaces.shared"),
+      termOf: arrays.u32("surfaces.termOf")
+    },
+    streamStarts: arrays.u32("streamStarts"),
+    stream: arrays.isOfShorts("stream") ? arrays.u16("stream") : arrays.u32("stream"),
+    lengths: arrays.u16("lengths"),
+    lengthTotal,
+    docsWith
+  })
+}
+/** One object for each section: what follows indexes knows them by it. */
+const read = new WeakMap<DerivedSection, UnitIndex>()
+export const attachedUnit = (segment: Segment, unit: RelevanceUnit): UnitIndex | undefined => {
+  const sections = sectionsOf(segment)
+  if (sections.size === 0) return undefined
+  const section = sections.get(sectionNameOf(unit))
+  if (section === undefined) return undefined
+  let index = read.get(section)
+  if (index === undefined) read.set(section, (index = readUnit(section)))
+  return index
+}

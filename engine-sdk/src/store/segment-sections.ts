@@ -1,0 +1,233 @@
+/**
+ * What the thread that writes derives from segments for all threads that search (`index/derived-sections.ts`): counts
+ * of facet values, and indexes of the units that relevance searches asked for. A merged segment has them before it
+ * replaces others; new ones get them once writing has been quiet for a while, or at once where a search waits.
+ *
+ * asked for (by searches, or found in the snapshot) -> made in slices -> attached and published. A segment that a merge
+ * takes away meanwhile, or a collection that closes, ends the work.
+ */
+import { hasBit } from "../index/bits.ts"
+import {
+  attachSections,
+  sectionsOf,
+  type DerivedSection,
+  type PublishedSections,
+  type SectionToPut
+} from "../index/derived-sections.ts"
+import { GONE } from "../index/merge.ts"
+import type { SegmentView } from "../index/reader.ts"
+import type { Allocate, Region } from "../index/sections.ts"
+import { Segment } from "../index/segment.ts"
+import type { RelevanceUnit } from "../plan.ts"
+import type { CollectionSchema } from "../schema.ts"
+import { makingCounts, missingCounts } from "../search/facets/facet-sections.ts"
+import { AskedUnits, INLINE_DOCS } from "../search/relevance/prepare.ts"
+import { buildingUnits, type WordSource } from "../search/relevance/unit-building.ts"
+import { missingDocs } from "../search/relevance/unit-columns.ts"
+import { attachedUnit, isUnitSection, putUnit, sectionNameOf } from "../search/relevance/unit-sections.ts"
+import { inSlices } from "../turns.ts"
+
+const SLICE_ms = 0.5,
+  WRITING_SLICE_ms = 0.25
+/** Without writes, until what they brought is made ready. */
+const QUIET_ms = 300
+/** A collection that changes faster than it can be read is searched with what is there. */
+const ROUNDS_MAX = 4
+/** Documents between two chances to give way, less one. */
+const STEP_MASK = 16_383
+
+interface Owner {
+  readonly views: () => ReadonlyArray<SegmentView>
+  readonly schema: () => CollectionSchema
+  readonly text: (seq: number) => string | undefined
+  readonly isWriting: () => boolean
+  readonly takeNumber: () => number
+  readonly allocate: Allocate
+  readonly release: (region: Region) => void
+  /** `dropped`: memory that readers use until they have heard of it. */
+  readonly publish: (sections: PublishedSections, dropped: ReadonlyArray<Region>) => void
+  /** Resolves when what was published until now was told to readers. */ readonly told: () => Promise<void>
+  /** Runs what nobody waits for. */ readonly behind: (work: Promise<void>) => Promise<void>
+}
+/** Segments that were merged, and where their documents went. */
+interface MergedFrom {
+  readonly views: ReadonlyArray<SegmentView>
+  readonly moved: ReadonlyArray<Uint32Array>
+}
+
+export class SegmentSections {
+  private readonly owner: Owner
+  private readonly asked = new AskedUnits()
+  private running: Promise<void> | undefined
+  private timer: ReturnType<typeof setTimeout> | undefined
+  private isClosed = false
+  constructor(owner: Owner) {
+    this.owner = owner
+  }
+  /** For the snapshot. */
+  get askedUnits(): ReadonlyArray<ReadonlyArray<RelevanceUnit>> {
+    return this.asked.all
+  }
+  /** As a snapshot has it. */
+  remember(asked: ReadonlyArray<ReadonlyArray<RelevanceUnit>>): void {
+    for (const units of asked) this.asked.note(units)
+  }
+  /** Resolves when the segments of this moment have the units, but for a few documents, or will not get them. */
+  async ask(units: ReadonlyArray<RelevanceUnit>): Promise<void> {
+    this.asked.note(units)
+    for (let round = 0; round < ROUNDS_MAX && !this.isClosed; round++) {
+      if (missingDocs(this.owner.views(), units) <= INLINE_DOCS) break
+      await this.run()
+    }
+    await this.owner.told()
+  }
+  /** Something changed; makes what is missing after a while. */
+  schedule(): void {
+    clearTimeout(this.timer)
+    if (this.isClosed || !this.isAnyMissing()) return
+    this.timer = setTimeout(() => {
+      if (this.owner.isWriting()) this.schedule()
+      else void this.owner.behind(this.run())
+    }, QUIET_ms)
+    ;(this.timer as { unref?: () => void }).unref?.()
+  }
+  /** Also what a search would read itself in no time: all threads are to count the same documents. */
+  private isAnyMissing(): boolean {
+    const views = this.owner.views(),
+      schema = this.owner.schema()
+    return views.some((view) => missingCounts(view, schema).length > 0) || missingDocs(views, this.wanted()) > 0
+  }
+  /** Ends what is under way. */
+  async close(): Promise<void> {
+    this.isClosed = true
+    clearTimeout(this.timer)
+    // Whoever began it hears of a failure.
+    await this.running?.catch(() => {})
+  }
+
+  /** Each unit once; none of fields that are not there (any more). */
+  private wanted(): ReadonlyArray<RelevanceUnit> {
+    const { fields } = this.owner.schema(),
+      units = new Map<string, RelevanceUnit>()
+    for (const list of this.asked.all)
+      for (const unit of list)
+        if (
+          unit.prefix !== undefined ||
+          fields.some(({ locale, name }) => name === unit.name && locale === unit.locale)
+        )
+          units.set(sectionNameOf(unit), unit)
+    return [...units.values()]
+  }
+  private isKept(section: DerivedSection, wanted: ReadonlyArray<RelevanceUnit>): boolean {
+    return !isUnitSection(section.name) || wanted.some((unit) => sectionNameOf(unit) === section.name)
+  }
+  /** One at a time; who comes meanwhile waits for the same. */
+  private run(): Promise<void> {
+    return (this.running ??= this.makeMissing().finally(() => {
+      this.running = undefined
+    }))
+  }
+  private async makeMissing(): Promise<void> {
+    for (const view of [...this.owner.views()].sort((a, b) => b.segment.docs - a.segment.docs)) {
+      const isStale = (): boolean => this.isClosed || !this.owner.views().includes(view)
+      if (isStale()) continue
+      const { segment } = view
+      const words = { ...this.words(segment), isGone: (doc: number) => isDeleted(view, doc) },
+        units = this.wanted().filter((unit) => attachedUnit(segment, unit) === undefined),
+        fields = missingCounts(view, this.owner.schema())
+      if (units.length + fields.length === 0) continue
+      const made = await this.inSlices(unless(isStale, making(view, words, units, fields)))
+      if (made === undefined) continue
+      const sections = await this.inSlices(this.putting(made))
+      if (isStale()) for (const { region } of sections) this.owner.release(region)
+      else this.attach(segment, sections)
+    }
+  }
+  private inSlices<A>(work: Generator<void, A>): Promise<A> {
+    return inSlices(work, () => (this.owner.isWriting() ? WRITING_SLICE_ms : SLICE_ms))
+  }
+  private words(segment: Segment): Pick<WordSource, "segment" | "schema" | "text"> {
+    const { schema, text } = this.owner
+    return { segment, schema: schema(), text }
+  }
+  private *putting(made: ReadonlyArray<SectionToPut>): Generator<void, ReadonlyArray<DerivedSection>> {
+    const sections: DerivedSection[] = []
+    for (const { name, put } of made)
+      sections.push({ name, id: this.owner.takeNumber(), ...(yield* put(this.owner.allocate)) })
+    return sections
+  }
+  private attach(segment: Segment, made: ReadonlyArray<DerivedSection>): void {
+    const wanted = this.wanted(),
+      before = [...sectionsOf(segment).values()],
+      sections = [...before.filter((section) => this.isKept(section, wanted)), ...made]
+    attachSections(segment, sections)
+    this.owner.publish(
+      { segment: segment.id, sections },
+      before.flatMap((section) => (sections.includes(section) ? [] : [section.region]))
+    )
+  }
+
+  /**
+   * Of a segment that is to replace those it was merged from; `isPassing`: it will soon be merged again, and then what
+   * none of them has need not be made.
+   */
+  *ofMerged(
+    id: number,
+    { meta, region }: Pick<DerivedSection, "meta" | "region">,
+    { moved, views }: MergedFrom,
+    isPassing: boolean
+  ): Generator<void, ReadonlyArray<DerivedSection>> {
+    const wanted = this.wanted(),
+      segment = new Segment(id, meta, region),
+      view = { segment, deleted: undefined, deletedCount: 0 }
+    const isWorth =
+      !isPassing || views.some((source) => wanted.some((unit) => attachedUnit(source.segment, unit) !== undefined))
+    const units = isWorth ? wanted : [],
+      fields = isPassing ? [] : missingCounts(view, this.owner.schema())
+    if (meta.docs === 0 || units.length + fields.length === 0) return []
+    const fromSource = new Uint16Array(meta.docs),
+      fromDoc = new Uint32Array(meta.docs)
+    for (let s = 0; s < moved.length; s++)
+      for (let doc = 0; doc < moved[s].length; doc++) {
+        if ((doc & STEP_MASK) === STEP_MASK) yield
+        const to = moved[s][doc]
+        if (to === GONE) continue
+        fromSource[to] = s
+        fromDoc[to] = doc
+      }
+    const words: WordSource = {
+      ...this.words(segment),
+      isGone: (doc) => isDeleted(views[fromSource[doc]], fromDoc[doc]),
+      before: (doc) => ({ segment: views[fromSource[doc]].segment, doc: fromDoc[doc] }),
+      unitOf: attachedUnit
+    }
+    return yield* this.putting(yield* making(view, words, units, fields))
+  }
+}
+
+function* making(
+  view: SegmentView,
+  words: WordSource,
+  units: ReadonlyArray<RelevanceUnit>,
+  fields: ReadonlyArray<string>
+): Generator<void, ReadonlyArray<SectionToPut>> {
+  const made = yield* makingCounts(view, fields),
+    indexes = units.length === 0 ? [] : yield* buildingUnits(words, units)
+  return [
+    ...made,
+    ...indexes.map((index, i) => ({
+      name: sectionNameOf(units[i]),
+      put: (allocate: Allocate) => putUnit(index, allocate)
+    }))
+  ]
+}
+const isDeleted = ({ deleted }: SegmentView, doc: number): boolean => deleted !== undefined && hasBit(deleted, doc)
+/** The same work, given up (undefined) as soon as nobody wants it. */
+function* unless<A>(isStale: () => boolean, work: Generator<void, A>): Generator<void, A | undefined> {
+  for (;;) {
+    if (isStale()) return undefined
+    const step = work.next()
+    if (step.done === true) return step.value
+    yield
+  }
+}
