@@ -5,7 +5,8 @@
  * standard output.
  */
 import { connect, type Socket } from "node:net"
-import { instant as now_ms, pace } from "./pacer.ts"
+import type { Worker } from "node:worker_threads"
+import { instant as now_ms, pace, startPacer } from "./pacer.ts"
 
 export interface LoadJob {
   readonly host: string
@@ -96,7 +97,7 @@ const writeDigits = (bytes: Buffer, value: number, at: number, digits: number): 
   writeSmall(bytes, value - high * LOW, at + digits, LOW_DIGITS)
 }
 
-const run = (job: LoadJob): Promise<LoadResult> =>
+const run = (job: LoadJob, pacer: Worker | undefined): Promise<LoadResult> =>
   new Promise((settle, reject) => {
     if (!loopback.test(job.host)) return reject(new Error("Loads go to loopback only."))
     if (job.seconds > 600) return reject(new Error("A load runs at most 600 s."))
@@ -228,15 +229,13 @@ const run = (job: LoadJob): Promise<LoadResult> =>
       }
     }
     const origin = now_ms() - performance.now()
-    const pacer =
-      job.rate === 0
-        ? undefined
-        : pace({ started: origin + started, ends: origin + ends, rate: job.rate }, (at) => {
-            const dueAt = at - origin
-            late.push(Math.max(0, performance.now() - dueAt))
-            due.push(dueAt)
-            sendDue()
-          })
+    if (pacer !== undefined)
+      pace(pacer, { started: origin + started, ends: origin + ends, rate: job.rate }, (at) => {
+        const dueAt = at - origin
+        late.push(Math.max(0, performance.now() - dueAt))
+        due.push(dueAt)
+        sendDue()
+      })
     pacer?.once("error", reject)
     const ticks = setInterval(() => {
       loops.push(loop_us())
@@ -252,7 +251,8 @@ const read = async (): Promise<string> => {
 }
 
 if (import.meta.main) {
-  run(JSON.parse(await read()) as LoadJob).then(
+  const job = JSON.parse(await read()) as LoadJob
+  run(job, job.rate === 0 ? undefined : await startPacer()).then(
     (result) => {
       process.stdout.write(JSON.stringify(result), () => process.exit(0))
     },

@@ -4,7 +4,7 @@
  * on memory until the instant itself is 0.1 ms late at the median, its message included, and uses no processor
  * meanwhile.
  */
-import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads"
+import { isMainThread, parentPort, Worker } from "node:worker_threads"
 
 interface Pace {
   /** Milliseconds since the epoch, with fractions: threads count from different beginnings. */
@@ -14,22 +14,34 @@ interface Pace {
 }
 export const instant = (): number => performance.timeOrigin + performance.now()
 
-/** `due` is told each instant, by `instant()`'s clock, of `rate` in a second until `ends`; the end is told by none. */
-export const pace = (options: Pace, due: (at: number) => void): Worker => {
-  const worker = new Worker(new URL(import.meta.url), { workerData: { pace: options } })
-  worker.on("message", due)
+/** Settles once the thread runs: whatever is due before that would be late. */
+export const startPacer = async (): Promise<Worker> => {
+  const worker = new Worker(new URL(import.meta.url))
+  await new Promise<void>((resolve, reject) => {
+    worker.once("message", () => resolve())
+    worker.once("error", reject)
+  })
   return worker
+}
+/** `due` is told each instant, by `instant()`'s clock, of `rate` in a second until `ends`. */
+export const pace = (worker: Worker, options: Pace, due: (at: number) => void): void => {
+  worker.on("message", due)
+  worker.postMessage(options)
 }
 
 const sleeping = new Int32Array(new SharedArrayBuffer(4))
 const sleepUntil = (at: number): void => {
   for (let left = at - instant(); left > 0; left = at - instant()) Atomics.wait(sleeping, 0, 0, left)
 }
-const { pace: own } = (workerData ?? {}) as { readonly pace?: Pace }
-if (!isMainThread && own !== undefined)
-  for (let nth = 1, at = own.started; ; nth++) {
-    at = own.started + (nth / own.rate) * 1_000
-    if (at >= own.ends) break
+const tell = ({ ends, rate, started }: Pace): void => {
+  for (let nth = 1; ; nth++) {
+    const at = started + (nth / rate) * 1_000
+    if (at >= ends) return
     sleepUntil(at)
     parentPort?.postMessage(at)
   }
+}
+if (!isMainThread) {
+  parentPort?.on("message", tell)
+  parentPort?.postMessage(0)
+}
