@@ -3,7 +3,7 @@
  * once, each with what the collection's policies, default profile and rules let through, without a unit and without a
  * trace. They take their turns on the searching thread like any other.
  */
-import { fail, ok, type Result, type SearchAnswer } from "@dowser/engine-sdk"
+import { ok, type Result, type SearchAnswer } from "@dowser/engine-sdk"
 import {
   AnswerBudget,
   type OperationContext,
@@ -60,7 +60,7 @@ const planned = async (
   return ok(merchandise === undefined ? { ...search, plan } : { ...search, plan, merchandise })
 }
 
-/** An answer or a failure of each search, in order. Cost: as few engine calls as the engine's limit allows. */
+/** An answer or a failure of each search, in order: one that cannot be made is no trouble of the others. Cost: as few engine calls as the engine's limit allows. */
 export const browse = async (
   parts: RankParts,
   asked: BrowseAsked
@@ -73,13 +73,18 @@ export const browse = async (
     budget: new AnswerBudget(own.limits.answer_bytes_max)
   }
   const reach = new Reach(context, {})
-  const searches: Array<PlannedSearch> = []
-  for (const parameters of asked.searches) {
-    const search = await planned(parts, asked, parameters, context, reach)
-    if (!search.ok) return fail(search.error)
-    searches.push(search.value)
-  }
+  const searches: Array<Result<PlannedSearch, RankFailure>> = []
+  for (const parameters of asked.searches) searches.push(await planned(parts, asked, parameters, context, reach))
   const environment = { ...parts.environmentOf(asked.organizationId), signal: asked.signal }
-  const found = await runSearches(context, searches, environment)
-  return found.ok ? ok(found.value.map((each) => (each.ok ? ok(each.value.answer) : each))) : found
+  const made = searches.flatMap((search) => (search.ok ? [search.value] : []))
+  const found = made.length === 0 ? ok([]) : await runSearches(context, made, environment)
+  if (!found.ok) return found
+  let at = 0
+  return ok(
+    searches.map((search) => {
+      if (!search.ok) return search
+      const each = found.value[at++]!
+      return each.ok ? ok(each.value.answer) : each
+    })
+  )
 }

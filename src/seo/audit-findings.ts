@@ -110,20 +110,21 @@ const demandFindings = (
     ]
   })
 
-/** In the order of the pages, then what has none. O(pages + values + queries). */
-export const findingsOf = ({
+/** In the order of the pages, then what has none. O(pages + values + queries), in slices. */
+export function* findingsOf({
   demand,
   isActive,
   minProducts,
   pages,
   titles,
   values
-}: Audited): ReadonlyArray<Finding> => {
+}: Audited): Generator<void, ReadonlyArray<Finding>> {
   const live = new Map(values.map((value) => [value.value, value]))
   const byValue = new Map<string, AuditedPage>()
   const said = new Map(titles)
   const findings: Array<Finding> = []
-  for (const page of pages) {
+  for (const [at, page] of pages.entries()) {
+    if (at % 50 === 0) yield
     if (page.moved_to !== null) {
       findings.push({
         code: "slug_changed",
@@ -155,6 +156,10 @@ export const findingsOf = ({
   for (const { count, value } of values)
     if (count >= minProducts && !byValue.has(value))
       findings.push({ code: "not_in_sitemap", severity: "warning", value, after: count })
-  const byKey = new Map(values.map((value) => [valueKey(value.value), value]))
+  const byKey = new Map<string, CountedValue>()
+  for (const [at, value] of values.entries()) {
+    if (at % 50 === 0) yield
+    byKey.set(valueKey(value.value), value)
+  }
   return [...findings, ...demandFindings(demand, byKey, byValue)]
 }

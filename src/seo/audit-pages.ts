@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { type ClaimedJob, type JobEnd, JobFailed } from "../jobs/job-worker.ts"
 import { Search } from "../search/search.ts"
 import { PopularQueries } from "../suggestions/popular-queries.ts"
+import { inSlices } from "../suggestions/typeahead/sliced.ts"
 import { CODES, findingsOf } from "./audit-findings.ts"
 import { deleted, type RuleConfig } from "./generate.ts"
 import { makePagesRepository } from "./pages-repository.ts"
@@ -37,14 +38,16 @@ export const makeAuditPages = Effect.gen(function* () {
     const { values } = yield* readValues(search, rule)
     const audited = yield* Effect.orDie(pages.audited(organizationId, rule_id))
     const asked = yield* popular.index(organizationId, rule.collection)
-    const findings = findingsOf({
-      pages: audited,
-      values,
-      minProducts: rule.min_products,
-      isActive: rule.active,
-      titles: yield* titlesBeside(rule),
-      demand: asked.complete("", QUERIES_MAX).map(({ item }) => ({ q: item.label, count: item.count }))
-    })
+    const findings = yield* inSlices(
+      findingsOf({
+        pages: audited,
+        values,
+        minProducts: rule.min_products,
+        isActive: rule.active,
+        titles: yield* titlesBeside(rule),
+        demand: asked.complete("", QUERIES_MAX).map(({ item }) => ({ q: item.label, count: item.count }))
+      })
+    )
     const counts = new Map(CODES.map((code) => [code, 0]))
     for (const { code } of findings) counts.set(code, counts.get(code)! + 1)
     // Of every code some, however many there are of the first.

@@ -27,6 +27,9 @@ export interface CountedValue {
   readonly count: number
 }
 
+/** Pages of a step, after which others may have the thread. */
+const YIELD_EVERY = 50
+
 /** Largest first, equals by their text: the same values give the same pages in the same order. */
 export const inOrder = <A extends CountedValue>(values: ReadonlyArray<A>): ReadonlyArray<A> =>
   [...values].sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : a.value > b.value ? 1 : 0))
@@ -37,21 +40,23 @@ const isLive = ({ moved_to }: KnownPage): boolean => moved_to === null
  * Slug of each value. A value that had a page has it again, also after years; one that is written differently now
  * ("usb c" for "USB-C") takes over the page of the other, where that has no documents any more.
  */
-export const slugsFor = (
+export function* slugsFor(
   values: ReadonlyArray<CountedValue>,
   known: ReadonlyArray<KnownPage>
-): ReadonlyMap<string, string> => {
+): Generator<void, ReadonlyMap<string, string>> {
   const book = new SlugBook(known.map(({ slug }) => slug))
   const here = new Set(values.map(({ value }) => value))
   const byValue = new Map<string, string>()
   const byKey = new Map<string, string>()
-  for (const page of known) {
+  for (const [at, page] of known.entries()) {
+    if (at % YIELD_EVERY === 0) yield
     if (!isLive(page)) continue
     byValue.set(page.value, page.slug)
     if (!here.has(page.value)) byKey.set(valueKey(page.value), page.slug)
   }
   const slugs = new Map<string, string>()
-  for (const { value } of inOrder(values)) {
+  for (const [at, { value }] of inOrder(values).entries()) {
+    if (at % YIELD_EVERY === 0) yield
     const own = byValue.get(value)
     const key = valueKey(value)
     const slug = own ?? byKey.get(key) ?? book.give(value)
@@ -97,7 +102,7 @@ function* statusesOf(
   const byKey = new Map<string, number>()
   const words = new Set<string>()
   for (const [at, page] of pages.entries()) {
-    if (at % 500 === 0) yield
+    if (at % YIELD_EVERY === 0) yield
     const key = valueKey(page.value)
     const leader = byKey.get(key)
     if (leader === undefined) byKey.set(key, at)
@@ -172,27 +177,32 @@ const share = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): number => {
  * Pages whose values have no documents now. One whose documents all stand under a value that is new was renamed: its
  * address leads there. Others wait for `EMPTY_DAYS`.
  */
-export const leftPages = (
+export function* leftPages(
   known: ReadonlyArray<KnownPage>,
   fresh: ReadonlyArray<{ readonly slug: string; readonly document_ids: ReadonlyArray<string> }>,
   used: ReadonlySet<string>,
   now: number
-): ReadonlyArray<LeftPage> => {
+): Generator<void, ReadonlyArray<LeftPage>> {
   const byDocument = new Map<string, Array<number>>()
-  for (const [at, { document_ids }] of fresh.entries())
+  for (const [at, { document_ids }] of fresh.entries()) {
+    if (at % YIELD_EVERY === 0) yield
     for (const id of document_ids) {
       const places = byDocument.get(id)
       if (places === undefined) byDocument.set(id, [at])
       else if (places.length < 20) places.push(at)
     }
-  return known.flatMap((page): ReadonlyArray<LeftPage> => {
-    if (!isLive(page) || used.has(page.slug)) return []
+  }
+  const left: Array<LeftPage> = []
+  for (const [at, page] of known.entries()) {
+    if (at % YIELD_EVERY === 0) yield
+    if (!isLive(page) || used.has(page.slug)) continue
     const empty_since = page.empty_since ?? now
     const candidates = new Set(page.document_ids.slice(0, 5).flatMap((id) => byDocument.get(id) ?? []))
     const heir = [...candidates]
       .map((at) => fresh[at]!)
       .find(({ document_ids }) => share(page.document_ids, document_ids) >= ALIKE)
-    if (heir !== undefined) return [{ slug: page.slug, status: "gone", empty_since, moved_to: heir.slug }]
-    return [{ slug: page.slug, status: isOver(empty_since, now) ? "gone" : "noindex", empty_since }]
-  })
+    if (heir !== undefined) left.push({ slug: page.slug, status: "gone", empty_since, moved_to: heir.slug })
+    else left.push({ slug: page.slug, status: isOver(empty_since, now) ? "gone" : "noindex", empty_since })
+  }
+  return left
 }

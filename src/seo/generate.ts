@@ -34,7 +34,7 @@ export interface RuleConfig extends Readonly<Record<string, unknown>> {
   readonly collection: string
 }
 /** Rows of one statement. */
-const ROWS = 500
+const ROWS = 100
 export const deleted = new JobFailed({ message: "The rule was deleted." })
 
 const chunksOf = <A>(all: ReadonlyArray<A>, size: number): ReadonlyArray<ReadonlyArray<A>> =>
@@ -115,6 +115,7 @@ export const makeGenerate = Effect.gen(function* () {
     const counts = hasPrices(rule)
     const made: Array<Made> = []
     let waiting: Array<PageText> = []
+    let looked = 0
     const write = Effect.suspend(() => {
       const rows = waiting
       waiting = []
@@ -123,13 +124,16 @@ export const makeGenerate = Effect.gen(function* () {
     for (const batch of chunksOf(values, BATCH)) {
       const facts = yield* readFacts(search, rule, batch, counts)
       for (const [i, value] of batch.entries()) {
-        const one = madeOf(rule, value, slugs.get(value.value)!, facts[i]!, year)
+        const said = facts[i]
+        if (said === undefined) continue
+        const one = madeOf(rule, value, slugs.get(value.value)!, said, year)
         waiting.push(one.page)
         // What is listed lies in its row by now: of fifty thousand values only what decisions need is kept.
         made.push({ ...one, page: { ...one.page, description: "", text: "", products: [] } })
       }
+      looked += batch.length
       if (waiting.length >= ROWS) yield* write
-      yield* tell((0.9 * made.length) / values.length)
+      yield* tell((0.9 * looked) / values.length)
     }
     yield* write
     return made
@@ -148,7 +152,7 @@ export const makeGenerate = Effect.gen(function* () {
     const room = entitlements.cap(organizationId, "seo_pages").max
     const others = yield* Effect.orDie(pages.countOthers(organizationId, rule_id))
     const values = admitted(found.values, known, room - others)
-    const slugs = slugsFor(values, known)
+    const slugs = yield* inSlices(slugsFor(values, known))
     const made = yield* texts(rule, values, slugs, now, tell)
     const states = yield* inSlices(
       decidePages(
@@ -158,10 +162,11 @@ export const makeGenerate = Effect.gen(function* () {
     )
     yield* writing(rule, states, (some) => pages.putStates(organizationId, rule_id, some))
     // Values beyond the plan's room are no values that went away.
-    const used = new Set([...slugs.values(), ...slugsFor(found.values, known).values()])
+    const waiting = found.values.length === values.length ? slugs : yield* inSlices(slugsFor(found.values, known))
+    const used = new Set(waiting.values())
     const before = new Set(known.map(({ slug }) => slug))
     const fresh = made.flatMap(({ page }) => (before.has(page.slug) ? [] : [page]))
-    const left = leftPages(known, fresh, used, now)
+    const left = yield* inSlices(leftPages(known, fresh, used, now))
     yield* writing(rule, left, (some) => pages.putLeft(organizationId, rule_id, some))
     const count = (status: string) => states.filter((state) => state.status === status).length
     return {
@@ -174,7 +179,7 @@ export const makeGenerate = Effect.gen(function* () {
         empty: left.filter(({ status }) => status === "noindex").length,
         gone: left.filter(({ moved_to, status }) => status === "gone" && moved_to === undefined).length,
         moved: left.filter(({ moved_to }) => moved_to !== undefined).length,
-        left_out: found.left_out + found.values.length - values.length
+        left_out: found.left_out + found.values.length - made.length
       }
     }
   })

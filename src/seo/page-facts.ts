@@ -76,6 +76,7 @@ export interface Facts {
   readonly currency?: string
   readonly brands: ReadonlyArray<string>
 }
+const isStorable = (text: string): boolean => !text.includes("\u0000") && text.isWellFormed()
 interface Prices {
   readonly min?: number
   readonly max?: number
@@ -89,10 +90,11 @@ const mostFrequent = (texts: ReadonlyArray<string>): ReadonlyArray<string> => {
     .map(([text]) => text)
 }
 /**
- * `documents`: the first `LOOKED_AT`, in the order in which visitors see them. `prices`: of all of them, where the
+ * `found`: the first `LOOKED_AT`, in the order in which visitors see them. `prices`: of all of them, where the
  * collection counts prices; else those that are looked at say it.
  */
-export const factsOf = (count: number, documents: ReadonlyArray<Document>, counted?: Prices): Facts => {
+export const factsOf = (count: number, found: ReadonlyArray<Document>, counted?: Prices): Facts => {
+  const documents = found.filter(({ id }) => isStorable(String(id)))
   const prices = documents.flatMap((document) => {
     const price = valueIn(document, "price")
     return typeof price === "number" && Number.isFinite(price) ? [price] : []

@@ -97,7 +97,7 @@ export const makePagesRepository = Effect.gen(function* () {
         changed_at: number
       }>`SELECT slug, changed_at::float8 AS changed_at FROM seo_pages WHERE organization_id = ${organizationId} AND rule_id = ${ruleId} AND status = 'index' ORDER BY slug`,
     audited: (organizationId: string, ruleId: string) =>
-      sql<AuditedPage>`SELECT slug, value, status, canonical, moved_to, title, description, h1, text, count FROM seo_pages WHERE organization_id = ${organizationId} AND rule_id = ${ruleId} ORDER BY slug`,
+      sql<AuditedPage>`SELECT slug, value, status, canonical, moved_to, title, description, h1, left(text, 1000) AS text, count FROM seo_pages WHERE organization_id = ${organizationId} AND rule_id = ${ruleId} ORDER BY slug`,
     /** Titles of other rules whose addresses begin so. */
     titles: (organizationId: string, ruleId: string, origin: string) =>
       sql<{

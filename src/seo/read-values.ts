@@ -25,22 +25,28 @@ const REST_MAX_MS = 50
 type Asked = Pick<StoredRule, "collection" | "facet_field" | "organization_id">
 type Browsed = Omit<Parameters<Search["Service"]["browse"]>[0], "signal" | "collection" | "organizationId">
 
-/** An engine that is away is asked again, and then the job has failed. */
+/**
+ * Undefined for a search that cannot be made: a value that no filter finds is no trouble of the others. An engine that
+ * is away is asked again, and then the job has failed.
+ */
 const browsed = Effect.fnUntraced(function* (
   search: Search["Service"],
   { collection, organization_id: organizationId }: Asked,
   asked: Browsed
-): Effect.fn.Return<ReadonlyArray<SearchAnswer>, JobFailed> {
+): Effect.fn.Return<ReadonlyArray<SearchAnswer | undefined>, JobFailed> {
   for (let attempt = 1; ; attempt++) {
     const found = yield* Effect.promise((signal) => search.browse({ organizationId, collection, ...asked, signal }))
     const answers = found.ok ? found.value : []
-    const failure: RankFailure | undefined = found.ok ? answers.find((each) => !each.ok)?.error : found.error
-    if (failure === undefined) return answers.flatMap((each) => (each.ok ? [each.value] : []))
+    const failures = found.ok ? answers.flatMap((each) => (each.ok ? [] : [each.error])) : [found.error]
+    const failure = failures.find((each) => !isOfSearch(each)) ?? (found.ok ? undefined : found.error)
+    if (failure === undefined) return answers.map((each) => (each.ok ? each.value : undefined))
     if ("_tag" in failure || !isAway(failure) || attempt >= ATTEMPTS_MAX)
       return yield* new JobFailed({ message: failure.message })
     yield* Effect.sleep(100 * 2 ** attempt)
   }
 })
+
+const isOfSearch = (failure: RankFailure): boolean => !("_tag" in failure) && failure.kind === "Invalid"
 
 interface Values {
   readonly values: ReadonlyArray<CountedValue>
@@ -65,21 +71,22 @@ export const readValues = Effect.fnUntraced(function* (
     limit: 0,
     facetValuesMax: VALUES_MAX + 1
   })
+  if (answer === undefined) return yield* new JobFailed({ message: `\`${facet_field}\` is no facet field any more.` })
   const counts = countsOf(answer, facet_field)
   const nameable = counts.filter(({ value }) => isNameable(facet_field, value))
   const values = nameable.slice(0, VALUES_MAX).map(({ count, value }) => ({ value, count }))
   return { values, left_out: counts.length - values.length }
 })
-const countsOf = (answer: SearchAnswer | undefined, field: string): FacetCount["counts"] =>
-  (answer?.facet_counts.find(({ field_name }) => field_name === field)?.counts ?? []).filter(({ count }) => count > 0)
+const countsOf = (answer: SearchAnswer, field: string): FacetCount["counts"] =>
+  (answer.facet_counts.find(({ field_name }) => field_name === field)?.counts ?? []).filter(({ count }) => count > 0)
 
-/** What documents of some values say. `hasPrices`: the collection counts `price`. */
+/** What documents of some values say; undefined for one of which none are found. `hasPrices`: the collection counts `price`. */
 export const readFacts = Effect.fnUntraced(function* (
   search: Search["Service"],
   asked: Asked,
   values: ReadonlyArray<CountedValue>,
   hasPrices: boolean
-): Effect.fn.Return<ReadonlyArray<Facts>, JobFailed> {
+): Effect.fn.Return<ReadonlyArray<Facts | undefined>, JobFailed> {
   const began = performance.now()
   const answers = yield* browsed(search, asked, {
     searches: values.map(({ value }) => ({
@@ -92,7 +99,8 @@ export const readFacts = Effect.fnUntraced(function* (
   })
   yield* Effect.sleep(Math.min(REST_MAX_MS, REST * (performance.now() - began)))
   return answers.map((answer, i) => {
-    const documents = (answer.hits ?? []).map(({ document }) => document as Readonly<Record<string, unknown>>)
+    const documents = (answer?.hits ?? []).map(({ document }) => document as Readonly<Record<string, unknown>>)
+    if (answer === undefined || documents.length === 0) return undefined
     const prices = answer.facet_counts.find(({ field_name }) => field_name === "price")?.stats
     return factsOf(values[i]!.count, documents, prices)
   })

@@ -10,13 +10,14 @@ import { byId, pageOf } from "../http/page.ts"
 import { Reply } from "../http/reply.ts"
 import type { Caller } from "../identity/caller.ts"
 import { collectionClosed, reachesCollection, reachesEverything } from "../identity/reach.ts"
+import { inSlices } from "../suggestions/typeahead/sliced.ts"
 import * as contract from "./contract.ts"
 import { htmlReply, linkedSlugs, shownPage } from "./page-view.ts"
 import { isAbsolute, ruleFieldsOf, urlOf } from "./rule-input.ts"
 import type { StoredRule } from "./rules-repository.ts"
 import type { SeoRule } from "./schema.ts"
 import { missingRule, SeoRules } from "./seo-rules.ts"
-import { sitemapIndex, sitemapParts } from "./sitemap.ts"
+import { type SitemapEntry, sitemapIndex, sitemapParts } from "./sitemap.ts"
 
 const shownRule = ({ organization_id: _, ...rule }: StoredRule): SeoRule => rule
 /** A rule beyond the key's reach does not exist for it. */
@@ -54,6 +55,12 @@ const xmlReply = (text: string, known: string | undefined): Reply => {
 const partUrl = (rule: StoredRule, n: number): string =>
   new URL(`/sitemap-${rule.id}-${n}.xml`, urlOf(rule.url_template, "a")).href
 
+function* entriesOf(
+  { url_template }: StoredRule,
+  rows: ReadonlyArray<{ readonly slug: string; readonly changed_at: number }>
+): Generator<SitemapEntry> {
+  for (const { changed_at, slug } of rows) yield { url: urlOf(url_template, slug), changed_at }
+}
 const makeSitemap = Effect.map(SeoRules, (rules) =>
   Effect.fnUntraced(function* (rule: StoredRule, part: string | undefined, etag: string | undefined) {
     if (!isAbsolute(rule.url_template))
@@ -61,9 +68,7 @@ const makeSitemap = Effect.map(SeoRules, (rules) =>
         message: "`url_template` has no host, which addresses in a sitemap have; replace the rule with one that has."
       })
     const rows = rule.active ? yield* rules.indexed(rule) : []
-    const parts = sitemapParts(
-      rows.map(({ changed_at, slug }) => ({ url: urlOf(rule.url_template, slug), changed_at }))
-    )
+    const parts = yield* inSlices(sitemapParts(entriesOf(rule, rows)))
     if (part === undefined || part === "")
       return xmlReply(parts.length === 1 ? parts[0]!.text : sitemapIndex(parts, (n) => partUrl(rule, n)), etag)
     const one = parts[Number(part) - 1]

@@ -36,10 +36,10 @@ interface Part {
   readonly changed_at: number
 }
 /** Always one at least. Addresses of another host than the first, and those that are too long, are left out. */
-export const sitemapParts = (
-  entries: ReadonlyArray<SitemapEntry>,
+export function* sitemapParts(
+  entries: Iterable<SitemapEntry>,
   { bytesMax, entriesMax }: SitemapBounds = SITEMAP_BOUNDS
-): ReadonlyArray<Part> => {
+): Generator<void, ReadonlyArray<Part>> {
   const parts: Array<Part> = []
   let lines: Array<string> = []
   let bytes = 0,
@@ -49,9 +49,13 @@ export const sitemapParts = (
     lines = []
     bytes = changed_at = 0
   }
-  const host = entries[0] === undefined ? "" : new URL(entries[0].url).host
+  let host: string | undefined
+  let read = 0
   for (const entry of entries) {
-    if (escaped(entry.url).length >= LOC_MAX || new URL(entry.url).host !== host) continue
+    if (read++ % 100 === 0) yield
+    const own = new URL(entry.url).host
+    host ??= own
+    if (escaped(entry.url).length >= LOC_MAX || own !== host) continue
     const line = lineOf("url", entry)
     const size = Buffer.byteLength(line)
     if (lines.length >= entriesMax || (lines.length > 0 && bytes + size + 200 > bytesMax)) close()

@@ -117,10 +117,17 @@ describe("rules", () => {
     expect(await issue({ ...rule, templates: { h1: "#NOTHING#" } })).toBe("templates.h1")
     expect(await issue({ ...rule, collection: "nothing" })).toBe("collection")
     expect(await issue({ ...rule, facet_field: "title" })).toBe("facet_field")
+    const planned = (plan: string) =>
+      program.request("POST", `/console/v1/organizations/${tenant.organization_id}/plan`, {
+        headers: { authorization: `Bearer ${program.operatorToken}` },
+        body: { plan }
+      })
+    await planned("free")
     const rules = []
     for (let i = 0; i < 3; i++) rules.push((await made("POST", "/v1/seo/rules", rule)).id)
     expect((await send("POST", "/v1/seo/rules", rule)).status).toBe(403)
     for (const id of rules) await made("DELETE", rulePath(id))
+    await planned("unlimited")
   })
 })
 

@@ -97,13 +97,19 @@ describe("slugs", () => {
       moved_to: null,
       ...given
     })
-    const slugs = slugsFor(
-      [
-        { value: "usb c", count: 4 },
-        { value: "Old", count: 2 },
-        { value: "New", count: 9 }
-      ],
-      [known("USB-C", "the-plug"), known("Old", "older", { status: "gone" }), known("Moved", "new", { moved_to: "x" })]
+    const slugs = atOnce(
+      slugsFor(
+        [
+          { value: "usb c", count: 4 },
+          { value: "Old", count: 2 },
+          { value: "New", count: 9 }
+        ],
+        [
+          known("USB-C", "the-plug"),
+          known("Old", "older", { status: "gone" }),
+          known("Moved", "new", { moved_to: "x" })
+        ]
+      )
     )
     expect([...slugs]).toEqual([
       ["New", "new-2"],
@@ -201,18 +207,20 @@ describe("states", () => {
       ...given
     })
     const now = 100 * DAY_MS
-    const left = leftPages(
-      [
-        known("renamed", ids(0, 10)),
-        known("empty", ids(20, 30)),
-        known("long-empty", [], { empty_since: now - 14 * DAY_MS }),
-        known("nearly", [], { empty_since: now - 14 * DAY_MS + 1 }),
-        known("used", ids(40, 50)),
-        known("before", ids(0, 10), { moved_to: "x", status: "gone" })
-      ],
-      [{ slug: "fresh", document_ids: ids(0, 10) }],
-      new Set(["used"]),
-      now
+    const left = atOnce(
+      leftPages(
+        [
+          known("renamed", ids(0, 10)),
+          known("empty", ids(20, 30)),
+          known("long-empty", [], { empty_since: now - 14 * DAY_MS }),
+          known("nearly", [], { empty_since: now - 14 * DAY_MS + 1 }),
+          known("used", ids(40, 50)),
+          known("before", ids(0, 10), { moved_to: "x", status: "gone" })
+        ],
+        [{ slug: "fresh", document_ids: ids(0, 10) }],
+        new Set(["used"]),
+        now
+      )
     )
     expect(left).toEqual([
       { slug: "renamed", status: "gone", empty_since: now, moved_to: "fresh" },
@@ -313,15 +321,17 @@ describe("an audit", () => {
     pages: ReadonlyArray<AuditedPage>,
     given: Partial<Parameters<typeof findingsOf>[0]> = {}
   ): ReadonlyArray<string> =>
-    findingsOf({
-      pages,
-      values: pages.map(({ count, value }) => ({ value, count })),
-      minProducts: 3,
-      isActive: true,
-      titles: new Map(),
-      demand: [],
-      ...given
-    }).map(({ code, page: slug, value }) => `${code} ${slug ?? value}`)
+    atOnce(
+      findingsOf({
+        pages,
+        values: pages.map(({ count, value }) => ({ value, count })),
+        minProducts: 3,
+        isActive: true,
+        titles: new Map(),
+        demand: [],
+        ...given
+      })
+    ).map(({ code, page: slug, value }) => `${code} ${slug ?? value}`)
   it("finds nothing where all is well", () => {
     expect(audited([page("a"), page("b")])).toEqual([])
   })

@@ -3,8 +3,10 @@ import { HtmlValidate } from "html-validate"
 import { SaxesParser } from "saxes"
 import { describe, expect, it } from "vitest"
 import { absentHtml, pageHtml, scriptJson, type ShownPage } from "../../../src/seo/page-html.ts"
-import { sitemapIndex, sitemapParts } from "../../../src/seo/sitemap.ts"
+import { sitemapIndex, sitemapParts as partsOf } from "../../../src/seo/sitemap.ts"
+import { atOnce } from "../../../src/suggestions/typeahead/sliced.ts"
 
+const sitemapParts = (...given: Parameters<typeof partsOf>) => atOnce(partsOf(...given))
 const hostile = [
   "<script>alert(1)</script>",
   `"' onmouseover='alert(1)`,
