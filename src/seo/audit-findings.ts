@@ -17,7 +17,7 @@ export const CODES = [
   "demand_without_page"
 ] as const
 type Code = (typeof CODES)[number]
-export interface Finding {
+interface Finding {
   readonly code: Code
   readonly severity: "error" | "warning" | "info"
   /** A slug. */ readonly page?: string

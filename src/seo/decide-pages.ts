@@ -88,7 +88,7 @@ const RELATED_MAX = 20
 /** Where few are met together: its neighbours, so that every page has links to it. */
 const NEIGHBOURS = 6
 
-export const isThin = (page: Pick<JudgedValue, "inStock" | "dataSentences">, minProducts: number): boolean =>
+const isThin = (page: Pick<JudgedValue, "inStock" | "dataSentences">, minProducts: number): boolean =>
   page.inStock < minProducts || page.dataSentences < DATA_SENTENCES_MIN
 
 /** By place, of pages in order. */

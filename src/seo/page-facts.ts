@@ -14,22 +14,22 @@ const TEXT_MAX = 200,
   URL_MAX = 1_000
 const TOP = 3
 /** Fields by what they are for: the first that a document has. */
-const ROLES = {
-  title: ["title", "name", "product_name"],
-  brand: ["brand", "vendor", "manufacturer"],
-  price: ["price", "sale_price"],
-  currency: ["currency"],
-  url: ["url", "link", "product_url"],
-  image: ["image", "image_url", "thumbnail"],
-  in_stock: ["in_stock", "available"]
-} as const
-type Role = keyof typeof ROLES
-export const FIELDS_READ = ["id", ...Object.values(ROLES).flat()].join(",")
+type Role = "title" | "brand" | "price" | "currency" | "url" | "image" | "in_stock"
+const ROLES: ReadonlyMap<Role, ReadonlyArray<string>> = new Map([
+  ["title", ["title", "name", "product_name"]],
+  ["brand", ["brand", "vendor", "manufacturer"]],
+  ["price", ["price", "sale_price"]],
+  ["currency", ["currency"]],
+  ["url", ["url", "link", "product_url"]],
+  ["image", ["image", "image_url", "thumbnail"]],
+  ["in_stock", ["in_stock", "available"]]
+])
+export const FIELDS_READ = ["id", ...[...ROLES.values()].flat()].join(",")
 
 type Document = Readonly<Record<string, unknown>>
 const valueIn = (document: Document, role: Role): unknown => {
-  const name = ROLES[role].find((each) => Object.hasOwn(document, each))
-  return name === undefined ? undefined : document[name]
+  const name = ROLES.get(role)!.find((each) => Object.hasOwn(document, each))
+  return name !== undefined && Object.hasOwn(document, name) ? document[name] : undefined
 }
 const textIn = (document: Document, role: Role, most = TEXT_MAX): string => {
   const value = valueIn(document, role)
@@ -113,7 +113,7 @@ export const factsOf = (count: number, found: ReadonlyArray<Document>, counted?:
   }
 }
 
-export interface Texts {
+interface Texts {
   readonly title: string
   readonly description: string
   readonly h1: string

@@ -23,7 +23,7 @@ const OF_DATA: ReadonlySet<string> = new Set(["COUNT", "MIN_PRICE", "MAX_PRICE",
 
 const TOKEN = /#([A-Za-z][A-Za-z0-9_]*)#/g
 /** A filled text, in UTF-16 units; of a longer one the rest is left out. */
-export const FILLED_MAX = 16_384
+const FILLED_MAX = 16_384
 
 export const placeholdersIn = (template: string): ReadonlyArray<string> =>
   [...template.matchAll(TOKEN)].map(([, name]) => name!)
@@ -36,7 +36,8 @@ interface Filled {
   /** Sentences with something that documents say. */ readonly dataSentences: number
 }
 /** Separators stand at odd places. `line`: a title, whose parts between bars and dashes are its sentences too. */
-const SENTENCES = { text: /((?<=[.!?…。])\s+|\n+)/u, line: /(\s+[|–—·-]\s+|(?<=[.!?…。])\s+)/u }
+const SENTENCES = /((?<=[.!?…。])\s+|\n+)/u
+const PARTS = /(\s+[|–—·-]\s+|(?<=[.!?…。])\s+)/u
 
 /** Control characters, those that change the direction of what follows among them, are in no text that is shown. */
 export const plainText = (text: string): string =>
@@ -50,7 +51,7 @@ const cut = (text: string, most: number): string => (text.length <= most ? text 
 
 /** O(template + what is filled in). */
 export const filled = (template: string, values: PlaceholderValues, kind: "text" | "line"): Filled => {
-  const pieces = template.split(SENTENCES[kind])
+  const pieces = template.split(kind === "text" ? SENTENCES : PARTS)
   let text = ""
   let dataSentences = 0
   for (let at = 0; at < pieces.length && text.length < FILLED_MAX; at += 2) {

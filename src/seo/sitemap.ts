@@ -10,7 +10,7 @@ interface SitemapBounds {
   readonly entriesMax: number
   readonly bytesMax: number
 }
-export const SITEMAP_BOUNDS: SitemapBounds = { entriesMax: 50_000, bytesMax: 45_000_000 }
+const SITEMAP_BOUNDS: SitemapBounds = { entriesMax: 50_000, bytesMax: 45_000_000 }
 /** An address is shorter than this. */
 const LOC_MAX = 2_048
 
