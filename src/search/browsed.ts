@@ -60,7 +60,10 @@ const planned = async (
   return ok(merchandise === undefined ? { ...search, plan } : { ...search, plan, merchandise })
 }
 
-/** An answer or a failure of each search, in order: one that cannot be made is no trouble of the others. Cost: as few engine calls as the engine's limit allows. */
+/**
+ * An answer or a failure of each search, in order: one that cannot be made is no trouble of the others. Cost: as few
+ * engine calls as the engine's limit allows.
+ */
 export const browse = async (
   parts: RankParts,
   asked: BrowseAsked

@@ -91,20 +91,17 @@ const admitted = (
     .slice(0, Math.max(0, room))
 }
 
-export const makeGenerate = Effect.gen(function* () {
+/** Reads and writes what every page says. */
+const makeTexts = Effect.gen(function* () {
   const search = yield* Search
-  const entitlements = yield* Entitlements
-  const rules = yield* makeRulesRepository
   const pages = yield* makePagesRepository
   const writing = yield* makeWrites
   const contextOf = yield* makeContexts
-
   const hasPrices = ({ collection, organization_id }: StoredRule): boolean =>
     resolveCollection(contextOf(organization_id), collection)?.schema.fields.some(
       ({ facet, name, type }) => facet && name === "price" && /^(int|float)/.test(type)
     ) === true
-  /** Reads and writes what every page says. */
-  const texts = Effect.fnUntraced(function* (
+  return Effect.fnUntraced(function* (
     rule: StoredRule,
     values: ReadonlyArray<CountedValue>,
     slugs: ReadonlyMap<string, string>,
@@ -138,6 +135,15 @@ export const makeGenerate = Effect.gen(function* () {
     yield* write
     return made
   })
+})
+
+export const makeGenerate = Effect.gen(function* () {
+  const search = yield* Search
+  const entitlements = yield* Entitlements
+  const rules = yield* makeRulesRepository
+  const pages = yield* makePagesRepository
+  const writing = yield* makeWrites
+  const texts = yield* makeTexts
 
   return Effect.fn("Seo.generate")(function* (
     { config, organizationId }: ClaimedJob,

@@ -1,6 +1,6 @@
 /**
- * What the documents of a value say: how many there are, at which prices, of whom, and the first of them as a page lists
- * them. Pure.
+ * What the documents of a value say: how many there are, at which prices, of whom, and the first of them as a page
+ * lists them. Pure.
  */
 import { createHash } from "node:crypto"
 import { plainText, type PlaceholderValues, filled } from "./placeholders.ts"

@@ -84,8 +84,9 @@ const productLine = (product: Product): string =>
 
 const listed = (label: string, lines: ReadonlyArray<string>): string =>
   lines.length === 0 ? "" : `<nav aria-label="${label}">\n<ul>\n${lines.join("\n")}\n</ul>\n</nav>\n`
+/** `und`: in which language documents are written nobody knows. */
 const whole = (head: ReadonlyArray<string>, body: string): string =>
-  `<!DOCTYPE html>\n<html>\n<head>\n<meta charset="utf-8">\n${head.filter((line) => line !== "").join("\n")}\n</head>\n<body>\n${body}</body>\n</html>\n`
+  `<!DOCTYPE html>\n<html lang="und">\n<head>\n<meta charset="utf-8">\n${head.filter((line) => line !== "").join("\n")}\n</head>\n<body>\n${body}</body>\n</html>\n`
 
 export const pageHtml = (page: ShownPage): string => {
   const { canonical_url, description, h1, isIndexed, next, prev, products, related, text, title } = page

@@ -50,7 +50,7 @@ const isOfSearch = (failure: RankFailure): boolean => !("_tag" in failure) && fa
 
 interface Values {
   readonly values: ReadonlyArray<CountedValue>
-  /** Those that no page can be of: too long, or no filter can name them; and those of fewest documents beyond `VALUES_MAX`. */
+  /** Too long for a page, named by no filter, or of fewest documents beyond `VALUES_MAX`. */
   readonly left_out: number
 }
 const isNameable = (field: string, value: string): boolean =>
@@ -80,7 +80,7 @@ export const readValues = Effect.fnUntraced(function* (
 const countsOf = (answer: SearchAnswer, field: string): FacetCount["counts"] =>
   (answer.facet_counts.find(({ field_name }) => field_name === field)?.counts ?? []).filter(({ count }) => count > 0)
 
-/** What documents of some values say; undefined for one of which none are found. `hasPrices`: the collection counts `price`. */
+/** What documents of some values say; undefined where none are found. `hasPrices`: the collection counts `price`. */
 export const readFacts = Effect.fnUntraced(function* (
   search: Search["Service"],
   asked: Asked,

@@ -83,9 +83,8 @@ export const ruleFieldsOf = (body: unknown): RuleFields | InputInvalid => {
     site_name = "",
     templates = {}
   } = body
-  const {
-    url_template = `/${typeof facet_field === "string" ? encodeURIComponent(facet_field.toWellFormed()) : ""}/${SLUG}`
-  } = body
+  const path = typeof facet_field === "string" ? encodeURIComponent(facet_field.toWellFormed()) : ""
+  const { url_template = `/${path || "pages"}/${SLUG}` } = body
   const issues = [
     ...issuesIn([
       ["collection", textRefusal(collection, 1, 256)],

@@ -73,8 +73,8 @@ describe("slugs", () => {
   it("are Latin letters, digits and dashes, or a name of the value's hash", () => {
     expect(["Müller & Söhne", "Кухня", "Ελλάδα", "  USB-C 3.1 ", "straße", "Łódź"].map(slugOf)).toEqual([
       "muller-sohne",
-      expect.stringMatching(/^kuhn?/),
-      expect.stringMatching(/^ellada/),
+      "kukhnya",
+      "ellada",
       "usb-c-3-1",
       "strasse",
       "lodz"
@@ -344,7 +344,7 @@ describe("an audit", () => {
     expect(audited([page("a")], { titles: new Map([["a", "z"]]) })).toEqual(["title_conflict a"])
     expect(audited([page("a", { title: "x".repeat(61) })])).toEqual(["title_length a"])
     expect(audited([page("a", { text: "has #COUNT# of" })])).toEqual(["placeholder_unresolved a"])
-    expect(audited([page("a", { value: "#1#x#COUNT#", title: "#COUNT#", slug: "1-x-count" })])).toEqual([])
+    expect(audited([page("a", { value: "1 x #COUNT#", title: "#COUNT#", slug: "1-x-count" })])).toEqual([])
     expect(audited([page("a", { value: "b" })])).toEqual(["slug_changed a"])
     expect(audited([page("a-2", { value: "a" })])).toEqual([])
     expect(audited([page("a")], { isActive: false })).toEqual(["not_in_sitemap a"])
