@@ -9,6 +9,7 @@ import { sampleIds } from "../../src/api/sample-ids.ts"
 import { allOperations } from "../support/operations.ts"
 import { storeModel } from "../support/rerank-model.ts"
 import { type Program, startProgram } from "../support/program.ts"
+import { eventually } from "../support/receiver.ts"
 
 type Ids = Readonly<Record<keyof typeof sampleIds, string>>
 interface Furnished {
@@ -144,9 +145,9 @@ const furnish = async (name: string): Promise<Furnished> => {
   const session = await program.request("POST", "/console/v1/sessions", { body: signIn })
   const rule = await idOf("POST", "/v1/seo/rules", seoRule)
   const generation = await idOf("POST", `/v1/seo/rules/${rule}/pages/generate`)
-  await expect
-    .poll(async () => (await must("GET", `/v1/jobs/${generation}`)).body.status, { timeout: 15_000 })
-    .toBe("ready")
+  await eventually("pages of landing", async () =>
+    (await must("GET", `/v1/jobs/${generation}`)).body.status === "ready" ? true : undefined
+  )
   return {
     full,
     search,
