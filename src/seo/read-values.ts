@@ -17,8 +17,8 @@ import { VALUE_BYTES_MAX, VALUES_MAX } from "./schema.ts"
 import type { StoredRule } from "./rules-repository.ts"
 
 const ATTEMPTS_MAX = 5
-/** Values whose documents are asked for at once. */
-export const BATCH = 20
+/** Values whose documents are asked for at once: some milliseconds of the searching thread. */
+export const BATCH = 5
 const REST = 0.5
 const REST_MAX_MS = 50
 
@@ -89,11 +89,12 @@ export const readFacts = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ReadonlyArray<Facts | undefined>, JobFailed> {
   const began = performance.now()
   const answers = yield* browsed(search, asked, {
-    searches: values.map(({ value }) => ({
+    searches: values.map(({ count, value }) => ({
       filter_by: valueFilter(asked.facet_field, value)!,
       include_fields: FIELDS_READ,
       per_page: String(LOOKED_AT),
-      ...(hasPrices ? { facet_by: "price", max_facet_values: "1" } : {})
+      // Of fewer documents every price is seen.
+      ...(hasPrices && count > LOOKED_AT ? { facet_by: "price", max_facet_values: "1" } : {})
     })),
     limit: LOOKED_AT
   })
