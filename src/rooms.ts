@@ -46,6 +46,7 @@ import { room as rerankModels } from "./rerank-models/room.ts"
 import { room as rerankers } from "./rerankers/room.ts"
 import { room as rules } from "./rules/room.ts"
 import { room as search } from "./search/room.ts"
+import { room as seo } from "./seo/room.ts"
 import { room as suggestions } from "./suggestions/room.ts"
 import { room as understanding } from "./understanding/room.ts"
 import { room as webhooks } from "./webhooks/room.ts"
@@ -96,6 +97,7 @@ export const rooms = RoomList.over<Ground>()
   .with(ingest)
   .with(jobs)
   .with(quality)
+  .with(seo)
   .with(alerts)
   .with(rerankModels)
   .with(recommendations)

@@ -351,6 +351,18 @@ export const lanes: ReadonlyArray<Lane> = [
     ]
   },
   {
+    name: "seo",
+    arguments: () => ["seo", "--values", "2000", "--products", "20000", "--seconds", "4"],
+    figures: [
+      figure("pages of all values", "s", "generation_s"),
+      figure("pages of all values, processor time", "s", "generation_processor_s"),
+      figure("the same once more", "s", "again_s"),
+      figure("an audit", "s", "audit_s"),
+      figure("searches alone, p99", "ms", "quiet", "p99_ms"),
+      figure("searches beside, p99", "ms", "beside", "p99_ms")
+    ]
+  },
+  {
     name: "suggestions",
     arguments: () => ["suggestions", "--query-count", "5000", "--products", "2000", "--seconds", "2"],
     figures: [

@@ -29,6 +29,7 @@ import {
   benchReplays,
   benchSearch,
   benchSearchWorkers,
+  benchSeo,
   benchSuggestions,
   benchTogether,
   benchUnderstanding,
@@ -1116,6 +1117,18 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
       },
       (flags) => benchQuality({ ...flags, out: Option.getOrUndefined(flags.out) })
     ).pipe(Command.withDescription("A run of a quality suite, and what searches beside it notice")),
+    Command.make(
+      "seo",
+      {
+        products: Flag.Int("products").pipe(Flag.withDefault(100_000)),
+        values: Flag.Int("values").pipe(Flag.withDescription("Values that get a page"), Flag.withDefault(10_000)),
+        seconds: load.seconds,
+        rate: Flag.Int("rate").pipe(Flag.withDescription("Searches a second beside it"), Flag.withDefault(200)),
+        seed: inputs.seed,
+        out: inputs.out
+      },
+      (flags) => benchSeo({ ...flags, out: Option.getOrUndefined(flags.out) })
+    ).pipe(Command.withDescription("Landing pages of all values of a field, and what searches beside it notice")),
     Command.make("package", { out: inputs.out }, (flags) =>
       benchPackage({ out: Option.getOrUndefined(flags.out) })
     ).pipe(Command.withDescription("Bytes of each entry of engine-sdk in a bundle")),

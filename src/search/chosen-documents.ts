@@ -112,7 +112,7 @@ export class ChosenDocuments {
   }
 }
 /** Of a collection's rules what it keeps out of sight: what they put first is about searches. */
-const excluding = (rules: CompiledRules): CompiledRules => {
+export const excluding = (rules: CompiledRules): CompiledRules => {
   const known = excludings.get(rules)
   if (known !== undefined) return known
   const { effects, ruleSet } = rules

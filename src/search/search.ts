@@ -40,6 +40,7 @@ import { type CacheFigures, makeAnswerCache } from "./answer-cache.ts"
 import { makeAnswerEpoch } from "./answer-epoch.ts"
 import { AskedSearch, type AskedParts, type Outcome, type Written } from "./asked-search.ts"
 import { asksCache, cachedSearch, type CachedParts } from "./cached-search.ts"
+import { browse, type BrowseAsked } from "./browsed.ts"
 import { charging, type Charge } from "./charge.ts"
 import { ChosenDocuments } from "./chosen-documents.ts"
 import { areOne, callersOf, entryKeys, withinLimits } from "./entry-keys.ts"
@@ -65,6 +66,8 @@ interface SearchShape {
   readonly rank: (asked: RankAsked) => Promise<Outcoming<ReadonlyArray<string>, RankFailure>>
   /** Why `rank` could not be asked so; nothing is searched. */
   readonly rankable: (asked: RankAsked) => Promise<Outcoming<void, RankFailure>>
+  /** What visitors see without a query, without a unit and without a trace (`browsed.ts`). */
+  readonly browse: (asked: BrowseAsked) => ReturnType<typeof browse>
   /** What a chooser finds (`chosen-documents.ts`), for one unit, and the query id by which it is accounted. */
   readonly choosing: <A>(
     request: SearchRequest,
@@ -299,6 +302,7 @@ export class Search extends Context.Service<Search, SearchShape>()("dowser/searc
             timed(minutes, request, service.choosing(request, collection, choose)),
           rank: (asked) => rank(ranking, asked),
           rankable: (asked) => rankable(ranking, asked),
+          browse: (asked) => browse(ranking, asked),
           forgetAnswers: epoch.forget,
           figures: Effect.sync(() => ({ waiting: turns.waiting(), cache: cache.figures() }))
         })

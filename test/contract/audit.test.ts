@@ -90,6 +90,7 @@ const experiment = {
   variants: [{ id: "a" }, { id: "b", params: { num_typos: 2 } }]
 }
 const recommendation = { name: "a", collection: "goods", type: "popular" }
+const seoRule = { name: "r", collection: "goods", facet_field: "kind" }
 const alert = { name: "a", metric: "searches", op: "<", threshold: 1, window_minutes: 5 }
 /** Of either plane: from the draft to the rollback. */
 const experimentSteps = (
@@ -143,6 +144,7 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
         name: "goods",
         fields: [
           { name: "title", type: "string" },
+          { name: "kind", type: "string", facet: true, optional: true },
           { name: "clicks", type: "int32", optional: true }
         ]
       },
@@ -340,6 +342,16 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
       path: `/v1/quality/suites/${made.suite}`,
       kind: "quality_suite"
     }),
+    createSeoRule: () => ({ method: "POST", path: "/v1/seo/rules", body: seoRule, kind: "seo_rule" }),
+    updateSeoRule: () => ({
+      method: "PUT",
+      path: `/v1/seo/rules/${(made.seoRule = made.createSeoRule!)}`,
+      body: { ...seoRule, name: "s" },
+      kind: "seo_rule"
+    }),
+    generateSeoPages: () => ({ method: "POST", path: `/v1/seo/rules/${made.seoRule}/pages/generate`, kind: "job" }),
+    auditSeoPages: () => ({ method: "POST", path: `/v1/seo/rules/${made.seoRule}/pages/audit`, kind: "job" }),
+    deleteSeoRule: () => ({ method: "DELETE", path: `/v1/seo/rules/${made.seoRule}`, kind: "seo_rule" }),
     createAlert: () => ({ method: "POST", path: "/v1/alerts", body: alert, kind: "alert" }),
     replaceAlert: () => ({
       method: "PUT",
@@ -397,6 +409,19 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
       }),
     consoleDeleteQualitySuite: () =>
       twin({ method: "DELETE", path: `/v1/quality/suites/${made.suite}`, kind: "quality_suite" }),
+    consoleCreateSeoRule: () => twin({ method: "POST", path: "/v1/seo/rules", body: seoRule, kind: "seo_rule" }),
+    consoleUpdateSeoRule: () =>
+      twin({
+        method: "PUT",
+        path: `/v1/seo/rules/${(made.seoRule = made.consoleCreateSeoRule!)}`,
+        body: { ...seoRule, name: "t" },
+        kind: "seo_rule"
+      }),
+    consoleGenerateSeoPages: () =>
+      twin({ method: "POST", path: `/v1/seo/rules/${made.seoRule}/pages/generate`, kind: "job" }),
+    consoleAuditSeoPages: () =>
+      twin({ method: "POST", path: `/v1/seo/rules/${made.seoRule}/pages/audit`, kind: "job" }),
+    consoleDeleteSeoRule: () => twin({ method: "DELETE", path: `/v1/seo/rules/${made.seoRule}`, kind: "seo_rule" }),
     consoleCreateAlert: () => twin({ method: "POST", path: "/v1/alerts", body: alert, kind: "alert" }),
     consoleReplaceAlert: () =>
       twin({

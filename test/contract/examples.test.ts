@@ -9,6 +9,7 @@ import { sampleIds } from "../../src/api/sample-ids.ts"
 import { allOperations } from "../support/operations.ts"
 import { storeModel } from "../support/rerank-model.ts"
 import { type Program, startProgram } from "../support/program.ts"
+import { eventually } from "../support/receiver.ts"
 
 type Ids = Readonly<Record<keyof typeof sampleIds, string>>
 interface Furnished {
@@ -47,6 +48,12 @@ const curation = { rule: { query: "coat", match: "contains" }, includes: [{ id: 
 const webhook = { name: "Shop", url: "https://shop.example/hooks/search", events: ["*"] }
 const recommendation = { name: "Also viewed", collection: "products", type: "also_viewed" }
 const alert = { name: "Lag", metric: "events_lag_seconds", op: ">", threshold: 60, window_minutes: 5 }
+const seoRule = {
+  name: "Brands",
+  collection: "products",
+  facet_field: "brand",
+  url_template: "https://shop.example/#SLUG#"
+}
 const suite = { name: "Mugs", collection: "products", judgments: [{ q: "mug", document_id: "p2", grade: 3 }] }
 
 /** An organization with everything that examples name. */
@@ -136,6 +143,11 @@ const furnish = async (name: string): Promise<Furnished> => {
   }
   await must("POST", members, { ...signIn, role: "owner" }, operator())
   const session = await program.request("POST", "/console/v1/sessions", { body: signIn })
+  const rule = await idOf("POST", "/v1/seo/rules", seoRule)
+  const generation = await idOf("POST", `/v1/seo/rules/${rule}/pages/generate`)
+  await eventually("pages of landing", async () =>
+    (await must("GET", `/v1/jobs/${generation}`)).body.status === "ready" ? true : undefined
+  )
   return {
     full,
     search,
@@ -151,6 +163,8 @@ const furnish = async (name: string): Promise<Furnished> => {
       oldWebhook: await idOf("POST", "/v1/webhooks", webhook),
       suite: await idOf("POST", "/v1/quality/suites", suite),
       oldSuite: await idOf("POST", "/v1/quality/suites", suite),
+      seoRule: rule,
+      oldSeoRule: await idOf("POST", "/v1/seo/rules", seoRule),
       alert: await idOf("POST", "/v1/alerts", alert),
       oldAlert: await idOf("POST", "/v1/alerts", alert),
       ...(await furnishExperiments(must)),

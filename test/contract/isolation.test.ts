@@ -74,6 +74,9 @@ const fill = async (tenant: Tenant, word: string) => {
   const key = (await send("POST", "/v1/keys", { description: word, scope: "search" })).body.id as string
   const suite = { name: word, collection: "goods", judgments: [{ q: word, document_id: "1", grade: 1 }] }
   const suiteId = (await send("POST", "/v1/quality/suites", suite)).body.id as string
+  const ruleId = (await send("POST", "/v1/seo/rules", { name: word, collection: "goods", facet_field: "title" })).body
+    .id as string
+  await send("POST", `/v1/seo/rules/${ruleId}/pages/generate`)
   const alertId = (
     await send("POST", "/v1/alerts", { name: word, metric: "events", op: ">", threshold: 1e9, window_minutes: 5 })
   ).body.id as string
@@ -108,6 +111,7 @@ const fill = async (tenant: Tenant, word: string) => {
     webhookId,
     deliveryId,
     suiteId,
+    ruleId,
     alertId,
     experimentId,
     modelId,
@@ -142,6 +146,7 @@ const values: Record<string, string> = {
   itemId: "one",
   dictionaryId: `d-${secret}`,
   file: "config.json",
+  slug: `goods-${secret}`,
   userId: "visitor"
 }
 const pathOf = (path: string, operationId: string) =>
@@ -151,7 +156,12 @@ const pathOf = (path: string, operationId: string) =>
         ? operationId.includes("Synonym")
           ? `s-${secret}`
           : `c-${secret}`
-        : name === "jobId" || name === "suiteId" || name === "alertId" || name === "experimentId" || name === "modelId"
+        : name === "jobId" ||
+            name === "suiteId" ||
+            name === "ruleId" ||
+            name === "alertId" ||
+            name === "experimentId" ||
+            name === "modelId"
           ? ids[name]
           : name === "keyId"
             ? ids.keyId
@@ -197,6 +207,8 @@ const bodies: Record<string, unknown> = {
   createQualitySuite: { name: "mine", collection: "goods", judgments: [] },
   replaceQualitySuite: { name: "mine", collection: "goods", judgments: [] },
   judgeFromClicks: { from: "2026-01-01", to: "2026-01-31" },
+  createSeoRule: { name: "mine", collection: "goods", facet_field: "title" },
+  updateSeoRule: { name: "mine", collection: "goods", facet_field: "title" },
   createAlert: { name: "mine", metric: "events", op: ">", threshold: 1e9, window_minutes: 5 },
   replaceAlert: { name: "mine", metric: "events", op: ">", threshold: 1e9, window_minutes: 5 },
   createRecommendationModel: { name: "mine", collection: "goods", type: "popular" },

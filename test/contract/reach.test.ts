@@ -27,12 +27,14 @@ interface Ids {
   readonly webhookId: string
   readonly deliveryId: string
   readonly suiteId: string
+  readonly ruleId: string
   readonly alertId: string
   readonly experimentId: string
   readonly modelId: string
 }
 let ownSuite: string
 let ownModel: string
+let ownRule: string
 let ids: Ids
 const nobodys: Ids = {
   jobId: "job_01ARZ3NDEKTSV4RRFFQ69G5FAV",
@@ -40,6 +42,7 @@ const nobodys: Ids = {
   webhookId: "whk_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   deliveryId: "dlv_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   suiteId: "qst_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+  ruleId: "seo_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   alertId: "alr_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   experimentId: "exp_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   modelId: "rec_01ARZ3NDEKTSV4RRFFQ69G5FAV"
@@ -71,6 +74,12 @@ const suiteOf = (collection: string, q: string, params: object = {}) => ({
   collection,
   params: { query_by: "title", ...params },
   judgments: [{ q, document_id: "1", grade: 1 }]
+})
+const seoRuleOf = (collection: string, name = "r") => ({
+  name,
+  collection,
+  facet_field: "title",
+  url_template: "https://fruit.example/#SLUG#"
 })
 const recommendationOf = (collection: string) => ({ name: "mine", collection, type: "popular" })
 const alertOf = (collection: string) => ({
@@ -174,6 +183,9 @@ beforeAll(async () => {
   ).body.id as string
   const deliveryId = (await own("POST", `/v1/webhooks/${webhookId}/test`)).body.id as string
   const suiteId = (await own("POST", "/v1/quality/suites", suiteOf(closed, secret))).body.id as string
+  const ruleId = (await own("POST", "/v1/seo/rules", seoRuleOf(closed, secret))).body.id as string
+  ownRule = (await own("POST", "/v1/seo/rules", seoRuleOf("apples"))).body.id
+  for (const id of [ruleId, ownRule]) await own("POST", `/v1/seo/rules/${id}/pages/generate`)
   const alertId = (await own("POST", "/v1/alerts", { ...alertOf(closed), name: secret, enabled: false })).body
     .id as string
   await own("POST", "/v1/alerts", { ...alertOf(closed), collection: null, name: secret })
@@ -182,7 +194,7 @@ beforeAll(async () => {
   const recommendation = { ...recommendationOf(closed), name: secret }
   const modelId = (await own("POST", "/v1/recommendations/models", recommendation)).body.id as string
   ownModel = (await own("POST", "/v1/recommendations/models", recommendationOf("apples"))).body.id
-  ids = { jobId, keyId, webhookId, deliveryId, suiteId, alertId, experimentId, modelId }
+  ids = { jobId, keyId, webhookId, deliveryId, suiteId, ruleId, alertId, experimentId, modelId }
   const collections = ["apples", "apples_.*"]
   // Every operation is asked several times within a minute.
   const fast = { rate_limit_per_minute: 10_000 }
@@ -342,6 +354,8 @@ const attemptsOf = (id: string, x: string): ReadonlyArray<Attempt> => {
       { names: { suiteId: ownSuite }, body: suiteOf("apples", "a", { filter_by: `$${x}(id:*)` }) }
     ],
     runQualitySuite: [{ names: { suiteId: ownSuite }, body: { params: { filter_by: `$${x}(id:*)` } } }],
+    createSeoRule: [{ body: seoRuleOf(x) }],
+    updateSeoRule: [{ body: seoRuleOf(x) }, { names: { ruleId: ownRule }, body: seoRuleOf(x) }],
     createAlert: [{ body: alertOf(x) }, { body: { ...alertOf(x), collection: null } }],
     replaceAlert: [{ body: alertOf(x) }],
     createExperiment: [{ body: experimentOf(x) }],
@@ -414,6 +428,8 @@ const plainBodies: Readonly<Record<string, unknown>> = {
   createQualitySuite: suiteOf("apples", "apple"),
   replaceQualitySuite: suiteOf("apples", "apple"),
   judgeFromClicks: { from: day, to: day },
+  createSeoRule: seoRuleOf("apples"),
+  updateSeoRule: seoRuleOf("apples"),
   createAlert: alertOf("apples"),
   replaceAlert: alertOf("apples"),
   createExperiment: experimentOf("apples"),
@@ -486,6 +502,7 @@ const namesOf = (x: string, own: Ids): Readonly<Record<string, string>> => ({
   profileName: x,
   policyName: x,
   userId: secret,
+  slug: x === closed ? `pear-${secret}` : "pear-ghost",
   ...own
 })
 
@@ -508,6 +525,7 @@ const everything = async () => {
     `/v1/keys/${ids.keyId}`,
     "/v1/webhooks",
     `/v1/quality/suites/${ids.suiteId}`,
+    `/v1/seo/rules/${ids.ruleId}`,
     `/v1/alerts/${ids.alertId}`,
     `/v1/experiments/${ids.experimentId}`,
     `/v1/recommendations/models/${ids.modelId}`,
@@ -636,6 +654,8 @@ describe("a key with a list of collections", () => {
       jobId,
       keyId,
       suiteId: ownSuite,
+      ruleId: ownRule,
+      slug: "apple-1",
       alertId: (await made(full, "POST", "/v1/alerts", alertOf("apples"))).body.id as string,
       experimentId: (await made(full, "POST", "/v1/experiments", experimentOf("apples"))).body.id as string,
       modelId: (await made(full, "POST", "/v1/recommendations/models", recommendationOf("apples"))).body.id as string,

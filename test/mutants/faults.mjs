@@ -4,6 +4,78 @@
 /** @type {import("./faults.mjs").Fault[]} */
 export const faults = [
   {
+    name: "seo-linked-data",
+    why: "a title ends the element that holds linked data",
+    file: "src/seo/page-html.ts",
+    from: "/[<>&\\u2028\\u2029]/g",
+    to: "/[&\\u2028\\u2029]/g",
+    tests: ["test/rooms/seo/documents.test.ts"]
+  },
+  {
+    name: "seo-quotes",
+    why: "a value ends the attribute that it stands in",
+    file: "src/seo/sitemap.ts",
+    from: "/[&<>\"']/g",
+    to: "/[&<>]/g",
+    tests: ["test/rooms/seo/documents.test.ts"]
+  },
+  {
+    name: "seo-sitemap-bytes",
+    why: "a sitemap grows beyond the bytes that crawlers read",
+    file: "src/seo/sitemap.ts",
+    from: "lines.length > 0 && bytes + size + 200 > bytesMax",
+    to: "false",
+    tests: ["test/rooms/seo/documents.test.ts"]
+  },
+  {
+    name: "seo-part-of-another",
+    why: "a page is the copy of one of which it is a part",
+    file: "src/seo/alike.ts",
+    from: "Math.min(a.count, b.count) >= ALIKE * Math.max(a.count, b.count)",
+    to: "a.count <= b.count || true",
+    tests: ["test/rooms/seo/decisions.test.ts"]
+  },
+  {
+    name: "seo-slug-kept",
+    why: "a value gets another address when it is generated again",
+    file: "src/seo/decide-pages.ts",
+    from: "own ?? byKey.get(key) ?? book.give(value)",
+    to: "book.give(value)",
+    tests: ["test/rooms/seo/decisions.test.ts"]
+  },
+  {
+    name: "seo-grace",
+    why: "a page without documents is gone a day late",
+    file: "src/seo/decide-pages.ts",
+    from: "now - empty_since >= EMPTY_DAYS * DAY_MS",
+    to: "now - empty_since >= (EMPTY_DAYS + 1) * DAY_MS",
+    tests: ["test/rooms/seo/decisions.test.ts"]
+  },
+  {
+    name: "seo-empty-sentence",
+    why: "a sentence stays though its placeholder has no value",
+    file: "src/seo/placeholders.ts",
+    from: '(values.get(name as Placeholder) ?? "") === ""',
+    to: "values.get(name as Placeholder) === null",
+    tests: ["test/rooms/seo/decisions.test.ts"]
+  },
+  {
+    name: "seo-lastmod",
+    why: "a page that is generated again says that it changed",
+    file: "src/seo/pages-repository.ts",
+    from: "CASE WHEN seo_pages.hash = EXCLUDED.hash",
+    to: "CASE WHEN seo_pages.hash IS NULL",
+    tests: ["test/contract/seo.test.ts"]
+  },
+  {
+    name: "seo-hidden",
+    why: "what a collection's rules keep out of sight is on a page",
+    file: "src/search/browsed.ts",
+    from: "rules.value === undefined ? undefined : excluding(rules.value)",
+    to: "undefined",
+    tests: ["test/contract/seo.test.ts"]
+  },
+  {
     name: "history-order",
     why: "a history that was cut remembers what came late though it had forgotten newer things",
     file: "streams/figures/history.ts",

@@ -2,3 +2,4 @@
 export { analyzerOf, createAnalyzer, sortKeyOfString, TRUNCATE_LENGTH } from "./analyzer.ts"
 export type { Analyzer, AnalyzerOptions, Dictionaries, TokenSpan } from "./analyzer.ts"
 export { hasStemmer, stemmerMissing } from "./stemmer.ts"
+export { romanize } from "./transliterate.ts"

@@ -84,6 +84,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       "/v1/analytics/rules",
       "/v1/webhooks",
       "/v1/quality/suites",
+      "/v1/seo/rules",
       "/v1/alerts",
       "/v1/experiments",
       "/v1/recommendations/models",
@@ -191,6 +192,15 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
         judgments: [{ q: "title", document_id: "d1", grade: 3 }]
       })
     ).id as string
+    const ruleId = (
+      await put("POST", "/v1/seo/rules", {
+        name: "one",
+        collection: "goods",
+        facet_field: "tags",
+        url_template: "https://shop.example/#SLUG#"
+      })
+    ).id as string
+    await put("POST", `/v1/seo/rules/${ruleId}/pages/generate`, undefined)
     const alertId = (
       await put("POST", "/v1/alerts", { name: "one", metric: "searches", op: ">", threshold: 9, window_minutes: 5 })
     ).id as string
@@ -234,6 +244,8 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       policyName: ["one"],
       releaseId: [releaseId],
       suiteId: [suiteId],
+      ruleId: [ruleId],
+      slug: ["a", "a.html"],
       alertId: [alertId],
       experimentId: experiments,
       modelId: [modelId],

@@ -1,0 +1,89 @@
+/** A page as its callers read it: as JSON, and what a site serves of it as HTML. Pure. */
+import { createHash } from "node:crypto"
+import { Reply } from "../http/reply.ts"
+import { isOver } from "./decide-pages.ts"
+import { absentHtml, pageHtml, type PageLink } from "./page-html.ts"
+import type { StoredPage } from "./pages-repository.ts"
+import { plainText } from "./placeholders.ts"
+import { urlOf } from "./rule-input.ts"
+import type { StoredRule } from "./rules-repository.ts"
+import type { SeoPage } from "./schema.ts"
+import { escaped } from "./sitemap.ts"
+
+/** The same for the same address, whenever it is asked for. */
+const idOf = (ruleId: string, slug: string): string =>
+  `spg_${createHash("sha256").update(`${ruleId}\n${slug}`).digest("hex").slice(0, 26)}`
+
+export const shownPage = (rule: StoredRule, page: StoredPage): SeoPage => {
+  const { canonical, changed_at, count, description, document_ids, generated_at, h1, hash, moved_to, slug } = page
+  const standsFor = moved_to ?? canonical
+  return {
+    id: idOf(rule.id, slug),
+    rule_id: rule.id,
+    value: page.value,
+    slug,
+    url: urlOf(rule.url_template, slug),
+    status: page.status,
+    ...(standsFor === null ? {} : { canonical_url: urlOf(rule.url_template, standsFor) }),
+    title: escaped(page.title),
+    description: escaped(description),
+    h1: escaped(h1),
+    text: escaped(page.text),
+    count,
+    document_ids,
+    hash,
+    generated_at,
+    changed_at
+  }
+}
+
+/** Slugs of pages that a page links to. */
+export const linkedSlugs = ({ next, prev, related }: StoredPage): ReadonlyArray<string> =>
+  [prev, next, ...related].filter((slug) => slug !== null)
+
+const TYPE = "text/html; charset=utf-8"
+/** Of a page without style and script: what it shows are the documents' own pictures at most. */
+const HEADERS = {
+  "content-security-policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "x-content-type-options": "nosniff"
+}
+
+/** `labels`: values of pages that are linked to, by slug; one that is not there is not linked to. */
+export const htmlReply = (
+  rule: StoredRule,
+  page: StoredPage,
+  labels: ReadonlyMap<string, string>,
+  now: number
+): Reply => {
+  const link = (slug: string | null): ReadonlyArray<PageLink> => {
+    const value = slug === null ? undefined : labels.get(slug)
+    return value === undefined ? [] : [{ label: plainText(value), url: urlOf(rule.url_template, slug!) }]
+  }
+  const { canonical, empty_since, moved_to, next, prev, slug, status, value } = page
+  const url = urlOf(rule.url_template, slug)
+  if (moved_to !== null) return new Reply(301, "", "text/plain", { location: urlOf(rule.url_template, moved_to) })
+  const related = page.related.flatMap(link)
+  if (status === "gone" || (empty_since !== null && isOver(empty_since, now)))
+    return new Reply(410, absentHtml(plainText(value), related), TYPE, HEADERS)
+  if (empty_since !== null) return new Reply(404, absentHtml(plainText(value), related), TYPE, HEADERS)
+  const [before] = link(prev),
+    [after] = link(next)
+  const html = pageHtml({
+    url,
+    canonical_url: status === "canonical" && canonical !== null ? urlOf(rule.url_template, canonical) : url,
+    isIndexed: rule.active && status !== "noindex",
+    value,
+    facet: rule.facet_field,
+    siteName: plainText(rule.site_name),
+    title: page.title,
+    description: page.description,
+    h1: page.h1,
+    text: page.text,
+    count: page.count,
+    products: page.products,
+    related,
+    ...(before === undefined ? {} : { prev: before }),
+    ...(after === undefined ? {} : { next: after })
+  })
+  return new Reply(200, html, TYPE, { ...HEADERS, "last-modified": new Date(page.changed_at).toUTCString() })
+}

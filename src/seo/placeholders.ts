@@ -1,0 +1,66 @@
+/**
+ * Templates of a rule: which placeholders there are, what is wrong with a template, and a template filled with what is
+ * known of a value. A placeholder without a value takes its sentence with it. What is filled in is never looked at
+ * again, so a value that is written like a placeholder stays as it is written. Pure.
+ */
+
+export const PLACEHOLDERS = [
+  "VALUE",
+  "FACET",
+  "COUNT",
+  "MIN_PRICE",
+  "MAX_PRICE",
+  "CURRENCY",
+  "TOP_BRANDS",
+  "TOP_PRODUCTS",
+  "YEAR",
+  "SITE_NAME"
+] as const
+export type Placeholder = (typeof PLACEHOLDERS)[number]
+export type PlaceholderValues = ReadonlyMap<Placeholder, string>
+/** What the documents say: a page needs some of it, or it is its template alone. */
+const OF_DATA: ReadonlySet<string> = new Set(["COUNT", "MIN_PRICE", "MAX_PRICE", "TOP_BRANDS", "TOP_PRODUCTS"])
+
+const TOKEN = /#([A-Za-z][A-Za-z0-9_]*)#/g
+/** A filled text, in UTF-16 units; of a longer one the rest is left out. */
+const FILLED_MAX = 16_384
+
+export const placeholdersIn = (template: string): ReadonlyArray<string> =>
+  [...template.matchAll(TOKEN)].map(([, name]) => name!)
+/** Undefined where all placeholders are known. */
+export const unknownPlaceholder = (template: string): string | undefined =>
+  placeholdersIn(template).find((name) => !(PLACEHOLDERS as ReadonlyArray<string>).includes(name))
+
+interface Filled {
+  readonly text: string
+  /** Sentences with something that documents say. */ readonly dataSentences: number
+}
+/** Separators stand at odd places. `line`: a title, whose parts between bars and dashes are its sentences too. */
+const SENTENCES = /((?<=[.!?…。])\s+|\n+)/u
+const PARTS = /(\s+[|–—·-]\s+|(?<=[.!?…。])\s+)/u
+
+/** Control characters, those that change the direction of what follows among them, are in no text that is shown. */
+export const plainText = (text: string): string =>
+  text
+    .toWellFormed()
+    .replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/g, " ")
+    .replace(/\s+/g, " ")
+    .trim()
+
+const cut = (text: string, most: number): string => (text.length <= most ? text : text.slice(0, most).toWellFormed())
+
+/** O(template + what is filled in). */
+export const filled = (template: string, values: PlaceholderValues, kind: "text" | "line"): Filled => {
+  const pieces = template.split(kind === "text" ? SENTENCES : PARTS)
+  let text = ""
+  let dataSentences = 0
+  for (let at = 0; at < pieces.length && text.length < FILLED_MAX; at += 2) {
+    const piece = pieces[at]!
+    const names = placeholdersIn(piece)
+    if (piece.trim() === "" || names.some((name) => (values.get(name as Placeholder) ?? "") === "")) continue
+    if (names.some((name) => OF_DATA.has(name))) dataSentences++
+    const sentence = piece.replace(TOKEN, (_, name: string) => values.get(name as Placeholder)!)
+    text += text === "" ? sentence : (pieces[at - 1] ?? " ") + sentence
+  }
+  return { text: cut(text.trim(), FILLED_MAX), dataSentences }
+}
