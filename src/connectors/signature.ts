@@ -1,0 +1,60 @@
+/**
+ * Whether a push is signed by one of a connector's secrets (contract part 4). Pure; comparisons take the same time
+ * whatever differs.
+ *
+ *   X-Signature-Timestamp   Unix seconds, at most 300 away from now
+ *   X-Signature             hex HMAC-SHA256(secret, `<timestamp>.<raw body>`), `sha256=` before it or not
+ *
+ * A shop system that signs in its own header (base64 of the HMAC over the raw body alone) is taken by that; what it
+ * sends says no time, so that only its version keeps an old one from coming back.
+ */
+import { createHmac, timingSafeEqual } from "node:crypto"
+import type { Provider } from "./mapping/providers.ts"
+
+export const SIGNATURE_AGE_MAX_S = 300
+type Headers = Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
+interface Signed {
+  readonly headers: Headers
+  readonly body: Uint8Array
+  readonly now_s: number
+}
+const HEX = /^[0-9a-f]{64}$/i
+const BASE64 = /^[A-Za-z0-9+/]{43}=$/
+/** Exactly one: of two, a proxy and we might read different ones. */
+const single = (headers: Headers, name: string): string | undefined => {
+  const value = headers[name]
+  return typeof value === "string" ? value : undefined
+}
+/** All secrets are tried, so that the time says nothing of which one it was. */
+const isOf = (secrets: ReadonlyArray<string>, given: Buffer, parts: ReadonlyArray<string | Uint8Array>): boolean => {
+  let isSigned = false
+  for (const secret of secrets) {
+    const mac = createHmac("sha256", secret)
+    for (const part of parts) mac.update(part)
+    const expected = mac.digest()
+    if (expected.length === given.length && timingSafeEqual(expected, given)) isSigned = true
+  }
+  return isSigned
+}
+
+/** Why it is refused; undefined where it is signed. */
+export const signatureRefusal = (
+  { body, headers, now_s }: Signed,
+  secrets: ReadonlyArray<string>,
+  provider: Provider | undefined
+): string | undefined => {
+  const own = provider?.headers === undefined ? undefined : single(headers, provider.headers.signature)
+  if (own !== undefined)
+    return BASE64.test(own) && isOf(secrets, Buffer.from(own, "base64"), [body])
+      ? undefined
+      : `The signature in \`${provider!.headers!.signature}\` is not that of this body and the connector's secret.`
+  const timestamp = single(headers, "x-signature-timestamp")
+  const signature = single(headers, "x-signature")?.replace(/^sha256=/i, "")
+  if (timestamp === undefined || signature === undefined)
+    return "A push has `X-Signature-Timestamp` and `X-Signature`, one of each."
+  if (!/^\d{1,12}$/.test(timestamp) || Math.abs(Number(timestamp) - now_s) > SIGNATURE_AGE_MAX_S)
+    return `\`X-Signature-Timestamp\` is the time in Unix seconds, at most ${SIGNATURE_AGE_MAX_S} away from ours.`
+  return HEX.test(signature) && isOf(secrets, Buffer.from(signature, "hex"), [`${timestamp}.`, body])
+    ? undefined
+    : "`X-Signature` is not that of `timestamp.body` and the connector's secret."
+}
