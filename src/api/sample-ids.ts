@@ -25,5 +25,7 @@ export const sampleIds = {
   runningExperiment: "exp_01KAQ5V8Z3N4M6T7W9X0Y1B2L4",
   stoppedExperiment: "exp_01KAQ5V8Z3N4M6T7W9X0Y1B2L5",
   promotedExperiment: "exp_01KAQ5V8Z3N4M6T7W9X0Y1B2L6",
-  release: "rel_01KAQ5V8Z3N4M6T7W9X0Y1B2J1"
+  release: "rel_01KAQ5V8Z3N4M6T7W9X0Y1B2J1",
+  connector: "con_01KAQ5V8Z3N4M6T7W9X0Y1B2N1",
+  oldConnector: "con_01KAQ5V8Z3N4M6T7W9X0Y1B2N2"
 } as const
