@@ -1,7 +1,7 @@
 /** Connectors: a catalogue that a shop system pushes (spec part 4, contract parts 4 and 11). */
 import { Schema } from "effect"
 import { optionalText } from "../http/checks.ts"
-import { OrganizationPaused, OrganizationUnavailable } from "../http/errors.ts"
+import { ConfigurationUnavailable, OrganizationPaused, OrganizationUnavailable, Throttled } from "../http/errors.ts"
 import { operation } from "../http/operation.ts"
 import { pageFields } from "../http/page.ts"
 import { FeatureNotInPlan } from "../metering/errors.ts"
@@ -10,6 +10,7 @@ import {
   ConnectorNotFound,
   ConnectorSecretsExhausted,
   IdempotencyKeyReused,
+  PushesUnavailable,
   PushNotSigned
 } from "./errors.ts"
 import { described } from "./examples.ts"
@@ -136,5 +137,14 @@ export const pushConnectorEvents = operation({
   payloadIsChecked: false,
   success: PushAnswer,
   status: 202,
-  errors: [ConnectorDisabled, ConnectorNotFound, OrganizationPaused, OrganizationUnavailable, PushNotSigned]
+  errors: [
+    ConfigurationUnavailable,
+    ConnectorDisabled,
+    ConnectorNotFound,
+    OrganizationPaused,
+    OrganizationUnavailable,
+    PushesUnavailable,
+    PushNotSigned,
+    Throttled
+  ]
 })

@@ -30,3 +30,9 @@ export class PushNotSigned extends Schema.TaggedError<PushNotSigned>()(
   { message: Schema.String },
   { httpApiStatus: 401 }
 ) {}
+/** The log takes nothing at the moment. */
+export class PushesUnavailable extends Schema.TaggedError<PushesUnavailable>()(
+  "PushesUnavailable",
+  { message: Schema.String, retry_after_s: Schema.Int },
+  { httpApiStatus: 503 }
+) {}

@@ -47,6 +47,7 @@ const curation = { rule: { query: "coat", match: "contains" }, includes: [{ id: 
 const webhook = { name: "Shop", url: "https://shop.example/hooks/search", events: ["*"] }
 const recommendation = { name: "Also viewed", collection: "products", type: "also_viewed" }
 const alert = { name: "Lag", metric: "events_lag_seconds", op: ">", threshold: 60, window_minutes: 5 }
+const connector = { name: "Shop", collection: "products", provider: "generic", sync_mode: "push" }
 const suite = { name: "Mugs", collection: "products", judgments: [{ q: "mug", document_id: "p2", grade: 3 }] }
 
 /** An organization with everything that examples name. */
@@ -158,6 +159,8 @@ const furnish = async (name: string): Promise<Furnished> => {
       oldRecommendationModel: await idOf("POST", "/v1/recommendations/models", recommendation),
       delivery: await idOf("POST", `/v1/webhooks/${webhookId}/test`),
       job: await idOf("POST", "/v1/collections/drafts/reindex"),
+      connector: await idOf("POST", "/v1/connectors", connector),
+      oldConnector: await idOf("POST", "/v1/connectors", connector),
       member: await idOf("POST", members, { email: `member-${name}@shop.example`, role: "member" }, operator()),
       formerMember: await idOf("POST", members, { email: `former-${name}@shop.example`, role: "member" }, operator()),
       release
