@@ -6,17 +6,14 @@ import { MappingFields, type Mapping } from "./mapping/source.ts"
 import { PROVIDER_NAMES } from "./mapping/providers.ts"
 
 const Secrets = Schema.Array(Schema.Struct({ sealed: Schema.String, valid_until: Schema.optionalKey(Schema.Number) }))
-export type StoredSecrets = typeof Secrets.Type
+type StoredSecrets = typeof Secrets.Type
 export interface StoredConnector {
   readonly id: string
   readonly organization_id: string
   readonly name: string
   readonly collection: string
   readonly provider: (typeof PROVIDER_NAMES)[number]
-  readonly sync_mode: "push" | "pull"
-  readonly schedule_cron: string | undefined
-  readonly pull_url: string | undefined
-  /** Sealed. */ readonly pull_token: string | undefined
+  readonly sync_mode: "push"
   readonly mapping: Mapping | undefined
   readonly secrets: StoredSecrets
   readonly secret_preview: string
@@ -29,7 +26,7 @@ export interface ConnectorState {
   readonly last_error: string | null
 }
 type Nullable<T> = { readonly [K in keyof T]: undefined extends T[K] ? Exclude<T[K], undefined> | null : T[K] }
-export type ConnectorRow = Nullable<Omit<StoredConnector, "mapping" | "provider" | "secrets" | "sync_mode">> & {
+type ConnectorRow = Nullable<Omit<StoredConnector, "mapping" | "provider" | "secrets" | "sync_mode">> & {
   readonly mapping: unknown
   readonly provider: unknown
   readonly secrets: unknown
@@ -38,16 +35,13 @@ export type ConnectorRow = Nullable<Omit<StoredConnector, "mapping" | "provider"
 const decodeSecrets = Schema.decodeUnknownSync(Secrets)
 const decodeMapping = Schema.decodeUnknownSync(MappingFields)
 const decodeProvider = Schema.decodeUnknownSync(Schema.Literals(PROVIDER_NAMES))
-const decodeMode = Schema.decodeUnknownSync(Schema.Literals(["push", "pull"]))
+const decodeMode = Schema.decodeUnknownSync(Schema.Literal("push"))
 /** Throws for what is no connector. */
 export const connectorOf = (row: ConnectorRow): StoredConnector => ({
   ...row,
   provider: decodeProvider(row.provider),
   sync_mode: decodeMode(row.sync_mode),
   secrets: decodeSecrets(row.secrets),
-  schedule_cron: row.schedule_cron ?? undefined,
-  pull_url: row.pull_url ?? undefined,
-  pull_token: row.pull_token ?? undefined,
   mapping: row.mapping === null ? undefined : decodeMapping(row.mapping)
 })
 const json = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
@@ -55,7 +49,7 @@ const json = (value: unknown): string | null => (value === undefined ? null : JS
 export const makeConnectorsRepository = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const columns =
-    "id, organization_id, name, collection, provider, sync_mode, schedule_cron, pull_url, pull_token, mapping, secrets, secret_preview, enabled, created_at::float8 AS created_at, updated_at::float8 AS updated_at"
+    "id, organization_id, name, collection, provider, sync_mode, mapping, secrets, secret_preview, enabled, created_at::float8 AS created_at, updated_at::float8 AS updated_at"
   const time = (at: number) => sql`${String(at)}::text::int8`
   return {
     read: (subjects: ReadonlyArray<Subject> | "all") =>
@@ -73,14 +67,13 @@ export const makeConnectorsRepository = Effect.gen(function* () {
         ([row]) => row!.n
       ),
     insert: (own: StoredConnector) =>
-      sql`INSERT INTO connectors (id, organization_id, name, collection, provider, sync_mode, schedule_cron, pull_url, pull_token, mapping, secrets, secret_preview, enabled, created_at, updated_at)
-        VALUES (${own.id}, ${own.organization_id}, ${own.name}, ${own.collection}, ${own.provider}, ${own.sync_mode}, ${own.schedule_cron ?? null}, ${own.pull_url ?? null}, ${own.pull_token ?? null},
+      sql`INSERT INTO connectors (id, organization_id, name, collection, provider, sync_mode, mapping, secrets, secret_preview, enabled, created_at, updated_at)
+        VALUES (${own.id}, ${own.organization_id}, ${own.name}, ${own.collection}, ${own.provider}, ${own.sync_mode},
           ${json(own.mapping)}::text::json, ${JSON.stringify(own.secrets)}::text::jsonb, ${own.secret_preview}, ${own.enabled}, ${time(own.created_at)}, ${time(own.updated_at)})`,
     /** Everything that an owner may change, and the secrets; false where it is gone. */
     replace: (own: StoredConnector) =>
       Effect.map(
-        sql`UPDATE connectors SET name = ${own.name}, schedule_cron = ${own.schedule_cron ?? null}, pull_url = ${own.pull_url ?? null}, pull_token = ${own.pull_token ?? null},
-          mapping = ${json(own.mapping)}::text::json, secrets = ${JSON.stringify(own.secrets)}::text::jsonb, secret_preview = ${own.secret_preview}, enabled = ${own.enabled}, updated_at = ${time(own.updated_at)}
+        sql`UPDATE connectors SET name = ${own.name}, mapping = ${json(own.mapping)}::text::json, secrets = ${JSON.stringify(own.secrets)}::text::jsonb, secret_preview = ${own.secret_preview}, enabled = ${own.enabled}, updated_at = ${time(own.updated_at)}
           WHERE organization_id = ${own.organization_id} AND id = ${own.id} RETURNING id`,
         (rows) => rows.length > 0
       ),

@@ -17,7 +17,7 @@ export const described = {
   },
   createConnector: {
     description:
-      "Creates a connector of a shop system to a collection and shows its signing secret this once. With `Idempotency-Key` (1 to 255 characters) the same body is answered with the same connector and secret for 24 hours, another body with 409. The plan bounds how many there are (403).",
+      "Creates a connector of a shop system to a collection and shows its signing secret this once; `sync_mode` is `push`, `pull` is refused with 400 for now. With `Idempotency-Key` (1 to 255 characters) the same body is answered with the same connector and secret for 24 hours, another body with 409. The plan bounds how many there are (403).",
     example: {
       headers: { "idempotency-key": "shop-1" },
       body: { name: "Shop", collection: "products", provider: "generic", sync_mode: "push", mapping }
@@ -30,7 +30,7 @@ export const described = {
   },
   updateConnector: {
     description:
-      "Changes name, schedule, pull settings, mapping and whether the connector is enabled; what is left out stays, and `null` takes it away. A disabled connector takes no pushes. An unknown id is a 404.",
+      "Changes name, mapping and whether the connector is enabled; what is left out stays, and `null` takes it away. A disabled connector takes no pushes. An unknown id is a 404.",
     example: { params: { connectorId }, body: { name: "Shop, renamed" } }
   },
   deleteConnector: {

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { Configuration } from "../configuration/configuration.ts"
 import { connectorOf, makeConnectorsRepository, type StoredConnector } from "./connectors-repository.ts"
 
-export interface KeptConnectors {
+interface KeptConnectors {
   readonly get: (id: string) => StoredConnector | undefined
   /** By id. */ readonly of: (organizationId: string) => ReadonlyArray<StoredConnector>
 }

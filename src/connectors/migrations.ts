@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 export const migrations = {
-  "2026112401_connectors": Effect.gen(function* () {
+  "2026112420_connectors": Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql`CREATE TABLE connectors (
       id text PRIMARY KEY,
@@ -12,9 +12,6 @@ export const migrations = {
       collection text NOT NULL,
       provider text NOT NULL,
       sync_mode text NOT NULL,
-      schedule_cron text,
-      pull_url text,
-      pull_token text,
       mapping json,
       secrets jsonb NOT NULL,
       secret_preview text NOT NULL,

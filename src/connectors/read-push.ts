@@ -6,7 +6,7 @@ import { type Mapped } from "./mapping/map.ts"
 import { Looks, pathOf, type Path, valuesAt } from "./mapping/path.ts"
 import type { Provider } from "./mapping/providers.ts"
 
-export const PUSH_EVENTS_MAX = 500
+const PUSH_EVENTS_MAX = 500
 const ID_CHARACTERS_MAX = 256
 /** JSON of one document. */
 export const DOCUMENT_BYTES_MAX = 1_000_000

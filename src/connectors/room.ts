@@ -44,9 +44,9 @@ export const room = defineRoom({
   },
   layer: Layer.provideMerge(Pushes.layer, Connectors.layer),
   audited: {
-    // Neither the token nor the secrets, sealed or not.
+    // Without the secrets, sealed or not.
     connector: (sql, { id, organizationId }) =>
-      sql`SELECT (to_jsonb(t) - 'secrets' - 'pull_token')::text AS row FROM connectors t WHERE organization_id = ${organizationId} AND id = ${id}`
+      sql`SELECT (to_jsonb(t) - 'secrets')::text AS row FROM connectors t WHERE organization_id = ${organizationId} AND id = ${id}`
   },
   expiries: [expireJournal, expireCreations]
 })

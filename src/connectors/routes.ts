@@ -1,17 +1,14 @@
 /** Handlers of connectors. */
 import { Effect } from "effect"
 import { implement } from "../api/implement.ts"
-import { issuesIn, refused } from "../http/checks.ts"
 import { inputInvalid } from "../http/errors.ts"
 import { byId, pageOf } from "../http/page.ts"
 import * as contract from "./contract.ts"
 import { Connectors, noConnector } from "./connectors.ts"
-import { cronRefusal } from "../jobs/cron.ts"
 import { makeJournalRepository } from "./journal-repository.ts"
 import { Pushes } from "./pushes.ts"
 import { readPush } from "./read-push.ts"
 import { readingOf } from "./reading.ts"
-import type { CreateConnector, UpdateConnector } from "./schema.ts"
 
 const IDEMPOTENCY_KEY_MAX = 255
 const idempotencyKeyOf = (given: string | ReadonlyArray<string> | undefined) =>
@@ -20,16 +17,6 @@ const idempotencyKeyOf = (given: string | ReadonlyArray<string> | undefined) =>
     : typeof given === "string" && given.length >= 1 && given.length <= IDEMPOTENCY_KEY_MAX
       ? Effect.succeed(given)
       : Effect.fail(inputInvalid("Idempotency-Key", `1 to ${IDEMPOTENCY_KEY_MAX} characters`))
-/** What needs more than one field. */
-const created = (fields: CreateConnector) =>
-  refused(
-    issuesIn([
-      ["schedule_cron", cronRefusal(fields.schedule_cron)],
-      ["pull_url", fields.sync_mode === "pull" && fields.pull_url === undefined ? "`pull` needs an address" : undefined]
-    ])
-  )
-const updated = (fields: UpdateConnector) => refused(issuesIn([["schedule_cron", cronRefusal(fields.schedule_cron)]]))
-
 export const routes = Effect.gen(function* () {
   const connectors = yield* Connectors
   const journal = yield* makeJournalRepository
@@ -47,7 +34,6 @@ export const routes = Effect.gen(function* () {
       Effect.fnUntraced(function* ({ bytes, caller, headers, payload }) {
         const idempotencyKey = yield* idempotencyKeyOf(headers["idempotency-key"])
         const fields = yield* payload
-        yield* created(fields)
         return yield* connectors.create(caller.organizationId, { fields, body: yield* bytes, idempotencyKey })
       })
     ),
@@ -57,7 +43,6 @@ export const routes = Effect.gen(function* () {
       Effect.fnUntraced(function* ({ caller, params, payload }) {
         yield* connectors.get(caller.organizationId, params.connectorId)
         const fields = yield* payload
-        yield* updated(fields)
         return yield* connectors.update(caller.organizationId, params.connectorId, fields)
       })
     ),

@@ -4,40 +4,21 @@ import { refusing } from "../http/checks.ts"
 import { PROVIDER_NAMES } from "./mapping/providers.ts"
 import { MappingFields } from "./mapping/source.ts"
 
-/** Decision: the specification names no limit; each is a reader of a topic and a line of the console. */
+/** Decision: the specification names no limit; each stands in the memory of every process. */
 export const CONNECTORS_MAX = 100
 const NAME_CHARACTERS_MAX = 120
-const URL_CHARACTERS_MAX = 2_048
-const TOKEN_CHARACTERS_MAX = 4_096
 
 const nameRefusal = (text: string): string | undefined =>
   text.trim() === "" || [...text].length > NAME_CHARACTERS_MAX ? `1 to ${NAME_CHARACTERS_MAX} characters` : undefined
-const urlRefusal = (text: string): string | undefined => {
-  if (text.length > URL_CHARACTERS_MAX) return `At most ${URL_CHARACTERS_MAX} characters`
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:"))
-    return "An address that begins with http:// or https://"
-  return url.username === "" && url.password === "" ? undefined : "No user name or password: that is `pull_token`"
-}
 const Name = Schema.String.check(refusing(nameRefusal))
-const PullUrl = Schema.String.check(refusing(urlRefusal))
-/** Sent as a bearer token; stored sealed and shown nowhere. */
-const PullToken = Schema.String.check(
-  refusing((text: string) =>
-    /^[\x21-\x7e]+$/.test(text) && text.length <= TOKEN_CHARACTERS_MAX
-      ? undefined
-      : `1 to ${TOKEN_CHARACTERS_MAX} visible ASCII characters`
-  )
-)
+/** Nothing is fetched from a shop system yet, so a connector that waits to be fetched from would stay empty. */
+const SyncMode = Schema.Literal("push").annotate({ description: "`push`: the shop system sends; `pull` is refused." })
 
 export const CreateConnector = Schema.Struct({
   name: Name,
   collection: Schema.String.check(refusing((text: string) => (text === "" ? "The name of a collection" : undefined))),
   provider: Schema.Literals(PROVIDER_NAMES),
-  sync_mode: Schema.Literals(["push", "pull"]),
-  schedule_cron: Schema.optionalKey(Schema.String),
-  pull_url: Schema.optionalKey(PullUrl),
-  pull_token: Schema.optionalKey(PullToken),
+  sync_mode: SyncMode,
   mapping: Schema.optionalKey(MappingFields),
   enabled: Schema.optionalKey(Schema.Boolean)
 }).annotate({ identifier: "CreateConnector" })
@@ -45,9 +26,6 @@ export type CreateConnector = typeof CreateConnector.Type
 /** What is left out stays; `null` takes it away. */
 export const UpdateConnector = Schema.Struct({
   name: Schema.optionalKey(Name),
-  schedule_cron: Schema.optionalKey(Schema.NullOr(Schema.String)),
-  pull_url: Schema.optionalKey(PullUrl),
-  pull_token: Schema.optionalKey(Schema.NullOr(PullToken)),
   mapping: Schema.optionalKey(Schema.NullOr(MappingFields)),
   enabled: Schema.optionalKey(Schema.Boolean)
 }).annotate({ identifier: "UpdateConnector" })
@@ -58,13 +36,10 @@ const connectorFields = {
   name: Schema.String,
   collection: Schema.String,
   provider: Schema.Literals(PROVIDER_NAMES),
-  sync_mode: Schema.Literals(["push", "pull"]),
-  schedule_cron: Schema.optionalKey(Schema.String),
-  pull_url: Schema.optionalKey(Schema.String),
-  pull_token_set: Schema.Boolean,
+  sync_mode: Schema.Literal("push"),
   mapping: Schema.optionalKey(MappingFields),
-  status: Schema.Literals(["idle", "syncing", "failed", "disabled"]),
-  /** Unix milliseconds of the last push or pull that was applied. */ last_sync_at: Schema.optionalKey(Schema.Int),
+  status: Schema.Literals(["idle", "failed", "disabled"]),
+  /** Unix milliseconds of the last push that was applied. */ last_sync_at: Schema.optionalKey(Schema.Int),
   last_error: Schema.optionalKey(Schema.String),
   enabled: Schema.Boolean,
   /** The secret's first and last letters. */ secret_preview: Schema.String,

@@ -11,7 +11,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto"
 import type { Provider } from "./mapping/providers.ts"
 
-export const SIGNATURE_AGE_MAX_S = 300
+const SIGNATURE_AGE_MAX_S = 300
 type Headers = Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
 interface Signed {
   readonly headers: Headers
