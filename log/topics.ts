@@ -89,7 +89,8 @@ export const TOPICS: ReadonlyArray<Topic> = [
   CATALOG_PUSHES,
   deadLettersOf(BEHAVIOUR_EVENTS),
   deadLettersOf(SEARCH_SERVED),
-  deadLettersOf(BEHAVIOUR_REJECTED)
+  deadLettersOf(BEHAVIOUR_REJECTED),
+  deadLettersOf(CATALOG_PUSHES)
 ]
 
 /**

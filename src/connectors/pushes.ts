@@ -2,11 +2,11 @@
  * Taking a push: who it is from, what it says, and putting it where it cannot be lost. What becomes of it is told by
  * its job and the journal (`applying/`).
  */
-import { parseDocument, stringifyJson } from "@dowser/engine-sdk/documents"
-import { EventLog } from "@dowser/log/event-log/event-log"
-import { Identifiers } from "@dowser/log/identifiers"
+import { parseDocument } from "@dowser/engine-sdk/documents"
+import type { EventLog } from "@dowser/log/event-log/event-log"
+import type { Identifiers } from "@dowser/log/identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import type { SqlClient } from "effect/sql"
 import { Configuration } from "../configuration/configuration.ts"
 import {
   type ConfigurationUnavailable,
@@ -17,18 +17,17 @@ import {
   organizationUnavailable,
   Throttled
 } from "../http/errors.ts"
-import { Installation } from "../installation.ts"
-import { makeJobsRepository } from "../jobs/jobs-repository.ts"
+import type { Installation } from "../installation.ts"
 import { Organizations } from "../organizations/organizations.ts"
 import type { StoredConnector } from "./connectors-repository.ts"
 import { Connectors, noConnector } from "./connectors.ts"
 import { ConnectorDisabled, type ConnectorNotFound, PushNotSigned, PushesUnavailable } from "./errors.ts"
 import { PROVIDERS } from "./mapping/providers.ts"
-import { recordsOf } from "./push.ts"
-import { eventsOf, type PushRead, readPush } from "./read-push.ts"
-import { mappingName, readingOf } from "./reading.ts"
+import { eventsOf, readPush } from "./read-push.ts"
+import { readingOf } from "./reading.ts"
 import type { PushAnswer } from "./schema.ts"
-import { signatureRefusal } from "./signature.ts"
+import { checkSignature } from "./signature.ts"
+import { makeStorePush } from "./store-push.ts"
 
 interface Received {
   readonly connectorId: string
@@ -62,32 +61,19 @@ const bodyEvents = (body: Uint8Array): Effect.Effect<ReadonlyArray<unknown>, Inp
   const events = eventsOf(parsed.value)
   return typeof events === "string" ? Effect.fail(inputInvalid("events", events)) : Effect.succeed(events)
 }
-const countOf = ({ changes }: PushRead, op: "upsert" | "delete"): number =>
-  changes.reduce((n, change) => (change.op === op ? n + 1 : n), 0)
-
-const make = Effect.gen(function* () {
+/** The connector that a push is signed for, which may take pushes. */
+const makeSender = Effect.gen(function* () {
   const configuration = yield* Configuration
   const connectors = yield* Connectors
-  const identifiers = yield* Identifiers
-  const jobs = yield* makeJobsRepository
-  const log = yield* EventLog
   const organizations = yield* Organizations
-  const sql = yield* SqlClient.SqlClient
-  const { visitorPartitions } = yield* Installation
-
-  /** The connector that a push is signed for, which may take pushes. */
-  const sender = Effect.fnUntraced(function* ({ body, connectorId, headers }: Received) {
+  return Effect.fnUntraced(function* ({ body, connectorId, headers }: Received) {
     if (!configuration.isCurrent()) yield* configuration.current
     const connector = connectors.byId(connectorId)
     if (connector === undefined) return yield* noConnector(connectorId)
     const now = yield* Clock.currentTimeMillis
-    const secrets = connectors.secretsOf(connector, now)
-    const refusal = signatureRefusal(
-      { headers, body, now_s: Math.floor(now / 1_000) },
-      secrets,
-      PROVIDERS.get(connector.provider)
-    )
-    if (refusal !== undefined) return yield* new PushNotSigned({ message: refusal })
+    const signed = { headers, body, now_s: Math.floor(now / 1_000) }
+    const checked = checkSignature(signed, connectors.secretsOf(connector, now), PROVIDERS.get(connector.provider))
+    if ("refusal" in checked) return yield* new PushNotSigned({ message: checked.refusal })
     const organization = organizations.find(connector.organization_id)
     if (organization?.status === "paused")
       return yield* new OrganizationPaused({
@@ -98,58 +84,24 @@ const make = Effect.gen(function* () {
     if (damage !== undefined) return yield* organizationUnavailable(damage)
     if (!connector.enabled)
       return yield* new ConnectorDisabled({ message: `Connector ${connectorId} is disabled; enable it first.` })
-    return { connector, now }
+    return { connector, now, signature: checked.signature }
   })
-  /** The job first: of a push that is in the log there always is one. */
-  const stored = Effect.fnUntraced(function* (connector: StoredConnector, read: PushRead, now: number) {
-    const job_id = yield* identifiers.make("job")
-    const mapping = mappingName(connector)
-    const records = recordsOf(
-      connector.organization_id,
-      {
-        connector_id: connector.id,
-        collection: connector.collection,
-        job_id,
-        ...(mapping === undefined ? {} : { mapping })
-      },
-      read.changes,
-      { now, partitions: visitorPartitions, stringify: stringifyJson }
-    )
-    const isEmpty = records.length === 0
-    yield* Effect.orDie(
-      jobs.insert(connector.organization_id, {
-        id: job_id,
-        type: "catalog_push",
-        status: "queued",
-        progress: 0,
-        config: {
-          connector_id: connector.id,
-          collection: connector.collection,
-          changes: read.changes.length,
-          records: records.length
-        },
-        created_at: now,
-        updated_at: now
-      })
-    )
-    if (isEmpty) {
-      const result = JSON.stringify({ applied: 0, ignored: 0, failed: 0 })
-      yield* Effect.orDie(
-        sql`UPDATE jobs SET status = 'ready', progress = 1, result = ${result}::text::jsonb, finished_at = updated_at WHERE id = ${job_id}`
-      )
-      return job_id
-    }
-    yield* Effect.onError(log.append(records), () => Effect.ignore(sql`DELETE FROM jobs WHERE id = ${job_id}`))
-    return job_id
-  })
+})
+
+const make = Effect.gen(function* () {
+  const sender = yield* makeSender
+  const { before, store } = yield* makeStorePush
   return Pushes.of({
     take: Effect.fn("Pushes.take")(function* (received) {
-      const { connector, now } = yield* sender(received)
+      const sent = yield* sender(received)
+      const answered = yield* before(sent)
+      if (answered !== undefined) return answered
+      const { connector } = sent
       const topic = topicOf(connector, received.headers)
       // A shop system tells of orders and customers too, and greets a new address: nothing of that is a product.
       const events = topic === "other" ? [] : yield* bodyEvents(received.body)
       const read = readPush(events, { ...readingOf(connector), topic: topic === "other" ? undefined : topic })
-      const job_id = yield* stored(connector, read, now).pipe(
+      return yield* store(sent, read).pipe(
         Effect.catchTag("EventLogOverloaded", ({ retry_after_s }) =>
           Effect.fail(
             new Throttled({
@@ -165,13 +117,6 @@ const make = Effect.gen(function* () {
           )
         )
       )
-      return {
-        received: read.received,
-        upserts: countOf(read, "upsert"),
-        deletes: countOf(read, "delete"),
-        rejected: read.rejected,
-        job_id
-      }
     })
   })
 })

@@ -8,8 +8,6 @@ import type { Provider } from "./mapping/providers.ts"
 
 const PUSH_EVENTS_MAX = 500
 const ID_CHARACTERS_MAX = 256
-/** JSON of one document. */
-export const DOCUMENT_BYTES_MAX = 1_000_000
 const ENVELOPE = new Set(["event", "external_id", "element_id", "id", "version", "updated_at"])
 
 type Fields = Readonly<Record<string, unknown>>

@@ -6,6 +6,7 @@ import { expireCreations } from "./connectors-repository.ts"
 import { errorSamples } from "./error-samples.ts"
 import { expireJournal } from "./journal-repository.ts"
 import { migrations } from "./migrations.ts"
+import { expirePushes } from "./pushes-repository.ts"
 import { Pushes } from "./pushes.ts"
 import { routes } from "./routes.ts"
 
@@ -48,5 +49,5 @@ export const room = defineRoom({
     connector: (sql, { id, organizationId }) =>
       sql`SELECT (to_jsonb(t) - 'secrets')::text AS row FROM connectors t WHERE organization_id = ${organizationId} AND id = ${id}`
   },
-  expiries: [expireJournal, expireCreations]
+  expiries: [expireJournal, expireCreations, expirePushes]
 })

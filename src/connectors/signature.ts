@@ -37,24 +37,40 @@ const isOf = (secrets: ReadonlyArray<string>, given: Buffer, parts: ReadonlyArra
   return isSigned
 }
 
-/** Why it is refused; undefined where it is signed. */
-export const signatureRefusal = (
+/** The signature as one spelling, or why it is refused. */
+type Checked = { readonly signature: string } | { readonly refusal: string }
+const checked = (
+  secrets: ReadonlyArray<string>,
+  given: Buffer | undefined,
+  parts: ReadonlyArray<string | Uint8Array>,
+  refusal: string
+): Checked => (given !== undefined && isOf(secrets, given, parts) ? { signature: given.toString("hex") } : { refusal })
+
+export const checkSignature = (
   { body, headers, now_s }: Signed,
   secrets: ReadonlyArray<string>,
   provider: Provider | undefined
-): string | undefined => {
+): Checked => {
   const own = provider?.headers === undefined ? undefined : single(headers, provider.headers.signature)
   if (own !== undefined)
-    return BASE64.test(own) && isOf(secrets, Buffer.from(own, "base64"), [body])
-      ? undefined
-      : `The signature in \`${provider!.headers!.signature}\` is not that of this body and the connector's secret.`
+    return checked(
+      secrets,
+      BASE64.test(own) ? Buffer.from(own, "base64") : undefined,
+      [body],
+      `The signature in \`${provider!.headers!.signature}\` is not that of this body and the connector's secret.`
+    )
   const timestamp = single(headers, "x-signature-timestamp")
   const signature = single(headers, "x-signature")?.replace(/^sha256=/i, "")
   if (timestamp === undefined || signature === undefined)
-    return "A push has `X-Signature-Timestamp` and `X-Signature`, one of each."
+    return { refusal: "A push has `X-Signature-Timestamp` and `X-Signature`, one of each." }
   if (!/^\d{1,12}$/.test(timestamp) || Math.abs(Number(timestamp) - now_s) > SIGNATURE_AGE_MAX_S)
-    return `\`X-Signature-Timestamp\` is the time in Unix seconds, at most ${SIGNATURE_AGE_MAX_S} away from ours.`
-  return HEX.test(signature) && isOf(secrets, Buffer.from(signature, "hex"), [`${timestamp}.`, body])
-    ? undefined
-    : "`X-Signature` is not that of `timestamp.body` and the connector's secret."
+    return {
+      refusal: `\`X-Signature-Timestamp\` is the time in Unix seconds, at most ${SIGNATURE_AGE_MAX_S} away from ours.`
+    }
+  return checked(
+    secrets,
+    HEX.test(signature) ? Buffer.from(signature, "hex") : undefined,
+    [`${timestamp}.`, body],
+    "`X-Signature` is not that of `timestamp.body` and the connector's secret."
+  )
 }
