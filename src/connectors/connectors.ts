@@ -52,6 +52,18 @@ export const noConnector = (id: string) => new ConnectorNotFound({ message: `Con
 const changed = <A>(given: A | null | undefined, before: A | undefined): A | undefined =>
   given === undefined ? before : (given ?? undefined)
 
+/** The newest secret is `text`; those before it sign for a day more. */
+const rotated = (before: StoredConnector, text: string, sealed: string, now: number) => {
+  const secrets = rotatedSecrets(before.secrets, sealed, now)
+  return secrets === undefined
+    ? Effect.fail(
+        new ConnectorSecretsExhausted({
+          message: `${SECRETS_MAX} secrets of this connector are valid; an older one ends 24 hours after its rotation.`
+        })
+      )
+    : Effect.succeed({ ...before, secrets, secret_preview: previewOf(text), updated_at: now })
+}
+
 const make = Effect.gen(function* () {
   const configuration = yield* Configuration
   const repository = yield* makeConnectorsRepository
@@ -118,16 +130,7 @@ const make = Effect.gen(function* () {
     }),
     rotate: Effect.fn("Connectors.rotate")(function* (organizationId, id) {
       const secret = yield* newSecret
-      const own = yield* changing(organizationId, id, (before, now) => {
-        const secrets = rotatedSecrets(before.secrets, sealed(secret), now)
-        return secrets === undefined
-          ? Effect.fail(
-              new ConnectorSecretsExhausted({
-                message: `${SECRETS_MAX} secrets of this connector are valid; an older one ends 24 hours after its rotation.`
-              })
-            )
-          : Effect.succeed({ ...before, secrets, secret_preview: previewOf(secret), updated_at: now })
-      })
+      const own = yield* changing(organizationId, id, (before, now) => rotated(before, secret, sealed(secret), now))
       return { ...(yield* shown(own)), secret }
     }),
     remove: Effect.fn("Connectors.remove")(function* (organizationId, id) {

@@ -35,22 +35,6 @@ export const migrations = {
       PRIMARY KEY (organization_id, idempotency_key)
     )`
     yield* sql`CREATE INDEX connector_creations_by_age ON connector_creations (created_at)`
-    // Pushes of a day by their signature, and how far each is applied: `done` holds the numbers of its records.
-    yield* sql`CREATE TABLE connector_pushes (
-      connector_id text NOT NULL REFERENCES connectors (id) ON DELETE CASCADE,
-      signature text NOT NULL,
-      job_id text NOT NULL UNIQUE,
-      answer json NOT NULL,
-      is_stored boolean NOT NULL,
-      records int4 NOT NULL,
-      done int4[] NOT NULL DEFAULT '{}',
-      applied int4 NOT NULL DEFAULT 0,
-      ignored int4 NOT NULL DEFAULT 0,
-      failed int4 NOT NULL DEFAULT 0,
-      created_at bigint NOT NULL,
-      PRIMARY KEY (connector_id, signature)
-    )`
-    yield* sql`CREATE INDEX connector_pushes_by_age ON connector_pushes (created_at)`
     yield* sql`CREATE TABLE connector_documents (
       connector_id text NOT NULL REFERENCES connectors (id) ON DELETE CASCADE,
       external_id text NOT NULL,
@@ -78,6 +62,25 @@ export const migrations = {
     )`
     yield* sql`CREATE INDEX connector_journal_by_age ON connector_journal (at)`
     yield* sql`CREATE INDEX connector_journal_by_document ON connector_journal (connector_id, external_id, id)`
+  }),
+  "2026112421_connector_pushes": Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    // Pushes of a day by their signature, and how far each is applied: `done` holds the numbers of its records.
+    yield* sql`CREATE TABLE connector_pushes (
+      connector_id text NOT NULL REFERENCES connectors (id) ON DELETE CASCADE,
+      signature text NOT NULL,
+      job_id text NOT NULL UNIQUE,
+      answer json NOT NULL,
+      is_stored boolean NOT NULL,
+      records int4 NOT NULL,
+      done int4[] NOT NULL DEFAULT '{}',
+      applied int4 NOT NULL DEFAULT 0,
+      ignored int4 NOT NULL DEFAULT 0,
+      failed int4 NOT NULL DEFAULT 0,
+      created_at bigint NOT NULL,
+      PRIMARY KEY (connector_id, signature)
+    )`
+    yield* sql`CREATE INDEX connector_pushes_by_age ON connector_pushes (created_at)`
     yield* sql`CREATE TABLE catalog_apply_offsets (
       log_partition int4 PRIMARY KEY,
       next_offset bigint NOT NULL,

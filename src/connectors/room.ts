@@ -1,6 +1,8 @@
 /** A catalogue that a shop system pushes. */
 import { Layer } from "effect"
 import { defineRoom } from "../room.ts"
+import { layerApplier } from "./applying/applier.ts"
+import { expireDeletions } from "./applying/applying-repository.ts"
 import { Connectors } from "./connectors.ts"
 import { expireCreations } from "./connectors-repository.ts"
 import { errorSamples } from "./error-samples.ts"
@@ -43,11 +45,11 @@ export const room = defineRoom({
     testConnectorMapping: [{ event: { id: "1", title: "Lamp" } }],
     pushConnectorEvents: [{ events: [{ external_id: "1", document: { title: "Lamp" } }] }]
   },
-  layer: Layer.provideMerge(Pushes.layer, Connectors.layer),
+  layer: Layer.provideMerge(layerApplier, Layer.provideMerge(Pushes.layer, Connectors.layer)),
   audited: {
     // Without the secrets, sealed or not.
     connector: (sql, { id, organizationId }) =>
       sql`SELECT (to_jsonb(t) - 'secrets')::text AS row FROM connectors t WHERE organization_id = ${organizationId} AND id = ${id}`
   },
-  expiries: [expireJournal, expireCreations, expirePushes]
+  expiries: [expireJournal, expireCreations, expirePushes, expireDeletions]
 })

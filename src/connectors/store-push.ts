@@ -62,7 +62,7 @@ export const makeStorePush = Effect.gen(function* () {
     const job = { id: answer.job_id, organizationId: connector.organization_id, type: "catalog_push", config }
     yield* jobs.insert(job, now)
     const nothing = { applied: 0, ignored: 0, failed: 0 }
-    if (n === 0) yield* jobs.move({ id: answer.job_id, progress: 1, result: nothing }, now)
+    if (n === 0) yield* jobs.move([{ id: answer.job_id, progress: 1, result: nothing }], now)
     return undefined
   })
   const forget = (jobId: string) =>

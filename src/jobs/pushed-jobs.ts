@@ -13,29 +13,31 @@ interface PushedJob {
   readonly type: string
   readonly config: Readonly<Record<string, unknown>>
 }
-export interface PushedEnd {
+/** Over where its progress is 1. */
+interface PushedStep {
   readonly id: string
   readonly progress: number
   /** What came of it so far. */ readonly result: Readonly<Record<string, unknown>>
   /** Why it failed, of one that is over. */ readonly error?: string | undefined
 }
+const statusOf = ({ error, progress }: PushedStep) =>
+  progress < 1 ? "running" : error === undefined ? "ready" : "failed"
 
 export const makePushedJobs = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const repository = yield* makeJobsRepository
-  const time = (at: number) => sql`${String(at)}::text::int8`
   return {
     insert: ({ config, id, organizationId, type }: PushedJob, now: number) => {
       const job: Job = { id, type, status: "queued", progress: 0, config, created_at: now, updated_at: now }
       return repository.insert(organizationId, job)
     },
-    /** Over where its progress is 1. A job that was cancelled stays so. */
-    move: ({ error, id, progress, result }: PushedEnd, now: number) => {
-      const isOver = progress >= 1
-      const status = !isOver ? "running" : error === undefined ? "ready" : "failed"
-      return sql`UPDATE jobs SET status = ${status}, progress = ${String(progress)}::text::float8, result = ${JSON.stringify(result)}::text::jsonb,
-        error = ${isOver ? (error ?? null) : null}, updated_at = ${time(now)}, finished_at = ${isOver ? String(now) : null}::text::int8 WHERE id = ${id} AND finished_at IS NULL`
-    },
+    /** One statement for all. A job that is over stays as it ended. */
+    move: (steps: ReadonlyArray<PushedStep>, now: number) =>
+      sql`UPDATE jobs j SET status = t.status, progress = t.progress, result = t.result::jsonb, error = nullif(t.error, ''), updated_at = ${String(now)}::text::int8,
+          finished_at = CASE WHEN t.progress >= 1 THEN ${String(now)}::text::int8 END
+        FROM unnest(${steps.map(({ id }) => id)}::text[], ${steps.map(statusOf)}::text[], ${steps.map(({ progress }) => String(Math.min(1, progress)))}::text[]::float8[],
+          ${steps.map(({ result }) => JSON.stringify(result))}::text[], ${steps.map(({ error = "" }) => error)}::text[]) AS t (id, status, progress, result, error)
+        WHERE j.id = t.id AND j.finished_at IS NULL`,
     remove: (id: string) => sql`DELETE FROM jobs WHERE id = ${id}`
   }
 })
