@@ -1,6 +1,6 @@
 /**
- * `/connectors` over HTTP (contract parts 4 and 11): creation and its repetition, signed pushes and their refusals, what
- * becomes of them, two organizations side by side.
+ * `/connectors` over HTTP: creation and its repetition, signed pushes and their refusals, what becomes of them, two
+ * organizations side by side.
  */
 import { createHmac } from "node:crypto"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"

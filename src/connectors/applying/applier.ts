@@ -8,7 +8,7 @@
  * A life ends where a claim is lost or something unexpected happens; the next one begins at the stored offsets, below
  * which everything is applied.
  */
-import { EventLog } from "@dowser/log/event-log/event-log"
+import { EventLog, type LogRecord } from "@dowser/log/event-log/event-log"
 import { encodeRecord } from "@dowser/log/record"
 import { CATALOG_PUSHES, deadLettersOf } from "@dowser/log/topics"
 import { Identifiers } from "@dowser/log/identifiers"
@@ -114,10 +114,10 @@ class Applier {
       bytesMax: READ_BYTES_MAX
     })
     let unread = 0
-    for (const { offset, value } of records) {
+    for (const { appendedAt, offset, value } of records) {
       const record = parsed(value)
       if (typeof record === "string") {
-        yield* this.#deadLetter(partition, offset, value, record)
+        yield* this.#deadLetter(partition, { appendedAt, offset, value }, record)
         unread++
       } else this.#lines.put(this.#entryOf(record, partition, offset, value.length))
       this.#positions.set(partition, offset + 1)
@@ -132,11 +132,11 @@ class Applier {
     const { changes, collection } = push
     return { organizationId, collection, partition, offset, changes: changes.length, bytes, push }
   }
-  #deadLetter(partition: number, offset: number, value: Uint8Array, reason: string) {
+  #deadLetter(partition: number, { appendedAt, offset, value }: Omit<LogRecord, "key">, reason: string) {
     const letter = encodeRecord({
       schema_version: 1,
       organization_id: "",
-      occurred_at: Date.now(),
+      occurred_at: appendedAt,
       payload: { group: "connectors", partition, topic: CATALOG_PUSHES.name, offset, reason, body: value }
     })
     return Effect.andThen(

@@ -18,7 +18,7 @@ import { makeWriteBatch } from "./write-batch.ts"
 export class ClaimLost extends Schema.TaggedError<ClaimLost>()("ClaimLost", { message: Schema.String }) {}
 
 /** How often a batch that the engine cannot take is tried again, and how long each waits. */
-export const RETRY_AFTER_MS = [1_000, 2_000, 4_000, 8_000, 16_000] as const
+const RETRY_AFTER_MS = [1_000, 2_000, 4_000, 8_000, 16_000] as const
 
 interface Batch {
   readonly line: Line

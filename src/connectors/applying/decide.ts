@@ -6,7 +6,7 @@
 import type { PushedChange } from "../push.ts"
 
 /** Where a change lies; places of one partition are ordered. */
-export interface Place {
+interface Place {
   readonly partition: number
   readonly offset: number
   readonly index: number
@@ -21,7 +21,7 @@ export interface Arrived {
   readonly change: PushedChange
   readonly place: Place
 }
-export type Fate = "write" | "skipped" | "ignored"
+type Fate = "write" | "skipped" | "ignored"
 export interface Decided {
   /** Of each change, in order. */ readonly fates: ReadonlyArray<Fate>
   /** Of each document that the batch changed, by `documentKey`. */ readonly known: ReadonlyMap<string, Known>
@@ -31,7 +31,7 @@ export const documentKey = (connectorId: string, externalId: string): string => 
 /** A document that moved to another partition (their number was changed) begins anew there. */
 const isPassed = (known: Place, { index, offset, partition }: Place): boolean =>
   known.partition === partition && (offset < known.offset || (offset === known.offset && index <= known.index))
-/** Without a version the order of arrival counts. What was deleted needs a newer version than the deletion's to return. */
+/** Without a version the order of arrival counts. What was deleted returns by a newer version than its deletion's. */
 const isOlder = ({ deleted, version }: Known, { op, version: given }: PushedChange): boolean =>
   given !== undefined && version !== undefined && (given < version || (deleted && op === "upsert" && given === version))
 

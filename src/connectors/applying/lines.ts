@@ -8,10 +8,10 @@ import { makeFairQueue } from "../../fair-queue.ts"
 import type { Push } from "../push.ts"
 
 /** Records that wait, held or not. */
-export const PLACES_MAX = 100_000
+const PLACES_MAX = 100_000
 const HELD_BYTES_MAX = 16_000_000
-export const BATCH_CHANGES_MAX = 4_096
-export const BATCH_BYTES_MAX = 4_000_000
+const BATCH_CHANGES_MAX = 4_096
+const BATCH_BYTES_MAX = 4_000_000
 
 export interface Entry {
   readonly organizationId: string

@@ -10,7 +10,7 @@ import { makeContexts } from "../../engine-plane/engine-plane.ts"
 import type { Arrived } from "./decide.ts"
 
 /** Of each change, in order: why it was refused; undefined where it is written. */
-export type Written =
+type Written =
   | { readonly kind: "written"; readonly refusals: ReadonlyArray<string | undefined> }
   | { readonly kind: "not now"; readonly reason: string; readonly after_s: number }
 
