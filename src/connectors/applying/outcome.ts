@@ -25,7 +25,6 @@ const OLDER = "Something newer was applied before."
 
 /** Postgres stores neither NUL nor half of a surrogate pair. */
 const storable = (text: string): string =>
-  // oxlint-disable-next-line no-control-regex
   text
     .slice(0, ERROR_CHARACTERS_MAX)
     .replace(/\u0000/g, " ")
