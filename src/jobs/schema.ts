@@ -7,7 +7,7 @@ export const Job = Schema.Struct({
   id: Schema.String,
   /**
    * `ingest`, `event_replay`, `recommendation_replay`, `subject_erasure`, `quality_run`, `judgments_from_clicks`,
-   * `rerank_model_training`, `recommendation_training`.
+   * `rerank_model_training`, `recommendation_training`, `catalog_push`.
    */
   type: Schema.String,
   status: Schema.Literals(JOB_STATUSES),

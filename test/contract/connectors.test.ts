@@ -134,3 +134,169 @@ describe("pushes", () => {
     expect((await send("GET", `/connectors/${made.id}/journal?external_id=again`)).body.data).toHaveLength(2)
   })
 })
+
+describe("what is refused", () => {
+  it("is a push that is unsigned, signed wrongly, for another body, late or early", async () => {
+    const made = await connector()
+    const text = JSON.stringify(upsert("unsigned", "No"))
+    const of = signed(text, made.secret)
+    const bad: ReadonlyArray<readonly [string, Record<string, string>, string?]> = [
+      ["unsigned", {}],
+      ["another secret", signed(text, `${made.secret}x`)],
+      ["another body", of, `${text} `],
+      ["another time", { ...of, "x-signature-timestamp": String(now_s() - 1) }],
+      ["late", signed(text, made.secret, now_s() - 302)],
+      ["early", signed(text, made.secret, now_s() + 302)],
+      ["no hex", { ...of, "x-signature": "zz" }],
+      [
+        "a shop's header for a connector of another kind",
+        {
+          "x-shopify-hmac-sha256": createHmac("sha256", made.secret).update(text).digest("base64")
+        }
+      ]
+    ]
+    for (const [what, headers, body = text] of bad)
+      expect([what, (await post(made.id, body, headers)).status]).toEqual([what, 401])
+    for (const headers of [of, { ...of, "x-signature": `sha256=${of["x-signature"]}` }])
+      expect((await post(made.id, text, headers)).status).toBe(202)
+    expect((await post("con_01ARZ3NDEKTSV4RRFFQ69G5FAV", text, of)).status).toBe(404)
+  })
+  it("is an event by its place, while the others go on, and a body that is none", async () => {
+    const made = await connector()
+    const answer = await push(made, { events: [upsert("one", "One"), 7, { document: {} }, { event: "move", id: "x" }] })
+    expect([answer.status, answer.body]).toMatchObject([202, { received: 4, upserts: 1, deletes: 0 }])
+    expect(answer.body.rejected.map(({ index }: { index: number }) => index)).toEqual([1, 2, 3])
+    for (const body of [[], 7, { events: [] }, { events: Array.from({ length: 501 }, () => upsert("x", "X")) }])
+      expect((await push(made, body)).status).toBe(400)
+    const text = "{no json"
+    expect((await post(made.id, text, signed(text, made.secret))).status).toBe(400)
+  })
+  it("is everything for a disabled connector and a paused organization", async () => {
+    const made = await connector()
+    expect((await send("PUT", `/connectors/${made.id}`, { enabled: false })).body).toMatchObject({ status: "disabled" })
+    expect((await push(made, upsert("x", "X"))).status).toBe(409)
+    await send("PUT", `/connectors/${made.id}`, { enabled: true })
+    const paused = await program.tenant("Paused")
+    const theirs = await connector({}, paused)
+    const organization = `/console/v1/organizations/${paused.organization_id}`
+    const operator = { authorization: `Bearer ${program.operatorToken}` }
+    expect(
+      (await program.request("POST", `${organization}/pause`, { headers: operator, body: { reason: "manual" } })).status
+    ).toBe(200)
+    expect((await push(theirs, upsert("x", "X"))).status).toBe(402)
+  })
+  it("is a document that the collection does not take, in the journal, and nothing beside it", async () => {
+    const made = await connector()
+    const ended = await applied(made, {
+      events: [upsert("fits", "Fits"), { external_id: "unfit", document: { title: {} } }]
+    })
+    expect([ended.status, ended.result]).toEqual(["ready", { applied: 1, ignored: 0, failed: 1 }])
+    const failed = (await send("GET", `/connectors/${made.id}/journal?status=failed`)).body.data
+    expect(failed).toMatchObject([{ external_id: "unfit", op: "upsert", status: "failed", attempts: 1 }])
+    expect(failed[0].error).toContain("title")
+    expect((await send("GET", `/connectors/${made.id}`)).body).toMatchObject({
+      status: "failed",
+      last_error: failed[0].error
+    })
+    expect((await applied(made, { external_id: "unfit", document: { title: {} } })).status).toBe("failed")
+    expect((await applied(made, upsert("fits", "Still"))).status).toBe("ready")
+    expect((await send("GET", `/connectors/${made.id}`)).body).toMatchObject({ status: "idle" })
+  })
+})
+
+describe("secrets", () => {
+  it("are both good after a rotation, and a fifth is refused", async () => {
+    const made = await connector()
+    const rotated = (await send("POST", `/connectors/${made.id}/secret`)).body as Made
+    expect(rotated.secret).not.toBe(made.secret)
+    for (const [i, one] of [made, rotated].entries()) expect((await push(one, upsert(`r${i}`, "R"))).status).toBe(202)
+    for (const status of [200, 200, 409])
+      expect((await send("POST", `/connectors/${made.id}/secret`)).status).toBe(status)
+  })
+})
+
+describe("shop systems", () => {
+  const sent = async (provider: string, header: string, topic: Record<string, string>, body: unknown) => {
+    const made = await connector({ provider })
+    const text = JSON.stringify(body)
+    const signature = createHmac("sha256", made.secret).update(text).digest("base64")
+    const wrong = await post(made.id, text, {
+      ...topic,
+      [header]: createHmac("sha256", "no").update(text).digest("base64")
+    })
+    const right = await post(made.id, text, { ...topic, [header]: signature })
+    expect([provider, wrong.status, right.status]).toEqual([provider, 401, 202])
+    return { made, ended: await job(right.body.job_id) }
+  }
+  it("sign in their own headers, and their products are mapped", async () => {
+    const shopify = await sent(
+      "shopify",
+      "x-shopify-hmac-sha256",
+      { "x-shopify-topic": "products/update" },
+      { id: 632910392, title: "Lamp of Shopify", status: "active", updated_at: "2026-01-02T03:04:05Z", variants: [] }
+    )
+    expect(shopify.ended.result).toEqual({ applied: 1, ignored: 0, failed: 0 })
+    expect(await document("632910392")).toBe("Lamp of Shopify")
+    const [entry] = (await send("GET", `/connectors/${shopify.made.id}/journal`)).body.data
+    expect(entry).toMatchObject({ mapping: "shopify", version: Date.parse("2026-01-02T03:04:05Z") })
+    const woo = await sent(
+      "woocommerce",
+      "x-wc-webhook-signature",
+      { "x-wc-webhook-topic": "product.updated" },
+      { id: 794, name: "Lamp of Woo", status: "publish", date_modified_gmt: "2026-01-02T03:04:05" }
+    )
+    expect(woo.ended.result).toEqual({ applied: 1, ignored: 0, failed: 0 })
+    expect(await document("794")).toBe("Lamp of Woo")
+  })
+  it("tell of other things, of which nothing is taken", async () => {
+    const { ended } = await sent("shopify", "x-shopify-hmac-sha256", { "x-shopify-topic": "orders/create" }, { id: 1 })
+    expect([ended.status, ended.result]).toEqual(["ready", { applied: 0, ignored: 0, failed: 0 }])
+  })
+  it("are mapped as their owner says, and the mapping is tried without writing", async () => {
+    const made = await connector({ mapping: { title: { join: ["maker", "name"] } } })
+    const event = { id: "tried", maker: "Ikea", name: "Lamp" }
+    const tried = await send("POST", `/connectors/${made.id}/test-mapping`, { event })
+    expect(tried.body).toEqual({ external_id: "tried", op: "upsert", document: { title: "Ikea Lamp", id: "tried" } })
+    expect(await document("tried")).toBeUndefined()
+    await applied(made, event)
+    expect(await document("tried")).toBe("Ikea Lamp")
+    expect((await send("GET", `/connectors/${made.id}/journal`)).body.data[0].mapping).toBe("own")
+  })
+})
+
+describe("two organizations", () => {
+  it("push the same ids and see nothing of each other", async () => {
+    const mine = await connector()
+    const theirs = await connector({}, other)
+    const [a, b] = await Promise.all([
+      push(mine, { events: [upsert("same", "Mine", 9)] }),
+      push(theirs, { events: [upsert("same", "Theirs", 1)] })
+    ])
+    expect((await job(a.body.job_id)).result.applied).toBe(1)
+    expect((await job(b.body.job_id, other)).result.applied).toBe(1)
+    expect([await document("same"), await document("same", other)]).toEqual(["Mine", "Theirs"])
+    expect((await send("GET", `/jobs/${b.body.job_id}`)).status).toBe(404)
+    expect((await send("GET", `/connectors/${theirs.id}/journal`)).status).toBe(404)
+    const text = JSON.stringify(upsert("same", "Stolen"))
+    expect((await post(theirs.id, text, signed(text, mine.secret))).status).toBe(401)
+  })
+  it("lose a connector with its journal and jobs; documents stay", async () => {
+    const made = await connector()
+    const answer = await push(made, upsert("stays", "Stays"))
+    await job(answer.body.job_id)
+    expect((await send("DELETE", `/connectors/${made.id}`)).body).toEqual({ id: made.id })
+    expect((await send("GET", `/connectors/${made.id}`)).status).toBe(404)
+    expect((await send("GET", `/jobs/${answer.body.job_id}`)).status).toBe(404)
+    expect(await document("stays")).toBe("Stays")
+  })
+  it("wait for a collection that is not there, and hold up no other", async () => {
+    const made = await connector({ collection: "coming" })
+    const waiting = await push(made, upsert("w", "Waited"))
+    expect((await applied(await connector(), upsert("beside", "Beside"))).status).toBe("ready")
+    await send("POST", "/collections", { name: "coming", fields: [{ name: "title", type: "string" }] })
+    expect((await job(waiting.body.job_id)).result.applied).toBe(1)
+    const [entry] = (await send("GET", `/connectors/${made.id}/journal`)).body.data
+    expect(entry).toMatchObject({ status: "applied" })
+    expect(entry.attempts).toBeGreaterThan(1)
+  })
+})

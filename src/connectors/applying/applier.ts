@@ -8,6 +8,7 @@
  * A life ends where a claim is lost or something unexpected happens; the next one begins at the stored offsets, below
  * which everything is applied.
  */
+import { ConsumedElsewhere, consumedKey } from "@dowser/log/consumed"
 import { EventLog, type LogRecord } from "@dowser/log/event-log/event-log"
 import { encodeRecord } from "@dowser/log/record"
 import { CATALOG_PUSHES, deadLettersOf } from "@dowser/log/topics"
@@ -38,6 +39,7 @@ const AGAIN_MS = 1_000
 interface Parts {
   readonly apply: Effect.Success<typeof makeApplyBatch>
   readonly claims: Effect.Success<typeof makeClaims>
+  /** Told to the log's retention. */ readonly consumed: Map<string, number>
   readonly log: EventLog["Service"]
   readonly process: string
   readonly partitions: number
@@ -72,6 +74,8 @@ class Applier {
     for (let isFirst = true; ; isFirst = false) {
       const began = performance.now()
       const ours = yield* claims.renew(process)
+      for (const { next_offset, partition } of ours)
+        this.#parts.consumed.set(consumedKey(CATALOG_PUSHES.name, partition), next_offset)
       for (const held of this.#positions.keys())
         if (!ours.some(({ partition }) => partition === held))
           return yield* new ClaimLost({ message: `Partition ${held} was taken.` })
@@ -210,6 +214,7 @@ const make = Effect.gen(function* () {
   const parts: Parts = {
     apply: yield* makeApplyBatch,
     claims: yield* makeClaims,
+    consumed: yield* ConsumedElsewhere,
     log: yield* EventLog,
     process: yield* (yield* Identifiers).make("prc"),
     partitions: visitorPartitions,
