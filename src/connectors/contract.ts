@@ -1,4 +1,4 @@
-/** Connectors: a catalogue that a shop system pushes (spec part 4, contract parts 4 and 11). */
+/** Connectors: a catalogue that a shop system pushes. */
 import { Schema } from "effect"
 import { optionalText } from "../http/checks.ts"
 import { ConfigurationUnavailable, OrganizationPaused, OrganizationUnavailable, Throttled } from "../http/errors.ts"
@@ -124,7 +124,7 @@ export const testConnectorMapping = operation({
   success: TriedMapping,
   errors: [ConnectorNotFound]
 })
-/** No key: the signature says who it is (spec part 5, rule 10). */
+/** No key: the signature says who it is. */
 export const pushConnectorEvents = operation({
   ...one,
   ...described.pushConnectorEvents,

@@ -12,7 +12,7 @@ export class ConnectorDisabled extends Schema.TaggedError<ConnectorDisabled>()(
   { message: Schema.String },
   { httpApiStatus: 409 }
 ) {}
-/** The same `Idempotency-Key` came with another body within a day (spec part 7). */
+/** The same `Idempotency-Key` came with another body within a day. */
 export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReused>()(
   "IdempotencyKeyReused",
   { message: Schema.String },

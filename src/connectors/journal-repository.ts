@@ -14,7 +14,7 @@ const entryOf = ({ error, mapping, version, ...row }: Row): JournalEntry => ({
   ...(mapping === null ? {} : { mapping }),
   ...(error === null ? {} : { error })
 })
-/** Seven days (contract part 11). */
+/** Seven days. */
 const JOURNAL_KEPT_MS = 7 * 24 * 3_600_000
 
 export const makeJournalRepository = Effect.gen(function* () {

@@ -34,7 +34,7 @@ export const keepConnectors = Effect.gen(function* () {
           try {
             learn(connectorOf(row))
           } catch (error) {
-            const reason = `The stored connector ${row.id} is not what it should be.`
+            const reason = `The stored connector \`${row.id}\` is not what it should be.`
             configuration.damages.note("connector", { organizationId: row.organization_id, id: row.id }, reason)
             unread.push(Effect.logError(`${row.organization_id} is refused: ${reason}`, error))
           }

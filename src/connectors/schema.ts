@@ -1,4 +1,4 @@
-/** Connectors, their journal and what a push is answered with (spec part 2, contract parts 4 and 11). */
+/** Connectors, their journal and what a push is answered with. */
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
 import { PROVIDER_NAMES } from "./mapping/providers.ts"

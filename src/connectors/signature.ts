@@ -1,5 +1,5 @@
 /**
- * Whether a push is signed by one of a connector's secrets (contract part 4). Pure; comparisons take the same time
+ * Whether a push is signed by one of a connector's secrets. Pure; comparisons take the same time
  * whatever differs.
  *
  *   X-Signature-Timestamp   Unix seconds, at most 300 away from now
