@@ -80,6 +80,7 @@ export const migrations = {
       created_at bigint NOT NULL,
       PRIMARY KEY (connector_id, signature)
     )`
+    yield* sql`CREATE INDEX connector_pushes_waiting ON connector_pushes (created_at) WHERE is_stored AND cardinality(done) < records`
     yield* sql`CREATE INDEX connector_pushes_by_age ON connector_pushes (created_at)`
     yield* sql`CREATE TABLE catalog_apply_offsets (
       log_partition int4 PRIMARY KEY,

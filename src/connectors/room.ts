@@ -7,6 +7,7 @@ import { Connectors } from "./connectors.ts"
 import { expireCreations } from "./connectors-repository.ts"
 import { errorSamples } from "./error-samples.ts"
 import { expireJournal } from "./journal-repository.ts"
+import { metrics } from "./metrics.ts"
 import { migrations } from "./migrations.ts"
 import { expirePushes } from "./pushes-repository.ts"
 import { Pushes } from "./pushes.ts"
@@ -15,6 +16,7 @@ import { routes } from "./routes.ts"
 export const room = defineRoom({
   name: "connectors",
   routes,
+  metrics,
   errorSamples,
   migrations,
   groups: { connectors: "Shop systems that push their catalogue, and what became of it." },
