@@ -17,6 +17,9 @@ const idempotencyKeyOf = (given: string | ReadonlyArray<string> | undefined) =>
     : typeof given === "string" && given.length >= 1 && given.length <= IDEMPOTENCY_KEY_MAX
       ? Effect.succeed(given)
       : Effect.fail(inputInvalid("Idempotency-Key", `1 to ${IDEMPOTENCY_KEY_MAX} characters`))
+/** Empty counts as absent. */
+const given = (text: string | undefined): string | undefined => (text === "" ? undefined : text)
+
 export const routes = Effect.gen(function* () {
   const connectors = yield* Connectors
   const journal = yield* makeJournalRepository
@@ -59,9 +62,9 @@ export const routes = Effect.gen(function* () {
         const { cursor, external_id, limit, status } = yield* query
         const page = yield* Effect.orDie(
           journal.page(id, {
-            before: cursor,
-            externalId: external_id,
-            status: status === "" ? undefined : status,
+            before: given(cursor),
+            externalId: given(external_id),
+            status: given(status),
             limit: limit + 1
           })
         )
