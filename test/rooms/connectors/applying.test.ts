@@ -87,7 +87,9 @@ const live = (world: World, log: ReadonlyArray<ReadonlyArray<Stored>>, draws: Dr
     lines.put({ organizationId, collection, partition, offset, changes: changes.length, bytes: 100, push })
   }
   const unread = () => [...positions.keys()].filter((partition) => positions[partition]! < log[partition]!.length)
-  for (;;) {
+  for (let steps = 0; ; steps++) {
+    // Some hundreds do.
+    if (steps > 100_000) throw new Error("The lines never run empty.")
     const open = unread()
     if (open.length > 0 && draws.chance(0.5)) read(draws.pick(open))
     const line = atWork.length < 2 && draws.chance(0.7) ? lines.next() : undefined
