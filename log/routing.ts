@@ -53,3 +53,11 @@ export const partitionOfEvent = (organizationId: string, event: Routable, partit
   if (event.event_id !== undefined) return pick(organizationId, "e", event.event_id, partitions)
   return pick(organizationId, "d", event.document_id ?? "", partitions)
 }
+
+/** Where every change of one document of a collection meets. */
+export const partitionOfDocument = (
+  organizationId: string,
+  collection: string,
+  documentId: string,
+  partitions: number
+): number => pick(organizationId, "c", `${collection}\u0000${documentId}`, partitions)

@@ -6,10 +6,10 @@
 export interface Topic {
   readonly name: string
   /**
-   * `visitor`: cut by what an event says about its visitor, so that searches and what follows them meet. `one`: a
-   * single partition.
+   * `visitor`: cut by what an event says about its visitor, so that searches and what follows them meet. `document`:
+   * cut by the document that is changed, into as many. `one`: a single partition.
    */
-  readonly partitioning: "visitor" | "one"
+  readonly partitioning: "visitor" | "document" | "one"
   readonly retentionHours: number
   /** The newest record of a key stays for ever, older ones may go; `retentionHours` says nothing then. */
   readonly compaction: boolean
@@ -60,6 +60,16 @@ export const BEHAVIOUR_REJECTED: Topic = {
   writtenBy: "POST /events"
 }
 
+/** Changes of catalogues that shop systems pushed; `src/connectors/applying` makes documents of them. */
+export const CATALOG_PUSHES: Topic = {
+  name: "catalog.pushes.v1",
+  partitioning: "document",
+  retentionHours: 7 * DAY,
+  compaction: false,
+  waitsForConsumers: true,
+  writtenBy: "connectors"
+}
+
 export const deadLettersOf = (topic: Topic): Topic => ({
   name: `${topic.name}.dlq`,
   partitioning: "one",
@@ -76,9 +86,11 @@ export const TOPICS: ReadonlyArray<Topic> = [
   SEARCH_SERVED,
   EVENT_FINGERPRINTS,
   BEHAVIOUR_REJECTED,
+  CATALOG_PUSHES,
   deadLettersOf(BEHAVIOUR_EVENTS),
   deadLettersOf(SEARCH_SERVED),
-  deadLettersOf(BEHAVIOUR_REJECTED)
+  deadLettersOf(BEHAVIOUR_REJECTED),
+  deadLettersOf(CATALOG_PUSHES)
 ]
 
 /**
@@ -92,7 +104,7 @@ export const VISITOR_PARTITIONS_EMBEDDED = 1
 export const VISITOR_PARTITIONS_DISTRIBUTED = 8
 
 export const partitionsOf = (topic: Topic, visitorPartitions: number): number =>
-  topic.partitioning === "visitor" ? visitorPartitions : 1
+  topic.partitioning === "one" ? 1 : visitorPartitions
 
 const HOUR_MS = 3_600_000
 

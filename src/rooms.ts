@@ -15,6 +15,7 @@ import { room as audit } from "./audit/room.ts"
 import type { RowReaders } from "./identity/row-readers.ts"
 import { room as catalog } from "./catalog/room.ts"
 import type { Configuration } from "./configuration/configuration.ts"
+import { room as connectors } from "./connectors/room.ts"
 import { room as console } from "./console/room.ts"
 import { room as demo } from "./demo/room.ts"
 import { room as events } from "./events/room.ts"
@@ -94,6 +95,7 @@ export const rooms = RoomList.over<Ground>()
   .with(personalization)
   .with(search)
   .with(analyticsRules)
+  .with(connectors)
   .with(ingest)
   .with(jobs)
   .with(quality)

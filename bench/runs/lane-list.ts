@@ -303,6 +303,15 @@ export const lanes: ReadonlyArray<Lane> = [
     ]
   },
   {
+    name: "pushes",
+    arguments: () => ["pushes", "--documents", "20000"],
+    figures: [
+      figure("accepted alone", "documents/processor s", "accepted_alone", "per_processor_s"),
+      figure("accepted beside applying", "documents/s", "accepted_beside_applying", "per_s"),
+      figure("applied", "documents/s", "applied", "per_s")
+    ]
+  },
+  {
     name: "webhooks",
     arguments: () => ["webhooks", "--events", "200", "--endpoints", "5", "--seconds", "2"],
     figures: [

@@ -27,5 +27,7 @@ export const sampleIds = {
   promotedExperiment: "exp_01KAQ5V8Z3N4M6T7W9X0Y1B2L6",
   seoRule: "seo_01KAQ5V8Z3N4M6T7W9X0Y1B2M1",
   oldSeoRule: "seo_01KAQ5V8Z3N4M6T7W9X0Y1B2M2",
-  release: "rel_01KAQ5V8Z3N4M6T7W9X0Y1B2J1"
+  release: "rel_01KAQ5V8Z3N4M6T7W9X0Y1B2J1",
+  connector: "con_01KAQ5V8Z3N4M6T7W9X0Y1B2N1",
+  oldConnector: "con_01KAQ5V8Z3N4M6T7W9X0Y1B2N2"
 } as const

@@ -28,6 +28,7 @@ import type { SuggestionsOptions } from "../../bench/lanes/suggestions.ts"
 import type { TogetherOptions } from "../../bench/lanes/together.ts"
 import type { UnderstandingOptions } from "../../bench/lanes/understanding.ts"
 import type { VectorsOptions } from "../../bench/lanes/vectors.ts"
+import type { PushesOptions } from "../../bench/lanes/pushes.ts"
 import type { WebhooksOptions } from "../../bench/lanes/webhooks.ts"
 
 const running = <A>(load: () => Promise<A>, run: (module: A) => Promise<void>) =>
@@ -171,6 +172,11 @@ export const benchVectors = (options: VectorsOptions) =>
   running(
     () => import("../../bench/lanes/vectors.ts"),
     (module) => module.benchVectors(options)
+  )
+export const benchPushes = (options: PushesOptions) =>
+  running(
+    () => import("../../bench/lanes/pushes.ts"),
+    (module) => module.benchPushes(options)
   )
 export const benchWebhooks = (options: WebhooksOptions) =>
   running(

@@ -34,6 +34,7 @@ import {
   benchTogether,
   benchUnderstanding,
   benchVectors,
+  benchPushes,
   benchWebhooks,
   writeFixtures
 } from "./bench.ts"
@@ -991,6 +992,16 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
         })
       }
     ).pipe(Command.withDescription("Event batches over HTTP from a load process")),
+    Command.make(
+      "pushes",
+      {
+        documents: Flag.Int("documents").pipe(Flag.withDescription("Pushed documents"), Flag.withDefault(50_000)),
+        batch: Flag.Int("batch").pipe(Flag.withDescription("Of one push"), Flag.withDefault(500)),
+        connections: Flag.Int("connections").pipe(Flag.withDefault(4)),
+        out: inputs.out
+      },
+      (flags) => benchPushes({ ...flags, out: Option.getOrUndefined(flags.out) })
+    ).pipe(Command.withDescription("Documents that a shop system pushes: accepted a second, and applied")),
     Command.make(
       "webhooks",
       {

@@ -112,6 +112,10 @@ export class Jobs extends Context.Service<
                     return yield* new Conflict({
                       message: "An erasure cannot be cancelled: what it erases is hidden already."
                     })
+                  if (job.type === "catalog_push")
+                    return yield* new Conflict({
+                      message: "A push cannot be cancelled: it was answered as taken, and its changes are on their way."
+                    })
                   if (!(yield* Effect.provideService(cancelRun(id), SqlClient.SqlClient, sql)))
                     return yield* new Conflict({
                       message: "The replay is being swapped in and cannot be cancelled any more."

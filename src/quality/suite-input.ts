@@ -2,10 +2,10 @@
  * What a suite may be. Read by hand, since a suite may have a hundred thousand judgments and each that is wrong is to
  * be named. Pure.
  */
-import { Cron, Result } from "effect"
 import { type Issue, invalidFields, issuesIn } from "../http/checks.ts"
 import type { InputInvalid } from "../http/errors.ts"
 import { isObject } from "../http/json-fields.ts"
+import { cronRefusal } from "../jobs/cron.ts"
 import {
   DOCUMENT_ID_BYTES_MAX,
   GRADE_MAX,
@@ -49,29 +49,6 @@ const nameRefusal = (value: unknown): string | undefined =>
     : isStorable(value)
       ? undefined
       : "No NUL character and no half surrogate pair"
-
-/** Five fields, in UTC. */
-const cronOf = (text: string): Cron.Cron | undefined => {
-  if (text.trim().split(/\s+/).length !== 5) return undefined
-  const parsed = Cron.parse(text.trim(), "UTC")
-  return Result.isSuccess(parsed) ? parsed.success : undefined
-}
-/** The first time after `now` (ms); undefined where there is none, as of the 30th of February. */
-export const nextRunAt = (cron: string | undefined, now: number): number | undefined => {
-  const parsed = cron === undefined ? undefined : cronOf(cron)
-  if (parsed === undefined) return undefined
-  try {
-    return Cron.next(parsed, new Date(now)).getTime()
-  } catch {
-    return undefined
-  }
-}
-const cronRefusal = (value: unknown): string | undefined => {
-  if (value === undefined || value === null) return undefined
-  const wrong = "Five fields of cron in UTC: minute, hour, day, month, weekday"
-  if (typeof value !== "string" || value.length > 120 || cronOf(value) === undefined) return wrong
-  return nextRunAt(value, 0) === undefined ? "There is no such time" : undefined
-}
 
 const isCredential = (name: string): boolean => /api[-_]?key$/i.test(name)
 /** Issues of parameters at their place in a body. */

@@ -1,13 +1,13 @@
 /**
  * Turns on this thread for searches that hold it. A search that finds the thread free runs at once; once searches took
  * a slice of a turn of the event loop, the next ones wait while everything else that has arrived gets its turn (health,
- * keys, bodies), then go on by `fair-queue.ts`. Who has waited beyond its deadline, or whose caller is gone, does not
- * run.
+ * keys, bodies), then go on by `src/fair-queue.ts`. Who has waited beyond its deadline, or whose caller is gone, does
+ * not run.
  *
  * Cost of a search that need not wait: two readings of the clock. An engine elsewhere answers later and uses no slice.
  */
 import type { Awaitable } from "@dowser/engine-sdk"
-import { makeFairQueue } from "./fair-queue.ts"
+import { makeFairQueue } from "../fair-queue.ts"
 
 /** Decision: what another request waits at most for searches that are quick; slow ones are not divided. */
 const SLICE_MS = 5

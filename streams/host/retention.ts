@@ -3,6 +3,7 @@
  * (`host.ts`) runs it over the topics and the reports of its thread; the simulation runs the same over its own.
  */
 import { Clock, Effect } from "effect"
+import { ConsumedElsewhere, consumedKey } from "@dowser/log/consumed"
 import { EventLog } from "@dowser/log/event-log/event-log"
 import type { Positions } from "../state/state.ts"
 import type { Topic } from "@dowser/log/topics"
@@ -19,6 +20,7 @@ const HOUR_MS = 3_600_000
 export const makeRetention = Effect.fnUntraced(function* ({ committedOf, partitions, readersOf }: RetentionOptions) {
   const log = yield* EventLog
   const clock = yield* Clock.Clock
+  const elsewhere = yield* ConsumedElsewhere
   const startedAt = clock.currentTimeMillisUnsafe()
 
   /**
@@ -56,6 +58,8 @@ export const makeRetention = Effect.fnUntraced(function* ({ committedOf, partiti
       const consumed = topic.waitsForConsumers
         ? readersOf(topic).map((group) => committedOf(group, partition)?.[topic.name] ?? 0)
         : []
+      // No processor reads changes of documents: who does says so there, and until it has, nothing goes.
+      if (topic.partitioning === "document") consumed.push(elsewhere.get(consumedKey(topic.name, partition)) ?? 0)
       yield* log.trim(topic.name, partition, Math.min(past, ...consumed))
     }
   })

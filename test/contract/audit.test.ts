@@ -65,6 +65,9 @@ const exempt: Readonly<Record<string, string>> = {
   gatewayGeoSearch: "reads",
   deleteRerankModel: "test/contract/rerank-models.test.ts trains one and looks for the entry",
   consoleDeleteRerankModel: "as deleteRerankModel",
+  pushConnectorEvents: "data",
+  testConnectorMapping: "reads",
+  consoleTestConnectorMapping: "reads",
   testWebhook: "sends a message and changes nothing",
   consoleTestWebhook: "sends a message and changes nothing"
 }
@@ -123,6 +126,7 @@ const experimentSteps = (
 /** In an order in which each finds what it needs. */
 const steps = (made: Record<string, string>): Readonly<Record<string, () => Step | Promise<Step>>> => {
   const organization = `/console/v1/organizations/${tenant.organization_id}`
+  const connector = { name: "c", collection: "goods", provider: "generic", sync_mode: "push" }
   const webhook = { name: "w", url: "http://127.0.0.1:9/hook", events: ["*"] }
   /** The same in the console. */
   const twin = (step: Step): Step => ({
@@ -456,6 +460,31 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
       kind: "api_key"
     }),
     deleteKey: () => ({ method: "DELETE", path: `/v1/keys/${made.createKey}`, kind: "api_key" }),
+    createConnector: () => ({ method: "POST", path: "/v1/connectors", body: connector, kind: "connector" }),
+    updateConnector: () => ({
+      method: "PUT",
+      path: `/v1/connectors/${made.createConnector}`,
+      body: { name: "d" },
+      kind: "connector"
+    }),
+    rotateConnectorSecret: () => ({
+      method: "POST",
+      path: `/v1/connectors/${made.createConnector}/secret`,
+      kind: "connector"
+    }),
+    deleteConnector: () => ({ method: "DELETE", path: `/v1/connectors/${made.createConnector}`, kind: "connector" }),
+    consoleCreateConnector: () => twin({ method: "POST", path: "/v1/connectors", body: connector, kind: "connector" }),
+    consoleUpdateConnector: () =>
+      twin({
+        method: "PUT",
+        path: `/v1/connectors/${made.consoleCreateConnector}`,
+        body: { name: "d" },
+        kind: "connector"
+      }),
+    consoleRotateConnectorSecret: () =>
+      twin({ method: "POST", path: `/v1/connectors/${made.consoleCreateConnector}/secret`, kind: "connector" }),
+    consoleDeleteConnector: () =>
+      twin({ method: "DELETE", path: `/v1/connectors/${made.consoleCreateConnector}`, kind: "connector" }),
     createWebhook: () => ({ method: "POST", path: "/v1/webhooks", body: webhook, kind: "webhook" }),
     updateWebhook: () => ({
       method: "PUT",

@@ -3,6 +3,7 @@
  * as the operation declares. Tenant operations and the console's each have an organization of their own, so that a twin
  * finds what its original deleted.
  */
+import { createHmac } from "node:crypto"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Operation } from "../../src/http/operation.ts"
 import { sampleIds } from "../../src/api/sample-ids.ts"
@@ -18,6 +19,7 @@ interface Furnished {
   readonly search: string
   readonly gateway: string
   readonly connector: string
+  /** With which a shop system signs. */ readonly signing: string
   readonly cookie: string
 }
 
@@ -54,6 +56,7 @@ const seoRule = {
   facet_field: "brand",
   url_template: "https://shop.example/#SLUG#"
 }
+const connector = { name: "Shop", collection: "products", provider: "generic", sync_mode: "push" }
 const suite = { name: "Mugs", collection: "products", judgments: [{ q: "mug", document_id: "p2", grade: 3 }] }
 
 /** An organization with everything that examples name. */
@@ -135,6 +138,10 @@ const furnish = async (name: string): Promise<Furnished> => {
       readonly value: string
     }
   const webhookId = await idOf("POST", "/v1/webhooks", webhook)
+  const shop = (await must("POST", "/v1/connectors", connector)).body as {
+    readonly id: string
+    readonly secret: string
+  }
   const members = `/console/v1/organizations/${organization}/members`
   const signIn = {
     email: "owner@shop.example",
@@ -153,6 +160,7 @@ const furnish = async (name: string): Promise<Furnished> => {
     search,
     gateway: (await key({ scope: "search", gateway: true })).value,
     connector: (await key({ scope: "connector_write" })).value,
+    signing: shop.secret,
     cookie: (session.headers.get("set-cookie") ?? "").split(";")[0]!,
     ids: {
       organization,
@@ -172,6 +180,8 @@ const furnish = async (name: string): Promise<Furnished> => {
       oldRecommendationModel: await idOf("POST", "/v1/recommendations/models", recommendation),
       delivery: await idOf("POST", `/v1/webhooks/${webhookId}/test`),
       job: await idOf("POST", "/v1/collections/drafts/reindex"),
+      connector: shop.id,
+      oldConnector: await idOf("POST", "/v1/connectors", connector),
       member: await idOf("POST", members, { email: `member-${name}@shop.example`, role: "member" }, operator()),
       formerMember: await idOf("POST", members, { email: `former-${name}@shop.example`, role: "member" }, operator()),
       release
@@ -244,6 +254,11 @@ const credential = (
   return group === "console sessions" ? { cookie } : operator()
 }
 
+const signed = (text: string, secret: string): Record<string, string> => {
+  const timestamp = String(Math.floor(Date.now() / 1_000))
+  const signature = createHmac("sha256", secret).update(`${timestamp}.${text}`).digest("hex")
+  return { "x-signature-timestamp": timestamp, "x-signature": signature }
+}
 /** The request of an example, with the ids of an organization in place of the sample ones. */
 const requestOf = (operation: Operation, furnished: Furnished) => {
   const named = (text: string): string =>
@@ -258,6 +273,7 @@ const requestOf = (operation: Operation, furnished: Furnished) => {
     method: operation.method,
     headers: {
       ...credential(operation, furnished),
+      ...(operation.id === "pushConnectorEvents" ? signed(text!, furnished.signing) : {}),
       ...headers,
       ...(text === undefined || typeof body === "string" ? {} : { "content-type": "application/json" })
     },

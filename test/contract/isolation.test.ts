@@ -92,6 +92,8 @@ const fill = async (tenant: Tenant, word: string) => {
     await send("POST", "/v1/webhooks", { name: word, url: `http://127.0.0.1:9/${word}`, events: ["*"] })
   ).body.id as string
   const deliveryId = (await send("POST", `/v1/webhooks/${webhookId}/test`)).body.id as string
+  const connector = { name: word, collection: "goods", provider: "generic", sync_mode: "push" }
+  const connectorId = (await send("POST", "/v1/connectors", connector)).body.id as string
   const password = `the password of ${tenant.organization_id}`
   const memberId = (
     await program.request("POST", `/console/v1/organizations/${tenant.organization_id}/members`, {
@@ -109,6 +111,7 @@ const fill = async (tenant: Tenant, word: string) => {
     jobId: job.body.id as string,
     keyId: key,
     webhookId,
+    connectorId,
     deliveryId,
     suiteId,
     ruleId,
@@ -165,8 +168,8 @@ const pathOf = (path: string, operationId: string) =>
           ? ids[name]
           : name === "keyId"
             ? ids.keyId
-            : name === "webhookId"
-              ? ids.webhookId
+            : name === "webhookId" || name === "connectorId"
+              ? ids[name]
               : name === "releaseId"
                 ? ids.releaseId
                 : name === "deliveryId"
@@ -201,6 +204,9 @@ const bodies: Record<string, unknown> = {
   upsertSearchRule: { exclusion_filter_by: "title:x", redirects: [{ query: "x", url: "/x" }] },
   previewSearchRule: { search: { q: "*", query_by: "title" } },
   createKey: { description: "mine", scope: "search" },
+  createConnector: { name: "mine", collection: "goods", provider: "generic", sync_mode: "push" },
+  updateConnector: { name: "mine" },
+  testConnectorMapping: { event: { id: "1", title: "Mine" } },
   createWebhook: { name: "mine", url: "https://mine.example/", events: ["*"] },
   updateWebhook: { name: "mine", url: "https://mine.example/", events: ["*"] },
   recoverWebhook: { since: 0 },
@@ -279,6 +285,7 @@ const everything = async (tenant: Tenant) => {
     `/v1/analytics/metrics/products?from=${today}&to=${today}`,
     `/v1/analytics/metrics/filters?from=${today}&to=${today}`,
     "/v1/keys",
+    "/v1/connectors",
     "/v1/webhooks",
     `/v1/webhooks/${ids.webhookId}/deliveries`,
     "/v1/entitlement",
@@ -300,7 +307,7 @@ const everything = async (tenant: Tenant) => {
     }
     answers.push([path, body === undefined ? text : JSON.stringify(body)])
   }
-  for (const path of ["", "/members", "/keys", "/webhooks", "/audit"])
+  for (const path of ["", "/members", "/keys", "/connectors", "/webhooks", "/audit"])
     answers.push([
       path,
       (

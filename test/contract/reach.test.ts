@@ -25,6 +25,7 @@ interface Ids {
   readonly jobId: string
   readonly keyId: string
   readonly webhookId: string
+  readonly connectorId: string
   readonly deliveryId: string
   readonly suiteId: string
   readonly ruleId: string
@@ -40,6 +41,7 @@ const nobodys: Ids = {
   jobId: "job_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   keyId: "key_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   webhookId: "whk_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+  connectorId: "con_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   deliveryId: "dlv_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   suiteId: "qst_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   ruleId: "seo_01ARZ3NDEKTSV4RRFFQ69G5FAV",
@@ -181,6 +183,8 @@ beforeAll(async () => {
   const webhookId = (
     await own("POST", "/v1/webhooks", { name: secret, url: `http://127.0.0.1:9/${secret}`, events: ["*"] })
   ).body.id as string
+  const shop = { name: secret, collection: closed, provider: "generic", sync_mode: "push" }
+  const connectorId = (await own("POST", "/v1/connectors", shop)).body.id as string
   const deliveryId = (await own("POST", `/v1/webhooks/${webhookId}/test`)).body.id as string
   const suiteId = (await own("POST", "/v1/quality/suites", suiteOf(closed, secret))).body.id as string
   const ruleId = (await own("POST", "/v1/seo/rules", seoRuleOf(closed, secret))).body.id as string
@@ -194,7 +198,7 @@ beforeAll(async () => {
   const recommendation = { ...recommendationOf(closed), name: secret }
   const modelId = (await own("POST", "/v1/recommendations/models", recommendation)).body.id as string
   ownModel = (await own("POST", "/v1/recommendations/models", recommendationOf("apples"))).body.id
-  ids = { jobId, keyId, webhookId, deliveryId, suiteId, ruleId, alertId, experimentId, modelId }
+  ids = { jobId, keyId, webhookId, connectorId, deliveryId, suiteId, ruleId, alertId, experimentId, modelId }
   const collections = ["apples", "apples_.*"]
   // Every operation is asked several times within a minute.
   const fast = { rate_limit_per_minute: 10_000 }
@@ -524,6 +528,7 @@ const everything = async () => {
     "/v1/analytics/rules",
     `/v1/keys/${ids.keyId}`,
     "/v1/webhooks",
+    "/v1/connectors",
     `/v1/quality/suites/${ids.suiteId}`,
     `/v1/seo/rules/${ids.ruleId}`,
     `/v1/alerts/${ids.alertId}`,

@@ -76,6 +76,62 @@ export const faults = [
     tests: ["test/contract/seo.test.ts"]
   },
   {
+    name: "pushes-read-again",
+    why: "changes that were applied before a crash are applied again over newer ones",
+    file: "src/connectors/applying/decide.ts",
+    from: 'if (now !== undefined && isPassed(now.place, place)) return "skipped"\n',
+    to: "",
+    tests: ["test/rooms/connectors/applying.test.ts"]
+  },
+  {
+    name: "pushes-after-deletion",
+    why: "an upsert of the deletion's own version brings a document back",
+    file: "src/connectors/applying/decide.ts",
+    from: '(given < version || (deleted && op === "upsert" && given === version))',
+    to: "given < version",
+    tests: ["test/rooms/connectors/applying.test.ts"]
+  },
+  {
+    name: "pushes-two-workers",
+    why: "two workers apply changes of one collection at the same time",
+    file: "src/connectors/applying/lines.ts",
+    from: "if (line.entries.length === 1) this.#turns",
+    to: "this.#turns",
+    tests: ["test/rooms/connectors/applying.test.ts"]
+  },
+  {
+    name: "pushes-offset",
+    why: "the offset passes a record that waits for its collection",
+    file: "src/connectors/applying/lines.ts",
+    from: "?.find((offset) => !ours.has(offset) && done?.has(offset) !== true)",
+    to: "?.find(() => false)",
+    tests: ["test/rooms/connectors/applying.test.ts"]
+  },
+  {
+    name: "pushes-sent-again",
+    why: "a signed push that comes again is applied again",
+    file: "src/connectors/store-push.ts",
+    from: "if (known === undefined || known.is_stored) return known?.answer",
+    to: "if (known !== undefined) yield* Effect.orDie(sql`DELETE FROM connector_pushes WHERE job_id = ${known.answer.job_id}`)\n    return undefined",
+    tests: ["test/contract/connectors.test.ts"]
+  },
+  {
+    name: "pushes-late-signature",
+    why: "a signature is good for ever",
+    file: "src/connectors/signature.ts",
+    from: "const SIGNATURE_AGE_MAX_S = 300",
+    to: "const SIGNATURE_AGE_MAX_S = 300_000_000_000",
+    tests: ["test/contract/connectors.test.ts"]
+  },
+  {
+    name: "pushes-retention",
+    why: "what was pushed and is not applied goes with the time of its topic",
+    file: "streams/host/retention.ts",
+    from: "elsewhere.get(consumedKey(topic.name, partition)) ?? 0",
+    to: "Infinity",
+    tests: ["test/rooms/connectors/retention.test.ts"]
+  },
+  {
     name: "history-order",
     why: "a history that was cut remembers what came late though it had forgotten newer things",
     file: "streams/figures/history.ts",

@@ -29,6 +29,7 @@ const CASES = [
   "profile without its release",
   "policy",
   "experiment",
+  "connector",
   "record",
   "document",
   "segment",
@@ -87,6 +88,8 @@ const fill = async (tenant: Tenant) => {
   const experiment = { name: "e", collection: "goods", metric: "ctr", variants }
   const { id } = (await call(tenant, "POST", "experiments", experiment)).body
   expect((await call(tenant, "POST", `experiments/${id}/start`)).status).toBe(200)
+  const connector = { name: "c", collection: "goods", provider: "generic", sync_mode: "push" }
+  expect((await call(tenant, "POST", "connectors", connector)).status).toBe(201)
   expect((await call(tenant, "POST", "browser_keys", {})).status).toBe(201)
 }
 
@@ -114,6 +117,7 @@ const damageRows = async () => {
         yield* sql`UPDATE search_profiles SET manifest = '{"searchable_fields":[7]}' WHERE organization_id = ${of("profile")}`
         yield* sql`UPDATE search_profiles SET active_release_id = 'rel_none' WHERE organization_id = ${of("profile without its release")}`
         yield* sql`UPDATE experiments SET definition = '{"variants":[{"weight":1,"rules":null}]}' WHERE organization_id = ${of("experiment")}`
+        yield* sql`UPDATE connectors SET secrets = '{"sealed":"AAAA"}' WHERE organization_id = ${of("connector")}`
         yield* sql`UPDATE search_policies SET params = '{"num_typos":[1]}' WHERE organization_id = ${of("policy")}`
         yield* sql`INSERT INTO search_rule_sets (organization_id, collection, collection_created_at, rule_set, updated_at) VALUES (${of("rules")}, 'goods', 0, '{"pins":"none"}'::json, 0), (${of("rules that are no object")}, 'goods', 0, '[]'::json, 0)
       ON CONFLICT (organization_id, collection) DO UPDATE SET rule_set = EXCLUDED.rule_set`
@@ -187,6 +191,7 @@ describe("a start over damage", () => {
     ["profile", /stored search profile `goods\/f` is not what/],
     ["profile without its release", /stored search profile `goods\/f` is not what/],
     ["policy", /stored search policy `o` is not what/],
+    ["connector", /stored connector `con_\w+` is not what/],
     ["experiment", /stored experiment `exp_\w+` is not what/],
     ["rerank model", /weights of the rerank model `m` of `goods` are none/],
     ["record", /record of collection \d+ cannot be read/]

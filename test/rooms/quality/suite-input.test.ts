@@ -1,7 +1,8 @@
 /** What a suite may be, and what a gate says: the decisions, without a program. */
 import { describe, expect, it } from "vitest"
+import { nextRunAt } from "../../../src/jobs/cron.ts"
 import { verdictOf } from "../../../src/quality/publish-gate.ts"
-import { nextRunAt, suiteFieldsOf } from "../../../src/quality/suite-input.ts"
+import { suiteFieldsOf } from "../../../src/quality/suite-input.ts"
 
 const suite = { name: "s", collection: "c", judgments: [{ q: "lamp", document_id: "1", grade: 3 }] }
 const issuesOf = (body: unknown) => {

@@ -1,7 +1,7 @@
 /** Turns of searches on one thread, under a clock and an event loop of the test's own. */
 import { expect, it } from "vitest"
 import { createEngine, type SearchBudget, type SearchEngine, type SearchPlan } from "@dowser/engine-sdk"
-import { makeFairQueue } from "../../../src/search/fair-queue.ts"
+import { makeFairQueue } from "../../../src/fair-queue.ts"
 import { timelyEngine } from "../../../src/search/timely-engine.ts"
 import { makeTurns } from "../../../src/search/turns.ts"
 

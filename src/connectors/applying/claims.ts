@@ -1,0 +1,44 @@
+/**
+ * Which process applies which partition: one at a time, by a claim that ends by the database's clock unless it is
+ * renewed. A process that is gone loses its partitions to the next one that looks. One function per statement.
+ */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+
+const CLAIM_S = 10
+
+interface Claimed {
+  readonly partition: number
+  /** Everything below is applied. */ readonly next_offset: number
+}
+
+export const makeClaims = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  return {
+    /** A row for each partition. */
+    prepare: (partitions: number) =>
+      sql`INSERT INTO catalog_apply_offsets (log_partition, next_offset) SELECT p, 0 FROM generate_series(0, ${partitions - 1}::int4) AS p ON CONFLICT DO NOTHING`,
+    /** Those that nobody has; all, where no other process can have any. */
+    take: (process: string, partitions: number, isAlone: boolean) =>
+      sql<Claimed>`UPDATE catalog_apply_offsets SET claimed_by = ${process}, claimed_until = clock_timestamp() + make_interval(secs => ${CLAIM_S}::int4)
+        WHERE log_partition < ${partitions}::int4 AND claimed_by IS DISTINCT FROM ${process}
+          AND (${isAlone} OR claimed_until IS NULL OR claimed_until < clock_timestamp())
+        RETURNING log_partition AS partition, next_offset::float8 AS next_offset`,
+    /** Those that are still ours. */
+    renew: (process: string) =>
+      sql<Claimed>`UPDATE catalog_apply_offsets SET claimed_until = clock_timestamp() + make_interval(secs => ${CLAIM_S}::int4)
+        WHERE claimed_by = ${process} RETURNING log_partition AS partition, next_offset::float8 AS next_offset`,
+    release: (process: string) =>
+      sql`UPDATE catalog_apply_offsets SET claimed_by = NULL, claimed_until = NULL WHERE claimed_by = ${process}`,
+    /** Locks them until the transaction ends; false where one is somebody else's. */
+    hold: (process: string, partitions: ReadonlyArray<number>) =>
+      Effect.map(
+        sql`SELECT 1 FROM catalog_apply_offsets WHERE claimed_by = ${process} AND log_partition = ANY(${partitions.map(String)}::text[]::int4[]) ORDER BY log_partition FOR UPDATE`,
+        (rows) => rows.length === partitions.length
+      ),
+    move: (process: string, offsets: ReadonlyArray<readonly [partition: number, next: number]>) =>
+      sql`UPDATE catalog_apply_offsets o SET next_offset = GREATEST(o.next_offset, t.next)
+        FROM unnest(${offsets.map(([partition]) => String(partition))}::text[]::int4[], ${offsets.map(([, next]) => String(next))}::text[]::int8[]) AS t (partition, next)
+        WHERE o.log_partition = t.partition AND o.claimed_by = ${process}`
+  }
+})

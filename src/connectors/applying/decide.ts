@@ -1,0 +1,70 @@
+/**
+ * What a batch of changes does, by what is known of each document: which are written, and what is known afterwards.
+ * Changes come in the order of the log. One that was decided before (its place is known) is skipped, so that reading
+ * the log again after a crash changes nothing; one that is older than what is known is ignored. Pure.
+ */
+import type { PushedChange } from "../push.ts"
+
+/** Where a change lies; places of one partition are ordered. */
+interface Place {
+  readonly partition: number
+  readonly offset: number
+  readonly index: number
+}
+export interface Known {
+  /** The newest that was seen; undefined where none was said. */ readonly version: number | undefined
+  readonly deleted: boolean
+  readonly place: Place
+}
+export interface Arrived {
+  readonly connectorId: string
+  readonly change: PushedChange
+  readonly place: Place
+}
+type Fate = "write" | "skipped" | "ignored"
+export interface Decided {
+  /** Of each change, in order. */ readonly fates: ReadonlyArray<Fate>
+  /** Of each document that the batch changed, by `documentKey`. */ readonly known: ReadonlyMap<string, Known>
+}
+
+export const documentKey = (connectorId: string, externalId: string): string => `${connectorId}\u0000${externalId}`
+/** A document that moved to another partition (their number was changed) begins anew there. */
+const isPassed = (known: Place, { index, offset, partition }: Place): boolean =>
+  known.partition === partition && (offset < known.offset || (offset === known.offset && index <= known.index))
+/** Without a version the order of arrival counts. What was deleted returns by a newer version than its deletion's. */
+const isOlder = ({ deleted, version }: Known, { op, version: given }: PushedChange): boolean =>
+  given !== undefined && version !== undefined && (given < version || (deleted && op === "upsert" && given === version))
+
+export const decide = (changes: ReadonlyArray<Arrived>, before: ReadonlyMap<string, Known>): Decided => {
+  const known = new Map<string, Known>()
+  const fates = changes.map(({ change, connectorId, place }): Fate => {
+    const key = documentKey(connectorId, change.external_id)
+    const now = known.get(key) ?? before.get(key)
+    if (now !== undefined && isPassed(now.place, place)) return "skipped"
+    if (now !== undefined && isOlder(now, change)) {
+      known.set(key, { ...now, place })
+      return "ignored"
+    }
+    known.set(key, { version: change.version ?? now?.version, deleted: change.op === "delete", place })
+    return "write"
+  })
+  return { fates, known }
+}
+
+/**
+ * The same where nothing of the batch could be written: places are passed, but nothing newer is known than before, so
+ * that the same versions may be pushed again.
+ */
+export const decideFailed = (
+  changes: ReadonlyArray<Arrived>,
+  { fates, known: decided }: Decided,
+  before: ReadonlyMap<string, Known>
+): Decided => {
+  const known = new Map<string, Known>()
+  for (const { change, connectorId } of changes) {
+    const key = documentKey(connectorId, change.external_id)
+    const now = decided.get(key)
+    if (now !== undefined) known.set(key, { version: undefined, deleted: false, ...before.get(key), place: now.place })
+  }
+  return { fates, known }
+}

@@ -1,0 +1,115 @@
+/**
+ * Records of the log that wait to be applied, each in the line of its collection. Organizations take turns by weight;
+ * a line is taken by one worker at a time, so that its changes keep their order, and one that waits for its collection
+ * holds up no other. Of records beyond `HELD_BYTES_MAX` only the place is kept: they are read again when it is their
+ * turn. Pure.
+ */
+import { makeFairQueue } from "../../fair-queue.ts"
+import type { Push } from "../push.ts"
+
+/** Records that wait, held or not. */
+const PLACES_MAX = 100_000
+const HELD_BYTES_MAX = 16_000_000
+const BATCH_CHANGES_MAX = 4_096
+const BATCH_BYTES_MAX = 4_000_000
+
+export interface Entry {
+  readonly organizationId: string
+  readonly collection: string
+  readonly partition: number
+  readonly offset: number
+  readonly changes: number
+  readonly bytes: number
+  /** What it says; read again where it was not held. */ push: Push | undefined
+}
+export interface Line {
+  readonly organizationId: string
+  readonly collection: string
+  /** In the order of the log, in each partition. */ entries: Array<Entry>
+  /** How often its first batch could not be written. */ failures: number
+}
+
+export class Lines {
+  readonly #lines = new Map<string, Line>()
+  readonly #turns: ReturnType<typeof makeFairQueue<Line>>
+  /** By partition: offsets that are not applied, in order. */ readonly #open = new Map<number, Array<number>>()
+  readonly #done = new Map<number, Set<number>>()
+  #size = 0
+  #held_bytes = 0
+
+  constructor(weightOf: (organizationId: string) => number) {
+    this.#turns = makeFairQueue<Line>(weightOf)
+  }
+  get isFull(): boolean {
+    return this.#size >= PLACES_MAX
+  }
+  get size(): number {
+    return this.#size
+  }
+  put(entry: Entry): void {
+    const key = JSON.stringify([entry.organizationId, entry.collection])
+    let line = this.#lines.get(key)
+    if (line === undefined) {
+      line = { organizationId: entry.organizationId, collection: entry.collection, entries: [], failures: 0 }
+      this.#lines.set(key, line)
+    }
+    if (this.#held_bytes + entry.bytes > HELD_BYTES_MAX) entry.push = undefined
+    else this.#held_bytes += entry.bytes
+    line.entries.push(entry)
+    this.#size++
+    const open = this.#open.get(entry.partition)
+    if (open === undefined) this.#open.set(entry.partition, [entry.offset])
+    else open.push(entry.offset)
+    // A line that has more than this one waits for its turn already, or is at work, or waits for its collection.
+    if (line.entries.length === 1) this.#turns.put(line.organizationId, line)
+  }
+  /** The line whose turn it is; it is the taker's until `again` or `applied`. */
+  next(): Line | undefined {
+    return this.#turns.take()?.entry
+  }
+  /** The first of a line, as many as are written at once; at least one. */
+  batchOf({ entries }: Line): ReadonlyArray<Entry> {
+    let changes = 0,
+      bytes = 0,
+      n = 0
+    for (const entry of entries) {
+      changes += entry.changes
+      bytes += entry.bytes
+      if (n > 0 && (changes > BATCH_CHANGES_MAX || bytes > BATCH_BYTES_MAX)) break
+      n++
+    }
+    return entries.slice(0, n)
+  }
+  /** Lines up again with what it has. */
+  again(line: Line): void {
+    this.#turns.put(line.organizationId, line)
+  }
+  /** The batch is written and recorded. */
+  applied(line: Line, batch: ReadonlyArray<Entry>, took_ms: number): void {
+    line.failures = 0
+    line.entries = line.entries.slice(batch.length)
+    this.#size -= batch.length
+    for (const entry of batch) {
+      if (entry.push !== undefined) this.#held_bytes -= entry.bytes
+      this.pass(entry.partition, entry.offset)
+    }
+    if (line.entries.length > 0) this.again(line)
+    else this.#lines.delete(JSON.stringify([line.organizationId, line.collection]))
+    this.#turns.worked(line.organizationId, took_ms)
+  }
+  /** An offset that needs nothing more. */
+  pass(partition: number, offset: number): void {
+    const done = this.#done.get(partition) ?? new Set<number>()
+    this.#done.set(partition, done.add(offset))
+    const open = this.#open.get(partition) ?? []
+    let n = 0
+    while (n < open.length && done.has(open[n]!)) done.delete(open[n++]!)
+    if (n > 0) open.splice(0, n)
+  }
+  /** The lowest offset that is not applied, as if the batch were; undefined where all that was read is. */
+  lowest(partition: number, batch: ReadonlyArray<Entry>): number | undefined {
+    const ours = new Set(batch.flatMap((entry) => (entry.partition === partition ? [entry.offset] : [])))
+    const done = this.#done.get(partition)
+    return this.#open.get(partition)?.find((offset) => !ours.has(offset) && done?.has(offset) !== true)
+  }
+}

@@ -1,0 +1,100 @@
+/** What a batch leaves behind: lines of the journal, what is known of documents, counts of jobs. Pure. */
+import type { Push } from "../push.ts"
+import type { OwnEntry, PushCounts } from "./applying-repository.ts"
+import { type Arrived, type Decided, documentKey, type Known } from "./decide.ts"
+import type { Entry } from "./lines.ts"
+
+/** One record of the batch whose connector is there. */
+export interface Part {
+  readonly entry: Entry
+  readonly push: Push
+}
+export interface Outcome {
+  readonly entries: ReadonlyArray<OwnEntry>
+  readonly documents: ReadonlyArray<{
+    readonly connectorId: string
+    readonly externalId: string
+    readonly known: Known
+  }>
+  readonly pushes: ReadonlyArray<PushCounts>
+  /** The last failure of each connector, empty where all went well. */ readonly states: ReadonlyMap<string, string>
+  /** Why a push failed, by its job. */ readonly failures: ReadonlyMap<string, string>
+}
+const ERROR_CHARACTERS_MAX = 500
+const OLDER = "Something newer was applied before."
+
+/** Postgres stores neither NUL nor half of a surrogate pair. */
+const storable = (text: string): string =>
+  text
+    .slice(0, ERROR_CHARACTERS_MAX)
+    .replace(/\u0000/g, " ")
+    .toWellFormed()
+
+export const arrivedOf = (parts: ReadonlyArray<Part>): ReadonlyArray<Arrived> =>
+  parts.flatMap(({ entry: { offset, partition }, push }) =>
+    push.changes.map((change, index) => ({
+      connectorId: push.connector_id,
+      change,
+      place: { partition, offset, index }
+    }))
+  )
+
+/** `refusals`: of each change that was to be written, in order. `base` makes ids that sort as the changes do. */
+export const outcomeOf = (
+  parts: ReadonlyArray<Part>,
+  arrived: ReadonlyArray<Arrived>,
+  { fates, known }: Decided,
+  refusals: ReadonlyArray<string | undefined>,
+  { attempts, at, base }: { readonly attempts: number; readonly at: number; readonly base: string }
+): Outcome => {
+  const entries: Array<OwnEntry> = []
+  const pushes = new Map<string, { parts: Array<number>; applied: number; ignored: number; failed: number }>()
+  const states = new Map<string, string>()
+  const failures = new Map<string, string>()
+  let i = 0,
+    written = 0
+  for (const { push } of parts) {
+    const { connector_id, job_id, mapping } = push
+    let counts = pushes.get(job_id)
+    if (counts === undefined) pushes.set(job_id, (counts = { parts: [], applied: 0, ignored: 0, failed: 0 }))
+    counts.parts.push(push.part)
+    if (!states.has(connector_id)) states.set(connector_id, "")
+    for (const { external_id, op, version } of push.changes) {
+      const fate = fates[i++]!
+      if (fate === "skipped") continue
+      const refusal = fate === "write" ? refusals[written++] : undefined
+      const status = fate === "ignored" ? "ignored" : refusal === undefined ? "applied" : "failed"
+      const error = fate === "ignored" ? OLDER : refusal === undefined ? undefined : storable(refusal)
+      counts[status]++
+      if (status === "failed") {
+        states.set(connector_id, error!)
+        failures.set(job_id, error!)
+      }
+      entries.push({
+        connectorId: connector_id,
+        id: `${base}_${String(entries.length).padStart(5, "0")}`,
+        external_id,
+        op,
+        ...(version === undefined ? {} : { version }),
+        status,
+        ...(mapping === undefined ? {} : { mapping }),
+        ...(error === undefined ? {} : { error }),
+        attempts: fate === "ignored" ? 0 : attempts,
+        at
+      })
+    }
+  }
+  const documents = new Map<string, Outcome["documents"][number]>()
+  for (const { change, connectorId } of arrived) {
+    const key = documentKey(connectorId, change.external_id)
+    const now = known.get(key)
+    if (now !== undefined) documents.set(key, { connectorId, externalId: change.external_id, known: now })
+  }
+  return {
+    entries,
+    documents: [...documents.values()],
+    pushes: [...pushes].map(([jobId, counts]) => ({ jobId, ...counts })),
+    states,
+    failures
+  }
+}

@@ -1,0 +1,125 @@
+/** Rows of connectors. One function per statement. */
+import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Subject } from "../configuration/change.ts"
+import { MappingFields, type Mapping } from "./mapping/source.ts"
+import { PROVIDER_NAMES } from "./mapping/providers.ts"
+
+const Secrets = Schema.Array(Schema.Struct({ sealed: Schema.String, valid_until: Schema.optionalKey(Schema.Number) }))
+type StoredSecrets = typeof Secrets.Type
+export interface StoredConnector {
+  readonly id: string
+  readonly organization_id: string
+  readonly name: string
+  readonly collection: string
+  readonly provider: (typeof PROVIDER_NAMES)[number]
+  readonly sync_mode: "push"
+  readonly mapping: Mapping | undefined
+  readonly secrets: StoredSecrets
+  readonly secret_preview: string
+  readonly enabled: boolean
+  /** Unix milliseconds. */ readonly created_at: number
+  readonly updated_at: number
+}
+export interface ConnectorState {
+  readonly last_sync_at: number | null
+  readonly last_error: string | null
+}
+type Nullable<T> = { readonly [K in keyof T]: undefined extends T[K] ? Exclude<T[K], undefined> | null : T[K] }
+type ConnectorRow = Nullable<Omit<StoredConnector, "mapping" | "provider" | "secrets" | "sync_mode">> & {
+  readonly mapping: unknown
+  readonly provider: unknown
+  readonly secrets: unknown
+  readonly sync_mode: unknown
+}
+const decodeSecrets = Schema.decodeUnknownSync(Secrets)
+const decodeMapping = Schema.decodeUnknownSync(MappingFields)
+const decodeProvider = Schema.decodeUnknownSync(Schema.Literals(PROVIDER_NAMES))
+const decodeMode = Schema.decodeUnknownSync(Schema.Literal("push"))
+/** Throws for what is no connector. */
+export const connectorOf = (row: ConnectorRow): StoredConnector => ({
+  ...row,
+  provider: decodeProvider(row.provider),
+  sync_mode: decodeMode(row.sync_mode),
+  secrets: decodeSecrets(row.secrets),
+  mapping: row.mapping === null ? undefined : decodeMapping(row.mapping)
+})
+const json = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
+
+export const makeConnectorsRepository = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const columns =
+    "id, organization_id, name, collection, provider, sync_mode, mapping, secrets, secret_preview, enabled, created_at::float8 AS created_at, updated_at::float8 AS updated_at"
+  const time = (at: number) => sql`${String(at)}::text::int8`
+  return {
+    read: (subjects: ReadonlyArray<Subject> | "all") =>
+      subjects === "all"
+        ? sql.unsafe<ConnectorRow>(`SELECT ${columns} FROM connectors`)
+        : sql.unsafe<ConnectorRow>(`SELECT ${columns} FROM connectors WHERE id = ANY($1::text[])`, [
+            subjects.map(({ id }) => id)
+          ]),
+    /** Until the transaction ends nobody else makes a connector of the organization. */
+    lock: (organizationId: string) =>
+      sql`SELECT pg_advisory_xact_lock(hashtextextended(${`connectors of ${organizationId}`}, 0))`,
+    count: (organizationId: string) =>
+      Effect.map(
+        sql<{ n: number }>`SELECT count(*)::int4 AS n FROM connectors WHERE organization_id = ${organizationId}`,
+        ([row]) => row!.n
+      ),
+    insert: (own: StoredConnector) =>
+      sql`INSERT INTO connectors (id, organization_id, name, collection, provider, sync_mode, mapping, secrets, secret_preview, enabled, created_at, updated_at)
+        VALUES (${own.id}, ${own.organization_id}, ${own.name}, ${own.collection}, ${own.provider}, ${own.sync_mode},
+          ${json(own.mapping)}::text::json, ${JSON.stringify(own.secrets)}::text::jsonb, ${own.secret_preview}, ${own.enabled}, ${time(own.created_at)}, ${time(own.updated_at)})`,
+    /** Everything that an owner may change, and the secrets; false where it is gone. */
+    replace: (own: StoredConnector) =>
+      Effect.map(
+        sql`UPDATE connectors SET name = ${own.name}, mapping = ${json(own.mapping)}::text::json, secrets = ${JSON.stringify(own.secrets)}::text::jsonb, secret_preview = ${own.secret_preview}, enabled = ${own.enabled}, updated_at = ${time(own.updated_at)}
+          WHERE organization_id = ${own.organization_id} AND id = ${own.id} RETURNING id`,
+        (rows) => rows.length > 0
+      ),
+    lockOne: (organizationId: string, id: string) =>
+      Effect.map(
+        sql.unsafe<ConnectorRow>(
+          `SELECT ${columns} FROM connectors WHERE organization_id = $1 AND id = $2 FOR UPDATE`,
+          [organizationId, id]
+        ),
+        ([row]) => (row === undefined ? undefined : connectorOf(row))
+      ),
+    /** Its journal, versions and state go with it. */
+    remove: (organizationId: string, id: string) =>
+      Effect.andThen(
+        sql`DELETE FROM jobs WHERE organization_id = ${organizationId} AND type = 'catalog_push' AND config->>'connector_id' = ${id}`,
+        sql`DELETE FROM connectors WHERE organization_id = ${organizationId} AND id = ${id}`
+      ),
+    states: (ids: ReadonlyArray<string>) =>
+      Effect.map(
+        sql.unsafe<ConnectorState & { readonly connector_id: string }>(
+          "SELECT connector_id, last_sync_at::float8 AS last_sync_at, last_error FROM connector_states WHERE connector_id = ANY($1::text[])",
+          [ids]
+        ),
+        (rows) => new Map<string, ConnectorState>(rows.map((row) => [row.connector_id, row]))
+      ),
+    creation: (organizationId: string, key: string, since: number) =>
+      Effect.map(
+        sql<{
+          body_hash: string
+          answer: string
+        }>`SELECT body_hash, answer FROM connector_creations WHERE organization_id = ${organizationId} AND idempotency_key = ${key} AND created_at > ${time(since)}`,
+        ([row]) => row
+      ),
+    /** `answer`: sealed, since it holds the secret. */
+    keepCreation: (organizationId: string, key: string, bodyHash: string, answer: string, now: number) =>
+      sql`INSERT INTO connector_creations (organization_id, idempotency_key, body_hash, answer, created_at)
+        VALUES (${organizationId}, ${key}, ${bodyHash}, ${answer}, ${time(now)})
+        ON CONFLICT (organization_id, idempotency_key) DO UPDATE SET body_hash = EXCLUDED.body_hash, answer = EXCLUDED.answer, created_at = EXCLUDED.created_at`
+  }
+})
+/** A day after it was made a creation is answered as a new one. */
+const CREATION_KEPT_MS = 24 * 3_600_000
+export const expireCreations = (rowsMax: number) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const rows = yield* sql`DELETE FROM connector_creations WHERE (organization_id, idempotency_key) IN
+      (SELECT organization_id, idempotency_key FROM connector_creations WHERE created_at < extract(epoch FROM clock_timestamp()) * 1000 - ${CREATION_KEPT_MS}::int8 LIMIT ${rowsMax}::int4) RETURNING 1`
+    return rows.length
+  })

@@ -1,0 +1,38 @@
+/** Failures of the connectors room. */
+import { Schema } from "effect"
+
+export class ConnectorNotFound extends Schema.TaggedError<ConnectorNotFound>()(
+  "ConnectorNotFound",
+  { message: Schema.String },
+  { httpApiStatus: 404 }
+) {}
+/** Nothing is taken from a connector that its owner switched off. */
+export class ConnectorDisabled extends Schema.TaggedError<ConnectorDisabled>()(
+  "ConnectorDisabled",
+  { message: Schema.String },
+  { httpApiStatus: 409 }
+) {}
+/** The same `Idempotency-Key` came with another body within a day. */
+export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReused>()(
+  "IdempotencyKeyReused",
+  { message: Schema.String },
+  { httpApiStatus: 409 }
+) {}
+/** Further rotations while older secrets still sign. */
+export class ConnectorSecretsExhausted extends Schema.TaggedError<ConnectorSecretsExhausted>()(
+  "ConnectorSecretsExhausted",
+  { message: Schema.String },
+  { httpApiStatus: 409 }
+) {}
+/** A push whose signature is none of this connector's. */
+export class PushNotSigned extends Schema.TaggedError<PushNotSigned>()(
+  "PushNotSigned",
+  { message: Schema.String },
+  { httpApiStatus: 401 }
+) {}
+/** The log takes nothing at the moment. */
+export class PushesUnavailable extends Schema.TaggedError<PushesUnavailable>()(
+  "PushesUnavailable",
+  { message: Schema.String, retry_after_s: Schema.Int },
+  { httpApiStatus: 503 }
+) {}

@@ -1,0 +1,92 @@
+/** Connectors, the answers to their creation and to pushes, the newest version of each document, and the journal. */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+
+export const migrations = {
+  "2026112420_connectors": Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`CREATE TABLE connectors (
+      id text PRIMARY KEY,
+      organization_id text NOT NULL REFERENCES organizations (id),
+      name text NOT NULL,
+      collection text NOT NULL,
+      provider text NOT NULL,
+      sync_mode text NOT NULL,
+      mapping json,
+      secrets jsonb NOT NULL,
+      secret_preview text NOT NULL,
+      enabled boolean NOT NULL,
+      created_at bigint NOT NULL,
+      updated_at bigint NOT NULL
+    )`
+    yield* sql`CREATE INDEX connectors_by_organization ON connectors (organization_id, id)`
+    // Apart from the row that its owner writes: it changes with every push.
+    yield* sql`CREATE TABLE connector_states (
+      connector_id text PRIMARY KEY REFERENCES connectors (id) ON DELETE CASCADE,
+      last_sync_at bigint,
+      last_error text
+    )`
+    yield* sql`CREATE TABLE connector_creations (
+      organization_id text NOT NULL REFERENCES organizations (id),
+      idempotency_key text NOT NULL,
+      body_hash text NOT NULL,
+      answer text NOT NULL,
+      created_at bigint NOT NULL,
+      PRIMARY KEY (organization_id, idempotency_key)
+    )`
+    yield* sql`CREATE INDEX connector_creations_by_age ON connector_creations (created_at)`
+    yield* sql`CREATE TABLE connector_documents (
+      connector_id text NOT NULL REFERENCES connectors (id) ON DELETE CASCADE,
+      external_id text NOT NULL,
+      version bigint,
+      deleted boolean NOT NULL,
+      log_partition int4 NOT NULL,
+      log_offset bigint NOT NULL,
+      log_index int4 NOT NULL,
+      applied_at bigint NOT NULL,
+      PRIMARY KEY (connector_id, external_id)
+    )`
+    yield* sql`CREATE INDEX connector_documents_deleted ON connector_documents (applied_at) WHERE deleted`
+    yield* sql`CREATE TABLE connector_journal (
+      connector_id text NOT NULL REFERENCES connectors (id) ON DELETE CASCADE,
+      id text NOT NULL,
+      external_id text NOT NULL,
+      op text NOT NULL,
+      version bigint,
+      status text NOT NULL,
+      mapping text,
+      error text,
+      attempts int4 NOT NULL,
+      at bigint NOT NULL,
+      PRIMARY KEY (connector_id, id)
+    )`
+    yield* sql`CREATE INDEX connector_journal_by_age ON connector_journal (at)`
+    yield* sql`CREATE INDEX connector_journal_by_document ON connector_journal (connector_id, external_id, id)`
+  }),
+  "2026112421_connector_pushes": Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    // Pushes of a day by their signature, and how far each is applied: `done` holds the numbers of its records.
+    yield* sql`CREATE TABLE connector_pushes (
+      connector_id text NOT NULL REFERENCES connectors (id) ON DELETE CASCADE,
+      signature text NOT NULL,
+      job_id text NOT NULL UNIQUE,
+      answer json NOT NULL,
+      is_stored boolean NOT NULL,
+      records int4 NOT NULL,
+      done int4[] NOT NULL DEFAULT '{}',
+      applied int4 NOT NULL DEFAULT 0,
+      ignored int4 NOT NULL DEFAULT 0,
+      failed int4 NOT NULL DEFAULT 0,
+      created_at bigint NOT NULL,
+      PRIMARY KEY (connector_id, signature)
+    )`
+    yield* sql`CREATE INDEX connector_pushes_waiting ON connector_pushes (created_at) WHERE is_stored AND cardinality(done) < records`
+    yield* sql`CREATE INDEX connector_pushes_by_age ON connector_pushes (created_at)`
+    yield* sql`CREATE TABLE catalog_apply_offsets (
+      log_partition int4 PRIMARY KEY,
+      next_offset bigint NOT NULL,
+      claimed_by text,
+      claimed_until timestamptz
+    )`
+  })
+}

@@ -1,0 +1,100 @@
+/** Handlers of connectors. */
+import { Effect } from "effect"
+import { implement } from "../api/implement.ts"
+import { inputInvalid } from "../http/errors.ts"
+import { byId, pageOf } from "../http/page.ts"
+import * as contract from "./contract.ts"
+import { Connectors, noConnector } from "./connectors.ts"
+import { makeJournalRepository } from "./journal-repository.ts"
+import { Pushes } from "./pushes.ts"
+import { readPush } from "./read-push.ts"
+import { readingOf } from "./reading.ts"
+
+const IDEMPOTENCY_KEY_MAX = 255
+const idempotencyKeyOf = (given: string | ReadonlyArray<string> | undefined) =>
+  given === undefined
+    ? Effect.succeed(undefined)
+    : typeof given === "string" && given.length >= 1 && given.length <= IDEMPOTENCY_KEY_MAX
+      ? Effect.succeed(given)
+      : Effect.fail(inputInvalid("Idempotency-Key", `1 to ${IDEMPOTENCY_KEY_MAX} characters`))
+/** Empty counts as absent. */
+const given = (text: string | undefined): string | undefined => (text === "" ? undefined : text)
+
+export const routes = Effect.gen(function* () {
+  const connectors = yield* Connectors
+  const journal = yield* makeJournalRepository
+  const pushes = yield* Pushes
+  return [
+    implement(
+      contract.listConnectors,
+      Effect.fnUntraced(function* ({ caller, query }) {
+        const { cursor, limit } = yield* query
+        return pageOf(yield* connectors.list(caller.organizationId, { cursor, limit: limit + 1 }), limit, byId)
+      })
+    ),
+    implement(
+      contract.createConnector,
+      Effect.fnUntraced(function* ({ bytes, caller, headers, payload }) {
+        const idempotencyKey = yield* idempotencyKeyOf(headers["idempotency-key"])
+        const fields = yield* payload
+        return yield* connectors.create(caller.organizationId, { fields, body: yield* bytes, idempotencyKey })
+      })
+    ),
+    implement(contract.getConnector, ({ caller, params }) => connectors.get(caller.organizationId, params.connectorId)),
+    implement(
+      contract.updateConnector,
+      Effect.fnUntraced(function* ({ caller, params, payload }) {
+        yield* connectors.get(caller.organizationId, params.connectorId)
+        const fields = yield* payload
+        return yield* connectors.update(caller.organizationId, params.connectorId, fields)
+      })
+    ),
+    implement(contract.deleteConnector, ({ caller, params }) =>
+      Effect.as(connectors.remove(caller.organizationId, params.connectorId), { id: params.connectorId })
+    ),
+    implement(contract.rotateConnectorSecret, ({ caller, params }) =>
+      connectors.rotate(caller.organizationId, params.connectorId)
+    ),
+    implement(
+      contract.listConnectorJournal,
+      Effect.fnUntraced(function* ({ caller, params, query }) {
+        const { id } = yield* connectors.get(caller.organizationId, params.connectorId)
+        const { cursor, external_id, limit, status } = yield* query
+        const page = yield* Effect.orDie(
+          journal.page(id, {
+            before: given(cursor),
+            externalId: given(external_id),
+            status: given(status),
+            limit: limit + 1
+          })
+        )
+        return pageOf(page, limit, byId)
+      })
+    ),
+    implement(
+      contract.testConnectorMapping,
+      Effect.fnUntraced(function* ({ caller, params, payload }) {
+        yield* connectors.get(caller.organizationId, params.connectorId)
+        const { event } = yield* payload
+        const own = connectors.byId(params.connectorId)
+        if (own === undefined) return yield* noConnector(params.connectorId)
+        const { changes, rejected } = readPush([event], readingOf(own))
+        const [change] = changes
+        if (change === undefined) return { problem: rejected[0]!.reason }
+        const { document, externalId, op, version } = change
+        return {
+          external_id: externalId,
+          op,
+          ...(version === undefined ? {} : { version }),
+          ...(document === undefined ? {} : { document })
+        }
+      })
+    ),
+    implement(
+      contract.pushConnectorEvents,
+      Effect.fnUntraced(function* ({ bytes, headers, params }) {
+        return yield* pushes.take({ connectorId: params.connectorId, headers, body: yield* bytes })
+      })
+    )
+  ]
+})

@@ -1,0 +1,99 @@
+/**
+ * Putting a push where it cannot be lost. First its job and its signature, in one transaction: of a push that is in the
+ * log there always are both. Then the log, then the mark that it is there. A process that is cut off between them has
+ * answered nobody: the push that is sent again finds the row without its mark, waits until nobody can be at work on it,
+ * and is stored as a new one.
+ */
+import { stringifyJson } from "@dowser/engine-sdk/documents"
+import { EventLog } from "@dowser/log/event-log/event-log"
+import { Identifiers } from "@dowser/log/identifiers"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { Installation } from "../installation.ts"
+import { makePushedJobs } from "../jobs/pushed-jobs.ts"
+import type { StoredConnector } from "./connectors-repository.ts"
+import { PushesUnavailable } from "./errors.ts"
+import { makePushesRepository } from "./pushes-repository.ts"
+import { type PushedChange, pushedOf, recordsOf } from "./push.ts"
+import type { PushRead } from "./read-push.ts"
+import { mappingName } from "./reading.ts"
+import type { PushAnswer } from "./schema.ts"
+
+interface Sent {
+  readonly connector: StoredConnector
+  readonly signature: string
+  readonly now: number
+}
+/** A push is appended within that time, or its process is gone. */
+const STORING_MS = 30_000
+const onItsWay = () =>
+  new PushesUnavailable({ message: "The same push is on its way to be stored; send it again.", retry_after_s: 5 })
+/** JSON of one document: what a message of the log has room for. */
+const DOCUMENT_BYTES_MAX = 500_000
+
+/** The changes as the log has them, and the answer; a document that is too large is refused by its place. */
+const accepted = ({ changes, received, rejected }: PushRead) => {
+  const pushed: Array<PushedChange> = []
+  const refused = [...rejected]
+  for (const change of changes) {
+    const one = pushedOf(change, stringifyJson)
+    if (Buffer.byteLength(one.document ?? "") <= DOCUMENT_BYTES_MAX) pushed.push(one)
+    else refused.push({ index: change.index, reason: `A document has at most ${DOCUMENT_BYTES_MAX} bytes` })
+  }
+  const deletes = pushed.reduce((n, { op }) => (op === "delete" ? n + 1 : n), 0)
+  const counts = { received, upserts: pushed.length - deletes, deletes }
+  return { pushed, counts: { ...counts, rejected: refused.sort((a, b) => a.index - b.index) } }
+}
+
+export const makeStorePush = Effect.gen(function* () {
+  const identifiers = yield* Identifiers
+  const jobs = yield* makePushedJobs
+  const log = yield* EventLog
+  const pushes = yield* makePushesRepository
+  const sql = yield* SqlClient.SqlClient
+  const { visitorPartitions: partitions } = yield* Installation
+
+  /** The row of the push and its job; the answer of another request that was first with the same. */
+  const remember = Effect.fnUntraced(function* ({ connector, now, signature }: Sent, answer: PushAnswer, n: number) {
+    if (!(yield* pushes.insert(connector.id, signature, answer, n, now)))
+      return yield* pushes.known(connector.id, signature)
+    const changes = answer.upserts + answer.deletes
+    const config = { connector_id: connector.id, collection: connector.collection, changes }
+    const job = { id: answer.job_id, organizationId: connector.organization_id, type: "catalog_push", config }
+    yield* jobs.insert(job, now)
+    const nothing = { applied: 0, ignored: 0, failed: 0 }
+    if (n === 0) yield* jobs.move([{ id: answer.job_id, progress: 1, result: nothing }], now)
+    return undefined
+  })
+  const forget = (jobId: string) =>
+    Effect.flatMap(pushes.forget(jobId), (was) => (was ? Effect.asVoid(jobs.remove(jobId)) : Effect.void))
+  /** Its answer, where it was stored before. */
+  const before = Effect.fnUntraced(function* ({ connector, now, signature }: Sent) {
+    const known = yield* Effect.orDie(pushes.known(connector.id, signature))
+    if (known === undefined || known.is_stored) return known?.answer
+    if (now - known.created_at < STORING_MS) return yield* onItsWay()
+    yield* Effect.orDie(forget(known.answer.job_id))
+    return undefined
+  })
+
+  const store = Effect.fnUntraced(function* (sent: Sent, read: PushRead) {
+    const { connector, now } = sent
+    const { counts, pushed } = accepted(read)
+    const answer: PushAnswer = { ...counts, job_id: yield* identifiers.make("job") }
+    const mapping = mappingName(connector)
+    const push = {
+      connector_id: connector.id,
+      collection: connector.collection,
+      job_id: answer.job_id,
+      ...(mapping === undefined ? {} : { mapping })
+    }
+    const records = recordsOf(connector.organization_id, push, pushed, { now, partitions })
+    const first = yield* Effect.orDie(sql.withTransaction(remember(sent, answer, records.length)))
+    if (first !== undefined) return first.is_stored ? first.answer : yield* onItsWay()
+    if (records.length === 0) return answer
+    yield* Effect.onError(log.append(records), () => Effect.ignore(forget(answer.job_id)))
+    yield* Effect.orDie(pushes.stored(answer.job_id))
+    return answer
+  })
+  return { before, store }
+})

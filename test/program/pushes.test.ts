@@ -1,0 +1,166 @@
+/**
+ * Pushes through the whole program: killed with SIGKILL at random moments under load, nothing that was answered is lost
+ * or applied twice or out of order; and one tenant's flood does not keep another's single pushes waiting.
+ */
+import { createHmac } from "node:crypto"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { expect, it } from "vitest"
+import { launchPrepared, type Launched } from "../support/launched.ts"
+import { startProgram } from "../support/program.ts"
+import { eventually, pause } from "../support/receiver.ts"
+
+const signed = (text: string, secret: string) => {
+  const at = Math.floor(Date.now() / 1_000)
+  return {
+    "x-signature-timestamp": String(at),
+    "x-signature": createHmac("sha256", secret).update(`${at}.${text}`).digest("hex")
+  }
+}
+const collection = {
+  name: "products",
+  fields: [
+    { name: "title", type: "string" },
+    { name: "n", type: "int32" }
+  ]
+}
+const connector = { name: "Shop", collection: "products", provider: "generic", sync_mode: "push" }
+const CLIENTS = 3,
+  DOCUMENTS = 10,
+  KILLS = 3
+
+it("none is lost, applied twice or out of order by kill -9", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "dowser-pushes-"))
+  const start = () => launchPrepared(join(folder, "data"), ["--no-demo"])
+  let program: Launched | undefined = await start()
+  try {
+    const key = program.ready.full_key!
+    const send = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
+      const response = await fetch(`http://127.0.0.1:${program!.port}/v1${path}`, {
+        method,
+        headers: { "x-svc-api-key": key, ...headers },
+        ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) })
+      })
+      return { status: response.status, body: (await response.json()) as any }
+    }
+    await send("POST", "/collections", collection)
+    const { id, secret } = (await send("POST", "/connectors", connector)).body
+    let isOver = false
+    /** Sends every document's next number until it is answered, then the one after. */
+    const client = async (mine: number) => {
+      let n = 0
+      const jobs: Array<string> = []
+      for (; !isOver;) {
+        const events = Array.from({ length: DOCUMENTS }, (_, i) => ({
+          external_id: `${mine}-${i}`,
+          version: n,
+          document: { title: `Number ${n}`, n }
+        }))
+        const text = JSON.stringify({ events })
+        const answer = await send("POST", `/connectors/${id}/webhook`, text, signed(text, secret)).catch(
+          () => undefined
+        )
+        if (answer?.status === 202) {
+          jobs.push(answer.body.job_id)
+          n++
+        } else await pause(20)
+      }
+      return { last: n - 1, jobs }
+    }
+    const clients = Array.from({ length: CLIENTS }, (_, mine) => client(mine))
+    for (let kill = 0; kill < KILLS; kill++) {
+      await pause(300 + Math.random() * 900)
+      process.kill(program.pid(), "SIGKILL")
+      await program.exited
+      program = await start()
+    }
+    await pause(300)
+    isOver = true
+    const done = await Promise.all(clients)
+    for (const [mine, { jobs, last }] of done.entries()) {
+      for (const job of jobs)
+        await eventually(
+          `the job ${job}`,
+          async () => (await send("GET", `/jobs/${job}`)).body.status === "ready" || undefined
+        )
+      for (let i = 0; i < DOCUMENTS; i++) {
+        const document = (await send("GET", `/collections/products/documents/${mine}-${i}`)).body
+        // The push that was on its way at the end was answered as well: its client waits for that.
+        expect([`${mine}-${i}`, document.n]).toEqual([`${mine}-${i}`, last])
+      }
+      const lines: Array<{ version: number; status: string }> = []
+      for (let cursor = ""; ;) {
+        const page = (await send("GET", `/connectors/${id}/journal?external_id=${mine}-0&limit=250&cursor=${cursor}`))
+          .body
+        lines.push(...page.data)
+        if (page.next_cursor === undefined) break
+        cursor = page.next_cursor
+      }
+      const versions = lines.map(({ version }) => version).reverse()
+      expect(lines.filter(({ status }) => status !== "applied")).toEqual([])
+      expect(versions).toEqual([...versions].sort((a, b) => a - b))
+      expect(new Set(versions)).toEqual(new Set(Array.from({ length: last + 1 }, (_, n) => n)))
+      // Beyond the answered ones only those that a kill cut off before their answer, which were sent again.
+      expect(versions.length).toBeLessThanOrEqual(last + 1 + KILLS)
+    }
+    console.log(`${done.reduce((sum, { jobs }) => sum + jobs.length, 0)} pushes were answered beside ${KILLS} kills`)
+  } finally {
+    program?.signal("SIGTERM")
+    await program?.exited
+    rmSync(folder, { recursive: true, force: true })
+  }
+}, 120_000)
+
+it("a flood of one tenant leaves single pushes of another their two seconds", async () => {
+  const program = await startProgram()
+  try {
+    const prepared = async (name: string) => {
+      const tenant = await program.tenant(name)
+      const send = (method: string, path: string, body?: unknown) =>
+        program.request(method, `/v1${path}`, { key: tenant.full_key, body })
+      await send("POST", "/collections", collection)
+      const { id, secret } = (await send("POST", "/connectors", connector)).body
+      const push = async (events: ReadonlyArray<unknown>) => {
+        const text = JSON.stringify({ events })
+        const answer = await program.request("POST", `/v1/connectors/${id}/webhook`, {
+          body: text,
+          headers: { "content-type": "application/json", ...signed(text, secret) }
+        })
+        expect(answer.status, answer.text).toBe(202)
+        return answer.body.job_id as string
+      }
+      const isOver = async (job: string) =>
+        (await send("GET", `/jobs/${job}`)).body.finished_at !== undefined || undefined
+      return { push, isOver }
+    }
+    const flood = await prepared("Flood")
+    const quiet = await prepared("Quiet")
+    const jobs: Array<string> = []
+    const flooding = (async () => {
+      for (let i = 0; i < 60; i++)
+        jobs.push(
+          await flood.push(
+            Array.from({ length: 500 }, (_, k) => ({
+              external_id: `${i}-${k}`,
+              document: { title: `Lamp ${k}`, n: i }
+            }))
+          )
+        )
+    })()
+    const waits: Array<number> = []
+    for (let i = 0; i < 12; i++) {
+      const job = await quiet.push([{ external_id: `${i}`, document: { title: "One", n: i } }])
+      const began = performance.now()
+      while (!(await quiet.isOver(job))) await pause(20)
+      waits.push(performance.now() - began)
+      await pause(100)
+    }
+    await flooding
+    await eventually("the flood is applied", () => flood.isOver(jobs.at(-1)!))
+    console.log(`single pushes beside a flood waited ${Math.round(Math.max(...waits))} ms at most`)
+    expect(Math.max(...waits)).toBeLessThan(2_000)
+  } finally {
+    await program.stop()
+  }
+}, 120_000)

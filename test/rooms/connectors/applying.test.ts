@@ -1,0 +1,221 @@
+/**
+ * Applying pushes, without an engine, a database or a clock: random pushes, read again from earlier offsets, with
+ * crashes before the engine, inside its write and before the transaction. What is left equals what a reader that takes
+ * one change after the other makes of the same log, and each change has one line in the journal.
+ */
+import { describe, expect, it } from "vitest"
+import { type Arrived, decide, decideFailed, documentKey, type Known } from "../../../src/connectors/applying/decide.ts"
+import { type Entry, type Line, Lines } from "../../../src/connectors/applying/lines.ts"
+import { arrivedOf, outcomeOf } from "../../../src/connectors/applying/outcome.ts"
+import type { Push, PushedChange } from "../../../src/connectors/push.ts"
+import { Draws } from "../../support/simulation/random.ts"
+
+const PARTITIONS = 2
+interface Stored {
+  readonly organizationId: string
+  readonly partition: number
+  readonly push: Push
+}
+/** Few documents, so that they meet; the same ids in both organizations. */
+const drawLog = (draws: Draws): ReadonlyArray<ReadonlyArray<Stored>> => {
+  const log: Array<Array<Stored>> = Array.from({ length: PARTITIONS }, () => [])
+  for (let job = 0; job < 60; job++) {
+    const organizationId = draws.pick(["org_a", "org_b"])
+    const collection = draws.pick(["goods", "news"])
+    const partition = draws.whole(0, PARTITIONS - 1)
+    const changes = Array.from({ length: draws.whole(1, 8) }, (_, i): PushedChange => {
+      const isDeletion = draws.chance(0.25)
+      // A document of a partition stays there.
+      const external_id = `${partition}-${draws.whole(0, 5)}`
+      return {
+        external_id,
+        op: isDeletion ? "delete" : "upsert",
+        ...(draws.chance(0.6) ? { version: draws.whole(1, 12) } : {}),
+        ...(isDeletion ? {} : { document: draws.chance(0.1) ? "bad" : `${job}.${i}` })
+      }
+    })
+    const connector_id = `con_${organizationId}_${collection}`
+    const push: Push = { connector_id, collection, job_id: `job_${job}`, part: 0, changes }
+    log[partition]!.push({ organizationId, partition, push })
+  }
+  return log
+}
+
+/** One change after the other, by the rules as a shop reads them. */
+const makeModel = (log: ReadonlyArray<ReadonlyArray<Stored>>) => {
+  const shop = new Map<string, { text: string | undefined; newest: number; gone: boolean }>()
+  const fates: Array<string> = []
+  for (const records of log)
+    for (const { push } of records)
+      push.changes.forEach(({ document, external_id, op, version }, i) => {
+        const key = documentKey(push.connector_id, external_id)
+        const now = shop.get(key) ?? { text: undefined, newest: Number.NEGATIVE_INFINITY, gone: false }
+        shop.set(key, now)
+        const isBehind = version !== undefined && version < now.newest
+        const wouldReturn = version !== undefined && now.gone && op === "upsert" && version === now.newest
+        const line = `${push.job_id} ${i} ${external_id}`
+        if (isBehind || wouldReturn) return fates.push(`${line} ignored`)
+        now.newest = version ?? now.newest
+        now.gone = op === "delete"
+        if (op === "upsert" && document === "bad") return fates.push(`${line} failed`)
+        now.text = op === "delete" ? undefined : document
+        return fates.push(`${line} applied`)
+      })
+  const texts = new Map([...shop].flatMap(([key, { text }]) => (text === undefined ? [] : [[key, text] as const])))
+  return { texts, fates: fates.sort() }
+}
+
+/** What outlives a crash. */
+class World {
+  readonly engine = new Map<string, string>()
+  readonly known = new Map<string, Known>()
+  readonly journal: Array<string> = []
+  readonly offsets = Array.from({ length: PARTITIONS }, () => 0)
+  counted = 0
+}
+const refusalOf = ({ change }: Arrived) => (change.document === "bad" ? "The document is bad." : undefined)
+
+/** One life: until everything is applied, or a crash. */
+const live = (world: World, log: ReadonlyArray<ReadonlyArray<Stored>>, draws: Draws, crash: number): boolean => {
+  const lines = new Lines(() => 1)
+  const positions = world.offsets.map((offset) => (draws.chance(0.3) ? draws.whole(0, offset) : offset))
+  const atWork: Array<readonly [Line, ReadonlyArray<Entry>]> = []
+  const read = (partition: number) => {
+    const offset = positions[partition]!++
+    const { organizationId, push } = log[partition]![offset]!
+    const { changes, collection } = push
+    lines.put({ organizationId, collection, partition, offset, changes: changes.length, bytes: 100, push })
+  }
+  const unread = () => [...positions.keys()].filter((partition) => positions[partition]! < log[partition]!.length)
+  for (let steps = 0; ; steps++) {
+    // Some hundreds do.
+    if (steps > 100_000) throw new Error("The lines never run empty.")
+    const open = unread()
+    if (open.length > 0 && draws.chance(0.5)) read(draws.pick(open))
+    const line = atWork.length < 2 && draws.chance(0.7) ? lines.next() : undefined
+    if (line !== undefined) atWork.push([line, lines.batchOf(line)])
+    if (atWork.length === 0) {
+      if (open.length === 0 && lines.size === 0) return true
+      continue
+    }
+    if (draws.chance(0.4)) continue
+    const [[mine, entries]] = atWork.splice(draws.whole(0, atWork.length - 1), 1) as [(typeof atWork)[number]]
+    // The engine is away.
+    if (draws.chance(0.1)) {
+      lines.again(mine)
+      continue
+    }
+    const parts = entries.map((entry) => ({ entry, push: entry.push! }))
+    const arrived = arrivedOf(parts)
+    const decided = decide(arrived, world.known)
+    const writes = arrived.filter((_, i) => decided.fates[i] === "write")
+    const written = draws.chance(crash) ? draws.whole(0, writes.length) : writes.length
+    for (const write of writes.slice(0, written)) {
+      const key = documentKey(write.connectorId, write.change.external_id)
+      if (write.change.op === "delete") world.engine.delete(key)
+      else if (refusalOf(write) === undefined) world.engine.set(key, write.change.document!)
+    }
+    if (written < writes.length || draws.chance(crash)) return false
+    const found = outcomeOf(parts, arrived, decided, writes.map(refusalOf), { attempts: 1, at: 0, base: "cje" })
+    let i = 0,
+      noted = 0
+    for (const { push } of parts)
+      push.changes.forEach(({ external_id }, at) => {
+        if (decided.fates[i++] === "skipped") return
+        const entry = found.entries[noted++]!
+        world.journal.push(`${push.job_id} ${at} ${external_id} ${entry.status}`)
+      })
+    for (const { connectorId, externalId, known } of found.documents)
+      world.known.set(documentKey(connectorId, externalId), known)
+    for (const { applied, failed, ignored } of found.pushes) world.counted += applied + ignored + failed
+    for (const { partition } of entries)
+      world.offsets[partition] = Math.max(
+        world.offsets[partition]!,
+        lines.lowest(partition, entries) ?? positions[partition]!
+      )
+    lines.applied(mine, entries, 1)
+  }
+}
+describe("random pushes", () => {
+  it("end as one change after the other would, over 200 schedules with crashes and readings from before", () => {
+    let crashes = 0
+    for (let seed = 1; seed <= 200; seed++) {
+      const draws = new Draws(seed)
+      const log = drawLog(draws)
+      const world = new World()
+      let lives = 0
+      while (!live(world, log, draws, lives < 10 ? 0.15 : 0)) lives++
+      crashes += lives
+      const model = makeModel(log)
+      const changes = log.flat().reduce((sum, { push }) => sum + push.changes.length, 0)
+      expect(new Map([...world.engine].sort()), `seed ${seed}`).toEqual(new Map([...model.texts].sort()))
+      expect(world.journal.sort(), `seed ${seed}`).toEqual(model.fates)
+      expect([seed, world.counted]).toEqual([seed, changes])
+      expect([seed, world.offsets]).toEqual([seed, log.map(({ length }) => length)])
+    }
+    expect(crashes).toBeGreaterThan(200)
+  })
+})
+
+const arrived = (op: "upsert" | "delete", version: number | undefined, offset: number): Arrived => ({
+  connectorId: "c",
+  change: {
+    external_id: "x",
+    op,
+    ...(version === undefined ? {} : { version }),
+    ...(op === "delete" ? {} : { document: "{}" })
+  },
+  place: { partition: 0, offset, index: 0 }
+})
+describe("what failed as a whole", () => {
+  it("may be pushed again with the same version, and is not tried a second time from the log", () => {
+    const before = new Map([
+      [documentKey("c", "x"), decide([arrived("delete", 3, 1)], new Map()).known.get("c\u0000x")!]
+    ])
+    const changes = [arrived("upsert", 7, 2)]
+    const failed = decideFailed(changes, decide(changes, before), before)
+    expect([...failed.known.values()]).toEqual([
+      { version: 3, deleted: true, place: { partition: 0, offset: 2, index: 0 } }
+    ])
+    expect(decide(changes, failed.known).fates).toEqual(["skipped"])
+    expect(decide([arrived("upsert", 7, 3)], failed.known).fates).toEqual(["write"])
+  })
+})
+
+describe("lines", () => {
+  const entry = (organizationId: string, offset: number, more: Partial<Entry> = {}): Entry => ({
+    organizationId,
+    collection: "goods",
+    partition: 0,
+    offset,
+    changes: 1,
+    bytes: 10,
+    push: { connector_id: "c", collection: "goods", job_id: `j${offset}`, part: 0, changes: [] },
+    ...more
+  })
+  it("let who has one record pass who has thousands, and keep a line to one worker", () => {
+    const lines = new Lines(() => 1)
+    for (let offset = 0; offset < 10_000; offset++) lines.put(entry("flood", offset))
+    const first = lines.next()!
+    expect([first.organizationId, lines.next()]).toEqual(["flood", undefined])
+    lines.put(entry("quiet", 10_000))
+    const batch = lines.batchOf(first)
+    expect(batch.length).toBe(4_096)
+    lines.applied(first, batch, 400)
+    expect(lines.next()!.organizationId).toBe("quiet")
+    expect(lines.lowest(0, [])).toBe(4_096)
+  })
+  it("hold 16 MB of what waits, and only the places of the rest", () => {
+    const lines = new Lines(() => 1)
+    const put = Array.from({ length: 20 }, (_, offset) => entry("a", offset, { bytes: 1_000_000 }))
+    for (const one of put) lines.put(one)
+    expect(put.filter(({ push }) => push !== undefined).length).toBe(16)
+    const line = lines.next()!
+    const batch = lines.batchOf(line)
+    expect(batch.length).toBe(4)
+    lines.applied(line, batch, 1)
+    const later = entry("a", 20, { bytes: 1_000_000 })
+    lines.put(later)
+    expect(later.push).toBeDefined()
+  })
+})
