@@ -3,7 +3,7 @@
  * alone; one that cannot be read is refused by its place, the others go on. Pure.
  */
 import { type Mapped } from "./mapping/map.ts"
-import { Looks, pathOf, type Path, valuesAt } from "./mapping/path.ts"
+import { Looks, type Path, valuesAt } from "./mapping/path.ts"
 import type { Provider } from "./mapping/providers.ts"
 
 const PUSH_EVENTS_MAX = 500
@@ -48,12 +48,8 @@ export const eventsOf = (body: unknown): ReadonlyArray<unknown> | string => {
   return events.length > PUSH_EVENTS_MAX ? `A push has at most ${PUSH_EVENTS_MAX} events` : events
 }
 
-const paths = new Map<string, Path>()
-const first = (payload: unknown, texts: ReadonlyArray<string>): unknown => {
-  for (const text of texts) {
-    let path = paths.get(text)
-    // Of providers' tables alone, so few.
-    if (path === undefined) paths.set(text, (path = pathOf(text) as Path))
+const first = (payload: unknown, paths: ReadonlyArray<Path>): unknown => {
+  for (const path of paths) {
     const [value] = valuesAt(payload, path, new Looks())
     if (value !== undefined) return value
   }
@@ -95,7 +91,7 @@ const opOf = (event: Fields, { provider, topic }: Reading, payload: unknown): "u
   const named = own(event, "event")
   if (named === "delete" || (named === undefined && topic === "delete")) return "delete"
   if (named !== undefined && named !== "upsert") return undefined
-  const state = provider?.hidden === undefined ? undefined : first(payload, [provider.hidden.at])
+  const state = provider?.hidden === undefined ? undefined : first(payload, provider.hidden.at)
   return state !== undefined && provider!.hidden!.states.includes(String(state)) ? "delete" : "upsert"
 }
 /** The product itself: under `document`, or the event without its envelope. */

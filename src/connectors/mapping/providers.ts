@@ -4,6 +4,7 @@
  * products; PrestaShop webservice products; Bitrix24 crm.product and catalog.product; OpenCart product rows). A
  * connector's own mapping replaces its provider's.
  */
+import { type Path, pathOf } from "./path.ts"
 import type { Mapping } from "./source.ts"
 
 /** How a shop system signs and names what it sends. */
@@ -14,13 +15,20 @@ interface OwnHeaders {
 }
 export interface Provider {
   readonly headers?: OwnHeaders
-  /** Where the product's id stands. */ readonly id: ReadonlyArray<string>
-  /** A time in ISO 8601 or a number: what is later wins. */ readonly version: ReadonlyArray<string>
+  /** Where the product's id stands. */ readonly id: ReadonlyArray<Path>
+  /** A time in ISO 8601 or a number: what is later wins. */ readonly version: ReadonlyArray<Path>
   /** A product in one of these states is not shown: it is deleted. */
-  readonly hidden?: { readonly at: string; readonly states: ReadonlyArray<string> }
+  readonly hidden?: { readonly at: ReadonlyArray<Path>; readonly states: ReadonlyArray<string> }
   readonly mapping: Mapping
 }
 
+/** The first of these that is there. */
+const at = (...texts: ReadonlyArray<string>): ReadonlyArray<Path> =>
+  texts.map((text) => {
+    const path = pathOf(text)
+    if (typeof path === "string") throw new Error(path)
+    return path
+  })
 const shopify: Provider = {
   headers: {
     signature: "x-shopify-hmac-sha256",
@@ -31,9 +39,9 @@ const shopify: Provider = {
       ["products/delete", "delete"]
     ])
   },
-  id: ["id"],
-  version: ["updated_at"],
-  hidden: { at: "status", states: ["draft", "archived"] },
+  id: at("id"),
+  version: at("updated_at"),
+  hidden: { at: at("status"), states: ["draft", "archived"] },
   mapping: {
     title: "title",
     description: { text: "body_html" },
@@ -63,9 +71,9 @@ const wooCommerce: Provider = {
       ["product.deleted", "delete"]
     ])
   },
-  id: ["id"],
-  version: ["date_modified_gmt", "date_modified"],
-  hidden: { at: "status", states: ["draft", "pending", "private", "trash"] },
+  id: at("id"),
+  version: at("date_modified_gmt", "date_modified"),
+  hidden: { at: at("status"), states: ["draft", "pending", "private", "trash"] },
   mapping: {
     title: "name",
     description: { text: { first_of: ["description", "short_description"] } },
@@ -84,9 +92,9 @@ const wooCommerce: Provider = {
   }
 }
 const magento: Provider = {
-  id: ["sku", "id"],
-  version: ["updated_at"],
-  hidden: { at: "status", states: ["2"] },
+  id: at("sku", "id"),
+  version: at("updated_at"),
+  hidden: { at: at("status"), states: ["2"] },
   mapping: {
     title: "name",
     description: {
@@ -110,9 +118,9 @@ const magento: Provider = {
   }
 }
 const prestaShop: Provider = {
-  id: ["product.id", "id"],
-  version: ["product.date_upd", "date_upd"],
-  hidden: { at: "active", states: ["0", "false"] },
+  id: at("product.id", "id"),
+  version: at("product.date_upd", "date_upd"),
+  hidden: { at: at("active"), states: ["0", "false"] },
   mapping: {
     title: { first_of: ["name[0].value", "name"] },
     description: { text: { first_of: ["description[0].value", "description", "description_short"] } },
@@ -129,9 +137,9 @@ const prestaShop: Provider = {
   }
 }
 const bitrix: Provider = {
-  id: ["ID", "id"],
-  version: ["TIMESTAMP_X", "timestampX"],
-  hidden: { at: "ACTIVE", states: ["N"] },
+  id: at("ID", "id"),
+  version: at("TIMESTAMP_X", "timestampX"),
+  hidden: { at: at("ACTIVE"), states: ["N"] },
   mapping: {
     title: { first_of: ["NAME", "name"] },
     description: { text: { first_of: ["DETAIL_TEXT", "DESCRIPTION", "detailText", "PREVIEW_TEXT"] } },
@@ -149,9 +157,9 @@ const bitrix: Provider = {
   }
 }
 const openCart: Provider = {
-  id: ["product_id", "id"],
-  version: ["date_modified"],
-  hidden: { at: "status", states: ["0", "false"] },
+  id: at("product_id", "id"),
+  version: at("date_modified"),
+  hidden: { at: at("status"), states: ["0", "false"] },
   mapping: {
     title: { first_of: ["name", "product_description.name"] },
     description: { text: { first_of: ["description", "product_description.description"] } },

@@ -83,6 +83,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     for (const list of [
       "/v1/analytics/rules",
       "/v1/webhooks",
+      "/v1/connectors",
       "/v1/quality/suites",
       "/v1/seo/rules",
       "/v1/alerts",
@@ -183,6 +184,9 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     const webhookId = (
       await put("POST", "/v1/webhooks", { name: "one", url: "https://hooks.example/hook", events: ["*"] })
     ).id as string
+    const connectorId = (
+      await put("POST", "/v1/connectors", { name: "one", collection: "goods", provider: "generic", sync_mode: "push" })
+    ).id as string
     const deliveryId = (await put("POST", `/v1/webhooks/${webhookId}/test`, {})).id as string
     const suiteId = (
       await put("POST", "/v1/quality/suites", {
@@ -235,6 +239,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     })
     Object.assign(organization.ids, {
       webhookId: [webhookId],
+      connectorId: [connectorId],
       deliveryId: [deliveryId],
       jobId: [jobId],
       keyId: [keyId],
@@ -275,6 +280,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     "/v1/stemming/dictionaries",
     "/v1/keys",
     "/v1/webhooks",
+    "/v1/connectors",
     "/v1/jobs",
     "/v1/ingest/jobs",
     "/v1/audit",
