@@ -11,6 +11,8 @@ const PARTS_MAX = 20
 /** Of one field: what nests deeper is a program. */
 const DEPTH_MAX = 6
 const TEXT_MAX = 1_024
+/** JSON of a whole mapping, which every process keeps in memory: lists in lists could be megabytes otherwise. */
+const MAPPING_BYTES_MAX = 64_000
 
 export type Source =
   | string
@@ -71,6 +73,8 @@ export const MappingFields = Schema.Record(Schema.String, SourceOf)
       if (names.length === 0 || names.length > FIELDS_MAX) return `1 to ${FIELDS_MAX} fields`
       if (names.some((name) => name === "" || name.length > 256)) return "A field's name has 1 to 256 characters"
       if (Object.hasOwn(mapping, "id")) return "The id of a document is the event's own; it is not mapped"
+      if (Buffer.byteLength(JSON.stringify(mapping)) > MAPPING_BYTES_MAX)
+        return `At most ${MAPPING_BYTES_MAX} bytes of mapping`
       const deep = names.find((name) => depthOf(mapping[name]!) > DEPTH_MAX)
       return deep === undefined ? undefined : `\`${deep}\` nests deeper than ${DEPTH_MAX} levels`
     })

@@ -135,6 +135,9 @@ describe("a mapping", () => {
       { a: { first_of: [] } },
       { a: { number: { nothing: 1 } } },
       { a: deep(6) },
+      Object.fromEntries(
+        Array.from({ length: 20 }, (_, i) => [`f${i}`, { first_of: Array(20).fill("x".repeat(200)) }])
+      ),
       Object.fromEntries(Array.from({ length: 201 }, (_, i) => [`f${i}`, "a"]))
     ]
     expect(refused.map((mapping) => Exit.isFailure(decode(mapping)))).toEqual(refused.map(() => true))
