@@ -1,0 +1,73 @@
+/**
+ * Where documents of an ingest job come from. A source reads; the runner (`../running`) writes what it read to the
+ * engine and stores the cursor behind it, batch after batch, so that a process that ends half way costs one batch.
+ *
+ * A source is asked from its beginning or from where it was: what it gave up to `place.cursor` is in the engine. One
+ * that can only read from the beginning (a feed) reads again and gives those batches once more; the runner passes over
+ * them, and only counts their ids where the job deletes what is missing.
+ */
+import { Schema, type Effect, type Scope, type Stream } from "effect"
+import type { SqlError } from "effect/sql"
+
+/** A document to be written, which holds its `id`, or one to be deleted. */
+export type IngestChange =
+  | { readonly op: "upsert"; readonly document: Readonly<Record<string, unknown>> }
+  | { readonly op: "delete"; readonly id: string }
+
+export interface IngestBatch {
+  /** At most `BATCH_CHANGES_MAX`, and about `BATCH_BYTES_MAX` as JSON. */ readonly changes: ReadonlyArray<IngestChange>
+  /** Records, rows or pages behind which the batch ends, counted from the beginning of the source. Never less than before. */
+  readonly cursor: number
+  /** What was read for it, with what could not be read. */ readonly fetched: number
+  /** What could not be read: `id` names the record, row (`line 12`) or address. */
+  readonly errors: ReadonlyArray<{ readonly id: string; readonly error: string }>
+  /** Of the whole source, 0..1, where it is known. */ readonly progress?: number | undefined
+  /** What the source must know to go on from the cursor; kept with it. */
+  readonly state?: Readonly<Record<string, unknown>> | undefined
+  /** Rows of the source, in the transaction that stores the cursor. */
+  readonly alongside?: Effect.Effect<void, SqlError.SqlError> | undefined
+}
+export const BATCH_CHANGES_MAX = 500
+export const BATCH_BYTES_MAX = 2_000_000
+
+export interface IngestPlace {
+  /** 0 at the beginning. */ readonly cursor: number
+  readonly state: Readonly<Record<string, unknown>>
+}
+export interface IngestTask<Config> {
+  readonly jobId: string
+  readonly organizationId: string
+  readonly collection: string
+  readonly config: Config
+  readonly place: IngestPlace
+  /** Which pass this is over the same source: 1 for the first, more for a job of a schedule. */ readonly pass: number
+}
+
+/** The job ends: why, as its owner reads it. */
+export class IngestFailed extends Schema.TaggedError<IngestFailed>()("IngestFailed", { message: Schema.String }) {}
+/** Not now: the job goes on from its cursor after `after_s`, and fails with the message when that was tried five times. */
+export class IngestLater extends Schema.TaggedError<IngestLater>()("IngestLater", {
+  message: Schema.String,
+  after_s: Schema.Number
+}) {}
+
+/**
+ * `import`: busy with reading, two jobs of a process at a time. `wait`: waits for others most of the time (a crawl),
+ * sixteen of a process.
+ */
+export type IngestLoad = "import" | "wait"
+
+export interface IngestSource<Config> {
+  /** As jobs name it. */ readonly name: string
+  /** What a job's `config` says; a wrong one is a 400 that names every wrong field. */
+  readonly config: Schema.Codec<Config, unknown>
+  readonly load: IngestLoad
+  /** Whether a job may delete what a complete pass did not bring (`full: true`). */
+  readonly isFull: (config: Config) => boolean
+  /** Lazy: the next batch is read when the last one is written. Closes what it opened with the scope. */
+  readonly read: (
+    task: IngestTask<Config>
+  ) => Effect.Effect<Stream.Stream<IngestBatch, IngestFailed | IngestLater>, IngestFailed | IngestLater, Scope.Scope>
+  /** Of a job that is over or was deleted: what it left behind (files, rows). */
+  readonly forget?: ((organizationId: string, jobId: string) => Effect.Effect<void>) | undefined
+}
