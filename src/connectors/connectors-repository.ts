@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import type { Subject } from "../configuration/change.ts"
 import { MappingFields, type Mapping } from "./mapping/source.ts"
 import { PROVIDER_NAMES } from "./mapping/providers.ts"
+import { SYNC_MODES } from "./schema.ts"
 
 const Secrets = Schema.Array(Schema.Struct({ sealed: Schema.String, valid_until: Schema.optionalKey(Schema.Number) }))
 type StoredSecrets = typeof Secrets.Type
@@ -13,7 +14,10 @@ export interface StoredConnector {
   readonly name: string
   readonly collection: string
   readonly provider: (typeof PROVIDER_NAMES)[number]
-  readonly sync_mode: "push"
+  readonly sync_mode: (typeof SYNC_MODES)[number]
+  readonly schedule_cron: string | undefined
+  readonly pull_url: string | undefined
+  /** Sealed. */ readonly pull_token: string | undefined
   readonly mapping: Mapping | undefined
   readonly secrets: StoredSecrets
   readonly secret_preview: string
@@ -35,12 +39,15 @@ type ConnectorRow = Nullable<Omit<StoredConnector, "mapping" | "provider" | "sec
 const decodeSecrets = Schema.decodeUnknownSync(Secrets)
 const decodeMapping = Schema.decodeUnknownSync(MappingFields)
 const decodeProvider = Schema.decodeUnknownSync(Schema.Literals(PROVIDER_NAMES))
-const decodeMode = Schema.decodeUnknownSync(Schema.Literal("push"))
+const decodeMode = Schema.decodeUnknownSync(Schema.Literals(SYNC_MODES))
 /** Throws for what is no connector. */
 export const connectorOf = (row: ConnectorRow): StoredConnector => ({
   ...row,
   provider: decodeProvider(row.provider),
   sync_mode: decodeMode(row.sync_mode),
+  schedule_cron: row.schedule_cron ?? undefined,
+  pull_url: row.pull_url ?? undefined,
+  pull_token: row.pull_token ?? undefined,
   secrets: decodeSecrets(row.secrets),
   mapping: row.mapping === null ? undefined : decodeMapping(row.mapping)
 })
@@ -49,7 +56,7 @@ const json = (value: unknown): string | null => (value === undefined ? null : JS
 export const makeConnectorsRepository = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const columns =
-    "id, organization_id, name, collection, provider, sync_mode, mapping, secrets, secret_preview, enabled, created_at::float8 AS created_at, updated_at::float8 AS updated_at"
+    "id, organization_id, name, collection, provider, sync_mode, schedule_cron, pull_url, pull_token, mapping, secrets, secret_preview, enabled, created_at::float8 AS created_at, updated_at::float8 AS updated_at"
   const time = (at: number) => sql`${String(at)}::text::int8`
   return {
     read: (subjects: ReadonlyArray<Subject> | "all") =>
@@ -67,13 +74,13 @@ export const makeConnectorsRepository = Effect.gen(function* () {
         ([row]) => row!.n
       ),
     insert: (own: StoredConnector) =>
-      sql`INSERT INTO connectors (id, organization_id, name, collection, provider, sync_mode, mapping, secrets, secret_preview, enabled, created_at, updated_at)
-        VALUES (${own.id}, ${own.organization_id}, ${own.name}, ${own.collection}, ${own.provider}, ${own.sync_mode},
+      sql`INSERT INTO connectors (id, organization_id, name, collection, provider, sync_mode, schedule_cron, pull_url, pull_token, mapping, secrets, secret_preview, enabled, created_at, updated_at)
+        VALUES (${own.id}, ${own.organization_id}, ${own.name}, ${own.collection}, ${own.provider}, ${own.sync_mode}, ${own.schedule_cron ?? null}, ${own.pull_url ?? null}, ${own.pull_token ?? null},
           ${json(own.mapping)}::text::json, ${JSON.stringify(own.secrets)}::text::jsonb, ${own.secret_preview}, ${own.enabled}, ${time(own.created_at)}, ${time(own.updated_at)})`,
     /** Everything that an owner may change, and the secrets; false where it is gone. */
     replace: (own: StoredConnector) =>
       Effect.map(
-        sql`UPDATE connectors SET name = ${own.name}, mapping = ${json(own.mapping)}::text::json, secrets = ${JSON.stringify(own.secrets)}::text::jsonb, secret_preview = ${own.secret_preview}, enabled = ${own.enabled}, updated_at = ${time(own.updated_at)}
+        sql`UPDATE connectors SET name = ${own.name}, schedule_cron = ${own.schedule_cron ?? null}, pull_url = ${own.pull_url ?? null}, pull_token = ${own.pull_token ?? null}, mapping = ${json(own.mapping)}::text::json, secrets = ${JSON.stringify(own.secrets)}::text::jsonb, secret_preview = ${own.secret_preview}, enabled = ${own.enabled}, updated_at = ${time(own.updated_at)}
           WHERE organization_id = ${own.organization_id} AND id = ${own.id} RETURNING id`,
         (rows) => rows.length > 0
       ),
@@ -88,7 +95,7 @@ export const makeConnectorsRepository = Effect.gen(function* () {
     /** Its journal, versions and state go with it. */
     remove: (organizationId: string, id: string) =>
       Effect.andThen(
-        sql`DELETE FROM jobs WHERE organization_id = ${organizationId} AND type = 'catalog_push' AND config->>'connector_id' = ${id}`,
+        sql`DELETE FROM jobs WHERE organization_id = ${organizationId} AND type IN ('catalog_push', 'catalog_pull') AND config->>'connector_id' = ${id}`,
         sql`DELETE FROM connectors WHERE organization_id = ${organizationId} AND id = ${id}`
       ),
     states: (ids: ReadonlyArray<string>) =>

@@ -9,6 +9,7 @@ import { Seal } from "../access/seal.ts"
 import { Configuration } from "../configuration/configuration.ts"
 import { stored } from "../configuration/stored.ts"
 import type { ConfigurationUnavailable } from "../http/errors.ts"
+import { nextRunAt } from "../jobs/cron.ts"
 import { Entitlements } from "../metering/entitlements.ts"
 import type { FeatureNotInPlan } from "../metering/errors.ts"
 import { rotatedSecrets, SECRETS_MAX, validSecrets } from "../webhooks/secrets.ts"
@@ -16,6 +17,7 @@ import { makeConnectorsRepository, type StoredConnector } from "./connectors-rep
 import { type Creation, makeCreate } from "./create-connector.ts"
 import { ConnectorNotFound, ConnectorSecretsExhausted, type IdempotencyKeyReused } from "./errors.ts"
 import { keepConnectors } from "./kept.ts"
+import { makePullsRepository } from "./pulling/pulls-repository.ts"
 import type { Connector, ConnectorWithSecret, UpdateConnector } from "./schema.ts"
 import { newSecretOf, previewOf, shownAs } from "./shown.ts"
 
@@ -67,6 +69,7 @@ const rotated = (before: StoredConnector, text: string, sealed: string, now: num
 const make = Effect.gen(function* () {
   const configuration = yield* Configuration
   const repository = yield* makeConnectorsRepository
+  const pulls = yield* makePullsRepository
   const identifiers = yield* Identifiers
   const seal = yield* Seal
   const kept = yield* keepConnectors
@@ -98,6 +101,8 @@ const make = Effect.gen(function* () {
           if (own === undefined) return yield* noConnector(id)
           const replaced = yield* next(own, yield* Clock.currentTimeMillis)
           yield* repository.replace(replaced)
+          if (replaced.sync_mode === "pull")
+            yield* pulls.schedule(id, nextRunAt(replaced.schedule_cron, replaced.updated_at))
           return replaced
         })
       )
@@ -122,6 +127,12 @@ const make = Effect.gen(function* () {
           ...before,
           name: fields.name?.trim() ?? before.name,
           mapping: changed(fields.mapping, before.mapping),
+          schedule_cron: changed(fields.schedule_cron, before.schedule_cron),
+          pull_url: fields.pull_url ?? before.pull_url,
+          pull_token: changed(
+            typeof fields.pull_token === "string" ? sealed(fields.pull_token) : fields.pull_token,
+            before.pull_token
+          ),
           enabled: fields.enabled ?? before.enabled,
           updated_at: now
         })

@@ -1,4 +1,4 @@
-/** Connectors: a catalogue that a shop system pushes. */
+/** Connectors: a catalogue that a shop system pushes, or that is pulled from it. */
 import { Schema } from "effect"
 import { optionalText } from "../http/checks.ts"
 import { ConfigurationUnavailable, OrganizationPaused, OrganizationUnavailable, Throttled } from "../http/errors.ts"
@@ -8,11 +8,14 @@ import { FeatureNotInPlan } from "../metering/errors.ts"
 import {
   ConnectorDisabled,
   ConnectorNotFound,
+  ConnectorNotPulled,
   ConnectorSecretsExhausted,
   IdempotencyKeyReused,
   PushesUnavailable,
-  PushNotSigned
+  PushNotSigned,
+  SyncInProgress
 } from "./errors.ts"
+import { Job } from "../jobs/schema.ts"
 import { described } from "./examples.ts"
 import {
   Connector,
@@ -21,6 +24,7 @@ import {
   JOURNAL_STATUSES,
   JournalEntry,
   PushAnswer,
+  SyncConnector,
   TriedMapping,
   UpdateConnector
 } from "./schema.ts"
@@ -124,6 +128,18 @@ export const testConnectorMapping = operation({
   success: TriedMapping,
   errors: [ConnectorNotFound]
 })
+export const syncConnector = operation({
+  ...one,
+  ...described.syncConnector,
+  id: "syncConnector",
+  summary: "Pull the shop system's catalogue now",
+  method: "POST",
+  path: "/v1/connectors/:connectorId/sync",
+  payload: SyncConnector,
+  success: Job,
+  status: 202,
+  errors: [ConnectorDisabled, ConnectorNotFound, ConnectorNotPulled, SyncInProgress]
+})
 /** No key: the signature says who it is. */
 export const pushConnectorEvents = operation({
   ...one,
@@ -141,6 +157,7 @@ export const pushConnectorEvents = operation({
     ConfigurationUnavailable,
     ConnectorDisabled,
     ConnectorNotFound,
+    ConnectorNotPulled,
     OrganizationPaused,
     OrganizationUnavailable,
     PushesUnavailable,

@@ -8,9 +8,11 @@ import { Identifiers } from "@dowser/log/identifiers"
 import { Seal } from "../access/seal.ts"
 import { Configuration } from "../configuration/configuration.ts"
 import { stored } from "../configuration/stored.ts"
+import { nextRunAt } from "../jobs/cron.ts"
 import { Entitlements } from "../metering/entitlements.ts"
 import { makeConnectorsRepository, type StoredConnector } from "./connectors-repository.ts"
 import { IdempotencyKeyReused } from "./errors.ts"
+import { makePullsRepository } from "./pulling/pulls-repository.ts"
 import { CONNECTORS_MAX, type ConnectorWithSecret, type CreateConnector } from "./schema.ts"
 import { newSecretOf, previewOf, shownAs } from "./shown.ts"
 
@@ -27,6 +29,7 @@ const hashOf = (body: Uint8Array): string => createHash("sha256").update(body).d
 export const makeCreate = Effect.gen(function* () {
   const configuration = yield* Configuration
   const repository = yield* makeConnectorsRepository
+  const pulls = yield* makePullsRepository
   const entitlements = yield* Entitlements
   const identifiers = yield* Identifiers
   const seal = yield* Seal
@@ -37,6 +40,7 @@ export const makeCreate = Effect.gen(function* () {
     const count = yield* repository.count(own.organization_id)
     yield* entitlements.requireRoom(own.organization_id, "connectors", Math.min(count + 1, CONNECTORS_MAX + 1))
     yield* repository.insert(own)
+    if (own.sync_mode === "pull") yield* pulls.schedule(own.id, nextRunAt(own.schedule_cron, own.created_at))
   })
   const creating = Effect.fnUntraced(function* (organizationId: string, { fields }: Creation) {
     const now = yield* Clock.currentTimeMillis
@@ -48,6 +52,9 @@ export const makeCreate = Effect.gen(function* () {
       collection: fields.collection,
       provider: fields.provider,
       sync_mode: fields.sync_mode,
+      schedule_cron: fields.schedule_cron,
+      pull_url: fields.pull_url,
+      pull_token: fields.pull_token === undefined ? undefined : sealed(fields.pull_token),
       mapping: fields.mapping,
       secrets: [{ sealed: sealed(secret) }],
       secret_preview: previewOf(secret),

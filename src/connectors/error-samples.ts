@@ -3,10 +3,12 @@ import type { ErrorSample } from "../room.ts"
 import {
   ConnectorDisabled,
   ConnectorNotFound,
+  ConnectorNotPulled,
   ConnectorSecretsExhausted,
   IdempotencyKeyReused,
   PushesUnavailable,
-  PushNotSigned
+  PushNotSigned,
+  SyncInProgress
 } from "./errors.ts"
 
 export const errorSamples: ReadonlyArray<ErrorSample> = [
@@ -24,6 +26,8 @@ export const errorSamples: ReadonlyArray<ErrorSample> = [
       message: "4 secrets of this connector are valid; an older one ends 24 hours after its rotation."
     })
   ],
+  ["ConnectorNotPulled", new ConnectorNotPulled({ message: "Connector con_1 takes pushes; it has no `pull_url`." })],
+  ["SyncInProgress", new SyncInProgress({ message: "A pull of con_1 is queued or running: job_1.", job_id: "job_1" })],
   [
     "PushNotSigned",
     new PushNotSigned({ message: "A push has `X-Signature-Timestamp` and `X-Signature`, one of each." })

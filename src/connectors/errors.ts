@@ -30,6 +30,18 @@ export class PushNotSigned extends Schema.TaggedError<PushNotSigned>()(
   { message: Schema.String },
   { httpApiStatus: 401 }
 ) {}
+/** Only connectors that pull have something to be pulled. */
+export class ConnectorNotPulled extends Schema.TaggedError<ConnectorNotPulled>()(
+  "ConnectorNotPulled",
+  { message: Schema.String },
+  { httpApiStatus: 409 }
+) {}
+/** One pull of a connector at a time; the message names it. */
+export class SyncInProgress extends Schema.TaggedError<SyncInProgress>()(
+  "SyncInProgress",
+  { message: Schema.String, job_id: Schema.String },
+  { httpApiStatus: 409 }
+) {}
 /** The log takes nothing at the moment. */
 export class PushesUnavailable extends Schema.TaggedError<PushesUnavailable>()(
   "PushesUnavailable",

@@ -17,7 +17,7 @@ export const described = {
   },
   createConnector: {
     description:
-      "Creates a connector of a shop system to a collection and shows its signing secret this once; `sync_mode` is `push`, `pull` is refused with 400 for now. With `Idempotency-Key` (1 to 255 characters) the same body is answered with the same connector and secret for 24 hours, another body with 409. The plan bounds how many there are (403).",
+      "Creates a connector of a shop system to a collection and shows its signing secret this once; `sync_mode` is `push` (the shop system sends) or `pull`: its catalogue is fetched from `pull_url`, with `pull_token` as bearer, as `schedule_cron` says (five fields, UTC) and when `sync` is called. With `Idempotency-Key` (1 to 255 characters) the same body is answered with the same connector and secret for 24 hours, another body with 409. The plan bounds how many there are (403).",
     example: {
       headers: { "idempotency-key": "shop-1" },
       body: { name: "Shop", collection: "products", provider: "generic", sync_mode: "push", mapping }
@@ -30,7 +30,7 @@ export const described = {
   },
   updateConnector: {
     description:
-      "Changes name, mapping and whether the connector is enabled; what is left out stays, and `null` takes it away. A disabled connector takes no pushes. An unknown id is a 404.",
+      "Changes name, mapping, what is pulled and when, and whether the connector is enabled; what is left out stays, and `null` takes it away. A disabled connector takes no pushes and is not pulled. An unknown id is a 404.",
     example: { params: { connectorId }, body: { name: "Shop, renamed" } }
   },
   deleteConnector: {
@@ -52,6 +52,11 @@ export const described = {
     description:
       "Shows what the connector would make of an event: its id, its document, or the fields that cannot be made. Nothing is written. An unknown id is a 404.",
     example: { params: { connectorId }, body: { event: { id: "lamp-1", name: "Lamp", price: "19.90" } } }
+  },
+  syncConnector: {
+    description:
+      "Queues a job that fetches the connector's catalogue, page after page, and applies it as pushes are: pages by `next`, `Link` or `next_cursor`, of a JSON list, of `{data | items | products}` or of JSON lines, at most 5 MB each. Pages that have not changed (`ETag`, `Last-Modified`) are passed over. `full: true` reads all and deletes what is missing, unless that is more than 30 % of what the connector wrote, which `confirm_deletes: true` allows. One pull of a connector at a time: another is a 409 that names the job, and so is one of a disabled connector or one that takes pushes.",
+    example: { params: { connectorId: sampleIds.pullConnector } }
   },
   pushConnectorEvents: {
     description:

@@ -88,5 +88,34 @@ export const migrations = {
       claimed_by text,
       claimed_until timestamptz
     )`
+  }),
+  "2026112520_connector_pulls": Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`ALTER TABLE connectors ADD COLUMN schedule_cron text, ADD COLUMN pull_url text, ADD COLUMN pull_token text`
+    // When the connector is pulled next, its job, and how far that is: everything before `place` is stored as pushes; `is_whole`: all of it was applied.
+    yield* sql`CREATE TABLE connector_pulls (
+      connector_id text PRIMARY KEY REFERENCES connectors (id) ON DELETE CASCADE,
+      next_run_at bigint,
+      job_id text,
+      started_at bigint,
+      place json,
+      is_whole boolean NOT NULL DEFAULT false
+    )`
+    yield* sql`CREATE INDEX connector_pulls_due ON connector_pulls (next_run_at) WHERE next_run_at IS NOT NULL`
+    // What was said of a page that was read, and which page came after it.
+    yield* sql`CREATE TABLE connector_pull_pages (
+      connector_id text NOT NULL REFERENCES connectors (id) ON DELETE CASCADE,
+      url_hash text NOT NULL,
+      etag text,
+      last_modified text,
+      next text,
+      PRIMARY KEY (connector_id, url_hash)
+    )`
+    // Products that the pull at work has met, of one that deletes what is missing.
+    yield* sql`CREATE TABLE connector_pull_seen (
+      connector_id text NOT NULL REFERENCES connectors (id) ON DELETE CASCADE,
+      external_id text NOT NULL,
+      PRIMARY KEY (connector_id, external_id)
+    )`
   })
 }

@@ -21,6 +21,7 @@ export interface Change {
 interface Refusal {
   readonly index: number
   readonly reason: string
+  /** Where that much of the event could be read. */ readonly externalId: string | undefined
 }
 export interface PushRead {
   readonly received: number
@@ -109,8 +110,9 @@ const documentOf = (event: Fields, { map }: Reading): Fields | string => {
     : `The mapping fits this event not: ${mapped.problems.map(({ field, message }) => `\`${field}\`: ${message}`).join("; ")}`
 }
 
-const changeOf = (event: unknown, index: number, reading: Reading): Change | string => {
-  if (!isFields(event)) return "An event is an object"
+const changeOf = (event: unknown, index: number, reading: Reading): Change | Refusal => {
+  const refused = (reason: string, externalId?: string): Refusal => ({ index, reason, externalId })
+  if (!isFields(event)) return refused("An event is an object")
   const payload = payloadOf(event)
   const { provider } = reading
   const externalId = idText(
@@ -119,16 +121,16 @@ const changeOf = (event: unknown, index: number, reading: Reading): Change | str
       (provider === undefined ? own(event, "id") : (first(payload, provider.id) ?? own(event, "id")))
   )
   const refusal = idRefusal(externalId)
-  if (refusal !== undefined) return refusal
+  if (refusal !== undefined) return refused(refusal)
   const op = opOf(event, reading, payload)
-  if (op === undefined) return "`event` is `upsert` or `delete`"
+  if (op === undefined) return refused("`event` is `upsert` or `delete`", externalId)
   const version = versionOf(
     own(event, "version") ?? (provider === undefined ? undefined : first(payload, provider.version))
   )
-  if (version === "unfit") return "`version` is a whole number or a time"
+  if (version === "unfit") return refused("`version` is a whole number or a time", externalId)
   if (op === "delete") return { index, externalId: externalId!, op, version, document: undefined }
   const document = documentOf(event, reading)
-  if (typeof document === "string") return document
+  if (typeof document === "string") return refused(document, externalId)
   return { index, externalId: externalId!, op, version, document: { ...document, id: externalId! } }
 }
 
@@ -137,7 +139,7 @@ export const readPush = (events: ReadonlyArray<unknown>, reading: Reading): Push
     rejected: Array<Refusal> = []
   events.forEach((event, index) => {
     const change = changeOf(event, index, reading)
-    if (typeof change === "string") rejected.push({ index, reason: change })
+    if ("reason" in change) rejected.push(change)
     else changes.push(change)
   })
   return { received: events.length, changes, rejected }

@@ -1,6 +1,7 @@
 /** Handlers of connectors. */
 import { Effect } from "effect"
 import { implement } from "../api/implement.ts"
+import { issuesIn, refused } from "../http/checks.ts"
 import { inputInvalid } from "../http/errors.ts"
 import { byId, pageOf } from "../http/page.ts"
 import * as contract from "./contract.ts"
@@ -9,6 +10,8 @@ import { makeJournalRepository } from "./journal-repository.ts"
 import { Pushes } from "./pushes.ts"
 import { readPush } from "./read-push.ts"
 import { readingOf } from "./reading.ts"
+import { Pulls } from "./pulling/pulls.ts"
+import type { Connector, UpdateConnector } from "./schema.ts"
 
 const IDEMPOTENCY_KEY_MAX = 255
 const idempotencyKeyOf = (given: string | ReadonlyArray<string> | undefined) =>
@@ -17,6 +20,21 @@ const idempotencyKeyOf = (given: string | ReadonlyArray<string> | undefined) =>
     : typeof given === "string" && given.length >= 1 && given.length <= IDEMPOTENCY_KEY_MAX
       ? Effect.succeed(given)
       : Effect.fail(inputInvalid("Idempotency-Key", `1 to ${IDEMPOTENCY_KEY_MAX} characters`))
+/** What a mode needs and what only the other has. */
+const pullIssues = (mode: Connector["sync_mode"], fields: UpdateConnector, hasAddress: boolean) => {
+  const pushed = (value: unknown) =>
+    mode === "push" && value !== undefined && value !== null
+      ? "Only of a connector whose `sync_mode` is `pull`"
+      : undefined
+  return issuesIn([
+    ["schedule_cron", pushed(fields.schedule_cron)],
+    [
+      "pull_url",
+      hasAddress ? pushed(fields.pull_url) : mode === "pull" ? "`pull` needs the address to fetch" : undefined
+    ],
+    ["pull_token", pushed(fields.pull_token)]
+  ])
+}
 /** Empty counts as absent. */
 const given = (text: string | undefined): string | undefined => (text === "" ? undefined : text)
 
@@ -24,6 +42,7 @@ export const routes = Effect.gen(function* () {
   const connectors = yield* Connectors
   const journal = yield* makeJournalRepository
   const pushes = yield* Pushes
+  const pulls = yield* Pulls
   return [
     implement(
       contract.listConnectors,
@@ -37,6 +56,7 @@ export const routes = Effect.gen(function* () {
       Effect.fnUntraced(function* ({ bytes, caller, headers, payload }) {
         const idempotencyKey = yield* idempotencyKeyOf(headers["idempotency-key"])
         const fields = yield* payload
+        yield* refused(pullIssues(fields.sync_mode, fields, fields.pull_url !== undefined))
         return yield* connectors.create(caller.organizationId, { fields, body: yield* bytes, idempotencyKey })
       })
     ),
@@ -44,8 +64,9 @@ export const routes = Effect.gen(function* () {
     implement(
       contract.updateConnector,
       Effect.fnUntraced(function* ({ caller, params, payload }) {
-        yield* connectors.get(caller.organizationId, params.connectorId)
+        const { sync_mode } = yield* connectors.get(caller.organizationId, params.connectorId)
         const fields = yield* payload
+        yield* refused(pullIssues(sync_mode, fields, true))
         return yield* connectors.update(caller.organizationId, params.connectorId, fields)
       })
     ),
@@ -88,6 +109,23 @@ export const routes = Effect.gen(function* () {
           ...(version === undefined ? {} : { version }),
           ...(document === undefined ? {} : { document })
         }
+      })
+    ),
+    implement(
+      contract.syncConnector,
+      Effect.fnUntraced(function* ({ bytes, caller, params, payload }) {
+        yield* connectors.get(caller.organizationId, params.connectorId)
+        // Without a body is the common call.
+        const fields = (yield* bytes).length === 0 ? {} : yield* payload
+        yield* refused(
+          issuesIn([
+            [
+              "confirm_deletes",
+              fields.confirm_deletes === true && fields.full !== true ? "Only beside `full: true`" : undefined
+            ]
+          ])
+        )
+        return yield* pulls.sync(caller.organizationId, params.connectorId, fields)
       })
     ),
     implement(

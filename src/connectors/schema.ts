@@ -1,6 +1,8 @@
 /** Connectors, their journal and what a push is answered with. */
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
+import { cronRefusal } from "../jobs/cron.ts"
+import { urlRefusal } from "../webhooks/endpoint-input.ts"
 import { PROVIDER_NAMES } from "./mapping/providers.ts"
 import { MappingFields } from "./mapping/source.ts"
 
@@ -11,14 +13,32 @@ const NAME_CHARACTERS_MAX = 120
 const nameRefusal = (text: string): string | undefined =>
   text.trim() === "" || [...text].length > NAME_CHARACTERS_MAX ? `1 to ${NAME_CHARACTERS_MAX} characters` : undefined
 const Name = Schema.String.check(refusing(nameRefusal))
-/** Nothing is fetched from a shop system yet, so a connector that waits to be fetched from would stay empty. */
-const SyncMode = Schema.Literal("push").annotate({ description: "`push`: the shop system sends; `pull` is refused." })
+export const SYNC_MODES = ["push", "pull"] as const
+const SyncMode = Schema.Literals(SYNC_MODES).annotate({
+  description: "`push`: the shop system sends; `pull`: its catalogue is fetched from `pull_url`."
+})
+const ScheduleCron = Schema.String.check(refusing(cronRefusal)).annotate({
+  description: "Five fields of cron in UTC; without it a pull is started by `POST …/sync` alone."
+})
+const PullUrl = Schema.String.check(refusing(urlRefusal))
+const TOKEN_CHARACTERS_MAX = 4_096
+/** It stands in a header. */
+const PullToken = Schema.String.check(
+  refusing((text: string) =>
+    /^[\x21-\x7e]+$/.test(text) && text.length <= TOKEN_CHARACTERS_MAX
+      ? undefined
+      : `1 to ${TOKEN_CHARACTERS_MAX} visible characters of ASCII`
+  )
+)
 
 export const CreateConnector = Schema.Struct({
   name: Name,
   collection: Schema.String.check(refusing((text: string) => (text === "" ? "The name of a collection" : undefined))),
   provider: Schema.Literals(PROVIDER_NAMES),
   sync_mode: SyncMode,
+  schedule_cron: Schema.optionalKey(ScheduleCron),
+  pull_url: Schema.optionalKey(PullUrl),
+  pull_token: Schema.optionalKey(PullToken),
   mapping: Schema.optionalKey(MappingFields),
   enabled: Schema.optionalKey(Schema.Boolean)
 }).annotate({ identifier: "CreateConnector" })
@@ -26,20 +46,38 @@ export type CreateConnector = typeof CreateConnector.Type
 /** What is left out stays; `null` takes it away. */
 export const UpdateConnector = Schema.Struct({
   name: Schema.optionalKey(Name),
+  schedule_cron: Schema.optionalKey(Schema.NullOr(ScheduleCron)),
+  pull_url: Schema.optionalKey(PullUrl),
+  pull_token: Schema.optionalKey(Schema.NullOr(PullToken)),
   mapping: Schema.optionalKey(Schema.NullOr(MappingFields)),
   enabled: Schema.optionalKey(Schema.Boolean)
 }).annotate({ identifier: "UpdateConnector" })
 export type UpdateConnector = typeof UpdateConnector.Type
+
+export const SyncConnector = Schema.Struct({
+  full: Schema.optionalKey(Schema.Boolean).annotate({
+    description: "Read every page, and delete what the connector wrote and no page has."
+  }),
+  confirm_deletes: Schema.optionalKey(Schema.Boolean).annotate({
+    description: "Delete it also where it is more than 30 % of what the connector wrote."
+  })
+}).annotate({ identifier: "SyncConnector" })
+export type SyncConnector = typeof SyncConnector.Type
 
 const connectorFields = {
   id: Schema.String,
   name: Schema.String,
   collection: Schema.String,
   provider: Schema.Literals(PROVIDER_NAMES),
-  sync_mode: Schema.Literal("push"),
+  sync_mode: Schema.Literals(SYNC_MODES),
+  schedule_cron: Schema.optionalKey(Schema.String),
+  pull_url: Schema.optionalKey(Schema.String),
+  pull_token_set: Schema.Boolean,
   mapping: Schema.optionalKey(MappingFields),
   status: Schema.Literals(["idle", "failed", "disabled"]),
-  /** Unix milliseconds of the last push that was applied. */ last_sync_at: Schema.optionalKey(Schema.Int),
+  /** Unix milliseconds of the last push that was applied, or of the last pull. */ last_sync_at: Schema.optionalKey(
+    Schema.Int
+  ),
   last_error: Schema.optionalKey(Schema.String),
   enabled: Schema.Boolean,
   /** The secret's first and last letters. */ secret_preview: Schema.String,

@@ -34,7 +34,7 @@ const DOCUMENT_BYTES_MAX = 500_000
 /** The changes as the log has them, and the answer; a document that is too large is refused by its place. */
 const accepted = ({ changes, received, rejected }: PushRead) => {
   const pushed: Array<PushedChange> = []
-  const refused = [...rejected]
+  const refused = rejected.map(({ index, reason }) => ({ index, reason }))
   for (const change of changes) {
     const one = pushedOf(change, stringifyJson)
     if (Buffer.byteLength(one.document ?? "") <= DOCUMENT_BYTES_MAX) pushed.push(one)

@@ -22,6 +22,7 @@ interface JobKind {
   readonly type: string
   /** `tell`: how far it is, 0..1. Interrupted when the job was cancelled. */
   readonly run: (job: ClaimedJob, tell: (progress: number) => Effect.Effect<void>) => Effect.Effect<JobEnd, JobFailed>
+  /** In one process, each of another organization; `AT_WORK_MAX` where absent. */ readonly atWorkMax?: number
 }
 interface JobWorker {
   /** There is a new job. */ readonly wake: Effect.Effect<void>
@@ -30,7 +31,7 @@ interface JobWorker {
 /** How soon a job that another process was asked for is found. */
 const POLL_MS = 2_000
 const RENEW_MS = 1_000
-/** Of a kind in one process, each of another organization. */
+/** Of a kind that says no other number. */
 const AT_WORK_MAX = 2
 
 type Claims = Effect.Success<typeof makeJobClaims>
@@ -119,6 +120,6 @@ export const makeJobWorker = Effect.fnUntraced(function* (
     yield* Effect.raceFirst(latch.await, Effect.sleep(POLL_MS))
     yield* latch.close
   })
-  for (let i = 0; i < AT_WORK_MAX; i++) yield* Effect.forkScoped(Effect.forever(looking))
+  for (let i = 0; i < (kind.atWorkMax ?? AT_WORK_MAX); i++) yield* Effect.forkScoped(Effect.forever(looking))
   return { wake: Effect.asVoid(latch.open) }
 })

@@ -57,6 +57,8 @@ const seoRule = {
   url_template: "https://shop.example/#SLUG#"
 }
 const connector = { name: "Shop", collection: "products", provider: "generic", sync_mode: "push" }
+/** Nobody listens there: its jobs fail by themselves. */
+const pulled = { ...connector, sync_mode: "pull", pull_url: "http://127.0.0.1:9/products" }
 const suite = { name: "Mugs", collection: "products", judgments: [{ q: "mug", document_id: "p2", grade: 3 }] }
 
 /** An organization with everything that examples name. */
@@ -182,6 +184,7 @@ const furnish = async (name: string): Promise<Furnished> => {
       job: await idOf("POST", "/v1/collections/drafts/reindex"),
       connector: shop.id,
       oldConnector: await idOf("POST", "/v1/connectors", connector),
+      pullConnector: await idOf("POST", "/v1/connectors", pulled),
       member: await idOf("POST", members, { email: `member-${name}@shop.example`, role: "member" }, operator()),
       formerMember: await idOf("POST", members, { email: `former-${name}@shop.example`, role: "member" }, operator()),
       release

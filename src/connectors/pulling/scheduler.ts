@@ -1,0 +1,58 @@
+/**
+ * Connectors whose time has come are pulled: looked for every fifteen seconds by every process that has the engine, and
+ * started by the one that locks the row first. What was missed while nothing ran is made up for once.
+ */
+import { Clock, Effect } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { nextRunAt } from "../../jobs/cron.ts"
+import { counted } from "../../metrics/background.ts"
+import { Organizations } from "../../organizations/organizations.ts"
+import type { StoredConnector } from "../connectors-repository.ts"
+import { Connectors } from "../connectors.ts"
+import { makePullsRepository } from "./pulls-repository.ts"
+
+const EVERY_MS = 15_000
+/** Of one look; the others come with the next. */
+const DUE_MAX = 50
+
+/** One look; answers how many pulls were started. For tests, at any time. */
+export const makeLook = Effect.fnUntraced(function* (
+  start: (connector: StoredConnector) => Effect.Effect<boolean, SqlError.SqlError>
+) {
+  const sql = yield* SqlClient.SqlClient
+  const connectors = yield* Connectors
+  const organizations = yield* Organizations
+  const repository = yield* makePullsRepository
+  return sql.withTransaction(
+    Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      let started = 0
+      for (const id of yield* repository.due(now, DUE_MAX)) {
+        const connector = connectors.byId(id)
+        yield* repository.runNext(id, nextRunAt(connector?.schedule_cron, now))
+        const isPaused = organizations.find(connector?.organization_id ?? "")?.status === "paused"
+        // One whose pull is not over is left to its next time.
+        if (connector?.enabled === true && !isPaused && (yield* start(connector))) started++
+      }
+      return started
+    })
+  )
+})
+
+export const makeScheduler = Effect.fnUntraced(function* (
+  start: (connector: StoredConnector) => Effect.Effect<boolean, SqlError.SqlError>,
+  wake: Effect.Effect<void>
+) {
+  const look = counted("connector pulls")(yield* makeLook(start))
+  yield* Effect.forkScoped(
+    Effect.forever(
+      Effect.andThen(
+        Effect.catch(
+          Effect.flatMap(look, (started) => (started > 0 ? wake : Effect.void)),
+          (error) => Effect.logError("Scheduled pulls could not be looked for; tried again in a moment", error)
+        ),
+        Effect.sleep(EVERY_MS)
+      )
+    )
+  )
+})
