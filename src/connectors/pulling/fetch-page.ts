@@ -2,14 +2,17 @@
  * Fetching a page: with the token as bearer, conditionally where the page was had before. What may pass (an answer of
  * 429 or 5xx, a connection that fails) is tried again after a while, and after what `Retry-After` says.
  */
-import { Clock, Effect, Schema } from "effect"
+import { Clock, Effect, Schema, Stream } from "effect"
 import { version } from "../../config.ts"
-import { OutboundHttp, type OutboundRequest, type OutboundResponse } from "../../ports/outbound-http/outbound-http.ts"
+import { ACCEPTED_ENCODINGS, decoded } from "../../ports/outbound-http/decode.ts"
+import { type FollowedStream, openFollowing } from "../../ports/outbound-http/follow.ts"
+import { OutboundFailure, OutboundHttp } from "../../ports/outbound-http/outbound-http.ts"
 import { type Page, PageUnfit, readPage } from "./page.ts"
 
 /** As much as a push: it is parsed in one piece. */
 export const PAGE_BYTES_MAX = 5_000_000
-const PAGE_TIMEOUT_MS = 60_000
+const ANSWER_TIMEOUT_MS = 30_000
+const PAGE_TIMEOUT_MS = 120_000
 const RETRY_AFTER_MS = [1_000, 2_000, 4_000, 8_000] as const
 /** A shop system that asks for more is asked again with the next run. */
 const WAIT_MAX_MS = 120_000
@@ -32,13 +35,15 @@ type Fetched =
   | { readonly kind: "unchanged" }
   | { readonly kind: "page"; readonly page: Page; readonly validators: Validators }
 
-const requestOf = ({ known, token, url }: Asked): OutboundRequest => ({
-  method: "GET",
+const requestOf = ({ known, token, url }: Asked) => ({
   url,
-  timeout_ms: PAGE_TIMEOUT_MS,
+  timeout_ms: ANSWER_TIMEOUT_MS,
+  silence_ms: ANSWER_TIMEOUT_MS,
+  total_ms: PAGE_TIMEOUT_MS,
   responseBytesMax: PAGE_BYTES_MAX,
   headers: {
     accept: ACCEPT,
+    "accept-encoding": ACCEPTED_ENCODINGS,
     "user-agent": `Dowser-Connectors/${version}`,
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     ...(known?.etag === undefined ? {} : { "if-none-match": known.etag }),
@@ -46,7 +51,7 @@ const requestOf = ({ known, token, url }: Asked): OutboundRequest => ({
   }
 })
 const VALIDATOR_CHARACTERS_MAX = 512
-const validatorsOf = ({ headers }: OutboundResponse): Validators => {
+const validatorsOf = ({ headers }: FollowedStream): Validators => {
   const kept = (text: string | undefined) =>
     text === undefined || text.length > VALIDATOR_CHARACTERS_MAX ? undefined : text
   return { etag: kept(headers.etag), last_modified: kept(headers["last-modified"]) }
@@ -62,39 +67,44 @@ type Judged =
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "later"; readonly message: string; readonly after_ms: number | undefined }
 
-const judged = (url: string, response: OutboundResponse, now: number): Judged => {
-  const { body, headers, isTruncated, status } = response
+/** What the status says; undefined: there is a page to be read. */
+const judged = (url: string, { headers, status }: FollowedStream, now: number): Judged | undefined => {
   const at = `${new URL(url).pathname} answered ${status}`
   if (status === 304) return { kind: "unchanged" }
   if (status === 429 || status === 408 || status >= 500)
     return { kind: "later", message: at, after_ms: waitOf(headers["retry-after"], now) }
   if (status === 401 || status === 403) return { kind: "failed", message: `${at}: the token is missing or not taken` }
-  if (status >= 300 && status < 400)
-    return { kind: "failed", message: `${at}: redirects are not followed, give the final address` }
-  if (status !== 200) return { kind: "failed", message: at }
-  if (isTruncated)
-    return body.length >= PAGE_BYTES_MAX
-      ? { kind: "failed", message: `A page has at most ${PAGE_BYTES_MAX} bytes; ask for fewer products a page` }
-      : { kind: "later", message: `${at}, and the answer broke off`, after_ms: undefined }
+  return status === 200 ? undefined : { kind: "failed", message: at }
+}
+const read = (url: string, answer: FollowedStream, body: Uint8Array): Judged => {
   try {
-    return { kind: "page", page: readPage({ url, headers, body }), validators: validatorsOf(response) }
+    const page = readPage({ url, from: answer.url, headers: answer.headers, body })
+    return { kind: "page", page, validators: validatorsOf(answer) }
   } catch (error) {
     if (!(error instanceof PageUnfit)) throw error
     return { kind: "failed", message: `${new URL(url).pathname}: ${error.message}` }
   }
 }
+const FINAL: ReadonlySet<OutboundFailure["kind"]> = new Set(["refused_address", "refused_redirect", "undecodable"])
+const judgedFailure = ({ kind, message }: OutboundFailure): Judged =>
+  kind === "too_large"
+    ? { kind: "failed", message: `A page has at most ${PAGE_BYTES_MAX} bytes; ask for fewer products a page` }
+    : FINAL.has(kind)
+      ? { kind: "failed", message }
+      : { kind: "later", message, after_ms: undefined }
 
 export const makeFetchPage = Effect.gen(function* () {
   const http = yield* OutboundHttp
   const once = (asked: Asked) =>
-    http.send(requestOf(asked)).pipe(
-      Effect.flatMap((response) => Effect.map(Clock.currentTimeMillis, (now) => judged(asked.url, response, now))),
-      Effect.catch(({ kind, message }) =>
-        Effect.succeed<Judged>(
-          kind === "refused_address" ? { kind: "failed", message } : { kind: "later", message, after_ms: undefined }
-        )
-      )
-    )
+    Effect.scoped(
+      Effect.gen(function* () {
+        const answer = yield* openFollowing(http, requestOf(asked))
+        const known = judged(asked.url, answer, yield* Clock.currentTimeMillis)
+        if (known !== undefined) return known
+        const body = decoded(answer.body, { encoding: answer.headers["content-encoding"], bytesMax: PAGE_BYTES_MAX })
+        return read(asked.url, answer, Buffer.concat(yield* Stream.runCollect(body)))
+      })
+    ).pipe(Effect.catch((failure) => Effect.succeed(judgedFailure(failure))))
   return Effect.fnUntraced(function* (asked: Asked): Effect.fn.Return<Fetched, PageFailed> {
     for (let attempt = 0; ; attempt++) {
       const found = yield* once(asked)

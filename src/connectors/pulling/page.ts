@@ -19,7 +19,8 @@ export interface Page {
   /** Where the next page is; undefined after the last. */ readonly next: string | undefined
 }
 interface Received {
-  /** Where it came from. */ readonly url: string
+  /** What was asked for. */ readonly url: string
+  /** Where the answer came from, behind redirects. */ readonly from: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
 }
@@ -41,7 +42,7 @@ const withCursor = (url: string, cursor: string): string => {
   return next.href
 }
 /** The token goes along with every page, so all of them lie at one origin. */
-const nextOf = ({ headers, url }: Received, body: unknown): string | undefined => {
+const nextOf = ({ from, headers, url }: Received, body: unknown): string | undefined => {
   const fields = isFields(body) ? body : {}
   const named = own(fields, "next") ?? linkedNext(headers.link)
   if (named === undefined || named === null || named === "") {
@@ -51,9 +52,9 @@ const nextOf = ({ headers, url }: Received, body: unknown): string | undefined =
       throw new PageUnfit("`next_cursor` is a text or a number")
     return withCursor(url, String(cursor))
   }
-  if (typeof named !== "string" || named.length > NEXT_CHARACTERS_MAX || !URL.canParse(named, url))
+  if (typeof named !== "string" || named.length > NEXT_CHARACTERS_MAX || !URL.canParse(named, from))
     throw new PageUnfit("`next` is the address of the next page")
-  const next = new URL(named, url)
+  const next = new URL(named, from)
   if (next.origin !== new URL(url).origin) throw new PageUnfit(`The next page is at another origin, ${next.origin}`)
   if (next.username !== "" || next.password !== "") throw new PageUnfit("`next` holds a user name or password")
   next.hash = ""

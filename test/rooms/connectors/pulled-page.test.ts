@@ -4,7 +4,7 @@ import { PageUnfit, readPage } from "../../../src/connectors/pulling/page.ts"
 
 const url = "https://shop.example/api/products?per_page=2"
 const page = (body: unknown, headers: Record<string, string> = {}) =>
-  readPage({ url, headers, body: Buffer.from(typeof body === "string" ? body : JSON.stringify(body)) })
+  readPage({ url, from: url, headers, body: Buffer.from(typeof body === "string" ? body : JSON.stringify(body)) })
 const refusal = (body: unknown, headers: Record<string, string> = {}) => {
   try {
     return page(body, headers)
