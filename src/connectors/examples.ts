@@ -55,8 +55,8 @@ export const described = {
   },
   syncConnector: {
     description:
-      "Queues a job that fetches the connector's catalogue, page after page, and applies it as pushes are: pages by `next`, `Link` or `next_cursor`, of a JSON list, of `{data | items | products}` or of JSON lines, at most 5 MB each. Pages that have not changed (`ETag`, `Last-Modified`) are passed over. `full: true` reads all and deletes what is missing, unless that is more than 30 % of what the connector wrote, which `confirm_deletes: true` allows. One pull of a connector at a time: another is a 409 that names the job, and so is one of a disabled connector or one that takes pushes.",
-    example: { params: { connectorId: sampleIds.pullConnector } }
+      "Queues a job that fetches the connector's catalogue, page after page (`next`, `Link` or `next_cursor`; a JSON list, `{data | items | products}` or JSON lines; at most 5 MB each), and applies it as pushes are. Pages that have not changed are passed over. `full: true` reads all and deletes what is missing, unless that is more than 30 % of what the connector wrote, which `confirm_deletes: true` allows. A second pull of the connector meanwhile is a 409, as is one of a connector that is disabled or takes pushes.",
+    example: { params: { connectorId: sampleIds.pullConnector }, body: { full: true } }
   },
   pushConnectorEvents: {
     description:

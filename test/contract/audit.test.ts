@@ -126,7 +126,13 @@ const experimentSteps = (
 /** In an order in which each finds what it needs. */
 const steps = (made: Record<string, string>): Readonly<Record<string, () => Step | Promise<Step>>> => {
   const organization = `/console/v1/organizations/${tenant.organization_id}`
-  const connector = { name: "c", collection: "goods", provider: "generic", sync_mode: "push" }
+  const connector = {
+    name: "c",
+    collection: "goods",
+    provider: "generic",
+    sync_mode: "pull",
+    pull_url: "http://127.0.0.1:9/goods"
+  }
   const webhook = { name: "w", url: "http://127.0.0.1:9/hook", events: ["*"] }
   /** The same in the console. */
   const twin = (step: Step): Step => ({
@@ -472,6 +478,7 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
       path: `/v1/connectors/${made.createConnector}/secret`,
       kind: "connector"
     }),
+    syncConnector: () => ({ method: "POST", path: `/v1/connectors/${made.createConnector}/sync`, kind: "job" }),
     deleteConnector: () => ({ method: "DELETE", path: `/v1/connectors/${made.createConnector}`, kind: "connector" }),
     consoleCreateConnector: () => twin({ method: "POST", path: "/v1/connectors", body: connector, kind: "connector" }),
     consoleUpdateConnector: () =>
@@ -483,6 +490,8 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
       }),
     consoleRotateConnectorSecret: () =>
       twin({ method: "POST", path: `/v1/connectors/${made.consoleCreateConnector}/secret`, kind: "connector" }),
+    consoleSyncConnector: () =>
+      twin({ method: "POST", path: `/v1/connectors/${made.consoleCreateConnector}/sync`, kind: "job" }),
     consoleDeleteConnector: () =>
       twin({ method: "DELETE", path: `/v1/connectors/${made.consoleCreateConnector}`, kind: "connector" }),
     createWebhook: () => ({ method: "POST", path: "/v1/webhooks", body: webhook, kind: "webhook" }),

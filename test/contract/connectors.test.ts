@@ -89,9 +89,9 @@ describe("creation", () => {
     ] as const)
       expect((await send("DELETE", `/connectors/${id}`, undefined, owner)).status).toBe(200)
   })
-  it("refuses what is wrong by its field, pulls among it", async () => {
+  it("refuses what is wrong by its field", async () => {
     for (const [change, path] of [
-      [{ sync_mode: "pull" }, "sync_mode"],
+      [{ sync_mode: "poll" }, "sync_mode"],
       [{ provider: "nobody" }, "provider"],
       [{ name: "" }, "name"],
       [{ mapping: { title: "a..b" } }, "mapping"]

@@ -4,6 +4,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
+import { gzipSync } from "node:zlib"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 import { eventually } from "../support/receiver.ts"
@@ -225,6 +226,24 @@ describe("a pull", () => {
     }
     expect(asked.every(({ path }) => path.startsWith("/products"))).toBe(true)
   }, 60_000)
+  it("follows redirects without its token to other origins, and unpacks what is packed", async () => {
+    await clear()
+    const body = gzipSync(JSON.stringify([product(1, "Packed")]))
+    answer = ({ headers, url }, response) => {
+      if (url === "/products")
+        return void response.writeHead(302, { location: `${shop.replace("127.0.0.1", "localhost")}/moved` }).end()
+      response.writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" })
+      response.end(headers.authorization === undefined ? body : "the token came along")
+    }
+    const id = await connector()
+    expect(await synced(id)).toMatchObject({ status: "ready", result: { applied: 1 } })
+    expect(await titles()).toEqual(["1 Packed"])
+    answer = (_, response) => void response.writeHead(302, { location: "/products" }).end()
+    expect((await synced(id)).error).toContain("More than 5 redirects")
+    answer = (_, response) =>
+      void response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync(Buffer.alloc(200_000_000)))
+    expect((await synced(id)).error).toContain("5000000 bytes")
+  })
   it("is one of a connector at a time, ends when it is cancelled, and is refused where there is nothing to pull", async () => {
     answer = () => {}
     const id = await connector()

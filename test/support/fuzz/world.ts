@@ -187,6 +187,15 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     const connectorId = (
       await put("POST", "/v1/connectors", { name: "one", collection: "goods", provider: "generic", sync_mode: "push" })
     ).id as string
+    const pullId = (
+      await put("POST", "/v1/connectors", {
+        name: "two",
+        collection: "goods",
+        provider: "generic",
+        sync_mode: "pull",
+        pull_url: "https://shop.example/goods"
+      })
+    ).id as string
     const deliveryId = (await put("POST", `/v1/webhooks/${webhookId}/test`, {})).id as string
     const suiteId = (
       await put("POST", "/v1/quality/suites", {
@@ -239,7 +248,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     })
     Object.assign(organization.ids, {
       webhookId: [webhookId],
-      connectorId: [connectorId],
+      connectorId: [connectorId, pullId],
       deliveryId: [deliveryId],
       jobId: [jobId],
       keyId: [keyId],
