@@ -14,6 +14,7 @@ import { room as analyticsRules } from "./analytics-rules/room.ts"
 import { room as audit } from "./audit/room.ts"
 import type { RowReaders } from "./identity/row-readers.ts"
 import { room as catalog } from "./catalog/room.ts"
+import { room as cms } from "./cms/room.ts"
 import type { Configuration } from "./configuration/configuration.ts"
 import { room as connectors } from "./connectors/room.ts"
 import { room as console } from "./console/room.ts"
@@ -96,6 +97,7 @@ export const rooms = RoomList.over<Ground>()
   .with(search)
   .with(analyticsRules)
   .with(connectors)
+  .with(cms)
   .with(ingest)
   .with(jobs)
   .with(quality)

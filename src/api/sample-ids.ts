@@ -30,5 +30,7 @@ export const sampleIds = {
   release: "rel_01KAQ5V8Z3N4M6T7W9X0Y1B2J1",
   connector: "con_01KAQ5V8Z3N4M6T7W9X0Y1B2N1",
   oldConnector: "con_01KAQ5V8Z3N4M6T7W9X0Y1B2N2",
+  cmsInstallation: "cms_01KAQ5V8Z3N4M6T7W9X0Y1B2P1",
+  oldCmsInstallation: "cms_01KAQ5V8Z3N4M6T7W9X0Y1B2P2",
   pullConnector: "con_01KAQ5V8Z3N4M6T7W9X0Y1B2N3"
 } as const

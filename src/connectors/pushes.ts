@@ -4,7 +4,7 @@
  */
 import { parseDocument } from "@dowser/engine-sdk/documents"
 import type { EventLog } from "@dowser/log/event-log/event-log"
-import type { Identifiers } from "@dowser/log/identifiers"
+import { Identifiers } from "@dowser/log/identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import { Configuration } from "../configuration/configuration.ts"
@@ -90,8 +90,36 @@ const makeSender = Effect.gen(function* () {
 
 const make = Effect.gen(function* () {
   const sender = yield* makeSender
+  const identifiers = yield* Identifiers
   const { before, store } = yield* makeStorePush
+  const stored = (...[sent, read]: Parameters<typeof store>) =>
+    store(sent, read).pipe(
+      Effect.catchTag("EventLogOverloaded", ({ retry_after_s }) =>
+        Effect.fail(
+          new Throttled({
+            message: "Too many changes are waiting to be stored; send the push again later.",
+            kind: "backpressure",
+            retry_after_s: Math.ceil(retry_after_s)
+          })
+        )
+      ),
+      Effect.catchTag("EventLogUnavailable", () =>
+        Effect.fail(
+          new PushesUnavailable({ message: "The push could not be stored; send it again.", retry_after_s: 5 })
+        )
+      )
+    )
   return Pushes.of({
+    takeOf: Effect.fn("Pushes.takeOf")(function* (connector, body) {
+      if (!connector.enabled)
+        return yield* new ConnectorDisabled({ message: `Connector ${connector.id} is disabled; enable it first.` })
+      const events = eventsOf(body)
+      if (typeof events === "string") return yield* inputInvalid("events", events)
+      // Nothing in it says whether it is the same request again: its changes are ordered by version and arrival.
+      const signature = `of ${yield* identifiers.make("psh")}`
+      const sent = { connector, signature, now: yield* Clock.currentTimeMillis }
+      return yield* stored(sent, readPush(events, readingOf(connector)))
+    }),
     take: Effect.fn("Pushes.take")(function* (received) {
       const sent = yield* sender(received)
       const answered = yield* before(sent)
@@ -101,22 +129,7 @@ const make = Effect.gen(function* () {
       // A shop system tells of orders and customers too, and greets a new address: nothing of that is a product.
       const events = topic === "other" ? [] : yield* bodyEvents(received.body)
       const read = readPush(events, { ...readingOf(connector), topic: topic === "other" ? undefined : topic })
-      return yield* store(sent, read).pipe(
-        Effect.catchTag("EventLogOverloaded", ({ retry_after_s }) =>
-          Effect.fail(
-            new Throttled({
-              message: "Too many changes are waiting to be stored; send the push again later.",
-              kind: "backpressure",
-              retry_after_s: Math.ceil(retry_after_s)
-            })
-          )
-        ),
-        Effect.catchTag("EventLogUnavailable", () =>
-          Effect.fail(
-            new PushesUnavailable({ message: "The push could not be stored; send it again.", retry_after_s: 5 })
-          )
-        )
-      )
+      return yield* stored(sent, read)
     })
   })
 })
@@ -126,6 +139,11 @@ export class Pushes extends Context.Service<
   {
     /** Durable when it answers; in the order of the answers where one waits for the other. */
     readonly take: (received: Received) => Effect.Effect<PushAnswer, PushFailure>
+    /** The same of a caller who is known otherwise: `body` as it was parsed. */
+    readonly takeOf: (
+      connector: StoredConnector,
+      body: unknown
+    ) => Effect.Effect<PushAnswer, ConnectorDisabled | InputInvalid | PushesUnavailable | Throttled>
   }
 >()("dowser/connectors/Pushes") {
   static readonly layer: Layer.Layer<

@@ -52,6 +52,8 @@ const exempt: Readonly<Record<string, string>> = {
   deleteDocuments: "data",
   recommend: "reads",
   ingestEvents: "data",
+  reportCmsRuntime: "data",
+  pushCmsEvents: "data",
   retryFailedEvents: "data",
   gatewayPutDocuments: "data",
   gatewayDeleteDocuments: "data",
@@ -494,6 +496,43 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
       twin({ method: "POST", path: `/v1/connectors/${made.consoleCreateConnector}/sync`, kind: "job" }),
     consoleDeleteConnector: () =>
       twin({ method: "DELETE", path: `/v1/connectors/${made.consoleCreateConnector}`, kind: "connector" }),
+    createCmsInstallation: () => ({
+      method: "POST",
+      path: "/v1/cms/installations",
+      body: { name: "c", provider: "p", environment: "staging", origin: "https://shop.example" },
+      kind: "cms_installation"
+    }),
+    publishCmsConfig: () => ({
+      method: "PUT",
+      path: `/v1/cms/installations/${made.createCmsInstallation}/config`,
+      body: { expected_revision: 0, config: { protocol_version: 1, stores: [] } },
+      kind: "cms_installation"
+    }),
+    revokeCmsInstallation: () => ({
+      method: "DELETE",
+      path: `/v1/cms/installations/${made.createCmsInstallation}/key`,
+      kind: "cms_installation"
+    }),
+    consoleCreateCmsInstallation: () =>
+      twin({
+        method: "POST",
+        path: "/v1/cms/installations",
+        body: { name: "c", provider: "p", environment: "staging", origin: "https://shop.example" },
+        kind: "cms_installation"
+      }),
+    consolePublishCmsConfig: () =>
+      twin({
+        method: "PUT",
+        path: `/v1/cms/installations/${made.consoleCreateCmsInstallation}/config`,
+        body: { expected_revision: 0, config: { protocol_version: 1, stores: [] } },
+        kind: "cms_installation"
+      }),
+    consoleRevokeCmsInstallation: () =>
+      twin({
+        method: "DELETE",
+        path: `/v1/cms/installations/${made.consoleCreateCmsInstallation}/key`,
+        kind: "cms_installation"
+      }),
     createWebhook: () => ({ method: "POST", path: "/v1/webhooks", body: webhook, kind: "webhook" }),
     updateWebhook: () => ({
       method: "PUT",

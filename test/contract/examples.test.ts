@@ -19,6 +19,7 @@ interface Furnished {
   readonly search: string
   readonly gateway: string
   readonly connector: string
+  /** Of a CMS installation that has a configuration. */ readonly installation: string
   /** With which a shop system signs. */ readonly signing: string
   readonly cookie: string
 }
@@ -57,6 +58,7 @@ const seoRule = {
   url_template: "https://shop.example/#SLUG#"
 }
 const connector = { name: "Shop", collection: "products", provider: "generic", sync_mode: "push" }
+const cms = { name: "Shop", provider: "bitrix", environment: "production", origin: "https://shop.example" }
 /** Nobody listens there: its jobs fail by themselves. */
 const pulled = { ...connector, sync_mode: "pull", pull_url: "http://127.0.0.1:9/products" }
 const suite = { name: "Mugs", collection: "products", judgments: [{ q: "mug", document_id: "p2", grade: 3 }] }
@@ -162,6 +164,7 @@ const furnish = async (name: string): Promise<Furnished> => {
     search,
     gateway: (await key({ scope: "search", gateway: true })).value,
     connector: (await key({ scope: "connector_write" })).value,
+    installation: await furnishInstallation(must, shop.id),
     signing: shop.secret,
     cookie: (session.headers.get("set-cookie") ?? "").split(";")[0]!,
     ids: {
@@ -184,6 +187,8 @@ const furnish = async (name: string): Promise<Furnished> => {
       job: await idOf("POST", "/v1/collections/drafts/reindex"),
       connector: shop.id,
       oldConnector: await idOf("POST", "/v1/connectors", connector),
+      cmsInstallation: await idOf("POST", "/v1/cms/installations", cms),
+      oldCmsInstallation: await idOf("POST", "/v1/cms/installations", cms),
       pullConnector: await idOf("POST", "/v1/connectors", pulled),
       member: await idOf("POST", members, { email: `member-${name}@shop.example`, role: "member" }, operator()),
       formerMember: await idOf("POST", members, { email: `former-${name}@shop.example`, role: "member" }, operator()),
@@ -192,6 +197,17 @@ const furnish = async (name: string): Promise<Furnished> => {
   }
 }
 
+/** The key of an installation with a source of the connector. */
+const furnishInstallation = async (
+  must: (method: string, path: string, body?: unknown) => Promise<{ readonly body: any }>,
+  connector_id: string
+) => {
+  const { id, installation_key } = (await must("POST", "/v1/cms/installations", cms)).body
+  const source = { local_id: "catalogue", collection: "products", connector_id }
+  const config = { protocol_version: 1, stores: [{ local_id: "main", sources: [source] }] }
+  await must("PUT", `/v1/cms/installations/${id}/config`, { expected_revision: 0, config })
+  return installation_key as string
+}
 /** Experiments in every state that an example needs, each over a preset of its own. */
 const furnishExperiments = async (
   must: (method: string, path: string, body?: unknown) => Promise<{ readonly body: any }>
@@ -246,14 +262,14 @@ afterAll(() => program.stop())
 /** The credential that the least of the callers of the scope has. */
 const credential = (
   { group, plane, scope }: Operation,
-  { connector, cookie, full, gateway, search }: Furnished
+  { connector, cookie, full, gateway, installation, search }: Furnished
 ): Record<string, string> => {
   if (scope === "public") return {}
   if (scope === "full") return { "x-svc-api-key": full }
   if (scope === "connector_write") return { authorization: `Bearer ${connector}` }
   if (scope === "search")
     return plane === "gateway" ? { authorization: `Bearer ${gateway}` } : { "x-svc-api-key": search }
-  if (scope === "installation") throw new Error("no example has the key of an installation: furnish one")
+  if (scope === "installation") return { authorization: `Bearer ${installation}` }
   return group === "console sessions" ? { cookie } : operator()
 }
 

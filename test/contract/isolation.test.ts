@@ -94,6 +94,8 @@ const fill = async (tenant: Tenant, word: string) => {
   const deliveryId = (await send("POST", `/v1/webhooks/${webhookId}/test`)).body.id as string
   const connector = { name: word, collection: "goods", provider: "generic", sync_mode: "push" }
   const connectorId = (await send("POST", "/v1/connectors", connector)).body.id as string
+  const cms = { name: word, provider: "p", environment: "staging", origin: "https://shop.example" }
+  const installationId = (await send("POST", "/v1/cms/installations", cms)).body.id as string
   const password = `the password of ${tenant.organization_id}`
   const memberId = (
     await program.request("POST", `/console/v1/organizations/${tenant.organization_id}/members`, {
@@ -112,6 +114,7 @@ const fill = async (tenant: Tenant, word: string) => {
     keyId: key,
     webhookId,
     connectorId,
+    installationId,
     deliveryId,
     suiteId,
     ruleId,
@@ -168,7 +171,7 @@ const pathOf = (path: string, operationId: string) =>
           ? ids[name]
           : name === "keyId"
             ? ids.keyId
-            : name === "webhookId" || name === "connectorId"
+            : name === "webhookId" || name === "connectorId" || name === "installationId"
               ? ids[name]
               : name === "releaseId"
                 ? ids.releaseId
@@ -207,6 +210,8 @@ const bodies: Record<string, unknown> = {
   createConnector: { name: "mine", collection: "goods", provider: "generic", sync_mode: "push" },
   updateConnector: { name: "mine" },
   testConnectorMapping: { event: { id: "1", title: "Mine" } },
+  createCmsInstallation: { name: "mine", provider: "p", environment: "staging", origin: "https://shop.example" },
+  publishCmsConfig: { expected_revision: 0, config: { protocol_version: 1, stores: [] } },
   createWebhook: { name: "mine", url: "https://mine.example/", events: ["*"] },
   updateWebhook: { name: "mine", url: "https://mine.example/", events: ["*"] },
   recoverWebhook: { since: 0 },
@@ -286,6 +291,7 @@ const everything = async (tenant: Tenant) => {
     `/v1/analytics/metrics/filters?from=${today}&to=${today}`,
     "/v1/keys",
     "/v1/connectors",
+    "/v1/cms/installations",
     "/v1/webhooks",
     `/v1/webhooks/${ids.webhookId}/deliveries`,
     "/v1/entitlement",

@@ -820,7 +820,7 @@ describe("what is stored", () => {
         })
       })
     )
-    expect(made.value).toMatch(/^ss_cms_/)
+    expect(made.value).toMatch(/^cmsk_/)
     for (const headers of [{ "x-svc-api-key": made.value }, { authorization: `Bearer ${made.value}` }])
       expect((await search(undefined, "q=*", headers as unknown as Record<string, string>)).status).toBe(401)
     const own = await makeKey({}),

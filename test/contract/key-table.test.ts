@@ -33,14 +33,15 @@ const makeKey = async (
   return made.body
 }
 /** The gateway's keys stand in `Authorization`. */
+const isBearer = (path: string): boolean => /^\/(?:api\/v1|v1\/cms\/runtime)\//.test(path)
 const call = (
   { method, path }: Pick<Place, "method" | "path">,
   key: string | undefined,
   headers: Record<string, string> = {}
 ) =>
   program.request(method, path, {
-    ...(key === undefined || path.startsWith("/api/v1") ? {} : { key }),
-    headers: key !== undefined && path.startsWith("/api/v1") ? { ...headers, authorization: `Bearer ${key}` } : headers,
+    ...(key === undefined || isBearer(path) ? {} : { key }),
+    headers: key !== undefined && isBearer(path) ? { ...headers, authorization: `Bearer ${key}` } : headers,
     ...(method === "GET" ? {} : { body: "not json" })
   })
 /** The gateway's codes for what shapes A and B say in words. */
@@ -144,7 +145,7 @@ const always =
     outcome
 /** Without a collection they concern all, which a key of some may not; or they are of all (`reach.ts`). */
 const ofAllCollections =
-  /^\/v1\/(?:analytics\/metrics\/.*|events\/(?:failed|replays|subjects\/.*)|aliases\/.*|audit|connectors.*|webhooks.*|(?:presets|search_policies|stopwords|stemming|synonym_sets|curation_sets).*)$/
+  /^\/v1\/(?:analytics\/metrics\/.*|events\/(?:failed|replays|subjects\/.*)|aliases\/.*|audit|connectors.*|cms.*|webhooks.*|(?:presets|search_policies|stopwords|stemming|synonym_sets|curation_sets).*)$/
 const isGateway = ({ path }: Pick<Place, "path">): boolean => path.startsWith("/api/v1/")
 /**
  * The index of the walk does not exist, which the gateway tells as one that is somebody else's: behind scope and rate.
@@ -181,13 +182,17 @@ const expectedOf = (kind: string, place: Place): string =>
     ? "passes"
     : place.scope === "operator" || place.scope === "console"
       ? "401"
-      : table[kind](place)
+      : place.scope === "installation"
+        ? kind === "installation"
+          ? "passes"
+          : "401"
+        : table[kind](place)
 
 describe("every operation with every kind of key", () => {
   it("has a row for every kind, and operations of every scope", () => {
     expect([...keys.keys()].sort()).toEqual(Object.keys(table).sort())
     expect(new Set(places.map(({ scope }) => scope))).toEqual(
-      new Set(["public", "search", "connector_write", "full", "operator", "console"])
+      new Set(["public", "search", "connector_write", "installation", "full", "operator", "console"])
     )
     expect(places.length).toBeGreaterThan(70)
   })

@@ -26,6 +26,7 @@ interface Ids {
   readonly keyId: string
   readonly webhookId: string
   readonly connectorId: string
+  readonly installationId: string
   readonly deliveryId: string
   readonly suiteId: string
   readonly ruleId: string
@@ -42,6 +43,7 @@ const nobodys: Ids = {
   keyId: "key_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   webhookId: "whk_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   connectorId: "con_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+  installationId: "cms_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   deliveryId: "dlv_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   suiteId: "qst_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   ruleId: "seo_01ARZ3NDEKTSV4RRFFQ69G5FAV",
@@ -185,6 +187,8 @@ beforeAll(async () => {
   ).body.id as string
   const shop = { name: secret, collection: closed, provider: "generic", sync_mode: "push" }
   const connectorId = (await own("POST", "/v1/connectors", shop)).body.id as string
+  const cms = { name: secret, provider: "p", environment: "staging", origin: "https://shop.example" }
+  const installationId = (await own("POST", "/v1/cms/installations", cms)).body.id as string
   const deliveryId = (await own("POST", `/v1/webhooks/${webhookId}/test`)).body.id as string
   const suiteId = (await own("POST", "/v1/quality/suites", suiteOf(closed, secret))).body.id as string
   const ruleId = (await own("POST", "/v1/seo/rules", seoRuleOf(closed, secret))).body.id as string
@@ -198,7 +202,19 @@ beforeAll(async () => {
   const recommendation = { ...recommendationOf(closed), name: secret }
   const modelId = (await own("POST", "/v1/recommendations/models", recommendation)).body.id as string
   ownModel = (await own("POST", "/v1/recommendations/models", recommendationOf("apples"))).body.id
-  ids = { jobId, keyId, webhookId, connectorId, deliveryId, suiteId, ruleId, alertId, experimentId, modelId }
+  ids = {
+    jobId,
+    keyId,
+    webhookId,
+    connectorId,
+    installationId,
+    deliveryId,
+    suiteId,
+    ruleId,
+    alertId,
+    experimentId,
+    modelId
+  }
   const collections = ["apples", "apples_.*"]
   // Every operation is asked several times within a minute.
   const fast = { rate_limit_per_minute: 10_000 }
@@ -529,6 +545,7 @@ const everything = async () => {
     `/v1/keys/${ids.keyId}`,
     "/v1/webhooks",
     "/v1/connectors",
+    "/v1/cms/installations",
     `/v1/quality/suites/${ids.suiteId}`,
     `/v1/seo/rules/${ids.ruleId}`,
     `/v1/alerts/${ids.alertId}`,
@@ -685,6 +702,8 @@ describe("a key with a list of collections", () => {
     const rank = ({ id, method }: Operation) =>
       order.includes(id) ? 0 : id === "deleteCollection" ? 3 : method === "DELETE" ? 2 : 1
     for (const operation of [...operations].sort((a, b) => rank(a) - rank(b))) {
+      // The key of an installation is good for these, and no other is.
+      if (operation.scope === "installation") continue
       const reach = reaches.get(operation.id)!
       for (const key of operation.id === "createScopedToken"
         ? [search]

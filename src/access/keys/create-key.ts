@@ -56,7 +56,7 @@ const SIGNERS_BESIDE_MAX = SIGNERS_PER_PREFIX_MAX / 2
 const VALUES_TRIED_MAX = 1_000
 
 const prefixOf = ({ isGateway, scope }: NewKey): string =>
-  scope === "connector_write" ? "ss_connector_" : scope === "installation" ? "ss_cms_" : isGateway ? "ss_search_" : ""
+  scope === "connector_write" ? "ss_connector_" : scope === "installation" ? "cmsk_" : isGateway ? "ss_search_" : ""
 
 /**
  * Whether stock clients may sign with it. Chosen values can be made to begin alike, and each would be tried for a

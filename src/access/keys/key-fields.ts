@@ -10,7 +10,7 @@ import { isOriginPattern } from "../check/origins.ts"
 const listMax = 250
 const filterLengthMax = 4_000
 const descriptionLengthMax = 1_000
-const madeHere = [browserKeyPrefix, "ss_scoped_", "ss_cms_"]
+const madeHere = [browserKeyPrefix, "ss_scoped_", "cmsk_"]
 
 const between = (min: number, max: number) =>
   refusing((value: number) => (value >= min && value <= max ? undefined : `${min} to ${max}`))

@@ -226,8 +226,9 @@ const credentials = (
 ): ReadonlyArray<readonly [string, string]> => {
   if (operation.scope === "public") return []
   const isConsole = operation.scope === "console" || operation.scope === "operator"
-  const isBearer = isConsole || operation.plane === "gateway"
-  const key = isConsole ? operatorToken : owner.full_key
+  const isOfModule = operation.scope === "installation"
+  const isBearer = isConsole || isOfModule || operation.plane === "gateway"
+  const key = isConsole ? operatorToken : isOfModule ? owner.installation_key : owner.full_key
   const put = (value: string): ReadonlyArray<readonly [string, string]> =>
     isBearer
       ? [["authorization", `Bearer ${value}`]]

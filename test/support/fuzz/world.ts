@@ -5,6 +5,7 @@ export interface Organization {
   readonly organization_id: string
   readonly full_key: string
   readonly search_key: string
+  readonly installation_key: string
   /** By names of path parameters: things of this organization that requests may fall on. */ readonly ids: Readonly<
     Record<string, ReadonlyArray<string>>
   >
@@ -100,6 +101,10 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       "/v1/keys"
     ])
       await empty(value, list)
+    const cms = (await must(send("GET", "/v1/cms/installations?limit=250", value))) as {
+      readonly data: ReadonlyArray<{ readonly id: string }>
+    }
+    for (const { id } of cms.data) await send("DELETE", `/v1/cms/installations/${id}/key`, value)
     const organization = await fill(name, organization_id)
     // The new owner is there before the old one goes: no organization is without.
     const members = (await must(operate("GET", `/${organization_id}/members`))) as {
@@ -118,7 +123,8 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       ids: {} as Record<string, ReadonlyArray<string>>,
       organization_id: organizationId,
       full_key: await unlimited("full"),
-      search_key: await unlimited("search")
+      search_key: await unlimited("search"),
+      installation_key: ""
     }
     const put = (method: string, path: string, body: unknown) => must(send(method, path, organization.full_key, body))
     await put("POST", "/v1/collections", {
@@ -196,6 +202,18 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
         pull_url: "https://shop.example/goods"
       })
     ).id as string
+    const { id: installationId, installation_key } = (await put("POST", "/v1/cms/installations", {
+      name: "one",
+      provider: "bitrix",
+      environment: "staging",
+      origin: "https://shop.example"
+    })) as { readonly id: string; readonly installation_key: string }
+    const source = { local_id: "catalogue", collection: "goods", connector_id: connectorId }
+    await put("PUT", `/v1/cms/installations/${installationId}/config`, {
+      expected_revision: 0,
+      config: { protocol_version: 1, stores: [{ local_id: "main", sources: [source] }] }
+    })
+    organization.installation_key = installation_key
     const deliveryId = (await put("POST", `/v1/webhooks/${webhookId}/test`, {})).id as string
     const suiteId = (
       await put("POST", "/v1/quality/suites", {
@@ -249,6 +267,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     Object.assign(organization.ids, {
       webhookId: [webhookId],
       connectorId: [connectorId, pullId],
+      installationId: [installationId],
       deliveryId: [deliveryId],
       jobId: [jobId],
       keyId: [keyId],
@@ -290,6 +309,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     "/v1/keys",
     "/v1/webhooks",
     "/v1/connectors",
+    "/v1/cms/installations",
     "/v1/jobs",
     "/v1/ingest/jobs",
     "/v1/audit",
