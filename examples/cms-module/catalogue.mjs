@@ -1,0 +1,26 @@
+// A shop of one store whose products and changes lie in a file, as JSON lines of
+//   {"at": 7, "id": "lamp-1", "title": "Lamp", "price": 35}   or   {"at": 8, "id": "lamp-1", "deleted": true}
+// Replace it by your CMS: `at` is anything that grows with each change, such as the row number of an outbox table.
+import { createReadStream, existsSync } from "node:fs"
+import { createInterface } from "node:readline"
+
+const path = process.env.SHOP_FILE ?? "./products.jsonl"
+
+export const describe = () => ({
+  cms_version: "example 1.0",
+  capabilities: ["native_search"],
+  stores: [{ local_id: "main", name: "Main store", locale: "en", currency: "EUR", source_ids: ["catalogue"] }]
+})
+
+export async function* changes(store, source, since = 0) {
+  if (store !== "main" || source !== "catalogue" || !existsSync(path)) return
+  for await (const line of createInterface({ input: createReadStream(path) })) {
+    if (line.trim() === "") continue
+    const { at, deleted = false, id, ...document } = JSON.parse(line)
+    if (at <= since) continue
+    const event = deleted
+      ? { event: "delete", external_id: id, version: at }
+      : { event: "upsert", external_id: id, version: at, document }
+    yield { cursor: at, event }
+  }
+}
