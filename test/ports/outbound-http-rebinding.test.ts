@@ -82,6 +82,31 @@ describe("a name that is public when it is judged and private when it is connect
         expect(target.received.length).toBe(1)
       }).pipe(Effect.scoped)
   )
+  it.live("is refused by the same look where the answer is read in pieces", () =>
+    Effect.gen(function* () {
+      const target = yield* receiver
+      const url = `http://${NAME}:${new URL(target.url).port}/`
+      const opened = Effect.scoped(
+        Effect.flatMap(OutboundHttp, (http) =>
+          http.open({
+            method: "GET",
+            url,
+            headers: {},
+            timeout_ms: 5_000,
+            total_ms: 5_000,
+            silence_ms: 5_000,
+            responseBytesMax: 1_000
+          })
+        )
+      )
+      answers.splice(0, answers.length, PUBLIC, LOOPBACK)
+      expect((yield* through(false)(Effect.flip(opened))).kind).toBe("refused_address")
+      yield* Effect.sleep(50)
+      expect(target.received).toEqual([])
+      asked = 0
+      expect((yield* through(true)(opened)).status).toBe(200)
+    }).pipe(Effect.scoped)
+  )
   it.live(
     "is connected to at the address that was judged, not by its name, and a name that is private at once at none",
     () =>

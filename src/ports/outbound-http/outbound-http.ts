@@ -3,7 +3,7 @@
  * to is the one that was checked (no second look-up in between), redirects are never followed, certificates are
  * verified, time and bytes of the answer are bounded.
  */
-import { Context, Data, type Effect } from "effect"
+import { Context, Data, type Effect, type Scope, type Stream } from "effect"
 import { Timings } from "@dowser/log/process/timings"
 
 export interface OutboundRequest {
@@ -23,12 +23,35 @@ export interface OutboundResponse {
   /** The body was longer than asked for, or did not end in time. */ readonly isTruncated: boolean
 }
 
+/** As a request, and its answer's body is read in pieces: a megabyte in memory stands for any length. */
+export interface OutboundOpening extends OutboundRequest {
+  /** From the first look-up to the status line. */ readonly timeout_ms: number
+  /** From the first look-up to the last byte of the body. */ readonly total_ms: number
+  /** Without a byte of the body, while somebody waits for one. */ readonly silence_ms: number
+  /** More is a failure of the body (`too_large`). */ readonly responseBytesMax: number
+}
+export interface OutboundStream {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** As it was sent (`decode.ts` undoes its coding), once, with back pressure. Broken off, it fails. */
+  readonly body: Stream.Stream<Uint8Array, OutboundFailure>
+}
+
 /**
  * There is no status. `refused_address` is ours and final; the others are the network's or the receiver's and may pass.
+ * Only a body that is read in pieces can be `too_large` or `undecodable`, only a redirect that is followed refused.
  * `message` is a sentence for the person who chose the address.
  */
 export class OutboundFailure extends Data.TaggedError("OutboundFailure")<{
-  readonly kind: "refused_address" | "timeout" | "name" | "connection" | "certificate"
+  readonly kind:
+    | "refused_address"
+    | "refused_redirect"
+    | "timeout"
+    | "name"
+    | "connection"
+    | "certificate"
+    | "too_large"
+    | "undecodable"
   readonly message: string
 }> {}
 
@@ -37,6 +60,8 @@ export class OutboundHttp extends Context.Service<
   {
     /** One request, one answer. Interrupting it closes the connection. */
     readonly send: (request: OutboundRequest) => Effect.Effect<OutboundResponse, OutboundFailure>
+    /** One request, one answer whose body is read in pieces. The connection closes with the scope. */
+    readonly open: (request: OutboundOpening) => Effect.Effect<OutboundStream, OutboundFailure, Scope.Scope>
   }
 >()("dowser/ports/OutboundHttp") {}
 

@@ -1,0 +1,141 @@
+/**
+ * Undoes the coding of an answer's body (`content-encoding`, or gzip in the file itself), piece by piece. A few bytes
+ * can stand for gigabytes: what comes out is bounded in bytes, and in its ratio to what went in.
+ */
+import { Stream } from "effect"
+import { Readable, type Transform } from "node:stream"
+import * as zlib from "node:zlib"
+import { OutboundFailure } from "./outbound-http.ts"
+
+export const RATIO_MAX = 100
+/** A short text of one letter has any ratio; up to here nobody is hurt. */
+const RATIO_FROM_BYTES = 1_000_000
+
+/** What `accept-encoding` may ask for. */
+export const ACCEPTED_ENCODINGS = "gzip, deflate, br"
+
+/** Some senders mean the bare format by `deflate`, some the one with a header (RFC 9110, 8.4.1.2). */
+const inflaterOf = (first: Uint8Array): Transform =>
+  first.length > 1 && (first[0]! & 0x0f) === 8 && ((first[0]! << 8) | first[1]!) % 31 === 0
+    ? zlib.createInflate()
+    : zlib.createInflateRaw()
+const DECODERS: ReadonlyMap<string, (first: Uint8Array) => Transform> = new Map<
+  string,
+  (first: Uint8Array) => Transform
+>([
+  ["gzip", () => zlib.createGunzip()],
+  ["x-gzip", () => zlib.createGunzip()],
+  ["deflate", inflaterOf],
+  ["br", () => zlib.createBrotliDecompress()]
+])
+
+const undecodable = (message: string) => new OutboundFailure({ kind: "undecodable", message })
+const isGzip = (first: Uint8Array): boolean => first[0] === 0x1f && first[1] === 0x8b
+
+interface DecodeOptions {
+  /** The answer's `content-encoding`. */ readonly encoding: string | undefined
+  /** Of what comes out. */ readonly bytesMax: number
+  /** Unpacks a body that is a gzip file by its first two bytes, too (`sitemap.xml.gz`). */
+  readonly unpacksFiles?: boolean | undefined
+}
+
+/** The first bytes, two at least where there are two (a sender may cut anywhere), and all of it from its beginning. */
+const started = async (pieces: AsyncIterable<Uint8Array>) => {
+  const reader = pieces[Symbol.asyncIterator]()
+  const kept: Array<Uint8Array> = []
+  let size = 0
+  while (size < 2) {
+    const piece = await reader.next()
+    if (piece.done === true) break
+    kept.push(piece.value)
+    size += piece.value.length
+  }
+  const all = async function* () {
+    try {
+      yield* kept
+      for (let piece = await reader.next(); piece.done !== true; piece = await reader.next()) yield piece.value
+    } finally {
+      await reader.return?.()
+    }
+  }
+  return { first: Buffer.concat(kept), all }
+}
+
+/** Pieces that come out, with both bounds. */
+async function* unpacked(
+  pieces: AsyncIterable<Uint8Array>,
+  makeDecoder: (first: Uint8Array) => Transform,
+  bytesMax: number
+): AsyncGenerator<Uint8Array> {
+  const { all, first } = await started(pieces)
+  if (first.length === 0) return
+  let bytesIn = 0,
+    bytesOut = 0
+  const counted = async function* () {
+    for await (const piece of all()) {
+      bytesIn += piece.length
+      yield piece
+    }
+  }
+  const source = Readable.from(counted(), { objectMode: false })
+  const decoder = makeDecoder(first)
+  source.on("error", (error) => decoder.destroy(error))
+  try {
+    for await (const piece of source.pipe(decoder) as AsyncIterable<Buffer>) {
+      bytesOut += piece.length
+      if (bytesOut > bytesMax)
+        throw new OutboundFailure({
+          kind: "too_large",
+          message: `Unpacked, the answer has more than ${bytesMax} bytes`
+        })
+      if (bytesOut > RATIO_FROM_BYTES && bytesOut > RATIO_MAX * bytesIn)
+        throw new OutboundFailure({
+          kind: "too_large",
+          message: `Unpacked, the answer is more than ${RATIO_MAX} times as long as it was sent`
+        })
+      yield piece
+    }
+  } catch (error) {
+    throw error instanceof OutboundFailure
+      ? error
+      : undecodable(`The answer cannot be unpacked: ${(error as Error).message}`)
+  } finally {
+    source.destroy()
+    decoder.destroy()
+  }
+}
+
+/** Unpacks what its first two bytes call a gzip file. */
+async function* unpackedFile(pieces: AsyncIterable<Uint8Array>, bytesMax: number): AsyncGenerator<Uint8Array> {
+  const { all, first } = await started(pieces)
+  yield* isGzip(first) ? unpacked(all(), () => zlib.createGunzip(), bytesMax) : all()
+}
+/** Bytes that were not packed have the same bound. */
+async function* bounded(pieces: AsyncIterable<Uint8Array>, bytesMax: number): AsyncGenerator<Uint8Array> {
+  let size = 0
+  for await (const piece of pieces) {
+    size += piece.length
+    if (size > bytesMax)
+      throw new OutboundFailure({ kind: "too_large", message: `The answer has more than ${bytesMax} bytes` })
+    yield piece
+  }
+}
+
+/** The body without its coding. One coding is undone; two, or one we do not know, are a failure. */
+export const decoded = (
+  body: Stream.Stream<Uint8Array, OutboundFailure>,
+  { bytesMax, encoding, unpacksFiles = false }: DecodeOptions
+): Stream.Stream<Uint8Array, OutboundFailure> => {
+  const name = (encoding ?? "").trim().toLowerCase()
+  const decoder = DECODERS.get(name)
+  if (name !== "" && name !== "identity" && decoder === undefined)
+    return Stream.fail(undecodable(`The answer is packed as ${name.slice(0, 40)}, which is not understood`))
+  return Stream.suspend(() => {
+    const pieces = Stream.toAsyncIterable(body)
+    const plain = decoder === undefined ? pieces : unpacked(pieces, decoder, bytesMax)
+    const whole = unpacksFiles ? unpackedFile(plain, bytesMax) : plain
+    return Stream.fromAsyncIterable(bounded(whole, bytesMax), (error) =>
+      error instanceof OutboundFailure ? error : undecodable(`The answer cannot be read: ${String(error)}`)
+    )
+  })
+}
