@@ -24,7 +24,9 @@ export const IngestJob = Schema.Struct({
   /** 0..1. */ progress: Schema.Number,
   config: Schema.Record(Schema.String, Schema.Unknown),
   stats: JobStats,
-  /** It is done again at these minutes: five fields of cron, in UTC. */ schedule_cron: Schema.optionalKey(Schema.String),
+  /** It is done again at these minutes: five fields of cron, in UTC. */ schedule_cron: Schema.optionalKey(
+    Schema.String
+  ),
   error: Schema.optionalKey(Schema.String),
   created_at: Schema.Int,
   updated_at: Schema.Int,

@@ -58,8 +58,8 @@ export const makeFeedsRepository = Effect.gen(function* () {
         sql<FeedRow>`SELECT ${columns} FROM ingest_feeds WHERE organization_id = ${organizationId} AND job_id = ${jobId}`,
         feedOf
       ),
-    complete: (id: string, jobId: string | undefined) =>
-      sql`UPDATE ingest_feeds SET is_complete = true, job_id = coalesce(${jobId ?? null}, job_id) WHERE id = ${id}`,
+    complete: (id: string, bytes: number, jobId: string | undefined) =>
+      sql`UPDATE ingest_feeds SET is_complete = true, bytes_expected = ${time(bytes)}, job_id = coalesce(${jobId ?? null}, job_id) WHERE id = ${id}`,
     remove: (id: string) => sql`DELETE FROM ingest_feeds WHERE id = ${id}`,
     /** Of uploads that nobody finished, and of jobs that are over. */
     expired: (now: number, rowsMax: number) =>

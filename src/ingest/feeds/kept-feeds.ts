@@ -2,13 +2,13 @@
  * Feeds whose bytes are kept: whose they are, how long they stay, and who writes one at the moment. Each stays until its
  * job is over; one that nobody finishes, for 24 hours.
  */
-import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { Identifiers } from "@dowser/log/identifiers"
 import { SqlClient } from "effect/sql"
 import { Installation } from "../../installation.ts"
-import { type Append, FeedStore, type FeedStoreFailure, storeFailure } from "../../ports/feed-store/feed-store.ts"
+import { type Append, FeedStore, type FeedStoreFailure } from "../../ports/feed-store/feed-store.ts"
 import { FeedBusy, FeedSpaceExhausted } from "../errors.ts"
-import { makeFeedsRepository, type StoredFeed, Upload } from "./feeds-repository.ts"
+import { makeFeedsRepository, type StoredFeed, type Upload } from "./feeds-repository.ts"
 
 /** Of one feed (spec part 8). */
 export const FEED_BYTES_MAX = 500_000_000
@@ -35,21 +35,19 @@ export class KeptFeeds extends Context.Service<
     /** Alone with the feed until it ends. How many bytes there are then. */
     readonly append: (append: Append) => Effect.Effect<number, FeedBusy | FeedStoreFailure>
     readonly length: (id: string) => Effect.Effect<number, FeedStoreFailure>
+    readonly truncate: (id: string, length: number) => Effect.Effect<void, FeedStoreFailure>
     readonly read: (id: string) => AsyncIterable<Uint8Array>
     /** It is whole, and belongs to the job where one is named. */
-    readonly complete: (id: string, jobId?: string) => Effect.Effect<void>
+    readonly complete: (id: string, bytes: number, jobId?: string) => Effect.Effect<void>
     readonly remove: (organizationId: string, id: string) => Effect.Effect<void>
     readonly removeOfJob: (organizationId: string, jobId: string) => Effect.Effect<void>
   }
 >()("dowser/ingest/KeptFeeds") {
-  static readonly layer: Layer.Layer<
-    KeptFeeds,
-    never,
-    FeedStore | Identifiers | Installation | SqlClient.SqlClient
-  > = Layer.effect(
-    KeptFeeds,
-    Effect.suspend(() => make)
-  )
+  static readonly layer: Layer.Layer<KeptFeeds, never, FeedStore | Identifiers | Installation | SqlClient.SqlClient> =
+    Layer.effect(
+      KeptFeeds,
+      Effect.suspend(() => make)
+    )
 }
 
 const make = Effect.gen(function* () {
@@ -128,8 +126,9 @@ const make = Effect.gen(function* () {
     ofJob,
     append,
     length: store.length,
+    truncate: store.truncate,
     read: store.read,
-    complete: (id, jobId) => Effect.orDie(repository.complete(id, jobId)),
+    complete: (id, bytes, jobId) => Effect.orDie(Effect.asVoid(repository.complete(id, bytes, jobId))),
     remove: (organizationId, id) => removeWhere(get(organizationId, id)),
     removeOfJob: (organizationId, jobId) => removeWhere(ofJob(organizationId, jobId))
   })

@@ -22,6 +22,7 @@ export interface Claimed {
   readonly stats: JobStats
   readonly state: Readonly<Record<string, unknown>>
   readonly pass: number
+  readonly schedule_id: string | null
   /** Tries since its cursor moved last: begun and cut off, and put off by its source. */
   readonly attempts: number
   readonly failures: number
@@ -61,7 +62,7 @@ export const makeClaims = Effect.gen(function* () {
           attempts = attempts + 1, not_before = NULL, updated_at = ${time(now)}
         WHERE id = (SELECT j.id FROM ingest_jobs j LEFT JOIN ingest_turns t ON t.organization_id = j.organization_id AND t.load = j.load
           WHERE j.load = ${load} AND ${isWaiting} AND ${isAlone} ORDER BY t.turn NULLS FIRST, j.created_at, j.id LIMIT 1)
-        RETURNING id, organization_id, collection, source, config, options, stats, state, pass, attempts, failures`
+        RETURNING id, organization_id, collection, source, config, options, stats, state, pass, schedule_id, attempts, failures`
       if (row === undefined) return undefined
       yield* sql`INSERT INTO ingest_turns (organization_id, load, turn) VALUES (${row.organization_id}, ${load}, nextval('ingest_turn'))
         ON CONFLICT (organization_id, load) DO UPDATE SET turn = excluded.turn`

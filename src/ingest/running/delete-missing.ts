@@ -32,7 +32,11 @@ interface Missing {
 export const makeDeleteMissing = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const write = yield* makeWriteChanges
-  const pageAfter = Effect.fnUntraced(function* (organizationId: string, collection: string, after: number | undefined) {
+  const pageAfter = Effect.fnUntraced(function* (
+    organizationId: string,
+    collection: string,
+    after: number | undefined
+  ) {
     const { engine } = contextOf(organizationId)
     const page = yield* Effect.promise(async () =>
       engine.scan(organizationId, {
@@ -50,7 +54,7 @@ export const makeDeleteMissing = Effect.gen(function* () {
     { collection, organizationId }: Missing,
     visit: (page: ScanPage) => Effect.Effect<void, E>
   ) {
-    for (let after: number | undefined; ; ) {
+    for (let after: number | undefined; ;) {
       const page = yield* pageAfter(organizationId, collection, after)
       yield* visit(page)
       if (page.next === undefined) return

@@ -6,7 +6,10 @@ const ERROR_CHARACTERS_MAX = 500
 const ID_CHARACTERS_MAX = 250
 /** Postgres stores neither NUL nor half of a surrogate pair. */
 const storable = (text: string, charactersMax: number): string =>
-  text.slice(0, charactersMax).replace(/\u0000/g, " ").toWellFormed()
+  text
+    .slice(0, charactersMax)
+    .replace(/\u0000/g, " ")
+    .toWellFormed()
 export const listed = (
   errors: JobStats["errors"],
   more: ReadonlyArray<{ readonly id: string; readonly error: string }>
@@ -15,9 +18,10 @@ export const listed = (
     ? errors
     : [
         ...errors,
-        ...more
-          .slice(0, jobErrorsMax - errors.length)
-          .map(({ error, id }) => ({ id: storable(id, ID_CHARACTERS_MAX), error: storable(error, ERROR_CHARACTERS_MAX) }))
+        ...more.slice(0, jobErrorsMax - errors.length).map(({ error, id }) => ({
+          id: storable(id, ID_CHARACTERS_MAX),
+          error: storable(error, ERROR_CHARACTERS_MAX)
+        }))
       ]
 
 export const idOf = (change: IngestChange): string =>

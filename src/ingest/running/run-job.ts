@@ -7,9 +7,8 @@
  * ids are taken down where the job deletes what is missing.
  */
 import { Clock, Effect, Schema, Stream } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type SqlError } from "effect/sql"
 import { makeWriteChanges, RETRY_AFTER_MS } from "../../engine-plane/write-changes.ts"
-import type { JobStats } from "../schema.ts"
 import { type IngestBatch, IngestFailed, IngestLater, type IngestSource } from "../sources/source.ts"
 import { type Claimed, makeClaims, type Step } from "./claims.ts"
 import { makeDeleteMissing } from "./delete-missing.ts"
@@ -20,6 +19,8 @@ import { SEEN_IDS_MAX, SeenIds } from "./seen-ids.ts"
 export class ClaimLost extends Schema.TaggedError<ClaimLost>()("ClaimLost", {}) {}
 /** Others wait: it goes on from its cursor when it is its organization's turn again. */
 export class TurnOver extends Schema.TaggedError<TurnOver>()("TurnOver", {}) {}
+
+export type RunFailure = ClaimLost | TurnOver | IngestFailed | IngestLater | SqlError.SqlError
 
 /** How long a job keeps its place where others wait for one. */
 const TURN_MS = 10_000
@@ -112,17 +113,23 @@ export const makeRunJob = Effect.gen(function* () {
       return yield* refuseAll(
         `${failed} records failed, so that nobody knows what is missing, and nothing was deleted. Mend them, or start the job again with \`confirm_deletes: true\` in its config.`
       )
-    yield* deleteMissing(
-      { organizationId: job.organizationId, collection: job.collection, seen, isConfirmed },
-      (n) => {
-        const { progress, state, stats } = standing.step
-        return store(standing, process, { progress, state, stats: { ...stats, deleted: (stats.deleted ?? 0) + n } }, undefined)
-      }
-    )
+    yield* deleteMissing({ organizationId: job.organizationId, collection: job.collection, seen, isConfirmed }, (n) => {
+      const { progress, state, stats } = standing.step
+      return store(
+        standing,
+        process,
+        { progress, state, stats: { ...stats, deleted: (stats.deleted ?? 0) + n } },
+        undefined
+      )
+    })
   })
 
-  /** What it counted, when all of it is read and written. */
-  return Effect.fnUntraced(function* (job: Claimed, process: string, source: IngestSource<unknown>, config: unknown) {
+  const run = Effect.fnUntraced(function* (
+    job: Claimed,
+    process: string,
+    source: IngestSource<unknown>,
+    config: unknown
+  ) {
     const isFull = source.isFull(config)
     const { pass, state, stats } = job
     const standing: Standing = {
@@ -146,6 +153,8 @@ export const makeRunJob = Effect.gen(function* () {
     })
     yield* Stream.runForEach(batches, (batch) => apply(standing, process, batch))
     if (standing.seen !== undefined && !standing.isUnchanged) yield* removeMissing(standing, process, standing.seen)
-    return { ...standing.step, stats: { ...standing.step.stats, passes: pass } satisfies JobStats }
-  }, Effect.scoped)
+    return { ...standing.step, stats: { ...standing.step.stats, passes: pass } } satisfies Step
+  })
+  /** What it counted, when all of it is read and written. */
+  return (...given: Parameters<typeof run>): Effect.Effect<Step, RunFailure> => Effect.scoped(run(...given))
 })

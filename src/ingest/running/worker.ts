@@ -9,9 +9,9 @@ import { Identifiers } from "@dowser/log/identifiers"
 import { Installation } from "../../installation.ts"
 import { ATTEMPTS_MAX } from "../../jobs/row-claims.ts"
 import { counted } from "../../metrics/background.ts"
-import { IngestFailed, type IngestLater, type IngestLoad, type IngestSource } from "../sources/source.ts"
+import { IngestFailed, type IngestLoad, type IngestSource } from "../sources/source.ts"
 import { type Claimed, makeClaims, type Step } from "./claims.ts"
-import { type ClaimLost, makeRunJob, type TurnOver } from "./run-job.ts"
+import { makeRunJob, type RunFailure } from "./run-job.ts"
 
 /** Of a process at the same time. */
 const AT_WORK_MAX: Readonly<Record<IngestLoad, number>> = { import: 2, wait: 16 }
@@ -28,7 +28,10 @@ interface Parts {
   readonly run: Effect.Success<typeof makeRunJob>
   readonly process: string
   readonly sources: Sources
-  /** In the transaction that ends a job. */ readonly ended: (job: Claimed, end: JobEnd) => Effect.Effect<void, SqlError.SqlError>
+  /** In the transaction that ends a job. */ readonly ended: (
+    job: Claimed,
+    end: JobEnd
+  ) => Effect.Effect<void, SqlError.SqlError>
 }
 export type JobEnd = { readonly step: Step } | { readonly error: string }
 
@@ -61,23 +64,23 @@ const renewing = ({ claims, process }: Parts, { id }: Claimed) =>
     }
   })
 
-type Outcome = Result.Result<Step, IngestFailed | IngestLater | ClaimLost | TurnOver>
+const unexpected: Result.Result<Step, RunFailure> = Result.fail(new IngestFailed({ message: "Unexpected error." }))
 /** What is unexpected fails the job; a database that is away does not: somebody goes on when its claim has ended. */
 const outcomeOf = Effect.fnUntraced(function* ({ process, run, sources }: Parts, job: Claimed) {
   const source = sources.get(job.source)
-  const failing = (message: string) => Result.fail(new IngestFailed({ message }))
-  if (source === undefined) return failing(`There is no source \`${job.source}\` any more.`)
-  if (job.attempts > ATTEMPTS_MAX) return failing(`The work was cut off ${ATTEMPTS_MAX} times.`)
-  const running = Effect.flatMap(configOf(source, job.config), (config) => run(job, process, source, config))
-  return yield* Effect.catchDefect(
-    Effect.catchTag(
-      Effect.map(running, (step): Outcome => Result.succeed(step)),
-      ["IngestFailed", "IngestLater", "ClaimLost", "TurnOver"],
-      (failure) => Effect.succeed<Outcome>(Result.fail(failure))
-    ),
-    (defect) =>
-      Effect.as(Effect.logError(`The ingest job ${job.id} (${job.source}) stopped`, defect), failing("Unexpected error."))
+  if (source === undefined)
+    return Result.fail(new IngestFailed({ message: `There is no source \`${job.source}\` any more.` }))
+  if (job.attempts > ATTEMPTS_MAX)
+    return Result.fail(new IngestFailed({ message: `The work was cut off ${ATTEMPTS_MAX} times.` }))
+  const running = Effect.result(
+    Effect.flatMap(configOf(source, job.config), (config) => run(job, process, source, config))
   )
+  const ended = yield* Effect.catchDefect(running, (defect) =>
+    Effect.as(Effect.logError(`The ingest job ${job.id} (${job.source}) stopped`, defect), unexpected)
+  )
+  return Result.isFailure(ended) && ended.failure._tag === "SqlError"
+    ? yield* ended.failure
+    : (ended as Result.Result<Step, Exclude<RunFailure, SqlError.SqlError>>)
 })
 const work = Effect.fnUntraced(function* (parts: Parts, job: Claimed) {
   const { claims, process } = parts

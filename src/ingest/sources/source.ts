@@ -9,6 +9,7 @@
 import type { WriteAction } from "@dowser/engine-sdk"
 import { Schema, type Effect, type Scope, type Stream } from "effect"
 import type { SqlError } from "effect/sql"
+import type { FeedSpaceExhausted } from "../errors.ts"
 
 /** A document to be written, which holds its `id`, or one to be deleted. */
 export type IngestChange =
@@ -72,13 +73,17 @@ export interface IngestSource<Config> {
   readonly isFull: (config: Config) => boolean
   /** How documents are written; upserts where absent. */
   readonly writes?: ((config: Config) => { readonly action: WriteAction; readonly isRewrite?: boolean }) | undefined
+  /** What is wrong with a config whose every field is right, such as one of two that is missing. */
+  readonly refuses?: ((config: Config) => string | undefined) | undefined
   /** Why it cannot be done again by a schedule; absent where it always can. */
   readonly unrepeatable?: ((config: Config) => string | undefined) | undefined
   /**
-   * What of the config stays with the job: texts that are too large for a row go elsewhere. In the transaction that
-   * makes the job. Absent: all of it.
+   * What of the config stays with the job: texts that are too large for a row go elsewhere, before there is a job.
+   * Absent: all of it.
    */
-  readonly keep?: ((organizationId: string, jobId: string, config: Config) => Effect.Effect<Config>) | undefined
+  readonly keep?:
+    | ((organizationId: string, jobId: string, config: Config) => Effect.Effect<Config, FeedSpaceExhausted>)
+    | undefined
   /** Lazy: the next batch is read when the last one is written. Closes what it opened with the scope. */
   readonly read: (
     task: IngestTask<Config>

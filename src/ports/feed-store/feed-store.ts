@@ -29,6 +29,8 @@ export class FeedStore extends Context.Service<
     /** 0 where there is none. */ readonly length: (id: string) => Effect.Effect<number, FeedStoreFailure>
     /** Piece by piece, each at most a megabyte. Who stops reading leaves nothing open. */
     readonly read: (id: string) => AsyncIterable<Uint8Array>
+    /** Takes back what an append brought: `length` is where one began. */
+    readonly truncate: (id: string, length: number) => Effect.Effect<void, FeedStoreFailure>
     /** Nothing where there is none. */ readonly remove: (id: string) => Effect.Effect<void, FeedStoreFailure>
     /** Of all that is stored, at most 100,000. */ readonly ids: Effect.Effect<ReadonlyArray<string>, FeedStoreFailure>
   }

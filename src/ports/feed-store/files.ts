@@ -1,9 +1,16 @@
 /** Feeds as files of a folder of this process: for an installation of one. */
 import { createReadStream } from "node:fs"
-import { mkdir, open, readdir, rm, stat, type FileHandle } from "node:fs/promises"
+import { mkdir, type FileHandle, open, readdir, rm, stat, truncate } from "node:fs/promises"
 import { join } from "node:path"
 import { Effect, Layer } from "effect"
-import { type Append, FEED_PIECE_BYTES, FeedStore, FeedStoreFailure, sourceFailure, storeFailure } from "./feed-store.ts"
+import {
+  type Append,
+  FEED_PIECE_BYTES,
+  FeedStore,
+  FeedStoreFailure,
+  sourceFailure,
+  storeFailure
+} from "./feed-store.ts"
 
 const IDS_MAX = 100_000
 const SUFFIX = ".feed"
@@ -35,7 +42,7 @@ const writeAll = async (file: FileHandle, { bytesMax, offset, pieces }: Append):
       await iterator.return?.()
       throw new FeedStoreFailure({ kind: "too large", message: `It has more than ${bytesMax} bytes.` })
     }
-    for (let at = 0; at < value.length; )
+    for (let at = 0; at < value.length;)
       at += (await file.write(value, at, value.length - at, length + at)).bytesWritten
     length += value.length
   }
@@ -74,6 +81,7 @@ export const layerFiles = (folder: string): Layer.Layer<FeedStore> =>
       append: (given) => tried(() => append(folder, given)),
       length: (id) => tried(async () => lengthOf(fileOf(folder, id))),
       read: (id) => createReadStream(fileOf(folder, id), { highWaterMark: FEED_PIECE_BYTES / 4 }),
+      truncate: (id, length) => tried(() => truncate(fileOf(folder, id), length)),
       remove: (id) => tried(() => rm(fileOf(folder, id), { force: true })),
       ids: tried(() => ids(folder))
     })

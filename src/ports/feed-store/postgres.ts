@@ -1,7 +1,14 @@
 /** Feeds as rows of a megabyte in Postgres, which every process of an installation has. */
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { type Append, FEED_PIECE_BYTES, FeedStore, FeedStoreFailure, sourceFailure, storeFailure } from "./feed-store.ts"
+import {
+  type Append,
+  FEED_PIECE_BYTES,
+  FeedStore,
+  FeedStoreFailure,
+  sourceFailure,
+  storeFailure
+} from "./feed-store.ts"
 
 const IDS_MAX = 100_000
 /** The client writes texts: bytes travel as base64. */
@@ -66,7 +73,7 @@ const make = Effect.gen(function* () {
   async function* read(id: string): AsyncGenerator<Uint8Array> {
     const whole = await run(length(id))
     if (whole === 0) throw new FeedStoreFailure({ kind: "store", message: "There is no such feed." })
-    for (let position = 0; position < whole; ) {
+    for (let position = 0; position < whole;) {
       const piece = await pieceAt(id, position)
       if (piece === undefined) throw new FeedStoreFailure({ kind: "store", message: "The feed is not there any more." })
       yield piece
@@ -78,7 +85,13 @@ const make = Effect.gen(function* () {
     append: (given) => tried(() => append(given)),
     length: (id) => Effect.mapError(length(id), storeFailure),
     read,
-    remove: (id) => Effect.mapError(Effect.asVoid(sql`DELETE FROM ingest_feed_bytes WHERE feed_id = ${id}`), storeFailure),
+    truncate: (id, to) =>
+      Effect.mapError(
+        Effect.asVoid(sql`DELETE FROM ingest_feed_bytes WHERE feed_id = ${id} AND position >= ${at(to)}`),
+        storeFailure
+      ),
+    remove: (id) =>
+      Effect.mapError(Effect.asVoid(sql`DELETE FROM ingest_feed_bytes WHERE feed_id = ${id}`), storeFailure),
     ids: Effect.map(
       Effect.mapError(
         sql<{ feed_id: string }>`SELECT DISTINCT feed_id FROM ingest_feed_bytes LIMIT ${IDS_MAX}::int4`,
