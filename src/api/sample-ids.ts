@@ -32,5 +32,7 @@ export const sampleIds = {
   oldConnector: "con_01KAQ5V8Z3N4M6T7W9X0Y1B2N2",
   cmsInstallation: "cms_01KAQ5V8Z3N4M6T7W9X0Y1B2P1",
   oldCmsInstallation: "cms_01KAQ5V8Z3N4M6T7W9X0Y1B2P2",
-  pullConnector: "con_01KAQ5V8Z3N4M6T7W9X0Y1B2N3"
+  pullConnector: "con_01KAQ5V8Z3N4M6T7W9X0Y1B2N3",
+  upload: "fed_01KAQ5V8Z3N4M6T7W9X0Y1B2P1",
+  oldUpload: "fed_01KAQ5V8Z3N4M6T7W9X0Y1B2P2"
 } as const
