@@ -244,6 +244,50 @@ describe("a pull", () => {
       void response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync(Buffer.alloc(200_000_000)))
     expect((await synced(id)).error).toContain("5000000 bytes")
   })
+  it("reads feeds by their media type, one of 3,000 offers piece by piece, with what a row has wrong", async () => {
+    await clear()
+    const offers = Array.from(
+      { length: 3_000 },
+      (_, i) => `<offer id="o${i}"><name>Лампа ${i}</name><price>1</price></offer>`
+    )
+    const yml = (these: ReadonlyArray<string>) =>
+      Buffer.concat([
+        Buffer.from('<?xml version="1.0" encoding="windows-1251"?><!-- shop --><yml_catalog><shop><offers>'),
+        ...these.map((offer) =>
+          Buffer.from(
+            [...offer].map((letter) => {
+              const code = letter.codePointAt(0)!
+              // Cyrillic letters stand in one row of windows-1251.
+              return code >= 0x410 && code <= 0x44f ? code - 0x410 + 0xc0 : code
+            })
+          )
+        ),
+        Buffer.from("</offers></shop></yml_catalog>")
+      ])
+    const answers =
+      (media: string, body: Buffer): Answer =>
+      (_, response) => {
+        response.writeHead(200, { "content-type": media, etag: '"1"' })
+        response.end(body)
+      }
+    answer = answers("application/xml", yml(offers))
+    const id = await connector()
+    expect(await synced(id, { full: true })).toMatchObject({
+      status: "ready",
+      result: { pages: 1, received: 3_000, upserts: 3_000, applied: 3_000, rejected: 0, failed: 0 }
+    })
+    expect((await send("GET", "/collections/products/documents/o7")).body.title).toBe("Лампа 7")
+    answer = answers("application/x-yml", yml(offers.slice(0, 2_900)))
+    expect((await synced(id, { full: true })).result).toMatchObject({ received: 2_900, deletes: 100 })
+    await clear()
+    answer = answers("text/csv", Buffer.from('id;title\n1;"Lamp; tall"\n2;Mug;broken\n3;Chair\n'))
+    const read = await synced(id)
+    expect(read).toMatchObject({ status: "ready", result: { received: 3, upserts: 2, rejected: 1 } })
+    expect(read.result.errors[0].reason).toContain("line 3")
+    expect(await titles()).toEqual(["1 Lamp; tall", "3 Chair"])
+    answer = answers("application/xml", Buffer.from("<rss><channel><item><g:id>5</g:id></channel>"))
+    expect((await synced(id)).status).toBe("failed")
+  })
   it("is one of a connector at a time, ends when it is cancelled, and is refused where there is nothing to pull", async () => {
     answer = () => {}
     const id = await connector()

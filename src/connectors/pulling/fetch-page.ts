@@ -1,18 +1,25 @@
 /**
  * Fetching a page: with the token as bearer, conditionally where the page was had before. What may pass (an answer of
- * 429 or 5xx, a connection that fails) is tried again after a while, and after what `Retry-After` says.
+ * 429 or 5xx, a connection that fails) is tried again after a while, and after what `Retry-After` says. A feed (YML,
+ * Google's product XML, CSV) is a page as long as it likes: it is handed over while it comes.
  */
 import { Clock, Effect, Schema, Stream } from "effect"
 import { version } from "../../config.ts"
-import { ACCEPTED_ENCODINGS, decoded } from "../../ports/outbound-http/decode.ts"
+import { ACCEPTED_ENCODINGS, decoded, started } from "../../ports/outbound-http/decode.ts"
 import { type FollowedStream, openFollowing } from "../../ports/outbound-http/follow.ts"
 import { OutboundFailure, OutboundHttp } from "../../ports/outbound-http/outbound-http.ts"
+import { type FeedItem, FeedBroken } from "../../ingest/readers/reader.ts"
+import { formatOf, readerOf } from "../../ingest/readers/readers.ts"
 import { type Page, PageUnfit, readPage } from "./page.ts"
 
 /** As much as a push: it is parsed in one piece. */
 export const PAGE_BYTES_MAX = 5_000_000
 const ANSWER_TIMEOUT_MS = 30_000
 const PAGE_TIMEOUT_MS = 120_000
+const FEED_TIMEOUT_MS = 3_600_000
+const FEED_BYTES_MAX = 500_000_000
+/** What comes out of a packed one. */
+const UNPACKED_BYTES_MAX = 5_000_000_000
 const RETRY_AFTER_MS = [1_000, 2_000, 4_000, 8_000] as const
 /** A shop system that asks for more is asked again with the next run. */
 const WAIT_MAX_MS = 120_000
@@ -31,16 +38,19 @@ interface Asked {
   readonly token: string | undefined
   readonly known: Validators | undefined
 }
-type Fetched =
+/** A feed as it comes: items of about one piece at a time. Fails with what is wrong with the whole. */
+export type ComingFeed = Stream.Stream<ReadonlyArray<FeedItem>, OutboundFailure | PageFailed>
+type Fetched<A> =
   | { readonly kind: "unchanged" }
   | { readonly kind: "page"; readonly page: Page; readonly validators: Validators }
+  | { readonly kind: "feed"; readonly value: A; readonly validators: Validators }
 
 const requestOf = ({ known, token, url }: Asked) => ({
   url,
   timeout_ms: ANSWER_TIMEOUT_MS,
   silence_ms: ANSWER_TIMEOUT_MS,
-  total_ms: PAGE_TIMEOUT_MS,
-  responseBytesMax: PAGE_BYTES_MAX,
+  total_ms: FEED_TIMEOUT_MS,
+  responseBytesMax: FEED_BYTES_MAX,
   headers: {
     accept: ACCEPT,
     "accept-encoding": ACCEPTED_ENCODINGS,
@@ -63,7 +73,7 @@ const waitOf = (header: string | undefined, now: number): number | undefined => 
   return Number.isFinite(ms) ? Math.max(0, ms) : undefined
 }
 type Judged =
-  | Fetched
+  | Exclude<Fetched<never>, { readonly kind: "feed" }>
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "later"; readonly message: string; readonly after_ms: number | undefined }
 
@@ -93,22 +103,69 @@ const judgedFailure = ({ kind, message }: OutboundFailure): Judged =>
       ? { kind: "failed", message }
       : { kind: "later", message, after_ms: undefined }
 
+const XML = /^(?:application|text)\/xml\b/i
+/** Which feed the answer is; of plain XML its beginning says it. JSON Lines are pages of events, as pushes are. */
+const feedOf = async (media: string, body: AsyncIterable<Uint8Array>) => {
+  const format = formatOf(media)
+  if (format !== undefined) return format === "jsonl" ? undefined : { format, body }
+  if (!XML.test(media)) return undefined
+  const { all, first } = await started(body, BEGINNING_BYTES)
+  const beginning = new TextDecoder("latin1").decode(first)
+  return { format: beginning.includes("<yml_catalog") ? ("yml" as const) : ("google_xml" as const), body: all() }
+}
+/** Comments before the root may be long. */
+const BEGINNING_BYTES = 4_096
+const failureOf = (error: unknown): OutboundFailure | PageFailed =>
+  error instanceof FeedBroken
+    ? new PageFailed({ message: error.message })
+    : error instanceof OutboundFailure
+      ? error
+      : new OutboundFailure({ kind: "connection", message: String(error) })
+
 export const makeFetchPage = Effect.gen(function* () {
   const http = yield* OutboundHttp
-  const once = (asked: Asked) =>
+  const bodyOf = ({ body, headers }: FollowedStream, bytesMax: number, unpacksFiles: boolean) =>
+    decoded(body, { encoding: headers["content-encoding"], bytesMax, unpacksFiles })
+  const page = (url: string, answer: FollowedStream) =>
+    Effect.map(
+      Effect.timeoutOrElse(Stream.runCollect(bodyOf(answer, PAGE_BYTES_MAX, false)), {
+        duration: PAGE_TIMEOUT_MS,
+        orElse: () =>
+          Effect.fail(new OutboundFailure({ kind: "timeout", message: `No page within ${PAGE_TIMEOUT_MS / 1_000} s` }))
+      }),
+      (pieces) => read(url, answer, Buffer.concat(pieces))
+    )
+  const once = <A, E>(asked: Asked, use: (feed: ComingFeed) => Effect.Effect<A, E | OutboundFailure>) =>
     Effect.scoped(
       Effect.gen(function* () {
         const answer = yield* openFollowing(http, requestOf(asked))
         const known = judged(asked.url, answer, yield* Clock.currentTimeMillis)
         if (known !== undefined) return known
-        const body = decoded(answer.body, { encoding: answer.headers["content-encoding"], bytesMax: PAGE_BYTES_MAX })
-        return read(asked.url, answer, Buffer.concat(yield* Stream.runCollect(body)))
+        const media = answer.headers["content-type"] ?? ""
+        if ((formatOf(media) ?? "jsonl") === "jsonl" && !XML.test(media)) return yield* page(asked.url, answer)
+        const pieces = Stream.toAsyncIterable(bodyOf(answer, UNPACKED_BYTES_MAX, true))
+        const feed = yield* Effect.tryPromise({
+          try: () => feedOf(media, pieces),
+          catch: failureOf
+        })
+        const items = readerOf(feed!.format)!(feed!.body, { isTyped: true })
+        const value = yield* use(Stream.fromAsyncIterable(items, failureOf))
+        return { kind: "feed" as const, value, validators: validatorsOf(answer) }
       })
-    ).pipe(Effect.catch((failure) => Effect.succeed(judgedFailure(failure))))
-  return Effect.fnUntraced(function* (asked: Asked): Effect.fn.Return<Fetched, PageFailed> {
+    ).pipe(
+      Effect.catchIf(
+        (failure) => failure instanceof OutboundFailure,
+        (failure) => Effect.succeed(judgedFailure(failure))
+      )
+    )
+  return Effect.fnUntraced(function* <A, E>(
+    asked: Asked,
+    use: (feed: ComingFeed) => Effect.Effect<A, E | OutboundFailure>
+  ) {
     for (let attempt = 0; ; attempt++) {
-      const found = yield* once(asked)
-      if (found.kind === "page" || found.kind === "unchanged") return found
+      const found = yield* once(asked, use)
+      if (found.kind === "page" || found.kind === "unchanged" || found.kind === "feed")
+        return found satisfies Fetched<A>
       if (found.kind === "failed") return yield* new PageFailed({ message: found.message })
       const pause_ms = RETRY_AFTER_MS[attempt]
       if (pause_ms === undefined || (found.after_ms ?? 0) > WAIT_MAX_MS)

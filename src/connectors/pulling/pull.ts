@@ -7,16 +7,18 @@
  * than 30 % of it.
  */
 import { createHash } from "node:crypto"
-import { Clock, Effect } from "effect"
+import { stringifyJson } from "@dowser/engine-sdk/documents"
+import { Clock, Effect, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { Seal } from "../../access/seal.ts"
 import { type ClaimedJob, type JobEnd, JobFailed } from "../../jobs/job-worker.ts"
+import type { IngestChange } from "../../ingest/sources/source.ts"
 import type { StoredConnector } from "../connectors-repository.ts"
 import { Connectors } from "../connectors.ts"
-import { type PushRead, readPush } from "../read-push.ts"
+import { type PushRead, type Reading, readPush } from "../read-push.ts"
 import { readingOf } from "../reading.ts"
 import { makeStorePush } from "../store-push.ts"
-import { makeFetchPage } from "./fetch-page.ts"
+import { type ComingFeed, makeFetchPage } from "./fetch-page.ts"
 import { type Page, PART_ITEMS_MAX } from "./page.ts"
 import { type KnownPage, makePullsRepository, type Place, PULL_ERRORS_MAX } from "./pulls-repository.ts"
 
@@ -65,7 +67,7 @@ const counted = (place: Place, page: number, base: number, { changes, received, 
     errors: [...place.errors, ...told].slice(0, PULL_ERRORS_MAX)
   }
 }
-const withUnread = (place: Place, page: number, { unread }: Page): Place => ({
+const withUnread = (place: Place, page: number, unread: Page["unread"]): Place => ({
   ...place,
   received: place.received + unread.length,
   rejected: place.rejected + unread.length,
@@ -78,6 +80,11 @@ const withUnread = (place: Place, page: number, { unread }: Page): Place => ({
 const progressOf = (place: Place, expected: number): number =>
   Math.min(0.9, expected > 0 ? place.received / expected : 1 - 1 / (1 + place.pages))
 
+const AS_IT_IS: Reading = { provider: undefined, map: undefined }
+const eventOf = (change: IngestChange) =>
+  change.op === "delete"
+    ? { event: "delete", external_id: change.id }
+    : { external_id: change.document.id, document: change.document }
 /** What one pull works with. */
 interface Pull {
   readonly job: ClaimedJob
@@ -146,28 +153,79 @@ export const makePull = Effect.gen(function* () {
     }
   })
 
+  /** At most `PART_ITEMS_MAX` events, the first of which is the `base`th of its page; the place after them. */
+  const storePart = Effect.fnUntraced(function* (
+    pull: Pull,
+    place: Place,
+    {
+      base,
+      items,
+      reading
+    }: { readonly base: number; readonly items: ReadonlyArray<unknown>; readonly reading: Reading }
+  ) {
+    const read = readPush(items, reading)
+    // A page that is read again and says something else is no repetition.
+    const hash = createHash("sha256").update(stringifyJson(items)).digest("base64url")
+    yield* stored(pull, `${place.pages} ${base} ${hash}`, read)
+    const met = [...read.changes, ...read.rejected].flatMap(({ externalId = [] }) => externalId)
+    if (pull.config.full) yield* Effect.orDie(repository.see(pull.connector.id, met))
+    return counted(place, place.pages, base, read)
+  })
   const storePage = Effect.fnUntraced(function* (pull: Pull, place: Place, page: Page) {
-    let next = withUnread(place, place.pages, page)
+    let next = withUnread(place, place.pages, page.unread)
     for (let base = 0; base < page.items.length; base += PART_ITEMS_MAX) {
       const items = page.items.slice(base, base + PART_ITEMS_MAX)
-      const read = readPush(items, readingOf(pull.connector))
-      yield* stored(pull, `${place.pages} ${base}`, read)
-      const met = [...read.changes, ...read.rejected].flatMap(({ externalId = [] }) => externalId)
-      if (pull.config.full) yield* Effect.orDie(repository.see(pull.connector.id, met))
-      next = counted(next, place.pages, base, read)
+      next = yield* storePart(pull, next, { base, items, reading: readingOf(pull.connector) })
     }
     return next
   })
+  /** A feed's records are products already: of mappings only the connector's own says more of them. */
+  const storeFeed = (pull: Pull, place: Place) => (feed: ComingFeed) =>
+    Effect.gen(function* () {
+      const reading =
+        pull.connector.mapping === undefined ? AS_IT_IS : { ...readingOf(pull.connector), provider: undefined }
+      let next = place,
+        base = 0,
+        items: Array<unknown> = []
+      const flush = Effect.fnUntraced(function* () {
+        yield* applied(pull.connector.id, pull.job.id, WAITING_MAX)
+        next = yield* storePart(pull, next, { base, items, reading })
+        base += items.length
+        items = []
+      })
+      yield* Stream.runForEach(
+        feed,
+        Effect.fnUntraced(function* (pieces) {
+          for (const item of pieces) {
+            if (item.kind === "fault")
+              next = withUnread(next, place.pages, [{ line: next.received, reason: `${item.id}: ${item.error}` }])
+            if (item.kind !== "record") continue
+            items.push(eventOf(item.change))
+            if (items.length === PART_ITEMS_MAX) yield* flush()
+          }
+          if (next.received > ITEMS_MAX) return yield* failed(`A catalogue has at most ${ITEMS_MAX} products.`)
+        })
+      )
+      if (items.length > 0) yield* flush()
+      return next
+    })
   /** One page, and the place after it. */
   const step = Effect.fnUntraced(function* (pull: Pull, place: Place, url: string) {
     const { connector, job } = pull
     const known = place.is_conditional ? yield* Effect.orDie(repository.knownPage(connector.id, url)) : undefined
     const token = connector.pull_token === undefined ? undefined : seal.open(connector.pull_token).toString()
-    const found = yield* Effect.mapError(fetchPage({ url, token, known }), ({ message }) => failed(message))
+    const found = yield* Effect.mapError(fetchPage({ url, token, known }, storeFeed(pull, place)), ({ message }) =>
+      failed(message)
+    )
     if (found.kind === "unchanged" && known === undefined)
       return yield* failed(`${new URL(url).pathname} answered 304 to a request without conditions.`)
-    const next = found.kind === "unchanged" ? known!.next : found.page.next
-    const after = found.kind === "unchanged" ? place : yield* storePage(pull, place, found.page)
+    const next = found.kind === "unchanged" ? known!.next : found.kind === "page" ? found.page.next : undefined
+    const after =
+      found.kind === "unchanged"
+        ? place
+        : found.kind === "feed"
+          ? found.value
+          : yield* storePage(pull, place, found.page)
     const reached: Place = {
       ...after,
       pages: place.pages + 1,

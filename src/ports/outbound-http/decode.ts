@@ -11,6 +11,9 @@ export const RATIO_MAX = 100
 /** A short text of one letter has any ratio; up to here nobody is hurt. */
 const RATIO_FROM_BYTES = 1_000_000
 
+/** By which a format is known. */
+const MARK_BYTES = 2
+
 /** What `accept-encoding` may ask for. */
 export const ACCEPTED_ENCODINGS = "gzip, deflate, br"
 
@@ -39,12 +42,12 @@ interface DecodeOptions {
   readonly unpacksFiles?: boolean | undefined
 }
 
-/** The first bytes, two at least where there are two (a sender may cut anywhere), and all of it from its beginning. */
-const started = async (pieces: AsyncIterable<Uint8Array>) => {
+/** The first bytes, so many at least where they are there (a sender may cut anywhere), and all of it from its beginning. */
+export const started = async (pieces: AsyncIterable<Uint8Array>, bytes: number) => {
   const reader = pieces[Symbol.asyncIterator]()
   const kept: Array<Uint8Array> = []
   let size = 0
-  while (size < 2) {
+  while (size < bytes) {
     const piece = await reader.next()
     if (piece.done === true) break
     kept.push(piece.value)
@@ -67,7 +70,7 @@ async function* unpacked(
   makeDecoder: (first: Uint8Array) => Transform,
   bytesMax: number
 ): AsyncGenerator<Uint8Array> {
-  const { all, first } = await started(pieces)
+  const { all, first } = await started(pieces, MARK_BYTES)
   if (first.length === 0) return
   let bytesIn = 0,
     bytesOut = 0
@@ -107,7 +110,7 @@ async function* unpacked(
 
 /** Unpacks what its first two bytes call a gzip file. */
 async function* unpackedFile(pieces: AsyncIterable<Uint8Array>, bytesMax: number): AsyncGenerator<Uint8Array> {
-  const { all, first } = await started(pieces)
+  const { all, first } = await started(pieces, MARK_BYTES)
   yield* isGzip(first) ? unpacked(all(), () => zlib.createGunzip(), bytesMax) : all()
 }
 /** Bytes that were not packed have the same bound. */
