@@ -139,7 +139,8 @@ export const textsOf = (templates: Templates, facts: Facts, { facet, siteName, v
     ["MIN_PRICE", number(facts.minPrice)],
     ["MAX_PRICE", number(facts.maxPrice)],
     ["CURRENCY", facts.currency ?? ""],
-    ["TOP_BRANDS", facts.brands.join(", ")],
+    // That what is of a brand is mostly of that brand says nothing.
+    ["TOP_BRANDS", facts.brands.length === 1 && facts.brands[0] === shown ? "" : facts.brands.join(", ")],
     [
       "TOP_PRODUCTS",
       facts.products

@@ -2,6 +2,7 @@
  * A page as a whole HTML document, with what search engines read beside it. Whatever documents and rules say is text
  * here: escaped in elements and attributes, and in the JSON of linked data written so that no tag ends it. Pure.
  */
+import { createHash } from "node:crypto"
 import type { Product } from "./page-facts.ts"
 import { plainText } from "./placeholders.ts"
 import { escaped } from "./sitemap.ts"
@@ -27,6 +28,31 @@ export interface ShownPage {
   readonly prev?: PageLink
   readonly next?: PageLink
 }
+
+/** A page that is served as it is can be read on any screen; one that is taken apart leaves this behind. */
+const STYLE = `
+body { font: 1rem/1.5 system-ui, sans-serif; color: #1f2328; background: #fff; max-width: 60rem; margin: 0 auto; padding: 1rem 1.25rem 3rem }
+a { color: #0a58ca; text-decoration: none }
+a:hover { text-decoration: underline }
+h1 { font-size: 2rem; line-height: 1.2; margin: .75rem 0 }
+nav ol, nav ul, main ol { list-style: none; margin: 0; padding: 0 }
+nav ol, nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem }
+nav ol li + li::before { content: "/"; color: #6e7781; margin-right: 1.25rem }
+main ol { display: grid; grid-template-columns: repeat(auto-fill, minmax(14rem, 1fr)); gap: 1rem; margin: 1.5rem 0 }
+main li { border: 1px solid #d0d7de; border-radius: .5rem; padding: .9rem; display: flex; flex-direction: column; gap: .5rem }
+main li img { width: 100%; height: 10rem; object-fit: contain }
+main li span { margin-top: auto; font-weight: 600 }
+nav + nav, main + nav { border-top: 1px solid #d0d7de; margin-top: 1rem; padding-top: 1rem }
+[rel="prev"]::before { content: "← " }
+[rel="next"]::after { content: " →" }
+@media (prefers-color-scheme: dark) {
+  body { color: #e6edf3; background: #0d1117 }
+  a { color: #79b8ff }
+  main li, nav + nav, main + nav { border-color: #30363d }
+}
+`
+/** What a page may load: its own style, and pictures of its documents. */
+export const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'; img-src http: https:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
 /** JSON inside of a script element: nothing in it can end the element or begin a comment. */
 export const scriptJson = (value: unknown): string =>
@@ -79,19 +105,21 @@ const anchor = ({ label, url }: PageLink, more = ""): string =>
   `<a href="${escaped(url)}"${more}><bdi>${escaped(label)}</bdi></a>`
 const priceOf = ({ currency, price }: Product): string =>
   price === undefined ? "" : ` <span>${escaped([price.toFixed(2), currency ?? ""].join(" ").trim())}</span>`
+/** Its title stands beside it. */
+const pictureOf = ({ image }: Product): string =>
+  image === undefined || !/^https?:\/\//i.test(image) ? "" : `<img src="${escaped(image)}" alt="" loading="lazy">`
 const productLine = (product: Product): string =>
-  `<li>${product.url === undefined ? `<bdi>${escaped(product.title)}</bdi>` : anchor({ label: product.title, url: product.url })}${priceOf(product)}</li>`
+  `<li>${pictureOf(product)}${product.url === undefined ? `<bdi>${escaped(product.title)}</bdi>` : anchor({ label: product.title, url: product.url })}${priceOf(product)}</li>`
 
 const listed = (label: string, lines: ReadonlyArray<string>): string =>
   lines.length === 0 ? "" : `<nav aria-label="${label}">\n<ul>\n${lines.join("\n")}\n</ul>\n</nav>\n`
 /** `und`: in which language documents are written nobody knows. */
 const whole = (head: ReadonlyArray<string>, body: string): string =>
-  `<!DOCTYPE html>\n<html lang="und">\n<head>\n<meta charset="utf-8">\n${head.filter((line) => line !== "").join("\n")}\n</head>\n<body>\n${body}</body>\n</html>\n`
+  `<!DOCTYPE html>\n<html lang="und">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>${STYLE}</style>\n${head.filter((line) => line !== "").join("\n")}\n</head>\n<body>\n${body}</body>\n</html>\n`
 
 export const pageHtml = (page: ShownPage): string => {
   const { canonical_url, description, h1, isIndexed, next, prev, products, related, text, title } = page
   const head = [
-    '<meta name="viewport" content="width=device-width, initial-scale=1">',
     `<title>${escaped(title)}</title>`,
     description === "" ? "" : `<meta name="description" content="${escaped(description)}">`,
     isIndexed ? "" : '<meta name="robots" content="noindex, follow">',

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto"
 import { Reply } from "../http/reply.ts"
 import { isOver } from "./decide-pages.ts"
-import { absentHtml, pageHtml, type PageLink } from "./page-html.ts"
+import { absentHtml, PAGE_POLICY, pageHtml, type PageLink } from "./page-html.ts"
 import type { StoredPage } from "./pages-repository.ts"
 import { plainText } from "./placeholders.ts"
 import { urlOf } from "./rule-input.ts"
@@ -42,9 +42,8 @@ export const linkedSlugs = ({ next, prev, related }: StoredPage): ReadonlyArray<
   [prev, next, ...related].filter((slug) => slug !== null)
 
 const TYPE = "text/html; charset=utf-8"
-/** Of a page without style and script: what it shows are the documents' own pictures at most. */
 const HEADERS = {
-  "content-security-policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "content-security-policy": PAGE_POLICY,
   "x-content-type-options": "nosniff"
 }
 
