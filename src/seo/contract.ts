@@ -6,6 +6,7 @@ import { operation } from "../http/operation.ts"
 import { pageFields } from "../http/page.ts"
 import { Job } from "../jobs/schema.ts"
 import { FeatureNotInPlan } from "../metering/errors.ts"
+import { PageEmpty, PageGone } from "./errors.ts"
 import { described } from "./examples.ts"
 import { SeoPage, SeoPageList, SeoRule, SeoRuleBody, SeoRuleList, STATUSES } from "./schema.ts"
 
@@ -121,7 +122,7 @@ export const getSeoPage = operation({
   },
   success: SeoPage,
   successMedia: ["application/json", "text/html"],
-  errors: [NotFound]
+  errors: [NotFound, PageEmpty, PageGone]
 })
 export const exportSeoSitemap = operation({
   ...one,

@@ -55,7 +55,7 @@ export const described = {
   },
   getSeoPage: {
     description:
-      "Shows a page. With `.html` behind the slug it is a whole document with linked data, as a site may serve it, and answers as that: 301 from the address of a value that was renamed, 404 with links while a value has no documents, 410 when its page is gone. An unknown slug is a 404.",
+      "Shows a page. With `.html` behind the slug it is a whole document with linked data, as a site may serve it, and answers as that: 301 from the address of a value that was renamed, 404 with `data.links` while a value has no documents, 410 when its page is gone. An unknown slug is a 404.",
     example: { params: { ...params, slug: "hearth" } }
   },
   exportSeoSitemap: {

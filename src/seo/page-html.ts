@@ -148,13 +148,3 @@ export const pageHtml = (page: ShownPage): string => {
   ]
   return whole(head, body.join(""))
 }
-
-/** Where nothing is, or nothing any more: a visitor is led on, and a search engine is told the truth by the status. */
-export const absentHtml = (title: string, links: ReadonlyArray<PageLink>): string =>
-  whole(
-    [`<title>${escaped(title)}</title>`, '<meta name="robots" content="noindex">'],
-    `<main>\n<h1 dir="auto">${escaped(title)}</h1>\n</main>\n${listed(
-      "Related",
-      links.map((link) => `<li>${anchor(link)}</li>`)
-    )}`
-  )

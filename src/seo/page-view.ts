@@ -1,8 +1,10 @@
 /** A page as its callers read it: as JSON, and what a site serves of it as HTML. Pure. */
 import { createHash } from "node:crypto"
+import { Effect } from "effect"
 import { Reply } from "../http/reply.ts"
 import { isOver } from "./decide-pages.ts"
-import { absentHtml, PAGE_POLICY, pageHtml, type PageLink } from "./page-html.ts"
+import { PageEmpty, PageGone } from "./errors.ts"
+import { PAGE_POLICY, pageHtml, type PageLink } from "./page-html.ts"
 import type { StoredPage } from "./pages-repository.ts"
 import { plainText } from "./placeholders.ts"
 import { urlOf } from "./rule-input.ts"
@@ -41,7 +43,8 @@ export const shownPage = (rule: StoredRule, page: StoredPage): SeoPage => {
 export const linkedSlugs = ({ next, prev, related }: StoredPage): ReadonlyArray<string> =>
   [prev, next, ...related].filter((slug) => slug !== null)
 
-const TYPE = "text/html; charset=utf-8"
+const TYPE = "text/html; charset=utf-8",
+  JSON_TYPE = "application/json"
 const HEADERS = {
   "content-security-policy": PAGE_POLICY,
   "x-content-type-options": "nosniff"
@@ -53,18 +56,22 @@ export const htmlReply = (
   page: StoredPage,
   labels: ReadonlyMap<string, string>,
   now: number
-): Reply => {
+): Effect.Effect<Reply, PageEmpty | PageGone> => {
   const link = (slug: string | null): ReadonlyArray<PageLink> => {
     const value = slug === null ? undefined : labels.get(slug)
     return value === undefined ? [] : [{ label: plainText(value), url: urlOf(rule.url_template, slug!) }]
   }
   const { canonical, empty_since, moved_to, next, prev, slug, status, value } = page
   const url = urlOf(rule.url_template, slug)
-  if (moved_to !== null) return new Reply(301, "", "text/plain", { location: urlOf(rule.url_template, moved_to) })
+  if (moved_to !== null) {
+    const location = urlOf(rule.url_template, moved_to)
+    return Effect.succeed(new Reply(301, JSON.stringify({ message: `Moved to ${location}` }), JSON_TYPE, { location }))
+  }
   const related = page.related.flatMap(link)
   if (status === "gone" || (empty_since !== null && isOver(empty_since, now)))
-    return new Reply(410, absentHtml(plainText(value), related), TYPE, HEADERS)
-  if (empty_since !== null) return new Reply(404, absentHtml(plainText(value), related), TYPE, HEADERS)
+    return Effect.fail(new PageGone({ message: `The page ${slug} is gone.`, links: related }))
+  if (empty_since !== null)
+    return Effect.fail(new PageEmpty({ message: `The page ${slug} has no products at the moment.`, links: related }))
   const [before] = link(prev),
     [after] = link(next)
   const html = pageHtml({
@@ -84,5 +91,6 @@ export const htmlReply = (
     ...(before === undefined ? {} : { prev: before }),
     ...(after === undefined ? {} : { next: after })
   })
-  return new Reply(200, html, TYPE, { ...HEADERS, "last-modified": new Date(page.changed_at).toUTCString() })
+  const headers = { ...HEADERS, "last-modified": new Date(page.changed_at).toUTCString() }
+  return Effect.succeed(new Reply(200, html, TYPE, headers))
 }

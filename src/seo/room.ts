@@ -1,6 +1,7 @@
 /** Landing pages of facet values, for search engines. */
 import { textIn } from "../http/json-fields.ts"
 import { defineRoom } from "../room.ts"
+import { errorSamples } from "./error-samples.ts"
 import { seoPages } from "./migration.ts"
 import { routes } from "./routes.ts"
 import { seeds } from "./seeds.ts"
@@ -42,6 +43,7 @@ export const room = defineRoom({
     exportSeoSitemap: "member"
   },
   seeds,
+  errorSamples,
   audited: {
     seo_rule: (sql, { id, organizationId }) =>
       sql`SELECT row_to_json(t)::text AS row FROM seo_rules t WHERE organization_id = ${organizationId} AND id = ${id}`

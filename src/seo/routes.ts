@@ -149,7 +149,12 @@ export const routes = Effect.gen(function* () {
         const rule = yield* found(caller, params.ruleId)
         const page = yield* rules.page(rule, params.slug.replace(HTML, ""))
         if (!HTML.test(params.slug)) return shownPage(rule, page)
-        return htmlReply(rule, page, yield* rules.labels(rule, linkedSlugs(page)), yield* Clock.currentTimeMillis)
+        return yield* htmlReply(
+          rule,
+          page,
+          yield* rules.labels(rule, linkedSlugs(page)),
+          yield* Clock.currentTimeMillis
+        )
       })
     ),
     implement(

@@ -175,7 +175,10 @@ describe("pages", () => {
     const moved = await html(id, "bolt")
     expect([moved.status, moved.headers.get("location")]).toEqual([301, "https://shop.example/brands/nut"])
     const empty = await html(id, "acme")
-    expect(empty.status).toBe(404)
+    expect([empty.status, await empty.json()]).toMatchObject([
+      404,
+      { message: expect.any(String), data: { links: [] } }
+    ])
     expect((await html(id, "nothing")).status).toBe(404)
     expect((await listed(id, "&status=gone")).map(({ canonical_url, slug }) => [slug, canonical_url])).toEqual([
       ["bolt", "https://shop.example/brands/nut"]

@@ -2,7 +2,7 @@
 import { HtmlValidate } from "html-validate"
 import { SaxesParser } from "saxes"
 import { describe, expect, it } from "vitest"
-import { absentHtml, pageHtml, scriptJson, type ShownPage } from "../../../src/seo/page-html.ts"
+import { pageHtml, scriptJson, type ShownPage } from "../../../src/seo/page-html.ts"
 import { sitemapIndex, sitemapParts as partsOf } from "../../../src/seo/sitemap.ts"
 import { atOnce } from "../../../src/suggestions/typeahead/sliced.ts"
 
@@ -85,7 +85,6 @@ describe("a page", () => {
       expect(collection.mainEntity).toMatchObject({ "@type": "ItemList", numberOfItems: 2 })
       expect(collection.mainEntity.itemListElement.map(({ name }: { name: string }) => name)).toEqual([text, text])
       expect(crumbs).toMatchObject({ "@type": "BreadcrumbList" })
-      expect(await faultsOf(absentHtml(text, [{ label: text, url: "https://shop.example/" }]))).toEqual([])
     }
   )
   it("is noindex or canonical, never both, and leads on", () => {

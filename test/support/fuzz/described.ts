@@ -13,7 +13,7 @@ export interface Described {
   readonly body: { readonly isText: boolean; readonly schema: JsonSchema } | undefined
   /** By status; undefined where the answer is text. */
   readonly answers: ReadonlyMap<number, (() => ValidateFunction) | undefined>
-  /** May answer a whole page instead of JSON, a refusal that a visitor sees among them. */ readonly isPage: boolean
+  /** May answer a whole page instead of JSON. */ readonly isPage: boolean
   readonly deref: (schema: JsonSchema) => JsonSchema
 }
 
@@ -92,7 +92,7 @@ export const owedByAll = (answer: RawAnswer, folder: string): string | undefined
   if (answer.status === 500 && answer.text.includes("Unexpected error.")) return "a defect"
   if (leak !== undefined) return `tells ${String(leak)}`
   if (answer.text.includes(folder)) return "names its data folder"
-  if (answer.status >= 400 && answer.text !== "" && !isPage(answer)) {
+  if (answer.status >= 400 && answer.text !== "") {
     const body = parsed(answer.text)
     if (body === undefined) return "refuses with something that is not JSON"
     const data = (body.data ?? {}) as Record<string, unknown>
@@ -124,7 +124,7 @@ export const besideContract = (operation: Described, answer: RawAnswer): string 
   // server.
   if (answer.status === 431)
     return typeof parsed(answer.text)?.message === "string" ? undefined : "431 without a message"
-  if (isPage(answer)) return operation.isPage ? undefined : "a page where none is declared"
+  if (isPage(answer)) return operation.isPage && answer.status < 300 ? undefined : "a page where none is declared"
   if (!operation.answers.has(answer.status)) return `status ${answer.status} is not declared`
   const validate = operation.answers.get(answer.status)?.()
   if (validate === undefined) return undefined

@@ -81,6 +81,10 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     const { value } = (await must(
       operate("POST", `/${organization_id}/keys`, { description: "again", scope: "full", rate_limit_per_minute: 0 })
     )) as { readonly value: string }
+    const cms = (await must(send("GET", "/v1/cms/installations?limit=250", value))) as {
+      readonly data: ReadonlyArray<{ readonly id: string }>
+    }
+    for (const { id } of cms.data) await send("DELETE", `/v1/cms/installations/${id}/key`, value)
     for (const list of [
       "/v1/analytics/rules",
       "/v1/webhooks",
@@ -101,10 +105,6 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       "/v1/keys"
     ])
       await empty(value, list)
-    const cms = (await must(send("GET", "/v1/cms/installations?limit=250", value))) as {
-      readonly data: ReadonlyArray<{ readonly id: string }>
-    }
-    for (const { id } of cms.data) await send("DELETE", `/v1/cms/installations/${id}/key`, value)
     const organization = await fill(name, organization_id)
     // The new owner is there before the old one goes: no organization is without.
     const members = (await must(operate("GET", `/${organization_id}/members`))) as {
