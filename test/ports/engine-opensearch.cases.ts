@@ -358,6 +358,67 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
     )
   })
 
+  describe("a cluster that takes no new indices", () => {
+    const blocked = async (isBlocked: boolean): Promise<void> => {
+      const response = await fetch(`${nodes()[0]}/_cluster/settings`, {
+        method: "PUT",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ persistent: { "cluster.blocks.create_index": isBlocked ? true : null } })
+      })
+      expect(response.status).toBe(200)
+    }
+    const wide = suiteSchema(
+      "wide",
+      Array.from({ length: 33 }, (_field, i) => suiteField(`text_${i}`, "string"))
+    )
+    const said = (result: Awaited<ReturnType<SearchEngine["createCollection"]>>) =>
+      result.ok ? "made" : [result.error.kind, result.error.message.includes("takes no new indices: ")]
+    it(
+      "is opened all the same: what is there is searched and written to, the rest is refused until the block is gone",
+      using(async (first, prefix) => {
+        await first.createCollection("a", schema, 1)
+        await written(first, "a", [{ id: "1", name: "Copper kettle" }])
+        const engines: OpensearchEngine[] = []
+        try {
+          await blocked(true)
+          const known = await opened({ nodes: nodes(), prefix })
+          const empty = await opened({ nodes: nodes(), prefix: `${prefix}-empty` })
+          engines.push(known, empty)
+          const plan = suitePlan("products", { text: suiteText(["kettle"], ["name"]) })
+          expect(idsOf(await answer(known, "a", plan))).toEqual(["1"])
+          await written(known, "a", [{ id: "2", name: "Steel kettle" }])
+          expect(idsOf(await answer(known, "a", plan))).toEqual(["2", "1"])
+          expect(said(await known.createCollection("a", { ...schema, name: "more" }, 1))).toBe("made")
+          expect(said(await known.createCollection("a", wide, 1))).toEqual(["Overloaded", true])
+          expect(said(await empty.createCollection("a", schema, 1))).toEqual(["Overloaded", true])
+          expect(said(await known.promoteCollection("a", "products"))).toEqual(["Overloaded", true])
+          const [missing] = await empty.search("a", [plan])
+          expect([missing.ok, !missing.ok && missing.error.kind, empty.listCollections("a")]).toEqual([
+            false,
+            "NotFound",
+            []
+          ])
+          await blocked(false)
+          // By itself, without anybody who asks for a new one.
+          let indices: ReadonlyArray<string> = []
+          for (let looks = 0; looks < 40 && indices.length < 3; looks++) {
+            await new Promise((settle) => setTimeout(settle, 50))
+            indices = await indicesOf(`${prefix}-empty`)
+          }
+          expect(indices.length).toBe(3)
+          expect(said(await known.createCollection("a", wide, 1))).toBe("made")
+          expect(said(await empty.createCollection("a", schema, 1))).toBe("made")
+          await written(empty, "a", [{ id: "1", name: "Copper kettle" }])
+          expect(idsOf(await answer(empty, "a", plan))).toEqual(["1"])
+        } finally {
+          await blocked(false)
+          for (const engine of engines) await engine.close()
+        }
+      }),
+      60_000
+    )
+  })
+
   describe("nodes", () => {
     it("that are gone are passed over", async () => {
       const prefix = `c${installations++}`

@@ -181,7 +181,8 @@ export class Directory {
         timeout_ms: LOOK_ms,
         isRepeatable: true
       })
-      if (!page.ok) return page
+      // Before the first collection there need be no index of them yet.
+      if (!page.ok) return page.error.kind === "NotFound" && this.#seen < 0 ? ok(undefined) : page
       const { hits } = page.value.hits
       for (const record of hits) {
         this.#take(record)
