@@ -1,12 +1,13 @@
 /** The engine suite on a real node of OpenSearch, in both grades, and what only tenants of one index can show. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { OpensearchEngine } from "../../engine-sdk/src/opensearch/mod.ts"
+import { OpensearchEngine, type OpensearchOptions } from "../../engine-sdk/src/opensearch/mod.ts"
 import { engineSuite, type EngineUnderTest } from "../../engine-sdk/src/testing/engine-suite.ts"
 import { measureAgreement } from "../support/agreement.ts"
 import { createLab } from "../support/engine-lab.ts"
 import { kindsOfValues } from "../support/kinds-of-values.ts"
 import { opensearchMissing, startTestCluster } from "../support/opensearch.ts"
 import { opensearchCases } from "./engine-opensearch.cases.ts"
+import { opensearchFilterCases } from "./engine-opensearch-filters.cases.ts"
 import { opensearchMoveCases } from "./engine-opensearch-moves.cases.ts"
 import { opensearchRuleCases } from "./engine-opensearch-rules.cases.ts"
 
@@ -15,8 +16,8 @@ let nodes: ReadonlyArray<string> = []
 let installations = 0
 const NESTED = { enable_nested_fields: true }
 
-const make = async (): Promise<EngineUnderTest> => {
-  const opened = await OpensearchEngine.open({ nodes, prefix: `t${installations++}`, follow_ms: 200 })
+const make = async (more: Partial<OpensearchOptions> = {}): Promise<EngineUnderTest> => {
+  const opened = await OpensearchEngine.open({ nodes, prefix: `t${installations++}`, follow_ms: 200, ...more })
   if (!opened.ok) throw new Error(opened.error.message)
   return { engine: opened.value, dispose: () => opened.value.close() }
 }
@@ -40,6 +41,7 @@ describe.skipIf(missing !== undefined)(`OpenSearch${missing === undefined ? "" :
   engineSuite(framework, "exact", make)
   engineSuite(framework, "approximate", make, "approximate")
   opensearchCases(() => nodes)
+  opensearchFilterCases(make, () => make({ vocabularyDocuments_max: 0 }))
   opensearchRuleCases(() => nodes)
   opensearchMoveCases(() => nodes)
 

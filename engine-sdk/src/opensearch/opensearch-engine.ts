@@ -294,7 +294,7 @@ export class OpensearchEngine implements SearchEngine {
     return answer
   }
   scan(namespace: Namespace, request: ScanRequest): Promise<Result<ScanPage>> {
-    return this.#readingOne(namespace, request.collection, ({ record }) => scanPage(this.#client, record, request))
+    return this.#readingOne(namespace, request.collection, (entry) => scanPage(this.#searching, entry, request))
   }
   get(
     namespace: Namespace,

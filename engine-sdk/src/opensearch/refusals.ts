@@ -72,7 +72,8 @@ const clausesOf = (filter: Filter): number => {
   switch (filter.kind) {
     case "string":
       return filter.values.reduce(
-        (sum, { match, prefix, tokens }) => sum + (match === "equals" && !prefix ? 0 : tokens.length),
+        (sum, { match, prefix, tokens, words }) =>
+          sum + (match === "equals" && !prefix ? 0 : tokens.length + (match === "contains" ? 0 : (words?.length ?? 0))),
         1
       )
     case "number":

@@ -6,13 +6,17 @@ import type { Selection } from "../plan.ts"
 import type { Document } from "../schema.ts"
 import type { ClusterClient } from "./client.ts"
 import { allOf, compileFilter, EVERYTHING } from "./compile-filter.ts"
-import type { CollectionRecord } from "./record.ts"
+import type { Entry } from "./directory.ts"
+import { filterWithWords } from "./filter-words.ts"
 import { ownFilter, storedId, type Placement } from "./placement.ts"
 import { filterRefusal } from "./refusals.ts"
+import type { SearchParts } from "./search.ts"
 import type { StoredForm } from "./stored-form.ts"
 
 /** Documents of one request to the cluster. */
 const PAGE = 500
+/** For reading the words that a filter's stars stand for. */
+const WORDS_ms = 10_000
 /** Ids of one request to the cluster. */
 const IDS = 1_000
 
@@ -46,10 +50,15 @@ const pageOf = (
 
 /** A page is one moment of the collection; `after` goes on where the page before ended, whatever changed meanwhile. */
 export const scanPage = async (
-  client: ClusterClient,
-  { placement, slots }: CollectionRecord,
-  { filter, after, limit, selection }: ScanRequest
+  parts: SearchParts,
+  entry: Entry,
+  { filter: asked, after, limit, selection }: ScanRequest
 ): Promise<Result<ScanPage>> => {
+  const { client } = parts
+  const { placement, slots } = entry.record
+  const chosen = asked === undefined ? ok(asked) : await filterWithWords(parts, entry, asked, WORDS_ms)
+  if (!chosen.ok) return chosen
+  const filter = chosen.value
   const refused = filterRefusal(filter, "filter_by")
   if (refused !== undefined) return fail(refused)
   const compiled = filter === undefined ? EVERYTHING : compileFilter({ placement, slots }, filter)

@@ -18,6 +18,7 @@ import type { Entry } from "./directory.ts"
 import type { CollectionRecord } from "./record.ts"
 import { readGroups } from "./groups.ts"
 import { WINDOW_MAX } from "./mapping.ts"
+import { planWithFilterWords } from "./filter-words.ts"
 import { readFacets } from "./read-facets.ts"
 import { planRefusal } from "./refusals.ts"
 import { SearchRequests } from "./search-requests.ts"
@@ -38,14 +39,17 @@ export interface SearchParts {
 export const searchPlan = async (
   parts: SearchParts,
   entry: Entry,
-  plan: SearchPlan,
+  asked: SearchPlan,
   dictionaries: Dictionaries,
   left_ms: number
 ): Promise<Result<SearchAnswer>> => {
   const started = performance.now()
-  const found = await findPlan(parts, entry, plan, left_ms)
-  if (!found.ok) return found
   const left = (): number => left_ms - (performance.now() - started)
+  const chosen = await planWithFilterWords(parts, entry, asked, left_ms)
+  if (!chosen.ok) return chosen
+  const plan = chosen.value
+  const found = await findPlan(parts, entry, plan, left())
+  if (!found.ok) return found
   const facets = await readFacets(new FacetTrips(parts.client, entry, plan, found.value, left), entry.documents)
   if (!facets.ok) return facets
   const answer = shownAnswer(entry, plan, found.value, facets.value, dictionaries)
