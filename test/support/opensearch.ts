@@ -7,7 +7,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, syml
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { opensearchVersion, resolveOpensearch } from "../../src/cli/opensearch-assembly.ts"
+import { opensearchFolder, resolveOpensearch } from "../../src/cli/opensearch-assembly.ts"
 import { startOpensearch } from "../../src/cli/opensearch-node.ts"
 
 export const opensearchProgramFolder = fileURLToPath(
@@ -55,8 +55,7 @@ export const opensearchMissing = (): string | undefined => {
 
 /** For programs that would fetch their own. */
 export const linkProgram = (folder: string): void => {
-  const name = `opensearch-${opensearchVersion}`
-  symlinkSync(join(opensearchProgramFolder, name), join(folder, name))
+  symlinkSync(join(opensearchProgramFolder, opensearchFolder), join(folder, opensearchFolder))
 }
 
 type Started = Awaited<ReturnType<typeof startOpensearch>>

@@ -113,7 +113,7 @@ export class Directory {
     return this.#client.ask({
       method: "PUT",
       path: `/${placement.index}/_mapping`,
-      body: { properties: documentsProperties(placesOf(placement.kind, slots)) },
+      body: { properties: documentsProperties(placesOf(placement.kind, slots), slots) },
       isRepeatable: true
     })
   }

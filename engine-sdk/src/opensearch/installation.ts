@@ -82,3 +82,21 @@ export class Installation {
     })
   }
 }
+
+/** Of all nodes: a graph may come to lie on any of them. Without a right to ask there are no vectors. */
+export const hasVectorPlugin = async (client: ClusterClient): Promise<boolean> => {
+  const asked = await client.ask<{ readonly nodes?: Readonly<Record<string, NodePlugins>> }>({
+    method: "GET",
+    path: "/_nodes/plugins",
+    isRepeatable: true
+  })
+  if (!asked.ok) {
+    warn("whether the search cluster has vectors is not known, so they are refused", asked.error.message)
+    return false
+  }
+  const nodes = Object.values(asked.value.nodes ?? {})
+  return nodes.length > 0 && nodes.every(({ plugins = [] }) => plugins.some(({ name }) => name === "opensearch-knn"))
+}
+interface NodePlugins {
+  readonly plugins?: ReadonlyArray<{ readonly name: string }>
+}

@@ -20,12 +20,12 @@ import { fail, notFound, ok, type Result } from "../errors.ts"
 import type { KeepLimits } from "../keep-limits.ts"
 import type { SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, WriteOperation } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
-import { OPENSEARCH } from "./capabilities.ts"
+import { OPENSEARCH, OPENSEARCH_WITHOUT_VECTORS } from "./capabilities.ts"
 import { ClusterClient } from "./client.ts"
 import { alterCollection, createCollection, dropCollection, promoteCollection } from "./collections.ts"
 import { Counters } from "./counters.ts"
 import { Directory, infoOf, type Entry } from "./directory.ts"
-import { Installation } from "./installation.ts"
+import { hasVectorPlugin, Installation } from "./installation.ts"
 import type { CollectionRecord } from "./record.ts"
 import { Leftovers } from "./leftovers.ts"
 import { isToBePromoted } from "./move.ts"
@@ -64,6 +64,7 @@ export class OpensearchEngine implements SearchEngine {
   readonly #searching: SearchParts
   readonly #words = new Map<Namespace, Map<string, ReadonlyMap<string, string>>>()
   #timer: ReturnType<typeof setInterval> | undefined
+  #hasVectors = false
   #isFollowing = false
   #isPromoting = false
   #promotesFrom_ms = 0
@@ -85,7 +86,8 @@ export class OpensearchEngine implements SearchEngine {
     this.#counters = new Counters(this.#client, this.#names)
     this.#searching = {
       client: this.#client,
-      vocabularies: new Vocabularies(this.#client, options.vocabularyDocuments_max)
+      vocabularies: new Vocabularies(this.#client, options.vocabularyDocuments_max),
+      hasVectors: () => this.#hasVectors
     }
     this.#refreshes = new Refreshes(this.#client)
     const parts = {
@@ -100,6 +102,7 @@ export class OpensearchEngine implements SearchEngine {
       beat_ms: this.#leftovers.beat_ms,
       refreshes: this.#refreshes,
       replicas,
+      hasVectors: () => this.#hasVectors,
       dictionariesOf: (namespace) => this.#dictionaries(namespace),
       onStep: onMoveStep
     }
@@ -115,6 +118,7 @@ export class OpensearchEngine implements SearchEngine {
   async #begin({ follow_ms = FOLLOW_ms }: OpensearchOptions): Promise<Result<void>> {
     const opened = await this.#installation.open()
     if (!opened.ok) return opened
+    this.#hasVectors = await hasVectorPlugin(this.#client)
     const read = await this.#directory.readChanges()
     if (!read.ok) return read
     const counted = await this.#directory.count()
@@ -165,7 +169,7 @@ export class OpensearchEngine implements SearchEngine {
   }
 
   capabilities(): Capabilities {
-    return OPENSEARCH
+    return this.#hasVectors ? OPENSEARCH : OPENSEARCH_WITHOUT_VECTORS
   }
   async createCollection(
     namespace: Namespace,

@@ -22,6 +22,7 @@ const IDS = 1_000
 
 export interface StoredHit {
   readonly _id: string
+  readonly _score?: number
   readonly _source: StoredForm
 }
 interface HitsAnswer {

@@ -6,7 +6,7 @@ import { compileSort, partsOf } from "./compile-sort.ts"
 import { isAboutWords, phraseQuery, phrasesQuery } from "./compile-text.ts"
 import type { CollectionRecord } from "./record.ts"
 import { compileGroups } from "./groups.ts"
-import { ownFilter, storedId, storedWord } from "./placement.ts"
+import { ownFilter, storedId, storedWord, type Placement } from "./placement.ts"
 import { wordListOf } from "./slots.ts"
 
 /** Hits that are scored anew, at least: the cluster only knows about how good they are. */
@@ -31,59 +31,111 @@ export class SearchRequests {
   readonly #parts: ReadonlyArray<object>
   readonly #sort: object[]
   /** Of every match. */ readonly #required: ReadonlyArray<object>
+  /** What a vector found: all that there is, or beside what the words find. */
+  readonly #nearest: ReadonlyArray<string> | undefined
+  readonly #isHybrid: boolean
 
-  constructor({ placement, slots }: CollectionRecord, plan: SearchPlan) {
+  /** `nearest`: ids of what the plan's vector led to, nearest first. */
+  constructor({ placement, slots }: CollectionRecord, plan: SearchPlan, nearest?: ReadonlyArray<string>) {
     this.scope = { placement, slots }
     this.#plan = plan
+    this.#nearest = nearest
+    this.#isHybrid = nearest !== undefined && hasWords(plan)
     this.#parts = partsOf(this.scope, plan.sort)
     this.#sort = compileSort(this.scope, plan.sort)
-    this.#required = plan.matchesNothing ? [NOTHING] : requiredOf(this.scope, plan)
-    this.fetching = fetchingOf(plan, this.#parts.length > 0)
+    this.#required = plan.matchesNothing
+      ? [NOTHING]
+      : [
+          ...requiredOf(this.scope, plan),
+          ...(nearest === undefined || this.#isHybrid ? [] : [idsQuery(placement, nearest)])
+        ]
+    this.fetching = fetchingOf(plan, this.#parts.length > 0, this.#isHybrid ? undefined : nearest?.length)
   }
 
   /** The request that counts; it brings hits too where one order finds them. */
   counting(words: object, hasHits: boolean, timeout_ms: number): object {
     const plan = this.#plan
-    const { matching, placed, query } = this.#counted(words)
-    const aggs: Record<string, object> = hasHits
-      ? {
-          ...compileFacets(this.scope, plan),
-          ...compileGroups(this.scope, plan),
-          ...(placed === undefined ? {} : { organic: { filter: matching } })
-        }
-      : placed === undefined
-        ? {}
-        : { organic: { filter: matching } }
+    const { found, matching, placed, query } = hasHits ? this.#counted(words) : this.#worded(words)
+    const aggs: Record<string, object> = {
+      ...(hasHits ? { ...compileFacets(this.scope, plan), ...compileGroups(this.scope, plan) } : {}),
+      ...(placed === undefined ? {} : { organic: { filter: found } }),
+      ...(found === matching ? {} : { worded: { filter: matching } })
+    }
     const { from, size } = this.fetching
     return {
       query,
       from,
-      size: hasHits && this.#parts.length === 0 ? size : 0,
+      size: hasHits && this.#parts.length === 0 && !this.#isByDistance ? size : 0,
       sort: this.#sort,
       track_total_hits: true,
       timeout: `${Math.ceil(timeout_ms)}ms`,
       ...(Object.keys(aggs).length === 0 ? {} : { aggs })
     }
   }
-  /** What matches, and with it what the plan places. */
-  #counted(words: object): { readonly matching: object; readonly placed: object | undefined; readonly query: object } {
+  /** What matches, with it what is near, and what the plan places. */
+  #counted(words: object): Counted {
+    const { placement } = this.scope
+    if (!this.#isHybrid) return this.#worded(words)
     const matching = this.#matching(words)
+    const near = allOf([ownFilter(placement), idsQuery(placement, this.#nearest ?? [])])
+    return this.#withPlaced(matching, this.#beside(matching, near))
+  }
+  /** The same without what is only near. */
+  #worded(words: object): Counted {
+    const matching = this.#matching(words)
+    return this.#withPlaced(matching, matching)
+  }
+  #withPlaced(matching: object, found: object): Counted {
     const placed = this.#placedQuery()
-    const query =
-      placed === undefined
-        ? matching
-        : {
-            bool: {
-              filter: [ownFilter(this.scope.placement)],
-              should: [matching, { constant_score: { filter: placed, boost: 0 } }],
-              minimum_should_match: 1
-            }
-          }
-    return { matching, placed, query }
+    return { matching, found, placed, query: placed === undefined ? found : this.#beside(found, placed) }
+  }
+  /** Either of both, worth what the first is. */
+  #beside(worthy: object, other: object): object {
+    return {
+      bool: {
+        filter: [ownFilter(this.scope.placement)],
+        should: [worthy, { constant_score: { filter: other, boost: 0 } }],
+        minimum_should_match: 1
+      }
+    }
   }
   /** The request that counts again what facets are of, with other aggregations. */
   facets(words: object, aggs: object, timeout_ms: number): object {
     return { query: this.#counted(words).query, size: 0, aggs, timeout: `${Math.ceil(timeout_ms)}ms` }
+  }
+  /** What may be near to something, `excluded` left out. */
+  near(excluded: ReadonlyArray<string>, timeout_ms: number): { readonly query: object; readonly timeout: string } {
+    const query = {
+      bool: {
+        filter: [this.#allowed([])],
+        must_not: excluded.length === 0 ? [] : [idsQuery(this.scope.placement, excluded)]
+      }
+    }
+    return { query, timeout: `${Math.ceil(timeout_ms)}ms` }
+  }
+  /** Only the cluster's graph knows that order: what is shown of it is asked for by its ids. */
+  get #isByDistance(): boolean {
+    return this.fetching.isPage && this.#nearest !== undefined && this.#plan.sort[0]?.kind === "vector_distance"
+  }
+  /** Requests for what is near, where the request that counts brings nothing of it, or only by chance. */
+  nearby(timeout_ms: number): object[] {
+    const { from, size } = this.fetching
+    const nearest = this.#nearest ?? []
+    const ids = this.#isHybrid
+      ? nearest.slice(0, SCORED_MAX)
+      : this.#isByDistance
+        ? nearest.slice(from, from + size)
+        : []
+    if (ids.length === 0) return []
+    const { placement } = this.scope
+    return [
+      {
+        query: allOf([ownFilter(placement), idsQuery(placement, ids)]),
+        size: ids.length,
+        track_total_hits: false,
+        timeout: `${Math.ceil(timeout_ms)}ms`
+      }
+    ]
   }
   /** Requests for the best of each part, where the cluster cannot order all of them. */
   parts(words: object, timeout_ms: number): object[] {
@@ -227,6 +279,17 @@ export class SearchRequests {
     return queries.length === 0 ? undefined : anyOf(queries)
   }
 }
+interface Counted {
+  /** What the words find. */ readonly matching: object
+  /** And what is near. */ readonly found: object
+  readonly placed: object | undefined
+  /** All of it. */ readonly query: object
+}
+const hasWords = ({ text }: SearchPlan): boolean =>
+  text !== undefined && (text.tokens.length > 0 || text.phrases.length > 0)
+const idsQuery = (placement: Placement, ids: ReadonlyArray<string>): object => ({
+  ids: { values: ids.map((id) => storedId(placement, id)) }
+})
 const compiled = (scope: QueryScope, filter: Filter | undefined): object =>
   filter === undefined ? EVERYTHING : compileFilter(scope, filter)
 const requiredOf = (scope: QueryScope, { filter, text }: SearchPlan): object[] => [
@@ -234,11 +297,13 @@ const requiredOf = (scope: QueryScope, { filter, text }: SearchPlan): object[] =
   ...(text === undefined || text.phrases.length === 0 ? [] : [phrasesQuery(scope, text)])
 ]
 
-const fetchingOf = (plan: SearchPlan, hasParts: boolean): Fetching => {
+/** `near`: documents that a vector found, which are all. */
+const fetchingOf = (plan: SearchPlan, hasParts: boolean, near: number | undefined): Fetching => {
   const end = Math.min(plan.offset + plan.limit, plan.hits_max)
   const placed = plan.pinned.length + (plan.injected?.length ?? 0)
   const reach = Math.max(end, plan.window?.size ?? 0) + placed
   if (plan.group !== undefined) return { from: 0, size: GROUPED, isPage: false }
+  if (near !== undefined && near <= SCORED_MAX) return { from: 0, size: near, isPage: false }
   const isScored =
     isAboutWords(plan.text) && (plan.sort.length === 0 || plan.sort.some(({ kind }) => kind === "text_match"))
   const isReordered = plan.diversity !== undefined || plan.sort.some(({ kind }) => kind === "geo")

@@ -8,7 +8,7 @@ import { wholeDocument } from "../store/segment-building.ts"
 import type { CollectionSchema, Document, Field } from "../schema.ts"
 import { KEYWORD_LENGTH_MAX } from "./mapping.ts"
 import { storedWord, storedWords, type Placement } from "./placement.ts"
-import { slotsFor, wordListOf, type SlotTable } from "./slots.ts"
+import { slotsFor, wordListOf, type SlotTable, type VectorSlot } from "./slots.ts"
 
 export interface StoredForm {
   readonly seq: number
@@ -48,6 +48,8 @@ export const indexForm = (
     if (value === undefined || own === undefined) continue
     if (own.words !== undefined) putTexts(form, field, own, value, { schema, placement, dictionaries })
     if (own.number !== undefined) form[own.number] = value
+    const vector = own.vector === undefined ? undefined : indexedVector(own.vector, value as ReadonlyArray<number>)
+    if (vector !== undefined) form[own.vector!.name] = vector
     if (own.boolean !== undefined) form[own.boolean] = value
     if (own.point !== undefined) form[own.point] = pointsOf(value)
   }
@@ -71,6 +73,25 @@ const putTexts = (
     const key = sortKeyOfString(texts[0] ?? "")
     if (key !== "") form[own.sort] = key
   }
+}
+/** Squares of a length within which single precision loses nothing. */
+const SQUARES_MIN = 1e-30,
+  SQUARES_MAX = 1e30
+/**
+ * A vector as the cluster takes it; undefined where it has no direction, or none that single precision holds. What is
+ * very long or short for that is given another length: a cosine does not know it.
+ */
+export const indexedVector = (
+  { dimensions, metric }: Pick<VectorSlot, "dimensions" | "metric">,
+  vector: ReadonlyArray<number>
+): ReadonlyArray<number> | undefined => {
+  if (vector.length !== dimensions) return undefined
+  const most = vector.reduce((longest, part) => Math.max(longest, Math.abs(Math.fround(part))), 0)
+  if (!Number.isFinite(most)) return undefined
+  if (metric === "ip") return vector
+  if (most === 0) return undefined
+  const squares = vector.reduce((sum, part) => sum + part * part, 0)
+  return squares > SQUARES_MIN && squares < SQUARES_MAX ? vector : vector.map((part) => Math.fround(part) / most)
 }
 /** Latitude and longitude, or several of them; the cluster reads lists the other way round. */
 const pointsOf = (value: IndexValue): unknown => {

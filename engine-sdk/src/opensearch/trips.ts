@@ -20,6 +20,7 @@ export interface Trip {
   /** Placed by the plan, whether or not they match. */ readonly placed: ReadonlyArray<StoredForm>
   readonly total: number
   /** Without those that are placed. */ readonly organic: number
+  /** Of those, found by words. */ readonly worded: number
   readonly aggregations: Aggregations | undefined
   readonly isCutOff: boolean
   /** What was looked for, where it can be asked about again. */ readonly words: object
@@ -28,6 +29,7 @@ export interface Trip {
 export interface Found extends Trip {
   readonly fetching: Fetching
   readonly requests: SearchRequests
+  /** Documents that the plan's vector found. */ readonly neighbours?: number
 }
 interface TripBeside extends Trip {
   /** Answers to what was asked along with it. */ readonly beside: ReadonlyArray<SearchResponse>
@@ -65,7 +67,7 @@ export const fetchFound = async (
   left_ms: number,
   beside: ReadonlyArray<object> = []
 ): Promise<Result<TripBeside>> => {
-  const parts = requests.parts(query, left_ms)
+  const parts = [...requests.parts(query, left_ms), ...requests.nearby(left_ms)]
   const asked = [requests.counting(query, true, left_ms), ...parts, ...requests.placing(query, left_ms)]
   const answers = await askAll(client, placement, [...asked, ...beside], left_ms)
   if (!answers.ok) return answers
@@ -73,16 +75,20 @@ export const fetchFound = async (
   const found = [main, ...others.slice(0, parts.length)]
   return ok({
     beside: answers.value.slice(asked.length),
-    documents: found.flatMap(documentsOf),
+    documents: parts.length === 0 ? documentsOf(main) : eachOnce(found.flatMap(documentsOf)),
     placed: others.slice(parts.length).flatMap(documentsOf),
     total: main.hits?.total?.value ?? 0,
     organic: organicOf(main),
+    worded: main.aggregations?.worded?.doc_count ?? organicOf(main),
     aggregations: main.aggregations,
     isCutOff: answers.value.some(({ timed_out }) => timed_out === true),
     words: query
   })
 }
 const documentsOf = ({ hits }: SearchResponse): StoredForm[] => (hits?.hits ?? []).map(({ _source }) => _source)
+const eachOnce = (documents: ReadonlyArray<StoredForm>): StoredForm[] => [
+  ...new Map(documents.map((stored) => [stored.seq, stored])).values()
+]
 const organicOf = ({ hits, aggregations }: SearchResponse): number =>
   aggregations?.organic?.doc_count ?? hits?.total?.value ?? 0
 

@@ -46,6 +46,7 @@ const lookedAt = (schema: CollectionSchema, plans: ReadonlyArray<SearchPlan>): R
     add(plan.highlight.fields)
     add(plan.group?.fields ?? [])
     add(plan.window?.fields ?? [])
+    if (plan.vector !== undefined) looked.add(plan.vector.field)
     add(plan.diversity?.metrics.map(({ field }) => field) ?? [])
     add(plan.facets.flatMap(({ field, order }) => (order.kind === "field" ? [field, order.field] : [field])))
     for (const filter of [plan.filter, plan.pinnedFilter, plan.injectedFilter]) add(fieldsOf(filter))
