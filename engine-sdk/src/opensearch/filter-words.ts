@@ -9,16 +9,20 @@ import { expandTerm } from "../index/expand.ts"
 import type { Filter, SearchPlan, StringFilter } from "../plan.ts"
 import { bestCompletions } from "../search/text/completions.ts"
 import type { Entry } from "./directory.ts"
-import type { SearchParts } from "./search.ts"
+import type { ClusterClient } from "./client.ts"
 import { slotsFor } from "./slots.ts"
 import { askAll } from "./trips.ts"
-import type { WordPlace } from "./vocabulary.ts"
+import type { Vocabularies, WordPlace } from "./vocabulary.ts"
 import type { WordTable } from "./word-table.ts"
 
+export interface WordParts {
+  readonly client: ClusterClient
+  readonly vocabularies: Vocabularies
+}
 type Tables = ReadonlyMap<string, WordTable>
 
 export const planWithFilterWords = async (
-  parts: SearchParts,
+  parts: WordParts,
   entry: Entry,
   plan: SearchPlan,
   left_ms: number
@@ -33,7 +37,7 @@ export const planWithFilterWords = async (
   return tables.ok ? ok(mapFilters(plan, (filter) => withWords(filter, tables.value))) : tables
 }
 export const filterWithWords = async (
-  parts: SearchParts,
+  parts: WordParts,
   entry: Entry,
   filter: Filter,
   left_ms: number
@@ -46,7 +50,7 @@ export const filterWithWords = async (
 
 /** Those of the fields whose words are remembered, as they are now: what was written since is read first. */
 const tablesOf = async (
-  { client, vocabularies }: SearchParts,
+  { client, vocabularies }: WordParts,
   { documents, record }: Entry,
   fields: ReadonlySet<string>,
   left_ms: number

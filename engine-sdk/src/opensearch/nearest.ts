@@ -12,43 +12,59 @@ import { spaceOf } from "./mapping.ts"
 import { KEY_LENGTH } from "./placement.ts"
 import type { CollectionRecord } from "./record.ts"
 import { storedById } from "./scan.ts"
-import type { SearchRequests } from "./search-requests.ts"
+import type { SearchRequests, VectorFacts } from "./search-requests.ts"
 import { slotsFor, type VectorSlot } from "./slots.ts"
 import { documentOf, indexedVector, type StoredForm } from "./stored-form.ts"
 import { askAll } from "./trips.ts"
 
 /** Neighbours of one search; the cluster takes no more. */
-export const NEAREST_MAX = 10_000
+const NEAREST_MAX = 10_000
 /** Candidates of a graph, at least: with a few its ten best are hardly ever others than the true ones. */
 const CANDIDATES_MIN = 100
 
-export interface Nearest {
-  /** Nearest first. */ readonly ids: ReadonlyArray<string>
-  /** The document whose vector was asked for. */ readonly like: StoredForm | undefined
+interface Findings extends VectorFacts {
+  /** Documents whose vectors were asked for. */ readonly like: ReadonlyArray<StoredForm>
 }
-const NONE: Nearest = { ids: [], like: undefined }
 
-/** `requests`: of the plan without its vector. */
-export const findNearest = async (
+/** `requests`: of the plan without its vectors. */
+export const findVectors = async (
   client: ClusterClient,
   record: CollectionRecord,
   plan: SearchPlan,
-  query: VectorQuery,
   requests: SearchRequests,
   left: () => number
-): Promise<Result<Nearest>> => {
-  if (query.k > NEAREST_MAX)
-    return fail(invalid(`The search engine finds at most the ${NEAREST_MAX} nearest.`, "vector_query"))
-  const asked = await askedVector(client, record, query)
-  if (!asked.ok) return asked
-  const { like } = asked.value
-  const slot = slotsFor(record.slots, query.field)?.vector
-  const vector = slot === undefined ? undefined : indexedVector(slot, asked.value.vector ?? [])
-  if (plan.matchesNothing || slot === undefined || vector === undefined) return ok({ ...NONE, like })
-  const search = new NearestSearch(client, record, query, { slot, vector, plan, requests, left })
-  const found = await search.run()
-  return found.ok ? ok({ ids: found.value, like }) : found
+): Promise<Result<Findings>> => {
+  const like: StoredForm[] = []
+  let nearest: ReadonlyArray<string> | undefined
+  let nearness: object | undefined
+  for (const query of vectorsIn(plan)) {
+    const asked = await askedVector(client, record, query)
+    if (!asked.ok) return asked
+    if (asked.value.like !== undefined) like.push(asked.value.like)
+    const slot = slotsFor(record.slots, query.field)?.vector
+    const given = asked.value.vector
+    const vector = slot === undefined || given === undefined ? undefined : indexedVector(slot, given)
+    if (query !== plan.vector) {
+      if (slot !== undefined && vector !== undefined) nearness = nearnessTo(slot, vector)
+    } else if (plan.matchesNothing || slot === undefined || given === undefined) nearest = []
+    else {
+      const search = new NearestSearch(client, record, query, { slot, vector, plan, requests, left })
+      const found = await search.run()
+      if (!found.ok) return found
+      nearest = found.value
+    }
+  }
+  return ok({ nearest, like, nearness })
 }
+const vectorsIn = ({ sort, vector }: SearchPlan): ReadonlyArray<VectorQuery> => [
+  ...(vector === undefined ? [] : [vector]),
+  ...sort.flatMap((key) => (key.kind === "vector_query" ? [key.query] : []))
+]
+const nearnessTo = ({ metric, name }: VectorSlot, vector: ReadonlyArray<number>): object => ({
+  lang: "knn",
+  source: "knn_score",
+  params: { field: name, query_value: vector, space_type: spaceOf(metric) }
+})
 
 const MISSING = invalid("Document id referenced in vector query is not found.", "vector_query")
 /** The query's own vector, or that of the document it names, which may have none. */
@@ -71,7 +87,8 @@ const vectorIn = (schema: CollectionSchema, stored: StoredForm, name: string): R
 
 interface NearestParts {
   readonly slot: VectorSlot
-  readonly vector: ReadonlyArray<number>
+  /** undefined: it has no direction, and everything is as far from it. */
+  readonly vector: ReadonlyArray<number> | undefined
   readonly plan: SearchPlan
   readonly requests: SearchRequests
   readonly left: () => number
@@ -97,14 +114,17 @@ class NearestSearch {
   }
   async run(): Promise<Result<ReadonlyArray<string>>> {
     const { flatSearchCutoff, k } = this.#query
+    const { vector } = this.#parts
+    if (k > NEAREST_MAX)
+      return fail(invalid(`The search engine finds at most the ${NEAREST_MAX} nearest.`, "vector_query"))
     const cutoff = this.#parts.plan.filter === undefined ? 0 : Math.min(flatSearchCutoff, NEAREST_MAX)
     if (cutoff > 0) {
       const few = await this.#isFewerThan(cutoff)
       if (!few.ok) return few
       // A filtered set below the cutoff is answered whole, without a bound on neighbours.
-      if (few.value) return this.#found(this.#exact(), cutoff)
+      if (few.value) return this.#found(vector === undefined ? this.#having() : this.#exact(vector), cutoff)
     }
-    return this.#found(this.#byGraph(), k)
+    return this.#found(vector === undefined ? this.#having() : this.#byGraph(vector), k)
   }
   async #isFewerThan(cutoff: number): Promise<Result<boolean>> {
     const { left, requests } = this.#parts
@@ -118,6 +138,7 @@ class NearestSearch {
       query,
       size,
       _source: false,
+      sort: ["_score", { seq: "desc" }],
       track_total_hits: false,
       timeout: `${Math.ceil(left())}ms`
     })
@@ -130,23 +151,22 @@ class NearestSearch {
     const answers = await askAll(this.#client, this.#record.placement, [body], this.#parts.left())
     return answers.ok ? ok(answers.value[0]) : answers
   }
-  #byGraph(): object {
-    const { left, requests, slot, vector } = this.#parts
+  #byGraph(vector: ReadonlyArray<number>): object {
+    const { left, requests, slot } = this.#parts
     const { ef, k: wanted } = this.#query
     const k = Math.min(NEAREST_MAX, Math.max(wanted, ef, CANDIDATES_MIN))
     return { knn: { [slot.name]: { vector, k, filter: requests.near(this.#excluded, left()).query } } }
   }
-  #exact(): object {
-    const { left, requests, slot, vector } = this.#parts
+  #exact(vector: ReadonlyArray<number>): object {
+    // Of a document without a vector the script says that it is very far, not that it has none.
+    return { script_score: { query: this.#having(), script: nearnessTo(this.#parts.slot, vector) } }
+  }
+  /** What has a vector at all, of one score, which is that of a distance of one. */
+  #having(): object {
+    const { left, requests, slot } = this.#parts
     const { query } = requests.near(this.#excluded, left())
-    const params = { field: slot.name, query_value: vector, space_type: spaceOf(slot.metric) }
-    return {
-      script_score: {
-        // Of a document without a vector the script says that it is very far, not that it has none.
-        query: { bool: { filter: [query, { exists: { field: slot.name } }] } },
-        script: { lang: "knn", source: "knn_score", params }
-      }
-    }
+    const filter = { bool: { filter: [query, { exists: { field: slot.name } }] } }
+    return { constant_score: { filter, boost: slot.metric === "cosine" ? 0.5 : 1 } }
   }
   /** The cluster's scores grow with nearness, in single precision. */
   #distance(score: number): number {

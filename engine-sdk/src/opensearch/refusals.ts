@@ -101,9 +101,11 @@ const clausesOf = (filter: Filter): number => {
 const sortRefusal = (sort: ReadonlyArray<SortKey>, hasVectors: boolean): EngineError | undefined => {
   for (const key of sort) {
     if (key.kind === "join") return missing("joins", "sort_by", "joins")
-    if (key.kind === "vector_query")
-      return missing("vector_index", "sort_by", "order by the distance to another vector")
-    if (key.kind === "vector_distance" && !hasVectors) return missing("vector_index", "sort_by", "vectors")
+    if ((key.kind === "vector_distance" || key.kind === "vector_query") && !hasVectors)
+      return missing("vector_index", "sort_by", "vectors")
+    // The cluster has one score.
+    if (key.kind === "vector_query" && sort.slice(0, sort.indexOf(key)).some(({ kind }) => kind === "text_match"))
+      return missing("vector_index", "sort_by", "order by words first and by a vector then")
     if (key.kind === "group_found") return missing("group_totals", "sort_by", "order of groups by their size")
     if (key.kind === "eval" || key.kind === "boosts")
       for (const { filter } of key.cases) {

@@ -7,11 +7,10 @@ import type { Document } from "../schema.ts"
 import type { ClusterClient } from "./client.ts"
 import { allOf, compileFilter, EVERYTHING } from "./compile-filter.ts"
 import type { Entry } from "./directory.ts"
-import { filterWithWords } from "./filter-words.ts"
+import { filterWithWords, type WordParts } from "./filter-words.ts"
 import { ownFilter, storedId, type Placement } from "./placement.ts"
 import { filterRefusal } from "./refusals.ts"
-import type { SearchParts } from "./search.ts"
-import type { StoredForm } from "./stored-form.ts"
+import type { StoredForm, StoredHit } from "./stored-form.ts"
 
 /** Documents of one request to the cluster. */
 const PAGE = 500
@@ -20,11 +19,6 @@ const WORDS_ms = 10_000
 /** Ids of one request to the cluster. */
 const IDS = 1_000
 
-export interface StoredHit {
-  readonly _id: string
-  readonly _score?: number
-  readonly _source: StoredForm
-}
 interface HitsAnswer {
   readonly hits: { readonly hits: ReadonlyArray<StoredHit> }
 }
@@ -51,7 +45,7 @@ const pageOf = (
 
 /** A page is one moment of the collection; `after` goes on where the page before ended, whatever changed meanwhile. */
 export const scanPage = async (
-  parts: SearchParts,
+  parts: WordParts,
   entry: Entry,
   { filter: asked, after, limit, selection }: ScanRequest
 ): Promise<Result<ScanPage>> => {

@@ -24,6 +24,13 @@ export interface Fetching {
   /** The page alone, in the order of the cluster. */ readonly isPage: boolean
 }
 
+/** What the vectors of a plan led to. */
+export interface VectorFacts {
+  /** Ids of what is near, nearest first; undefined where that was not asked. */
+  readonly nearest?: ReadonlyArray<string> | undefined
+  /** A score of every document that grows with nearness, where hits are sorted by that. */
+  readonly nearness?: object | undefined
+}
 export class SearchRequests {
   readonly scope: QueryScope
   readonly fetching: Fetching
@@ -35,14 +42,16 @@ export class SearchRequests {
   readonly #nearest: ReadonlyArray<string> | undefined
   readonly #isHybrid: boolean
 
-  /** `nearest`: ids of what the plan's vector led to, nearest first. */
-  constructor({ placement, slots }: CollectionRecord, plan: SearchPlan, nearest?: ReadonlyArray<string>) {
+  readonly #nearness: object | undefined
+
+  constructor({ placement, slots }: CollectionRecord, plan: SearchPlan, { nearest, nearness }: VectorFacts = {}) {
     this.scope = { placement, slots }
     this.#plan = plan
     this.#nearest = nearest
+    this.#nearness = nearness
     this.#isHybrid = nearest !== undefined && hasWords(plan)
     this.#parts = partsOf(this.scope, plan.sort)
-    this.#sort = compileSort(this.scope, plan.sort)
+    this.#sort = compileSort(this.scope, plan.sort, nearness !== undefined)
     this.#required = plan.matchesNothing
       ? [NOTHING]
       : [
@@ -63,7 +72,7 @@ export class SearchRequests {
     }
     const { from, size } = this.fetching
     return {
-      query,
+      query: this.#ordered(query),
       from,
       size: hasHits && this.#parts.length === 0 && !this.#isByDistance ? size : 0,
       sort: this.#sort,
@@ -71,6 +80,10 @@ export class SearchRequests {
       timeout: `${Math.ceil(timeout_ms)}ms`,
       ...(Object.keys(aggs).length === 0 ? {} : { aggs })
     }
+  }
+  /** By the score of another vector where hits are sorted by that. */
+  #ordered(query: object): object {
+    return this.#nearness === undefined ? query : { script_score: { query, script: this.#nearness } }
   }
   /** What matches, with it what is near, and what the plan places. */
   #counted(words: object): Counted {
@@ -141,7 +154,7 @@ export class SearchRequests {
   parts(words: object, timeout_ms: number): object[] {
     const { from, size } = this.fetching
     return this.#parts.map((part) => ({
-      query: { bool: { must: [this.#matching(words)], filter: [part] } },
+      query: this.#ordered({ bool: { must: [this.#matching(words)], filter: [part] } }),
       from: 0,
       size: from + size,
       sort: this.#sort,
@@ -306,7 +319,8 @@ const fetchingOf = (plan: SearchPlan, hasParts: boolean, near: number | undefine
   if (near !== undefined && near <= SCORED_MAX) return { from: 0, size: near, isPage: false }
   const isScored =
     isAboutWords(plan.text) && (plan.sort.length === 0 || plan.sort.some(({ kind }) => kind === "text_match"))
-  const isReordered = plan.diversity !== undefined || plan.sort.some(({ kind }) => kind === "geo")
+  const isReordered =
+    plan.diversity !== undefined || plan.sort.some(({ kind }) => kind === "geo" || kind === "vector_query")
   const isWhole = plan.window !== undefined || placed > 0 || hasParts
   if ((isScored || isReordered) && reach <= SCORED_MAX)
     return { from: 0, size: Math.max(WINDOW_MIN, reach), isPage: false }

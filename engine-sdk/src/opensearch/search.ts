@@ -18,24 +18,21 @@ import type { Entry } from "./directory.ts"
 import type { CollectionRecord } from "./record.ts"
 import { readGroups } from "./groups.ts"
 import { WINDOW_MAX } from "./mapping.ts"
-import { planWithFilterWords } from "./filter-words.ts"
+import { planWithFilterWords, type WordParts } from "./filter-words.ts"
 import { readFacets } from "./read-facets.ts"
-import { findNearest } from "./nearest.ts"
+import { findVectors } from "./nearest.ts"
 import { planRefusal } from "./refusals.ts"
 import { SearchRequests } from "./search-requests.ts"
 import { stagesOf } from "./stages.ts"
 import { documentOf } from "./stored-form.ts"
 import { countTried, fetchFound, type Found, type Trip } from "./trips.ts"
-import type { Vocabularies } from "./vocabulary.ts"
 import { windowReader } from "./window.ts"
 import { findByWords } from "./word-search.ts"
 
 /** For making an answer of what was found in time. */
 const SHOWING_ms = 1_000
 
-export interface SearchParts {
-  readonly client: ClusterClient
-  readonly vocabularies: Vocabularies
+export interface SearchParts extends WordParts {
   /** Whether the cluster has the plugin for them. */ readonly hasVectors: () => boolean
 }
 export const searchPlan = async (
@@ -83,15 +80,15 @@ export const findPlan = async (
   const until = performance.now() + Math.min(plan.cutoff_ms, left_ms)
   const left = (): number => until - performance.now()
   const apart = new SearchRequests(record, plan)
-  if (plan.vector === undefined || left() <= 0) return findBy(parts, entry, plan, apart, left)
-  const nearest = await findNearest(parts.client, record, plan, plan.vector, apart, left)
-  if (!nearest.ok) return nearest
-  const { ids, like } = nearest.value
-  const found = await findBy(parts, entry, plan, new SearchRequests(record, plan, ids), left)
-  if (!found.ok) return found
-  const placed = like === undefined ? found.value.placed : [...found.value.placed, like]
-  return ok({ ...found.value, placed, neighbours: ids.length })
+  if (left() <= 0 || !hasVectors(plan)) return findBy(parts, entry, plan, apart, left)
+  const vectors = await findVectors(parts.client, record, plan, apart, left)
+  if (!vectors.ok) return vectors
+  const { like, nearest = [] } = vectors.value
+  const found = await findBy(parts, entry, plan, new SearchRequests(record, plan, vectors.value), left)
+  return found.ok ? ok({ ...found.value, placed: [...found.value.placed, ...like], neighbours: nearest.length }) : found
 }
+const hasVectors = ({ sort, vector }: SearchPlan): boolean =>
+  vector !== undefined || sort.some(({ kind }) => kind === "vector_query")
 const findBy = async (
   { client, vocabularies }: SearchParts,
   entry: Entry,

@@ -15,6 +15,12 @@ export interface StoredForm {
   /** The document as JSON text. */ readonly d: string
   /** Values of its `store: false` fields. */ readonly u?: string
 }
+/** As a search brings it. */
+export interface StoredHit {
+  readonly _id: string
+  readonly _score?: number
+  readonly _source: StoredForm
+}
 export interface FormOf {
   readonly schema: CollectionSchema
   readonly slots: SlotTable

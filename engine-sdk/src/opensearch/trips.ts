@@ -3,10 +3,9 @@ import { fail, ok, type EngineError, type Result } from "../errors.ts"
 import { errorOf, type ClusterClient } from "./client.ts"
 import type { Aggregations } from "./aggregations.ts"
 import type { Placement } from "./placement.ts"
-import type { StoredHit } from "./scan.ts"
 import type { Fetching, SearchRequests } from "./search-requests.ts"
 import type { Stage } from "./stages.ts"
-import type { StoredForm } from "./stored-form.ts"
+import type { StoredForm, StoredHit } from "./stored-form.ts"
 
 /** For the way there and back, beside the time that the cluster may take. */
 const WAY_ms = 250

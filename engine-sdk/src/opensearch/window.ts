@@ -58,9 +58,11 @@ const lookedAt = (schema: CollectionSchema, plans: ReadonlyArray<SearchPlan>): R
 const sortedBy = (key: SortKey): ReadonlyArray<string> =>
   key.kind === "eval" || key.kind === "boosts"
     ? key.cases.flatMap(({ filter }) => fieldsOf(filter))
-    : key.kind === "field" || key.kind === "geo"
-      ? [key.field]
-      : []
+    : key.kind === "vector_query"
+      ? [key.query.field]
+      : key.kind === "field" || key.kind === "geo"
+        ? [key.field]
+        : []
 const fieldsOf = (filter: Filter | undefined): string[] => {
   if (filter === undefined) return []
   switch (filter.kind) {
