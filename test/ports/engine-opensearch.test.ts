@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { OpensearchEngine, type OpensearchOptions } from "../../engine-sdk/src/opensearch/mod.ts"
 import { engineSuite, type EngineUnderTest } from "../../engine-sdk/src/testing/engine-suite.ts"
+import { vectorSuite } from "../../engine-sdk/src/testing/vector-suite.ts"
 import { measureAgreement } from "../support/agreement.ts"
 import { createLab } from "../support/engine-lab.ts"
 import { kindsOfValues } from "../support/kinds-of-values.ts"
@@ -40,6 +41,7 @@ describe.skipIf(missing !== undefined)(`OpenSearch${missing === undefined ? "" :
 
   engineSuite(framework, "exact", make)
   engineSuite(framework, "approximate", make, "approximate")
+  vectorSuite(framework, "OpenSearch", make)
   opensearchCases(() => nodes)
   opensearchFilterCases(make, () => make({ vocabularyDocuments_max: 0 }))
   opensearchRuleCases(() => nodes)
