@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { OpensearchEngine, type OpensearchOptions } from "../../engine-sdk/src/opensearch/mod.ts"
 import { engineSuite, type EngineUnderTest } from "../../engine-sdk/src/testing/engine-suite.ts"
 import { vectorSuite } from "../../engine-sdk/src/testing/vector-suite.ts"
-import { measureAgreement } from "../support/agreement.ts"
+import { measureAgreement, measureVectorAgreement } from "../support/agreement.ts"
 import { createLab } from "../support/engine-lab.ts"
 import { kindsOfValues } from "../support/kinds-of-values.ts"
 import { opensearchMissing, startTestCluster } from "../support/opensearch.ts"
@@ -47,15 +47,14 @@ describe.skipIf(missing !== undefined)(`OpenSearch${missing === undefined ? "" :
   opensearchRuleCases(() => nodes)
   opensearchMoveCases(() => nodes)
 
-  it("answers generated searches as the engine in memory does", async () => {
+  const agreeing = async (
+    measure: typeof measureAgreement,
+    options: Parameters<typeof measureAgreement>[1]
+  ): Promise<void> => {
     const { engine, dispose } = await make()
     const labs = [createLab(), createLab(engine)] as const
     try {
-      const { byGroup, differences, facets, found, ids, searches, status } = await measureAgreement(labs, {
-        products: 1_500,
-        searches: 140,
-        seed: 11
-      })
+      const { byGroup, differences, facets, found, ids, searches, status } = await measure(labs, options)
       const shares = {
         status: status / searches,
         found: found / searches,
@@ -63,6 +62,7 @@ describe.skipIf(missing !== undefined)(`OpenSearch${missing === undefined ? "" :
         facets: facets / searches
       }
       const said = `${JSON.stringify(shares)}\n${differences.join("\n")}`
+      if (process.env.TOLD === "1") console.log(said)
       expect(searches).toBe(140)
       expect(shares.status, said).toBeGreaterThanOrEqual(0.99)
       expect(shares.found, said).toBeGreaterThanOrEqual(0.95)
@@ -73,6 +73,12 @@ describe.skipIf(missing !== undefined)(`OpenSearch${missing === undefined ? "" :
       await labs[0].close()
       await dispose()
     }
+  }
+  it("answers generated searches as the engine in memory does", async () => {
+    await agreeing(measureAgreement, { products: 1_500, searches: 140, seed: 11 })
+  }, 120_000)
+  it("answers generated searches of vectors as the engine in memory does", async () => {
+    await agreeing(measureVectorAgreement, { products: 1_000, searches: 140, seed: 12 })
   }, 120_000)
 
   it("answers searches of every kind of value, and what changes them, word for word as the engine in memory", async () => {

@@ -128,7 +128,9 @@ export class SearchRequests {
   }
   /** Only the cluster's graph knows that order: what is shown of it is asked for by its ids. */
   get #isByDistance(): boolean {
-    return this.fetching.isPage && this.#nearest !== undefined && this.#plan.sort[0]?.kind === "vector_distance"
+    const { group, sort } = this.#plan
+    const isDeep = !this.#isHybrid && (this.#nearest?.length ?? 0) > SCORED_MAX
+    return isDeep && group === undefined && sort[0]?.kind === "vector_distance"
   }
   /** Requests for what is near, where the request that counts brings nothing of it, or only by chance. */
   nearby(timeout_ms: number): object[] {
@@ -316,7 +318,7 @@ const fetchingOf = (plan: SearchPlan, hasParts: boolean, near: number | undefine
   const placed = plan.pinned.length + (plan.injected?.length ?? 0)
   const reach = Math.max(end, plan.window?.size ?? 0) + placed
   if (plan.group !== undefined) return { from: 0, size: GROUPED, isPage: false }
-  if (near !== undefined && near <= SCORED_MAX) return { from: 0, size: near, isPage: false }
+  if (near !== undefined && near <= SCORED_MAX) return { from: 0, size: near + placed, isPage: false }
   const isScored =
     isAboutWords(plan.text) && (plan.sort.length === 0 || plan.sort.some(({ kind }) => kind === "text_match"))
   const isReordered =
