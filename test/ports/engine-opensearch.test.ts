@@ -11,6 +11,7 @@ import { opensearchCases } from "./engine-opensearch.cases.ts"
 import { opensearchFilterCases } from "./engine-opensearch-filters.cases.ts"
 import { opensearchMoveCases } from "./engine-opensearch-moves.cases.ts"
 import { opensearchRuleCases } from "./engine-opensearch-rules.cases.ts"
+import { opensearchVectorCases } from "./engine-opensearch-vectors.cases.ts"
 
 const missing = opensearchMissing()
 let nodes: ReadonlyArray<string> = []
@@ -74,6 +75,8 @@ describe.skipIf(missing !== undefined)(`OpenSearch${missing === undefined ? "" :
       await dispose()
     }
   }
+  opensearchVectorCases(() => nodes)
+
   it("answers generated searches as the engine in memory does", async () => {
     await agreeing(measureAgreement, { products: 1_500, searches: 140, seed: 11 })
   }, 120_000)

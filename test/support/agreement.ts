@@ -96,7 +96,7 @@ const vectorVariants: ReadonlyArray<readonly [string, (vector: string, q: string
     (vector) => ({ q: "*", vector_query: `embedding:(${vector})`, pinned_hits: "p7:1,p9:3", hidden_hits: "p1" })
   ],
   ["sorted by a vector", (vector) => ({ q: "*", sort_by: `_vector_query(embedding:(${vector})):asc` })],
-  ["inner product", (vector) => ({ q: "*", vector_query: `strength:(${vector}, k: 20)` })]
+  ["inner product", (vector) => ({ q: "*", vector_query: `strength:(${vector}, k: 20, distance_threshold: -10)` })]
 ]
 /** The same of vectors: documents with one for its direction and one that is longer where more people like it. */
 export const measureVectorAgreement = async (
