@@ -97,6 +97,12 @@ export const vectorSuite = (
         const offers = await answer(engine, suiteVector("offer", [1, 2]))
         expect(idsOf(offers)).toEqual(["near", "east", "aside"])
         expect((offers.hits ?? []).map(({ vector_distance }) => rounded(vector_distance))).toEqual([-4, 0, 3])
+        for (const [distanceThreshold, found] of [
+          [-1, 1],
+          [2, 2],
+          [3.5, 3]
+        ] as const)
+          expect((await answer(engine, suiteVector("offer", [1, 2], { distanceThreshold }))).found).toBe(found)
       })
     )
     it(
@@ -154,6 +160,12 @@ export const vectorSuite = (
         expect(
           (fused.hits ?? []).map(({ hybrid_search_info }) => rounded(hybrid_search_info?.rank_fusion_score))
         ).toEqual([1, 0.4, 0.4, 0.3])
+        // What is near does not count as found by words: the second word is dropped all the same.
+        const fewer = await answer(engine, suiteVector("direction", EAST, { k: 2, alpha: 0.6 }), {
+          text: suiteText(["old", "mug"], ["name"]),
+          sort
+        })
+        expect([fewer.found, idsOf(fewer)]).toEqual([3, ["east", "west", "near"]])
       })
     )
     it(
