@@ -4,7 +4,7 @@ import type { SearchEngine } from "../../engine-sdk/src/engine.ts"
 import { OpensearchEngine, type OpensearchOptions } from "../../engine-sdk/src/opensearch/mod.ts"
 import type { SearchAnswer, SearchPlan } from "../../engine-sdk/src/plan.ts"
 import type { Document } from "../../engine-sdk/src/schema.ts"
-import { putOf, suiteField, suitePlan, suiteSchema } from "../../engine-sdk/src/testing/engine-suite.ts"
+import { putOf, suiteField, suitePlan, suiteSchema, suiteText } from "../../engine-sdk/src/testing/engine-suite.ts"
 import { suiteVector } from "../../engine-sdk/src/testing/vector-suite.ts"
 
 const direction = (num_dim: number, more = {}) => suiteField("direction", "float[]", { num_dim, sort: false, ...more })
@@ -65,6 +65,20 @@ export const opensearchVectorCases = (nodes: () => ReadonlyArray<string>): void 
           const other = await answer(engine, around(turned(0), 10), "b")
           expect((other.hits ?? []).map(({ document }) => document.name)).toEqual(["of another", "of another"])
         }
+        // They lie apart from the text that is searched in, and are shown where they stood.
+        const whole = { direction: [0.25, -1], id: "whole", name: "whole copper", size: 3 }
+        await write(first!, "a", [whole])
+        const named = { text: suiteText(["copper"], ["name"]) }
+        const shown = async (more: Partial<SearchPlan>) =>
+          JSON.stringify((await answer(second!, suitePlan("things", { ...named, ...more }))).hits?.[0]?.document)
+        expect(await shown({})).toBe(JSON.stringify(whole))
+        const exclude = { include: [], exclude: ["direction"], joins: [] }
+        expect(await shown({ selection: exclude })).toBe('{"id":"whole","name":"whole copper","size":3}')
+        const page = await second!.scan("a", { collection: "things", filter: undefined, limit: 10 })
+        expect(page.ok && JSON.stringify(page.value.documents.at(-1))).toBe(JSON.stringify(whole))
+        await first!.write("a", "things", [putOf({ id: "whole", size: 4 }, "update")])
+        expect(await shown({})).toBe(JSON.stringify({ ...whole, size: 4 }))
+        await first!.write("a", "things", [{ kind: "delete", id: "whole" }])
         const indices = Object.entries<any>(await get(`/${prefix}-documents-*`))
         const own = indices.filter(([name]) => !name.endsWith("-pool"))
         expect(own.map(([, { mappings }]) => mappings.properties.v00.dimension)).toEqual([2, 2])

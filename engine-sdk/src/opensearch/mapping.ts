@@ -43,7 +43,6 @@ const WORDS = {
 const WORD_LIST = { type: "keyword", index: false, ignore_above: KEYWORD_LENGTH_MAX }
 const placesAs = (kind: SlotKind, count: number, type: object): Record<string, object> =>
   Object.fromEntries(slotNames(kind, count).map((name) => [name, type]))
-const KEPT = ["seq", "d", "u"]
 
 /** Graphs of Lucene: they need no library beside the plugin's own classes. */
 const vectorType = ({ dimensions, ef_construction, M, metric }: VectorSlot): object => ({
@@ -58,6 +57,11 @@ const vectorType = ({ dimensions, ef_construction, M, metric }: VectorSlot): obj
 })
 export const spaceOf = (metric: VectorSlot["metric"]): string => (metric === "cosine" ? "cosinesimil" : "innerproduct")
 
+/** What a document is shown and changed by. */
+export const KEPT: ReadonlyArray<string> = ["seq", "d", "u", "e"]
+/** The same without its vectors. */
+export const KEPT_SMALL: ReadonlyArray<string> = ["seq", "d", "u"]
+
 /** What a mapping has to say; an index that was made by an earlier program is given what it lacks. */
 export const documentsProperties = (
   places: Readonly<Record<SlotKind, number>>,
@@ -70,6 +74,7 @@ export const documentsProperties = (
   /** Characters of the stored document. */ size: { type: "long" },
   d: { type: "object", enabled: false },
   u: { type: "object", enabled: false },
+  e: { type: "object", enabled: false },
   ...placesAs("t", places.t, WORDS),
   ...Object.fromEntries(slotNames("t", places.t).map((name) => [wordListOf(name), WORD_LIST])),
   ...placesAs("k", places.k, { type: "keyword", ignore_above: KEYWORD_LENGTH_MAX }),

@@ -10,7 +10,7 @@ import type { Entry } from "./directory.ts"
 import { filterWithWords, type WordParts } from "./filter-words.ts"
 import { ownFilter, storedId, type Placement } from "./placement.ts"
 import { filterRefusal } from "./refusals.ts"
-import type { StoredForm, StoredHit } from "./stored-form.ts"
+import { formOf, type StoredForm, type StoredHit, type StoredSource } from "./stored-form.ts"
 
 /** Documents of one request to the cluster. */
 const PAGE = 500
@@ -67,7 +67,7 @@ export const scanPage = async (
     if (!page.ok) return page
     const { hits } = page.value.hits
     for (const { _source } of hits.slice(0, size)) {
-      const document = parseJson(_source.d) as Document
+      const document = parseJson(formOf(_source).d) as Document
       documents.push(selection === undefined ? document : select(document, selection))
       ids.push(String(document.id))
       last = _source.seq
@@ -88,7 +88,7 @@ interface GotDocument {
   readonly error?: { readonly reason?: string }
   readonly _seq_no: number
   readonly _primary_term: number
-  readonly _source: StoredForm
+  readonly _source: StoredSource
 }
 /** By id, as they are stored now, found yet or not. */
 export const storedById = async (
@@ -109,7 +109,7 @@ export const storedById = async (
     for (const [i, { found, error, _source, _seq_no, _primary_term }] of got.value.docs.entries()) {
       if (error !== undefined)
         return fail({ kind: "Unavailable", message: `A document cannot be read: ${error.reason ?? "no reason"}` })
-      if (found === true) known.set(asked[i], { form: _source, _seq_no, _primary_term })
+      if (found === true) known.set(asked[i], { form: formOf(_source), _seq_no, _primary_term })
     }
   }
   return ok(known)

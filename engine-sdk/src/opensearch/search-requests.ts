@@ -1,5 +1,6 @@
 /** Bodies of requests for one plan: what must match, what is counted, how far hits are fetched. Pure. */
 import type { Filter, SearchPlan } from "../plan.ts"
+import { select } from "../documents/mod.ts"
 import { allOf, anyOf, compileFilter, EVERYTHING, NOTHING, type QueryScope } from "./compile-filter.ts"
 import { compileFacets } from "./compile-facets.ts"
 import { compileSort, partsOf } from "./compile-sort.ts"
@@ -7,7 +8,8 @@ import { isAboutWords, phraseQuery, phrasesQuery } from "./compile-text.ts"
 import type { CollectionRecord } from "./record.ts"
 import { compileGroups } from "./groups.ts"
 import { ownFilter, storedId, storedWord, type Placement } from "./placement.ts"
-import { wordListOf } from "./slots.ts"
+import { KEPT, KEPT_SMALL } from "./mapping.ts"
+import { vectorNames, wordListOf } from "./slots.ts"
 
 /** Hits that are scored anew, at least: the cluster only knows about how good they are. */
 const WINDOW_MIN = 250
@@ -43,6 +45,7 @@ export class SearchRequests {
   readonly #isHybrid: boolean
 
   readonly #nearness: object | undefined
+  /** Parts of documents that are brought. */ readonly #kept: ReadonlyArray<string>
 
   constructor({ placement, slots }: CollectionRecord, plan: SearchPlan, { nearest, nearness }: VectorFacts = {}) {
     this.scope = { placement, slots }
@@ -50,6 +53,8 @@ export class SearchRequests {
     this.#nearest = nearest
     this.#nearness = nearness
     this.#isHybrid = nearest !== undefined && hasWords(plan)
+    const isNear = nearest !== undefined && !this.#isHybrid
+    this.#kept = isNear || looksAtVectors(plan, vectorNames(slots)) ? KEPT : KEPT_SMALL
     this.#parts = partsOf(this.scope, plan.sort)
     this.#sort = compileSort(this.scope, plan.sort, nearness !== undefined)
     this.#required = plan.matchesNothing
@@ -76,6 +81,7 @@ export class SearchRequests {
       from,
       size: hasHits && this.#parts.length === 0 && !this.#isByDistance ? size : 0,
       sort: this.#sort,
+      _source: this.#kept,
       track_total_hits: true,
       timeout: `${Math.ceil(timeout_ms)}ms`,
       ...(Object.keys(aggs).length === 0 ? {} : { aggs })
@@ -160,6 +166,7 @@ export class SearchRequests {
       from: 0,
       size: from + size,
       sort: this.#sort,
+      _source: this.#kept,
       track_total_hits: false,
       timeout: `${Math.ceil(timeout_ms)}ms`
     }))
@@ -173,7 +180,15 @@ export class SearchRequests {
     const ids =
       named === undefined
         ? []
-        : [{ query: allOf([ownFilter(placement), named]), size: SCORED_MAX, track_total_hits: false, timeout }]
+        : [
+            {
+              query: allOf([ownFilter(placement), named]),
+              size: SCORED_MAX,
+              _source: this.#kept,
+              track_total_hits: false,
+              timeout
+            }
+          ]
     const best = (plan.injected ?? []).flatMap(({ target, mustPassFilter }) =>
       "filter" in target
         ? [
@@ -191,6 +206,7 @@ export class SearchRequests {
               },
               size: (plan.injected ?? []).length,
               sort: [{ _score: "desc" }, ...this.#sort],
+              _source: this.#kept,
               track_total_hits: false,
               timeout
             }
@@ -293,6 +309,20 @@ export class SearchRequests {
     }
     return queries.length === 0 ? undefined : anyOf(queries)
   }
+}
+/** Whether vectors of hits are shown, or looked at by what makes their order. */
+const looksAtVectors = (plan: SearchPlan, names: ReadonlyArray<string>): boolean => {
+  const { diversity, selection, sort, vector, window } = plan
+  if (names.length === 0) return false
+  const shown = select(Object.fromEntries(names.map((name) => [name, 0])), selection)
+  return (
+    Object.keys(shown).length > 0 ||
+    vector?.rerankHybridMatches === true ||
+    sort.some(({ kind }) => kind === "vector_query") ||
+    [...(diversity?.metrics.map(({ field }) => field) ?? []), ...(window?.fields ?? [])].some((name) =>
+      names.includes(name)
+    )
+  )
 }
 interface Counted {
   /** What the words find. */ readonly matching: object

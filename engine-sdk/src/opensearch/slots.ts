@@ -84,6 +84,9 @@ const vectorSlot = ({ hnsw_params, num_dim, vec_dist }: Field, name: string): Ve
 })
 export const vectorSlots = ({ fields }: SlotTable): VectorSlot[] =>
   Object.values(fields).flatMap(({ vector }) => vector ?? [])
+/** Fields with a place for vectors: an index of their own, made by a program that keeps them apart. */
+export const vectorNames = ({ fields }: SlotTable): string[] =>
+  Object.keys(fields).filter((name) => fields[name].vector !== undefined)
 /** Where the words of a place `t` lie one by one, to be listed. */
 export const wordListOf = (slot: string): string => `w${slot.slice(1)}`
 export const slotsFor = ({ fields }: SlotTable, name: string): FieldSlots | undefined =>

@@ -8,18 +8,27 @@ import { wholeDocument } from "../store/segment-building.ts"
 import type { CollectionSchema, Document, Field } from "../schema.ts"
 import { KEYWORD_LENGTH_MAX } from "./mapping.ts"
 import { storedWord, storedWords, type Placement } from "./placement.ts"
-import { slotsFor, wordListOf, type SlotTable, type VectorSlot } from "./slots.ts"
+import { slotsFor, vectorNames, wordListOf, type SlotTable, type VectorSlot } from "./slots.ts"
+import { wholeText, withoutVectors } from "./vector-text.ts"
 
 export interface StoredForm {
   readonly seq: number
   /** The document as JSON text. */ readonly d: string
   /** Values of its `store: false` fields. */ readonly u?: string
 }
+/** As the cluster keeps it. */
+export interface StoredSource extends StoredForm {
+  /** What was cut out of the text; not there where it was not asked for. */ readonly e?: string
+}
 /** As a search brings it. */
 export interface StoredHit {
   readonly _id: string
   readonly _score?: number
-  readonly _source: StoredForm
+  readonly _source: StoredSource
+}
+export const formOf = (source: StoredSource): StoredForm => {
+  const { e, ...form } = source
+  return e === undefined ? source : { ...form, d: wholeText(form.d, e) }
 }
 export interface FormOf {
   readonly schema: CollectionSchema
@@ -40,12 +49,14 @@ export const indexForm = (
   stored: StoredForm,
   values: ReadonlyMap<string, IndexValue>
 ): Record<string, unknown> => {
+  const cut = withoutVectors(stored.d, vectorNames(slots))
   const form: Record<string, unknown> = {
     c: placement.key,
     v: version,
     size: stored.d.length + (stored.u?.length ?? 0),
     seq: stored.seq,
-    d: stored.d,
+    d: cut?.text ?? stored.d,
+    ...(cut === undefined ? {} : { e: cut.vectors }),
     ...(stored.u === undefined ? {} : { u: stored.u })
   }
   for (const field of schema.fields) {

@@ -5,7 +5,7 @@ import type { Aggregations } from "./aggregations.ts"
 import type { Placement } from "./placement.ts"
 import type { Fetching, SearchRequests } from "./search-requests.ts"
 import type { Stage } from "./stages.ts"
-import type { StoredForm, StoredHit } from "./stored-form.ts"
+import { formOf, type StoredForm, type StoredHit } from "./stored-form.ts"
 
 /** For the way there and back, beside the time that the cluster may take. */
 const WAY_ms = 250
@@ -84,7 +84,7 @@ export const fetchFound = async (
     words: query
   })
 }
-const documentsOf = ({ hits }: SearchResponse): StoredForm[] => (hits?.hits ?? []).map(({ _source }) => _source)
+const documentsOf = ({ hits }: SearchResponse): StoredForm[] => (hits?.hits ?? []).map(({ _source }) => formOf(_source))
 const eachOnce = (documents: ReadonlyArray<StoredForm>): StoredForm[] => [
   ...new Map(documents.map((stored) => [stored.seq, stored])).values()
 ]
