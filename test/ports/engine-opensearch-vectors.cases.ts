@@ -1,4 +1,4 @@
-/** Vectors over the cluster, beyond what every engine must do with them: indices, moves, processes, limits, no plugin. */
+/** Vectors over the cluster, beyond what all engines must do with them: indices, moves, processes, limits. */
 import { describe, expect, it } from "vitest"
 import type { SearchEngine } from "../../engine-sdk/src/engine.ts"
 import { OpensearchEngine, type OpensearchOptions } from "../../engine-sdk/src/opensearch/mod.ts"
