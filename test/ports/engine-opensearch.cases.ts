@@ -411,6 +411,40 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
       }),
       60_000
     )
+    it(
+      "nor writes, as on a full disk, is opened and searched; both come back with the block gone",
+      using(async (first, prefix) => {
+        const full = async (isFull: boolean): Promise<void> => {
+          const response = await fetch(`${nodes()[0]}/${prefix}-documents-*/_settings`, {
+            method: "PUT",
+            headers: { "content-type": "application/json" },
+            body: JSON.stringify({ "index.blocks.read_only_allow_delete": isFull ? true : null })
+          })
+          expect(response.status).toBe(200)
+        }
+        await first.createCollection("a", schema, 1)
+        await written(first, "a", [{ id: "1", name: "Copper kettle" }])
+        await full(true)
+        const engine = await opened({ nodes: nodes(), prefix })
+        try {
+          const plan = suitePlan("products", { text: suiteText(["kettle"], ["name"]) })
+          expect(idsOf(await answer(engine, "a", plan))).toEqual(["1"])
+          const result = await engine.write("a", "products", [putOf({ id: "2", name: "Steel kettle" })])
+          const [verdict] = result.ok ? result.value : []
+          const error = !result.ok ? result.error : verdict!.result.ok ? undefined : verdict!.result.error
+          expect(error?.kind).toBe("Overloaded")
+          expect((await engine.createCollection("a", { ...schema, name: "more" }, 1)).ok).toBe(false)
+          await full(false)
+          expect(said(await engine.createCollection("a", { ...schema, name: "more" }, 1))).toBe("made")
+          await written(engine, "a", [{ id: "2", name: "Steel kettle" }])
+          expect(idsOf(await answer(engine, "a", plan))).toEqual(["2", "1"])
+        } finally {
+          await full(false)
+          await engine.close()
+        }
+      }),
+      60_000
+    )
   })
 
   describe("nodes", () => {
