@@ -144,6 +144,13 @@ export const opensearchVectorCases = (nodes: () => ReadonlyArray<string>): void 
           around(turned(0), 1_100, { ...deep, pinned: [{ id: "t1199", position: 1 }] })
         )
         expect([pinned.found, idsOf(pinned)]).toEqual([1_101, ["t1049", "t1050", "t1051"]])
+        // Of some hundred neighbours those of the page are brought, of others all of them.
+        for (const more of [{}, { sort: [{ kind: "vector_distance", order: "desc" }] } as const]) {
+          const first = more.sort === undefined ? 280 : 19
+          const page = await answer(engine!, around(turned(0), 300, { offset: 280, limit: 2, ...more }))
+          const next = more.sort === undefined ? first + 1 : first - 1
+          expect([page.found, idsOf(page)]).toEqual([300, [`t${first}`, `t${next}`]])
+        }
         const [many] = await engine!.search("a", [around(turned(0), 10_001)])
         expect(many!.ok ? "found" : [many!.error.kind, many!.error.message]).toEqual([
           "Invalid",

@@ -134,9 +134,7 @@ export class SearchRequests {
   }
   /** Only the cluster's graph knows that order: what is shown of it is asked for by its ids. */
   get #isByDistance(): boolean {
-    const { group, sort } = this.#plan
-    const isDeep = !this.#isHybrid && (this.#nearest?.length ?? 0) > SCORED_MAX
-    return isDeep && group === undefined && sort[0]?.kind === "vector_distance"
+    return !this.#isHybrid && isByDistance(this.#plan, this.#nearest?.length)
   }
   /** Requests for what is near, where the request that counts brings nothing of it, or only by chance. */
   nearby(timeout_ms: number): object[] {
@@ -342,13 +340,20 @@ const requiredOf = (scope: QueryScope, { filter, text }: SearchPlan): object[] =
   ...(text === undefined || text.phrases.length === 0 ? [] : [phrasesQuery(scope, text)])
 ]
 
+/** Whether of so many neighbours only those are brought that are shown: their order is known. */
+const isByDistance = ({ diversity, group, sort }: SearchPlan, near = 0): boolean =>
+  near > (diversity === undefined ? WINDOW_MIN : SCORED_MAX) &&
+  group === undefined &&
+  sort[0]?.kind === "vector_distance" &&
+  sort[0].order === "asc"
 /** `near`: documents that a vector found, which are all. */
 const fetchingOf = (plan: SearchPlan, hasParts: boolean, near: number | undefined): Fetching => {
   const end = Math.min(plan.offset + plan.limit, plan.hits_max)
   const placed = plan.pinned.length + (plan.injected?.length ?? 0)
   const reach = Math.max(end, plan.window?.size ?? 0) + placed
   if (plan.group !== undefined) return { from: 0, size: GROUPED, isPage: false }
-  if (near !== undefined && near <= SCORED_MAX) return { from: 0, size: near + placed, isPage: false }
+  if (near !== undefined && near <= SCORED_MAX && !isByDistance(plan, near))
+    return { from: 0, size: near + placed, isPage: false }
   const isScored =
     isAboutWords(plan.text) && (plan.sort.length === 0 || plan.sort.some(({ kind }) => kind === "text_match"))
   const isReordered =
