@@ -25,6 +25,8 @@ export interface VectorParams {
   readonly max_elements?: number
 }
 
+export const DEFAULT_VECTOR_PARAMS: VectorParams = { M: 16, ef_construction: 200 }
+
 /** A complete field definition: every default filled in. `nested`/`nested_array` are internal and never rendered. */
 export interface Field {
   readonly name: string

@@ -1,14 +1,17 @@
 /**
- * OpenSearch as the folder it starts from, assembled from Maven Central: libraries, and each module with the descriptor
- * that its jar does not carry. Made once for a version and shared by all nodes; `opensearch-node.ts` starts them.
+ * OpenSearch as the folder it starts from, assembled from Maven Central: libraries, each module with the descriptor
+ * that its jar does not carry, and the plugin for vectors, which is a whole one. Made once for a version and shared by
+ * all nodes; `opensearch-node.ts` starts them.
  */
 import { spawnSync } from "node:child_process"
+import { createHash } from "node:crypto"
 import {
   chmodSync,
   copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -19,11 +22,20 @@ import { StartRefused } from "../runtime/data-folder.ts"
 
 /** The adapter stays on what 3.x has too; this is the newest that runs on Java 17. */
 export const opensearchVersion = "2.19.1"
+/** The folder's name says what is in it: one that an earlier program made has less. */
+export const opensearchFolder = `opensearch-${opensearchVersion}-vectors`
+/** Its graphs of Lucene need none of the native libraries that other distributions of it bring along. */
+const VECTORS = {
+  name: "opensearch-knn",
+  version: `${opensearchVersion}.0`,
+  sha256: "eab8c9818865bc035212eab5068cdacae164baa09d4c152f49b736d6f6b0e85c"
+}
 
 interface Dependency {
   readonly group: string
   readonly artifact: string
   readonly version: string
+  readonly type?: "zip"
 }
 interface Module {
   readonly name: string
@@ -68,14 +80,14 @@ const project = (artifact: string, body: string): string =>
 const dependencies = (all: ReadonlyArray<Dependency>): string =>
   `<dependencies>${all
     .map(
-      ({ group, artifact, version }) =>
-        `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId><version>${version}</version></dependency>`
+      ({ group, artifact, type = "jar", version }) =>
+        `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId><version>${version}</version><type>${type}</type></dependency>`
     )
     .join("")}</dependencies>`
 
 /** One project over all of them, so that Maven starts once. Each copies into its own `target/dependency`. */
 const writeProjects = (folder: string): void => {
-  const names = ["lib", ...MODULES.map(({ name }) => name)]
+  const names = ["lib", ...MODULES.map(({ name }) => name), VECTORS.name]
   const write = (name: string, body: string) => {
     mkdirSync(join(folder, name), { recursive: true })
     writeFileSync(join(folder, name, "pom.xml"), project(name, body))
@@ -83,12 +95,14 @@ const writeProjects = (folder: string): void => {
   write("lib", dependencies(LIBRARIES))
   for (const { name, artifact } of MODULES)
     write(name, dependencies([{ group: "org.opensearch.plugin", artifact, version: opensearchVersion }]))
+  const { name: artifact, version } = VECTORS
+  write(artifact, dependencies([{ group: "org.opensearch.plugin", artifact, version, type: "zip" }]))
   const modules = names.map((name) => `<module>${name}</module>`).join("")
   writeFileSync(join(folder, "pom.xml"), project("opensearch-nodes", `<modules>${modules}</modules>`))
 }
 
-const fetched = (folder: string): void => {
-  const result = spawnSync("mvn", ["-B", "-ntp", "-q", "dependency:copy-dependencies", "-DincludeScope=runtime"], {
+const fetched = (folder: string, goal: "copy-dependencies" | "unpack-dependencies" = "copy-dependencies"): void => {
+  const result = spawnSync("mvn", ["-B", "-ntp", "-q", `dependency:${goal}`, "-DincludeScope=runtime"], {
     cwd: folder,
     encoding: "utf8"
   })
@@ -130,6 +144,21 @@ const assemble = (projects: string, home: string): void => {
   }
 }
 
+/** As it came: it has its own descriptor and policy. */
+const addVectors = (projects: string, home: string): void => {
+  const own = join(projects, VECTORS.name),
+    files = join(own, "target", "dependency")
+  const archive = join(files, `${VECTORS.name}-${VECTORS.version}.zip`)
+  if (createHash("sha256").update(readFileSync(archive)).digest("hex") !== VECTORS.sha256)
+    throw new StartRefused(`What Maven fetched as ${VECTORS.name} ${VECTORS.version} is something else than it was.`)
+  fetched(own, "unpack-dependencies")
+  const folder = join(home, "plugins", VECTORS.name)
+  mkdirSync(folder)
+  for (const name of readdirSync(files))
+    if (statSync(join(files, name)).isFile() && !name.endsWith(".zip"))
+      copyFileSync(join(files, name), join(folder, name))
+}
+
 /** Root starts nodes as another user, and may keep what it makes to itself. There is nothing secret in it. */
 const readableByAll = (folder: string, home: string): void => {
   for (const path of [folder, home]) chmodSync(path, 0o755)
@@ -141,7 +170,7 @@ const readableByAll = (folder: string, home: string): void => {
 
 /** The folder that nodes start from, below `folder`; made when it is not there. Throws `StartRefused`. */
 export const resolveOpensearch = (folder: string, report: (text: string) => void): string => {
-  const home = join(resolve(folder), `opensearch-${opensearchVersion}`)
+  const home = join(resolve(folder), opensearchFolder)
   if (existsSync(home)) return home
   mkdirSync(folder, { recursive: true })
   report(`Fetching OpenSearch ${opensearchVersion} from Maven Central`)
@@ -153,6 +182,7 @@ export const resolveOpensearch = (folder: string, report: (text: string) => void
     writeProjects(projects)
     fetched(projects)
     assemble(projects, fresh)
+    addVectors(projects, fresh)
     readableByAll(folder, fresh)
     if (!existsSync(home)) renameSync(fresh, home)
   } finally {

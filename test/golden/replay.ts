@@ -7,6 +7,7 @@
 import { existsSync, readFileSync } from "node:fs"
 import { gunzipSync } from "node:zlib"
 import { fileURLToPath, pathToFileURL } from "node:url"
+import type { Capabilities } from "../../engine-sdk/src/capabilities.ts"
 import type { SearchEngine } from "../../engine-sdk/src/engine.ts"
 import { createEngine } from "../../engine-sdk/src/memory/create-engine.ts"
 import { OpensearchEngine } from "../../engine-sdk/src/opensearch/mod.ts"
@@ -44,10 +45,15 @@ interface ReplayResult {
   readonly groups: Map<string, GroupResult>
   readonly disagreements: ReadonlyArray<Disagreement>
   readonly metrics: ReadonlyArray<string>
-  /** Of an engine that has no vectors and joins: what is about them says nothing of the rest. */
-  readonly isPartial: boolean
+  /** Groups about what the engine does not have: they say nothing of the rest. */
+  readonly lacking: ReadonlySet<string>
 }
-const PARTIAL = new Set(["vector", "hybrid", "joins", "join_writes"])
+type Grades = Capabilities["grades"]
+const lackingOf = (grades: Grades): ReadonlySet<string> =>
+  new Set([
+    ...(grades.vector_index === "none" ? ["vector", "hybrid"] : []),
+    ...(grades.joins === "none" ? ["joins", "join_writes"] : [])
+  ])
 
 const linesOf = (path: string): string[] =>
   gunzipSync(readFileSync(path))
@@ -55,19 +61,21 @@ const linesOf = (path: string): string[] =>
     .split("\n")
     .filter((line) => line !== "")
 /** A collection of an engine that has not everything is made without what it would refuse: the rest can be compared. */
-const bodyOf = ({ body, path }: GoldenRecord, isPartial: boolean): string => {
+const bodyOf = ({ body, path }: GoldenRecord, grades: Grades | undefined): string => {
   const { fields } = body as { readonly fields?: unknown }
-  if (!isPartial || path !== "/collections" || !Array.isArray(fields)) return JSON.stringify(body)
+  if (grades === undefined || path !== "/collections" || !Array.isArray(fields)) return JSON.stringify(body)
   const kept = (fields as ReadonlyArray<Readonly<Record<string, unknown>>>).filter(
     ({ embed, num_dim, reference, type }) =>
-      embed === undefined && num_dim === undefined && reference === undefined && type !== "geopolygon"
+      (grades.vector_index !== "none" || (embed === undefined && num_dim === undefined)) &&
+      (grades.joins !== "none" || reference === undefined) &&
+      (grades.per_element_filters !== "none" || type !== "geopolygon")
   )
   return JSON.stringify({ ...(body as object), fields: kept })
 }
 /** The setup and every sequence of the wanted groups, in order, with the text that each sends. */
 export function* recordings(
   wanted: (record: GoldenRecord) => boolean = () => true,
-  isPartial = false
+  grades?: Grades
 ): Generator<{ readonly record: GoldenRecord; readonly body: string | undefined }> {
   const files = new Map<string, string[]>()
   const fileLines = (name: string): string[] => {
@@ -82,7 +90,7 @@ export function* recordings(
         ? fileLines(record.file)
             .slice(record.from ?? 0, record.to)
             .join("\n")
-        : (record.text ?? (record.body === undefined ? undefined : bodyOf(record, isPartial)))
+        : (record.text ?? (record.body === undefined ? undefined : bodyOf(record, grades)))
     yield { record, body }
   }
 }
@@ -93,10 +101,10 @@ export const replay = async (
 ): Promise<ReplayResult> => {
   const { compare, toStored, METRICS } = (await import(pathToFileURL(`${RECORDINGS}replay.mjs`).href)) as Comparer
   const call = routerOver({ engine, resources: memoryResources(), namespace: "golden" })
-  const isPartial = engine.capabilities().grades.joins === "none"
+  const { grades } = engine.capabilities()
   const groups = new Map<string, GroupResult>()
   const disagreements: Disagreement[] = []
-  for (const { body, record } of recordings(wanted, isPartial)) {
+  for (const { body, record } of recordings(wanted, grades)) {
     const { status, text } = await call(record.method, record.path, body)
     const stored = toStored(text, { sum: record.sum, cut: record.cut, lines: record.lines })
     const results = compare(record, status, stored)
@@ -109,7 +117,7 @@ export const replay = async (
     tally(record, results, METRICS, groups, disagreements, status, stored)
   }
   await engine.close()
-  return { groups, disagreements, metrics: METRICS, isPartial }
+  return { groups, disagreements, metrics: METRICS, lacking: lackingOf(grades) }
 }
 /** Of something that this kind of engine does not have: its caller is told so, and nothing is to be compared. */
 const isRefusal = (text: string): boolean => text.includes("The search engine of this installation (")
@@ -173,7 +181,7 @@ const addGroup = (total: GroupResult, group: GroupResult): void => {
   }
 }
 /** The table of agreement; `expected` counts named differences. */
-export const tableOf = ({ groups, isPartial, metrics }: ReplayResult): string => {
+export const tableOf = ({ groups, lacking, metrics }: ReplayResult): string => {
   const rows = [
     `${"group".padStart(16)}${"n".padStart(6)}${"all %".padStart(8)}${"named".padStart(7)}${"refused".padStart(9)}${metrics.map((name) => name.slice(0, 8).padStart(9)).join("")}`
   ]
@@ -189,9 +197,9 @@ export const tableOf = ({ groups, isPartial, metrics }: ReplayResult): string =>
   for (const [name, group] of groups) {
     rows.push(row(name, group))
     if (name === "setup") continue
-    for (const sum of PARTIAL.has(name) ? [total] : sums) addGroup(sum, group)
+    for (const sum of lacking.has(name) ? [total] : sums) addGroup(sum, group)
   }
-  if (isPartial) rows.push(row("NO VECTOR, JOINS", without))
+  if (lacking.size > 0) rows.push(row("WHAT IT HAS", without))
   rows.push(
     row("TOTAL", total),
     `records agreeing ${total.agreeing}/${total.compared}, named differences ${total.expected}, refused by name ${total.refused}`

@@ -292,16 +292,10 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
     it(
       "is refused by name, and never left out",
       using(async (engine) => {
-        const vectors = await engine.createCollection(
-          "a",
-          suiteSchema("v", [suiteField("embedding", "float[]", { num_dim: 4 })]),
-          1
-        )
-        const named = (result: typeof vectors) =>
+        const named = (result: Awaited<ReturnType<SearchEngine["createCollection"]>>) =>
           result.ok || result.error.kind !== "CapabilityMissing"
             ? result
             : [result.error.capability, result.error.parameter]
-        expect(named(vectors)).toEqual(["vector_index", "fields.embedding"])
         const joined = await engine.createCollection(
           "a",
           suiteSchema("j", [suiteField("owner", "string", { reference: "people.id" })]),
@@ -353,6 +347,101 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
           "CapReached"
         ])
         expect((await engine.write("b", "products", [putOf({ id: "1", name: "1" })], { keeps })).ok).toBe(true)
+      }),
+      60_000
+    )
+  })
+
+  describe("a cluster that takes no new indices", () => {
+    const blocked = async (isBlocked: boolean): Promise<void> => {
+      const response = await fetch(`${nodes()[0]}/_cluster/settings`, {
+        method: "PUT",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ persistent: { "cluster.blocks.create_index": isBlocked ? true : null } })
+      })
+      expect(response.status).toBe(200)
+    }
+    const wide = suiteSchema(
+      "wide",
+      Array.from({ length: 33 }, (_field, i) => suiteField(`text_${i}`, "string"))
+    )
+    const said = (result: Awaited<ReturnType<SearchEngine["createCollection"]>>) =>
+      result.ok ? "made" : [result.error.kind, result.error.message.includes("takes no new indices: ")]
+    it(
+      "is opened all the same: what is there is searched and written to, the rest is refused until the block is gone",
+      using(async (first, prefix) => {
+        await first.createCollection("a", schema, 1)
+        await written(first, "a", [{ id: "1", name: "Copper kettle" }])
+        const engines: OpensearchEngine[] = []
+        try {
+          await blocked(true)
+          const known = await opened({ nodes: nodes(), prefix })
+          const empty = await opened({ nodes: nodes(), prefix: `${prefix}-empty` })
+          engines.push(known, empty)
+          const plan = suitePlan("products", { text: suiteText(["kettle"], ["name"]) })
+          expect(idsOf(await answer(known, "a", plan))).toEqual(["1"])
+          await written(known, "a", [{ id: "2", name: "Steel kettle" }])
+          expect(idsOf(await answer(known, "a", plan))).toEqual(["2", "1"])
+          expect(said(await known.createCollection("a", { ...schema, name: "more" }, 1))).toBe("made")
+          expect(said(await known.createCollection("a", wide, 1))).toEqual(["Overloaded", true])
+          expect(said(await empty.createCollection("a", schema, 1))).toEqual(["Overloaded", true])
+          expect(said(await known.promoteCollection("a", "products"))).toEqual(["Overloaded", true])
+          const [missing] = await empty.search("a", [plan])
+          expect([missing.ok, !missing.ok && missing.error.kind, empty.listCollections("a")]).toEqual([
+            false,
+            "NotFound",
+            []
+          ])
+          await blocked(false)
+          // By itself, without anybody who asks for a new one.
+          let indices: ReadonlyArray<string> = []
+          for (let looks = 0; looks < 40 && indices.length < 3; looks++) {
+            await new Promise((settle) => setTimeout(settle, 50))
+            indices = await indicesOf(`${prefix}-empty`)
+          }
+          expect(indices.length).toBe(3)
+          expect(said(await known.createCollection("a", wide, 1))).toBe("made")
+          expect(said(await empty.createCollection("a", schema, 1))).toBe("made")
+          await written(empty, "a", [{ id: "1", name: "Copper kettle" }])
+          expect(idsOf(await answer(empty, "a", plan))).toEqual(["1"])
+        } finally {
+          await blocked(false)
+          for (const engine of engines) await engine.close()
+        }
+      }),
+      60_000
+    )
+    it(
+      "nor writes, as on a full disk, is opened and searched; both come back with the block gone",
+      using(async (first, prefix) => {
+        const full = async (isFull: boolean): Promise<void> => {
+          const response = await fetch(`${nodes()[0]}/${prefix}-documents-*/_settings`, {
+            method: "PUT",
+            headers: { "content-type": "application/json" },
+            body: JSON.stringify({ "index.blocks.read_only_allow_delete": isFull ? true : null })
+          })
+          expect(response.status).toBe(200)
+        }
+        await first.createCollection("a", schema, 1)
+        await written(first, "a", [{ id: "1", name: "Copper kettle" }])
+        await full(true)
+        const engine = await opened({ nodes: nodes(), prefix })
+        try {
+          const plan = suitePlan("products", { text: suiteText(["kettle"], ["name"]) })
+          expect(idsOf(await answer(engine, "a", plan))).toEqual(["1"])
+          const result = await engine.write("a", "products", [putOf({ id: "2", name: "Steel kettle" })])
+          const [verdict] = result.ok ? result.value : []
+          const error = !result.ok ? result.error : verdict!.result.ok ? undefined : verdict!.result.error
+          expect(error?.kind).toBe("Overloaded")
+          expect((await engine.createCollection("a", { ...schema, name: "more" }, 1)).ok).toBe(false)
+          await full(false)
+          expect(said(await engine.createCollection("a", { ...schema, name: "more" }, 1))).toBe("made")
+          await written(engine, "a", [{ id: "2", name: "Steel kettle" }])
+          expect(idsOf(await answer(engine, "a", plan))).toEqual(["2", "1"])
+        } finally {
+          await full(false)
+          await engine.close()
+        }
       }),
       60_000
     )

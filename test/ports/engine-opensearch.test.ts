@@ -1,22 +1,25 @@
 /** The engine suite on a real node of OpenSearch, in both grades, and what only tenants of one index can show. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { OpensearchEngine } from "../../engine-sdk/src/opensearch/mod.ts"
+import { OpensearchEngine, type OpensearchOptions } from "../../engine-sdk/src/opensearch/mod.ts"
 import { engineSuite, type EngineUnderTest } from "../../engine-sdk/src/testing/engine-suite.ts"
-import { measureAgreement } from "../support/agreement.ts"
+import { vectorSuite } from "../../engine-sdk/src/testing/vector-suite.ts"
+import { measureAgreement, measureVectorAgreement } from "../support/agreement.ts"
 import { createLab } from "../support/engine-lab.ts"
 import { kindsOfValues } from "../support/kinds-of-values.ts"
 import { opensearchMissing, startTestCluster } from "../support/opensearch.ts"
 import { opensearchCases } from "./engine-opensearch.cases.ts"
+import { opensearchFilterCases } from "./engine-opensearch-filters.cases.ts"
 import { opensearchMoveCases } from "./engine-opensearch-moves.cases.ts"
 import { opensearchRuleCases } from "./engine-opensearch-rules.cases.ts"
+import { opensearchVectorCases } from "./engine-opensearch-vectors.cases.ts"
 
 const missing = opensearchMissing()
 let nodes: ReadonlyArray<string> = []
 let installations = 0
 const NESTED = { enable_nested_fields: true }
 
-const make = async (): Promise<EngineUnderTest> => {
-  const opened = await OpensearchEngine.open({ nodes, prefix: `t${installations++}`, follow_ms: 200 })
+const make = async (more: Partial<OpensearchOptions> = {}): Promise<EngineUnderTest> => {
+  const opened = await OpensearchEngine.open({ nodes, prefix: `t${installations++}`, follow_ms: 200, ...more })
   if (!opened.ok) throw new Error(opened.error.message)
   return { engine: opened.value, dispose: () => opened.value.close() }
 }
@@ -39,19 +42,20 @@ describe.skipIf(missing !== undefined)(`OpenSearch${missing === undefined ? "" :
 
   engineSuite(framework, "exact", make)
   engineSuite(framework, "approximate", make, "approximate")
+  vectorSuite(framework, "OpenSearch", make)
   opensearchCases(() => nodes)
+  opensearchFilterCases(make, () => make({ vocabularyDocuments_max: 0 }))
   opensearchRuleCases(() => nodes)
   opensearchMoveCases(() => nodes)
 
-  it("answers generated searches as the engine in memory does", async () => {
+  const agreeing = async (
+    measure: typeof measureAgreement,
+    options: Parameters<typeof measureAgreement>[1]
+  ): Promise<void> => {
     const { engine, dispose } = await make()
     const labs = [createLab(), createLab(engine)] as const
     try {
-      const { byGroup, differences, facets, found, ids, searches, status } = await measureAgreement(labs, {
-        products: 1_500,
-        searches: 140,
-        seed: 11
-      })
+      const { byGroup, differences, facets, found, ids, searches, status } = await measure(labs, options)
       const shares = {
         status: status / searches,
         found: found / searches,
@@ -59,6 +63,7 @@ describe.skipIf(missing !== undefined)(`OpenSearch${missing === undefined ? "" :
         facets: facets / searches
       }
       const said = `${JSON.stringify(shares)}\n${differences.join("\n")}`
+      if (process.env.TOLD === "1") console.log(said)
       expect(searches).toBe(140)
       expect(shares.status, said).toBeGreaterThanOrEqual(0.99)
       expect(shares.found, said).toBeGreaterThanOrEqual(0.95)
@@ -69,6 +74,14 @@ describe.skipIf(missing !== undefined)(`OpenSearch${missing === undefined ? "" :
       await labs[0].close()
       await dispose()
     }
+  }
+  opensearchVectorCases(() => nodes)
+
+  it("answers generated searches as the engine in memory does", async () => {
+    await agreeing(measureAgreement, { products: 1_500, searches: 140, seed: 11 })
+  }, 120_000)
+  it("answers generated searches of vectors as the engine in memory does", async () => {
+    await agreeing(measureVectorAgreement, { products: 1_000, searches: 140, seed: 12 })
   }, 120_000)
 
   it("answers searches of every kind of value, and what changes them, word for word as the engine in memory", async () => {

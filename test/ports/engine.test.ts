@@ -14,6 +14,7 @@ import {
   suiteSchema,
   type EngineUnderTest
 } from "../../engine-sdk/src/testing/engine-suite.ts"
+import { vectorSuite } from "../../engine-sdk/src/testing/vector-suite.ts"
 
 const framework = {
   describe,
@@ -38,6 +39,11 @@ engineSuite(framework, "memory", async () => {
   const engine = createEngine()
   return { engine, dispose: () => engine.close() }
 })
+vectorSuite(framework, "memory", async () => {
+  const engine = createEngine()
+  return { engine, dispose: () => engine.close() }
+})
+vectorSuite(framework, "durable", durable(false))
 engineSuite(framework, "durable", durable(false))
 engineSuite(framework, "durable with worker", durable(true))
 engineSuite(framework, "durable with search workers", async () => {

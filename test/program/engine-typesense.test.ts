@@ -18,6 +18,7 @@ import {
   suiteSchema,
   suiteText
 } from "../../engine-sdk/src/testing/engine-suite.ts"
+import { vectorSuite } from "../../engine-sdk/src/testing/vector-suite.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
 import { measureAgreement } from "../support/agreement.ts"
 import { createLab } from "../support/engine-lab.ts"
@@ -118,6 +119,7 @@ describe.skipIf(missing !== undefined)(
       expect
     }
     engineSuite(suite, "exact", make)
+    vectorSuite(suite, "server", make)
 
     it("answers generated searches as the engine in memory does", async () => {
       const { engine, dispose } = await make()

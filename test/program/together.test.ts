@@ -41,10 +41,29 @@ const knowsOfOthers = async (bases: ReadonlyArray<string>, key: string): Promise
       assert.strictEqual(body.hits[0].highlight.title.snippet, `<mark>Running</mark> shoe ${i}`)
     }
   }
-  const vectors = { name: "vectors", fields: [{ name: "embedding", type: "float[]", num_dim: 4 }] }
-  const refused = await call(second, "POST", "/collections", vectors)
+  const arrows = [
+    { name: "title", type: "string" },
+    { name: "embedding", type: "float[]", num_dim: 2 }
+  ]
+  assert.strictEqual((await call(second, "POST", "/collections", { name: "arrows", fields: arrows })).status, 201)
+  for (const [i, embedding] of [
+    [1, 0],
+    [0, 1],
+    [0.9, 0.1]
+  ].entries()) {
+    const arrow = { id: String(i), title: `Arrow ${i}`, embedding }
+    assert.strictEqual((await call(second, "POST", "/collections/arrows/documents", arrow)).status, 201)
+  }
+  const nearest = `/collections/arrows/documents/search?q=*&vector_query=${encodeURIComponent("embedding:([1, 0], k: 2)")}`
+  const near = await call(second, "GET", nearest)
+  assert.deepStrictEqual(
+    near.body.hits?.map((hit: any) => hit.document.id),
+    ["0", "2"]
+  )
+  const joined = { name: "pairs", fields: [{ name: "shoe", type: "string", reference: "shoes.id" }] }
+  const refused = await call(second, "POST", "/collections", joined)
   assert.strictEqual(refused.status, 400)
-  assert.match(refused.body.message, /opensearch.*vectors/)
+  assert.match(refused.body.message, /opensearch.*references/)
   assert.strictEqual((await call(second, "DELETE", "/collections/shoes/documents/1")).status, 200)
   assert.strictEqual((await call(first, "GET", search)).body.found, 2)
 }

@@ -3,16 +3,38 @@
  * beside the installed packages.
  */
 import { spawnSync } from "node:child_process"
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs"
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, symlinkSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { opensearchVersion, resolveOpensearch } from "../../src/cli/opensearch-assembly.ts"
+import { opensearchFolder, resolveOpensearch } from "../../src/cli/opensearch-assembly.ts"
 import { startOpensearch } from "../../src/cli/opensearch-node.ts"
 
 export const opensearchProgramFolder = fileURLToPath(
   new URL("../../node_modules/.cache/dowser-opensearch", import.meta.url)
 )
+
+/** Whom nodes are started as by root, which they refuse to be. */
+const NODE_USER = { uid: 65_534, gid: 65_534 }
+
+/** The outermost folder on the way to `path` that a user may not pass. */
+export const folderClosedTo = ({ gid, uid }: typeof NODE_USER, path: string): string | undefined => {
+  const parent = dirname(path)
+  const above = parent === path ? undefined : folderClosedTo({ gid, uid }, parent)
+  if (above !== undefined) return above
+  const { gid: group, mode, uid: owner } = statSync(path)
+  const passes = uid === owner ? 0o100 : gid === group ? 0o010 : 0o001
+  return (mode & passes) === 0 ? path : undefined
+}
+/** A clone below the home of root, for one: nodes could not read their program. */
+const closedToNodes = (): string | undefined => {
+  if (process.getuid?.() !== 0) return undefined
+  const folders = [opensearchProgramFolder, tmpdir()].map((folder) => realpathSync(folder))
+  const closed = folders.map((folder) => folderClosedTo(NODE_USER, folder)).find((folder) => folder !== undefined)
+  return closed === undefined
+    ? undefined
+    : `the OpenSearch lane started by root runs its nodes as user ${NODE_USER.uid}, who may not pass ${closed}: \`chmod o+x ${closed}\`, or run it as another user`
+}
 
 /** Why the OpenSearch lane cannot run here; undefined when it can. Fetches the program when it is not there yet. */
 export const opensearchMissing = (): string | undefined => {
@@ -20,8 +42,10 @@ export const opensearchMissing = (): string | undefined => {
     return "the OpenSearch lane needs Java 17 (`java` cannot be run here)"
   try {
     // A bench that came first may have made it as a process that keeps to itself, and nodes run as somebody else.
-    mkdirSync(dirname(opensearchProgramFolder), { recursive: true })
-    chmodSync(dirname(opensearchProgramFolder), 0o755)
+    mkdirSync(opensearchProgramFolder, { recursive: true })
+    for (const folder of [dirname(opensearchProgramFolder), opensearchProgramFolder]) chmodSync(folder, 0o755)
+    const closed = closedToNodes()
+    if (closed !== undefined) return closed
     resolveOpensearch(opensearchProgramFolder, () => {})
     return undefined
   } catch (error) {
@@ -31,8 +55,7 @@ export const opensearchMissing = (): string | undefined => {
 
 /** For programs that would fetch their own. */
 export const linkProgram = (folder: string): void => {
-  const name = `opensearch-${opensearchVersion}`
-  symlinkSync(join(opensearchProgramFolder, name), join(folder, name))
+  symlinkSync(join(opensearchProgramFolder, opensearchFolder), join(folder, opensearchFolder))
 }
 
 type Started = Awaited<ReturnType<typeof startOpensearch>>

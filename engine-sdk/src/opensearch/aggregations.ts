@@ -5,7 +5,9 @@ export interface Bucket {
   readonly doc_count: number
   readonly by?: { readonly value: number | null }
   readonly seq?: { readonly value: number | null }
-  readonly first?: { readonly hits: { readonly hits: ReadonlyArray<{ readonly _source: { readonly d: string } }> } }
+  readonly first?: {
+    readonly hits: { readonly hits: ReadonlyArray<{ readonly _source: { readonly d: string; readonly e?: string } }> }
+  }
   readonly groups?: { readonly value: number }
   readonly ungrouped?: { readonly doc_count: number }
 }

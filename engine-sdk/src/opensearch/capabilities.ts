@@ -7,7 +7,10 @@ export const CLAUSES_MAX = 900
 /** One request to the cluster writes so much. */
 export const BATCH_BYTES_MAX = 8 * 1_048_576
 export const FACET_VALUES_MAX = 10_000
+/** Of one vector; what the plugin's graphs of Lucene take. */
+export const DIMENSIONS_MAX = 16_000
 
+/** Of a cluster whose nodes have the plugin for vectors. */
 export const OPENSEARCH: Capabilities = {
   kind: "opensearch",
   grades: {
@@ -23,9 +26,9 @@ export const OPENSEARCH: Capabilities = {
     array_grouping: "none",
     joins: "none",
     geo_polygon: "approximate",
-    vector_index: "none",
-    radial_vector: "none",
-    hybrid: "none",
+    vector_index: "approximate",
+    radial_vector: "approximate",
+    hybrid: "approximate",
     highlight: "composed",
     per_element_filters: "none",
     stable_scan: "exact",
@@ -40,4 +43,8 @@ export const OPENSEARCH: Capabilities = {
     plans_per_trip_max: 50,
     visible_after_ms: 0
   }
+}
+export const OPENSEARCH_WITHOUT_VECTORS: Capabilities = {
+  ...OPENSEARCH,
+  grades: { ...OPENSEARCH.grades, vector_index: "none", radial_vector: "none", hybrid: "none" }
 }

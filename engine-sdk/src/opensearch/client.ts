@@ -180,6 +180,8 @@ const failureOf = (status: number, body: unknown): Failure => {
 /** What the cluster says of a request, or of one entry of it, by meaning. */
 export const errorOf = (status: number, type: string, reason: string): EngineError => {
   // A full disk, or something that is read-only: the cluster is there, and takes writes when that is over.
+  if (type === "index_create_block_exception")
+    return { kind: "Overloaded", message: `The search cluster takes no new indices: ${reason}`, retryAfterSeconds: 10 }
   if (type.endsWith("_block_exception") && status !== 503)
     return { kind: "Overloaded", message: `The search cluster takes no writes: ${reason}`, retryAfterSeconds: 10 }
   switch (status) {

@@ -18,13 +18,13 @@ import { fitsPool, NO_SLOTS, withSlots } from "./slots.ts"
 const LOOK_ms = 50
 
 export const createCollection = async (
-  { client, counters, directory, names, replicas }: MoverParts,
+  { client, counters, directory, hasVectors, names, replicas }: MoverParts,
   namespace: Namespace,
   schema: CollectionSchema,
   createdAt_s: number,
   keeps: KeepLimits | undefined
 ): Promise<Result<CollectionInfo>> => {
-  const refused = schemaRefusal(schema.fields)
+  const refused = schemaRefusal(schema.fields, hasVectors())
   if (refused !== undefined) return fail(refused)
   const before = await directory.reload(namespace, schema.name)
   if (!before.ok) return before
@@ -42,7 +42,7 @@ export const createCollection = async (
     const made = await client.ask({
       method: "PUT",
       path: `/${placement.index}`,
-      body: documentsIndex(placesOf("own", slots), 1, replicas),
+      body: documentsIndex(placesOf("own", slots), 1, replicas, slots),
       isRepeatable: false
     })
     if (!made.ok) return made
@@ -85,7 +85,7 @@ export const alterCollection = async (
   keeps: KeepLimits | undefined
 ): Promise<Result<CollectionInfo>> => {
   const { directory } = parts
-  const refused = schemaRefusal(change.add)
+  const refused = schemaRefusal(change.add, parts.hasVectors())
   const asked = directory.find(namespace, name)?.record.schema
   const found = await atRest(directory, namespace, name)
   if (!found.ok) return found

@@ -83,7 +83,8 @@ export const compileAllValues = (
   terms: { field, size: FACET_VALUES_MAX, shard_size: FACET_VALUES_MAX },
   ...innerAggregations(scope, request, countingGroups(scope, plan))
 })
-export const isMatchAll = ({ filter, text }: SearchPlan): boolean => text === undefined && filter === undefined
+export const isMatchAll = ({ filter, text, vector }: SearchPlan): boolean =>
+  text === undefined && filter === undefined && vector === undefined
 /** So many values are looked at where only the first or the largest of a collection are. */
 export const lookedAt = (plan: SearchPlan, request: FacetRequest): number =>
   looksAtAll(plan, request) ? Infinity : isMatchAll(plan) ? plan.facetValuesMax : 2 * plan.facetValuesMax

@@ -60,8 +60,12 @@ const compileString = ({ placement, slots }: QueryScope, { field, values }: Stri
   const { whole, words } = own
   const exact: string[] = []
   const others: object[] = []
-  for (const { tokens, match, prefix } of values) {
+  for (const { tokens, match, prefix, words: chosen } of values) {
     if (tokens.length === 0) continue
+    if (prefix && chosen !== undefined) {
+      others.push(chosenQuery(placement, { whole, words }, { tokens, match, chosen }))
+      continue
+    }
     if (match === "equals" && !prefix) exact.push(wholeWord(placement, tokens))
     else if (match === "equals") others.push({ prefix: { [whole]: { value: wholeWord(placement, tokens) } } })
     else if (match === "phrase" && !prefix) others.push({ match_phrase: { [words]: storedWords(placement, tokens) } })
@@ -71,6 +75,32 @@ const compileString = ({ placement, slots }: QueryScope, { field, values }: Stri
       )
   }
   return anyOf([...(exact.length === 0 ? [] : [{ terms: { [whole]: exact } }]), ...others])
+}
+/** A value whose last token stands for one of `chosen`. */
+const chosenQuery = (
+  placement: Placement,
+  { whole, words }: { readonly whole: string; readonly words: string },
+  {
+    chosen,
+    match,
+    tokens
+  }: Pick<StringFilter["values"][number], "match" | "tokens"> & { readonly chosen: ReadonlyArray<string> }
+): object => {
+  const before = tokens.slice(0, -1)
+  if (match === "contains")
+    return allOf([
+      ...before.map((token) => wordQuery(placement, words, token, false)),
+      { terms: { [words]: chosen.map((word) => storedWord(placement, word)) } }
+    ])
+  const values = chosen.map((word) => [...before, word])
+  if (match === "phrase")
+    return anyOf(values.map((value) => ({ match_phrase: { [words]: storedWords(placement, value) } })))
+  const wholes = values.map((value) => wholeWord(placement, value))
+  return anyOf([
+    { terms: { [whole]: wholes } },
+    // More words may follow.
+    ...wholes.map((value) => ({ prefix: { [whole]: { value: `${value} ` } } }))
+  ])
 }
 /** Documents with a word, or with one that begins like it. */
 export const wordQuery = (placement: Placement, slot: string, word: string, isBeginning: boolean): object => {

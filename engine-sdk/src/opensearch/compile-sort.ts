@@ -13,15 +13,18 @@ const NEWEST = { seq: "desc" }
 /** Parts of one search, each a query of its own. */
 const PARTS_MAX = 8
 
-export const compileSort = (scope: QueryScope, sort: ReadonlyArray<SortKey>): object[] => [
-  ...sort.flatMap((key) => compileKey(scope, key) ?? []),
+/** `isByNearness`: the score is that of a vector, not of words. */
+export const compileSort = (scope: QueryScope, sort: ReadonlyArray<SortKey>, isByNearness: boolean): object[] => [
+  ...sort.flatMap((key) => compileKey(scope, key, isByNearness) ?? []),
   NEWEST
 ]
-const compileKey = ({ slots }: QueryScope, key: SortKey): object | undefined => {
+const compileKey = ({ slots }: QueryScope, key: SortKey, isByNearness: boolean): object | undefined => {
   const { order } = key
   switch (key.kind) {
     case "text_match":
-      return { _score: order }
+      return isByNearness ? undefined : { _score: order }
+    case "vector_query":
+      return isByNearness ? { _score: order === "asc" ? "desc" : "asc" } : undefined
     case "seq":
       return { seq: order }
     case "random":

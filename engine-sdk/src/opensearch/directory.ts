@@ -113,7 +113,7 @@ export class Directory {
     return this.#client.ask({
       method: "PUT",
       path: `/${placement.index}/_mapping`,
-      body: { properties: documentsProperties(placesOf(placement.kind, slots)) },
+      body: { properties: documentsProperties(placesOf(placement.kind, slots), slots) },
       isRepeatable: true
     })
   }
@@ -181,7 +181,8 @@ export class Directory {
         timeout_ms: LOOK_ms,
         isRepeatable: true
       })
-      if (!page.ok) return page
+      // Before the first collection there need be no index of them yet.
+      if (!page.ok) return page.error.kind === "NotFound" && this.#seen < 0 ? ok(undefined) : page
       const { hits } = page.value.hits
       for (const record of hits) {
         this.#take(record)

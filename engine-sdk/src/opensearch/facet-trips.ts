@@ -12,9 +12,11 @@ import type { ClusterClient } from "./client.ts"
 import { compileAllValues, facetSlot } from "./compile-facets.ts"
 import { allOf } from "./compile-filter.ts"
 import type { Entry } from "./directory.ts"
+import { KEPT_SMALL } from "./mapping.ts"
 import { ownFilter } from "./placement.ts"
 import { documentOf } from "./stored-form.ts"
 import { askAll, type Found, type SearchResponse } from "./trips.ts"
+import { wholeText } from "./vector-text.ts"
 
 /** Equals of which the oldest or newest are looked for; of more those that are shown first stay. */
 const TIED_MAX = 1_000
@@ -55,13 +57,17 @@ export class FacetTrips {
     const { requests, words } = this.found
     const slot = facetSlot(requests.scope, field)
     if (slot === undefined) return ok(new Map())
-    const first = { top_hits: { size: 1, sort: [{ seq: "asc" }], _source: ["d"] } }
+    const first = { top_hits: { size: 1, sort: [{ seq: "asc" }], _source: ["d", "e"] } }
     const values = { terms: { field: slot, include: keys, size: keys.length }, aggs: { first } }
     const answered = await this.#ask(requests.facets(words, { values }, this.#left()))
     if (!answered.ok) return answered
     const buckets = answered.value.aggregations?.values?.buckets ?? []
     return ok(
-      new Map(buckets.flatMap(({ first: hits, key }) => (hits?.hits.hits ?? []).map(({ _source }) => [key, _source.d])))
+      new Map(
+        buckets.flatMap(({ first: hits, key }) =>
+          (hits?.hits.hits ?? []).map(({ _source: { d, e } }) => [key, e === undefined ? d : wholeText(d, e)])
+        )
+      )
     )
   }
   /** Documents of each value in the whole collection. */
@@ -112,6 +118,7 @@ export class FacetTrips {
       query: allOf([this.#own, { range: { seq: range } }, { exists: { field: slot } }]),
       size: BATCH_docs,
       sort: [{ seq: "asc" }],
+      _source: KEPT_SMALL,
       track_total_hits: false
     })
     if (!answered.ok) return answered

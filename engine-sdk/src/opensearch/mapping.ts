@@ -3,7 +3,15 @@
  * made them, so the cluster only splits at spaces; the stored document is one text that nothing looks into.
  */
 import { KEY_LENGTH } from "./placement.ts"
-import { slotNames, wordListOf, type SlotKind } from "./slots.ts"
+import {
+  NO_SLOTS,
+  slotNames,
+  vectorSlots,
+  wordListOf,
+  type SlotKind,
+  type SlotTable,
+  type VectorSlot
+} from "./slots.ts"
 
 /** Characters of a beginning that is kept as a word of its own; longer ones are looked for among whole words. */
 export const BEGINNING_MAX = 20
@@ -35,10 +43,30 @@ const WORDS = {
 const WORD_LIST = { type: "keyword", index: false, ignore_above: KEYWORD_LENGTH_MAX }
 const placesAs = (kind: SlotKind, count: number, type: object): Record<string, object> =>
   Object.fromEntries(slotNames(kind, count).map((name) => [name, type]))
-const KEPT = ["seq", "d", "u"]
+
+/** Graphs of Lucene: they need no library beside the plugin's own classes. */
+const vectorType = ({ dimensions, ef_construction, M, metric }: VectorSlot): object => ({
+  type: "knn_vector",
+  dimension: dimensions,
+  method: {
+    name: "hnsw",
+    engine: "lucene",
+    space_type: spaceOf(metric),
+    parameters: { m: M, ef_construction }
+  }
+})
+export const spaceOf = (metric: VectorSlot["metric"]): string => (metric === "cosine" ? "cosinesimil" : "innerproduct")
+
+/** What a document is shown and changed by. */
+export const KEPT: ReadonlyArray<string> = ["seq", "d", "u", "e"]
+/** The same without its vectors. */
+export const KEPT_SMALL: ReadonlyArray<string> = ["seq", "d", "u"]
 
 /** What a mapping has to say; an index that was made by an earlier program is given what it lacks. */
-export const documentsProperties = (places: Readonly<Record<SlotKind, number>>): object => ({
+export const documentsProperties = (
+  places: Readonly<Record<SlotKind, number>>,
+  slots: SlotTable = NO_SLOTS
+): object => ({
   /** Key of the collection. */ c: { type: "keyword" },
   seq: { type: "long" },
   /** Of the schema that it was written by. */ v: { type: "integer" },
@@ -46,20 +74,24 @@ export const documentsProperties = (places: Readonly<Record<SlotKind, number>>):
   /** Characters of the stored document. */ size: { type: "long" },
   d: { type: "object", enabled: false },
   u: { type: "object", enabled: false },
+  e: { type: "object", enabled: false },
   ...placesAs("t", places.t, WORDS),
   ...Object.fromEntries(slotNames("t", places.t).map((name) => [wordListOf(name), WORD_LIST])),
   ...placesAs("k", places.k, { type: "keyword", ignore_above: KEYWORD_LENGTH_MAX }),
   ...placesAs("n", places.n, { type: "double" }),
   ...placesAs("l", places.l, { type: "long" }),
   ...placesAs("b", places.b, { type: "boolean" }),
-  ...placesAs("g", places.g, { type: "geo_point" })
+  ...placesAs("g", places.g, { type: "geo_point" }),
+  ...Object.fromEntries(vectorSlots(slots).map((slot) => [slot.name, vectorType(slot)]))
 })
 export const documentsIndex = (
   places: Readonly<Record<SlotKind, number>>,
   shards: number,
-  replicas: number
+  replicas: number,
+  slots: SlotTable = NO_SLOTS
 ): object => ({
   settings: {
+    ...(vectorSlots(slots).length === 0 ? {} : { "index.knn": true }),
     number_of_shards: shards,
     auto_expand_replicas: `0-${replicas}`,
     "index.refresh_interval": "5s",
@@ -73,7 +105,7 @@ export const documentsIndex = (
     dynamic: "strict",
     _routing: { required: true },
     _source: { includes: KEPT },
-    properties: documentsProperties(places)
+    properties: documentsProperties(places, slots)
   }
 })
 

@@ -61,6 +61,7 @@ export interface MoverParts {
   readonly counters: Counters
   readonly refreshes: Refreshes
   readonly replicas: number
+  /** Whether the cluster has the plugin for them. */ readonly hasVectors: () => boolean
   readonly dictionariesOf: (namespace: Namespace) => Dictionaries
   /** How often a mover tells that it is there. */ readonly beat_ms: number
   /** Told before each step; one that throws leaves everything as it is, as a process that ends there does. */
@@ -151,7 +152,7 @@ class Moving {
       : client.ask({
           method: "PUT",
           path: `/${to.index}`,
-          body: documentsIndex(placesOf("own", this.#slots), 1, replicas),
+          body: documentsIndex(placesOf("own", this.#slots), 1, replicas, this.#slots),
           isRepeatable: false
         })
   }

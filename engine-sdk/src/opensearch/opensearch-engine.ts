@@ -20,14 +20,14 @@ import { fail, notFound, ok, type Result } from "../errors.ts"
 import type { KeepLimits } from "../keep-limits.ts"
 import type { SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, WriteOperation } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
-import { OPENSEARCH } from "./capabilities.ts"
+import { OPENSEARCH, OPENSEARCH_WITHOUT_VECTORS } from "./capabilities.ts"
 import { ClusterClient } from "./client.ts"
 import { alterCollection, createCollection, dropCollection, promoteCollection } from "./collections.ts"
 import { Counters } from "./counters.ts"
 import { Directory, infoOf, type Entry } from "./directory.ts"
+import { hasVectorPlugin, Installation } from "./installation.ts"
 import type { CollectionRecord } from "./record.ts"
 import { Leftovers } from "./leftovers.ts"
-import { collectionsIndex, countersIndex, documentsIndex, documentsProperties } from "./mapping.ts"
 import { isToBePromoted } from "./move.ts"
 import { progressCounter, type MoverParts } from "./mover.ts"
 import type { OpensearchOptions } from "./options.ts"
@@ -35,7 +35,6 @@ import { namesOf, type ClusterNames } from "./placement.ts"
 import { Refreshes } from "./refreshes.ts"
 import { documentsById, scanPage } from "./scan.ts"
 import { searchPlan, type SearchParts } from "./search.ts"
-import { POOL_SLOTS } from "./slots.ts"
 import { searchUnion } from "./union.ts"
 import { warn } from "../warning.ts"
 import { Vocabularies } from "./vocabulary.ts"
@@ -58,13 +57,14 @@ export class OpensearchEngine implements SearchEngine {
   readonly #directory: Directory
   readonly #counters: Counters
   readonly #refreshes: Refreshes
+  readonly #installation: Installation
   readonly #leftovers: Leftovers
   readonly #moving: MoverParts
   readonly #poolDocuments_max: number
   readonly #searching: SearchParts
-  readonly #replicas: number
   readonly #words = new Map<Namespace, Map<string, ReadonlyMap<string, string>>>()
   #timer: ReturnType<typeof setInterval> | undefined
+  #hasVectors = false
   #isFollowing = false
   #isPromoting = false
   #promotesFrom_ms = 0
@@ -73,19 +73,21 @@ export class OpensearchEngine implements SearchEngine {
     const {
       onMoveStep,
       poolDocuments_max = POOL_DOCUMENTS,
+      poolShards = POOL_SHARDS,
       prefix = "dowser",
       replicas = REPLICAS,
       times = {}
     } = options
     this.#poolDocuments_max = poolDocuments_max
-    this.#replicas = replicas
     this.#client = new ClusterClient(options)
     this.#names = namesOf(prefix)
+    this.#installation = new Installation(this.#client, this.#names, { poolShards, replicas })
     this.#directory = new Directory(this.#client, this.#names, times.count_ms)
     this.#counters = new Counters(this.#client, this.#names)
     this.#searching = {
       client: this.#client,
-      vocabularies: new Vocabularies(this.#client, options.vocabularyDocuments_max)
+      vocabularies: new Vocabularies(this.#client, options.vocabularyDocuments_max),
+      hasVectors: () => this.#hasVectors
     }
     this.#refreshes = new Refreshes(this.#client)
     const parts = {
@@ -100,6 +102,7 @@ export class OpensearchEngine implements SearchEngine {
       beat_ms: this.#leftovers.beat_ms,
       refreshes: this.#refreshes,
       replicas,
+      hasVectors: () => this.#hasVectors,
       dictionariesOf: (namespace) => this.#dictionaries(namespace),
       onStep: onMoveStep
     }
@@ -112,26 +115,10 @@ export class OpensearchEngine implements SearchEngine {
     await engine.close()
     return begun
   }
-  async #begin({ follow_ms = FOLLOW_ms, poolShards = POOL_SHARDS }: OpensearchOptions): Promise<Result<void>> {
-    const indices: ReadonlyArray<readonly [string, object]> = [
-      [this.#names.collections, collectionsIndex(this.#replicas)],
-      [this.#names.counters, countersIndex(this.#replicas)],
-      [this.#names.pool, documentsIndex(POOL_SLOTS, poolShards, this.#replicas)]
-    ]
-    for (const [index, body] of indices) {
-      const made = await this.#client.ask({ method: "PUT", path: `/${index}`, body, isRepeatable: true })
-      if (made.ok) continue
-      if (!(made.error.kind === "Invalid" && made.error.message.includes("already exists"))) return made
-      // It may be of an earlier program, which knew of less.
-      if (index !== this.#names.pool) continue
-      const mapped = await this.#client.ask({
-        method: "PUT",
-        path: `/${index}/_mapping`,
-        body: { properties: documentsProperties(POOL_SLOTS) },
-        isRepeatable: true
-      })
-      if (!mapped.ok) return mapped
-    }
+  async #begin({ follow_ms = FOLLOW_ms }: OpensearchOptions): Promise<Result<void>> {
+    const opened = await this.#installation.open()
+    if (!opened.ok) return opened
+    this.#hasVectors = await hasVectorPlugin(this.#client)
     const read = await this.#directory.readChanges()
     if (!read.ok) return read
     const counted = await this.#directory.count()
@@ -150,6 +137,7 @@ export class OpensearchEngine implements SearchEngine {
     this.#isFollowing = true
     try {
       const now = performance.now()
+      await this.#installation.ready()
       const keys = await this.#directory.follow(now)
       if (this.#client.isClosed) return
       await this.#leftovers.look(now, keys)
@@ -181,14 +169,16 @@ export class OpensearchEngine implements SearchEngine {
   }
 
   capabilities(): Capabilities {
-    return OPENSEARCH
+    return this.#hasVectors ? OPENSEARCH : OPENSEARCH_WITHOUT_VECTORS
   }
-  createCollection(
+  async createCollection(
     namespace: Namespace,
     schema: CollectionSchema,
     created_at_s: number,
     keeps?: KeepLimits
   ): Promise<Result<CollectionInfo>> {
+    const ready = await this.#installation.ready()
+    if (!ready.ok) return ready
     return createCollection(this.#moving, namespace, schema, created_at_s, keeps)
   }
   alterCollection(
@@ -308,7 +298,7 @@ export class OpensearchEngine implements SearchEngine {
     return answer
   }
   scan(namespace: Namespace, request: ScanRequest): Promise<Result<ScanPage>> {
-    return this.#readingOne(namespace, request.collection, ({ record }) => scanPage(this.#client, record, request))
+    return this.#readingOne(namespace, request.collection, (entry) => scanPage(this.#searching, entry, request))
   }
   get(
     namespace: Namespace,

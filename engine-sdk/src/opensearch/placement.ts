@@ -44,7 +44,15 @@ export const placementOf = (names: ClusterNames, key: string, slots: SlotTable):
 export const placesOf = (kind: Placement["kind"], { used }: SlotTable): Readonly<Record<SlotKind, number>> =>
   kind === "pool"
     ? POOL_SLOTS
-    : { t: 2 * used.t + 8, k: 2 * used.k + 16, n: 2 * used.n + 8, l: 2 * used.l + 4, b: 2 * used.b + 4, g: used.g + 2 }
+    : {
+        t: 2 * used.t + 8,
+        k: 2 * used.k + 16,
+        n: 2 * used.n + 8,
+        l: 2 * used.l + 4,
+        b: 2 * used.b + 4,
+        g: used.g + 2,
+        v: used.v ?? 0
+      }
 
 export const storedId = ({ key }: Placement, id: string): string => key + id
 export const storedWord = ({ key }: Placement, word: string): string => key + word

@@ -4,7 +4,7 @@ import { type EngineError, invalid } from "../errors.ts"
 import type { FacetRequest, Filter, SearchPlan, SortKey } from "../plan.ts"
 import { isArrayField } from "../index/builders.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
-import { CLAUSES_MAX } from "./capabilities.ts"
+import { CLAUSES_MAX, DIMENSIONS_MAX } from "./capabilities.ts"
 
 const missing = (capability: Capability, parameter: string, what: string): EngineError => ({
   kind: "CapabilityMissing",
@@ -13,18 +13,28 @@ const missing = (capability: Capability, parameter: string, what: string): Engin
   parameter
 })
 
-export const schemaRefusal = (fields: ReadonlyArray<Field>): EngineError | undefined => {
+export const schemaRefusal = (fields: ReadonlyArray<Field>, hasVectors: boolean): EngineError | undefined => {
   for (const field of fields) {
-    if (field.num_dim > 0 || field.embed !== undefined)
+    if (!hasVectors && (field.num_dim > 0 || field.embed !== undefined))
       return missing("vector_index", `fields.${field.name}`, "vectors")
+    if (field.index && field.num_dim > DIMENSIONS_MAX)
+      return missing(
+        "vector_index",
+        `fields.${field.name}.num_dim`,
+        `vectors of more than ${DIMENSIONS_MAX} dimensions`
+      )
     if (field.reference !== "") return missing("joins", `fields.${field.name}.reference`, "references")
     if (field.type === "geopolygon") return missing("geo_polygon", `fields.${field.name}`, "stored polygons")
   }
   return undefined
 }
 
-export const planRefusal = (schema: CollectionSchema, plan: SearchPlan): EngineError | undefined => {
-  if (plan.vector !== undefined) return missing("vector_index", "vector_query", "vectors")
+export const planRefusal = (
+  schema: CollectionSchema,
+  plan: SearchPlan,
+  hasVectors: boolean
+): EngineError | undefined => {
+  if (plan.vector !== undefined && !hasVectors) return missing("vector_index", "vector_query", "vectors")
   if (plan.text?.relevance !== undefined)
     return missing("text_score_values", "ranking", `ranking \`${plan.text.relevance.ranking}\``)
   if (plan.selection.joins.length > 0) return missing("joins", "include_fields", "joins")
@@ -38,7 +48,7 @@ export const planRefusal = (schema: CollectionSchema, plan: SearchPlan): EngineE
     const refused = filterRefusal(filter, parameter)
     if (refused !== undefined) return refused
   }
-  return sortRefusal(plan.sort) ?? facetRefusal(plan.facets) ?? groupRefusal(schema, plan)
+  return sortRefusal(plan.sort, hasVectors) ?? facetRefusal(plan.facets) ?? groupRefusal(schema, plan)
 }
 
 /** Also where it has more clauses than the cluster takes. */
@@ -72,7 +82,8 @@ const clausesOf = (filter: Filter): number => {
   switch (filter.kind) {
     case "string":
       return filter.values.reduce(
-        (sum, { match, prefix, tokens }) => sum + (match === "equals" && !prefix ? 0 : tokens.length),
+        (sum, { match, prefix, tokens, words }) =>
+          sum + (match === "equals" && !prefix ? 0 : tokens.length + (match === "contains" ? 0 : (words?.length ?? 0))),
         1
       )
     case "number":
@@ -87,11 +98,14 @@ const clausesOf = (filter: Filter): number => {
   }
 }
 
-const sortRefusal = (sort: ReadonlyArray<SortKey>): EngineError | undefined => {
+const sortRefusal = (sort: ReadonlyArray<SortKey>, hasVectors: boolean): EngineError | undefined => {
   for (const key of sort) {
     if (key.kind === "join") return missing("joins", "sort_by", "joins")
-    if (key.kind === "vector_distance" || key.kind === "vector_query")
+    if ((key.kind === "vector_distance" || key.kind === "vector_query") && !hasVectors)
       return missing("vector_index", "sort_by", "vectors")
+    // The cluster has one score.
+    if (key.kind === "vector_query" && sort.slice(0, sort.indexOf(key)).some(({ kind }) => kind === "text_match"))
+      return missing("vector_index", "sort_by", "order by words first and by a vector then")
     if (key.kind === "group_found") return missing("group_totals", "sort_by", "order of groups by their size")
     if (key.kind === "eval" || key.kind === "boosts")
       for (const { filter } of key.cases) {

@@ -6,20 +6,19 @@ import type { Selection } from "../plan.ts"
 import type { Document } from "../schema.ts"
 import type { ClusterClient } from "./client.ts"
 import { allOf, compileFilter, EVERYTHING } from "./compile-filter.ts"
-import type { CollectionRecord } from "./record.ts"
+import type { Entry } from "./directory.ts"
+import { filterWithWords, type WordParts } from "./filter-words.ts"
 import { ownFilter, storedId, type Placement } from "./placement.ts"
 import { filterRefusal } from "./refusals.ts"
-import type { StoredForm } from "./stored-form.ts"
+import { formOf, type StoredForm, type StoredHit, type StoredSource } from "./stored-form.ts"
 
 /** Documents of one request to the cluster. */
 const PAGE = 500
+/** For reading the words that a filter's stars stand for. */
+const WORDS_ms = 10_000
 /** Ids of one request to the cluster. */
 const IDS = 1_000
 
-export interface StoredHit {
-  readonly _id: string
-  readonly _source: StoredForm
-}
 interface HitsAnswer {
   readonly hits: { readonly hits: ReadonlyArray<StoredHit> }
 }
@@ -46,10 +45,15 @@ const pageOf = (
 
 /** A page is one moment of the collection; `after` goes on where the page before ended, whatever changed meanwhile. */
 export const scanPage = async (
-  client: ClusterClient,
-  { placement, slots }: CollectionRecord,
-  { filter, after, limit, selection }: ScanRequest
+  parts: WordParts,
+  entry: Entry,
+  { filter: asked, after, limit, selection }: ScanRequest
 ): Promise<Result<ScanPage>> => {
+  const { client } = parts
+  const { placement, slots } = entry.record
+  const chosen = asked === undefined ? ok(asked) : await filterWithWords(parts, entry, asked, WORDS_ms)
+  if (!chosen.ok) return chosen
+  const filter = chosen.value
   const refused = filterRefusal(filter, "filter_by")
   if (refused !== undefined) return fail(refused)
   const compiled = filter === undefined ? EVERYTHING : compileFilter({ placement, slots }, filter)
@@ -63,7 +67,7 @@ export const scanPage = async (
     if (!page.ok) return page
     const { hits } = page.value.hits
     for (const { _source } of hits.slice(0, size)) {
-      const document = parseJson(_source.d) as Document
+      const document = parseJson(formOf(_source).d) as Document
       documents.push(selection === undefined ? document : select(document, selection))
       ids.push(String(document.id))
       last = _source.seq
@@ -84,7 +88,7 @@ interface GotDocument {
   readonly error?: { readonly reason?: string }
   readonly _seq_no: number
   readonly _primary_term: number
-  readonly _source: StoredForm
+  readonly _source: StoredSource
 }
 /** By id, as they are stored now, found yet or not. */
 export const storedById = async (
@@ -105,7 +109,7 @@ export const storedById = async (
     for (const [i, { found, error, _source, _seq_no, _primary_term }] of got.value.docs.entries()) {
       if (error !== undefined)
         return fail({ kind: "Unavailable", message: `A document cannot be read: ${error.reason ?? "no reason"}` })
-      if (found === true) known.set(asked[i], { form: _source, _seq_no, _primary_term })
+      if (found === true) known.set(asked[i], { form: formOf(_source), _seq_no, _primary_term })
     }
   }
   return ok(known)

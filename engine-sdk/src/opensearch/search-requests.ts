@@ -1,13 +1,15 @@
 /** Bodies of requests for one plan: what must match, what is counted, how far hits are fetched. Pure. */
 import type { Filter, SearchPlan } from "../plan.ts"
+import { select } from "../documents/mod.ts"
 import { allOf, anyOf, compileFilter, EVERYTHING, NOTHING, type QueryScope } from "./compile-filter.ts"
 import { compileFacets } from "./compile-facets.ts"
 import { compileSort, partsOf } from "./compile-sort.ts"
 import { isAboutWords, phraseQuery, phrasesQuery } from "./compile-text.ts"
 import type { CollectionRecord } from "./record.ts"
 import { compileGroups } from "./groups.ts"
-import { ownFilter, storedId, storedWord } from "./placement.ts"
-import { wordListOf } from "./slots.ts"
+import { ownFilter, storedId, storedWord, type Placement } from "./placement.ts"
+import { KEPT, KEPT_SMALL } from "./mapping.ts"
+import { vectorNames, wordListOf } from "./slots.ts"
 
 /** Hits that are scored anew, at least: the cluster only knows about how good they are. */
 const WINDOW_MIN = 250
@@ -24,6 +26,13 @@ export interface Fetching {
   /** The page alone, in the order of the cluster. */ readonly isPage: boolean
 }
 
+/** What the vectors of a plan led to. */
+export interface VectorFacts {
+  /** Ids of what is near, nearest first; undefined where that was not asked. */
+  readonly nearest?: ReadonlyArray<string> | undefined
+  /** A score of every document that grows with nearness, where hits are sorted by that. */
+  readonly nearness?: object | undefined
+}
 export class SearchRequests {
   readonly scope: QueryScope
   readonly fetching: Fetching
@@ -31,68 +40,131 @@ export class SearchRequests {
   readonly #parts: ReadonlyArray<object>
   readonly #sort: object[]
   /** Of every match. */ readonly #required: ReadonlyArray<object>
+  /** What a vector found: all that there is, or beside what the words find. */
+  readonly #nearest: ReadonlyArray<string> | undefined
+  readonly #isHybrid: boolean
 
-  constructor({ placement, slots }: CollectionRecord, plan: SearchPlan) {
+  readonly #nearness: object | undefined
+  /** Parts of documents that are brought. */ readonly #kept: ReadonlyArray<string>
+
+  constructor({ placement, slots }: CollectionRecord, plan: SearchPlan, { nearest, nearness }: VectorFacts = {}) {
     this.scope = { placement, slots }
     this.#plan = plan
+    this.#nearest = nearest
+    this.#nearness = nearness
+    this.#isHybrid = nearest !== undefined && hasWords(plan)
+    const isNear = nearest !== undefined && !this.#isHybrid
+    this.#kept = isNear || looksAtVectors(plan, vectorNames(slots)) ? KEPT : KEPT_SMALL
     this.#parts = partsOf(this.scope, plan.sort)
-    this.#sort = compileSort(this.scope, plan.sort)
-    this.#required = plan.matchesNothing ? [NOTHING] : requiredOf(this.scope, plan)
-    this.fetching = fetchingOf(plan, this.#parts.length > 0)
+    this.#sort = compileSort(this.scope, plan.sort, nearness !== undefined)
+    this.#required = plan.matchesNothing
+      ? [NOTHING]
+      : [
+          ...requiredOf(this.scope, plan),
+          ...(nearest === undefined || this.#isHybrid ? [] : [idsQuery(placement, nearest)])
+        ]
+    this.fetching = fetchingOf(plan, this.#parts.length > 0, this.#isHybrid ? undefined : nearest?.length)
   }
 
   /** The request that counts; it brings hits too where one order finds them. */
   counting(words: object, hasHits: boolean, timeout_ms: number): object {
     const plan = this.#plan
-    const { matching, placed, query } = this.#counted(words)
-    const aggs: Record<string, object> = hasHits
-      ? {
-          ...compileFacets(this.scope, plan),
-          ...compileGroups(this.scope, plan),
-          ...(placed === undefined ? {} : { organic: { filter: matching } })
-        }
-      : placed === undefined
-        ? {}
-        : { organic: { filter: matching } }
+    const { found, matching, placed, query } = hasHits ? this.#counted(words) : this.#worded(words)
+    const aggs: Record<string, object> = {
+      ...(hasHits ? { ...compileFacets(this.scope, plan), ...compileGroups(this.scope, plan) } : {}),
+      ...(placed === undefined ? {} : { organic: { filter: found } }),
+      ...(found === matching ? {} : { worded: { filter: matching } })
+    }
     const { from, size } = this.fetching
     return {
-      query,
+      query: this.#ordered(query),
       from,
-      size: hasHits && this.#parts.length === 0 ? size : 0,
+      size: hasHits && this.#parts.length === 0 && !this.#isByDistance ? size : 0,
       sort: this.#sort,
+      _source: this.#kept,
       track_total_hits: true,
       timeout: `${Math.ceil(timeout_ms)}ms`,
       ...(Object.keys(aggs).length === 0 ? {} : { aggs })
     }
   }
-  /** What matches, and with it what the plan places. */
-  #counted(words: object): { readonly matching: object; readonly placed: object | undefined; readonly query: object } {
+  /** By the score of another vector where hits are sorted by that. */
+  #ordered(query: object): object {
+    return this.#nearness === undefined ? query : { script_score: { query, script: this.#nearness } }
+  }
+  /** What matches, with it what is near, and what the plan places. */
+  #counted(words: object): Counted {
+    const { placement } = this.scope
+    if (!this.#isHybrid) return this.#worded(words)
     const matching = this.#matching(words)
+    const near = allOf([ownFilter(placement), idsQuery(placement, this.#nearest ?? [])])
+    return this.#withPlaced(matching, this.#beside(matching, near))
+  }
+  /** The same without what is only near. */
+  #worded(words: object): Counted {
+    const matching = this.#matching(words)
+    return this.#withPlaced(matching, matching)
+  }
+  #withPlaced(matching: object, found: object): Counted {
     const placed = this.#placedQuery()
-    const query =
-      placed === undefined
-        ? matching
-        : {
-            bool: {
-              filter: [ownFilter(this.scope.placement)],
-              should: [matching, { constant_score: { filter: placed, boost: 0 } }],
-              minimum_should_match: 1
-            }
-          }
-    return { matching, placed, query }
+    return { matching, found, placed, query: placed === undefined ? found : this.#beside(found, placed) }
+  }
+  /** Either of both, worth what the first is. */
+  #beside(worthy: object, other: object): object {
+    return {
+      bool: {
+        filter: [ownFilter(this.scope.placement)],
+        should: [worthy, { constant_score: { filter: other, boost: 0 } }],
+        minimum_should_match: 1
+      }
+    }
   }
   /** The request that counts again what facets are of, with other aggregations. */
   facets(words: object, aggs: object, timeout_ms: number): object {
     return { query: this.#counted(words).query, size: 0, aggs, timeout: `${Math.ceil(timeout_ms)}ms` }
   }
+  /** What may be near to something, `excluded` left out. */
+  near(excluded: ReadonlyArray<string>, timeout_ms: number): { readonly query: object; readonly timeout: string } {
+    const query = {
+      bool: {
+        filter: [this.#allowed([])],
+        must_not: excluded.length === 0 ? [] : [idsQuery(this.scope.placement, excluded)]
+      }
+    }
+    return { query, timeout: `${Math.ceil(timeout_ms)}ms` }
+  }
+  /** Only the cluster's graph knows that order: what is shown of it is asked for by its ids. */
+  get #isByDistance(): boolean {
+    return !this.#isHybrid && isByDistance(this.#plan, this.#nearest?.length)
+  }
+  /** Requests for what is near, where the request that counts brings nothing of it, or only by chance. */
+  nearby(timeout_ms: number): object[] {
+    const { from, size } = this.fetching
+    const nearest = this.#nearest ?? []
+    const ids = this.#isHybrid
+      ? nearest.slice(0, SCORED_MAX)
+      : this.#isByDistance
+        ? nearest.slice(from, from + size)
+        : []
+    if (ids.length === 0) return []
+    const { placement } = this.scope
+    return [
+      {
+        query: allOf([ownFilter(placement), idsQuery(placement, ids)]),
+        size: ids.length,
+        track_total_hits: false,
+        timeout: `${Math.ceil(timeout_ms)}ms`
+      }
+    ]
+  }
   /** Requests for the best of each part, where the cluster cannot order all of them. */
   parts(words: object, timeout_ms: number): object[] {
     const { from, size } = this.fetching
     return this.#parts.map((part) => ({
-      query: { bool: { must: [this.#matching(words)], filter: [part] } },
+      query: this.#ordered({ bool: { must: [this.#matching(words)], filter: [part] } }),
       from: 0,
       size: from + size,
       sort: this.#sort,
+      _source: this.#kept,
       track_total_hits: false,
       timeout: `${Math.ceil(timeout_ms)}ms`
     }))
@@ -106,7 +178,15 @@ export class SearchRequests {
     const ids =
       named === undefined
         ? []
-        : [{ query: allOf([ownFilter(placement), named]), size: SCORED_MAX, track_total_hits: false, timeout }]
+        : [
+            {
+              query: allOf([ownFilter(placement), named]),
+              size: SCORED_MAX,
+              _source: this.#kept,
+              track_total_hits: false,
+              timeout
+            }
+          ]
     const best = (plan.injected ?? []).flatMap(({ target, mustPassFilter }) =>
       "filter" in target
         ? [
@@ -124,6 +204,7 @@ export class SearchRequests {
               },
               size: (plan.injected ?? []).length,
               sort: [{ _score: "desc" }, ...this.#sort],
+              _source: this.#kept,
               track_total_hits: false,
               timeout
             }
@@ -227,6 +308,31 @@ export class SearchRequests {
     return queries.length === 0 ? undefined : anyOf(queries)
   }
 }
+/** Whether vectors of hits are shown, or looked at by what makes their order. */
+const looksAtVectors = (plan: SearchPlan, names: ReadonlyArray<string>): boolean => {
+  const { diversity, selection, sort, vector, window } = plan
+  if (names.length === 0) return false
+  const shown = select(Object.fromEntries(names.map((name) => [name, 0])), selection)
+  return (
+    Object.keys(shown).length > 0 ||
+    vector?.rerankHybridMatches === true ||
+    sort.some(({ kind }) => kind === "vector_query") ||
+    [...(diversity?.metrics.map(({ field }) => field) ?? []), ...(window?.fields ?? [])].some((name) =>
+      names.includes(name)
+    )
+  )
+}
+interface Counted {
+  /** What the words find. */ readonly matching: object
+  /** And what is near. */ readonly found: object
+  readonly placed: object | undefined
+  /** All of it. */ readonly query: object
+}
+const hasWords = ({ text }: SearchPlan): boolean =>
+  text !== undefined && (text.tokens.length > 0 || text.phrases.length > 0)
+const idsQuery = (placement: Placement, ids: ReadonlyArray<string>): object => ({
+  ids: { values: ids.map((id) => storedId(placement, id)) }
+})
 const compiled = (scope: QueryScope, filter: Filter | undefined): object =>
   filter === undefined ? EVERYTHING : compileFilter(scope, filter)
 const requiredOf = (scope: QueryScope, { filter, text }: SearchPlan): object[] => [
@@ -234,14 +340,24 @@ const requiredOf = (scope: QueryScope, { filter, text }: SearchPlan): object[] =
   ...(text === undefined || text.phrases.length === 0 ? [] : [phrasesQuery(scope, text)])
 ]
 
-const fetchingOf = (plan: SearchPlan, hasParts: boolean): Fetching => {
+/** Whether of so many neighbours only those are brought that are shown: their order is known. */
+const isByDistance = ({ diversity, group, sort }: SearchPlan, near = 0): boolean =>
+  near > (diversity === undefined ? WINDOW_MIN : SCORED_MAX) &&
+  group === undefined &&
+  sort[0]?.kind === "vector_distance" &&
+  sort[0].order === "asc"
+/** `near`: documents that a vector found, which are all. */
+const fetchingOf = (plan: SearchPlan, hasParts: boolean, near: number | undefined): Fetching => {
   const end = Math.min(plan.offset + plan.limit, plan.hits_max)
   const placed = plan.pinned.length + (plan.injected?.length ?? 0)
   const reach = Math.max(end, plan.window?.size ?? 0) + placed
   if (plan.group !== undefined) return { from: 0, size: GROUPED, isPage: false }
+  if (near !== undefined && near <= SCORED_MAX && !isByDistance(plan, near))
+    return { from: 0, size: near + placed, isPage: false }
   const isScored =
     isAboutWords(plan.text) && (plan.sort.length === 0 || plan.sort.some(({ kind }) => kind === "text_match"))
-  const isReordered = plan.diversity !== undefined || plan.sort.some(({ kind }) => kind === "geo")
+  const isReordered =
+    plan.diversity !== undefined || plan.sort.some(({ kind }) => kind === "geo" || kind === "vector_query")
   const isWhole = plan.window !== undefined || placed > 0 || hasParts
   if ((isScored || isReordered) && reach <= SCORED_MAX)
     return { from: 0, size: Math.max(WINDOW_MIN, reach), isPage: false }

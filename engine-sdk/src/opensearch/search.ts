@@ -18,34 +18,37 @@ import type { Entry } from "./directory.ts"
 import type { CollectionRecord } from "./record.ts"
 import { readGroups } from "./groups.ts"
 import { WINDOW_MAX } from "./mapping.ts"
+import { planWithFilterWords, type WordParts } from "./filter-words.ts"
 import { readFacets } from "./read-facets.ts"
+import { findVectors } from "./nearest.ts"
 import { planRefusal } from "./refusals.ts"
 import { SearchRequests } from "./search-requests.ts"
 import { stagesOf } from "./stages.ts"
 import { documentOf } from "./stored-form.ts"
 import { countTried, fetchFound, type Found, type Trip } from "./trips.ts"
-import type { Vocabularies } from "./vocabulary.ts"
 import { windowReader } from "./window.ts"
 import { findByWords } from "./word-search.ts"
 
 /** For making an answer of what was found in time. */
 const SHOWING_ms = 1_000
 
-export interface SearchParts {
-  readonly client: ClusterClient
-  readonly vocabularies: Vocabularies
+export interface SearchParts extends WordParts {
+  /** Whether the cluster has the plugin for them. */ readonly hasVectors: () => boolean
 }
 export const searchPlan = async (
   parts: SearchParts,
   entry: Entry,
-  plan: SearchPlan,
+  asked: SearchPlan,
   dictionaries: Dictionaries,
   left_ms: number
 ): Promise<Result<SearchAnswer>> => {
   const started = performance.now()
-  const found = await findPlan(parts, entry, plan, left_ms)
-  if (!found.ok) return found
   const left = (): number => left_ms - (performance.now() - started)
+  const chosen = await planWithFilterWords(parts, entry, asked, left_ms)
+  if (!chosen.ok) return chosen
+  const plan = chosen.value
+  const found = await findPlan(parts, entry, plan, left())
+  if (!found.ok) return found
   const facets = await readFacets(new FacetTrips(parts.client, entry, plan, found.value, left), entry.documents)
   if (!facets.ok) return facets
   const answer = shownAnswer(entry, plan, found.value, facets.value, dictionaries)
@@ -58,25 +61,42 @@ const NOTHING_FOUND: Omit<Trip, "isCutOff"> = {
   placed: [],
   total: 0,
   organic: 0,
+  worded: 0,
   aggregations: undefined,
   words: EVERYTHING
 }
 /** Refuses what the cluster cannot do, before it is asked. */
 export const findPlan = async (
-  { client, vocabularies }: SearchParts,
+  parts: SearchParts,
   entry: Entry,
   plan: SearchPlan,
   left_ms: number
 ): Promise<Result<Found>> => {
   const { record } = entry
-  const refused = planRefusal(record.schema, plan)
+  const refused = planRefusal(record.schema, plan, parts.hasVectors())
   if (refused !== undefined) return fail(refused)
   if (Math.min(plan.offset + plan.limit, plan.hits_max) > WINDOW_MAX)
     return fail(invalid(`The search engine shows at most the first ${WINDOW_MAX} hits.`, "page"))
-  const requests = new SearchRequests(record, plan)
-  const { fetching } = requests
   const until = performance.now() + Math.min(plan.cutoff_ms, left_ms)
   const left = (): number => until - performance.now()
+  const apart = new SearchRequests(record, plan)
+  if (left() <= 0 || !hasVectors(plan)) return findBy(parts, entry, plan, apart, left)
+  const vectors = await findVectors(parts.client, record, plan, apart, left)
+  if (!vectors.ok) return vectors
+  const { like, nearest = [] } = vectors.value
+  const found = await findBy(parts, entry, plan, new SearchRequests(record, plan, vectors.value), left)
+  return found.ok ? ok({ ...found.value, placed: [...found.value.placed, ...like], neighbours: nearest.length }) : found
+}
+const hasVectors = ({ sort, vector }: SearchPlan): boolean =>
+  vector !== undefined || sort.some(({ kind }) => kind === "vector_query")
+const findBy = async (
+  { client, vocabularies }: SearchParts,
+  entry: Entry,
+  plan: SearchPlan,
+  requests: SearchRequests,
+  left: () => number
+): Promise<Result<Found>> => {
+  const { fetching } = requests
   if (left() <= 0) return ok({ ...NOTHING_FOUND, isCutOff: true, fetching, requests })
   if (isAboutWords(plan.text) && !plan.matchesNothing) {
     const found = await findByWords(client, vocabularies, entry, plan.text, requests, left)
@@ -84,7 +104,7 @@ export const findPlan = async (
     if (found.value !== undefined) return ok({ ...found.value, fetching, requests })
     if (left() <= 0) return ok({ ...NOTHING_FOUND, isCutOff: true, fetching, requests })
   }
-  return climbNear(client, record, plan, requests, left)
+  return climbNear(client, entry.record, plan, requests, left)
 }
 /** Without a vocabulary: what the cluster takes for near, stage by stage. */
 const climbNear = async (
@@ -98,17 +118,17 @@ const climbNear = async (
   const [exact, ...others] = stagesOf(requests.scope, plan)
   const first = await fetchFound(client, record.placement, requests, exact.tried[0].query, left())
   if (!first.ok) return first
-  let { organic } = first.value
+  let found = first.value.worded
   let better: object | undefined
   for (const { isWanted, tried } of plan.matchesNothing ? [] : others) {
-    if (!isWanted(organic)) continue
+    if (!isWanted(found)) continue
     if (left() <= 0) return ok({ ...first.value, isCutOff: true, fetching, requests })
     const counted = await countTried(client, record.placement, requests, tried, left())
     if (!counted.ok) return counted
-    organic = counted.value.organic
+    found = counted.value.organic
     better = counted.value.query
   }
-  if (better === undefined || organic === first.value.organic) return ok({ ...first.value, fetching, requests })
+  if (better === undefined || found === first.value.worded) return ok({ ...first.value, fetching, requests })
   if (left() <= 0) return ok({ ...first.value, isCutOff: true, fetching, requests })
   const last = await fetchFound(client, record.placement, requests, better, left())
   return last.ok ? ok({ ...last.value, fetching, requests }) : last
@@ -123,13 +143,18 @@ const scopeOver = (reader: CollectionReader, dictionaries: Dictionaries): Search
  * The plan for what was found: filters have been passed, so what is placed counts as a match only where it is among
  * what matched.
  */
-export const windowPlan = (plan: SearchPlan, { documents, placed, fetching }: Found): SearchPlan => {
+export const windowPlan = (plan: SearchPlan, { documents, fetching, neighbours = 0, placed }: Found): SearchPlan => {
   const { filter: _filter, injectedFilter: _injected, pinnedFilter: _pinned, ...rest } = plan
   const seqs = new Set(documents.map(({ seq }) => seq))
   const isMixed = placed.some(({ seq }) => !seqs.has(seq))
   return {
     ...rest,
     filter: isMixed ? { kind: "ids", ids: documents.map((stored) => String(documentOf(stored).id)) } : undefined,
+    // How many are near was counted; which they are is seen of the documents.
+    vector:
+      plan.vector === undefined
+        ? undefined
+        : { ...plan.vector, k: neighbours, distanceThreshold: undefined, flatSearchCutoff: 0 },
     filterCuratedHits: false,
     ...(plan.injected === undefined
       ? {}
@@ -186,6 +211,7 @@ const putUnscored = (scope: SearchScope, plan: SearchPlan, found: Found, answer:
   const more = executeSearch(scope, {
     ...rest,
     text: undefined,
+    vector: undefined,
     pinned: [],
     filter: { kind: "ids", ids },
     offset: Math.max(0, plan.offset - scored.size),

@@ -8,12 +8,27 @@ import { wholeDocument } from "../store/segment-building.ts"
 import type { CollectionSchema, Document, Field } from "../schema.ts"
 import { KEYWORD_LENGTH_MAX } from "./mapping.ts"
 import { storedWord, storedWords, type Placement } from "./placement.ts"
-import { slotsFor, wordListOf, type SlotTable } from "./slots.ts"
+import { slotsFor, vectorNames, wordListOf, type SlotTable, type VectorSlot } from "./slots.ts"
+import { wholeText, withoutVectors } from "./vector-text.ts"
 
 export interface StoredForm {
   readonly seq: number
   /** The document as JSON text. */ readonly d: string
   /** Values of its `store: false` fields. */ readonly u?: string
+}
+/** As the cluster keeps it. */
+export interface StoredSource extends StoredForm {
+  /** What was cut out of the text; not there where it was not asked for. */ readonly e?: string
+}
+/** As a search brings it. */
+export interface StoredHit {
+  readonly _id: string
+  readonly _score?: number
+  readonly _source: StoredSource
+}
+export const formOf = (source: StoredSource): StoredForm => {
+  const { e, ...form } = source
+  return e === undefined ? source : { ...form, d: wholeText(form.d, e) }
 }
 export interface FormOf {
   readonly schema: CollectionSchema
@@ -34,12 +49,14 @@ export const indexForm = (
   stored: StoredForm,
   values: ReadonlyMap<string, IndexValue>
 ): Record<string, unknown> => {
+  const cut = withoutVectors(stored.d, vectorNames(slots))
   const form: Record<string, unknown> = {
     c: placement.key,
     v: version,
     size: stored.d.length + (stored.u?.length ?? 0),
     seq: stored.seq,
-    d: stored.d,
+    d: cut?.text ?? stored.d,
+    ...(cut === undefined ? {} : { e: cut.vectors }),
     ...(stored.u === undefined ? {} : { u: stored.u })
   }
   for (const field of schema.fields) {
@@ -48,6 +65,8 @@ export const indexForm = (
     if (value === undefined || own === undefined) continue
     if (own.words !== undefined) putTexts(form, field, own, value, { schema, placement, dictionaries })
     if (own.number !== undefined) form[own.number] = value
+    const vector = own.vector === undefined ? undefined : indexedVector(own.vector, value as ReadonlyArray<number>)
+    if (vector !== undefined) form[own.vector!.name] = vector
     if (own.boolean !== undefined) form[own.boolean] = value
     if (own.point !== undefined) form[own.point] = pointsOf(value)
   }
@@ -71,6 +90,25 @@ const putTexts = (
     const key = sortKeyOfString(texts[0] ?? "")
     if (key !== "") form[own.sort] = key
   }
+}
+/** Squares of a length within which single precision loses nothing. */
+const SQUARES_MIN = 1e-30,
+  SQUARES_MAX = 1e30
+/**
+ * A vector as the cluster takes it; undefined where it has no direction, or none that single precision holds. What is
+ * very long or short for that is given another length: a cosine does not know it.
+ */
+export const indexedVector = (
+  { dimensions, metric }: Pick<VectorSlot, "dimensions" | "metric">,
+  vector: ReadonlyArray<number>
+): ReadonlyArray<number> | undefined => {
+  if (vector.length !== dimensions) return undefined
+  const most = vector.reduce((longest, part) => Math.max(longest, Math.abs(Math.fround(part))), 0)
+  if (!Number.isFinite(most)) return undefined
+  if (metric === "ip") return vector
+  if (most === 0) return undefined
+  const squares = vector.reduce((sum, part) => sum + part * part, 0)
+  return squares > SQUARES_MIN && squares < SQUARES_MAX ? vector : vector.map((part) => Math.fround(part) / most)
 }
 /** Latitude and longitude, or several of them; the cluster reads lists the other way round. */
 const pointsOf = (value: IndexValue): unknown => {

@@ -3,10 +3,9 @@ import { fail, ok, type EngineError, type Result } from "../errors.ts"
 import { errorOf, type ClusterClient } from "./client.ts"
 import type { Aggregations } from "./aggregations.ts"
 import type { Placement } from "./placement.ts"
-import type { StoredHit } from "./scan.ts"
 import type { Fetching, SearchRequests } from "./search-requests.ts"
 import type { Stage } from "./stages.ts"
-import type { StoredForm } from "./stored-form.ts"
+import { formOf, type StoredForm, type StoredHit } from "./stored-form.ts"
 
 /** For the way there and back, beside the time that the cluster may take. */
 const WAY_ms = 250
@@ -20,6 +19,7 @@ export interface Trip {
   /** Placed by the plan, whether or not they match. */ readonly placed: ReadonlyArray<StoredForm>
   readonly total: number
   /** Without those that are placed. */ readonly organic: number
+  /** Of those, found by words. */ readonly worded: number
   readonly aggregations: Aggregations | undefined
   readonly isCutOff: boolean
   /** What was looked for, where it can be asked about again. */ readonly words: object
@@ -28,6 +28,7 @@ export interface Trip {
 export interface Found extends Trip {
   readonly fetching: Fetching
   readonly requests: SearchRequests
+  /** Documents that the plan's vector found. */ readonly neighbours?: number
 }
 interface TripBeside extends Trip {
   /** Answers to what was asked along with it. */ readonly beside: ReadonlyArray<SearchResponse>
@@ -65,7 +66,7 @@ export const fetchFound = async (
   left_ms: number,
   beside: ReadonlyArray<object> = []
 ): Promise<Result<TripBeside>> => {
-  const parts = requests.parts(query, left_ms)
+  const parts = [...requests.parts(query, left_ms), ...requests.nearby(left_ms)]
   const asked = [requests.counting(query, true, left_ms), ...parts, ...requests.placing(query, left_ms)]
   const answers = await askAll(client, placement, [...asked, ...beside], left_ms)
   if (!answers.ok) return answers
@@ -73,16 +74,20 @@ export const fetchFound = async (
   const found = [main, ...others.slice(0, parts.length)]
   return ok({
     beside: answers.value.slice(asked.length),
-    documents: found.flatMap(documentsOf),
+    documents: parts.length === 0 ? documentsOf(main) : eachOnce(found.flatMap(documentsOf)),
     placed: others.slice(parts.length).flatMap(documentsOf),
     total: main.hits?.total?.value ?? 0,
     organic: organicOf(main),
+    worded: main.aggregations?.worded?.doc_count ?? organicOf(main),
     aggregations: main.aggregations,
     isCutOff: answers.value.some(({ timed_out }) => timed_out === true),
     words: query
   })
 }
-const documentsOf = ({ hits }: SearchResponse): StoredForm[] => (hits?.hits ?? []).map(({ _source }) => _source)
+const documentsOf = ({ hits }: SearchResponse): StoredForm[] => (hits?.hits ?? []).map(({ _source }) => formOf(_source))
+const eachOnce = (documents: ReadonlyArray<StoredForm>): StoredForm[] => [
+  ...new Map(documents.map((stored) => [stored.seq, stored])).values()
+]
 const organicOf = ({ hits, aggregations }: SearchResponse): number =>
   aggregations?.organic?.doc_count ?? hits?.total?.value ?? 0
 

@@ -2,9 +2,10 @@
 import type { Dictionaries } from "../analysis/analyzer.ts"
 import { fail, notFound, ok, type Result } from "../errors.ts"
 import type { CollectionReader } from "../index/reader.ts"
-import type { UnionAnswer, UnionPlan } from "../plan.ts"
+import type { SearchPlan, UnionAnswer, UnionPlan } from "../plan.ts"
 import { executeUnion } from "../search/answer/union.ts"
 import type { Entry } from "./directory.ts"
+import { planWithFilterWords } from "./filter-words.ts"
 import { findPlan, windowPlan, type SearchParts } from "./search.ts"
 import { documentOf, type StoredForm } from "./stored-form.ts"
 import type { Found } from "./trips.ts"
@@ -20,13 +21,20 @@ export const searchUnion = async (
   const started = performance.now()
   const reach = Math.min(union.offset + union.limit, union.hits_max)
   // Each list as far as the merged one is shown: any of them may hold all of its first hits.
-  const plans = union.plans.map((plan) => ({ ...plan, offset: 0, limit: reach, hits_max: reach }))
+  const plans: SearchPlan[] = []
+  for (const plan of union.plans) {
+    const entry = entryOf(plan.collection)
+    const chosen = entry === undefined ? ok(plan) : await planWithFilterWords(parts, entry, plan, left_ms)
+    if (!chosen.ok) return chosen
+    plans.push({ ...chosen.value, offset: 0, limit: reach, hits_max: reach })
+  }
+  const left = left_ms - (performance.now() - started)
   const answers = await Promise.all(
     plans.map((plan): Promise<Result<Found>> => {
       const entry = entryOf(plan.collection)
       return entry === undefined
         ? Promise.resolve(fail(notFound(`\`${plan.collection}\` collection not found.`)))
-        : findPlan(parts, entry, plan, left_ms)
+        : findPlan(parts, entry, plan, left)
     })
   )
   const found: Found[] = []

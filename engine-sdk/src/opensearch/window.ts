@@ -46,6 +46,7 @@ const lookedAt = (schema: CollectionSchema, plans: ReadonlyArray<SearchPlan>): R
     add(plan.highlight.fields)
     add(plan.group?.fields ?? [])
     add(plan.window?.fields ?? [])
+    if (plan.vector !== undefined) looked.add(plan.vector.field)
     add(plan.diversity?.metrics.map(({ field }) => field) ?? [])
     add(plan.facets.flatMap(({ field, order }) => (order.kind === "field" ? [field, order.field] : [field])))
     for (const filter of [plan.filter, plan.pinnedFilter, plan.injectedFilter]) add(fieldsOf(filter))
@@ -57,9 +58,11 @@ const lookedAt = (schema: CollectionSchema, plans: ReadonlyArray<SearchPlan>): R
 const sortedBy = (key: SortKey): ReadonlyArray<string> =>
   key.kind === "eval" || key.kind === "boosts"
     ? key.cases.flatMap(({ filter }) => fieldsOf(filter))
-    : key.kind === "field" || key.kind === "geo"
-      ? [key.field]
-      : []
+    : key.kind === "vector_query"
+      ? [key.query.field]
+      : key.kind === "field" || key.kind === "geo"
+        ? [key.field]
+        : []
 const fieldsOf = (filter: Filter | undefined): string[] => {
   if (filter === undefined) return []
   switch (filter.kind) {

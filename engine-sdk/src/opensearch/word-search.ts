@@ -146,7 +146,7 @@ class WordSearch {
     const told = answers.slice(asked.length)
     if (mayBeOutdated && !this.#vocabularies.isCurrent(placement, this.#places, told)) return ok("outdated")
     for (const [i, { take }] of asked.entries()) take(answers[i])
-    this.#counts.set(own, found.value.organic)
+    this.#counts.set(own, found.value.worded)
     return found
   }
   async #ask(asked: ReadonlyArray<Asked>): Promise<Result<void>> {

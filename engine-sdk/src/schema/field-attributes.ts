@@ -6,7 +6,7 @@ import { isLocale } from "../analysis/analyzer.ts"
 import { hasStemmer, stemmerMissing, TRUNCATE_LENGTH } from "../analysis/mod.ts"
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"
-import type { Field, FieldType, VectorParams } from "../schema.ts"
+import { DEFAULT_VECTOR_PARAMS, type Field, type FieldType, type VectorParams } from "../schema.ts"
 import { isNamePattern, namePattern } from "../documents/name-pattern.ts"
 
 const TYPES: ReadonlySet<string> = new Set([
@@ -52,7 +52,6 @@ const BOOLEANS = [
   "cascade_delete"
 ] as const
 type BooleanAttribute = (typeof BOOLEANS)[number]
-const DEFAULT_VECTOR_PARAMS: VectorParams = { M: 16, ef_construction: 200 }
 const WRONG_FORMAT =
   "Wrong format for `fields`. It should be an array of objects containing `name`, `type`, `optional` and `facet` properties."
 

@@ -9,3 +9,4 @@ export {
   type EngineUnderTest,
   type SuiteFramework
 } from "./engine-suite.ts"
+export { suiteVector, vectorSuite } from "./vector-suite.ts"

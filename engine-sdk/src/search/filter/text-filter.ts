@@ -4,14 +4,14 @@
  */
 import type { StringFilter } from "../../plan.ts"
 import { bitsOf, type Bits } from "../../index/bits.ts"
-import { compareBytes, encodeUtf8 } from "../../index/bytes.ts"
+import { encodeUtf8 } from "../../index/bytes.ts"
 import type { TextColumn } from "../../index/columns.ts"
 import { expandTerm } from "../../index/expand.ts"
 import { hasPlace, intersectTerms, isPhraseAt } from "../../index/places.ts"
 import type { CollectionReader } from "../../index/reader.ts"
 import type { Segment } from "../../index/segment.ts"
 import { spendInFilter } from "../../budget/cutoff.ts"
-import { WALKED, walkOrder } from "../../compat/walk-order.ts"
+import { bestCompletions } from "../text/completions.ts"
 
 /** Steps of looking a value up. */
 const VALUE_STEPS = 16
@@ -37,14 +37,11 @@ export class TextFilters {
         continue
       }
       const last = tokens[tokens.length - 1]
-      for (const word of this.completionsOf(
-        filter.field,
-        value.tokens[tokens.length - 1],
-        last,
-        filter.prefixCandidates
-      )) {
+      const words =
+        value.words?.map(encodeUtf8) ??
+        this.completionsOf(filter.field, value.tokens[tokens.length - 1], last, filter.prefixCandidates)
+      for (const word of words)
         matchTokens(column, [...tokens.slice(0, -1), word], value.match === "equals" ? "starts" : value.match, bits)
-      }
     }
     return bits
   }
@@ -63,20 +60,7 @@ export class TextFilters {
           words.set(word, (words.get(word) ?? 0) + column.frequency(term))
         })
     }
-    const ordered = [...words]
-      .map(([word, worth]) => ({ bytes: encodeUtf8(word), worth }))
-      .sort((a, b) => compareBytes(a.bytes, 0, a.bytes.length, b.bytes, 0, b.bytes.length))
-    // Of equals those that the reference meets first, where it meets them all; else those first in the alphabet.
-    const order =
-      ordered.length > most && ordered.length <= most * WALKED
-        ? walkOrder(
-            ordered.map(({ bytes }) => bytes),
-            ordered.map(({ worth }) => worth),
-            "best",
-            () => true
-          ).map((i) => ordered[i])
-        : ordered.sort((a, b) => b.worth - a.worth)
-    const best = order.slice(0, most).map(({ bytes }) => bytes)
+    const best = bestCompletions(words, most).map(encodeUtf8)
     this.completions.set(key, best)
     return best
   }

@@ -1,0 +1,21 @@
+/** The words that a beginning stands for in a filter (engine-contract 7.2). Pure. */
+import { WALKED, walkOrder } from "../../compat/walk-order.ts"
+import { compareBytes, encodeUtf8 } from "../../index/bytes.ts"
+
+/** Of words that begin alike, each with its documents, the best `most`. O(n log n). */
+export const bestCompletions = (words: ReadonlyMap<string, number>, most: number): string[] => {
+  const ordered = [...words]
+    .map(([word, worth]) => ({ word, bytes: encodeUtf8(word), worth }))
+    .sort((a, b) => compareBytes(a.bytes, 0, a.bytes.length, b.bytes, 0, b.bytes.length))
+  // Of equals those that the reference meets first, where it meets them all; else those first in the alphabet.
+  const order =
+    ordered.length > most && ordered.length <= most * WALKED
+      ? walkOrder(
+          ordered.map(({ bytes }) => bytes),
+          ordered.map(({ worth }) => worth),
+          "best",
+          () => true
+        ).map((i) => ordered[i])
+      : ordered.sort((a, b) => b.worth - a.worth)
+  return order.slice(0, most).map(({ word }) => word)
+}
