@@ -21,7 +21,7 @@ import {
 
 const COLLECTION = "rehearsal"
 const DOCUMENTS = 2_000
-const ROUNDS = 12
+const ROUNDS = 8
 const WORDS = ["red", "cotton", "shirt", "desk", "lamp", "oak", "board", "steel", "mug", "with", "for", "small"]
 const schema = {
   name: COLLECTION,
