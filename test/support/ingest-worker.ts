@@ -140,14 +140,18 @@ export const until = Effect.fnUntraced(function* <A, R>(
   return yield* Effect.die(new Error("it did not come"))
 })
 
-/** A source of `batches` batches of ten documents each, which reads from its beginning again as a feed does. */
+/**
+ * A source of `batches` batches of ten documents each, which reads from its beginning again as a feed does, or goes on
+ * from where it is told.
+ */
 export const counting = (
   batches: number,
   more: Partial<IngestSource<never>> & {
+    readonly goesOn?: boolean
     readonly before?: (task: IngestTask<unknown>, n: number) => Effect.Effect<void>
   } = {}
 ): IngestSource<never> => {
-  const { before = () => Effect.void, ...rest } = more
+  const { before = () => Effect.void, goesOn = false, ...rest } = more
   return {
     name: "test",
     config: Schema.Struct({}) as never,
@@ -155,7 +159,7 @@ export const counting = (
     isFull: () => false,
     read: (task) =>
       Effect.succeed(
-        Stream.mapEffect(Stream.range(1, batches), (n) =>
+        Stream.mapEffect(Stream.range(goesOn ? task.place.cursor / 10 + 1 : 1, batches), (n) =>
           Effect.as(before(task, n), {
             changes: Array.from({ length: 10 }, (_, i) => ({
               op: "upsert",

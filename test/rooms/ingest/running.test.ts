@@ -27,7 +27,7 @@ const allOver = Effect.flatMap(
 
 layer(layerProcesses, { excludeTestServices: true })("an ingest job", (it) => {
   it.effect(
-    "of an organization that comes third is done next, however many of two others wait; one of each at a time",
+    "of an organization that comes last is done next, however many of five others wait; one of each at a time",
     () =>
       Effect.gen(function* () {
         yield* noJobs
@@ -46,11 +46,11 @@ layer(layerProcesses, { excludeTestServices: true })("an ingest job", (it) => {
             })
         })
         const sql = yield* SqlClient.SqlClient
-        for (const id of ["org_a", "org_b", "org_c"]) yield* putOrganization(id)
-        // Thousands, older than the one of the third.
+        for (const id of ["org_a", "org_b", "org_c", "org_d", "org_e", "org_f"]) yield* putOrganization(id)
+        // Thousands, older than the one that comes last, of more organizations than there are places.
         yield* sql`INSERT INTO ingest_jobs (id, organization_id, name, collection, source, status, config, stats, created_at, updated_at)
           SELECT 'job_' || o || i, o, 'x', 'goods', 'test', 'queued', '{}', '{"fetched":0,"imported":0,"failed":0,"cursor":0,"passes":0,"errors":[]}', i, 0
-          FROM generate_series(1, 2000) AS i, unnest(ARRAY['org_a', 'org_b']) AS o`
+          FROM generate_series(1, 1000) AS i, unnest(ARRAY['org_a', 'org_b', 'org_d', 'org_e', 'org_f']) AS o`
         const stops = [yield* startWorker(new MapEngine(), [source]), yield* startWorker(new MapEngine(), [source])]
         yield* until(
           Effect.sync(() => order.length),
@@ -73,9 +73,9 @@ layer(layerProcesses, { excludeTestServices: true })("an ingest job", (it) => {
       const { clock, forward } = yield* makeShiftedClock
       const engine = new MapEngine()
       let isShort = false
-      const source = counting(2_000, {
+      const source = counting(20_000, {
         read: (task) =>
-          counting(task.organizationId === "org_c" ? 1 : isShort ? 30 : 2_000, { before: () => Effect.sleep(5) }).read(
+          counting(task.organizationId === "org_c" ? 1 : isShort ? 30 : 20_000, { before: () => Effect.sleep(5) }).read(
             task
           )
       })
@@ -193,7 +193,7 @@ layer(layerProcesses, { excludeTestServices: true })("an ingest job", (it) => {
       const engine = new MapEngine()
       for (let i = 0; i < 700; i++) engine.of("org_a").set(`d${i}`, {})
       engine.of("org_b").set("theirs", {})
-      const source = counting(60, { isFull: () => true, before: () => Effect.sleep(3) })
+      const source = counting(60, { isFull: () => true, before: () => Effect.sleep(3), goesOn: true })
       yield* putJob("org_a", "job_1")
       const first = yield* startWorker(engine, [source])
       yield* until(jobRow("job_1"), ({ stats }) => stats.cursor > 200)
