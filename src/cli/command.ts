@@ -41,6 +41,7 @@ import {
 import { backupFolder, restoreFolder } from "./backup.ts"
 import { doctor } from "./doctor.ts"
 import { exportFile, importFile } from "./documents.ts"
+import { ingestFeed } from "./ingest.ts"
 import { kafka, kafkaVersionDefault } from "./kafka.ts"
 import { opensearch, OPENSEARCH_NODES_MAX } from "./opensearch.ts"
 import { addMember, listMembers, removeMember, setMemberRole } from "./members.ts"
@@ -543,6 +544,36 @@ const importCommand = Command.make(
       json: flags.json
     })
 ).pipe(Command.withDescription("Import JSON Lines (.jsonl or .jsonl.gz) into a collection"))
+
+const ingestCommand = Command.make(
+  "ingest",
+  {
+    ...target,
+    json,
+    key,
+    source: Argument.String("source").pipe(Argument.withDescription("A file (also .gz), or an address")),
+    collection: Flag.String("collection").pipe(Flag.withAlias("C"), Flag.withDescription("What it goes into")),
+    format: Flag.Literals("format", ["yml", "jsonl", "csv", "google_xml"]).pipe(
+      Flag.withDescription("What it is, where its name does not say"),
+      Flag.optional
+    ),
+    full: Flag.Boolean("full").pipe(Flag.withDescription("Delete what the feed does not have")),
+    create: Flag.Boolean("create").pipe(Flag.withDescription("Make the collection where there is none")),
+    resume: Flag.String("resume").pipe(Flag.withDescription("Go on with an upload by its id"), Flag.optional)
+  },
+  (flags) =>
+    ingestFeed({
+      ...targetOf(flags),
+      key: flags.key,
+      source: flags.source,
+      collection: flags.collection,
+      format: Option.getOrUndefined(flags.format),
+      isFull: flags.full,
+      isCreated: flags.create,
+      resume: Option.getOrUndefined(flags.resume),
+      json: flags.json
+    })
+).pipe(Command.withDescription("Import a feed (YML, CSV, JSON Lines, Google XML) from a file or an address"))
 
 const exportCommand = Command.make(
   "export",
@@ -1180,6 +1211,7 @@ export const command = Command.make("dowser").pipe(
     orgCommand,
     keysCommand,
     importCommand,
+    ingestCommand,
     exportCommand,
     backupCommand,
     restoreCommand,
