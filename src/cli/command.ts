@@ -557,8 +557,14 @@ const ingestCommand = Command.make(
       Flag.withDescription("What it is, where its name does not say"),
       Flag.optional
     ),
-    full: Flag.Boolean("full").pipe(Flag.withDescription("Delete what the feed does not have")),
-    create: Flag.Boolean("create").pipe(Flag.withDescription("Make the collection where there is none")),
+    full: Flag.Boolean("full").pipe(
+      Flag.withDescription("Delete what the feed does not have"),
+      Flag.withDefault(false)
+    ),
+    create: Flag.Boolean("create").pipe(
+      Flag.withDescription("Make the collection where there is none"),
+      Flag.withDefault(false)
+    ),
     resume: Flag.String("resume").pipe(Flag.withDescription("Go on with an upload by its id"), Flag.optional)
   },
   (flags) =>
