@@ -29,6 +29,7 @@ import {
   benchReplays,
   benchSearch,
   benchSearchWorkers,
+  benchFeeds,
   benchSeo,
   benchSuggestions,
   benchTogether,
@@ -1039,6 +1040,16 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
       },
       (flags) => benchPushes({ ...flags, out: Option.getOrUndefined(flags.out) })
     ).pipe(Command.withDescription("Documents that a shop system pushes: accepted a second, and applied")),
+    Command.make(
+      "feeds",
+      {
+        offers: Flag.Int("offers").pipe(Flag.withDescription("Of the feed that is read"), Flag.withDefault(1_000_000)),
+        imported: Flag.Int("imported").pipe(Flag.withDescription("Of one that is imported"), Flag.withDefault(100_000)),
+        seed: inputs.seed,
+        out: inputs.out
+      },
+      (flags) => benchFeeds({ ...flags, out: Option.getOrUndefined(flags.out) })
+    ).pipe(Command.withDescription("A YML feed: read alone, and imported by the whole program")),
     Command.make(
       "webhooks",
       {
