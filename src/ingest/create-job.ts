@@ -14,7 +14,7 @@ import { invalidFields, refused } from "../http/checks.ts"
 import { CurrentOrigin } from "../identity/origin.ts"
 import { type InputInvalid, inputInvalid } from "../http/errors.ts"
 import { decoderOf } from "../http/validation.ts"
-import { cronRefusal, nextRunAt } from "../jobs/cron.ts"
+import { cronRefusal, nextRunAt } from "../work/cron.ts"
 import { CollectionMissing, type FeedSpaceExhausted, IngestJobsExhausted, ReindexInProgress } from "./errors.ts"
 import { inferredSchema } from "./inferred-schema.ts"
 import { makeJobsRepository, type NewJob } from "./jobs-repository.ts"
@@ -46,7 +46,7 @@ const flag = (config: Fields, name: string) => {
     : Effect.fail(inputInvalid(`config.${name}`, "true or false"))
 }
 /** The source's own, decoded, and what is of every source. Every wrong field is named. */
-export const readConfig = Effect.fnUntraced(function* (source: IngestSource<unknown>, config: Fields, isKept: boolean) {
+const readConfig = Effect.fnUntraced(function* (source: IngestSource<unknown>, config: Fields, isKept: boolean) {
   const { confirm_deletes: _confirm, create_collection: _create, ...own } = config
   const common: Common = {
     create_collection: yield* flag(config, "create_collection"),

@@ -1,6 +1,6 @@
 /**
- * Feeds that are uploaded: raw, and resumable by the stock client of tus over a line that breaks; what is refused before
- * a byte of the body is read; what is left on disk afterwards.
+ * Feeds that are uploaded: raw, and resumable by the stock client of tus over a line that breaks; what is refused
+ * before a byte of the body is read; what is left on disk afterwards.
  */
 import { createHash } from "node:crypto"
 import { spawn } from "node:child_process"

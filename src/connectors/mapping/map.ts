@@ -1,6 +1,6 @@
 /** What a mapping makes of a payload. Pure; what cannot be made is told by field. */
 import { isMany, Looks, LOOKS_MAX, type Path, pathOf, valuesAt } from "./path.ts"
-import { plainText } from "./plain-text.ts"
+import { plainText } from "../../texts/plain-text.ts"
 import type { Mapping, Source } from "./source.ts"
 
 interface Problem {

@@ -1,6 +1,6 @@
 /**
- * Bytes of a feed as text: by its mark of byte order, by what an XML declaration says, else by what the first 64 KB look
- * like. Holds no more than those. Pure.
+ * Bytes of a feed as text: by its mark of byte order, by what an XML declaration says, else by what the first 64 KB
+ * look like. Holds no more than those. Pure.
  */
 import { FeedBroken } from "./reader.ts"
 

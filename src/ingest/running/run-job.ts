@@ -16,9 +16,9 @@ import { idOf, listed, statsAfter } from "./outcome.ts"
 import { SEEN_IDS_MAX, SeenIds } from "./seen-ids.ts"
 
 /** The job is over, or somebody else's. */
-export class ClaimLost extends Schema.TaggedError<ClaimLost>()("ClaimLost", {}) {}
+class ClaimLost extends Schema.TaggedError<ClaimLost>()("ClaimLost", {}) {}
 /** Others wait: it goes on from its cursor when it is its organization's turn again. */
-export class TurnOver extends Schema.TaggedError<TurnOver>()("TurnOver", {}) {}
+class TurnOver extends Schema.TaggedError<TurnOver>()("TurnOver", {}) {}
 
 export type RunFailure = ClaimLost | TurnOver | IngestFailed | IngestLater | SqlError.SqlError
 
