@@ -4,40 +4,25 @@
  * faster. Pure; times are milliseconds.
  */
 export const DELAY_FLOOR_MS = 200
-const DELAY_START_MS = 1_000,
-  DELAY_CEILING_MS = 30_000
-/** In a row; then the host is given up. */
+export const DELAY_START_MS = 1_000
+const DELAY_CEILING_MS = 30_000
+/** In a row; then a job gives the host up. */
 export const FAILURES_MAX = 5
-/** A host that asks for more patience is given up for this job. */
+/** A host that asks for more patience is given up. */
 export const RETRY_AFTER_MAX_S = 120
 
-export interface Pace {
-  readonly delay_ms: number
-  readonly failures: number
-}
-interface PaceRules {
+export interface PaceRules {
   /** What the job asks for in place of the throttle; 0 is none at all. */ readonly asked_ms?: number | undefined
-  /** What robots.txt asks for. */ readonly robots_ms?: number | undefined
-}
-/** What came of one request. `retry_s`: of 429 and 503. */
-export interface Turnout {
-  readonly latency_ms: number
-  readonly isFailure: boolean
-  readonly retry_s?: number | undefined
+  /** What robots.txt asks for: never less. */ readonly robots_ms?: number | undefined
 }
 
-const bounded = (delay_ms: number, { asked_ms, robots_ms = 0 }: PaceRules): number =>
-  Math.max(robots_ms, asked_ms ?? Math.min(DELAY_CEILING_MS, Math.max(DELAY_FLOOR_MS, delay_ms)))
-
-export const firstPace = (rules: PaceRules): Pace => ({ delay_ms: bounded(DELAY_START_MS, rules), failures: 0 })
-
-export const nextPace = (pace: Pace, { isFailure, latency_ms }: Turnout, rules: PaceRules): Pace => {
-  const mean = (pace.delay_ms + latency_ms) / 2
-  return {
-    delay_ms: bounded(isFailure ? Math.max(pace.delay_ms, mean) : mean, rules),
-    failures: isFailure ? pace.failures + 1 : 0
-  }
+/** What the host's answers so far make of its delay. */
+export const throttled = (delay_ms: number, latency_ms: number, isFailure: boolean): number => {
+  const mean = (delay_ms + latency_ms) / 2
+  return Math.min(DELAY_CEILING_MS, Math.max(DELAY_FLOOR_MS, isFailure ? Math.max(delay_ms, mean) : mean))
 }
+export const delayOf = (throttle_ms: number, { asked_ms, robots_ms = 0 }: PaceRules): number =>
+  Math.max(robots_ms, asked_ms ?? throttle_ms)
 
 /** `Retry-After` in seconds, of a number or a date; undefined where it says nothing. */
 export const retryAfterSeconds = (header: string | undefined, now: number): number | undefined => {
