@@ -33,6 +33,7 @@ import { room as outbox } from "./outbox/room.ts"
 import type { Counters } from "./ports/counter/counter.ts"
 import type { DedupeWindow } from "./ports/dedupe/dedupe-window.ts"
 import type { Engine } from "./ports/engine/engine.ts"
+import type { FeedStore } from "./ports/feed-store/feed-store.ts"
 import type { EventLog } from "@dowser/log/event-log/event-log"
 import type { Identifiers } from "@dowser/log/identifiers"
 import type { OutboundHttp } from "./ports/outbound-http/outbound-http.ts"
@@ -62,6 +63,7 @@ type Ground =
   | DedupeWindow
   | Engine
   | EventLog
+  | FeedStore
   | Identifiers
   | Installation
   | OperatorAuth

@@ -29,5 +29,7 @@ export const sampleIds = {
   oldSeoRule: "seo_01KAQ5V8Z3N4M6T7W9X0Y1B2M2",
   release: "rel_01KAQ5V8Z3N4M6T7W9X0Y1B2J1",
   connector: "con_01KAQ5V8Z3N4M6T7W9X0Y1B2N1",
-  oldConnector: "con_01KAQ5V8Z3N4M6T7W9X0Y1B2N2"
+  oldConnector: "con_01KAQ5V8Z3N4M6T7W9X0Y1B2N2",
+  upload: "fed_01KAQ5V8Z3N4M6T7W9X0Y1B2P1",
+  oldUpload: "fed_01KAQ5V8Z3N4M6T7W9X0Y1B2P2"
 } as const

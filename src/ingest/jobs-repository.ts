@@ -2,6 +2,7 @@
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type IngestJob, JobStats } from "./schema.ts"
+import type { IngestLoad } from "./sources/source.ts"
 
 interface JobRow {
   readonly id: string
@@ -12,66 +13,85 @@ interface JobRow {
   readonly status: IngestJob["status"]
   readonly config: Record<string, unknown>
   readonly stats: unknown
+  readonly progress: number
+  readonly schedule_cron: string | null
   readonly error: string | null
   readonly created_at: number
   readonly updated_at: number
   readonly finished_at: number | null
 }
-export interface StoredJob {
-  readonly organization_id: string
+/** What the runner is told of a job, beside what its source reads. */
+export interface JobOptions {
+  /** Deletes what is missing, however much that is. */ readonly confirm_deletes?: boolean
+}
+export interface NewJob {
+  readonly organizationId: string
   readonly job: IngestJob
+  readonly load: IngestLoad
+  readonly options: JobOptions
+  /** Where it is a job of a schedule. */ readonly scheduleId?: string | undefined
+  readonly pass?: number | undefined
+  /** What the source kept of the pass before. */ readonly state?: Readonly<Record<string, unknown>> | undefined
 }
 
 const decodeStats = Schema.decodeUnknownSync(JobStats)
-const jobOf = (row: JobRow): StoredJob => {
-  const stats = decodeStats(row.stats)
-  const total = typeof row.config.total === "number" ? row.config.total : 0
-  return {
-    organization_id: row.organization_id,
-    job: {
-      id: row.id,
-      type: "ingest",
-      name: row.name,
-      collection: row.collection,
-      source: row.source,
-      status: row.status,
-      progress: row.status === "ready" ? 1 : total === 0 ? 0 : Math.min(1, stats.fetched / total),
-      config: row.config,
-      stats,
-      ...(row.error === null ? {} : { error: row.error }),
-      created_at: row.created_at,
-      updated_at: row.updated_at,
-      ...(row.finished_at === null ? {} : { finished_at: row.finished_at })
-    }
-  }
-}
+const jobOf = (row: JobRow): IngestJob => ({
+  id: row.id,
+  type: "ingest",
+  name: row.name,
+  collection: row.collection,
+  source: row.source,
+  status: row.status,
+  progress: row.status === "ready" ? 1 : row.progress,
+  config: row.config,
+  stats: decodeStats(row.stats),
+  ...(row.schedule_cron === null ? {} : { schedule_cron: row.schedule_cron }),
+  ...(row.error === null ? {} : { error: row.error }),
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+  ...(row.finished_at === null ? {} : { finished_at: row.finished_at })
+})
 
 export const makeJobsRepository = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const columns = sql.literal(
-    "id, organization_id, name, collection, source, status, config, stats, error, created_at::float8 AS created_at, updated_at::float8 AS updated_at, finished_at::float8 AS finished_at"
+    "id, organization_id, name, collection, source, status, config, stats, progress, schedule_cron, error, created_at::float8 AS created_at, updated_at::float8 AS updated_at, finished_at::float8 AS finished_at"
   )
+  const json = (value: unknown) => sql`${JSON.stringify(value)}::text::jsonb`
+  const time = (at: number) => sql`${String(at)}::text::int8`
+  const first = (rows: ReadonlyArray<JobRow>) => (rows[0] === undefined ? undefined : jobOf(rows[0]))
   return {
-    insert: (organizationId: string, job: IngestJob) =>
-      sql`INSERT INTO ingest_jobs (id, organization_id, name, collection, source, status, config, stats, created_at, updated_at)
-        VALUES (${job.id}, ${organizationId}, ${job.name}, ${job.collection}, ${job.source}, ${job.status}, ${JSON.stringify(job.config)}::text::jsonb, ${JSON.stringify(job.stats)}::text::jsonb, ${job.created_at}, ${job.updated_at})`,
-    save: (job: IngestJob) =>
-      sql`UPDATE ingest_jobs SET status = ${job.status}, stats = ${JSON.stringify(job.stats)}::text::jsonb, error = ${job.error ?? null}, updated_at = ${job.updated_at}, finished_at = ${job.finished_at ?? null}
-        WHERE id = ${job.id} AND finished_at IS NULL`,
+    /** One organization's jobs are counted one after the other: of two at the last place one is taken. */
+    lock: (organizationId: string) =>
+      sql`SELECT pg_advisory_xact_lock(hashtextextended(${`ingest jobs of ${organizationId}`}, 0))`,
+    countUnfinished: (organizationId: string) =>
+      Effect.map(
+        sql<{
+          n: number
+        }>`SELECT count(*)::int4 AS n FROM ingest_jobs WHERE organization_id = ${organizationId} AND finished_at IS NULL`,
+        ([row]) => row!.n
+      ),
+    insert: ({ job, load, options, organizationId, pass = 1, scheduleId, state = {} }: NewJob) =>
+      sql`INSERT INTO ingest_jobs (id, organization_id, name, collection, source, status, config, stats, load, options, state, pass, schedule_id, schedule_cron, created_at, updated_at)
+        VALUES (${job.id}, ${organizationId}, ${job.name}, ${job.collection}, ${job.source}, ${job.status}, ${json(job.config)}, ${json(job.stats)}, ${load}, ${json(options)}, ${json(state)},
+          ${String(pass)}::text::int4, ${scheduleId ?? null}, ${job.schedule_cron ?? null}, ${time(job.created_at)}, ${time(job.updated_at)})`,
+    /** The job as it is then; undefined where it was over. */
+    cancel: (organizationId: string, id: string, now: number) =>
+      Effect.map(
+        sql<JobRow>`UPDATE ingest_jobs SET status = 'cancelled', claimed_until = NULL, updated_at = ${time(now)}, finished_at = ${time(now)}
+          WHERE organization_id = ${organizationId} AND id = ${id} AND finished_at IS NULL RETURNING ${columns}`,
+        first
+      ),
     get: (organizationId: string, id: string) =>
       Effect.map(
         sql<JobRow>`SELECT ${columns} FROM ingest_jobs WHERE organization_id = ${organizationId} AND id = ${id}`,
-        ([row]) => (row === undefined ? undefined : jobOf(row))
+        first
       ),
     liveReindex: (organizationId: string, collection: string) =>
       Effect.map(
         sql<JobRow>`SELECT ${columns} FROM ingest_jobs WHERE organization_id = ${organizationId} AND collection = ${collection} AND source = 'reindex' AND finished_at IS NULL`,
-        ([row]) => (row === undefined ? undefined : jobOf(row))
+        first
       ),
-    unfinished: Effect.map(
-      sql<JobRow>`SELECT ${columns} FROM ingest_jobs WHERE finished_at IS NULL ORDER BY created_at`,
-      (rows) => rows.map(jobOf)
-    ),
     /** `collections`: texts as LIKE reads them, of which one must fit the collection; all where absent. */
     page: (
       organizationId: string,

@@ -1,21 +1,41 @@
 /** Imports that are fetched. */
+import { Layer } from "effect"
+import { KeptFeeds } from "./feeds/kept-feeds.ts"
 import { Ingest } from "./ingest.ts"
+import { migrations } from "./migrations.ts"
 import { routes } from "./routes.ts"
 import { seeds } from "./seeds.ts"
 import { defineRoom } from "../room.ts"
 import { errorSamples } from "./error-samples.ts"
+import { metrics } from "./metrics.ts"
+import { Uploads } from "./uploads.ts"
+
+/** The collection that a body, or a query, names. */
+const named = (value: unknown): ReadonlyArray<string> => (typeof value === "string" ? [value] : [])
+const inQuery = ({ search }: { readonly search: Readonly<Record<string, string>> }) => named(search.collection)
 
 export const room = defineRoom({
   name: "ingest",
   routes,
   errorSamples,
+  metrics,
+  migrations,
   reaches: {
+    createIngestJob: ({ body }) => named((body as { readonly collection?: unknown } | null | undefined)?.collection),
+    uploadIngestFeed: inQuery,
+    createIngestUpload: inQuery,
+    getIngestUpload: "filtered",
+    appendIngestUpload: "filtered",
+    deleteIngestUpload: "filtered",
     reindexCollection: "path",
     listIngestJobs: "filtered",
     getIngestJob: "filtered",
     cancelIngestJob: "filtered"
   },
-  groups: { "ingest jobs": "Jobs that write many documents." },
+  groups: {
+    "ingest jobs": "Jobs that write many documents.",
+    "ingest uploads": "Feeds that are uploaded, whole or in parts that can be resumed, to be imported by a job."
+  },
   seeds,
-  layer: Ingest.layer
+  layer: Layer.provideMerge(Uploads.layer, Layer.provideMerge(Ingest.layer, KeptFeeds.layer))
 })

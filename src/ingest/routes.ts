@@ -4,12 +4,13 @@ import type { Caller } from "../identity/caller.ts"
 import { reachesEverything } from "../identity/reach.ts"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 import { CatalogNames } from "../catalog/names.ts"
-import { patternsOf, reachesOwnName, writable } from "../engine-plane/reached.ts"
+import { deletable, patternsOf, reachesOwnName, writable } from "../engine-plane/reached.ts"
 import { byId, pageOf } from "../http/page.ts"
 import { implement } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import { CollectionMissing, JobNotFound } from "./errors.ts"
 import { Ingest } from "./ingest.ts"
+import { uploadRoutes } from "./upload-routes.ts"
 
 export const routes = Effect.gen(function* () {
   const ingest = yield* Ingest
@@ -23,6 +24,18 @@ export const routes = Effect.gen(function* () {
         : Effect.fail(new JobNotFound({ message: `Job ${id} does not exist.` }))
     )
   return [
+    ...(yield* uploadRoutes),
+    implement(
+      contract.createIngestJob,
+      Effect.fnUntraced(function* ({ caller, payload }) {
+        const { organizationId } = caller
+        const { collection, config = {}, name, schedule_cron, source } = yield* payload
+        const own = names.resolve(organizationId, collection) ?? collection
+        yield* writable(contextOf(organizationId), caller, own)
+        if (config.full === true) yield* deletable(contextOf(organizationId), caller, own)
+        return yield* ingest.create({ organizationId, name, collection: own, source, config, schedule_cron })
+      })
+    ),
     implement(
       contract.reindexCollection,
       Effect.fnUntraced(function* ({ bytes, caller, params, payload }) {

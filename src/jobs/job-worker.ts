@@ -7,7 +7,8 @@ import { Clock, Effect, Exit, Latch, Ref, Schema, type Scope } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Identifiers } from "@dowser/log/identifiers"
 import { Installation } from "../installation.ts"
-import { ATTEMPTS_MAX, type ClaimedJob, makeJobClaims } from "./job-claims.ts"
+import { type ClaimedJob, makeJobClaims } from "./job-claims.ts"
+import { ATTEMPTS_MAX } from "./row-claims.ts"
 import { counted } from "../metrics/background.ts"
 
 export type { ClaimedJob }
@@ -56,7 +57,7 @@ const renewing = ({ claims, process }: Parts, { id }: ClaimedJob, progress: Ref.
     for (;;) {
       yield* Effect.sleep(RENEW_MS)
       const renewed = Effect.flatMap(Effect.all([Ref.get(progress), Clock.currentTimeMillis]), ([done, now]) =>
-        claims.renew(id, process, done, now)
+        claims.renew(id, process, now, done)
       )
       // A database that does not answer is asked again: the claim lasts longer than it takes to come back.
       if (!(yield* Effect.catch(renewed, () => Effect.succeed(true)))) return undefined

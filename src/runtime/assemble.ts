@@ -20,6 +20,7 @@ import { layerLeased } from "../ports/counter/leased-sql.ts"
 import { DedupeWindow } from "../ports/dedupe/dedupe-window.ts"
 import { RequestFigures } from "../http/request-figures.ts"
 import type { Engine } from "../ports/engine/engine.ts"
+import type { FeedStore } from "../ports/feed-store/feed-store.ts"
 import type { EventLog } from "@dowser/log/event-log/event-log"
 import { layerMeasured } from "@dowser/log/event-log/measured"
 import type { LogSpaceOptions } from "@dowser/log/event-log/log-space"
@@ -48,7 +49,7 @@ export interface RuntimeOptions {
 
 interface Parts<PortsE, SqlE, StreamsE, ConfigurationE> {
   readonly sql: Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, SqlE>
-  readonly ports: Layer.Layer<Engine | EventLog, PortsE, SqlClient.SqlClient>
+  readonly ports: Layer.Layer<Engine | EventLog | FeedStore, PortsE, SqlClient.SqlClient>
   readonly streams: Layer.Layer<StreamWorker, StreamsE, EventLog | SqlClient.SqlClient>
   readonly configuration: Layer.Layer<Configuration, ConfigurationE, Identifiers | RowReaders | SqlClient.SqlClient>
   readonly options: RuntimeOptions

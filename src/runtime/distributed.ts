@@ -29,6 +29,7 @@ import { type AdminPort, layerMetrics } from "../metrics/server.ts"
 import { streamMeasures } from "../metrics/stream-measures.ts"
 import { Engine, EngineAbsence, OwnsEngine } from "../ports/engine/engine.ts"
 import type { EventLog } from "@dowser/log/event-log/event-log"
+import { layerPostgresFeeds } from "../ports/feed-store/postgres.ts"
 import { layerKafka } from "@dowser/log/event-log/kafka"
 import { layerMeasured, MeasuredLog } from "@dowser/log/event-log/measured"
 import { kafkaSecurityOf } from "@dowser/log/event-log/kafka/security"
@@ -175,6 +176,7 @@ export const layerDistributed = (
   const ports = Layer.mergeAll(
     chosen,
     layerBrokers(config, "dowser-api"),
+    layerPostgresFeeds,
     Layer.effectDiscard(checkOperatorKey(folder.operatorKey))
   )
   return assemble({

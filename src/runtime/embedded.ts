@@ -18,6 +18,7 @@ import {
   Engine
 } from "../ports/engine/engine.ts"
 import { type GuardOptions, guardEngine } from "../ports/engine/guarded-engine.ts"
+import { layerFiles } from "../ports/feed-store/files.ts"
 import { layerEmbedded as layerEmbeddedLog } from "@dowser/log/event-log/lmdb"
 import { assemble, type RuntimeOptions } from "./assemble.ts"
 import type { DataFolder } from "./data-folder.ts"
@@ -92,6 +93,7 @@ export const layerEmbedded = (folder: DataFolder, options: RuntimeOptions = {}) 
 
       const ports = Layer.mergeAll(
         (options.engine ?? layerEngine)(join(folder.path, "engine"), options.searchWorkers ?? 0),
+        layerFiles(join(folder.path, "feeds")),
         layerEmbeddedLog({ path: logPath, space: { ...options.logSpace, isAlwaysTaken: isDeadLetters } })
       )
       const streams = StreamWorker.layer({

@@ -6,19 +6,16 @@
 import { Identifiers } from "@dowser/log/identifiers"
 import { Clock, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { type Change, makeWriteChanges, RETRY_AFTER_MS } from "../../engine-plane/write-changes.ts"
 import { makePushedJobs } from "../../jobs/pushed-jobs.ts"
 import { makeApplyingRepository, type PushProgress } from "./applying-repository.ts"
 import { makeClaims } from "./claims.ts"
-import { decide, decideFailed } from "./decide.ts"
+import { type Arrived, decide, decideFailed } from "./decide.ts"
 import type { Entry, Line } from "./lines.ts"
 import { arrivedOf, type Outcome, outcomeOf, type Part } from "./outcome.ts"
-import { makeWriteBatch } from "./write-batch.ts"
 
 /** Another process has a partition of the batch. */
 export class ClaimLost extends Schema.TaggedError<ClaimLost>()("ClaimLost", { message: Schema.String }) {}
-
-/** How often a batch that the engine cannot take is tried again, and how long each waits. */
-const RETRY_AFTER_MS = [1_000, 2_000, 4_000, 8_000, 16_000] as const
 
 interface Batch {
   readonly line: Line
@@ -31,6 +28,8 @@ interface Place {
     readonly [partition: number, next: number]
   >
 }
+const changeOf = ({ change }: Arrived): Change =>
+  change.op === "delete" ? { op: "delete", id: change.external_id } : { op: "upsert", document: change.document! }
 const stepOf =
   (failures: ReadonlyMap<string, string>) =>
   ({ applied, done, failed, ignored, job_id, records }: PushProgress) => ({
@@ -47,7 +46,7 @@ export const makeApplyBatch = Effect.gen(function* () {
   const jobs = yield* makePushedJobs
   const repository = yield* makeApplyingRepository
   const sql = yield* SqlClient.SqlClient
-  const write = yield* makeWriteBatch
+  const write = yield* makeWriteChanges
 
   const record = Effect.fnUntraced(function* ({ offsets, process }: Place, found: Outcome, at: number) {
     const next = offsets()
@@ -84,7 +83,7 @@ export const makeApplyBatch = Effect.gen(function* () {
     )
     const decided = decide(arrived, known)
     const writes = arrived.filter((_, i) => decided.fates[i] === "write")
-    const written = yield* write(entries[0]!.organizationId, entries[0]!.collection, writes)
+    const written = yield* write(entries[0]!.organizationId, entries[0]!.collection, writes.map(changeOf))
     const at = yield* Clock.currentTimeMillis
     const told = { attempts: line.failures + 1, at, base: yield* identifiers.make("cje") }
     if (written.kind === "written") {

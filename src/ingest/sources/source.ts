@@ -6,8 +6,10 @@
  * that can only read from the beginning (a feed) reads again and gives those batches once more; the runner passes over
  * them, and only counts their ids where the job deletes what is missing.
  */
+import type { WriteAction } from "@dowser/engine-sdk"
 import { Schema, type Effect, type Scope, type Stream } from "effect"
 import type { SqlError } from "effect/sql"
+import type { FeedSpaceExhausted } from "../errors.ts"
 
 /** A document to be written, which holds its `id`, or one to be deleted. */
 export type IngestChange =
@@ -26,6 +28,8 @@ export interface IngestBatch {
   readonly state?: Readonly<Record<string, unknown>> | undefined
   /** Rows of the source, in the transaction that stores the cursor. */
   readonly alongside?: Effect.Effect<void, SqlError.SqlError> | undefined
+  /** The source is as the pass before left it: nothing is read, and nothing is missing. */
+  readonly isUnchanged?: boolean | undefined
 }
 export const BATCH_CHANGES_MAX = 500
 export const BATCH_BYTES_MAX = 2_000_000
@@ -59,11 +63,27 @@ export type IngestLoad = "import" | "wait"
 
 export interface IngestSource<Config> {
   /** As jobs name it. */ readonly name: string
-  /** What a job's `config` says; a wrong one is a 400 that names every wrong field. */
+  /**
+   * What a job's `config` says, beside `create_collection` and `confirm_deletes`, which are of every source; a wrong one
+   * is a 400 that names every wrong field.
+   */
   readonly config: Schema.Codec<Config, unknown>
   readonly load: IngestLoad
   /** Whether a job may delete what a complete pass did not bring (`full: true`). */
   readonly isFull: (config: Config) => boolean
+  /** How documents are written; upserts where absent. */
+  readonly writes?: ((config: Config) => { readonly action: WriteAction; readonly isRewrite?: boolean }) | undefined
+  /** What is wrong with a config whose every field is right, such as one of two that is missing. */
+  readonly refuses?: ((config: Config) => string | undefined) | undefined
+  /** Why it cannot be done again by a schedule; absent where it always can. */
+  readonly unrepeatable?: ((config: Config) => string | undefined) | undefined
+  /**
+   * What of the config stays with the job: texts that are too large for a row go elsewhere, before there is a job.
+   * Absent: all of it.
+   */
+  readonly keep?:
+    | ((organizationId: string, jobId: string, config: Config) => Effect.Effect<Config, FeedSpaceExhausted>)
+    | undefined
   /** Lazy: the next batch is read when the last one is written. Closes what it opened with the scope. */
   readonly read: (
     task: IngestTask<Config>

@@ -57,6 +57,7 @@ const NOT_FILES: ReadonlySet<string> = new Set([
   "streams",
   "dedupe",
   "recommendations",
+  "feeds",
   "running.json",
   "version.json",
   "kafka",

@@ -119,6 +119,7 @@ const NOT_OF_FILES: ReadonlySet<string> = new Set([
   "streams",
   "dedupe",
   "recommendations",
+  "feeds",
   "running.json",
   "version.json",
   "restoring"

@@ -1,0 +1,135 @@
+/**
+ * Feeds whose bytes are kept: whose they are, how long they stay, and who writes one at the moment. Each stays until its
+ * job is over; one that nobody finishes, for 24 hours.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import { Identifiers } from "@dowser/log/identifiers"
+import { SqlClient } from "effect/sql"
+import { Installation } from "../../installation.ts"
+import { type Append, FeedStore, type FeedStoreFailure } from "../../ports/feed-store/feed-store.ts"
+import { FeedBusy, FeedSpaceExhausted } from "../errors.ts"
+import { makeFeedsRepository, type StoredFeed, type Upload } from "./feeds-repository.ts"
+
+/** Of one feed (spec part 8). */
+export const FEED_BYTES_MAX = 500_000_000
+/** Of an organization's feeds together, those that are announced and still to come among them. */
+const ORGANIZATION_BYTES_MAX = 2_000_000_000
+const FEED_KEPT_MS = 24 * 3_600_000
+const SWEEP_EVERY_MS = 600_000
+const SWEPT_MAX = 100
+/** The claim of who writes a feed ends ten seconds after its process did. */
+const WRITER_RENEW_MS = 3_000
+
+interface NewFeed {
+  /** What is kept at most. */ readonly bytes: number
+  /** What its job will be, where it is uploaded before there is one. */ readonly upload?: Upload | undefined
+  readonly jobId?: string | undefined
+}
+export class KeptFeeds extends Context.Service<
+  KeptFeeds,
+  {
+    /** Keeps room for it; its id. */
+    readonly begin: (organizationId: string, feed: NewFeed) => Effect.Effect<StoredFeed, FeedSpaceExhausted>
+    readonly get: (organizationId: string, id: string) => Effect.Effect<StoredFeed | undefined>
+    readonly ofJob: (organizationId: string, jobId: string) => Effect.Effect<StoredFeed | undefined>
+    /** Alone with the feed until it ends. How many bytes there are then. */
+    readonly append: (append: Append) => Effect.Effect<number, FeedBusy | FeedStoreFailure>
+    readonly length: (id: string) => Effect.Effect<number, FeedStoreFailure>
+    readonly truncate: (id: string, length: number) => Effect.Effect<void, FeedStoreFailure>
+    readonly read: (id: string) => AsyncIterable<Uint8Array>
+    /** It is whole, and belongs to the job where one is named. */
+    readonly complete: (id: string, bytes: number, jobId?: string) => Effect.Effect<void>
+    readonly remove: (organizationId: string, id: string) => Effect.Effect<void>
+    readonly removeOfJob: (organizationId: string, jobId: string) => Effect.Effect<void>
+  }
+>()("dowser/ingest/KeptFeeds") {
+  static readonly layer: Layer.Layer<KeptFeeds, never, FeedStore | Identifiers | Installation | SqlClient.SqlClient> =
+    Layer.effect(
+      KeptFeeds,
+      Effect.suspend(() => make)
+    )
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const store = yield* FeedStore
+  const identifiers = yield* Identifiers
+  const repository = yield* makeFeedsRepository
+  const process = yield* identifiers.make("prc")
+  if ((yield* Installation).isAlone) yield* Effect.orDie(repository.forgetWriters)
+
+  const begin = Effect.fnUntraced(function* (organizationId: string, { bytes, jobId, upload }: NewFeed) {
+    const now = yield* Clock.currentTimeMillis
+    const feed: StoredFeed = {
+      id: yield* identifiers.make("fed"),
+      organization_id: organizationId,
+      upload,
+      bytes_expected: bytes,
+      is_complete: false,
+      expires_at: now + FEED_KEPT_MS
+    }
+    yield* Effect.catchTag(
+      sql.withTransaction(
+        Effect.gen(function* () {
+          yield* repository.lock(organizationId)
+          if ((yield* repository.bytesOf(organizationId)) + bytes > ORGANIZATION_BYTES_MAX)
+            return yield* new FeedSpaceExhausted({
+              message: `Feeds that wait or are read take ${ORGANIZATION_BYTES_MAX} bytes of an organization at most; wait for a job to end, or delete an upload.`
+            })
+          yield* repository.insert(feed, jobId, now)
+        })
+      ),
+      "SqlError",
+      Effect.die
+    )
+    return feed
+  })
+  const renewing = (id: string) =>
+    Effect.forever(Effect.andThen(Effect.sleep(WRITER_RENEW_MS), Effect.ignore(repository.renewWriter(id, process))))
+  const append = (given: Append) =>
+    Effect.acquireUseRelease(
+      Effect.flatMap(Effect.orDie(repository.takeWriter(given.id, process)), (isOurs) =>
+        isOurs
+          ? Effect.void
+          : Effect.fail(new FeedBusy({ message: "Another request writes this upload; ask for its offset again." }))
+      ),
+      () => Effect.raceFirst(store.append(given), renewing(given.id)),
+      () => Effect.ignore(repository.freeWriter(given.id, process))
+    )
+  const forget = (id: string) =>
+    Effect.andThen(
+      Effect.catch(store.remove(id), (error) => Effect.logError(`The feed ${id} could not be removed`, error)),
+      Effect.orDie(repository.remove(id))
+    )
+  const removeWhere = (found: Effect.Effect<StoredFeed | undefined>) =>
+    Effect.flatMap(found, (feed) => (feed === undefined ? Effect.void : forget(feed.id)))
+
+  const sweep = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    for (const { id } of yield* repository.expired(now, SWEPT_MAX)) yield* forget(id)
+    const stored = yield* store.ids
+    for (const id of yield* repository.unknown(stored)) yield* store.remove(id)
+  })
+  yield* Effect.forkScoped(
+    Effect.forever(
+      Effect.andThen(
+        Effect.catch(sweep, (error) => Effect.logError("Feeds that are over could not be removed", error)),
+        Effect.sleep(SWEEP_EVERY_MS)
+      )
+    )
+  )
+  const get = (organizationId: string, id: string) => Effect.orDie(repository.get(organizationId, id))
+  const ofJob = (organizationId: string, jobId: string) => Effect.orDie(repository.ofJob(organizationId, jobId))
+  return KeptFeeds.of({
+    begin,
+    get,
+    ofJob,
+    append,
+    length: store.length,
+    truncate: store.truncate,
+    read: store.read,
+    complete: (id, bytes, jobId) => Effect.orDie(Effect.asVoid(repository.complete(id, bytes, jobId))),
+    remove: (organizationId, id) => removeWhere(get(organizationId, id)),
+    removeOfJob: (organizationId, jobId) => removeWhere(ofJob(organizationId, jobId))
+  })
+})

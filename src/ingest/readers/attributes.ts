@@ -1,0 +1,74 @@
+/**
+ * Attributes of products with the types that their values have: one that is a whole number in every record of the
+ * sample is a number, all others are texts. A value that does not fit what was decided is kept under `extra`, so that
+ * one odd value costs no product. The sample is the beginning of the feed, so that the same feed gives the same types.
+ *
+ * Decision: numbers with a fraction stay texts, because a field of a collection takes its type from the first value that
+ * it sees: after `12` a `12.5` would lose its half.
+ */
+import type { FeedItem } from "./reader.ts"
+import { upsert } from "./reader.ts"
+
+const SAMPLE_RECORDS = 1_000
+const SAMPLE_BYTES = 4_000_000
+/** Names that are counted; those beyond are texts. */
+const NAMES_MAX = 10_000
+const WHOLE = /^-?(?:0|[1-9]\d{0,14})$/
+
+export interface Product {
+  readonly document: Readonly<Record<string, unknown>>
+  readonly attributes: ReadonlyMap<string, string>
+  readonly extra: ReadonlyMap<string, string>
+  readonly bytes: number
+}
+/** A key of the document: a point would lead into it. */
+export const attributeName = (name: string, unit?: string): string => {
+  const whole = unit === undefined || unit.trim() === "" ? name.trim() : `${name.trim()}, ${unit.trim()}`
+  return whole.replaceAll(".", "_").replaceAll(/\s+/g, " ").slice(0, 120)
+}
+
+export class TypedAttributes {
+  /** Whether all values so far were whole numbers. */ readonly #whole = new Map<string, boolean>()
+  #held: Array<Product | FeedItem> = []
+  #bytes = 0
+  #isDecided = false
+
+  /** What can be given on now, in order. */
+  put(made: Product | FeedItem): ReadonlyArray<FeedItem> {
+    if (this.#isDecided) return ["kind" in made ? made : this.#itemOf(made)]
+    this.#held.push(made)
+    if (!("kind" in made)) {
+      this.#bytes += made.bytes
+      for (const [name, value] of made.attributes) this.#note(name, value)
+    }
+    return this.#held.length < SAMPLE_RECORDS && this.#bytes < SAMPLE_BYTES ? [] : this.decide()
+  }
+  /** The feed is over, or the sample is large enough. */
+  decide(): ReadonlyArray<FeedItem> {
+    this.#isDecided = true
+    const held = this.#held
+    this.#held = []
+    return held.map((made) => ("kind" in made ? made : this.#itemOf(made)))
+  }
+  #note(name: string, value: string): void {
+    const known = this.#whole.get(name)
+    if (known === undefined && this.#whole.size >= NAMES_MAX) return
+    if (known !== false) this.#whole.set(name, WHOLE.test(value))
+  }
+  #itemOf({ attributes, bytes, document, extra }: Product): FeedItem {
+    const typed = new Map<string, string | number>()
+    const rest = new Map(extra)
+    for (const [name, value] of attributes)
+      if (this.#whole.get(name) !== true) typed.set(name, value)
+      else if (WHOLE.test(value)) typed.set(name, Number(value))
+      else rest.set(name, value)
+    return upsert(
+      {
+        ...document,
+        ...(typed.size === 0 ? {} : { attributes: Object.fromEntries(typed) }),
+        ...(rest.size === 0 ? {} : { extra: Object.fromEntries(rest) })
+      },
+      bytes
+    )
+  }
+}

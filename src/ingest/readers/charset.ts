@@ -1,0 +1,74 @@
+/**
+ * Bytes of a feed as text: by its mark of byte order, by what an XML declaration says, else by what the first 64 KB look
+ * like. Holds no more than those. Pure.
+ */
+import { FeedBroken } from "./reader.ts"
+
+const SNIFFED_BYTES = 65_536
+/** Where an XML declaration ends at the latest. */
+const DECLARATION_BYTES = 1_024
+
+const markedAs = (bytes: Uint8Array): string | undefined =>
+  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+    ? "utf-8"
+    : bytes[0] === 0xff && bytes[1] === 0xfe
+      ? "utf-16le"
+      : bytes[0] === 0xfe && bytes[1] === 0xff
+        ? "utf-16be"
+        : undefined
+const declaredAs = (bytes: Uint8Array): string | undefined =>
+  /^\s*<\?xml\s[^>]*?encoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']/.exec(
+    Buffer.from(bytes.subarray(0, DECLARATION_BYTES)).toString("latin1")
+  )?.[1]
+/** The last sequence may be cut. */
+const isUtf8 = (bytes: Uint8Array): boolean => {
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true })
+    return true
+  } catch {
+    return false
+  }
+}
+/** Cyrillic words are runs of bytes with the high bit, words of Western languages have one here and there. */
+const singleByteOf = (bytes: Uint8Array): string => {
+  let high = 0,
+    runs = 0
+  bytes.forEach((byte, i) => {
+    if (byte < 0xc0) return
+    high++
+    if ((bytes[i - 1] ?? 0) >= 0xc0) runs++
+  })
+  return runs * 2 >= high ? "windows-1251" : "windows-1252"
+}
+/** As `TextDecoder` names it. */
+export const charsetOf = (first: Uint8Array): string =>
+  markedAs(first) ?? declaredAs(first) ?? (isUtf8(first) ? "utf-8" : singleByteOf(first))
+
+const decoderFor = (charset: string): TextDecoder => {
+  try {
+    return new TextDecoder(charset)
+  } catch {
+    throw new FeedBroken(`The feed says that its encoding is ${charset}, which is not known.`)
+  }
+}
+export async function* textOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  let first: Array<Uint8Array> = [],
+    size = 0,
+    decoder: TextDecoder | undefined
+  for await (const piece of pieces) {
+    if (decoder !== undefined) {
+      yield decoder.decode(piece, { stream: true })
+      continue
+    }
+    first.push(piece)
+    size += piece.length
+    if (size < SNIFFED_BYTES) continue
+    const bytes = Buffer.concat(first, size)
+    first = []
+    decoder = decoderFor(charsetOf(bytes.subarray(0, SNIFFED_BYTES)))
+    yield decoder.decode(bytes, { stream: true })
+  }
+  if (decoder !== undefined) return yield decoder.decode()
+  const bytes = Buffer.concat(first, size)
+  yield decoderFor(charsetOf(bytes)).decode(bytes)
+}

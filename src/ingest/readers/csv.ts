@@ -1,0 +1,139 @@
+/**
+ * CSV and its kin with tabs or semicolons: the first row names the columns, each further one is a document whose fields
+ * are texts; fields of the collection that are numbers or flags take them as such. Columns that are lists are written
+ * with `|` between their values where their name ends in `[]`. Pure.
+ */
+import { parse, type CsvError } from "csv-parse"
+import { Readable } from "node:stream"
+import { textOf } from "./charset.ts"
+import { FeedBroken, type FeedItem, type FeedReader, fault, RECORD_BYTES_MAX, upsert } from "./reader.ts"
+
+const SNIFFED_CHARACTERS = 65_536
+const COLUMNS_MAX = 1_000
+const ROWS_A_TIME = 200
+const DELIMITERS = [",", ";", "\t", "|"]
+
+/** That which cuts the first rows into the same number of pieces, and into most. Quoted texts do not count. */
+export const delimiterOf = (text: string): string => {
+  const lines = text
+    .replaceAll(/"(?:[^"]|"")*"/g, "")
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== "")
+    .slice(0, 20)
+  const pieces = (delimiter: string) => lines.map((line) => line.split(delimiter).length)
+  const scoreOf = (delimiter: string): number => {
+    const [first = 1, ...rest] = pieces(delimiter)
+    return first === 1 ? 0 : first * (1 + rest.filter((n) => n === first).length)
+  }
+  return DELIMITERS.reduce((best, each) => (scoreOf(each) > scoreOf(best) ? each : best))
+}
+/** The first characters apart, then all of it. */
+const sniffed = async (texts: AsyncGenerator<string>) => {
+  const first: Array<string> = []
+  let size = 0
+  while (size < SNIFFED_CHARACTERS) {
+    const { done, value } = await texts.next()
+    if (done === true) break
+    first.push(value)
+    size += value.length
+  }
+  const all = async function* () {
+    yield* first
+    yield* texts
+  }
+  return { start: first.join("").slice(0, SNIFFED_CHARACTERS), all }
+}
+
+interface Row {
+  readonly record: ReadonlyArray<string>
+  readonly info: { readonly lines: number }
+}
+interface Column {
+  readonly name: string
+  readonly isList: boolean
+}
+const columnsOf = (header: ReadonlyArray<string>): ReadonlyArray<Column> => {
+  const columns = header.map((text) => {
+    const name = text.trim()
+    return name.endsWith("[]") ? { name: name.slice(0, -2), isList: true } : { name, isList: false }
+  })
+  if (columns.length > COLUMNS_MAX) throw new FeedBroken(`The first row names more than ${COLUMNS_MAX} columns.`)
+  const names = columns.map(({ name }) => name)
+  const twice = names.find((name, i) => name !== "" && names.indexOf(name) !== i)
+  if (twice !== undefined) throw new FeedBroken(`The first row names the column \`${twice}\` twice.`)
+  return columns
+}
+
+class Rows {
+  #columns: ReadonlyArray<Column> | undefined
+  readonly #idField: string
+  constructor(idField = "id") {
+    this.#idField = idField
+  }
+  item({ info, record }: Row): FeedItem | undefined {
+    if (this.#columns === undefined) {
+      this.#columns = columnsOf(record)
+      if (!this.#columns.some(({ name }) => name === this.#idField))
+        throw new FeedBroken(`The first row names no column \`${this.#idField}\`.`)
+      return undefined
+    }
+    const line = `line ${info.lines}`
+    if (record.length !== this.#columns.length)
+      return fault(line, `The row has ${record.length} fields where the first row names ${this.#columns.length}`)
+    const document = new Map<string, unknown>()
+    let bytes = 0
+    for (const [i, { isList, name }] of this.#columns.entries()) {
+      const text = record[i]!
+      bytes += text.length
+      if (text.trim() === "" || name === "") continue
+      document.set(name, isList ? text.split("|").map((part) => part.trim()) : text)
+    }
+    if (bytes > RECORD_BYTES_MAX) return fault(line, "The row is larger than a megabyte")
+    const id = document.get(this.#idField)
+    if (typeof id !== "string") return fault(line, `The row has no \`${this.#idField}\``)
+    document.set("id", id.trim())
+    return upsert(Object.fromEntries(document), bytes)
+  }
+  get hasHeader(): boolean {
+    return this.#columns !== undefined
+  }
+}
+
+export const readCsv: FeedReader = async function* (pieces, { idField }) {
+  const { all, start } = await sniffed(textOf(pieces))
+  const rows = new Rows(idField)
+  let items: Array<FeedItem> = []
+  const skipped = (error: CsvError | undefined) => {
+    items.push(
+      fault(`line ${String(error?.lines ?? "?")}`, `The row cannot be read: ${error?.message ?? "it is no CSV"}`)
+    )
+    return undefined
+  }
+  const parser = parse({
+    bom: true,
+    delimiter: delimiterOf(start),
+    info: true,
+    max_record_size: RECORD_BYTES_MAX,
+    on_skip: skipped,
+    relax_column_count: true,
+    relax_quotes: true,
+    skip_empty_lines: true,
+    skip_records_with_error: true
+  })
+  const source = Readable.from(all())
+  source.on("error", (error) => parser.destroy(error))
+  try {
+    for await (const row of source.pipe(parser) as AsyncIterable<Row>) {
+      const item = rows.item(row)
+      if (item !== undefined) items.push(item)
+      if (items.length < ROWS_A_TIME) continue
+      yield items
+      items = []
+    }
+  } finally {
+    source.destroy()
+    parser.destroy()
+  }
+  if (!rows.hasHeader) throw new FeedBroken("The feed has no first row that names its columns.")
+  yield items
+}

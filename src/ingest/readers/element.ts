@@ -1,0 +1,70 @@
+/** What stands in one offer or item: its children by name, each with its attributes and texts, within bounds. */
+import { RECORD_BYTES_MAX } from "./reader.ts"
+
+const CHILDREN_MAX = 2_000
+export interface Child {
+  readonly name: string
+  readonly attributes: Readonly<Record<string, string>>
+  text: string
+  /** Of a child that has children of its own: theirs. */ readonly children: Array<Child>
+}
+
+/** Collects a record while it is read; it knows its depth and nothing of what it means. */
+export class Element {
+  readonly attributes: Readonly<Record<string, string>>
+  readonly children: Array<Child> = []
+  readonly line: number
+  readonly #depth: number
+  #own: Child | undefined
+  #inner: Child | undefined
+  #count = 0
+  size = 0
+  mistake: string | undefined
+  constructor(attributes: Readonly<Record<string, string>>, depth: number, line: number) {
+    this.attributes = attributes
+    this.#depth = depth
+    this.line = line
+  }
+  get isTooLarge(): boolean {
+    return this.size > RECORD_BYTES_MAX || this.#count > CHILDREN_MAX
+  }
+  open(name: string, attributes: Readonly<Record<string, string>>, depth: number): void {
+    this.#count++
+    if (this.isTooLarge) return
+    const child: Child = { name, attributes, text: "", children: [] }
+    for (const value of Object.values(attributes)) this.size += value.length
+    if (depth === this.#depth + 1) {
+      this.children.push(child)
+      this.#own = child
+      this.#inner = undefined
+    } else if (depth === this.#depth + 2 && this.#own !== undefined) {
+      this.#own.children.push(child)
+      this.#inner = child
+    }
+  }
+  text(text: string): void {
+    this.size += text.length
+    if (this.isTooLarge || this.#own === undefined) return
+    // Tags in a text that was not escaped are left out, their words stay.
+    this.#own.text += text
+    if (this.#inner !== undefined) this.#inner.text += text
+  }
+  close(depth: number): void {
+    if (depth === this.#depth + 1) this.#own = undefined
+    if (depth === this.#depth + 2) this.#inner = undefined
+  }
+  /** The first that is not empty. */
+  first(...names: ReadonlyArray<string>): string | undefined {
+    for (const name of names)
+      for (const child of this.children) if (child.name === name && child.text.trim() !== "") return child.text.trim()
+    return undefined
+  }
+  all(name: string): ReadonlyArray<Child> {
+    return this.children.filter((child) => child.name === name)
+  }
+  texts(name: string): ReadonlyArray<string> {
+    return this.all(name)
+      .map(({ text }) => text.trim())
+      .filter((text) => text !== "")
+  }
+}

@@ -1,0 +1,40 @@
+/** Lines of a stream of bytes, without a copy of those that one piece holds. */
+
+/** `bytes` is undefined where the line is longer than it may be; it is passed over then. */
+export interface Line {
+  readonly number: number
+  readonly bytes: Uint8Array | undefined
+}
+
+const NEWLINE = 0x0a
+/** All lines that end in each piece, and the last one. */
+export async function* linesOf(
+  pieces: AsyncIterable<Uint8Array>,
+  bytesMax: number
+): AsyncGenerator<ReadonlyArray<Line>> {
+  let number = 0,
+    held: Array<Uint8Array> = [],
+    size = 0
+  const take = (end: Uint8Array): Line => {
+    const length = size + end.length
+    const bytes = length > bytesMax ? undefined : held.length === 0 ? end : Buffer.concat([...held, end], length)
+    held = []
+    size = 0
+    return { number: ++number, bytes }
+  }
+  for await (const piece of pieces) {
+    const lines: Array<Line> = []
+    let from = 0
+    for (let at = piece.indexOf(NEWLINE); at >= 0; at = piece.indexOf(NEWLINE, from)) {
+      lines.push(take(piece.subarray(from, at)))
+      from = at + 1
+    }
+    const rest = piece.subarray(from)
+    if (size <= bytesMax && rest.length > 0) held.push(rest)
+    size += rest.length
+    // What is too long already is not held.
+    if (size > bytesMax) held = []
+    if (lines.length > 0) yield lines
+  }
+  if (size > 0) yield [take(new Uint8Array(0))]
+}

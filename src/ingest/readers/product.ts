@@ -1,0 +1,29 @@
+/** What the formats of product feeds have in common. Pure. */
+const NUMBER = /^-?\d{1,15}(?:\.\d{1,10})?$/
+/** `1 299,50`, `1299.5`, `12.99 EUR`: the number and what stands behind it. */
+export const priceOf = (
+  text: string | undefined
+): { readonly amount: number; readonly currency: string | undefined } | undefined => {
+  const found = /^([\d\s\u00a0.,'-]+?)\s*([A-Za-z]{3})?$/.exec(text?.trim() ?? "")
+  const digits = found?.[1]?.replaceAll(/[\s\u00a0']/g, "")
+  if (digits === undefined || digits === "") return undefined
+  const bare =
+    digits.includes(".") && digits.includes(",")
+      ? digits.lastIndexOf(",") > digits.lastIndexOf(".")
+        ? digits.replaceAll(".", "").replace(",", ".")
+        : digits.replaceAll(",", "")
+      : digits.replace(",", ".")
+  return NUMBER.test(bare) ? { amount: Number(bare), currency: found?.[2]?.toUpperCase() } : undefined
+}
+/** The rouble before 1998 is what many feeds still say. */
+export const currencyOf = (text: string | undefined): string | undefined => {
+  const code = text?.trim().toUpperCase()
+  return code === undefined || code === "" ? undefined : code === "RUR" ? "RUB" : code
+}
+/** What is there. */
+export const withoutNothing = (fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    Object.entries(fields).filter(
+      ([, value]) => value !== undefined && value !== "" && !(Array.isArray(value) && value.length === 0)
+    )
+  )

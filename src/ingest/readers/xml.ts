@@ -1,0 +1,117 @@
+/**
+ * XML as events with bounds: entities of a document type are never expanded, nothing is held beyond one text, and what
+ * is not well formed is told with its line and read on. Pure.
+ */
+import { SaxesParser } from "saxes"
+import { FeedBroken, type FeedItem } from "./reader.ts"
+import { textOf } from "./charset.ts"
+
+const DEPTH_MAX = 32
+const ATTRIBUTES_MAX = 100
+/** Characters since something ended: a tag, a text, a comment. */
+const HELD_CHARACTERS_MAX = 4_000_000
+/** At a time, so that the bound is looked at often. */
+const PIECE_CHARACTERS = 65_536
+/** What shops write in XML although only HTML has it. */
+const NAMED: Readonly<Record<string, string>> = {
+  nbsp: "\u00a0",
+  ndash: "–",
+  mdash: "—",
+  hellip: "…",
+  laquo: "«",
+  raquo: "»",
+  deg: "°",
+  times: "×",
+  euro: "€",
+  copy: "©",
+  reg: "®",
+  trade: "™"
+}
+
+export interface XmlVisitor {
+  /** `depth`: 1 for the root. */
+  readonly open: (name: string, attributes: Readonly<Record<string, string>>, depth: number, line: number) => void
+  readonly text: (text: string) => void
+  readonly close: (name: string, depth: number) => void
+  /** It is not well formed here. */ readonly mistake: (message: string, line: number) => void
+  /** What was made of it since this was asked last. */ readonly taken: () => ReadonlyArray<FeedItem>
+}
+
+class Parsing {
+  readonly #parser = new SaxesParser({ xmlns: false, position: true })
+  readonly #visitor: XmlVisitor
+  #depth = 0
+  #attributes = 0
+  #held = 0
+  constructor(visitor: XmlVisitor) {
+    this.#visitor = visitor
+    Object.assign(this.#parser.ENTITIES, NAMED)
+    this.#listen(this.#parser)
+  }
+  readonly #listen = (parser: SaxesParser) => {
+    const visitor = this.#visitor
+    const ended = () => {
+      this.#held = 0
+    }
+    parser.on("opentagstart", () => {
+      this.#attributes = 0
+    })
+    parser.on("attribute", () => {
+      if (++this.#attributes > ATTRIBUTES_MAX)
+        throw new FeedBroken(`Line ${parser.line}: an element has more than ${ATTRIBUTES_MAX} attributes.`)
+    })
+    parser.on("opentag", ({ attributes, name }) => {
+      ended()
+      if (++this.#depth > DEPTH_MAX)
+        throw new FeedBroken(`Line ${parser.line}: elements nest deeper than ${DEPTH_MAX} levels.`)
+      visitor.open(name, attributes, this.#depth, parser.line)
+    })
+    parser.on("closetag", ({ name }) => {
+      ended()
+      visitor.close(name, this.#depth--)
+    })
+    const text = (value: string) => {
+      ended()
+      visitor.text(value)
+    }
+    parser.on("text", text)
+    parser.on("cdata", text)
+    parser.on("comment", ended)
+    parser.on("processinginstruction", ended)
+    parser.on("doctype", ended)
+    parser.on("error", ({ message }) => visitor.mistake(message.replace(/^\d+:\d+: /, ""), parser.line))
+  }
+  write(text: string): void {
+    for (let at = 0; at < text.length; at += PIECE_CHARACTERS) {
+      const piece = text.slice(at, at + PIECE_CHARACTERS)
+      this.#parser.write(piece)
+      this.#held += piece.length
+      if (this.#held > HELD_CHARACTERS_MAX)
+        throw new FeedBroken(
+          `Line ${this.#parser.line}: a text or tag is longer than ${HELD_CHARACTERS_MAX} characters.`
+        )
+    }
+  }
+  get isOpen(): boolean {
+    return this.#depth > 0
+  }
+  close(): void {
+    this.#parser.close()
+  }
+}
+
+export async function* visited(
+  pieces: AsyncIterable<Uint8Array>,
+  visitor: XmlVisitor
+): AsyncGenerator<ReadonlyArray<FeedItem>> {
+  const parsing = new Parsing(visitor)
+  for await (const text of textOf(pieces)) {
+    parsing.write(text)
+    const items = visitor.taken()
+    if (items.length > 0) yield items
+  }
+  // What was cut off is no complete pass.
+  if (parsing.isOpen) throw new FeedBroken("The feed ends in the middle.")
+  parsing.close()
+  yield visitor.taken()
+}

@@ -1,0 +1,56 @@
+/** What a batch makes of a job's counts. Pure. */
+import { jobErrorsMax, type JobStats } from "../schema.ts"
+import type { IngestBatch, IngestChange } from "../sources/source.ts"
+
+const ERROR_CHARACTERS_MAX = 500
+const ID_CHARACTERS_MAX = 250
+/** Postgres stores neither NUL nor half of a surrogate pair. */
+const storable = (text: string, charactersMax: number): string =>
+  text
+    .slice(0, charactersMax)
+    .replace(/\u0000/g, " ")
+    .toWellFormed()
+export const listed = (
+  errors: JobStats["errors"],
+  more: ReadonlyArray<{ readonly id: string; readonly error: string }>
+): JobStats["errors"] =>
+  errors.length >= jobErrorsMax || more.length === 0
+    ? errors
+    : [
+        ...errors,
+        ...more.slice(0, jobErrorsMax - errors.length).map(({ error, id }) => ({
+          id: storable(id, ID_CHARACTERS_MAX),
+          error: storable(error, ERROR_CHARACTERS_MAX)
+        }))
+      ]
+
+export const idOf = (change: IngestChange): string =>
+  change.op === "delete" ? change.id : typeof change.document.id === "string" ? change.document.id : ""
+
+/** `refusals`: of each change, in order. */
+export const statsAfter = (
+  stats: JobStats,
+  { changes, cursor, errors, fetched, state }: IngestBatch,
+  refusals: ReadonlyArray<string | undefined>
+): JobStats => {
+  let imported = 0,
+    deleted = 0
+  const refused: Array<{ readonly id: string; readonly error: string }> = []
+  changes.forEach((change, i) => {
+    const error = refusals[i]
+    if (error !== undefined) refused.push({ id: idOf(change), error })
+    else if (change.op === "delete") deleted++
+    else imported++
+  })
+  const kind = state?.source_kind
+  return {
+    ...stats,
+    fetched: stats.fetched + fetched,
+    imported: stats.imported + imported,
+    failed: stats.failed + refused.length + errors.length,
+    cursor,
+    ...(deleted === 0 ? {} : { deleted: (stats.deleted ?? 0) + deleted }),
+    ...(typeof kind === "string" ? { source_kind: kind.slice(0, ID_CHARACTERS_MAX) } : {}),
+    errors: listed(stats.errors, [...errors, ...refused])
+  }
+}

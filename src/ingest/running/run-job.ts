@@ -1,0 +1,160 @@
+/**
+ * One job, from where it was to its end. Each batch goes to the engine and then, in one transaction, into the job's
+ * row: counts, cursor, what the source must know to go on. A process that is killed between the two has the batch
+ * applied once more, to the same end, and counted once.
+ *
+ * A source that reads from its beginning again gives batches that the engine has; they are passed over, and only their
+ * ids are taken down where the job deletes what is missing.
+ */
+import { Clock, Effect, Schema, Stream } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { makeWriteChanges, RETRY_AFTER_MS } from "../../engine-plane/write-changes.ts"
+import { type IngestBatch, IngestFailed, IngestLater, type IngestSource } from "../sources/source.ts"
+import { type Claimed, makeClaims, type Step } from "./claims.ts"
+import { makeDeleteMissing } from "./delete-missing.ts"
+import { idOf, listed, statsAfter } from "./outcome.ts"
+import { SEEN_IDS_MAX, SeenIds } from "./seen-ids.ts"
+
+/** The job is over, or somebody else's. */
+export class ClaimLost extends Schema.TaggedError<ClaimLost>()("ClaimLost", {}) {}
+/** Others wait: it goes on from its cursor when it is its organization's turn again. */
+export class TurnOver extends Schema.TaggedError<TurnOver>()("TurnOver", {}) {}
+
+export type RunFailure = ClaimLost | TurnOver | IngestFailed | IngestLater | SqlError.SqlError
+
+/** How long a job keeps its place where others wait for one. */
+const TURN_MS = 10_000
+/** And at least so much longer than it took to come to its cursor again, so that little is read for nothing. */
+const TURN_PER_RETURN = 4
+
+/** Where a job that is at work stands. */
+interface Standing {
+  readonly job: Claimed
+  readonly source: IngestSource<unknown>
+  readonly config: unknown
+  readonly began: number
+  /** Ids of the pass, where what is missing goes. */ readonly seen: SeenIds | undefined
+  /** The stored cursor was passed, and when. */ beyond: number | undefined
+  isUnchanged: boolean
+  step: Step
+}
+
+const refuseAll = (reason: string) => new IngestFailed({ message: reason })
+
+export const makeRunJob = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const claims = yield* makeClaims
+  const write = yield* makeWriteChanges
+  const deleteMissing = yield* makeDeleteMissing
+
+  /** The engine's verdicts; a batch that it cannot take is tried again, and fails the job in the end. */
+  const written = Effect.fnUntraced(function* ({ config, job, source }: Standing, batch: IngestBatch) {
+    const { action = "upsert", isRewrite = false } = source.writes?.(config) ?? {}
+    const changes = batch.changes.map((change) => (change.op === "delete" ? change : { ...change, action, isRewrite }))
+    for (let attempt = 0; ; attempt++) {
+      const answer = yield* write(job.organizationId, job.collection, changes)
+      if (answer.kind === "written") return answer.refusals
+      const after_ms = RETRY_AFTER_MS[attempt]
+      if (answer.isMissing || after_ms === undefined) return yield* refuseAll(answer.reason)
+      yield* Effect.sleep(Math.max(after_ms, answer.after_s * 1_000))
+    }
+  })
+  const store = Effect.fnUntraced(function* (
+    standing: Standing,
+    process: string,
+    step: Step,
+    alongside: IngestBatch["alongside"]
+  ) {
+    const now = yield* Clock.currentTimeMillis
+    yield* sql.withTransaction(
+      Effect.gen(function* () {
+        if (!(yield* claims.hold(standing.job.id, process))) return yield* new ClaimLost()
+        yield* claims.move(standing.job.id, step, now)
+        yield* alongside ?? Effect.void
+      })
+    )
+    standing.step = step
+  })
+  const endTurn = Effect.fnUntraced(function* ({ began, beyond, job, source }: Standing) {
+    const now = yield* Clock.currentTimeMillis
+    const returning_ms = (beyond ?? now) - began
+    if (now - began < Math.max(TURN_MS, TURN_PER_RETURN * returning_ms)) return
+    if (yield* claims.othersWait(source.load, job.organizationId)) return yield* new TurnOver()
+  })
+  const remember = (seen: SeenIds | undefined, { changes }: IngestBatch) =>
+    Effect.suspend(() => {
+      if (seen === undefined) return Effect.void
+      for (const change of changes) if (change.op === "upsert") seen.add(idOf(change))
+      return seen.isFull
+        ? Effect.fail(refuseAll(`A job with \`full\` may bring at most ${SEEN_IDS_MAX} documents.`))
+        : Effect.void
+    })
+
+  const apply = Effect.fnUntraced(function* (standing: Standing, process: string, batch: IngestBatch) {
+    const { job, step } = standing
+    if (batch.isUnchanged === true) standing.isUnchanged = true
+    yield* remember(standing.seen, batch)
+    if (standing.beyond === undefined) {
+      // What the cursor stands behind is in the engine and in the counts.
+      if (job.stats.cursor > 0 && batch.cursor <= job.stats.cursor) return
+      standing.beyond = yield* Clock.currentTimeMillis
+    }
+    const refusals = yield* written(standing, batch)
+    const stats = statsAfter(step.stats, batch, refusals)
+    const next = { stats, state: batch.state ?? step.state, progress: Math.min(1, batch.progress ?? step.progress) }
+    yield* store(standing, process, next, batch.alongside)
+    yield* endTurn(standing)
+  })
+  const removeMissing = Effect.fnUntraced(function* (standing: Standing, process: string, seen: SeenIds) {
+    const { job } = standing
+    const isConfirmed = job.options.confirm_deletes === true
+    const { failed } = standing.step.stats
+    if (failed > 0 && !isConfirmed)
+      return yield* refuseAll(
+        `${failed} records failed, so that nobody knows what is missing, and nothing was deleted. Mend them, or start the job again with \`confirm_deletes: true\` in its config.`
+      )
+    yield* deleteMissing({ organizationId: job.organizationId, collection: job.collection, seen, isConfirmed }, (n) => {
+      const { progress, state, stats } = standing.step
+      return store(
+        standing,
+        process,
+        { progress, state, stats: { ...stats, deleted: (stats.deleted ?? 0) + n } },
+        undefined
+      )
+    })
+  })
+
+  const run = Effect.fnUntraced(function* (
+    job: Claimed,
+    process: string,
+    source: IngestSource<unknown>,
+    config: unknown
+  ) {
+    const isFull = source.isFull(config)
+    const { pass, state, stats } = job
+    const standing: Standing = {
+      job,
+      source,
+      config,
+      began: yield* Clock.currentTimeMillis,
+      seen: isFull ? new SeenIds() : undefined,
+      beyond: undefined,
+      isUnchanged: false,
+      step: { stats, state, progress: 0 }
+    }
+    const batches = yield* source.read({
+      jobId: job.id,
+      organizationId: job.organizationId,
+      collection: job.collection,
+      config,
+      // Ids of before the cursor are in no memory any more.
+      place: { cursor: isFull ? 0 : stats.cursor, state },
+      pass
+    })
+    yield* Stream.runForEach(batches, (batch) => apply(standing, process, batch))
+    if (standing.seen !== undefined && !standing.isUnchanged) yield* removeMissing(standing, process, standing.seen)
+    return { ...standing.step, stats: { ...standing.step.stats, passes: pass } } satisfies Step
+  })
+  /** What it counted, when all of it is read and written. */
+  return (...given: Parameters<typeof run>): Effect.Effect<Step, RunFailure> => Effect.scoped(run(...given))
+})

@@ -1,0 +1,96 @@
+/**
+ * Jobs that are done again: at each due minute one more is queued, by one process of several, and none while the one
+ * before is still at work. What a pass kept (a feed's ETag) is given to the next.
+ */
+import { Identifiers } from "@dowser/log/identifiers"
+import { Clock, Effect } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { makeAuditRecorder } from "../audit/record.ts"
+import { nextRunAt } from "../jobs/cron.ts"
+import { counted } from "../metrics/background.ts"
+import { makeJobsRepository, type NewJob } from "./jobs-repository.ts"
+import { makeSchedulesRepository, type Schedule } from "./schedules-repository.ts"
+import { type IngestJob, noStats, UNFINISHED_MAX } from "./schema.ts"
+
+/** How late a job may be queued. */
+const LOOK_EVERY_MS = 5_000
+/** What a pass keeps of its source for the next; all else is of the place where a pass stood. */
+const KEPT_STATE = ["etag", "last_modified", "fetched_at"]
+export const stateForNext = (state: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(state).filter(([name]) => KEPT_STATE.includes(name) || name.startsWith("next_")))
+
+const jobOf = (schedule: Schedule, id: string, now: number): IngestJob => ({
+  id,
+  type: "ingest",
+  name: schedule.name,
+  collection: schedule.collection,
+  source: schedule.source,
+  status: "queued",
+  progress: 0,
+  config: schedule.config,
+  stats: { ...noStats, passes: schedule.passes },
+  schedule_cron: schedule.cron,
+  created_at: now,
+  updated_at: now
+})
+
+export const makeSchedules = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const identifiers = yield* Identifiers
+  const jobs = yield* makeJobsRepository
+  const schedules = yield* makeSchedulesRepository
+  const audit = yield* makeAuditRecorder
+
+  const queue = Effect.fnUntraced(function* (schedule: Schedule, now: number) {
+    const { cron, id, last_job_id, load, options, organization_id, passes, state } = schedule
+    const nextAt = nextRunAt(cron, now)
+    if (nextAt === undefined) return void (yield* schedules.remove(id))
+    yield* jobs.lock(organization_id)
+    // An organization that has no place for one more waits for its next time.
+    const isLeft = schedule.is_busy || (yield* jobs.countUnfinished(organization_id)) >= UNFINISHED_MAX
+    if (isLeft) return void (yield* schedules.move(id, last_job_id, nextAt))
+    const job = jobOf(schedule, yield* identifiers.make("job"), now)
+    const made: NewJob = {
+      organizationId: organization_id,
+      job,
+      load,
+      options,
+      scheduleId: id,
+      pass: passes + 1,
+      state
+    }
+    yield* jobs.insert(made)
+    yield* schedules.move(id, job.id, nextAt)
+    yield* audit.noted({
+      organizationId: organization_id,
+      kind: "job",
+      id: job.id,
+      action: "started",
+      after: { type: job.type, source: job.source, collection: job.collection, schedule_cron: cron }
+    })
+  })
+  /** Queues one that is due; false where none was. */
+  const next: Effect.Effect<boolean, SqlError.SqlError> = sql.withTransaction(
+    Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const schedule = yield* schedules.due(now)
+      if (schedule === undefined) return false
+      yield* queue(schedule, now)
+      return true
+    })
+  )
+  return { next, passed: schedules.passed, end: schedules.end }
+})
+
+/** As long as the scope is open; `wake` where a job was queued. */
+export const runSchedules = (next: Effect.Effect<boolean, SqlError.SqlError>, wake: Effect.Effect<void>) => {
+  const round = Effect.gen(function* () {
+    let found = false
+    while (yield* next) found = true
+    if (found) yield* wake
+  })
+  const looking = Effect.catch(counted("ingest schedules")(round), (error) =>
+    Effect.logError("Schedules of ingest jobs could not be read; tried again in a moment", error)
+  )
+  return Effect.forkScoped(Effect.forever(Effect.andThen(looking, Effect.sleep(LOOK_EVERY_MS))))
+}

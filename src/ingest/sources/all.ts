@@ -1,0 +1,16 @@
+/** Every source of ingest jobs, by the name that jobs give it. */
+import { Effect } from "effect"
+import { makeFeedSources } from "../feeds/feed-source.ts"
+import { makeReindex } from "./reindex.ts"
+import type { IngestSource } from "./source.ts"
+
+export const SOURCE_NAMES = ["yml", "jsonl", "csv", "google_xml", "inline", "reindex"] as const
+
+// A source is asked with what its own schema decoded and with nothing else.
+const any = <Config>(source: IngestSource<Config>) => source as unknown as IngestSource<unknown>
+export const makeSources = Effect.gen(function* () {
+  const feeds = yield* makeFeedSources
+  const all = [...feeds.map((source) => any(source as IngestSource<unknown>)), any(yield* makeReindex)]
+  return new Map(all.map((source) => [source.name, source]))
+})
+export type Sources = ReadonlyMap<string, IngestSource<unknown>>

@@ -1,0 +1,238 @@
+/**
+ * Feeds that are uploaded: raw in one request, or resumable in several (tus 1.0). Either way the bytes go to the store as
+ * they come, and when all are there they become a job. The job's id is known from the beginning, so that an upload that
+ * is finished twice, over a stop of the program, makes one job.
+ */
+import { createHash } from "node:crypto"
+import type { Readable } from "node:stream"
+import { Identifiers } from "@dowser/log/identifiers"
+import { Clock, Context, Effect, Layer } from "effect"
+import type { EngineWriteFailure } from "../engine-plane/engine-errors.ts"
+import { type InputInvalid, inputInvalid } from "../http/errors.ts"
+import type { FeedStoreFailure } from "../ports/feed-store/feed-store.ts"
+import type { CreateFailure } from "./create-job.ts"
+import {
+  ChecksumMismatch,
+  type FeedBusy,
+  FeedTooLarge,
+  UploadExpired,
+  UploadNotFound,
+  UploadOffsetWrong
+} from "./errors.ts"
+import type { StoredFeed, Upload } from "./feeds/feeds-repository.ts"
+import { FEED_BYTES_MAX, KeptFeeds } from "./feeds/kept-feeds.ts"
+import { Ingest } from "./ingest.ts"
+import type { IngestJob } from "./schema.ts"
+
+export interface AskedUpload {
+  readonly organizationId: string
+  readonly collection: string
+  readonly format: string
+  readonly name: string | undefined
+  readonly config: Readonly<Record<string, unknown>>
+}
+export const CHECKSUMS = ["sha1", "sha256", "md5"] as const
+export interface Checksum {
+  readonly algorithm: (typeof CHECKSUMS)[number]
+  readonly digest: string
+}
+interface Piece {
+  readonly offset: number
+  readonly stream: Readable
+  readonly checksum: Checksum | undefined
+}
+export interface UploadState {
+  readonly id: string
+  readonly offset: number
+  readonly length: number
+  readonly metadata: string | undefined
+  readonly expires_at: number
+  readonly job_id: string | undefined
+}
+type FinishFailure = CreateFailure | EngineWriteFailure
+
+export class Uploads extends Context.Service<
+  Uploads,
+  {
+    /** All of it in one body, which is `length` bytes long. `isAllowed` is asked once more when it has come. */
+    readonly raw: <E>(
+      asked: AskedUpload,
+      body: { readonly length: number; readonly stream: Readable; readonly isAllowed: Effect.Effect<unknown, E> }
+    ) => Effect.Effect<IngestJob, E | FinishFailure | FeedTooLarge | FeedBusy>
+    readonly begin: (
+      asked: AskedUpload,
+      length: number,
+      metadata: string | undefined
+    ) => Effect.Effect<UploadState, FinishFailure | FeedTooLarge>
+    /** Of one that is complete: its job, which is made where it was not. */
+    readonly state: (
+      organizationId: string,
+      id: string
+    ) => Effect.Effect<UploadState, UploadNotFound | UploadExpired | FinishFailure>
+    readonly append: (
+      organizationId: string,
+      id: string,
+      piece: Piece
+    ) => Effect.Effect<
+      UploadState,
+      UploadNotFound | UploadExpired | UploadOffsetWrong | ChecksumMismatch | FeedTooLarge | FeedBusy | FinishFailure
+    >
+    readonly remove: (organizationId: string, id: string) => Effect.Effect<void, UploadNotFound>
+  }
+>()("dowser/ingest/Uploads") {
+  static readonly layer: Layer.Layer<Uploads, never, Identifiers | Ingest | KeptFeeds> = Layer.effect(
+    Uploads,
+    Effect.suspend(() => make)
+  )
+}
+
+const tooLarge = () => new FeedTooLarge({ message: `A feed is at most ${FEED_BYTES_MAX} bytes long.` })
+const noUpload = (id: string) => new UploadNotFound({ message: `Upload ${id} does not exist.` })
+const uploadOf = ({ collection, config, format, name }: AskedUpload, jobId: string, metadata?: string): Upload => ({
+  collection,
+  format,
+  name: name ?? `Upload (${format}) into ${collection}`,
+  config,
+  job_id: jobId,
+  ...(metadata === undefined ? {} : { metadata })
+})
+/** The disk, or the database, is nobody's fault who asks. */
+const asDefect = (error: FeedStoreFailure) => Effect.die(new Error(`A feed could not be kept: ${error.message}`))
+
+/** What goes through, and its digest. */
+const digested = (stream: Readable, checksum: Checksum | undefined) => {
+  const hash = checksum === undefined ? undefined : createHash(checksum.algorithm)
+  const pieces = async function* () {
+    for await (const piece of stream as AsyncIterable<Buffer>) {
+      hash?.update(piece)
+      yield piece
+    }
+  }
+  return { pieces: pieces(), isRight: () => hash === undefined || hash.digest("base64") === checksum!.digest }
+}
+
+const make = Effect.gen(function* () {
+  const feeds = yield* KeptFeeds
+  const ingest = yield* Ingest
+  const identifiers = yield* Identifiers
+
+  const begin = Effect.fnUntraced(function* (asked: AskedUpload, length: number, metadata?: string) {
+    if (length > FEED_BYTES_MAX) return yield* tooLarge()
+    yield* ingest.check(asked.organizationId, asked.format, asked.collection, asked.config)
+    const jobId = yield* identifiers.make("job")
+    const feed = yield* feeds.begin(asked.organizationId, { bytes: length, upload: uploadOf(asked, jobId, metadata) })
+    return feed
+  })
+  /** Its job; made once. */
+  const finish = Effect.fnUntraced(function* ({ bytes_expected, id, organization_id, upload }: StoredFeed) {
+    const { collection, config, format, job_id, name } = upload!
+    const known = yield* Effect.option(ingest.get(organization_id, job_id!))
+    if (known._tag === "Some") return known.value
+    yield* feeds.complete(id, bytes_expected, job_id)
+    return yield* ingest.create({
+      organizationId: organization_id,
+      jobId: job_id,
+      isKept: true,
+      name,
+      collection,
+      source: format,
+      config
+    })
+  })
+  const found = Effect.fnUntraced(function* (organizationId: string, id: string) {
+    const feed = yield* feeds.get(organizationId, id)
+    if (feed?.upload === undefined) return yield* noUpload(id)
+    const now = yield* Clock.currentTimeMillis
+    if (feed.expires_at < now && !feed.is_complete)
+      return yield* new UploadExpired({ message: `Upload ${id} was not finished within 24 hours.` })
+    return feed
+  })
+  const stateOf = (feed: StoredFeed, offset: number): UploadState => ({
+    id: feed.id,
+    offset,
+    length: feed.bytes_expected,
+    metadata: feed.upload?.metadata,
+    expires_at: feed.expires_at,
+    job_id: offset === feed.bytes_expected ? feed.upload?.job_id : undefined
+  })
+  const settled = Effect.fnUntraced(function* (feed: StoredFeed, offset: number) {
+    if (offset === feed.bytes_expected) yield* finish(feed)
+    return stateOf(feed, offset)
+  })
+  const lengthOf = (id: string) => Effect.catch(feeds.length(id), asDefect)
+
+  const raw = <E>(
+    asked: AskedUpload,
+    {
+      isAllowed,
+      length,
+      stream
+    }: { readonly length: number; readonly stream: Readable; readonly isAllowed: Effect.Effect<unknown, E> }
+  ) =>
+    Effect.gen(function* () {
+      const feed = yield* begin(asked, length)
+      const taken = feeds.append({
+        id: feed.id,
+        offset: 0,
+        pieces: stream as AsyncIterable<Uint8Array>,
+        bytesMax: FEED_BYTES_MAX
+      })
+      return yield* Effect.onError(
+        Effect.gen(function* () {
+          const bytes = yield* Effect.catchTag(
+            taken,
+            "FeedStoreFailure",
+            (error): Effect.Effect<never, FeedTooLarge | InputInvalid> =>
+              error.kind === "too large"
+                ? Effect.fail(tooLarge())
+                : error.kind === "source"
+                  ? Effect.fail(inputInvalid("body", `The body ended early: ${error.message}`))
+                  : asDefect(error)
+          )
+          yield* isAllowed
+          return yield* finish({ ...feed, bytes_expected: bytes })
+        }),
+        () => feeds.remove(asked.organizationId, feed.id)
+      )
+    })
+  const append = Effect.fnUntraced(function* (organizationId: string, id: string, { checksum, offset, stream }: Piece) {
+    const feed = yield* found(organizationId, id)
+    const wrong = (at: number) => new UploadOffsetWrong({ message: `The upload stands at ${at}.` })
+    const before = yield* lengthOf(id)
+    if (before !== offset) return yield* wrong(before)
+    const { isRight, pieces } = digested(stream, checksum)
+    const given = { id, offset, pieces, bytesMax: feed.bytes_expected }
+    const undone = () => Effect.catch(feeds.truncate(id, offset), asDefect)
+    const after = yield* Effect.catchTag(
+      feeds.append(given),
+      "FeedStoreFailure",
+      (error): Effect.Effect<number, FeedTooLarge | UploadOffsetWrong> => {
+        if (error.kind === "too large") return Effect.andThen(undone(), Effect.fail(tooLarge()))
+        if (error.kind === "offset") return Effect.flatMap(lengthOf(id), (at) => Effect.fail(wrong(at)))
+        if (error.kind === "store") return asDefect(error)
+        // Its sender went away: what came is kept, unless it was to be checked.
+        return checksum === undefined ? lengthOf(id) : Effect.as(undone(), offset)
+      }
+    )
+    if (after > offset && !isRight()) {
+      yield* undone()
+      return yield* new ChecksumMismatch({ message: "The bytes that came are not those of `Upload-Checksum`." })
+    }
+    return yield* settled(feed, after)
+  })
+  return Uploads.of({
+    raw,
+    begin: (asked, length, metadata) => Effect.map(begin(asked, length, metadata), (feed) => stateOf(feed, 0)),
+    state: Effect.fnUntraced(function* (organizationId, id) {
+      const feed = yield* found(organizationId, id)
+      return yield* settled(feed, yield* lengthOf(id))
+    }),
+    append,
+    remove: Effect.fnUntraced(function* (organizationId, id) {
+      const feed = yield* feeds.get(organizationId, id)
+      if (feed?.upload === undefined) return yield* noUpload(id)
+      // What a job reads is the job's.
+      if (!feed.is_complete) yield* feeds.remove(organizationId, id)
+    })
+  })
+})

@@ -1,0 +1,88 @@
+/** Feeds as files of a folder of this process: for an installation of one. */
+import { createReadStream } from "node:fs"
+import { mkdir, type FileHandle, open, readdir, rm, stat, truncate } from "node:fs/promises"
+import { join } from "node:path"
+import { Effect, Layer } from "effect"
+import {
+  type Append,
+  FEED_PIECE_BYTES,
+  FeedStore,
+  FeedStoreFailure,
+  sourceFailure,
+  storeFailure
+} from "./feed-store.ts"
+
+const IDS_MAX = 100_000
+const SUFFIX = ".feed"
+/** Ids are the program's own; one that could lead elsewhere is none. */
+const fileOf = (folder: string, id: string): string => {
+  if (!/^[A-Za-z0-9_]{1,64}$/.test(id))
+    throw new FeedStoreFailure({ kind: "store", message: "This is no id of a feed." })
+  return join(folder, `${id}${SUFFIX}`)
+}
+const isMissing = (error: unknown): boolean => (error as { readonly code?: unknown }).code === "ENOENT"
+const lengthOf = async (file: string): Promise<number> => {
+  try {
+    return (await stat(file)).size
+  } catch (error) {
+    if (isMissing(error)) return 0
+    throw error
+  }
+}
+/** Writes all that comes; what had come before a failure is there. */
+const writeAll = async (file: FileHandle, { bytesMax, offset, pieces }: Append): Promise<number> => {
+  let length = offset
+  const iterator = pieces[Symbol.asyncIterator]()
+  for (;;) {
+    const { done, value } = await iterator.next().catch((error: unknown) => {
+      throw sourceFailure(error)
+    })
+    if (done === true) return length
+    if (length + value.length > bytesMax) {
+      await iterator.return?.()
+      throw new FeedStoreFailure({ kind: "too large", message: `It has more than ${bytesMax} bytes.` })
+    }
+    for (let at = 0; at < value.length;)
+      at += (await file.write(value, at, value.length - at, length + at)).bytesWritten
+    length += value.length
+  }
+}
+const append = async (folder: string, given: Append): Promise<number> => {
+  const path = fileOf(folder, given.id)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  if ((await lengthOf(path)) !== given.offset)
+    throw new FeedStoreFailure({ kind: "offset", message: "There are more or fewer bytes." })
+  const file = await open(path, given.offset === 0 ? "w" : "r+", 0o600)
+  try {
+    return await writeAll(file, given)
+  } finally {
+    await file.sync()
+    await file.close()
+  }
+}
+const ids = async (folder: string): Promise<ReadonlyArray<string>> => {
+  try {
+    const names = await readdir(folder)
+    return names
+      .filter((name) => name.endsWith(SUFFIX))
+      .slice(0, IDS_MAX)
+      .map((name) => name.slice(0, -SUFFIX.length))
+  } catch (error) {
+    if (isMissing(error)) return []
+    throw error
+  }
+}
+
+const tried = <A>(run: () => Promise<A>) => Effect.tryPromise({ try: run, catch: storeFailure })
+export const layerFiles = (folder: string): Layer.Layer<FeedStore> =>
+  Layer.succeed(
+    FeedStore,
+    FeedStore.of({
+      append: (given) => tried(() => append(folder, given)),
+      length: (id) => tried(async () => lengthOf(fileOf(folder, id))),
+      read: (id) => createReadStream(fileOf(folder, id), { highWaterMark: FEED_PIECE_BYTES / 4 }),
+      truncate: (id, length) => tried(() => truncate(fileOf(folder, id), length)),
+      remove: (id) => tried(() => rm(fileOf(folder, id), { force: true })),
+      ids: tried(() => ids(folder))
+    })
+  )
