@@ -11,11 +11,13 @@ import { makeAuditRecorder } from "../audit/record.ts"
 import { auditedCollection } from "../catalog/audited-collection.ts"
 import { answering, makeContexts } from "../engine-plane/engine-plane.ts"
 import { invalidFields, refused } from "../http/checks.ts"
+import { Seal } from "../access/seal.ts"
 import { CurrentOrigin } from "../identity/origin.ts"
 import { type InputInvalid, inputInvalid } from "../http/errors.ts"
 import { decoderOf } from "../http/validation.ts"
 import { cronRefusal, nextRunAt } from "../jobs/cron.ts"
 import { CollectionMissing, type FeedSpaceExhausted, IngestJobsExhausted, ReindexInProgress } from "./errors.ts"
+import { maskSecrets, sealSecrets } from "./job-secrets.ts"
 import { inferredSchema } from "./inferred-schema.ts"
 import { makeJobsRepository, type NewJob } from "./jobs-repository.ts"
 import { makeSchedulesRepository, SCHEDULES_MAX } from "./schedules-repository.ts"
@@ -68,6 +70,7 @@ const unrepeatable = (source: IngestSource<unknown>, config: unknown, cron: stri
 export const makeCreateJob = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const identifiers = yield* Identifiers
+  const seal = yield* Seal
   const repository = yield* makeJobsRepository
   const schedules = yield* makeSchedulesRepository
   const audit = yield* makeAuditRecorder
@@ -157,13 +160,16 @@ export const makeCreateJob = Effect.gen(function* () {
     const kept = source.keep === undefined || isKept ? decoded : yield* source.keep(organizationId, draft.id, decoded)
     const made: NewJob = {
       organizationId,
-      job: { ...draft, config: kept as Fields },
+      job: { ...draft, config: sealSecrets(seal, source.secrets, kept as Fields) },
       load: source.load,
       options: { confirm_deletes: common.confirm_deletes },
       scheduleId: schedule_cron === undefined ? undefined : draft.id
     }
     return yield* Effect.onError(
-      Effect.as(Effect.catchTag(sql.withTransaction(queue(made, schedule_cron)), "SqlError", Effect.die), made.job),
+      Effect.as(Effect.catchTag(sql.withTransaction(queue(made, schedule_cron)), "SqlError", Effect.die), {
+        ...made.job,
+        config: maskSecrets(made.job.config)
+      }),
       () => (isKept ? Effect.void : (source.forget?.(organizationId, draft.id) ?? Effect.void))
     )
   })

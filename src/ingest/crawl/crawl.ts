@@ -211,15 +211,6 @@ class Crawl {
   }
 }
 
-/** Of the collection as it is: one that was made again, or whose fields changed, has none of what was written before. */
-const madeOf = (info: { readonly created_at: number; readonly fields: unknown } | undefined): string =>
-  info === undefined
-    ? ""
-    : createHash("sha256")
-        .update(JSON.stringify([info.created_at, info.fields]))
-        .digest("base64url")
-        .slice(0, 22)
-
 export class Crawler extends Context.Service<
   Crawler,
   {
@@ -246,12 +237,7 @@ export class Crawler extends Context.Service<
           const createdAt = engine.describeCollection(organizationId, collection)?.created_at ?? 0
           // A collection that was made again has none of what was written before; a refresh takes none for written.
           const made = plan.isRefresh ? jobId : String(createdAt)
-          const crawl = new Crawl(
-            plan,
-            repository,
-            visit,
-            made
-          )
+          const crawl = new Crawl(plan, repository, visit, made)
           yield* later(crawl.open)
           return Stream.paginate(undefined, () =>
             Effect.map(

@@ -21,7 +21,9 @@ export interface SitemapProblem {
   readonly id: string
   readonly error: string
 }
-type Answered = { readonly children: ReadonlyArray<string> } | { readonly message: string; readonly isFailure: boolean; readonly retry_s?: number | undefined }
+type Answered =
+  | { readonly children: ReadonlyArray<string> }
+  | { readonly message: string; readonly isFailure: boolean; readonly retry_s?: number | undefined }
 
 const turnoutOf = (answered: Answered): Turnout =>
   "children" in answered ? { isFailure: false } : { isFailure: answered.isFailure, retry_s: answered.retry_s }
@@ -64,10 +66,17 @@ const readBody = Effect.fnUntraced(function* <E>(
 export const makeFetchSitemap = Effect.gen(function* () {
   const http = yield* OutboundHttp
   const hosts = yield* Hosts
-  const one = Effect.fnUntraced(function* <E>(url: URL, take: (entries: ReadonlyArray<SitemapEntry>) => Effect.Effect<void, E>) {
+  const one = Effect.fnUntraced(function* <E>(
+    url: URL,
+    take: (entries: ReadonlyArray<SitemapEntry>) => Effect.Effect<void, E>
+  ) {
     const answer = yield* openFollowing(http, {
       url: url.href,
-      headers: { "user-agent": hosts.userAgent, accept: "application/xml, text/xml, */*;q=0.5", "accept-encoding": ACCEPTED_ENCODINGS },
+      headers: {
+        "user-agent": hosts.userAgent,
+        accept: "application/xml, text/xml, */*;q=0.5",
+        "accept-encoding": ACCEPTED_ENCODINGS
+      },
       timeout_ms: PAGE_ANSWER_MS,
       total_ms: SITEMAP_TOTAL_MS,
       silence_ms: PAGE_SILENCE_MS,
@@ -75,13 +84,24 @@ export const makeFetchSitemap = Effect.gen(function* () {
     })
     const { headers, status } = answer
     if (status !== 200) {
-      const retry_s = status === 429 || status === 503 ? retryAfterSeconds(headers["retry-after"], yield* Clock.currentTimeMillis) : undefined
+      const retry_s =
+        status === 429 || status === 503
+          ? retryAfterSeconds(headers["retry-after"], yield* Clock.currentTimeMillis)
+          : undefined
       return { message: `answered ${status}`, isFailure: status >= 500 || status === 429, retry_s } satisfies Answered
     }
-    const body = decoded(answer.body, { encoding: headers["content-encoding"], bytesMax: SITEMAP_BYTES_MAX, unpacksFiles: true })
+    const body = decoded(answer.body, {
+      encoding: headers["content-encoding"],
+      bytesMax: SITEMAP_BYTES_MAX,
+      unpacksFiles: true
+    })
     return { children: yield* readBody(body, take) } satisfies Answered
   }, Effect.scoped)
-  const answered = <E>(organizationId: string, url: URL, take: (entries: ReadonlyArray<SitemapEntry>) => Effect.Effect<void, E>) =>
+  const answered = <E>(
+    organizationId: string,
+    url: URL,
+    take: (entries: ReadonlyArray<SitemapEntry>) => Effect.Effect<void, E>
+  ) =>
     hosts.turn(
       organizationId,
       url.host,
@@ -94,10 +114,20 @@ export const makeFetchSitemap = Effect.gen(function* () {
         Effect.map((outcome: Answered) => [outcome, turnoutOf(outcome)] as const)
       )
     )
-  const patient = Effect.fnUntraced(function* <E>(organizationId: string, url: URL, take: (entries: ReadonlyArray<SitemapEntry>) => Effect.Effect<void, E>) {
+  const patient = Effect.fnUntraced(function* <E>(
+    organizationId: string,
+    url: URL,
+    take: (entries: ReadonlyArray<SitemapEntry>) => Effect.Effect<void, E>
+  ) {
     for (let attempt = 1; ; attempt++) {
       const outcome = yield* answered(organizationId, url, take)
-      if ("children" in outcome || outcome.retry_s === undefined || outcome.retry_s > RETRY_AFTER_MAX_S || attempt >= LATER_MAX) return outcome
+      if (
+        "children" in outcome ||
+        outcome.retry_s === undefined ||
+        outcome.retry_s > RETRY_AFTER_MAX_S ||
+        attempt >= LATER_MAX
+      )
+        return outcome
     }
   })
 
@@ -121,8 +151,10 @@ export const makeFetchSitemap = Effect.gen(function* () {
           const child = URL.parse(text, url.href)
           if (child === null || seen.has(child.href) || seen.size >= SITEMAPS_MAX) continue
           seen.add(child.href)
-          if (bareHost(child.host) !== bareHost(root.host)) problems.push({ id: child.href, error: "The sitemap is of another host" })
-          else if (depth >= SITEMAP_DEPTH_MAX) problems.push({ id: child.href, error: `The sitemap lies deeper than ${SITEMAP_DEPTH_MAX} indexes` })
+          if (bareHost(child.host) !== bareHost(root.host))
+            problems.push({ id: child.href, error: "The sitemap is of another host" })
+          else if (depth >= SITEMAP_DEPTH_MAX)
+            problems.push({ id: child.href, error: `The sitemap lies deeper than ${SITEMAP_DEPTH_MAX} indexes` })
           else next.push(child)
         }
       }

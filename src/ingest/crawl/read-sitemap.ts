@@ -50,7 +50,8 @@ export class SitemapReader {
   #open(name: string): void {
     this.#sinceTag = 0
     if (this.#path.length === 0) {
-      if (name !== "urlset" && name !== "sitemapindex") this.#broken ??= `begins with <${name.slice(0, 40)}>, which is no sitemap`
+      if (name !== "urlset" && name !== "sitemapindex")
+        this.#broken ??= `begins with <${name.slice(0, 40)}>, which is no sitemap`
       this.#isIndex = name === "sitemapindex"
     }
     // Extensions nest a little; what nests without end is no sitemap.
@@ -71,7 +72,12 @@ export class SitemapReader {
     if (this.#path.length === 2) {
       if (name === "loc") this.#url = this.#text.trim()
       else if (name === "lastmod") this.#changed = changedAt(this.#text)
-    } else if (this.#path.length === 1 && this.#url !== "" && this.#url.length <= URL_LENGTH_MAX && ++this.#count <= SITEMAP_URLS_MAX)
+    } else if (
+      this.#path.length === 1 &&
+      this.#url !== "" &&
+      this.#url.length <= URL_LENGTH_MAX &&
+      ++this.#count <= SITEMAP_URLS_MAX
+    )
       this.#entries.push({ url: this.#url, changed_at: this.#changed })
     this.#text = ""
   }
@@ -79,7 +85,8 @@ export class SitemapReader {
   write(text: string): ReadonlyArray<SitemapEntry> {
     this.#sinceTag += text.length
     this.#parser.write(text)
-    if (this.#sinceTag > TEXT_LENGTH_MAX + 65_536) this.#broken ??= "holds more text between two tags than a sitemap does"
+    if (this.#sinceTag > TEXT_LENGTH_MAX + 65_536)
+      this.#broken ??= "holds more text between two tags than a sitemap does"
     if (this.#broken !== undefined) throw new SitemapBroken(this.#broken)
     return this.#entries.splice(0)
   }

@@ -3,7 +3,15 @@ import { Context, Effect, Layer } from "effect"
 import type { FrontierPage, KnownPage } from "./crawl-repository.ts"
 import { FetchPage, type Fetched } from "./fetch-page.ts"
 import { Hosts } from "./hosts.ts"
-import { type Visit, visitFailed, visitGone, visitLeft, visitRead, visitSkipped, visitUnchanged } from "./page-outcome.ts"
+import {
+  type Visit,
+  visitFailed,
+  visitGone,
+  visitLeft,
+  visitRead,
+  visitSkipped,
+  visitUnchanged
+} from "./page-outcome.ts"
 import { bareHost, pageUrl } from "./page-url.ts"
 import { FAILURES_MAX, RETRY_AFTER_MAX_S } from "./politeness.ts"
 import { linkFilter, type LinkRules } from "./reading/page-documents.ts"
@@ -87,6 +95,8 @@ export class VisitPage extends Context.Service<VisitPage, (visiting: Visiting) =
         const isElsewhere =
           canonical !== undefined &&
           (page.hops >= HOPS_MAX || bareHost(new URL(canonical).host) !== bareHost(new URL(page.url).host))
+        // A start address is read for its links whatever the globs say, and kept where they say so.
+        const documents = linkFilter(rules.links)(new URL(page.url)) ? outcome.page.documents : []
         return visitRead({
           page,
           known,
@@ -110,7 +120,10 @@ export class VisitPage extends Context.Service<VisitPage, (visiting: Visiting) =
         }
         if (robots !== undefined && !robots.isAllowed(page.url))
           // Of links that a site keeps to itself nobody needs to hear.
-          return visitSkipped(page, page.depth > 0 ? undefined : { id: page.url, error: "robots.txt does not allow it" })
+          return visitSkipped(
+            page,
+            page.depth > 0 ? undefined : { id: page.url, error: "robots.txt does not allow it" }
+          )
         const isSame = known !== undefined && known.made === made && known.gone === 0
         for (let attempt = 1; ; attempt++) {
           const fetched = yield* fetchPage({

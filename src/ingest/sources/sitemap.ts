@@ -48,7 +48,9 @@ export const makeSitemapSource = Effect.gen(function* () {
           })
           const problems = yield* fetchSitemap(task.organizationId, root, take)
           const left: ReadonlyArray<SitemapProblem> =
-            others === 0 ? [] : [{ id: root.href, error: `${others} addresses of the sitemap are of another host, or are none` }]
+            others === 0
+              ? []
+              : [{ id: root.href, error: `${others} addresses of the sitemap are of another host, or are none` }]
           return [...problems, ...left]
         })
       })

@@ -69,6 +69,8 @@ export interface IngestSource<Config> {
    */
   readonly config: Schema.Codec<Config, unknown>
   readonly load: IngestLoad
+  /** Fields of the config that are sealed where it is kept and shown to nobody. */
+  readonly secrets?: ReadonlyArray<string> | undefined
   /** Whether a job may delete what a complete pass did not bring (`full: true`). */
   readonly isFull: (config: Config) => boolean
   /** How documents are written; upserts where absent. */

@@ -15,10 +15,12 @@ export const siteOf = (source: string, urls: ReadonlyArray<string>): string =>
     .slice(0, 22)
 
 const startsOf = ({ start_urls, urls }: UrlConfig): ReadonlyArray<URL> => [
-  ...new Map([...(urls ?? []), ...(start_urls ?? [])].flatMap((text) => {
-    const url = pageUrl(text)
-    return url === undefined ? [] : [[url.href, url] as const]
-  })).values()
+  ...new Map(
+    [...(urls ?? []), ...(start_urls ?? [])].flatMap((text) => {
+      const url = pageUrl(text)
+      return url === undefined ? [] : [[url.href, url] as const]
+    })
+  ).values()
 ]
 
 export const makeUrlSource = Effect.map(Crawler, (crawler): IngestSource<UrlConfig> => ({
@@ -33,7 +35,10 @@ export const makeUrlSource = Effect.map(Crawler, (crawler): IngestSource<UrlConf
     const { delay_ms, exclude = [], include = [], max_depth, max_pages, obey_robots, refresh, same_host } = config
     return crawler.read({
       task,
-      site: siteOf("url", starts.map(({ href }) => href)),
+      site: siteOf(
+        "url",
+        starts.map(({ href }) => href)
+      ),
       isRefresh: refresh === true,
       rules: {
         links: {
