@@ -90,7 +90,10 @@ class Crawl {
   #add(found: ReadonlyArray<Omit<FrontierPage, "page_id"> & { readonly changed_at?: number | undefined }>) {
     return Effect.gen({ self: this }, function* () {
       const pages = new Map(found.map((page) => [page.url, { ...page, page_id: pageId(page.url) }]))
-      const kept = [...pages.values()].slice(0, this.#room)
+      // Where a page lies in truth has always a place: it takes the page's.
+      const instead = [...pages.values()].filter(({ hops }) => hops > 0)
+      const further = [...pages.values()].filter(({ hops }) => hops === 0)
+      const kept = [...instead, ...further.slice(0, this.#room)]
       const beyond = pages.size - kept.length
       if (beyond > 0) this.#state = { ...this.#state, links_beyond: this.#state.links_beyond + beyond }
       if (kept.length === 0) return 0

@@ -9,7 +9,7 @@ import { OutboundFailure, OutboundHttp } from "../../ports/outbound-http/outboun
 import { Hosts, type Turnout } from "./hosts.ts"
 import { PAGE_ANSWER_MS, PAGE_SILENCE_MS, SITEMAP_BYTES_MAX, SITEMAP_DEPTH_MAX, SITEMAPS_MAX } from "./limits.ts"
 import { bareHost } from "./page-url.ts"
-import { RETRY_AFTER_MAX_S, retryAfterSeconds } from "./politeness.ts"
+import { FAILURES_MAX, RETRY_AFTER_MAX_S, retryAfterSeconds } from "./politeness.ts"
 import { SitemapBroken, type SitemapEntry, SitemapReader } from "./read-sitemap.ts"
 
 const SITEMAP_TOTAL_MS = 300_000
@@ -28,6 +28,12 @@ type Answered =
 const turnoutOf = (answered: Answered): Turnout =>
   "children" in answered ? { isFailure: false } : { isFailure: answered.isFailure, retry_s: answered.retry_s }
 
+export interface SitemapTask<E> {
+  readonly organizationId: string
+  readonly delay_ms: number | undefined
+  readonly take: (entries: ReadonlyArray<SitemapEntry>) => Effect.Effect<void, E>
+  /** Nothing more is asked for then. */ readonly isEnough: () => boolean
+}
 /** Entries go to `take` as they come; those of an index are answered. */
 const readBody = Effect.fnUntraced(function* <E>(
   body: Stream.Stream<Uint8Array, OutboundFailure>,
@@ -97,15 +103,11 @@ export const makeFetchSitemap = Effect.gen(function* () {
     })
     return { children: yield* readBody(body, take) } satisfies Answered
   }, Effect.scoped)
-  const answered = <E>(
-    organizationId: string,
-    url: URL,
-    take: (entries: ReadonlyArray<SitemapEntry>) => Effect.Effect<void, E>
-  ) =>
+  const answered = <E>(url: URL, { delay_ms, organizationId, take }: SitemapTask<E>) =>
     hosts.turn(
       organizationId,
       url.host,
-      {},
+      { asked_ms: delay_ms },
       one(url, take).pipe(
         Effect.catchIf(
           (error) => error instanceof OutboundFailure || error instanceof SitemapBroken,
@@ -114,13 +116,9 @@ export const makeFetchSitemap = Effect.gen(function* () {
         Effect.map((outcome: Answered) => [outcome, turnoutOf(outcome)] as const)
       )
     )
-  const patient = Effect.fnUntraced(function* <E>(
-    organizationId: string,
-    url: URL,
-    take: (entries: ReadonlyArray<SitemapEntry>) => Effect.Effect<void, E>
-  ) {
+  const patient = Effect.fnUntraced(function* <E>(url: URL, task: SitemapTask<E>) {
     for (let attempt = 1; ; attempt++) {
-      const outcome = yield* answered(organizationId, url, take)
+      const outcome = yield* answered(url, task)
       if (
         "children" in outcome ||
         outcome.retry_s === undefined ||
@@ -131,22 +129,29 @@ export const makeFetchSitemap = Effect.gen(function* () {
     }
   })
 
-  return Effect.fnUntraced(function* <E>(
-    organizationId: string,
-    root: URL,
-    take: (entries: ReadonlyArray<SitemapEntry>) => Effect.Effect<void, E>
-  ) {
+  return Effect.fnUntraced(function* <E>(root: URL, task: SitemapTask<E>) {
     const problems: Array<SitemapProblem> = []
     const seen = new Set([root.href])
-    let level: ReadonlyArray<URL> = [root]
+    let level: ReadonlyArray<URL> = [root],
+      failures = 0
     for (let depth = 0; level.length > 0; depth++) {
       const next: Array<URL> = []
       for (const url of level) {
-        const outcome = yield* patient(organizationId, url, take)
+        if (task.isEnough()) return problems.slice(0, 100)
+        const outcome = yield* patient(url, task)
         if ("message" in outcome) {
+          failures = outcome.isFailure ? failures + 1 : 0
+          if (failures >= FAILURES_MAX) {
+            problems.push({
+              id: url.host,
+              error: `${FAILURES_MAX} sitemaps in a row could not be read; the last one ${outcome.message}`
+            })
+            return problems.slice(-100)
+          }
           problems.push({ id: url.href, error: `The sitemap ${outcome.message}` })
           continue
         }
+        failures = 0
         for (const text of outcome.children) {
           const child = URL.parse(text, url.href)
           if (child === null || seen.has(child.href) || seen.size >= SITEMAPS_MAX) continue

@@ -15,7 +15,7 @@ import { OutboundHttp } from "../../ports/outbound-http/outbound-http.ts"
 import { makeHostClaims } from "./crawl-repository.ts"
 import { HostLine } from "./host-line.ts"
 import { PAGE_ANSWER_MS, PAGE_SILENCE_MS, PAGE_TOTAL_MS, ROBOTS_BYTES_MAX } from "./limits.ts"
-import { delayOf, type PaceRules, throttled } from "./politeness.ts"
+import { delayOf, type PaceRules, RETRY_AFTER_MAX_S, throttled } from "./politeness.ts"
 import { PRODUCT_TOKEN, type Robots, type RobotsAnswer, robotsOf } from "./robots.ts"
 
 const ROBOTS_KEPT_MS = 24 * 3_600_000,
@@ -115,7 +115,8 @@ const makeTurn = Effect.gen(function* () {
       took_ms = ended - began
       line.throttle_ms = throttled(line.throttle_ms, took_ms, isFailure)
       line.ended_at = ended
-      if (retry_s !== undefined) line.notBefore = ended + 1_000 * retry_s
+      // Who waits for longer gives the host up; the next who comes finds out again.
+      if (retry_s !== undefined) line.notBefore = ended + 1_000 * Math.min(retry_s, RETRY_AFTER_MAX_S)
       return value
     })
     return yield* Effect.ensuring(

@@ -20,7 +20,7 @@ export const migrations = {
       added_at bigint NOT NULL,
       PRIMARY KEY (job_id, page_id)
     )`
-    yield* sql`CREATE INDEX crawl_frontier_waiting ON crawl_frontier (job_id, depth, position) WHERE NOT is_done`
+    yield* sql`CREATE INDEX crawl_frontier_waiting ON crawl_frontier (job_id, (hops = 0), depth, position) WHERE NOT is_done`
     yield* sql`CREATE INDEX crawl_frontier_by_age ON crawl_frontier (added_at)`
     yield* sql`CREATE TABLE crawl_pages (
       organization_id text NOT NULL REFERENCES organizations (id),

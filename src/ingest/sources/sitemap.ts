@@ -46,7 +46,12 @@ export const makeSitemapSource = Effect.gen(function* () {
             taken += wanted.length
             for (let from = 0; from < wanted.length; from += CHUNK) yield* add(wanted.slice(from, from + CHUNK))
           })
-          const problems = yield* fetchSitemap(task.organizationId, root, take)
+          const problems = yield* fetchSitemap(root, {
+            organizationId: task.organizationId,
+            delay_ms,
+            take,
+            isEnough: () => taken >= KEPT_PER_PAGE * maxPages
+          })
           const left: ReadonlyArray<SitemapProblem> =
             others === 0
               ? []
