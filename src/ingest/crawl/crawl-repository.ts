@@ -62,9 +62,9 @@ export const makeCrawlRepository = Effect.gen(function* () {
         }>`INSERT INTO crawl_frontier (job_id, page_id, organization_id, url, depth, hops, is_done, added_at)
           SELECT ${jobId}, t.page_id, ${organizationId}, t.url, t.depth, t.hops,
             COALESCE(t.changed_at IS NOT NULL AND k.gone = 0 AND k.made = ${made} AND k.checked_at > t.changed_at, false), ${big(now)}
-          FROM jsonb_to_recordset(${json(pages)}) AS t (page_id text, url text, depth int2, hops int2, changed_at int8)
+          FROM jsonb_to_recordset(${json(pages.map((page, n) => ({ ...page, n })))}) AS t (page_id text, url text, depth int2, hops int2, changed_at int8, n int4)
           LEFT JOIN crawl_pages k ON k.organization_id = ${organizationId} AND k.collection = ${collection} AND k.page_id = t.page_id
-          ON CONFLICT DO NOTHING RETURNING page_id`,
+          ORDER BY t.n ON CONFLICT DO NOTHING RETURNING page_id`,
         (rows) => rows.length
       ),
     /** What stands for another page first, then along the links. */

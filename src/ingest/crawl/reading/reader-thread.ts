@@ -6,7 +6,7 @@ import { Worker } from "node:worker_threads"
 import type { FromReader, ToReader } from "./messages.ts"
 import type { PageRead, PageToRead } from "./page-documents.ts"
 
-const HEAP_MB = 64
+const HEAP_MB = 48
 const START_WITHIN_MS = 20_000
 /** What an ordinary page takes is some ten milliseconds. */
 export const READ_WITHIN_MS = 10_000
@@ -24,7 +24,7 @@ export class ReaderThread {
 
   constructor() {
     this.#worker = new Worker(new URL("./reader-worker.ts", import.meta.url), {
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, maxYoungGenerationSizeMb: 16 }
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB }
     })
     let ready = () => {}
     this.#ready = new Promise((resolve) => {

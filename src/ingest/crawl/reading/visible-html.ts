@@ -12,6 +12,8 @@ const ELEMENTS_MAX = 20_000,
   DEPTH_MAX = 100
 /** Open elements at which a page is read no further: the parser's cost grows with them, and no page of people has more. */
 const OPEN_MAX = 500
+/** Worked on at a time: one text may be the whole page. */
+const SLICE_LENGTH = 65_536
 const HTML_LENGTH_MAX = 1_000_000,
   JSON_LD_LENGTH_MAX = 500_000,
   LINKS_SEEN_MAX = 20 * LINKS_PER_PAGE_MAX
@@ -62,6 +64,7 @@ class Page {
   readonly jsonLd: Array<string> = []
   readonly #html: Array<string> = []
   #length = 0
+  #isFull = false
   #elements = 0
   /** Open elements: whether each is in the output. */ readonly #open: Array<{
     readonly name: string
@@ -71,16 +74,19 @@ class Page {
   #collects: { readonly to: "title" | "json" | "heading"; readonly depth: number; text: string } | undefined
   #jsonLength = 0
 
-  get isTooDeep(): boolean {
-    return this.#open.length > OPEN_MAX
+  /** Nothing more of it is read. */
+  get isOver(): boolean {
+    return this.#isFull || this.#open.length > OPEN_MAX
   }
   get html(): string {
     return this.#html.join("")
   }
   #write(text: string): void {
-    if (this.#length + text.length > HTML_LENGTH_MAX) return
-    this.#html.push(text)
-    this.#length += text.length
+    if (this.#isFull) return
+    const kept = this.#length + text.length > HTML_LENGTH_MAX ? text.slice(0, HTML_LENGTH_MAX - this.#length) : text
+    this.#isFull = kept.length < text.length
+    this.#html.push(kept)
+    this.#length += kept.length
   }
   open(name: string, attributes: Attributes): void {
     this.#facts(name, attributes)
@@ -120,9 +126,13 @@ class Page {
   }
   text(text: string): void {
     const collects = this.#collects
-    if (collects !== undefined && collects.text.length < (collects.to === "json" ? JSON_LD_LENGTH_MAX : 2_000))
-      collects.text += collects.to === "heading" && this.#hiddenFor > 0 ? "" : text
-    if (this.#hiddenFor === 0) this.#write(escaped(seen(text)))
+    if (collects !== undefined && (collects.to !== "heading" || this.#hiddenFor === 0)) {
+      const max = collects.to === "json" ? JSON_LD_LENGTH_MAX + 1 : 2_000
+      collects.text += text.slice(0, Math.max(0, max - collects.text.length))
+    }
+    if (this.#hiddenFor > 0) return
+    for (let from = 0; from < text.length && !this.#isFull; from += SLICE_LENGTH)
+      this.#write(escaped(seen(text.slice(from, from + SLICE_LENGTH))))
   }
   #collected(): void {
     const { text, to } = this.#collects!
@@ -174,14 +184,18 @@ export const readHtml = (html: string): PageHtml => {
     {
       onopentag: (name, attributes) => {
         page.open(name, attributes)
-        if (page.isTooDeep) parser.pause()
+        if (page.isOver) parser.pause()
       },
       onclosetag: (name) => page.close(name),
-      ontext: (text) => page.text(text)
+      ontext: (text) => {
+        page.text(text)
+        if (page.isOver) parser.pause()
+      }
     },
     { decodeEntities: true, lowerCaseTags: true, lowerCaseAttributeNames: true }
   )
-  parser.write(html)
-  if (!page.isTooDeep) parser.end()
+  for (let from = 0; from < html.length && !page.isOver; from += SLICE_LENGTH)
+    parser.write(html.slice(from, from + SLICE_LENGTH))
+  if (!page.isOver) parser.end()
   return page
 }
