@@ -312,6 +312,19 @@ export const lanes: ReadonlyArray<Lane> = [
     ]
   },
   {
+    name: "feeds",
+    arguments: () => ["feeds", "--offers", "50000", "--imported", "20000"],
+    figures: [
+      figure("reader alone", "offers/s", "reader", "per_s"),
+      figure("reader alone", "offers/processor s", "reader", "per_processor_s"),
+      figure("reader alone, highest", "MB", "reader", "rss_highest_mb"),
+      figure("windows-1251", "offers/processor s", "reader_windows_1251", "per_processor_s"),
+      figure("whole program", "offers/s", "program", "per_s"),
+      figure("whole program", "offers/processor s", "program", "per_processor_s"),
+      figure("whole program, highest", "MB", "program", "rss_highest_mb")
+    ]
+  },
+  {
     name: "webhooks",
     arguments: () => ["webhooks", "--events", "200", "--endpoints", "5", "--seconds", "2"],
     figures: [

@@ -10,7 +10,7 @@ export const described = {
   },
   createIngestJob: {
     description:
-      "Queues a job that imports the documents of a `source` into a collection and answers it as it is queued: `yml`, `csv`, `google_xml` and `jsonl` read a feed at `config.url` (at most 500 MB) or in `config.content` (at most 1,000,000 characters), `inline` the list `config.documents`, `reindex` the collection itself. `config.create_collection: true` makes the collection where there is none, else that is a 404. `config.full: true` deletes, after a complete pass without failures, every document of the collection that the feed does not have, unless that is more than 30 % of them and `config.confirm_deletes` is not `true`. `schedule_cron` (five fields, UTC) does it again, which only a `url` can be. 20 jobs of an organization wait or are at work at a time, another is a 409.",
+      "Queues a job that imports the documents of a `source` into a collection and answers it as it is queued: `yml`, `csv`, `google_xml` and `jsonl` read a feed at `config.url` (at most 500 MB) or in `config.content` (at most 1,000,000 characters), `inline` the list `config.documents`, `reindex` the collection itself. `config.create_collection: true` makes the collection where there is none (else 404), `config.full: true` deletes, after a complete pass without failures, every document of the collection that the feed does not have, unless that is more than 30 % of them and `config.confirm_deletes` is not `true`. `schedule_cron` (five fields, UTC) does it again, which only a `url` can be. 20 jobs of an organization wait or are at work at a time, another is a 409.",
     example: {
       body: {
         name: "Autumn lamps",
@@ -58,7 +58,7 @@ export const described = {
   },
   appendIngestUpload: {
     description:
-      "Adds the body to a resumable upload. `Upload-Offset` must be where it stands, else 409; `Upload-Checksum` (sha1, sha256, md5) is verified, else 460 and nothing is kept of the body. What came before a connection broke is kept. The last byte starts the job, whose id is in `X-Ingest-Job`. One request writes an upload at a time, another is a 423.",
+      "Adds the body to a resumable upload. `Upload-Offset` must be where it stands, else 409; `Upload-Checksum` (sha1, sha256, md5) is verified, else 460 and nothing is kept of the body. What came before a connection broke is kept, and the last byte starts the job, whose id is in `X-Ingest-Job`. One request writes an upload at a time, another is a 423.",
     example: {
       params: { uploadId: sampleIds.upload },
       headers: { "tus-resumable": "1.0.0", "upload-offset": "0", "content-type": "application/offset+octet-stream" },

@@ -72,8 +72,8 @@ export const uploadRoutes = Effect.gen(function* () {
     implement(
       contract.createIngestUpload,
       Effect.fnUntraced(function* ({ caller, headers, query }) {
-        yield* requireVersion(headers)
         const upload = yield* asked(caller, yield* query)
+        yield* requireVersion(headers)
         const state = yield* uploads.begin(upload, yield* lengthIn(headers), yield* metadataIn(headers))
         return new Reply(201, JSON.stringify({ id: state.id }), "application/json", {
           ...headersOf(state),
@@ -93,8 +93,8 @@ export const uploadRoutes = Effect.gen(function* () {
     implement(
       contract.appendIngestUpload,
       Effect.fnUntraced(function* ({ caller, headers, params, stream }) {
-        yield* requireVersion(headers)
         const id = yield* found(caller, params.uploadId)
+        yield* requireVersion(headers)
         const offset = yield* offsetIn(headers)
         const checksum = yield* checksumIn(headers)
         const state = yield* uploads.append(caller.organizationId, id, { offset, checksum, stream: yield* stream })
@@ -104,8 +104,9 @@ export const uploadRoutes = Effect.gen(function* () {
     implement(
       contract.deleteIngestUpload,
       Effect.fnUntraced(function* ({ caller, headers, params }) {
+        const id = yield* found(caller, params.uploadId)
         yield* requireVersion(headers)
-        yield* uploads.remove(caller.organizationId, yield* found(caller, params.uploadId))
+        yield* uploads.remove(caller.organizationId, id)
         return new Reply(204, "", "application/json", { "tus-resumable": "1.0.0" })
       })
     )

@@ -53,6 +53,9 @@ const exempt: Readonly<Record<string, string>> = {
   recommend: "reads",
   ingestEvents: "data",
   retryFailedEvents: "data",
+  createIngestUpload: "data: the job that it becomes is noted",
+  appendIngestUpload: "data: the job that it becomes is noted",
+  deleteIngestUpload: "data",
   gatewayPutDocuments: "data",
   gatewayDeleteDocuments: "data",
   createBrowserKey: "signs what is stored nowhere",
@@ -306,6 +309,18 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
       path: `${organization}/search_policies/p`,
       kind: "search_policy",
       as: "operator"
+    }),
+    createIngestJob: () => ({
+      method: "POST",
+      path: "/v1/ingest/jobs",
+      body: { collection: "goods", source: "inline", config: { documents: [{ id: "1", title: "One" }] } },
+      kind: "job"
+    }),
+    uploadIngestFeed: () => ({
+      method: "POST",
+      path: "/v1/ingest/feeds?collection=goods&format=csv",
+      body: "id,title\n1,One\n",
+      kind: "job"
     }),
     reindexCollection: () => ({ method: "POST", path: "/v1/collections/goods/reindex", kind: "job" }),
     createAnalyticsRule: () => ({

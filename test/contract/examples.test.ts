@@ -150,6 +150,13 @@ const furnish = async (name: string): Promise<Furnished> => {
   }
   await must("POST", members, { ...signIn, role: "owner" }, operator())
   const session = await program.request("POST", "/console/v1/sessions", { body: signIn })
+  const upload = async (): Promise<string> =>
+    (
+      await program.request("POST", "/v1/ingest/uploads?collection=drafts&format=jsonl", {
+        key: full,
+        headers: { "tus-resumable": "1.0.0", "upload-length": "100" }
+      })
+    ).body.id
   const rule = await idOf("POST", "/v1/seo/rules", seoRule)
   const generation = await idOf("POST", `/v1/seo/rules/${rule}/pages/generate`)
   await eventually("pages of landing", async () =>
@@ -180,6 +187,8 @@ const furnish = async (name: string): Promise<Furnished> => {
       oldRecommendationModel: await idOf("POST", "/v1/recommendations/models", recommendation),
       delivery: await idOf("POST", `/v1/webhooks/${webhookId}/test`),
       job: await idOf("POST", "/v1/collections/drafts/reindex"),
+      upload: await upload(),
+      oldUpload: await upload(),
       connector: shop.id,
       oldConnector: await idOf("POST", "/v1/connectors", connector),
       member: await idOf("POST", members, { email: `member-${name}@shop.example`, role: "member" }, operator()),

@@ -71,6 +71,10 @@ const fill = async (tenant: Tenant, word: string) => {
   const queryId = (await send("GET", "/v1/collections/goods/documents/search?q=goods&query_by=title")).body
     .query_id as string
   const job = await send("POST", "/v1/collections/goods/reindex")
+  const upload = await program.request("POST", `/v1/ingest/uploads?collection=goods&format=csv&name=${word}`, {
+    key: tenant.full_key,
+    headers: { "tus-resumable": "1.0.0", "upload-length": "9" }
+  })
   const key = (await send("POST", "/v1/keys", { description: word, scope: "search" })).body.id as string
   const suite = { name: word, collection: "goods", judgments: [{ q: word, document_id: "1", grade: 1 }] }
   const suiteId = (await send("POST", "/v1/quality/suites", suite)).body.id as string
@@ -109,6 +113,7 @@ const fill = async (tenant: Tenant, word: string) => {
   return {
     releaseId: release.body.id as string,
     jobId: job.body.id as string,
+    uploadId: upload.body.id as string,
     keyId: key,
     webhookId,
     connectorId,
@@ -160,6 +165,7 @@ const pathOf = (path: string, operationId: string) =>
           ? `s-${secret}`
           : `c-${secret}`
         : name === "jobId" ||
+            name === "uploadId" ||
             name === "suiteId" ||
             name === "ruleId" ||
             name === "alertId" ||
@@ -204,6 +210,8 @@ const bodies: Record<string, unknown> = {
   upsertSearchRule: { exclusion_filter_by: "title:x", redirects: [{ query: "x", url: "/x" }] },
   previewSearchRule: { search: { q: "*", query_by: "title" } },
   createKey: { description: "mine", scope: "search" },
+  createIngestJob: { collection: "goods", source: "inline", config: { documents: [{ id: "new", title: "Mine" }] } },
+  uploadIngestFeed: "id,title\nnew,Mine\n",
   createConnector: { name: "mine", collection: "goods", provider: "generic", sync_mode: "push" },
   updateConnector: { name: "mine" },
   testConnectorMapping: { event: { id: "1", title: "Mine" } },
@@ -249,6 +257,8 @@ const bodies: Record<string, unknown> = {
 const today = `?from=${new Date().toISOString().slice(0, 10)}&to=${new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)}`
 const queries: Record<string, string> = {
   searchCollection: `?q=*&query_by=title&facet_by=title&include_fields=${encodeURIComponent("*,$makers(*)")}`,
+  uploadIngestFeed: "?collection=goods&format=csv",
+  createIngestUpload: "?collection=goods&format=csv",
   updateDocuments: "?filter_by=id:*",
   deleteDocuments: "?filter_by=id:*",
   getQueryMetrics: today,
@@ -384,7 +394,7 @@ describe("isolation", () => {
       // A refusal may repeat the id that was asked for; nothing else may show it.
       if (!address.includes(ids.jobId)) expect(answer.text, `${method} ${address}`).not.toContain(ids.jobId)
       else expect(answer.status, `${method} ${address}`).toBe(404)
-      for (const id of [ids.keyId, ids.webhookId, ids.deliveryId, ids.memberId]) {
+      for (const id of [ids.uploadId, ids.keyId, ids.webhookId, ids.deliveryId, ids.memberId]) {
         if (!address.includes(id)) expect(answer.text, `${method} ${address}`).not.toContain(id)
         else expect(answer.status, `${method} ${address}`).toBe(404)
       }

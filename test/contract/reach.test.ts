@@ -23,6 +23,7 @@ const closed = "pears",
   absent = "nonesuch"
 interface Ids {
   readonly jobId: string
+  readonly uploadId: string
   readonly keyId: string
   readonly webhookId: string
   readonly connectorId: string
@@ -39,6 +40,7 @@ let ownRule: string
 let ids: Ids
 const nobodys: Ids = {
   jobId: "job_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+  uploadId: "fed_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   keyId: "key_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   webhookId: "whk_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   connectorId: "con_01ARZ3NDEKTSV4RRFFQ69G5FAV",
@@ -59,12 +61,18 @@ interface Operation {
 }
 let operations: ReadonlyArray<Operation>
 
+/** What resumable uploads ask for in headers. */
+const UPLOADING = { "tus-resumable": "1.0.0", "upload-length": "9", "upload-offset": "0" }
 const send = (key: string, method: string, path: string, body?: unknown): Promise<Answer> =>
   program.request(
     method,
     path,
-    path.startsWith("/api/v1") ? { headers: { authorization: `Bearer ${key}` }, body } : { key, body }
+    path.startsWith("/api/v1")
+      ? { headers: { authorization: `Bearer ${key}` }, body }
+      : { key, body, headers: path.startsWith("/v1/ingest/uploads") ? UPLOADING : {} }
   )
+const begun = (key: string, collection: string) =>
+  made(key, "POST", `/v1/ingest/uploads?collection=${collection}&format=csv`)
 const made = async (...request: Parameters<typeof send>) => {
   const answer = await send(...request)
   if (answer.status >= 300) throw new Error(`${request[1]} ${request[2]}: ${answer.status} ${answer.text}`)
@@ -178,6 +186,7 @@ beforeAll(async () => {
     ]
   })
   const jobId = (await own("POST", `/v1/collections/${closed}/reindex`)).body.id as string
+  const uploadId = (await begun(tenant.full_key, closed)).body.id as string
   const keyId = (await own("POST", "/v1/keys", { description: secret, scope: "search", collections: [closed] })).body
     .id as string
   const webhookId = (
@@ -198,7 +207,7 @@ beforeAll(async () => {
   const recommendation = { ...recommendationOf(closed), name: secret }
   const modelId = (await own("POST", "/v1/recommendations/models", recommendation)).body.id as string
   ownModel = (await own("POST", "/v1/recommendations/models", recommendationOf("apples"))).body.id
-  ids = { jobId, keyId, webhookId, connectorId, deliveryId, suiteId, ruleId, alertId, experimentId, modelId }
+  ids = { jobId, uploadId, keyId, webhookId, connectorId, deliveryId, suiteId, ruleId, alertId, experimentId, modelId }
   const collections = ["apples", "apples_.*"]
   // Every operation is asked several times within a minute.
   const fast = { rate_limit_per_minute: 10_000 }
@@ -360,6 +369,9 @@ const attemptsOf = (id: string, x: string): ReadonlyArray<Attempt> => {
     runQualitySuite: [{ names: { suiteId: ownSuite }, body: { params: { filter_by: `$${x}(id:*)` } } }],
     createSeoRule: [{ body: seoRuleOf(x) }],
     updateSeoRule: [{ body: seoRuleOf(x) }, { names: { ruleId: ownRule }, body: seoRuleOf(x) }],
+    createIngestJob: [{ body: ingestOf(x) }, { body: { ...ingestOf(x), config: { create_collection: true } } }],
+    uploadIngestFeed: [{ query: `?collection=${x}&format=csv`, body: "id,title\n1,x\n" }],
+    createIngestUpload: [{ query: `?collection=${x}&format=csv` }],
     createAlert: [{ body: alertOf(x) }, { body: { ...alertOf(x), collection: null } }],
     replaceAlert: [{ body: alertOf(x) }],
     createExperiment: [{ body: experimentOf(x) }],
@@ -403,6 +415,11 @@ const attemptsOf = (id: string, x: string): ReadonlyArray<Attempt> => {
   }
   return [...(table[id] ?? []), {}]
 }
+const ingestOf = (collection: string) => ({
+  collection,
+  source: "inline",
+  config: { documents: [{ id: "1", title: "apple 1", code: "1" }] }
+})
 /** What an operation takes where it names nothing itself. */
 const plainBodies: Readonly<Record<string, unknown>> = {
   createCollection: { name: "apples_made", fields },
@@ -434,6 +451,8 @@ const plainBodies: Readonly<Record<string, unknown>> = {
   judgeFromClicks: { from: day, to: day },
   createSeoRule: seoRuleOf("apples"),
   updateSeoRule: seoRuleOf("apples"),
+  createIngestJob: ingestOf("apples"),
+  uploadIngestFeed: "id,title,code\n1,apple 1,1\n",
   createAlert: alertOf("apples"),
   replaceAlert: alertOf("apples"),
   createExperiment: experimentOf("apples"),
@@ -462,6 +481,8 @@ const plainQueries: Readonly<Record<string, string>> = {
   searchCollection: "?q=*",
   updateDocuments: "?filter_by=title:apple",
   deleteDocuments: "?filter_by=id:9",
+  uploadIngestFeed: "?collection=apples&format=csv",
+  createIngestUpload: "?collection=apples&format=csv",
   getAnalyticsEvents: "?name=logs&user_id=s",
   listFailedEvents: "?collection=apples",
   importStemmingDictionary: "?id=x",
@@ -657,6 +678,7 @@ describe("a key with a list of collections", () => {
       aliasName: "apples_own",
       ruleName: "own_rule",
       jobId,
+      uploadId: (await begun(full, "apples")).body.id as string,
       keyId,
       suiteId: ownSuite,
       ruleId: ownRule,

@@ -152,6 +152,8 @@ const feedSource = (reading: FeedReading, format: FeedFormat): IngestSource<Feed
   config: FeedConfig,
   load: "import",
   isFull: ({ full }) => full === true,
+  // JSON has types of its own.
+  writes: () => (format === "jsonl" ? {} : { dirtyValues: "coerce_or_reject" }),
   unrepeatable: ({ url }) => (url === undefined ? "Only a job with a `url` can be done again" : undefined),
   refuses: feedRefusal,
   keep: Effect.fnUntraced(function* (organizationId, jobId, { content, ...config }) {

@@ -13,6 +13,8 @@ const SAMPLE_RECORDS = 1_000
 const SAMPLE_BYTES = 4_000_000
 /** Names that are counted; those beyond are texts. */
 const NAMES_MAX = 10_000
+const NAME_CHARACTERS_MAX = 120
+const UNUSUAL = /\.|\s\s|[\t\r\n\u00a0]/
 const WHOLE = /^-?(?:0|[1-9]\d{0,14})$/
 
 export interface Product {
@@ -24,7 +26,9 @@ export interface Product {
 /** A key of the document: a point would lead into it. */
 export const attributeName = (name: string, unit?: string): string => {
   const whole = unit === undefined || unit.trim() === "" ? name.trim() : `${name.trim()}, ${unit.trim()}`
-  return whole.replaceAll(".", "_").replaceAll(/\s+/g, " ").slice(0, 120)
+  return UNUSUAL.test(whole) || whole.length > NAME_CHARACTERS_MAX
+    ? whole.replaceAll(".", "_").replaceAll(/\s+/g, " ").slice(0, NAME_CHARACTERS_MAX)
+    : whole
 }
 
 export class TypedAttributes {

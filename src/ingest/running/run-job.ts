@@ -49,8 +49,8 @@ export const makeRunJob = Effect.gen(function* () {
 
   /** The engine's verdicts; a batch that it cannot take is tried again, and fails the job in the end. */
   const written = Effect.fnUntraced(function* ({ config, job, source }: Standing, batch: IngestBatch) {
-    const { action = "upsert", isRewrite = false } = source.writes?.(config) ?? {}
-    const changes = batch.changes.map((change) => (change.op === "delete" ? change : { ...change, action, isRewrite }))
+    const how = source.writes?.(config) ?? {}
+    const changes = batch.changes.map((change) => (change.op === "delete" ? change : { ...change, ...how }))
     for (let attempt = 0; ; attempt++) {
       const answer = yield* write(job.organizationId, job.collection, changes)
       if (answer.kind === "written") return answer.refusals

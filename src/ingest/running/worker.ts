@@ -126,6 +126,8 @@ export const makeWorker = Effect.fnUntraced(function* ({ ended, sources }: Worke
   }
   const { claims, process, sql } = parts
   if ((yield* Installation).isAlone) yield* Effect.orDie(claims.forget)
+  // A job may be taken in the moment in which its process is told to stop.
+  yield* Effect.addFinalizer(() => Effect.ignore(claims.releaseAll(process)))
   const next = (load: IngestLoad) =>
     sql.withTransaction(Effect.flatMap(Clock.currentTimeMillis, (now) => claims.next(load, process, now)))
   const wakes: Array<Effect.Effect<void>> = []

@@ -6,7 +6,7 @@
  * that can only read from the beginning (a feed) reads again and gives those batches once more; the runner passes over
  * them, and only counts their ids where the job deletes what is missing.
  */
-import type { WriteAction } from "@dowser/engine-sdk"
+import type { DirtyValues, WriteAction } from "@dowser/engine-sdk"
 import { Schema, type Effect, type Scope, type Stream } from "effect"
 import type { SqlError } from "effect/sql"
 import type { FeedSpaceExhausted } from "../errors.ts"
@@ -61,6 +61,12 @@ export class IngestLater extends Schema.TaggedError<IngestLater>()("IngestLater"
  */
 export type IngestLoad = "import" | "wait"
 
+export interface IngestWrites {
+  readonly action?: WriteAction
+  /** Indexes again what is stored under the id. */ readonly isRewrite?: boolean
+  /** Of sources whose values are texts: numbers and flags become what their fields are. */
+  readonly dirtyValues?: DirtyValues
+}
 export interface IngestSource<Config> {
   /** As jobs name it. */ readonly name: string
   /**
@@ -74,7 +80,7 @@ export interface IngestSource<Config> {
   /** Whether a job may delete what a complete pass did not bring (`full: true`). */
   readonly isFull: (config: Config) => boolean
   /** How documents are written; upserts where absent. */
-  readonly writes?: ((config: Config) => { readonly action: WriteAction; readonly isRewrite?: boolean }) | undefined
+  readonly writes?: ((config: Config) => IngestWrites) | undefined
   /** What is wrong with a config whose every field is right, such as one of two that is missing. */
   readonly refuses?: ((config: Config) => string | undefined) | undefined
   /** Why it cannot be done again by a schedule; absent where it always can. */
