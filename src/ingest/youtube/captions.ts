@@ -46,7 +46,9 @@ export const cuesOf = (content: string): ReadonlyArray<Cue> => {
     last = ""
   const end = () => {
     // Captions that roll say each line twice.
-    const fresh = lines.map((line) => plainText(line)).filter((line) => line !== "" && line !== last)
+    const fresh = lines
+      .map((line) => plainText(line.replaceAll(/<[\d:.]{4,20}>/g, "")))
+      .filter((line) => line !== "" && line !== last)
     if (times !== undefined && fresh.length > 0) {
       last = fresh.at(-1)!
       cues.push({ start: times[0], end: times[1], text: fresh.join(" ") })
