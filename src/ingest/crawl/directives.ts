@@ -8,7 +8,7 @@ export interface Directives {
 /** Directives that have a value behind a colon, and are no crawler's name. */
 const VALUED = /^(unavailable_after|max-snippet|max-image-preview|max-video-preview)$/
 
-/** Words of a header that are for us: `noindex`, or `dowserbot: noindex`; what is for another crawler is passed over. */
+/** Words of a header for us: `noindex`, or `dowserbot: noindex`; what is for another crawler is passed over. */
 const wordsOf = (text: string): ReadonlyArray<string> => {
   let isOurs = true
   const words: Array<string> = []

@@ -1,6 +1,6 @@
 /**
- * `youtube`: videos of a channel or a playlist, by its Atom feed or, with the tenant's key, by the Data API; or captions
- * that came with the job, in chunks that say when they are spoken. `stats.source_kind` says which of the three it was.
+ * `youtube`: videos of a channel or a playlist, by its Atom feed or, with the tenant's key, by the Data API; or
+ * captions that came with the job, in chunks that say when they are spoken. `stats.source_kind` says which it was.
  */
 import { Effect, Schema, Stream } from "effect"
 import { refusing } from "../../http/checks.ts"

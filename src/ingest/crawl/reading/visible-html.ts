@@ -10,7 +10,7 @@ import { oneLine, seen } from "./clean-text.ts"
 /** Elements and depth that are kept; text beyond goes on without its elements. */
 const ELEMENTS_MAX = 20_000,
   DEPTH_MAX = 100
-/** Open elements at which a page is read no further: the parser's cost grows with them, and no page of people has more. */
+/** Open elements at which a page is read no further: the parser's cost grows with them; real pages have fewer. */
 const OPEN_MAX = 500
 /** Worked on at a time: one text may be the whole page. */
 const SLICE_LENGTH = 65_536
