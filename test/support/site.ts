@@ -11,7 +11,7 @@ export type SitePage =
     }
   | ((response: ServerResponse, request: IncomingMessage) => void)
 
-export interface Asked {
+interface Asked {
   readonly path: string
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly began: number

@@ -28,7 +28,7 @@ export interface CrawlOwner {
   readonly site: string
 }
 /** An address of a sitemap; `changed_at` in milliseconds where it says so. */
-export interface ListedPage extends FrontierPage {
+interface ListedPage extends FrontierPage {
   readonly changed_at?: number | undefined
 }
 

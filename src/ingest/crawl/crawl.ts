@@ -44,7 +44,7 @@ const stateOf = (state: Readonly<Record<string, unknown>>, jobId: string): Crawl
       }
     : { job: jobId, asked: 0, links_beyond: 0, is_seeded: false, is_swept: false }
 
-export interface CrawlPlan {
+interface CrawlPlan {
   readonly task: Pick<IngestTask<unknown>, "collection" | "jobId" | "organizationId" | "place">
   readonly site: string
   readonly rules: CrawlRules

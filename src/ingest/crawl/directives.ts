@@ -1,7 +1,7 @@
 /** What a page says to crawlers about itself, in `X-Robots-Tag` and `<meta name="robots">`. Pure. */
 import { PRODUCT_TOKEN } from "./robots.ts"
 
-export interface Directives {
+interface Directives {
   readonly isIndexed: boolean
   readonly isFollowed: boolean
 }

@@ -30,7 +30,7 @@ export type Fetched =
   /** `isFailure`: the host's, which after some of them is asked no more. */
   | { readonly kind: "error"; readonly message: string; readonly isFailure: boolean }
 
-export interface PageAsked {
+interface PageAsked {
   readonly organizationId: string
   readonly url: URL
   readonly delay_ms: number | undefined

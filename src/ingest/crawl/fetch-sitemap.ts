@@ -28,7 +28,7 @@ type Answered =
 const turnoutOf = (answered: Answered): Turnout =>
   "children" in answered ? { isFailure: false } : { isFailure: answered.isFailure, retry_s: answered.retry_s }
 
-export interface SitemapTask<E> {
+interface SitemapTask<E> {
   readonly organizationId: string
   readonly delay_ms: number | undefined
   readonly take: (entries: ReadonlyArray<SitemapEntry>) => Effect.Effect<void, E>

@@ -21,7 +21,7 @@ export interface Visit {
   readonly linksBeyond: number
   /** Of the changes, as JSON, about. */ readonly bytes: number
 }
-export interface FrontierPageFound {
+interface FrontierPageFound {
   readonly url: string
   readonly depth: number
   readonly hops: number

@@ -3,7 +3,7 @@
  * time that the last answer took, so that a slow host is asked slowly; an answer that is an error never makes it
  * faster. Pure; times are milliseconds.
  */
-export const DELAY_FLOOR_MS = 200
+const DELAY_FLOOR_MS = 200
 export const DELAY_START_MS = 1_000
 const DELAY_CEILING_MS = 30_000
 /** In a row; then a job gives the host up. */

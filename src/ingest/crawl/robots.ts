@@ -7,7 +7,7 @@ import { ROBOTS_BYTES_MAX, ROBOTS_WILD_LENGTH_MAX } from "./limits.ts"
 
 /** Our product token; sites name it in `User-agent`. */
 export const PRODUCT_TOKEN = "DowserBot"
-export const CRAWL_DELAY_MAX_S = 30
+const CRAWL_DELAY_MAX_S = 30
 
 /** The module is the function itself; its types say that it is inside. */
 const parse = robotsParser as unknown as typeof robotsParser.default

@@ -36,7 +36,7 @@ export interface HostRecord {
   /** Why it is asked no more. */ stopped: string | undefined
   /** Its job's owner knows. */ isTold: boolean
 }
-export interface Visiting {
+interface Visiting {
   readonly organizationId: string
   readonly rules: CrawlRules
   readonly made: string

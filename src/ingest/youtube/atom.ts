@@ -2,7 +2,7 @@
 import { SaxesParser } from "saxes"
 import { lines, oneLine } from "../crawl/reading/clean-text.ts"
 
-export interface Video {
+interface Video {
   readonly id: string
   readonly document: Readonly<Record<string, unknown>>
 }

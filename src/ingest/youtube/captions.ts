@@ -15,7 +15,7 @@ interface Cue {
   readonly end: number
   readonly text: string
 }
-export const CHUNK_LENGTH_MAX = 800,
+const CHUNK_LENGTH_MAX = 800,
   CHUNK_SECONDS_MAX = 60
 
 const TIME = /^\s*(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})\s*$/
@@ -39,7 +39,7 @@ const timesOf = (line: string): readonly [start: number, end: number] | undefine
   return start === undefined || end === undefined || end < start ? undefined : [start, end]
 }
 
-export const cuesOf = (content: string): ReadonlyArray<Cue> => {
+const cuesOf = (content: string): ReadonlyArray<Cue> => {
   const cues: Array<Cue> = []
   let times: readonly [number, number] | undefined,
     lines: Array<string> = [],

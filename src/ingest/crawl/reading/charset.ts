@@ -15,7 +15,7 @@ const decoderOf = (label: string | undefined): TextDecoder | undefined => {
     return undefined
   }
 }
-export const charsetOf = (contentType: string | undefined): string | undefined =>
+const charsetOf = (contentType: string | undefined): string | undefined =>
   /charset\s*=\s*["']?([\w.:-]{1,40})/i.exec((contentType ?? "").slice(0, 500))?.[1]
 
 /** A UTF-8 character that is whole, of more than one byte, and no sign of a wrong one: then the bytes are UTF-8. */

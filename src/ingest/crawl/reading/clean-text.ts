@@ -4,8 +4,7 @@
  * Of no width, of direction, of tags and variations, and control characters: they hide words from readers, and read to
  * machines what nobody sees.
  */
-const UNSEEN =
-  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\p{Variation_Selector}\u{e0000}-\u{e007f}]/gu
+const UNSEEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufff9-\ufffb\p{Default_Ignorable_Code_Point}]/gu
 
 export const seen = (text: string): string => text.replace(UNSEEN, "")
 /** On one line, cut at `max` characters. */

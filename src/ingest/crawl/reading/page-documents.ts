@@ -13,7 +13,7 @@ import { SECTION_LENGTH_MAX, sectionsOf } from "./sections.ts"
 import { readStructuredData, type StructuredData } from "./structured-data.ts"
 import { type PageHtml, readHtml } from "./visible-html.ts"
 
-export type PageDocument = Readonly<Record<string, unknown>>
+type PageDocument = Readonly<Record<string, unknown>>
 /** Which links a crawl goes after. */
 export interface LinkRules {
   /** Bare; all hosts where absent. */ readonly hosts?: ReadonlyArray<string> | undefined

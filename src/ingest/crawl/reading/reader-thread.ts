@@ -9,7 +9,7 @@ import type { PageRead, PageToRead } from "./page-documents.ts"
 const HEAP_MB = 48
 const START_WITHIN_MS = 20_000
 /** What an ordinary page takes is some ten milliseconds. */
-export const READ_WITHIN_MS = 10_000
+const READ_WITHIN_MS = 10_000
 
 export type Outcome =
   | { readonly kind: "read"; readonly page: PageRead }

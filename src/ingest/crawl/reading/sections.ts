@@ -5,11 +5,11 @@
 import type { Block } from "./main-content.ts"
 import { cut } from "./clean-text.ts"
 
-export const SECTION_LENGTH_MIN = 800,
-  SECTION_LENGTH_MAX = 1_200
-export const SECTIONS_MAX = 200
+const SECTION_LENGTH_MIN = 800
+export const SECTION_LENGTH_MAX = 1_200
+const SECTIONS_MAX = 200
 
-export interface Section {
+interface Section {
   /** From the outermost on. */ readonly headings: ReadonlyArray<string>
   readonly text: string
 }
