@@ -325,6 +325,17 @@ export const lanes: ReadonlyArray<Lane> = [
     ]
   },
   {
+    name: "crawl",
+    arguments: () => ["crawl", "--pages", "200"],
+    figures: [
+      figure("pages", "pages/s", "latency_0_ms", "pages_per_s"),
+      figure("a page", "processor ms", "latency_0_ms", "processor_ms_per_page"),
+      figure("a page, answering thread", "processor ms", "latency_0_ms", "first_thread_ms_per_page"),
+      figure("pages of 20 ms", "pages/s", "latency_20_ms", "pages_per_s"),
+      figure("highest", "MB", "latency_20_ms", "rss_highest_mb")
+    ]
+  },
+  {
     name: "webhooks",
     arguments: () => ["webhooks", "--events", "200", "--endpoints", "5", "--seconds", "2"],
     figures: [

@@ -23,6 +23,7 @@ import type { SpeedOptions } from "../../bench/lanes/recommendations-speed.ts"
 import type { ReplaysOptions } from "../../bench/lanes/replays.ts"
 import type { SearchOptions } from "../../bench/lanes/search.ts"
 import type { SearchWorkersOptions } from "../../bench/lanes/search-workers.ts"
+import type { CrawlOptions } from "../../bench/lanes/crawl.ts"
 import type { FeedsOptions } from "../../bench/lanes/feeds.ts"
 import type { SeoOptions } from "../../bench/lanes/seo.ts"
 import type { SuggestionsOptions } from "../../bench/lanes/suggestions.ts"
@@ -153,6 +154,11 @@ export const benchQuality = (options: QualityOptions) =>
   running(
     () => import("../../bench/lanes/quality.ts"),
     (module) => module.benchQuality(options)
+  )
+export const benchCrawl = (options: CrawlOptions) =>
+  running(
+    () => import("../../bench/lanes/crawl.ts"),
+    (module) => module.benchCrawl(options)
   )
 export const benchFeeds = (options: FeedsOptions) =>
   running(

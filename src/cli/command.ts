@@ -29,6 +29,7 @@ import {
   benchReplays,
   benchSearch,
   benchSearchWorkers,
+  benchCrawl,
   benchFeeds,
   benchSeo,
   benchSuggestions,
@@ -1050,6 +1051,14 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
       },
       (flags) => benchFeeds({ ...flags, out: Option.getOrUndefined(flags.out) })
     ).pipe(Command.withDescription("A YML feed: read alone, and imported by the whole program")),
+    Command.make(
+      "crawl",
+      {
+        pages: Flag.Int("pages").pipe(Flag.withDescription("Of the site"), Flag.withDefault(1_000)),
+        out: inputs.out
+      },
+      (flags) => benchCrawl({ ...flags, out: Option.getOrUndefined(flags.out) })
+    ).pipe(Command.withDescription("Pages of a site on loopback, crawled by the whole program")),
     Command.make(
       "webhooks",
       {

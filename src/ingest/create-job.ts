@@ -11,11 +11,13 @@ import { makeAuditRecorder } from "../audit/record.ts"
 import { auditedCollection } from "../catalog/audited-collection.ts"
 import { answering, makeContexts } from "../engine-plane/engine-plane.ts"
 import { invalidFields, refused } from "../http/checks.ts"
+import { Seal } from "../access/seal.ts"
 import { CurrentOrigin } from "../identity/origin.ts"
 import { type InputInvalid, inputInvalid } from "../http/errors.ts"
 import { decoderOf } from "../http/validation.ts"
 import { cronRefusal, nextRunAt } from "../job-rows/cron.ts"
 import { CollectionMissing, type FeedSpaceExhausted, IngestJobsExhausted, ReindexInProgress } from "./errors.ts"
+import { maskSecrets, sealSecrets } from "./job-secrets.ts"
 import { inferredSchema } from "./inferred-schema.ts"
 import { makeJobsRepository, type NewJob } from "./jobs-repository.ts"
 import { makeSchedulesRepository, SCHEDULES_MAX } from "./schedules-repository.ts"
@@ -143,6 +145,7 @@ const makeCollections = Effect.gen(function* () {
 
 export const makeCreateJob = Effect.gen(function* () {
   const { newJob, queue } = yield* makeQueue
+  const seal = yield* Seal
   const { isThere, makeCollection } = yield* makeCollections
 
   /** What makes a job impossible before its feed is there. */
@@ -168,13 +171,16 @@ export const makeCreateJob = Effect.gen(function* () {
     const kept = source.keep === undefined || isKept ? decoded : yield* source.keep(organizationId, draft.id, decoded)
     const made: NewJob = {
       organizationId,
-      job: { ...draft, config: kept as Fields },
+      job: { ...draft, config: sealSecrets(seal, source.secrets, kept as Fields) },
       load: source.load,
       options: { confirm_deletes: common.confirm_deletes },
       scheduleId: schedule_cron === undefined ? undefined : draft.id
     }
     return yield* Effect.onError(
-      Effect.as(Effect.catchTag(queue(made, schedule_cron), "SqlError", Effect.die), made.job),
+      Effect.as(Effect.catchTag(queue(made, schedule_cron), "SqlError", Effect.die), {
+        ...made.job,
+        config: maskSecrets(made.job.config)
+      }),
       () => (isKept ? Effect.void : (source.forget?.(organizationId, draft.id) ?? Effect.void))
     )
   })

@@ -3,6 +3,7 @@ import { Effect, Exit, Layer, Scope, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SearchEngine, WriteOperation } from "../../engine-sdk/src/mod.ts"
 import { Identifiers } from "../../log/identifiers.ts"
+import { Seal } from "../../src/access/seal.ts"
 import { CatalogResources } from "../../src/engine-plane/resources.ts"
 import { Installation } from "../../src/installation.ts"
 import { makeWorker, type WorkerOptions } from "../../src/ingest/running/worker.ts"
@@ -59,7 +60,13 @@ const layerResources = Layer.succeed(CatalogResources, {
   list: () => []
 } as unknown as CatalogResources["Service"])
 export const layerProcesses = Layer.provideMerge(
-  Layer.mergeAll(Identifiers.layer, layerInstallation, layerUnlimited, layerResources),
+  Layer.mergeAll(
+    Identifiers.layer,
+    Seal.layer(new Uint8Array(32).fill(7)),
+    layerInstallation,
+    layerUnlimited,
+    layerResources
+  ),
   Layer.fresh(layerTestSql)
 )
 

@@ -37,7 +37,7 @@ export interface IngestBatch {
 export const BATCH_CHANGES_MAX = 500
 export const BATCH_BYTES_MAX = 2_000_000
 
-interface IngestPlace {
+export interface IngestPlace {
   /** 0 at the beginning. */ readonly cursor: number
   readonly state: Readonly<Record<string, unknown>>
 }
@@ -80,6 +80,8 @@ export interface IngestSource<Config> {
    */
   readonly config: Schema.Codec<Config, unknown>
   readonly load: IngestLoad
+  /** Fields of the config that are sealed where it is kept and shown to nobody. */
+  readonly secrets?: ReadonlyArray<string> | undefined
   /** Whether a job may delete what a complete pass did not bring (`full: true`). */
   readonly isFull: (config: Config) => boolean
   /** How documents are written; upserts where absent. */

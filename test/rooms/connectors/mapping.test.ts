@@ -1,7 +1,8 @@
 /** What mappings and the tables of shop systems make of payloads. */
 import { Exit, Schema } from "effect"
 import { describe, expect, it } from "vitest"
-import { compileMapping, numberIn } from "../../../src/connectors/mapping/map.ts"
+import { compileMapping } from "../../../src/connectors/mapping/map.ts"
+import { numberIn } from "../../../src/texts/number-in.ts"
 import { Looks, pathOf, valuesAt } from "../../../src/connectors/mapping/path.ts"
 import { plainText } from "../../../src/texts/plain-text.ts"
 import { PROVIDERS } from "../../../src/connectors/mapping/providers.ts"
