@@ -48,6 +48,8 @@ const caches: ReadonlyMap<string, { readonly bytes: number; readonly each?: stri
   ],
   ["engine-sdk/src/search/highlight/highlight.ts", { bytes: MEGABYTE }],
   ["src/analytics/popular-documents.ts", { bytes: 32 * MEGABYTE }],
+  // What robots.txt say, and the pace of hosts that nobody asks.
+  ["src/ingest/crawl/hosts.ts", { bytes: 18 * MEGABYTE }],
   ["src/ports/outbound-http/node.ts", { bytes: 8 * MEGABYTE }],
   ["src/profiles/ready-profile.ts", { bytes: 4 * MEGABYTE }],
   ["src/search/answer-cache.ts", { bytes: 64 * MEGABYTE }],

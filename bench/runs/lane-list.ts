@@ -312,6 +312,30 @@ export const lanes: ReadonlyArray<Lane> = [
     ]
   },
   {
+    name: "feeds",
+    arguments: () => ["feeds", "--offers", "50000", "--imported", "20000"],
+    figures: [
+      figure("reader alone", "offers/s", "reader", "per_s"),
+      figure("reader alone", "offers/processor s", "reader", "per_processor_s"),
+      figure("reader alone, highest", "MB", "reader", "rss_highest_mb"),
+      figure("windows-1251", "offers/processor s", "reader_windows_1251", "per_processor_s"),
+      figure("whole program", "offers/s", "program", "per_s"),
+      figure("whole program", "offers/processor s", "program", "per_processor_s"),
+      figure("whole program, highest", "MB", "program", "rss_highest_mb")
+    ]
+  },
+  {
+    name: "crawl",
+    arguments: () => ["crawl", "--pages", "200"],
+    figures: [
+      figure("pages", "pages/s", "latency_0_ms", "pages_per_s"),
+      figure("a page", "processor ms", "latency_0_ms", "processor_ms_per_page"),
+      figure("a page, answering thread", "processor ms", "latency_0_ms", "first_thread_ms_per_page"),
+      figure("pages of 20 ms", "pages/s", "latency_20_ms", "pages_per_s"),
+      figure("highest", "MB", "latency_20_ms", "rss_highest_mb")
+    ]
+  },
+  {
     name: "webhooks",
     arguments: () => ["webhooks", "--events", "200", "--endpoints", "5", "--seconds", "2"],
     figures: [

@@ -23,6 +23,8 @@ import type { SpeedOptions } from "../../bench/lanes/recommendations-speed.ts"
 import type { ReplaysOptions } from "../../bench/lanes/replays.ts"
 import type { SearchOptions } from "../../bench/lanes/search.ts"
 import type { SearchWorkersOptions } from "../../bench/lanes/search-workers.ts"
+import type { CrawlOptions } from "../../bench/lanes/crawl.ts"
+import type { FeedsOptions } from "../../bench/lanes/feeds.ts"
 import type { SeoOptions } from "../../bench/lanes/seo.ts"
 import type { SuggestionsOptions } from "../../bench/lanes/suggestions.ts"
 import type { TogetherOptions } from "../../bench/lanes/together.ts"
@@ -152,6 +154,16 @@ export const benchQuality = (options: QualityOptions) =>
   running(
     () => import("../../bench/lanes/quality.ts"),
     (module) => module.benchQuality(options)
+  )
+export const benchCrawl = (options: CrawlOptions) =>
+  running(
+    () => import("../../bench/lanes/crawl.ts"),
+    (module) => module.benchCrawl(options)
+  )
+export const benchFeeds = (options: FeedsOptions) =>
+  running(
+    () => import("../../bench/lanes/feeds.ts"),
+    (module) => module.benchFeeds(options)
   )
 export const benchSeo = (options: SeoOptions) =>
   running(

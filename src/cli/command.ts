@@ -29,6 +29,8 @@ import {
   benchReplays,
   benchSearch,
   benchSearchWorkers,
+  benchCrawl,
+  benchFeeds,
   benchSeo,
   benchSuggestions,
   benchTogether,
@@ -41,6 +43,7 @@ import {
 import { backupFolder, restoreFolder } from "./backup.ts"
 import { doctor } from "./doctor.ts"
 import { exportFile, importFile } from "./documents.ts"
+import { ingestFeed } from "./ingest.ts"
 import { kafka, kafkaVersionDefault } from "./kafka.ts"
 import { opensearch, OPENSEARCH_NODES_MAX } from "./opensearch.ts"
 import { addMember, listMembers, removeMember, setMemberRole } from "./members.ts"
@@ -544,6 +547,42 @@ const importCommand = Command.make(
     })
 ).pipe(Command.withDescription("Import JSON Lines (.jsonl or .jsonl.gz) into a collection"))
 
+const ingestCommand = Command.make(
+  "ingest",
+  {
+    ...target,
+    json,
+    key,
+    source: Argument.String("source").pipe(Argument.withDescription("A file (also .gz), or an address")),
+    collection: Flag.String("collection").pipe(Flag.withAlias("C"), Flag.withDescription("What it goes into")),
+    format: Flag.Literals("format", ["yml", "jsonl", "csv", "google_xml"]).pipe(
+      Flag.withDescription("What it is, where its name does not say"),
+      Flag.optional
+    ),
+    full: Flag.Boolean("full").pipe(
+      Flag.withDescription("Delete what the feed does not have"),
+      Flag.withDefault(false)
+    ),
+    create: Flag.Boolean("create").pipe(
+      Flag.withDescription("Make the collection where there is none"),
+      Flag.withDefault(false)
+    ),
+    resume: Flag.String("resume").pipe(Flag.withDescription("Go on with an upload by its id"), Flag.optional)
+  },
+  (flags) =>
+    ingestFeed({
+      ...targetOf(flags),
+      key: flags.key,
+      source: flags.source,
+      collection: flags.collection,
+      format: Option.getOrUndefined(flags.format),
+      isFull: flags.full,
+      isCreated: flags.create,
+      resume: Option.getOrUndefined(flags.resume),
+      json: flags.json
+    })
+).pipe(Command.withDescription("Import a feed (YML, CSV, JSON Lines, Google XML) from a file or an address"))
+
 const exportCommand = Command.make(
   "export",
   {
@@ -1003,6 +1042,24 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
       (flags) => benchPushes({ ...flags, out: Option.getOrUndefined(flags.out) })
     ).pipe(Command.withDescription("Documents that a shop system pushes: accepted a second, and applied")),
     Command.make(
+      "feeds",
+      {
+        offers: Flag.Int("offers").pipe(Flag.withDescription("Of the feed that is read"), Flag.withDefault(1_000_000)),
+        imported: Flag.Int("imported").pipe(Flag.withDescription("Of one that is imported"), Flag.withDefault(100_000)),
+        seed: inputs.seed,
+        out: inputs.out
+      },
+      (flags) => benchFeeds({ ...flags, out: Option.getOrUndefined(flags.out) })
+    ).pipe(Command.withDescription("A YML feed: read alone, and imported by the whole program")),
+    Command.make(
+      "crawl",
+      {
+        pages: Flag.Int("pages").pipe(Flag.withDescription("Of the site"), Flag.withDefault(1_000)),
+        out: inputs.out
+      },
+      (flags) => benchCrawl({ ...flags, out: Option.getOrUndefined(flags.out) })
+    ).pipe(Command.withDescription("Pages of a site on loopback, crawled by the whole program")),
+    Command.make(
       "webhooks",
       {
         events: Flag.Int("events").pipe(
@@ -1180,6 +1237,7 @@ export const command = Command.make("dowser").pipe(
     orgCommand,
     keysCommand,
     importCommand,
+    ingestCommand,
     exportCommand,
     backupCommand,
     restoreCommand,

@@ -4,7 +4,7 @@
  * again in the same order: an upsert or a delete that was done already is done again. A document that it refuses fails
  * alone.
  */
-import type { EngineError, Result, WriteAction, WriteOperation, WriteVerdict } from "@dowser/engine-sdk"
+import type { DirtyValues, EngineError, Result, WriteAction, WriteOperation, WriteVerdict } from "@dowser/engine-sdk"
 import { resolveCollection } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
 import { makeContexts } from "./engine-plane.ts"
@@ -15,12 +15,13 @@ export type Change =
       readonly op: "upsert"
       /** Parsed, or as JSON text. */ readonly document: Readonly<Record<string, unknown>> | string
       readonly action?: WriteAction
+      /** What becomes of values that are of another type than their field. */ readonly dirtyValues?: DirtyValues
       readonly isRewrite?: boolean
     }
   | { readonly op: "delete"; readonly id: string }
 
 /** Of each change, in order: why it was refused; undefined where it is written. */
-export type Written =
+type Written =
   | { readonly kind: "written"; readonly refusals: ReadonlyArray<string | undefined> }
   | {
       readonly kind: "not now"
@@ -45,7 +46,7 @@ const operationOf = (change: Change): WriteOperation =>
     : {
         kind: "put",
         action: change.action ?? "upsert",
-        dirtyValues: undefined,
+        dirtyValues: change.dirtyValues,
         document: change.document,
         ...(change.isRewrite === true ? { rewrite: true } : {})
       }

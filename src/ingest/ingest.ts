@@ -19,8 +19,11 @@ import { Installation } from "../installation.ts"
 import { Entitlements } from "../metering/entitlements.ts"
 import { type Engine, OwnsEngine } from "../ports/engine/engine.ts"
 import type { OutboundHttp } from "../ports/outbound-http/outbound-http.ts"
-import { type AskedJob, type CreateFailure, makeCreateJob } from "./create-job.ts"
+import { type AskedJob, type CreateFailure, makeCreateJob, makeReindexJob } from "./create-job.ts"
 import { type CollectionMissing, type IngestJobsExhausted, JobNotFound, type ReindexInProgress } from "./errors.ts"
+import type { Seal } from "../access/seal.ts"
+import type { Crawler } from "./crawl/crawl.ts"
+import type { Hosts } from "./crawl/hosts.ts"
 import type { KeptFeeds } from "./feeds/kept-feeds.ts"
 import { makeJobsRepository } from "./jobs-repository.ts"
 import { makeWorker } from "./running/worker.ts"
@@ -77,7 +80,8 @@ const make = Effect.gen(function* () {
   const audit = yield* makeAuditRecorder
   const repository = yield* makeJobsRepository
   const sources = yield* makeSources
-  const { check, create, reindex } = yield* makeCreateJob
+  const { check, create } = yield* makeCreateJob
+  const reindex = yield* makeReindexJob
   const { end } = yield* makeSchedules
   const wake = yield* atWork(sources)
   const missing = (id: string) => new JobNotFound({ message: `Job ${id} does not exist.` })
@@ -124,6 +128,7 @@ export class Ingest extends Context.Service<Ingest, IngestShape>()("dowser/inges
     Ingest,
     never,
     | CatalogResources
+    | Crawler
     | Engine
     | Entitlements
     | Identifiers
@@ -131,6 +136,8 @@ export class Ingest extends Context.Service<Ingest, IngestShape>()("dowser/inges
     | KeptFeeds
     | OutboundHttp
     | RowReaders
+    | Hosts
+    | Seal
     | SqlClient.SqlClient
   > = Layer.effect(
     Ingest,

@@ -1,6 +1,7 @@
 /** Rows of ingest jobs. One function per statement. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { maskSecrets } from "./job-secrets.ts"
 import { type IngestJob, JobStats } from "./schema.ts"
 import type { IngestLoad } from "./sources/source.ts"
 
@@ -43,7 +44,7 @@ const jobOf = (row: JobRow): IngestJob => ({
   source: row.source,
   status: row.status,
   progress: row.status === "ready" ? 1 : row.progress,
-  config: row.config,
+  config: maskSecrets(row.config),
   stats: decodeStats(row.stats),
   ...(row.schedule_cron === null ? {} : { schedule_cron: row.schedule_cron }),
   ...(row.error === null ? {} : { error: row.error }),

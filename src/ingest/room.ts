@@ -1,5 +1,12 @@
 /** Imports that are fetched. */
-import { Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
+import { Crawler } from "./crawl/crawl.ts"
+import { crawlExpiries } from "./crawl/crawl-repository.ts"
+import { FetchPage } from "./crawl/fetch-page.ts"
+import { Hosts } from "./crawl/hosts.ts"
+import { migrations as crawlMigrations } from "./crawl/migration.ts"
+import { PageReader } from "./crawl/reading/page-reader.ts"
+import { VisitPage } from "./crawl/visit-page.ts"
 import { KeptFeeds } from "./feeds/kept-feeds.ts"
 import { Ingest } from "./ingest.ts"
 import { migrations } from "./migrations.ts"
@@ -10,6 +17,12 @@ import { errorSamples } from "./error-samples.ts"
 import { metrics } from "./metrics.ts"
 import { Uploads } from "./uploads.ts"
 
+/** What crawls share, below what reads pages. */
+const crawlLayer = Crawler.layer.pipe(
+  Layer.provide(VisitPage.layer),
+  Layer.provide(Layer.mergeAll(FetchPage.layer, PageReader.layer())),
+  Layer.provideMerge(Hosts.layer)
+)
 /** The collection that a body, or a query, names. */
 const named = (value: unknown): ReadonlyArray<string> => (typeof value === "string" ? [value] : [])
 const inQuery = ({ search }: { readonly search: Readonly<Record<string, string>> }) => named(search.collection)
@@ -19,7 +32,8 @@ export const room = defineRoom({
   routes,
   errorSamples,
   metrics,
-  migrations,
+  migrations: { ...migrations, ...crawlMigrations },
+  expiries: [(rowsMax) => Effect.flatMap(Clock.currentTimeMillis, (now) => crawlExpiries(now, rowsMax))],
   reaches: {
     createIngestJob: ({ body }) => named((body as { readonly collection?: unknown } | null | undefined)?.collection),
     uploadIngestFeed: inQuery,
@@ -37,5 +51,8 @@ export const room = defineRoom({
     "ingest uploads": "Feeds that are uploaded, whole or in parts that can be resumed, to be imported by a job."
   },
   seeds,
-  layer: Layer.provideMerge(Uploads.layer, Layer.provideMerge(Ingest.layer, KeptFeeds.layer))
+  layer: Layer.provideMerge(
+    Uploads.layer,
+    Layer.provideMerge(Ingest.layer, Layer.mergeAll(KeptFeeds.layer, crawlLayer))
+  )
 })

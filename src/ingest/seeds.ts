@@ -14,6 +14,19 @@ export const seeds: Seeds = {
           "<yml_catalog><shop><categories><category id='1'>Light</category></categories><offers><offer id='1'><name>Lamp</name><price>5</price><categoryId>1</categoryId></offer></offers></shop></yml_catalog>"
       }
     },
+    {
+      collection: "products",
+      source: "url",
+      config: { start_urls: ["http://127.0.0.1:1/"], max_pages: 5, max_depth: 1, include: ["/a/**"], delay_ms: 0 }
+    },
+    { collection: "products", source: "sitemap", config: { url: "http://127.0.0.1:1/sitemap.xml", exclude: ["/*"] } },
+    {
+      collection: "products",
+      source: "youtube",
+      config: {
+        captions: [{ video_id: "a", title: "Film", format: "srt", content: "00:00:01,000 --> 00:00:02,000\nLamps\n" }]
+      }
+    },
     { collection: "products", source: "jsonl", config: { url: "http://127.0.0.1:1/feed" }, schedule_cron: "0 4 * * *" }
   ]
 }

@@ -71,6 +71,7 @@ interface ProgramOptions {
   /** Around the real engine and inside its circuits. */ readonly wrapEngine?: (engine: SearchEngine) => SearchEngine
   readonly guard?: GuardOptions
   /** Receivers of webhooks that a test starts listen on loopback. */ readonly allowPrivateAddresses?: boolean
+  /** What a program has a value of its own for, such as addresses of others. */ readonly services?: Layer.Layer<never>
 }
 
 const layerWrapped = (wrap: (engine: SearchEngine) => SearchEngine, guard?: GuardOptions) => (path: string) =>
@@ -108,6 +109,7 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
           })
         ),
         Layer.provide(gateway),
+        Layer.provide(options.services ?? Layer.empty),
         // What a password costs has a test of its own; here some sign in a hundred times.
         Layer.provide(Layer.succeed(PasswordCost, { N: 2 ** 10, r: 8, p: 1 })),
         // So has what a search does without an answer in time, which a busy machine may not give.

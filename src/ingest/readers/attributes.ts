@@ -3,8 +3,8 @@
  * sample is a number, all others are texts. A value that does not fit what was decided is kept under `extra`, so that
  * one odd value costs no product. The sample is the beginning of the feed, so that the same feed gives the same types.
  *
- * Decision: numbers with a fraction stay texts, because a field of a collection takes its type from the first value that
- * it sees: after `12` a `12.5` would lose its half.
+ * Decision: numbers with a fraction stay texts, because a field of a collection takes its type from the first value
+ * that it sees: after `12` a `12.5` would lose its half.
  */
 import type { FeedItem } from "./reader.ts"
 import { upsert } from "./reader.ts"
@@ -13,6 +13,8 @@ const SAMPLE_RECORDS = 1_000
 const SAMPLE_BYTES = 4_000_000
 /** Names that are counted; those beyond are texts. */
 const NAMES_MAX = 10_000
+const NAME_CHARACTERS_MAX = 120
+const UNUSUAL = /\.|\s\s|[\t\r\n\u00a0]/
 const WHOLE = /^-?(?:0|[1-9]\d{0,14})$/
 
 export interface Product {
@@ -24,7 +26,9 @@ export interface Product {
 /** A key of the document: a point would lead into it. */
 export const attributeName = (name: string, unit?: string): string => {
   const whole = unit === undefined || unit.trim() === "" ? name.trim() : `${name.trim()}, ${unit.trim()}`
-  return whole.replaceAll(".", "_").replaceAll(/\s+/g, " ").slice(0, 120)
+  return UNUSUAL.test(whole) || whole.length > NAME_CHARACTERS_MAX
+    ? whole.replaceAll(".", "_").replaceAll(/\s+/g, " ").slice(0, NAME_CHARACTERS_MAX)
+    : whole
 }
 
 export class TypedAttributes {

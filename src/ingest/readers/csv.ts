@@ -3,14 +3,12 @@
  * are texts; fields of the collection that are numbers or flags take them as such. Columns that are lists are written
  * with `|` between their values where their name ends in `[]`. Pure.
  */
-import { parse, type CsvError } from "csv-parse"
-import { Readable } from "node:stream"
+import { parse } from "csv-parse"
 import { textOf } from "./charset.ts"
 import { FeedBroken, type FeedItem, type FeedReader, fault, RECORD_BYTES_MAX, upsert } from "./reader.ts"
 
 const SNIFFED_CHARACTERS = 65_536
 const COLUMNS_MAX = 1_000
-const ROWS_A_TIME = 200
 const DELIMITERS = [",", ";", "\t", "|"]
 
 /** That which cuts the first rows into the same number of pieces, and into most. Quoted texts do not count. */
@@ -44,10 +42,6 @@ const sniffed = async (texts: AsyncGenerator<string>) => {
   return { start: first.join("").slice(0, SNIFFED_CHARACTERS), all }
 }
 
-interface Row {
-  readonly record: ReadonlyArray<string>
-  readonly info: { readonly lines: number }
-}
 interface Column {
   readonly name: string
   readonly isList: boolean
@@ -70,14 +64,14 @@ class Rows {
   constructor(idField = "id") {
     this.#idField = idField
   }
-  item({ info, record }: Row): FeedItem | undefined {
+  item(record: ReadonlyArray<string>, lineNumber: number): FeedItem | undefined {
     if (this.#columns === undefined) {
       this.#columns = columnsOf(record)
       if (!this.#columns.some(({ name }) => name === this.#idField))
         throw new FeedBroken(`The first row names no column \`${this.#idField}\`.`)
       return undefined
     }
-    const line = `line ${info.lines}`
+    const line = `line ${lineNumber}`
     if (record.length !== this.#columns.length)
       return fault(line, `The row has ${record.length} fields where the first row names ${this.#columns.length}`)
     const document = new Map<string, unknown>()
@@ -99,41 +93,67 @@ class Rows {
   }
 }
 
-export const readCsv: FeedReader = async function* (pieces, { idField }) {
-  const { all, start } = await sniffed(textOf(pieces))
-  const rows = new Rows(idField)
+/**
+ * Rows and what is none of the parser, in the order in which they stand in the feed: it tells of both while it is given
+ * a text, and has nothing left of its own to give.
+ */
+const parsing = (rows: Rows, delimiter: string) => {
   let items: Array<FeedItem> = []
-  const skipped = (error: CsvError | undefined) => {
-    items.push(
-      fault(`line ${String(error?.lines ?? "?")}`, `The row cannot be read: ${error?.message ?? "it is no CSV"}`)
-    )
-    return undefined
-  }
+  let failure: unknown
   const parser = parse({
     bom: true,
-    delimiter: delimiterOf(start),
-    info: true,
+    delimiter,
     max_record_size: RECORD_BYTES_MAX,
-    on_skip: skipped,
+    on_record: (record: ReadonlyArray<string>, { lines }) => {
+      const item = rows.item(record, lines)
+      if (item !== undefined) items.push(item)
+      return null
+    },
+    on_skip: (error) => {
+      items.push(fault(`line ${error?.lines ?? "?"}`, `The row cannot be read: ${error?.message ?? "it is no CSV"}`))
+      return undefined
+    },
     relax_column_count: true,
     relax_quotes: true,
     skip_empty_lines: true,
     skip_records_with_error: true
   })
-  const source = Readable.from(all())
-  source.on("error", (error) => parser.destroy(error))
+  parser.on("error", (error) => {
+    failure = error
+  })
+  parser.resume()
+  const taken = () => {
+    if (failure !== undefined)
+      throw failure instanceof FeedBroken
+        ? failure
+        : new FeedBroken(`The feed is no CSV: ${(failure as Error).message}`)
+    const now = items
+    items = []
+    return now
+  }
+  return {
+    write: async (text: string) => {
+      // Called back where it fails as well.
+      await new Promise<void>((settle) => parser.write(text, () => settle()))
+      return taken()
+    },
+    end: async () => {
+      await new Promise<void>((settle) => parser.once("close", settle).end())
+      return taken()
+    },
+    close: () => parser.destroy()
+  }
+}
+
+export const readCsv: FeedReader = async function* (pieces, { idField }) {
+  const { all, start } = await sniffed(textOf(pieces))
+  const rows = new Rows(idField)
+  const parser = parsing(rows, delimiterOf(start))
   try {
-    for await (const row of source.pipe(parser) as AsyncIterable<Row>) {
-      const item = rows.item(row)
-      if (item !== undefined) items.push(item)
-      if (items.length < ROWS_A_TIME) continue
-      yield items
-      items = []
-    }
+    for await (const text of all()) yield await parser.write(text)
+    yield await parser.end()
   } finally {
-    source.destroy()
-    parser.destroy()
+    parser.close()
   }
   if (!rows.hasHeader) throw new FeedBroken("The feed has no first row that names its columns.")
-  yield items
 }

@@ -2,7 +2,7 @@
 import { RECORD_BYTES_MAX } from "./reader.ts"
 
 const CHILDREN_MAX = 2_000
-export interface Child {
+interface Child {
   readonly name: string
   readonly attributes: Readonly<Record<string, string>>
   text: string
@@ -15,6 +15,7 @@ export class Element {
   readonly children: Array<Child> = []
   readonly line: number
   readonly #depth: number
+  /** By name: the first text that is not empty. */ readonly #first = new Map<string, string>()
   #own: Child | undefined
   #inner: Child | undefined
   #count = 0
@@ -32,7 +33,7 @@ export class Element {
     this.#count++
     if (this.isTooLarge) return
     const child: Child = { name, attributes, text: "", children: [] }
-    for (const value of Object.values(attributes)) this.size += value.length
+    for (const key in attributes) this.size += attributes[key]!.length
     if (depth === this.#depth + 1) {
       this.children.push(child)
       this.#own = child
@@ -50,21 +51,27 @@ export class Element {
     if (this.#inner !== undefined) this.#inner.text += text
   }
   close(depth: number): void {
-    if (depth === this.#depth + 1) this.#own = undefined
     if (depth === this.#depth + 2) this.#inner = undefined
+    if (depth !== this.#depth + 1 || this.#own === undefined) return
+    const { name } = this.#own
+    const text = (this.#own.text = this.#own.text.trim())
+    if (text !== "" && !this.#first.has(name)) this.#first.set(name, text)
+    this.#own = undefined
   }
   /** The first that is not empty. */
   first(...names: ReadonlyArray<string>): string | undefined {
-    for (const name of names)
-      for (const child of this.children) if (child.name === name && child.text.trim() !== "") return child.text.trim()
+    for (const name of names) {
+      const text = this.#first.get(name)
+      if (text !== undefined) return text
+    }
     return undefined
   }
   all(name: string): ReadonlyArray<Child> {
     return this.children.filter((child) => child.name === name)
   }
   texts(name: string): ReadonlyArray<string> {
-    return this.all(name)
-      .map(({ text }) => text.trim())
-      .filter((text) => text !== "")
+    const texts: Array<string> = []
+    for (const child of this.children) if (child.name === name && child.text !== "") texts.push(child.text)
+    return texts
   }
 }

@@ -4,6 +4,8 @@ const NUMBER = /^-?\d{1,15}(?:\.\d{1,10})?$/
 export const priceOf = (
   text: string | undefined
 ): { readonly amount: number; readonly currency: string | undefined } | undefined => {
+  // What nearly every feed writes.
+  if (text !== undefined && NUMBER.test(text)) return { amount: Number(text), currency: undefined }
   const found = /^([\d\s\u00a0.,'-]+?)\s*([A-Za-z]{3})?$/.exec(text?.trim() ?? "")
   const digits = found?.[1]?.replaceAll(/[\s\u00a0']/g, "")
   if (digits === undefined || digits === "") return undefined
@@ -21,9 +23,11 @@ export const currencyOf = (text: string | undefined): string | undefined => {
   return code === undefined || code === "" ? undefined : code === "RUR" ? "RUB" : code
 }
 /** What is there. */
-export const withoutNothing = (fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(
-    Object.entries(fields).filter(
-      ([, value]) => value !== undefined && value !== "" && !(Array.isArray(value) && value.length === 0)
-    )
-  )
+export const withoutNothing = (fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> => {
+  const kept: Record<string, unknown> = {}
+  for (const name in fields) {
+    const value = fields[name]
+    if (value !== undefined && value !== "" && !(Array.isArray(value) && value.length === 0)) kept[name] = value
+  }
+  return kept
+}

@@ -6,7 +6,7 @@
  */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { makeRowClaims } from "../../jobs/row-claims.ts"
+import { makeRowClaims } from "../../job-rows/row-claims.ts"
 import type { JobOptions } from "../jobs-repository.ts"
 import { JobStats } from "../schema.ts"
 import type { IngestLoad } from "../sources/source.ts"
@@ -47,9 +47,9 @@ export const makeClaims = Effect.gen(function* () {
   const isWaiting = sql.literal(
     "j.finished_at IS NULL AND (j.claimed_until IS NULL OR j.claimed_until < clock_timestamp()) AND (j.not_before IS NULL OR j.not_before <= clock_timestamp())"
   )
-  const isAlone = sql.literal(
-    "NOT EXISTS (SELECT 1 FROM ingest_jobs o WHERE o.load = j.load AND o.organization_id = j.organization_id AND o.finished_at IS NULL AND o.claimed_until >= clock_timestamp())"
-  )
+  /** Asked once for all that wait, not for each. */
+  const isAlone = (load: IngestLoad) =>
+    sql`j.organization_id NOT IN (SELECT o.organization_id FROM ingest_jobs o WHERE o.load = ${load} AND o.finished_at IS NULL AND o.claimed_until >= clock_timestamp())`
   return {
     hold: claims.hold,
     release: claims.release,
@@ -61,7 +61,7 @@ export const makeClaims = Effect.gen(function* () {
         yield* sql<Row>`UPDATE ingest_jobs SET status = CASE WHEN status = 'queued' THEN 'fetching' ELSE status END, claimed_by = ${process}, claimed_until = ${claims.end},
           attempts = attempts + 1, not_before = NULL, updated_at = ${time(now)}
         WHERE id = (SELECT j.id FROM ingest_jobs j LEFT JOIN ingest_turns t ON t.organization_id = j.organization_id AND t.load = j.load
-          WHERE j.load = ${load} AND ${isWaiting} AND ${isAlone} ORDER BY t.turn NULLS FIRST, j.created_at, j.id LIMIT 1)
+          WHERE j.load = ${load} AND ${isWaiting} AND ${isAlone(load)} ORDER BY t.turn NULLS FIRST, j.created_at, j.id LIMIT 1)
         RETURNING id, organization_id, collection, source, config, options, stats, state, pass, schedule_id, attempts, failures`
       if (row === undefined) return undefined
       yield* sql`INSERT INTO ingest_turns (organization_id, load, turn) VALUES (${row.organization_id}, ${load}, nextval('ingest_turn'))
@@ -72,7 +72,7 @@ export const makeClaims = Effect.gen(function* () {
     /** Whether a job of another organization waits that nobody does. */
     othersWait: (load: IngestLoad, organizationId: string) =>
       Effect.map(
-        sql`SELECT 1 FROM ingest_jobs j WHERE j.load = ${load} AND j.organization_id <> ${organizationId} AND ${isWaiting} AND ${isAlone} LIMIT 1`,
+        sql`SELECT 1 FROM ingest_jobs j WHERE j.load = ${load} AND j.organization_id <> ${organizationId} AND ${isWaiting} AND ${isAlone(load)} LIMIT 1`,
         (rows) => rows.length > 0
       ),
     /** Further than before: the tries of this place are over. */
@@ -89,6 +89,9 @@ export const makeClaims = Effect.gen(function* () {
       "stats" in end
         ? sql`UPDATE ingest_jobs SET status = 'ready', progress = 1, stats = ${json(end.stats)}, claimed_until = NULL, updated_at = ${time(now)}, finished_at = ${time(now)} WHERE id = ${id}`
         : sql`UPDATE ingest_jobs SET status = 'failed', error = ${end.error}, claimed_until = NULL, updated_at = ${time(now)}, finished_at = ${time(now)} WHERE id = ${id}`,
+    /** Whatever a process that stops still has. */
+    releaseAll: (process: string) =>
+      sql`UPDATE ingest_jobs SET claimed_until = NULL, attempts = attempts - 1 WHERE claimed_by = ${process} AND finished_at IS NULL AND claimed_until IS NOT NULL`,
     /** Claims of processes before this one, where there can be no other. */
     forget: sql`UPDATE ingest_jobs SET claimed_until = NULL WHERE finished_at IS NULL AND claimed_until IS NOT NULL`
   }

@@ -6,15 +6,20 @@
 import { Clock, Effect, Exit, Latch, Result, Schema, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Identifiers } from "@dowser/log/identifiers"
+import { Seal } from "../../access/seal.ts"
 import { Installation } from "../../installation.ts"
-import { ATTEMPTS_MAX } from "../../jobs/row-claims.ts"
+import { ATTEMPTS_MAX } from "../../job-rows/row-claims.ts"
 import { counted } from "../../metrics/background.ts"
+import { openSecrets } from "../job-secrets.ts"
 import { IngestFailed, type IngestLoad, type IngestSource } from "../sources/source.ts"
 import { type Claimed, makeClaims, type Step } from "./claims.ts"
 import { makeRunJob, type RunFailure } from "./run-job.ts"
 
 /** Of a process at the same time. */
-const AT_WORK_MAX: Readonly<Record<IngestLoad, number>> = { import: 2, wait: 16 }
+const AT_WORK_MAX = [
+  ["import", 2],
+  ["wait", 16]
+] as const satisfies ReadonlyArray<readonly [load: IngestLoad, jobs: number]>
 /** How soon a job that another process was asked for is found. */
 const POLL_MS = 2_000
 const RENEW_MS = 1_000
@@ -27,6 +32,7 @@ interface Parts {
   readonly claims: Effect.Success<typeof makeClaims>
   readonly run: Effect.Success<typeof makeRunJob>
   readonly process: string
+  readonly seal: Seal["Service"]
   readonly sources: Sources
   /** In the transaction that ends a job. */ readonly ended: (
     job: Claimed,
@@ -35,9 +41,13 @@ interface Parts {
 }
 export type JobEnd = { readonly step: Step } | { readonly error: string }
 
-const configOf = (source: IngestSource<unknown>, config: unknown): Effect.Effect<unknown, IngestFailed> =>
+const configOf = (
+  seal: Seal["Service"],
+  source: IngestSource<unknown>,
+  config: unknown
+): Effect.Effect<unknown, IngestFailed> =>
   Effect.mapError(
-    Effect.suspend(() => Schema.decodeUnknownEffect(source.config)(config)),
+    Effect.suspend(() => Schema.decodeUnknownEffect(source.config)(openSecrets(seal, source.secrets, config))),
     ({ message }) => new IngestFailed({ message: `Its config cannot be read any more: ${message}` })
   )
 const finish = ({ claims, ended, process, sources, sql }: Parts, job: Claimed, end: JobEnd) =>
@@ -66,14 +76,14 @@ const renewing = ({ claims, process }: Parts, { id }: Claimed) =>
 
 const unexpected: Result.Result<Step, RunFailure> = Result.fail(new IngestFailed({ message: "Unexpected error." }))
 /** What is unexpected fails the job; a database that is away does not: somebody goes on when its claim has ended. */
-const outcomeOf = Effect.fnUntraced(function* ({ process, run, sources }: Parts, job: Claimed) {
+const outcomeOf = Effect.fnUntraced(function* ({ process, run, seal, sources }: Parts, job: Claimed) {
   const source = sources.get(job.source)
   if (source === undefined)
     return Result.fail(new IngestFailed({ message: `There is no source \`${job.source}\` any more.` }))
   if (job.attempts > ATTEMPTS_MAX)
     return Result.fail(new IngestFailed({ message: `The work was cut off ${ATTEMPTS_MAX} times.` }))
   const running = Effect.result(
-    Effect.flatMap(configOf(source, job.config), (config) => run(job, process, source, config))
+    Effect.flatMap(configOf(seal, source, job.config), (config) => run(job, process, source, config))
   )
   const ended = yield* Effect.catchDefect(running, (defect) =>
     Effect.as(Effect.logError(`The ingest job ${job.id} (${job.source}) stopped`, defect), unexpected)
@@ -113,16 +123,19 @@ export const makeWorker = Effect.fnUntraced(function* ({ ended, sources }: Worke
     claims: yield* makeClaims,
     run: yield* makeRunJob,
     process: yield* (yield* Identifiers).make("prc"),
+    seal: yield* Seal,
     sources,
     ended
   }
   const { claims, process, sql } = parts
   if ((yield* Installation).isAlone) yield* Effect.orDie(claims.forget)
+  // A job may be taken in the moment in which its process is told to stop.
+  yield* Effect.addFinalizer(() => Effect.ignore(claims.releaseAll(process)))
   const next = (load: IngestLoad) =>
     sql.withTransaction(Effect.flatMap(Clock.currentTimeMillis, (now) => claims.next(load, process, now)))
   const wakes: Array<Effect.Effect<void>> = []
-  for (const load of ["import", "wait"] as const) {
-    const places = yield* Semaphore.make(AT_WORK_MAX[load])
+  for (const [load, jobs] of AT_WORK_MAX) {
+    const places = yield* Semaphore.make(jobs)
     const latch = yield* Latch.make()
     wakes.push(Effect.asVoid(latch.open))
     const doing = (job: Claimed) =>

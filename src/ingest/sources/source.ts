@@ -6,7 +6,7 @@
  * that can only read from the beginning (a feed) reads again and gives those batches once more; the runner passes over
  * them, and only counts their ids where the job deletes what is missing.
  */
-import type { WriteAction } from "@dowser/engine-sdk"
+import type { DirtyValues, WriteAction } from "@dowser/engine-sdk"
 import { Schema, type Effect, type Scope, type Stream } from "effect"
 import type { SqlError } from "effect/sql"
 import type { FeedSpaceExhausted } from "../errors.ts"
@@ -18,7 +18,10 @@ export type IngestChange =
 
 export interface IngestBatch {
   /** At most `BATCH_CHANGES_MAX`, and about `BATCH_BYTES_MAX` as JSON. */ readonly changes: ReadonlyArray<IngestChange>
-  /** Records, rows or pages behind which the batch ends, counted from the beginning of the source. Never less than before. */
+  /**
+   * Records, rows or pages behind which the batch ends, counted from the beginning of the source. Never less than
+   * before.
+   */
   readonly cursor: number
   /** What was read for it, with what could not be read. */ readonly fetched: number
   /** What could not be read: `id` names the record, row (`line 12`) or address. */
@@ -49,7 +52,9 @@ export interface IngestTask<Config> {
 
 /** The job ends: why, as its owner reads it. */
 export class IngestFailed extends Schema.TaggedError<IngestFailed>()("IngestFailed", { message: Schema.String }) {}
-/** Not now: the job goes on from its cursor after `after_s`, and fails with the message when that was tried five times. */
+/**
+ * Not now: the job goes on from its cursor after `after_s`, and fails with the message when that was tried five times.
+ */
 export class IngestLater extends Schema.TaggedError<IngestLater>()("IngestLater", {
   message: Schema.String,
   after_s: Schema.Number
@@ -61,18 +66,26 @@ export class IngestLater extends Schema.TaggedError<IngestLater>()("IngestLater"
  */
 export type IngestLoad = "import" | "wait"
 
+interface IngestWrites {
+  readonly action?: WriteAction
+  /** Indexes again what is stored under the id. */ readonly isRewrite?: boolean
+  /** Of sources whose values are texts: numbers and flags become what their fields are. */
+  readonly dirtyValues?: DirtyValues
+}
 export interface IngestSource<Config> {
   /** As jobs name it. */ readonly name: string
   /**
-   * What a job's `config` says, beside `create_collection` and `confirm_deletes`, which are of every source; a wrong one
-   * is a 400 that names every wrong field.
+   * What a job's `config` says, beside `create_collection` and `confirm_deletes`, which are of every source; a wrong
+   * one is a 400 that names every wrong field.
    */
   readonly config: Schema.Codec<Config, unknown>
   readonly load: IngestLoad
+  /** Fields of the config that are sealed where it is kept and shown to nobody. */
+  readonly secrets?: ReadonlyArray<string> | undefined
   /** Whether a job may delete what a complete pass did not bring (`full: true`). */
   readonly isFull: (config: Config) => boolean
   /** How documents are written; upserts where absent. */
-  readonly writes?: ((config: Config) => { readonly action: WriteAction; readonly isRewrite?: boolean }) | undefined
+  readonly writes?: ((config: Config) => IngestWrites) | undefined
   /** What is wrong with a config whose every field is right, such as one of two that is missing. */
   readonly refuses?: ((config: Config) => string | undefined) | undefined
   /** Why it cannot be done again by a schedule; absent where it always can. */

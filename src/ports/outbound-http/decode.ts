@@ -7,7 +7,7 @@ import { Readable, type Transform } from "node:stream"
 import * as zlib from "node:zlib"
 import { OutboundFailure } from "./outbound-http.ts"
 
-export const RATIO_MAX = 100
+const RATIO_MAX = 100
 /** A short text of one letter has any ratio; up to here nobody is hurt. */
 const RATIO_FROM_BYTES = 1_000_000
 

@@ -4,7 +4,7 @@ import { request as requestHttps } from "node:https"
 import { isIP, type Socket } from "node:net"
 import { OutboundFailure, type OutboundRequest } from "./outbound-http.ts"
 
-export interface Call {
+interface Call {
   readonly url: URL
   readonly host: string
   readonly address: string

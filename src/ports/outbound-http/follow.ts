@@ -5,12 +5,12 @@
 import { Effect, Exit, Scope } from "effect"
 import { OutboundFailure, type OutboundHttp, type OutboundOpening, type OutboundStream } from "./outbound-http.ts"
 
-export const REDIRECTS_MAX = 5
+const REDIRECTS_MAX = 5
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 /** Headers that say nothing about who asks; all others stay with the origin that they were meant for. */
 const OPEN_HEADERS: ReadonlySet<string> = new Set(["accept", "accept-encoding", "accept-language", "user-agent"])
 
-export interface FollowedStream extends OutboundStream {
+interface FollowedStream extends OutboundStream {
   /** Where the answer came from. */ readonly url: string
 }
 

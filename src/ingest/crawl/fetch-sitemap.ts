@@ -1,0 +1,170 @@
+/**
+ * A sitemap and those that it names, from its address to lists of pages. What cannot be read is told and passed over:
+ * the rest of a site is still a site.
+ */
+import { Clock, Effect, Stream } from "effect"
+import { ACCEPTED_ENCODINGS, decoded } from "../../ports/outbound-http/decode.ts"
+import { openFollowing } from "../../ports/outbound-http/follow.ts"
+import { OutboundFailure, OutboundHttp } from "../../ports/outbound-http/outbound-http.ts"
+import { Hosts, type Turnout } from "./hosts.ts"
+import { PAGE_ANSWER_MS, PAGE_SILENCE_MS, SITEMAP_BYTES_MAX, SITEMAP_DEPTH_MAX, SITEMAPS_MAX } from "./limits.ts"
+import { bareHost } from "./page-url.ts"
+import { FAILURES_MAX, RETRY_AFTER_MAX_S, retryAfterSeconds } from "./politeness.ts"
+import { SitemapBroken, type SitemapEntry, SitemapReader } from "./read-sitemap.ts"
+
+const SITEMAP_TOTAL_MS = 300_000
+/** Work of the thread that answers, before others have their turn. */
+const SLICE_MS = 4
+const LATER_MAX = 3
+
+export interface SitemapProblem {
+  readonly id: string
+  readonly error: string
+}
+type Answered =
+  | { readonly children: ReadonlyArray<string> }
+  | { readonly message: string; readonly isFailure: boolean; readonly retry_s?: number | undefined }
+
+const turnoutOf = (answered: Answered): Turnout =>
+  "children" in answered ? { isFailure: false } : { isFailure: answered.isFailure, retry_s: answered.retry_s }
+
+interface SitemapTask<E> {
+  readonly organizationId: string
+  readonly delay_ms: number | undefined
+  readonly take: (entries: ReadonlyArray<SitemapEntry>) => Effect.Effect<void, E>
+  /** Nothing more is asked for then. */ readonly isEnough: () => boolean
+}
+/** Entries go to `take` as they come; those of an index are answered. */
+const readBody = Effect.fnUntraced(function* <E>(
+  body: Stream.Stream<Uint8Array, OutboundFailure>,
+  take: (entries: ReadonlyArray<SitemapEntry>) => Effect.Effect<void, E>
+) {
+  const reader = new SitemapReader()
+  const decoder = new TextDecoder("utf-8")
+  const children: Array<string> = []
+  const parsed = (text: string | undefined) =>
+    Effect.try({
+      try: () => (text === undefined ? reader.end() : reader.write(text)),
+      catch: (error) => (error instanceof SitemapBroken ? error : new SitemapBroken(String(error)))
+    })
+  const step = Effect.fnUntraced(function* (text: string | undefined) {
+    const entries = yield* parsed(text)
+    if (reader.isIndex) children.push(...entries.slice(0, SITEMAPS_MAX - children.length).map(({ url }) => url))
+    else if (entries.length > 0) yield* take(entries)
+  })
+  let busy_ms = 0
+  yield* Stream.runForEach(body, (piece) =>
+    Effect.gen(function* () {
+      for (let from = 0; from < piece.length; from += 16_384) {
+        const began = performance.now()
+        yield* step(decoder.decode(piece.subarray(from, from + 16_384), { stream: true }))
+        busy_ms += performance.now() - began
+        if (busy_ms < SLICE_MS) continue
+        busy_ms = 0
+        yield* Effect.sleep(0)
+      }
+    })
+  )
+  yield* step(undefined)
+  return children
+})
+
+export const makeFetchSitemap = Effect.gen(function* () {
+  const http = yield* OutboundHttp
+  const hosts = yield* Hosts
+  const one = Effect.fnUntraced(function* <E>(
+    url: URL,
+    take: (entries: ReadonlyArray<SitemapEntry>) => Effect.Effect<void, E>
+  ) {
+    const answer = yield* openFollowing(http, {
+      url: url.href,
+      headers: {
+        "user-agent": hosts.userAgent,
+        accept: "application/xml, text/xml, */*;q=0.5",
+        "accept-encoding": ACCEPTED_ENCODINGS
+      },
+      timeout_ms: PAGE_ANSWER_MS,
+      total_ms: SITEMAP_TOTAL_MS,
+      silence_ms: PAGE_SILENCE_MS,
+      responseBytesMax: SITEMAP_BYTES_MAX
+    })
+    const { headers, status } = answer
+    if (status !== 200) {
+      const retry_s =
+        status === 429 || status === 503
+          ? retryAfterSeconds(headers["retry-after"], yield* Clock.currentTimeMillis)
+          : undefined
+      return { message: `answered ${status}`, isFailure: status >= 500 || status === 429, retry_s } satisfies Answered
+    }
+    const body = decoded(answer.body, {
+      encoding: headers["content-encoding"],
+      bytesMax: SITEMAP_BYTES_MAX,
+      unpacksFiles: true
+    })
+    return { children: yield* readBody(body, take) } satisfies Answered
+  }, Effect.scoped)
+  const answered = <E>(url: URL, { delay_ms, organizationId, take }: SitemapTask<E>) =>
+    hosts.turn(
+      organizationId,
+      url.host,
+      { asked_ms: delay_ms },
+      one(url, take).pipe(
+        Effect.catchIf(
+          (error) => error instanceof OutboundFailure || error instanceof SitemapBroken,
+          (error) => Effect.succeed<Answered>({ message: error.message, isFailure: error instanceof OutboundFailure })
+        ),
+        Effect.map((outcome: Answered) => [outcome, turnoutOf(outcome)] as const)
+      )
+    )
+  const patient = Effect.fnUntraced(function* <E>(url: URL, task: SitemapTask<E>) {
+    for (let attempt = 1; ; attempt++) {
+      const outcome = yield* answered(url, task)
+      if (
+        "children" in outcome ||
+        outcome.retry_s === undefined ||
+        outcome.retry_s > RETRY_AFTER_MAX_S ||
+        attempt >= LATER_MAX
+      )
+        return outcome
+    }
+  })
+
+  return Effect.fnUntraced(function* <E>(root: URL, task: SitemapTask<E>) {
+    const problems: Array<SitemapProblem> = []
+    const seen = new Set([root.href])
+    let level: ReadonlyArray<URL> = [root],
+      failures = 0
+    for (let depth = 0; level.length > 0; depth++) {
+      const next: Array<URL> = []
+      for (const url of level) {
+        if (task.isEnough()) return problems.slice(0, 100)
+        const outcome = yield* patient(url, task)
+        if ("message" in outcome) {
+          failures = outcome.isFailure ? failures + 1 : 0
+          if (failures >= FAILURES_MAX) {
+            problems.push({
+              id: url.host,
+              error: `${FAILURES_MAX} sitemaps in a row could not be read; the last one ${outcome.message}`
+            })
+            return problems.slice(-100)
+          }
+          problems.push({ id: url.href, error: `The sitemap ${outcome.message}` })
+          continue
+        }
+        failures = 0
+        for (const text of outcome.children) {
+          const child = URL.parse(text, url.href)
+          if (child === null || seen.has(child.href) || seen.size >= SITEMAPS_MAX) continue
+          seen.add(child.href)
+          if (bareHost(child.host) !== bareHost(root.host))
+            problems.push({ id: child.href, error: "The sitemap is of another host" })
+          else if (depth >= SITEMAP_DEPTH_MAX)
+            problems.push({ id: child.href, error: `The sitemap lies deeper than ${SITEMAP_DEPTH_MAX} indexes` })
+          else next.push(child)
+        }
+      }
+      level = next
+    }
+    return problems.slice(0, 100)
+  })
+})

@@ -1,0 +1,156 @@
+/** One address of a crawl from its turn to what it changes. */
+import { Context, Effect, Layer } from "effect"
+import type { FrontierPage, KnownPage } from "./crawl-repository.ts"
+import { FetchPage, type Fetched } from "./fetch-page.ts"
+import { Hosts } from "./hosts.ts"
+import {
+  type Visit,
+  visitFailed,
+  visitGone,
+  visitLeft,
+  visitRead,
+  visitSkipped,
+  visitUnchanged
+} from "./page-outcome.ts"
+import { bareHost, pageUrl } from "./page-url.ts"
+import { FAILURES_MAX, RETRY_AFTER_MAX_S } from "./politeness.ts"
+import { linkFilter, type LinkRules } from "./reading/page-documents.ts"
+import { PageReader } from "./reading/page-reader.ts"
+
+/** Redirects and copies in a row. */
+const HOPS_MAX = 5
+/** How often a page is asked for again whose host asked for patience. */
+const LATER_MAX = 3
+
+/** How a job crawls. */
+export interface CrawlRules {
+  readonly links: LinkRules
+  readonly maxDepth: number
+  readonly maxPages: number
+  readonly obeysRobots: boolean
+  readonly delay_ms: number | undefined
+}
+/** What a job has seen of a host, as long as it runs. */
+export interface HostRecord {
+  failures: number
+  /** Why it is asked no more. */ stopped: string | undefined
+  /** Its job's owner knows. */ isTold: boolean
+}
+interface Visiting {
+  readonly organizationId: string
+  readonly rules: CrawlRules
+  readonly made: string
+  readonly host: HostRecord
+  readonly page: FrontierPage
+  readonly known: KnownPage | undefined
+}
+
+/** Takes down what a host's answer says about the host. */
+const note = (host: HostRecord, fetched: Fetched): void => {
+  if (fetched.kind === "later") {
+    host.failures++
+    if (fetched.retry_s > RETRY_AFTER_MAX_S)
+      host.stopped = `${fetched.message} and asks to come again in ${fetched.retry_s} s, and more than ${RETRY_AFTER_MAX_S} s are not waited`
+  } else if (fetched.kind === "error" && fetched.isFailure) host.failures++
+  else host.failures = 0
+  if (host.failures >= FAILURES_MAX)
+    host.stopped ??= `${FAILURES_MAX} failures in a row; the last one: ${"message" in fetched ? fetched.message : ""}`
+}
+
+const moved = ({ known, page, rules }: Visiting, to: URL): Visit => {
+  const target = pageUrl(to.href)
+  // A page that leads to its own other spelling is read where it leads.
+  if (target === undefined || page.hops >= HOPS_MAX || target.href === page.url)
+    return visitFailed(page, `redirects without end, or to no page: ${to.href.slice(0, 300)}`)
+  if (!linkFilter(rules.links)(target))
+    return {
+      ...visitLeft(page, known),
+      ...visitFailed(page, `redirects to ${target.href.slice(0, 300)}, which this crawl does not go to`)
+    }
+  return visitLeft(page, known, [{ url: target.href, depth: page.depth, hops: page.hops + 1 }])
+}
+
+export class VisitPage extends Context.Service<VisitPage, (visiting: Visiting) => Effect.Effect<Visit>>()(
+  "dowser/ingest/VisitPage"
+) {
+  static readonly layer: Layer.Layer<VisitPage, never, FetchPage | Hosts | PageReader> = Layer.effect(
+    VisitPage,
+    Effect.gen(function* () {
+      const fetchPage = yield* FetchPage
+      const hosts = yield* Hosts
+      const reader = yield* PageReader
+
+      /** Its documents, and where it leads as far as the crawl goes. */
+      const read = Effect.fnUntraced(function* (visiting: Visiting, fetched: Extract<Fetched, { kind: "page" }>) {
+        const { known, made, organizationId, page, rules } = visiting
+        const outcome = yield* reader.read(organizationId, fetched.bytes, {
+          url: page.url,
+          contentType: fetched.contentType,
+          robotsTag: fetched.robotsTag,
+          obeysRobots: rules.obeysRobots,
+          rules: page.depth < rules.maxDepth ? rules.links : undefined
+        })
+        if (outcome.kind === "unread") return visitFailed(page, `cannot be read: ${outcome.message}`)
+        const { canonical } = outcome.page
+        const isElsewhere =
+          canonical !== undefined &&
+          (page.hops >= HOPS_MAX || bareHost(new URL(canonical).host) !== bareHost(new URL(page.url).host))
+        // A start address is read for its links whatever the globs say, and kept where they say so.
+        const documents = linkFilter(rules.links)(new URL(page.url)) ? outcome.page.documents : []
+        return visitRead({
+          page,
+          known,
+          made,
+          read: { ...outcome.page, documents, canonical: isElsewhere ? undefined : canonical },
+          etag: fetched.etag,
+          lastModified: fetched.lastModified
+        })
+      })
+      const visit = Effect.fnUntraced(function* (visiting: Visiting) {
+        const { host, known, made, organizationId, page, rules } = visiting
+        const url = new URL(page.url)
+        const robots = rules.obeysRobots
+          ? yield* hosts.robots(organizationId, url.origin, { asked_ms: rules.delay_ms })
+          : undefined
+        if (robots?.refusal !== undefined) host.stopped ??= robots.refusal
+        if (host.stopped !== undefined) {
+          const told = host.isTold ? undefined : { id: url.host, error: `the host is asked no more: ${host.stopped}` }
+          host.isTold = true
+          return visitSkipped(page, told)
+        }
+        if (robots !== undefined && !robots.isAllowed(page.url))
+          // Of links that a site keeps to itself nobody needs to hear.
+          return visitSkipped(
+            page,
+            page.depth > 0 ? undefined : { id: page.url, error: "robots.txt does not allow it" }
+          )
+        const isSame = known !== undefined && known.made === made && known.gone === 0
+        for (let attempt = 1; ; attempt++) {
+          const fetched = yield* fetchPage({
+            organizationId,
+            url,
+            delay_ms: rules.delay_ms,
+            robots_ms: robots?.delay_ms,
+            known: isSame ? known : undefined
+          })
+          note(host, fetched)
+          switch (fetched.kind) {
+            case "page":
+              return yield* read(visiting, fetched)
+            case "unchanged":
+              return visitUnchanged(page, known)
+            case "gone":
+              return visitGone(page, known)
+            case "moved":
+              return moved(visiting, fetched.to)
+            case "error":
+              return visitFailed(page, fetched.message)
+            case "later":
+              if (host.stopped !== undefined || attempt >= LATER_MAX) return visitFailed(page, fetched.message)
+          }
+        }
+      })
+      return (visiting) => Effect.scoped(visit(visiting))
+    })
+  )
+}

@@ -1,0 +1,66 @@
+/** Requests to YouTube: bounded, read whole, and a failure that says what to do. The key is in no message. */
+import { Clock, Effect, Stream } from "effect"
+import { version } from "../../config.ts"
+import { ACCEPTED_ENCODINGS, decoded } from "../../ports/outbound-http/decode.ts"
+import { openFollowing } from "../../ports/outbound-http/follow.ts"
+import { OutboundFailure, OutboundHttp } from "../../ports/outbound-http/outbound-http.ts"
+import { retryAfterSeconds } from "../crawl/politeness.ts"
+import { IngestFailed, IngestLater } from "../sources/source.ts"
+
+/** Kinds of failure that no waiting changes. */
+const FINAL: ReadonlySet<OutboundFailure["kind"]> = new Set([
+  "refused_address",
+  "refused_redirect",
+  "too_large",
+  "undecodable"
+])
+const ANSWER_BYTES_MAX = 5_000_000
+const AGAIN_S = 30,
+  AGAIN_MAX_S = 3_600
+
+/** What the Data API says of a refusal: `{error: {message, errors: [{reason}]}}`. */
+const reasonOf = (text: string): string => {
+  try {
+    const { error } = JSON.parse(text) as {
+      readonly error?: { readonly message?: unknown; readonly errors?: ReadonlyArray<{ readonly reason?: unknown }> }
+    }
+    const reason = Array.isArray(error?.errors) ? error.errors[0]?.reason : undefined
+    const message = typeof error?.message === "string" ? error.message.replace(/<[^<>]*>/g, "").slice(0, 300) : ""
+    return [typeof reason === "string" ? reason.slice(0, 60) : "", message].filter((part) => part !== "").join(": ")
+  } catch {
+    // A page for people: its status says what there is to say.
+    return ""
+  }
+}
+
+export const makeAskYouTube = Effect.map(OutboundHttp, (http) => {
+  const asked = Effect.fnUntraced(function* (what: string, url: string, hidden: (text: string) => string) {
+    const answer = yield* openFollowing(http, {
+      url,
+      headers: { "user-agent": `Dowser/${version}`, accept: "*/*", "accept-encoding": ACCEPTED_ENCODINGS },
+      timeout_ms: 15_000,
+      total_ms: 60_000,
+      silence_ms: 15_000,
+      responseBytesMax: ANSWER_BYTES_MAX
+    })
+    const body = decoded(answer.body, { encoding: answer.headers["content-encoding"], bytesMax: ANSWER_BYTES_MAX })
+    const text = Buffer.concat([...(yield* Stream.runCollect(body))]).toString("utf8")
+    if (answer.status === 200) return text
+    const reason = hidden(reasonOf(text))
+    const message = `${what} was answered with status ${answer.status}${reason === "" ? "" : ` (${reason})`}.`
+    if (answer.status !== 408 && answer.status !== 429 && answer.status < 500)
+      return yield* new IngestFailed({ message })
+    const after_s = retryAfterSeconds(answer.headers["retry-after"], yield* Clock.currentTimeMillis) ?? AGAIN_S
+    return yield* new IngestLater({ message, after_s: Math.min(AGAIN_MAX_S, Math.max(1, after_s)) })
+  })
+  /** `secret`: what stands in the address and in nothing that is told. */
+  return (what: string, url: string, secret: string | undefined): Effect.Effect<string, IngestFailed | IngestLater> => {
+    const hidden = (text: string) => (secret === undefined ? text : text.replaceAll(secret, "********"))
+    return Effect.mapError(Effect.scoped(asked(what, url, hidden)), (error) => {
+      if (!(error instanceof OutboundFailure)) return error
+      const message = `${what} could not be read: ${hidden(error.message)}`
+      return FINAL.has(error.kind) ? new IngestFailed({ message }) : new IngestLater({ message, after_s: AGAIN_S })
+    })
+  }
+})
+export type AskYouTube = Effect.Success<typeof makeAskYouTube>
