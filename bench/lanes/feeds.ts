@@ -137,7 +137,12 @@ export const benchFeeds = async ({ imported, offers, out, seed }: FeedsOptions):
     const cyrillic = await readAlone(file, await write(file, { seed, offers }, "windows-1251"))
     const bytes = await write(file, { seed, offers: imported }, "UTF-8")
     const server = await startServer()
-    const whole = await importAll(server, file, bytes).finally(() => server.stop())
+    let whole: Awaited<ReturnType<typeof importAll>>
+    try {
+      whole = await importAll(server, file, bytes)
+    } finally {
+      await server.stop()
+    }
     report(
       `feeds: a YML feed of ${offers} offers read, ${imported} imported`,
       { reader: utf8, reader_windows_1251: cyrillic, program: whole, machine: machine() },

@@ -8,7 +8,7 @@ import { Access } from "../access/access.ts"
 import { type DistributedConfig, SEARCH_WORKERS_MAX, type ServerConfig } from "../config.ts"
 import { Demo, readDemoRecord, writeDemoRecord } from "../demo/demo.ts"
 import { loadLanguages } from "../understanding/language.ts"
-import { seedDemo } from "../demo/seed.ts"
+import { seedDemo, startDemoFeed } from "../demo/seed.ts"
 import { dataVersion } from "../migrations/index.ts"
 import { Organizations } from "../organizations/organizations.ts"
 import { createWithKeys } from "../tenants/routes.ts"
@@ -84,6 +84,9 @@ const prepareDemo = Effect.fnUntraced(function* (folder: DataFolder, config: Ser
       `Demo shop ready: ${seeded.products.toLocaleString("en")} products, ${seeded.events.toLocaleString("en")} visitor events, ${((performance.now() - started) / 1000).toFixed(1)} s`
     )
     writeDemoRecord(file, { organization_id: organizationId, collection: demoCollection, is_seeded: true })
+    yield* Effect.catch(startDemoFeed(organizationId, demoCollection, config.demoProducts), (error) =>
+      Effect.logError("The demo's feed could not be queued", error)
+    )
   }
   yield* demo.open(organizationId, demoCollection)
 })

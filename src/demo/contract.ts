@@ -62,6 +62,15 @@ export const getFigures = operation({
     add_to_carts: Schema.Int,
     purchases: Schema.Int,
     revenue: Schema.Number,
+    /** The latest feed that was imported into the shop, or is. */
+    feed: Schema.optionalKey(
+      Schema.Struct({
+        name: Schema.String,
+        status: Schema.String,
+        progress: Schema.Number,
+        imported: Schema.Int
+      }).annotate({ identifier: "DemoFeed" })
+    ),
     ctr: Schema.Number,
     zero_result_rate: Schema.Number,
     popular: Schema.Array(Schema.String)

@@ -6,6 +6,7 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs"
 import { Clock, Context, Effect, Layer } from "effect"
 import { Access, neverExpires } from "../access/access.ts"
 import { Analytics } from "../analytics/service.ts"
+import { Ingest } from "../ingest/ingest.ts"
 import { type DemoModels, makeDemoModels } from "./models.ts"
 import { makeStorefront } from "./storefront.ts"
 
@@ -26,6 +27,12 @@ interface Figures {
   readonly ctr: number
   readonly zero_result_rate: number
   readonly popular: ReadonlyArray<string>
+  readonly feed?: {
+    readonly name: string
+    readonly status: string
+    readonly progress: number
+    readonly imported: number
+  }
 }
 
 /** What a data folder remembers of its demo. */
@@ -65,6 +72,18 @@ export class Demo extends Context.Service<
     Effect.gen(function* () {
       const access = yield* Access
       const analytics = yield* Analytics
+      const ingest = yield* Ingest
+      const latestFeed = Effect.fnUntraced(function* ({ collection, organizationId }: Shop) {
+        const [job] = yield* ingest.list(organizationId, {
+          status: undefined,
+          cursor: undefined,
+          limit: 1,
+          collections: [collection]
+        })
+        if (job === undefined) return {}
+        const { name, progress, stats, status } = job
+        return { feed: { name, status, progress, imported: stats.imported } }
+      })
       const storefront = yield* makeStorefront
       const modelsOf = yield* makeDemoModels
       let shop: Shop | undefined
@@ -94,7 +113,8 @@ export class Demo extends Context.Service<
           shop = { organizationId, collection, searchKey: value, models }
           return shop
         }),
-        figures: Effect.fn("Demo.figures")(function* ({ collection, organizationId }) {
+        figures: Effect.fn("Demo.figures")(function* (own) {
+          const { collection, organizationId } = own
           const now = yield* Clock.currentTimeMillis
           const filter = {
             organizationId,
@@ -118,7 +138,8 @@ export class Demo extends Context.Service<
             revenue,
             ctr,
             zero_result_rate,
-            popular: queries.data.map(({ q }) => q)
+            popular: queries.data.map(({ q }) => q),
+            ...(yield* latestFeed(own))
           }
         })
       })

@@ -14,6 +14,7 @@ import { generateCatalog, type Product, productSchema } from "../../fixtures/cat
 import { generateVisitors } from "../../fixtures/events/generate.ts"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 import { Events } from "../events/intake/service.ts"
+import { Ingest } from "../ingest/ingest.ts"
 import { SearchRules } from "../rules/search-rules.ts"
 
 interface SeedOptions {
@@ -84,6 +85,19 @@ const rulesOf = (products: ReadonlyArray<Product>) => {
     facet_suggestions: { fields: ["brand"], limit: 5 }
   }
 }
+
+const FEED_PRODUCTS = 500
+/** What a supplier would send again each night: some of the shop's products, as a feed whose job can be watched. */
+export const startDemoFeed = Effect.fn("startDemoFeed")(function* (
+  organizationId: string,
+  collection: string,
+  products: number
+) {
+  const ingest = yield* Ingest
+  const documents: Array<Record<string, unknown>> = []
+  for (const product of generateCatalog({ seed, products })) if (documents.push({ ...product }) >= FEED_PRODUCTS) break
+  yield* ingest.create({ organizationId, collection, name: "Supplier feed", source: "inline", config: { documents } })
+})
 
 export const seedDemo = Effect.fn("seedDemo")(function* (options: SeedOptions) {
   const contextOf = yield* makeContexts

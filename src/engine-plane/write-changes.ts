@@ -21,7 +21,7 @@ export type Change =
   | { readonly op: "delete"; readonly id: string }
 
 /** Of each change, in order: why it was refused; undefined where it is written. */
-export type Written =
+type Written =
   | { readonly kind: "written"; readonly refusals: ReadonlyArray<string | undefined> }
   | {
       readonly kind: "not now"

@@ -15,7 +15,7 @@ import { Seal } from "../access/seal.ts"
 import { CurrentOrigin } from "../identity/origin.ts"
 import { type InputInvalid, inputInvalid } from "../http/errors.ts"
 import { decoderOf } from "../http/validation.ts"
-import { cronRefusal, nextRunAt } from "../jobs/cron.ts"
+import { cronRefusal, nextRunAt } from "../work/cron.ts"
 import { CollectionMissing, type FeedSpaceExhausted, IngestJobsExhausted, ReindexInProgress } from "./errors.ts"
 import { maskSecrets, sealSecrets } from "./job-secrets.ts"
 import { inferredSchema } from "./inferred-schema.ts"
@@ -48,7 +48,7 @@ const flag = (config: Fields, name: string) => {
     : Effect.fail(inputInvalid(`config.${name}`, "true or false"))
 }
 /** The source's own, decoded, and what is of every source. Every wrong field is named. */
-export const readConfig = Effect.fnUntraced(function* (source: IngestSource<unknown>, config: Fields, isKept: boolean) {
+const readConfig = Effect.fnUntraced(function* (source: IngestSource<unknown>, config: Fields, isKept: boolean) {
   const { confirm_deletes: _confirm, create_collection: _create, ...own } = config
   const common: Common = {
     create_collection: yield* flag(config, "create_collection"),

@@ -1,6 +1,6 @@
 /**
- * Feeds that are uploaded: raw, and resumable by the stock client of tus over a line that breaks; what is refused before
- * a byte of the body is read; what is left on disk afterwards.
+ * Feeds that are uploaded: raw, and resumable by the stock client of tus over a line that breaks; what is refused
+ * before a byte of the body is read; what is left on disk afterwards.
  */
 import { createHash } from "node:crypto"
 import { spawn } from "node:child_process"
@@ -144,6 +144,8 @@ it("the stock client resumes an upload whose line breaks, and one job imports it
   client.stdout.on("data", (piece: Buffer) => (said += piece.toString()))
   await new Promise((settle) => client.on("close", settle))
   const { job_id: jobId, retried } = JSON.parse(said)
+  expect([breaks, retried]).toEqual([0, expect.any(Number)])
+  expect(retried).toBeGreaterThanOrEqual(3)
   const ended = await over(jobId)
   expect(ended).toMatchObject({ status: "ready", stats: { imported: 5_000, failed: 0 } })
   expect(await count("resumed")).toBe(5_000)

@@ -1,6 +1,7 @@
 /** What a mapping makes of a payload. Pure; what cannot be made is told by field. */
 import { isMany, Looks, LOOKS_MAX, type Path, pathOf, valuesAt } from "./path.ts"
-import { plainText } from "./plain-text.ts"
+import { numberIn } from "../../texts/number-in.ts"
+import { plainText } from "../../texts/plain-text.ts"
 import type { Mapping, Source } from "./source.ts"
 
 interface Problem {
@@ -15,21 +16,6 @@ type Maker = (payload: unknown, looks: Looks) => unknown
 class Unfit extends Error {}
 
 const TRUE = new Set(["true", "1", "yes", "y", "on"])
-const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d{1,3})?$/i
-/** `1 299,00`, `1,299.00`, `12.5 EUR`: the last separator is the decimal one, unless three digits end behind it. */
-export const numberIn = (text: string): number | undefined => {
-  const bare = text.replaceAll(/[\s\u00a0\u202f']/g, "")
-  if (NUMBER.test(bare)) return Number(bare)
-  const [found] = /-?\d[\d.,]*/.exec(bare) ?? []
-  if (found === undefined) return undefined
-  const at = Math.max(found.lastIndexOf("."), found.lastIndexOf(","))
-  const separator = found[at]
-  const isGrouping = at >= 0 && found.length - at === 4 && (found.split(separator!).length > 2 || separator === ",")
-  const [whole, decimals] =
-    at < 0 || isGrouping ? [found, ""] : [found.slice(0, at), found.slice(at + 1).replaceAll(/[.,]/g, "")]
-  const number = Number(`${whole.replaceAll(/[.,]/g, "")}${decimals === "" ? "" : `.${decimals}`}`)
-  return Number.isFinite(number) ? number : undefined
-}
 const shown = (value: unknown): string => {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "")
   return text.length <= 60 ? text : `${text.slice(0, 57)}...`

@@ -381,6 +381,16 @@ void (async () => {
         ["Carts", live.add_to_carts.toLocaleString("en")],
         ["Purchases", live.purchases.toLocaleString("en")],
         ["Revenue", money(live.revenue)],
+        ...(live.feed === undefined
+          ? []
+          : [
+              [
+                live.feed.name,
+                live.feed.status === "ready"
+                  ? `${live.feed.imported} products`
+                  : `${live.feed.status}, ${Math.round(100 * live.feed.progress)} %`
+              ]
+            ]),
         ["CTR", percent(live.ctr)],
         ["No results", percent(live.zero_result_rate)]
       ]

@@ -1,6 +1,6 @@
 /**
- * Items of a reader as batches of a job. A record, and a fault, is one place of the cursor; the same feed gives the same
- * batches, so that those before a cursor can be passed over. Pure.
+ * Items of a reader as batches of a job. A record, and a fault, is one place of the cursor; the same feed gives the
+ * same batches, so that those before a cursor can be passed over. Pure.
  */
 import { BATCH_BYTES_MAX, BATCH_CHANGES_MAX, type IngestBatch, type IngestChange } from "../sources/source.ts"
 import type { FeedItem } from "../readers/reader.ts"

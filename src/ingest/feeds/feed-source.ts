@@ -1,8 +1,8 @@
 /**
  * Feeds as sources of jobs: `yml`, `jsonl`, `csv`, `google_xml`, and the documents of an `inline` job, which are a feed
  * of JSON Lines. What is to be read is in the store before it is read, whole: a feed that was sent with its job or was
- * uploaded before it, and one by address after it was fetched (`fetch-feed.ts`). So a job that is cut off reads the same
- * bytes again.
+ * uploaded before it, and one by address after it was fetched (`fetch-feed.ts`). So a job that is cut off reads the
+ * same bytes again.
  */
 import { Effect, Schema, Stream } from "effect"
 import { refusing } from "../../http/checks.ts"
@@ -45,9 +45,9 @@ const fields = {
   )
 }
 const FeedConfig = Schema.Struct(fields)
-export type FeedConfig = typeof FeedConfig.Type
+type FeedConfig = typeof FeedConfig.Type
 /** Reading where a feed comes from needs both fields. */
-export const feedRefusal = ({ content, url }: FeedConfig): string | undefined =>
+const feedRefusal = ({ content, url }: FeedConfig): string | undefined =>
   (url === undefined) === (content === undefined) ? "Either `url` or `content`" : undefined
 
 const failureOf = (error: unknown): IngestFailed | IngestLater =>
@@ -58,7 +58,7 @@ const failureOf = (error: unknown): IngestFailed | IngestLater =>
       : new IngestLater({ message: "The feed could not be read from where it is kept.", after_s: AGAIN_S })
 
 /** What a feed is read with. */
-export const makeFeedReading = Effect.gen(function* () {
+const makeFeedReading = Effect.gen(function* () {
   const feeds = yield* KeptFeeds
   const fetchFeed = yield* makeFetchFeed
   /** `bytes` of the file, which may be packed. */

@@ -3,8 +3,8 @@
  * sample is a number, all others are texts. A value that does not fit what was decided is kept under `extra`, so that
  * one odd value costs no product. The sample is the beginning of the feed, so that the same feed gives the same types.
  *
- * Decision: numbers with a fraction stay texts, because a field of a collection takes its type from the first value that
- * it sees: after `12` a `12.5` would lose its half.
+ * Decision: numbers with a fraction stay texts, because a field of a collection takes its type from the first value
+ * that it sees: after `12` a `12.5` would lose its half.
  */
 import type { FeedItem } from "./reader.ts"
 import { upsert } from "./reader.ts"

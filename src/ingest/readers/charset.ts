@@ -1,6 +1,6 @@
 /**
- * Bytes of a feed as text: by its mark of byte order, by what an XML declaration says, else by what the first 64 KB look
- * like. Holds no more than those. Pure.
+ * Bytes of a feed as text: by its mark of byte order, by what an XML declaration says, else by what the first 64 KB
+ * look like. Holds no more than those. Pure.
  */
 import { FeedBroken } from "./reader.ts"
 
@@ -44,7 +44,7 @@ const singleByteOf = (bytes: Uint8Array): string => {
 export const charsetOf = (first: Uint8Array): string =>
   markedAs(first) ?? declaredAs(first) ?? (isUtf8(first) ? "utf-8" : singleByteOf(first))
 
-const decoderFor = (charset: string): TextDecoder => {
+const decoderFor = (charset: string) => {
   try {
     return new TextDecoder(charset)
   } catch {
@@ -54,7 +54,7 @@ const decoderFor = (charset: string): TextDecoder => {
 export async function* textOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let first: Array<Uint8Array> = [],
     size = 0,
-    decoder: TextDecoder | undefined
+    decoder: ReturnType<typeof decoderFor> | undefined
   for await (const piece of pieces) {
     if (decoder !== undefined) {
       yield decoder.decode(piece, { stream: true })

@@ -2,7 +2,7 @@
 import { RECORD_BYTES_MAX } from "./reader.ts"
 
 const CHILDREN_MAX = 2_000
-export interface Child {
+interface Child {
   readonly name: string
   readonly attributes: Readonly<Record<string, string>>
   text: string

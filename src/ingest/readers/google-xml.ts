@@ -1,5 +1,5 @@
 /** Google's product data as RSS 2.0 (`item`) or Atom (`entry`), with or without the prefix `g:`. Pure. */
-import { plainText } from "../../connectors/mapping/plain-text.ts"
+import { plainText } from "../../texts/plain-text.ts"
 import { SeenIds } from "../running/seen-ids.ts"
 import { attributeName, type Product, TypedAttributes } from "./attributes.ts"
 import { Element } from "./element.ts"

@@ -17,11 +17,13 @@ const STREAMS_MAX = 1_000
 /** More of an extractor's state is not kept. */
 const STATE_CHARACTERS_MAX = 100_000
 
-const refusals = {
-  invalid: "The line is not JSON",
-  "too deep": `The line nests deeper than ${DEPTH_MAX} levels`,
-  "too many": "The line has too many objects and lists"
-} as const
+const refusals: ReadonlyMap<string, string> = new Map([
+  ["invalid", "The line is not JSON"],
+  ["too deep", `The line nests deeper than ${DEPTH_MAX} levels`],
+  ["too many", "The line has too many objects and lists"]
+])
+const idIn = (document: Readonly<Record<string, unknown>>, key: string): string | undefined =>
+  Object.hasOwn(document, key) ? textOfId(document[key]) : undefined
 const textOfId = (value: unknown): string | undefined =>
   typeof value === "string" && value !== ""
     ? value
@@ -37,12 +39,12 @@ class Messages {
     this.#idField = idField
   }
   #idOf(document: Readonly<Record<string, unknown>>, stream: string | undefined): string | undefined {
-    if (this.#idField !== undefined) return textOfId(document[this.#idField])
-    const own = textOfId(document.id)
+    if (this.#idField !== undefined) return idIn(document, this.#idField)
+    const own = idIn(document, "id")
     if (own !== undefined) return own
     const keys = stream === undefined ? undefined : this.#keys.get(stream)
     if (keys === undefined || keys.length === 0) return undefined
-    const parts = keys.map((key) => textOfId(document[key]))
+    const parts = keys.map((key) => idIn(document, key))
     return parts.includes(undefined) ? undefined : parts.join(":")
   }
   #itemOf(message: Message, name: string, bytes: number): FeedItem | undefined {
@@ -81,7 +83,7 @@ class Messages {
     }
     if (text.trim() === "") return undefined
     const parsed = parseBounded(text, DEPTH_MAX)
-    if (typeof parsed !== "object") return fault(name, refusals[parsed])
+    if (typeof parsed !== "object") return fault(name, refusals.get(parsed) ?? parsed)
     return isFields(parsed.value)
       ? this.#itemOf(messageOf(parsed.value), name, bytes.length)
       : fault(name, "The line is no object")

@@ -1,8 +1,8 @@
 /**
- * Yandex Market Language: `yml_catalog` > `shop` > `categories` and `offers`, each offer a product. Both kinds of offers
- * are read, the simple one with a `name` and the one of `typePrefix`, `vendor` and `model`. Pure.
+ * Yandex Market Language: `yml_catalog` > `shop` > `categories` and `offers`, each offer a product. Both kinds of
+ * offers are read, the simple one with a `name` and the one of `typePrefix`, `vendor` and `model`. Pure.
  */
-import { plainText } from "../../connectors/mapping/plain-text.ts"
+import { plainText } from "../../texts/plain-text.ts"
 import { SeenIds } from "../running/seen-ids.ts"
 import { attributeName, type Product, TypedAttributes } from "./attributes.ts"
 import { Categories } from "./categories.ts"

@@ -16,9 +16,9 @@ import { idOf, listed, statsAfter } from "./outcome.ts"
 import { SEEN_IDS_MAX, SeenIds } from "./seen-ids.ts"
 
 /** The job is over, or somebody else's. */
-export class ClaimLost extends Schema.TaggedError<ClaimLost>()("ClaimLost", {}) {}
+class ClaimLost extends Schema.TaggedError<ClaimLost>()("ClaimLost", {}) {}
 /** Others wait: it goes on from its cursor when it is its organization's turn again. */
-export class TurnOver extends Schema.TaggedError<TurnOver>()("TurnOver", {}) {}
+class TurnOver extends Schema.TaggedError<TurnOver>()("TurnOver", {}) {}
 
 export type RunFailure = ClaimLost | TurnOver | IngestFailed | IngestLater | SqlError.SqlError
 
@@ -47,18 +47,6 @@ export const makeRunJob = Effect.gen(function* () {
   const write = yield* makeWriteChanges
   const deleteMissing = yield* makeDeleteMissing
 
-  /** The engine's verdicts; a batch that it cannot take is tried again, and fails the job in the end. */
-  const written = Effect.fnUntraced(function* ({ config, job, source }: Standing, batch: IngestBatch) {
-    const how = source.writes?.(config) ?? {}
-    const changes = batch.changes.map((change) => (change.op === "delete" ? change : { ...change, ...how }))
-    for (let attempt = 0; ; attempt++) {
-      const answer = yield* write(job.organizationId, job.collection, changes)
-      if (answer.kind === "written") return answer.refusals
-      const after_ms = RETRY_AFTER_MS[attempt]
-      if (answer.isMissing || after_ms === undefined) return yield* refuseAll(answer.reason)
-      yield* Effect.sleep(Math.max(after_ms, answer.after_s * 1_000))
-    }
-  })
   const store = Effect.fnUntraced(function* (
     standing: Standing,
     process: string,
@@ -74,6 +62,25 @@ export const makeRunJob = Effect.gen(function* () {
       })
     )
     standing.step = step
+  })
+  /** The engine's verdicts; a batch that it cannot take is tried again, and is listed and fails the job in the end. */
+  const written = Effect.fnUntraced(function* (standing: Standing, process: string, batch: IngestBatch) {
+    const { config, job, source } = standing
+    const how = source.writes?.(config) ?? {}
+    const changes = batch.changes.map((change) => (change.op === "delete" ? change : { ...change, ...how }))
+    for (let attempt = 0; ; attempt++) {
+      const answer = yield* write(job.organizationId, job.collection, changes)
+      if (answer.kind === "written") return answer.refusals
+      const after_ms = RETRY_AFTER_MS[attempt]
+      if (answer.isMissing || after_ms === undefined) {
+        const { progress, state, stats } = standing.step
+        const error = { id: `records ${stats.cursor + 1} to ${batch.cursor}`, error: answer.reason }
+        const told = { ...stats, errors: listed(stats.errors, [error]) }
+        yield* store(standing, process, { progress, state, stats: told }, undefined)
+        return yield* refuseAll(answer.reason)
+      }
+      yield* Effect.sleep(Math.max(after_ms, answer.after_s * 1_000))
+    }
   })
   const endTurn = Effect.fnUntraced(function* ({ began, beyond, job, source }: Standing) {
     const now = yield* Clock.currentTimeMillis
@@ -99,7 +106,7 @@ export const makeRunJob = Effect.gen(function* () {
       if (job.stats.cursor > 0 && batch.cursor <= job.stats.cursor) return
       standing.beyond = yield* Clock.currentTimeMillis
     }
-    const refusals = yield* written(standing, batch)
+    const refusals = yield* written(standing, process, batch)
     const stats = statsAfter(step.stats, batch, refusals)
     const next = { stats, state: batch.state ?? step.state, progress: Math.min(1, batch.progress ?? step.progress) }
     yield* store(standing, process, next, batch.alongside)

@@ -8,7 +8,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { Identifiers } from "@dowser/log/identifiers"
 import { Seal } from "../../access/seal.ts"
 import { Installation } from "../../installation.ts"
-import { ATTEMPTS_MAX } from "../../jobs/row-claims.ts"
+import { ATTEMPTS_MAX } from "../../work/row-claims.ts"
 import { counted } from "../../metrics/background.ts"
 import { openSecrets } from "../job-secrets.ts"
 import { IngestFailed, type IngestLoad, type IngestSource } from "../sources/source.ts"
@@ -16,7 +16,10 @@ import { type Claimed, makeClaims, type Step } from "./claims.ts"
 import { makeRunJob, type RunFailure } from "./run-job.ts"
 
 /** Of a process at the same time. */
-const AT_WORK_MAX: Readonly<Record<IngestLoad, number>> = { import: 2, wait: 16 }
+const AT_WORK_MAX = [
+  ["import", 2],
+  ["wait", 16]
+] as const satisfies ReadonlyArray<readonly [load: IngestLoad, jobs: number]>
 /** How soon a job that another process was asked for is found. */
 const POLL_MS = 2_000
 const RENEW_MS = 1_000
@@ -131,8 +134,8 @@ export const makeWorker = Effect.fnUntraced(function* ({ ended, sources }: Worke
   const next = (load: IngestLoad) =>
     sql.withTransaction(Effect.flatMap(Clock.currentTimeMillis, (now) => claims.next(load, process, now)))
   const wakes: Array<Effect.Effect<void>> = []
-  for (const load of ["import", "wait"] as const) {
-    const places = yield* Semaphore.make(AT_WORK_MAX[load])
+  for (const [load, jobs] of AT_WORK_MAX) {
+    const places = yield* Semaphore.make(jobs)
     const latch = yield* Latch.make()
     wakes.push(Effect.asVoid(latch.open))
     const doing = (job: Claimed) =>

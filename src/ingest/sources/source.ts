@@ -18,7 +18,10 @@ export type IngestChange =
 
 export interface IngestBatch {
   /** At most `BATCH_CHANGES_MAX`, and about `BATCH_BYTES_MAX` as JSON. */ readonly changes: ReadonlyArray<IngestChange>
-  /** Records, rows or pages behind which the batch ends, counted from the beginning of the source. Never less than before. */
+  /**
+   * Records, rows or pages behind which the batch ends, counted from the beginning of the source. Never less than
+   * before.
+   */
   readonly cursor: number
   /** What was read for it, with what could not be read. */ readonly fetched: number
   /** What could not be read: `id` names the record, row (`line 12`) or address. */
@@ -34,7 +37,7 @@ export interface IngestBatch {
 export const BATCH_CHANGES_MAX = 500
 export const BATCH_BYTES_MAX = 2_000_000
 
-export interface IngestPlace {
+interface IngestPlace {
   /** 0 at the beginning. */ readonly cursor: number
   readonly state: Readonly<Record<string, unknown>>
 }
@@ -49,7 +52,9 @@ export interface IngestTask<Config> {
 
 /** The job ends: why, as its owner reads it. */
 export class IngestFailed extends Schema.TaggedError<IngestFailed>()("IngestFailed", { message: Schema.String }) {}
-/** Not now: the job goes on from its cursor after `after_s`, and fails with the message when that was tried five times. */
+/**
+ * Not now: the job goes on from its cursor after `after_s`, and fails with the message when that was tried five times.
+ */
 export class IngestLater extends Schema.TaggedError<IngestLater>()("IngestLater", {
   message: Schema.String,
   after_s: Schema.Number
@@ -61,7 +66,7 @@ export class IngestLater extends Schema.TaggedError<IngestLater>()("IngestLater"
  */
 export type IngestLoad = "import" | "wait"
 
-export interface IngestWrites {
+interface IngestWrites {
   readonly action?: WriteAction
   /** Indexes again what is stored under the id. */ readonly isRewrite?: boolean
   /** Of sources whose values are texts: numbers and flags become what their fields are. */
@@ -70,8 +75,8 @@ export interface IngestWrites {
 export interface IngestSource<Config> {
   /** As jobs name it. */ readonly name: string
   /**
-   * What a job's `config` says, beside `create_collection` and `confirm_deletes`, which are of every source; a wrong one
-   * is a 400 that names every wrong field.
+   * What a job's `config` says, beside `create_collection` and `confirm_deletes`, which are of every source; a wrong
+   * one is a 400 that names every wrong field.
    */
   readonly config: Schema.Codec<Config, unknown>
   readonly load: IngestLoad

@@ -2,7 +2,7 @@
  * Captions in SubRip or WebVTT as documents: cues that follow one another become a chunk that can be read and found,
  * with the second at which it begins. Linear in the text. Pure.
  */
-import { plainText } from "../../connectors/mapping/plain-text.ts"
+import { plainText } from "../../texts/plain-text.ts"
 
 export interface Caption {
   readonly video_id: string

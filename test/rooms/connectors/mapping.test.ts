@@ -1,9 +1,10 @@
 /** What mappings and the tables of shop systems make of payloads. */
 import { Exit, Schema } from "effect"
 import { describe, expect, it } from "vitest"
-import { compileMapping, numberIn } from "../../../src/connectors/mapping/map.ts"
+import { compileMapping } from "../../../src/connectors/mapping/map.ts"
+import { numberIn } from "../../../src/texts/number-in.ts"
 import { Looks, pathOf, valuesAt } from "../../../src/connectors/mapping/path.ts"
-import { plainText } from "../../../src/connectors/mapping/plain-text.ts"
+import { plainText } from "../../../src/texts/plain-text.ts"
 import { PROVIDERS } from "../../../src/connectors/mapping/providers.ts"
 import { type Mapping, MappingFields } from "../../../src/connectors/mapping/source.ts"
 import { eventsOf, readPush } from "../../../src/connectors/read-push.ts"

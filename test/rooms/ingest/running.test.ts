@@ -224,6 +224,43 @@ layer(layerProcesses, { excludeTestServices: true })("an ingest job", (it) => {
       expect([status, stats.passes, stats.deleted, engine.of("org_a").size]).toEqual(["ready", 4, undefined, 10])
     })
   )
+  it.effect("whose engine refuses a batch lists what was refused, and whose collection is gone says so", () =>
+    Effect.gen(function* () {
+      yield* noJobs
+      const engine = new MapEngine()
+      const { write } = engine.engine
+      Object.assign(engine.engine, {
+        write: async (...given: Parameters<typeof write>) =>
+          given[0] === "org_b"
+            ? { ok: false, error: { kind: "NotFound", message: "Collection not found" } }
+            : (await write(...given)).ok && {
+                ok: true,
+                value: given[2].map((_, i) =>
+                  i < 2
+                    ? { result: { ok: false, error: { kind: "Invalid", message: "Bad." } } }
+                    : { result: { ok: true } }
+                )
+              }
+      })
+      yield* putJob("org_a", "job_1")
+      yield* putJob("org_b", "job_2")
+      const stop = yield* startWorker(engine, [counting(60)])
+      yield* until(allOver, (rows) => rows.length === 0)
+      yield* stop
+      const first = yield* jobRow("job_1"),
+        second = yield* jobRow("job_2")
+      // All are counted, a hundred are listed.
+      expect([first.status, first.stats.imported, first.stats.failed, first.stats.errors.length]).toEqual([
+        "ready",
+        480,
+        120,
+        100
+      ])
+      expect(first.stats.errors[1]).toEqual({ id: "d1", error: "Bad." })
+      expect([second.status, second.error, second.stats.imported]).toEqual(["failed", "Collection not found", 0])
+      expect(second.stats.errors).toEqual([{ id: "records 1 to 10", error: "Collection not found" }])
+    })
+  )
   it.effect("may delete 30 % and not one more", () =>
     Effect.sync(() => {
       expect(guardOf(30, 100)).toBeUndefined()

@@ -1,4 +1,6 @@
-/** Schedules of ingest jobs by a set clock: by one of two processes, not while one is at work, with what a pass kept. */
+/**
+ * Schedules of ingest jobs by a set clock: by one of two processes, not while one is at work, with what a pass kept.
+ */
 import { expect, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"

@@ -2,8 +2,8 @@
  * What a page says about itself in JSON-LD: a product, an article, questions with answers, the way to it. Sites write
  * it in every shape, so all is looked at with care and nothing is believed to be there. Bounded in nodes. Pure.
  */
-import { numberIn } from "../../../connectors/mapping/map.ts"
-import { plainText } from "../../../connectors/mapping/plain-text.ts"
+import { numberIn } from "../../../texts/number-in.ts"
+import { plainText } from "../../../texts/plain-text.ts"
 import { lines, oneLine } from "./clean-text.ts"
 
 type Node = Readonly<Record<string, unknown>>
