@@ -3,7 +3,7 @@
  * page's token is where a job goes on.
  */
 import { Effect, Option, Schema, Stream } from "effect"
-import { type IngestBatch, IngestFailed, type IngestLater, type IngestPlace } from "../sources/source.ts"
+import { type IngestBatch, IngestFailed, type IngestLater, type IngestTask } from "../sources/source.ts"
 import type { AskYouTube } from "./ask-youtube.ts"
 import { videoOf } from "./atom.ts"
 
@@ -68,7 +68,7 @@ interface Asked {
   readonly key: string
   readonly channelId: string | undefined
   readonly playlistId: string | undefined
-  readonly place: IngestPlace
+  readonly place: IngestTask<unknown>["place"]
   readonly jobId: string
 }
 const parsed = <A>(schema: Schema.Codec<A, unknown>, text: string) =>
