@@ -1,7 +1,7 @@
 /** Connectors, their journal and what a push is answered with. */
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
-import { cronRefusal } from "../jobs/cron.ts"
+import { cronRefusal } from "../job-rows/cron.ts"
 import { urlRefusal } from "../webhooks/endpoint-input.ts"
 import { PROVIDER_NAMES } from "./mapping/providers.ts"
 import { MappingFields } from "./mapping/source.ts"

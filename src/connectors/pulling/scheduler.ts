@@ -4,7 +4,7 @@
  */
 import { Clock, Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { nextRunAt } from "../../jobs/cron.ts"
+import { nextRunAt } from "../../job-rows/cron.ts"
 import { counted } from "../../metrics/background.ts"
 import { Organizations } from "../../organizations/organizations.ts"
 import type { StoredConnector } from "../connectors-repository.ts"

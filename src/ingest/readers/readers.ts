@@ -26,7 +26,7 @@ const BY_MEDIA: ReadonlyMap<string, FeedFormat> = new Map([
   ["application/x-yml", "yml"]
 ])
 /** Undefined where neither a format nor a media type is meant that is known; plain XML may be either of two. */
-const formatOf = (formatOrMedia: string): FeedFormat | undefined => {
+export const formatOf = (formatOrMedia: string): FeedFormat | undefined => {
   const name = formatOrMedia.split(";")[0]!.trim().toLowerCase()
   return FEED_FORMATS.find((format) => format === name) ?? BY_MEDIA.get(name)
 }

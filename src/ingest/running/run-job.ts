@@ -12,7 +12,7 @@ import { makeWriteChanges, RETRY_AFTER_MS } from "../../engine-plane/write-chang
 import { type IngestBatch, IngestFailed, IngestLater, type IngestSource } from "../sources/source.ts"
 import { type Claimed, makeClaims, type Step } from "./claims.ts"
 import { makeDeleteMissing } from "./delete-missing.ts"
-import { idOf, statsAfter } from "./outcome.ts"
+import { idOf, listed, statsAfter } from "./outcome.ts"
 import { SEEN_IDS_MAX, SeenIds } from "./seen-ids.ts"
 
 /** The job is over, or somebody else's. */

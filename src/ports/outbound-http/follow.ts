@@ -10,7 +10,7 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 /** Headers that say nothing about who asks; all others stay with the origin that they were meant for. */
 const OPEN_HEADERS: ReadonlySet<string> = new Set(["accept", "accept-encoding", "accept-language", "user-agent"])
 
-interface FollowedStream extends OutboundStream {
+export interface FollowedStream extends OutboundStream {
   /** Where the answer came from. */ readonly url: string
 }
 

@@ -6,7 +6,7 @@ import type { StoredConnector } from "../../../src/connectors/connectors-reposit
 import { Connectors } from "../../../src/connectors/connectors.ts"
 import { makePullsRepository } from "../../../src/connectors/pulling/pulls-repository.ts"
 import { makeLook } from "../../../src/connectors/pulling/scheduler.ts"
-import { nextRunAt } from "../../../src/jobs/cron.ts"
+import { nextRunAt } from "../../../src/job-rows/cron.ts"
 import { Organizations } from "../../../src/organizations/organizations.ts"
 import { makeSetClock } from "../../support/clock.ts"
 import { layerTestSql } from "../../support/postgres.ts"
