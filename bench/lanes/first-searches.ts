@@ -3,8 +3,8 @@
  * a merge?
  * Workload: generated products, facets with a value for most of them and for each, relevance, a sort and a range; one
  * search at a time in a fresh process whose collection was opened by a search for everything: once as it is (`cold`),
- * once with its code compiled as the program does it once it answers (`rehearsed`), then the same behind an import of a quarter more that ends in
- * one segment. Excluded: HTTP.
+ * once with its code compiled as the program does it once it answers (`rehearsed`), then the same behind an import of
+ * a quarter more that ends in one segment. Excluded: HTTP.
  */
 import { spawn } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"

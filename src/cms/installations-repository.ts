@@ -13,7 +13,7 @@ const installationOf = (row: Row): Installation =>
     ...Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)),
     in_sync: row.desired_revision === row.applied_revision
   })
-export interface ReportedFields {
+interface ReportedFields {
   readonly applied_revision: number | undefined
   readonly discovery: unknown
   readonly sync_health: unknown

@@ -8,7 +8,7 @@ const TEXT_CHARACTERS_MAX = 1_024
 const STORES_MAX = 50
 const SOURCES_MAX = 100
 /** JSON of a configuration, of a discovery, of a sync health. */
-export const DOCUMENT_BYTES_MAX = 256_000
+const DOCUMENT_BYTES_MAX = 256_000
 
 const lengthRefusal = (most: number) => (text: string) =>
   text.trim() === "" || [...text].length > most ? `1 to ${most} characters` : undefined
@@ -26,7 +26,7 @@ const originRefusal = (text: string): string | undefined =>
 const bytesRefusal = (value: unknown): string | undefined =>
   Buffer.byteLength(JSON.stringify(value)) > DOCUMENT_BYTES_MAX ? `At most ${DOCUMENT_BYTES_MAX} bytes` : undefined
 
-export const ENVIRONMENTS = ["production", "staging", "development"] as const
+const ENVIRONMENTS = ["production", "staging", "development"] as const
 export const CreateInstallation = Schema.Struct({
   name: Name,
   provider: Name.annotate({ description: "The CMS, as its module calls it." }),

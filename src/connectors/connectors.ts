@@ -54,6 +54,24 @@ export const noConnector = (id: string) => new ConnectorNotFound({ message: `Con
 const changed = <A>(given: A | null | undefined, before: A | undefined): A | undefined =>
   given === undefined ? before : (given ?? undefined)
 
+const changedFields = (
+  before: StoredConnector,
+  fields: UpdateConnector,
+  sealed: (text: string) => string,
+  now: number
+): StoredConnector => ({
+  ...before,
+  name: fields.name?.trim() ?? before.name,
+  mapping: changed(fields.mapping, before.mapping),
+  schedule_cron: changed(fields.schedule_cron, before.schedule_cron),
+  pull_url: fields.pull_url ?? before.pull_url,
+  pull_token: changed(
+    typeof fields.pull_token === "string" ? sealed(fields.pull_token) : fields.pull_token,
+    before.pull_token
+  ),
+  enabled: fields.enabled ?? before.enabled,
+  updated_at: now
+})
 /** The newest secret is `text`; those before it sign for a day more. */
 const rotated = (before: StoredConnector, text: string, sealed: string, now: number) => {
   const secrets = rotatedSecrets(before.secrets, sealed, now)
@@ -123,19 +141,7 @@ const make = Effect.gen(function* () {
     create: yield* makeCreate,
     update: Effect.fn("Connectors.update")(function* (organizationId, id, fields) {
       const own = yield* changing(organizationId, id, (before, now) =>
-        Effect.succeed({
-          ...before,
-          name: fields.name?.trim() ?? before.name,
-          mapping: changed(fields.mapping, before.mapping),
-          schedule_cron: changed(fields.schedule_cron, before.schedule_cron),
-          pull_url: fields.pull_url ?? before.pull_url,
-          pull_token: changed(
-            typeof fields.pull_token === "string" ? sealed(fields.pull_token) : fields.pull_token,
-            before.pull_token
-          ),
-          enabled: fields.enabled ?? before.enabled,
-          updated_at: now
-        })
+        Effect.succeed(changedFields(before, fields, sealed, now))
       )
       return yield* shown(own)
     }),

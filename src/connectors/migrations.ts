@@ -92,7 +92,8 @@ export const migrations = {
   "2026112520_connector_pulls": Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql`ALTER TABLE connectors ADD COLUMN schedule_cron text, ADD COLUMN pull_url text, ADD COLUMN pull_token text`
-    // When the connector is pulled next, its job, and how far that is: everything before `place` is stored as pushes; `is_whole`: all of it was applied.
+    // When the connector is pulled next, its job, and how far that is: everything before `place` is stored as
+    // pushes; `is_whole`: all of it was applied.
     yield* sql`CREATE TABLE connector_pulls (
       connector_id text PRIMARY KEY REFERENCES connectors (id) ON DELETE CASCADE,
       next_run_at bigint,

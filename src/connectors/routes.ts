@@ -38,11 +38,59 @@ const pullIssues = (mode: Connector["sync_mode"], fields: UpdateConnector, hasAd
 /** Empty counts as absent. */
 const given = (text: string | undefined): string | undefined => (text === "" ? undefined : text)
 
+/** What brings events in, and what tries one. */
+const makeEventRoutes = Effect.gen(function* () {
+  const connectors = yield* Connectors
+  const pushes = yield* Pushes
+  const pulls = yield* Pulls
+  return [
+    implement(
+      contract.testConnectorMapping,
+      Effect.fnUntraced(function* ({ caller, params, payload }) {
+        yield* connectors.get(caller.organizationId, params.connectorId)
+        const { event } = yield* payload
+        const own = connectors.byId(params.connectorId)
+        if (own === undefined) return yield* noConnector(params.connectorId)
+        const { changes, rejected } = readPush([event], readingOf(own))
+        const [change] = changes
+        if (change === undefined) return { problem: rejected[0]!.reason }
+        const { document, externalId, op, version } = change
+        return {
+          external_id: externalId,
+          op,
+          ...(version === undefined ? {} : { version }),
+          ...(document === undefined ? {} : { document })
+        }
+      })
+    ),
+    implement(
+      contract.syncConnector,
+      Effect.fnUntraced(function* ({ bytes, caller, params, payload }) {
+        yield* connectors.get(caller.organizationId, params.connectorId)
+        // Without a body is the common call.
+        const fields = (yield* bytes).length === 0 ? {} : yield* payload
+        yield* refused(
+          issuesIn([
+            [
+              "confirm_deletes",
+              fields.confirm_deletes === true && fields.full !== true ? "Only beside `full: true`" : undefined
+            ]
+          ])
+        )
+        return yield* pulls.sync(caller.organizationId, params.connectorId, fields)
+      })
+    ),
+    implement(
+      contract.pushConnectorEvents,
+      Effect.fnUntraced(function* ({ bytes, headers, params }) {
+        return yield* pushes.take({ connectorId: params.connectorId, headers, body: yield* bytes })
+      })
+    )
+  ]
+})
 export const routes = Effect.gen(function* () {
   const connectors = yield* Connectors
   const journal = yield* makeJournalRepository
-  const pushes = yield* Pushes
-  const pulls = yield* Pulls
   return [
     implement(
       contract.listConnectors,
@@ -92,47 +140,6 @@ export const routes = Effect.gen(function* () {
         return pageOf(page, limit, byId)
       })
     ),
-    implement(
-      contract.testConnectorMapping,
-      Effect.fnUntraced(function* ({ caller, params, payload }) {
-        yield* connectors.get(caller.organizationId, params.connectorId)
-        const { event } = yield* payload
-        const own = connectors.byId(params.connectorId)
-        if (own === undefined) return yield* noConnector(params.connectorId)
-        const { changes, rejected } = readPush([event], readingOf(own))
-        const [change] = changes
-        if (change === undefined) return { problem: rejected[0]!.reason }
-        const { document, externalId, op, version } = change
-        return {
-          external_id: externalId,
-          op,
-          ...(version === undefined ? {} : { version }),
-          ...(document === undefined ? {} : { document })
-        }
-      })
-    ),
-    implement(
-      contract.syncConnector,
-      Effect.fnUntraced(function* ({ bytes, caller, params, payload }) {
-        yield* connectors.get(caller.organizationId, params.connectorId)
-        // Without a body is the common call.
-        const fields = (yield* bytes).length === 0 ? {} : yield* payload
-        yield* refused(
-          issuesIn([
-            [
-              "confirm_deletes",
-              fields.confirm_deletes === true && fields.full !== true ? "Only beside `full: true`" : undefined
-            ]
-          ])
-        )
-        return yield* pulls.sync(caller.organizationId, params.connectorId, fields)
-      })
-    ),
-    implement(
-      contract.pushConnectorEvents,
-      Effect.fnUntraced(function* ({ bytes, headers, params }) {
-        return yield* pushes.take({ connectorId: params.connectorId, headers, body: yield* bytes })
-      })
-    )
+    ...(yield* makeEventRoutes)
   ]
 })

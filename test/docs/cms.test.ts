@@ -1,6 +1,6 @@
 /**
- * `docs/cms.md`, request by request, with the reference module of `examples/cms-module` at work as a process of its own:
- * it applies, pushes, goes on where it was after a kill, and ends when its key is revoked.
+ * `docs/cms.md`, request by request, with the reference module of `examples/cms-module` at work as a process of its
+ * own: it applies, pushes, goes on where it was after a kill, and ends when its key is revoked.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"

@@ -13,7 +13,7 @@ import { formatOf, readerOf } from "../../ingest/readers/readers.ts"
 import { type Page, PageUnfit, readPage } from "./page.ts"
 
 /** As much as a push: it is parsed in one piece. */
-export const PAGE_BYTES_MAX = 5_000_000
+const PAGE_BYTES_MAX = 5_000_000
 const ANSWER_TIMEOUT_MS = 30_000
 const PAGE_TIMEOUT_MS = 120_000
 const FEED_TIMEOUT_MS = 3_600_000
@@ -26,7 +26,7 @@ const WAIT_MAX_MS = 120_000
 const ACCEPT = "application/json, application/x-ndjson, application/jsonl;q=0.9, */*;q=0.1"
 
 /** The page cannot be had; the message is for the connector's owner. */
-export class PageFailed extends Schema.TaggedError<PageFailed>()("PageFailed", { message: Schema.String }) {}
+class PageFailed extends Schema.TaggedError<PageFailed>()("PageFailed", { message: Schema.String }) {}
 
 /** What a server says of a page so that it can be asked whether it changed. */
 export interface Validators {

@@ -42,7 +42,7 @@ interface DecodeOptions {
   readonly unpacksFiles?: boolean | undefined
 }
 
-/** The first bytes, so many at least where they are there (a sender may cut anywhere), and all of it from its beginning. */
+/** So many bytes at least, where they are there (a sender may cut anywhere), and all of it from its beginning. */
 export const started = async (pieces: AsyncIterable<Uint8Array>, bytes: number) => {
   const reader = pieces[Symbol.asyncIterator]()
   const kept: Array<Uint8Array> = []

@@ -1,0 +1,44 @@
+/** What the connector wrote and no page of a full pull has is deleted, unless that would be too much of it. */
+import { createHash } from "node:crypto"
+import { Effect } from "effect"
+import { makeApplied } from "./applied.ts"
+import type { Place } from "./place.ts"
+import { makePullPages } from "./pull-pages.ts"
+import { failed, type Pull, WAITING_MAX } from "./pulled.ts"
+import { makeStored } from "./store-parts.ts"
+
+/** Of what the connector wrote. */
+const DELETED_SHARE_MAX = 0.3
+
+export const makeDeleteMissing = Effect.gen(function* () {
+  const applied = yield* makeApplied
+  const repository = yield* makePullPages
+  const stored = yield* makeStored
+  /** How many are deleted. */
+  return Effect.fnUntraced(function* (pull: Pull, { nameless }: Place) {
+    const { config, connector, started_at } = pull
+    if (nameless > 0)
+      return yield* failed(`${nameless} products could not be read, not even their ids, so nothing was deleted.`)
+    const missing = yield* Effect.orDie(repository.countMissing(connector.id, started_at))
+    const all = yield* Effect.orDie(repository.countLiving(connector.id))
+    if (missing > DELETED_SHARE_MAX * all && !config.confirm_deletes)
+      return yield* failed(
+        `${missing} of ${all} documents of the connector are missing, more than 30 %: nothing was deleted. Start the pull with \`confirm_deletes: true\` beside \`full\` to delete them.`
+      )
+    for (let after = ""; ;) {
+      const ids = yield* Effect.orDie(repository.missing(connector.id, started_at, after))
+      if (ids.length === 0) return missing
+      after = ids.at(-1)!
+      const changes = ids.map((externalId, index) => ({
+        index,
+        externalId,
+        op: "delete" as const,
+        version: undefined,
+        document: undefined
+      }))
+      const name = `missing ${createHash("sha256").update(JSON.stringify(ids)).digest("base64url")}`
+      yield* stored(pull, name, { received: ids.length, changes, rejected: [] })
+      yield* applied(connector.id, pull.job.id, WAITING_MAX)
+    }
+  })
+})

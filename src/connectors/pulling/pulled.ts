@@ -1,0 +1,23 @@
+/** What one pull works with, and how it ends where it cannot go on. */
+import { type ClaimedJob, JobFailed } from "../../jobs/job-worker.ts"
+import type { StoredConnector } from "../connectors-repository.ts"
+
+export interface PullConfig {
+  readonly connector_id: string
+  readonly collection: string
+  readonly full: boolean
+  readonly confirm_deletes: boolean
+}
+export interface Pull {
+  readonly job: ClaimedJob
+  readonly config: PullConfig
+  readonly connector: StoredConnector
+  readonly started_at: number
+}
+export const failed = (message: string) => new JobFailed({ message })
+/** With which signatures of its pushes begin. */
+export const prefixOf = (jobId: string): string => `pull ${jobId} `
+/** Products of one catalogue. */
+export const ITEMS_MAX = 2_000_000
+/** Pushes of one pull that wait to be applied: further pages wait too, so that a catalogue does not fill the log. */
+export const WAITING_MAX = 8
