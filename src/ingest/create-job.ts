@@ -15,7 +15,7 @@ import { Seal } from "../access/seal.ts"
 import { CurrentOrigin } from "../identity/origin.ts"
 import { type InputInvalid, inputInvalid } from "../http/errors.ts"
 import { decoderOf } from "../http/validation.ts"
-import { cronRefusal, nextRunAt } from "../work/cron.ts"
+import { cronRefusal, nextRunAt } from "../job-rows/cron.ts"
 import { CollectionMissing, type FeedSpaceExhausted, IngestJobsExhausted, ReindexInProgress } from "./errors.ts"
 import { maskSecrets, sealSecrets } from "./job-secrets.ts"
 import { inferredSchema } from "./inferred-schema.ts"
@@ -67,29 +67,13 @@ const unrepeatable = (source: IngestSource<unknown>, config: unknown, cron: stri
   return refused(refusal === undefined ? [] : [{ path: "schedule_cron", message: refusal }])
 }
 
-export const makeCreateJob = Effect.gen(function* () {
+const makeQueue = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const identifiers = yield* Identifiers
-  const seal = yield* Seal
   const repository = yield* makeJobsRepository
   const schedules = yield* makeSchedulesRepository
   const audit = yield* makeAuditRecorder
-  const contextOf = yield* makeContexts
-  const audited = auditedCollection(audit, contextOf)
 
-  const isThere = (organizationId: string, collection: string) =>
-    contextOf(organizationId).engine.describeCollection(organizationId, collection) !== undefined
-  const makeCollection = (organizationId: string, name: string, source: string) =>
-    Effect.flatMap(CurrentOrigin, (origin) => {
-      const body = JSON.stringify(inferredSchema(name, source))
-      return Effect.asVoid(
-        audited.creation(
-          organizationId,
-          body,
-          answering(() => createCollection(contextOf(organizationId, origin), body))
-        )
-      )
-    })
   /** In the transaction that queues one more. */
   const requirePlace = Effect.fnUntraced(function* (organizationId: string, cron: string | undefined) {
     yield* repository.lock(organizationId)
@@ -102,7 +86,7 @@ export const makeCreateJob = Effect.gen(function* () {
         message: `${SCHEDULES_MAX} schedules are at work; cancel the latest job of one to end it.`
       })
   })
-  const queue = Effect.fnUntraced(function* (made: NewJob, cron: string | undefined) {
+  const inserted = Effect.fnUntraced(function* (made: NewJob, cron: string | undefined) {
     const { job, organizationId } = made
     yield* requirePlace(organizationId, cron)
     yield* repository.insert(made)
@@ -136,6 +120,33 @@ export const makeCreateJob = Effect.gen(function* () {
     }
     return job
   })
+  const queue = (made: NewJob, cron: string | undefined) => sql.withTransaction(inserted(made, cron))
+  return { newJob, queue, live: repository.liveReindex }
+})
+
+const makeCollections = Effect.gen(function* () {
+  const contextOf = yield* makeContexts
+  const audited = auditedCollection(yield* makeAuditRecorder, contextOf)
+  const isThere = (organizationId: string, collection: string) =>
+    contextOf(organizationId).engine.describeCollection(organizationId, collection) !== undefined
+  const makeCollection = (organizationId: string, name: string, source: string) =>
+    Effect.flatMap(CurrentOrigin, (origin) => {
+      const body = JSON.stringify(inferredSchema(name, source))
+      return Effect.asVoid(
+        audited.creation(
+          organizationId,
+          body,
+          answering(() => createCollection(contextOf(organizationId, origin), body))
+        )
+      )
+    })
+  return { isThere, makeCollection }
+})
+
+export const makeCreateJob = Effect.gen(function* () {
+  const { newJob, queue } = yield* makeQueue
+  const seal = yield* Seal
+  const { isThere, makeCollection } = yield* makeCollections
 
   /** What makes a job impossible before its feed is there. */
   const check = Effect.fnUntraced(function* (
@@ -166,16 +177,21 @@ export const makeCreateJob = Effect.gen(function* () {
       scheduleId: schedule_cron === undefined ? undefined : draft.id
     }
     return yield* Effect.onError(
-      Effect.as(Effect.catchTag(sql.withTransaction(queue(made, schedule_cron)), "SqlError", Effect.die), {
+      Effect.as(Effect.catchTag(queue(made, schedule_cron), "SqlError", Effect.die), {
         ...made.job,
         config: maskSecrets(made.job.config)
       }),
       () => (isKept ? Effect.void : (source.forget?.(organizationId, draft.id) ?? Effect.void))
     )
   })
+  return { check, create }
+})
 
+export const makeReindexJob = Effect.gen(function* () {
+  const { live: liveReindex, newJob, queue } = yield* makeQueue
+  const { isThere } = yield* makeCollections
   /** One of a collection at a time. */
-  const reindex = Effect.fn("Ingest.reindex")(function* (
+  return Effect.fn("Ingest.reindex")(function* (
     source: IngestSource<unknown>,
     organizationId: string,
     collection: string,
@@ -187,18 +203,17 @@ export const makeCreateJob = Effect.gen(function* () {
         message: `A reindex of \`${collection}\` is queued or running: ${id}.`,
         job_id: id
       })
-    const live = Effect.orDie(repository.liveReindex(organizationId, collection))
+    const live = Effect.orDie(liveReindex(organizationId, collection))
     const before = yield* live
     if (before !== undefined) return yield* inProgress(before)
     const job = yield* newJob({ organizationId, collection, source, name: undefined, config: {} }, { action })
     const made: NewJob = { organizationId, job, load: source.load, options: {} }
-    const queued = yield* Effect.result(sql.withTransaction(queue(made, undefined)))
+    const queued = yield* Effect.result(queue(made, undefined))
     if (queued._tag === "Success") return job
     if (queued.failure._tag === "IngestJobsExhausted") return yield* queued.failure
     // The unique index decides between two requests at the same moment.
     const winner = yield* live
     return yield* winner === undefined ? Effect.die(queued.failure) : Effect.fail(inProgress(winner))
   })
-  return { check, create, reindex }
 })
 export type CreateFailure = CollectionMissing | FeedSpaceExhausted | IngestJobsExhausted | InputInvalid

@@ -19,7 +19,7 @@ import { Installation } from "../installation.ts"
 import { Entitlements } from "../metering/entitlements.ts"
 import { type Engine, OwnsEngine } from "../ports/engine/engine.ts"
 import type { OutboundHttp } from "../ports/outbound-http/outbound-http.ts"
-import { type AskedJob, type CreateFailure, makeCreateJob } from "./create-job.ts"
+import { type AskedJob, type CreateFailure, makeCreateJob, makeReindexJob } from "./create-job.ts"
 import { type CollectionMissing, type IngestJobsExhausted, JobNotFound, type ReindexInProgress } from "./errors.ts"
 import type { Seal } from "../access/seal.ts"
 import type { Crawler } from "./crawl/crawl.ts"
@@ -80,7 +80,8 @@ const make = Effect.gen(function* () {
   const audit = yield* makeAuditRecorder
   const repository = yield* makeJobsRepository
   const sources = yield* makeSources
-  const { check, create, reindex } = yield* makeCreateJob
+  const { check, create } = yield* makeCreateJob
+  const reindex = yield* makeReindexJob
   const { end } = yield* makeSchedules
   const wake = yield* atWork(sources)
   const missing = (id: string) => new JobNotFound({ message: `Job ${id} does not exist.` })

@@ -111,7 +111,7 @@ const digested = (stream: Readable, checksum: Checksum | undefined) => {
   return { pieces: pieces(), isRight: () => hash === undefined || hash.digest("base64") === checksum!.digest }
 }
 
-const make = Effect.gen(function* () {
+const makeParts = Effect.gen(function* () {
   const feeds = yield* KeptFeeds
   const ingest = yield* Ingest
   const identifiers = yield* Identifiers
@@ -160,7 +160,11 @@ const make = Effect.gen(function* () {
     return stateOf(feed, offset)
   })
   const lengthOf = (id: string) => Effect.catch(feeds.length(id), asDefect)
+  return { feeds, begin, finish, found, lengthOf, settled, stateOf }
+})
+type Parts = Effect.Success<typeof makeParts>
 
+const makeRaw = ({ begin, feeds, finish }: Parts) => {
   const raw = <E>(
     asked: AskedUpload,
     {
@@ -195,7 +199,10 @@ const make = Effect.gen(function* () {
         () => feeds.remove(asked.organizationId, feed.id)
       )
     })
-  const append = Effect.fnUntraced(function* (organizationId: string, id: string, { checksum, offset, stream }: Piece) {
+  return raw
+}
+const makeAppend = ({ feeds, found, lengthOf, settled }: Parts) =>
+  Effect.fnUntraced(function* (organizationId: string, id: string, { checksum, offset, stream }: Piece) {
     const feed = yield* found(organizationId, id)
     const wrong = (at: number) => new UploadOffsetWrong({ message: `The upload stands at ${at}.` })
     const before = yield* lengthOf(id)
@@ -220,14 +227,18 @@ const make = Effect.gen(function* () {
     }
     return yield* settled(feed, after)
   })
+
+const make = Effect.gen(function* () {
+  const parts = yield* makeParts
+  const { begin, feeds, found, lengthOf, settled, stateOf } = parts
   return Uploads.of({
-    raw,
+    raw: makeRaw(parts),
     begin: (asked, length, metadata) => Effect.map(begin(asked, length, metadata), (feed) => stateOf(feed, 0)),
     state: Effect.fnUntraced(function* (organizationId, id) {
       const feed = yield* found(organizationId, id)
       return yield* settled(feed, yield* lengthOf(id))
     }),
-    append,
+    append: makeAppend(parts),
     remove: Effect.fnUntraced(function* (organizationId, id) {
       const feed = yield* feeds.get(organizationId, id)
       if (feed?.upload === undefined) return yield* noUpload(id)

@@ -1,10 +1,10 @@
 /**
  * Rows of jobs that a room does itself, one function a statement. Who does one holds a claim on it
- * (`src/work/row-claims.ts`).
+ * (`src/job-rows/row-claims.ts`).
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { makeRowClaims } from "../work/row-claims.ts"
+import { makeRowClaims } from "../job-rows/row-claims.ts"
 
 export interface ClaimedJob {
   readonly id: string

@@ -8,7 +8,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { Identifiers } from "@dowser/log/identifiers"
 import { Installation } from "../installation.ts"
 import { type ClaimedJob, makeJobClaims } from "./job-claims.ts"
-import { ATTEMPTS_MAX } from "../work/row-claims.ts"
+import { ATTEMPTS_MAX } from "../job-rows/row-claims.ts"
 import { counted } from "../metrics/background.ts"
 
 export type { ClaimedJob }

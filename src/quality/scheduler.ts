@@ -6,7 +6,7 @@ import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Conflict } from "../http/errors.ts"
 import type { Job } from "../jobs/schema.ts"
-import { nextRunAt } from "../work/cron.ts"
+import { nextRunAt } from "../job-rows/cron.ts"
 import { makeSuitesRepository, type StoredSuite } from "./suites-repository.ts"
 import { counted } from "../metrics/background.ts"
 

@@ -5,7 +5,7 @@
 import { type Issue, invalidFields, issuesIn } from "../http/checks.ts"
 import type { InputInvalid } from "../http/errors.ts"
 import { isObject } from "../http/json-fields.ts"
-import { cronRefusal } from "../work/cron.ts"
+import { cronRefusal } from "../job-rows/cron.ts"
 import {
   DOCUMENT_ID_BYTES_MAX,
   GRADE_MAX,

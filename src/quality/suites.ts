@@ -28,7 +28,7 @@ import { FROM_CLICKS, type FromClicksConfig, makeFromClicks } from "./from-click
 import { makeRunSuite, RUN, type RunConfig } from "./run-suite.ts"
 import { makeScheduler } from "./scheduler.ts"
 import type { QualityRun } from "./schema.ts"
-import { nextRunAt } from "../work/cron.ts"
+import { nextRunAt } from "../job-rows/cron.ts"
 import { type Params, type StoredJudgment, type SuiteFields } from "./suite-input.ts"
 import { makeRunsRepository } from "./runs-repository.ts"
 import { makeSuitesRepository, type StoredSuite } from "./suites-repository.ts"

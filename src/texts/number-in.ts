@@ -1,4 +1,4 @@
-/** The number in a text that people wrote. Pure. */
+/** Numbers as shops write prices. Pure. */
 const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d{1,3})?$/i
 /** `1 299,00`, `1,299.00`, `12.5 EUR`: the last separator is the decimal one, unless three digits end behind it. */
 export const numberIn = (text: string): number | undefined => {

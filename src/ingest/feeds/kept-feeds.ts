@@ -50,6 +50,29 @@ export class KeptFeeds extends Context.Service<
     )
 }
 
+interface Sweeping {
+  readonly repository: Effect.Success<typeof makeFeedsRepository>
+  readonly store: FeedStore["Service"]
+  readonly forget: (id: string) => Effect.Effect<void>
+}
+/** Removes feeds that are over, and bytes that nobody knows, as long as the scope is open. */
+const sweeping = Effect.fnUntraced(function* ({ forget, repository, store }: Sweeping) {
+  const sweep = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    for (const { id } of yield* repository.expired(now, SWEPT_MAX)) yield* forget(id)
+    const stored = yield* store.ids
+    for (const id of yield* repository.unknown(stored)) yield* store.remove(id)
+  })
+  yield* Effect.forkScoped(
+    Effect.forever(
+      Effect.andThen(
+        Effect.catch(sweep, (error) => Effect.logError("Feeds that are over could not be removed", error)),
+        Effect.sleep(SWEEP_EVERY_MS)
+      )
+    )
+  )
+})
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const store = yield* FeedStore
@@ -97,27 +120,16 @@ const make = Effect.gen(function* () {
       () => Effect.ignore(repository.freeWriter(given.id, process))
     )
   const forget = (id: string) =>
-    Effect.andThen(
-      Effect.catch(store.remove(id), (error) => Effect.logError(`The feed ${id} could not be removed`, error)),
-      Effect.orDie(repository.remove(id))
+    Effect.asVoid(
+      Effect.andThen(
+        Effect.catch(store.remove(id), (error) => Effect.logError(`The feed ${id} could not be removed`, error)),
+        Effect.orDie(repository.remove(id))
+      )
     )
   const removeWhere = (found: Effect.Effect<StoredFeed | undefined>) =>
     Effect.flatMap(found, (feed) => (feed === undefined ? Effect.void : forget(feed.id)))
 
-  const sweep = Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
-    for (const { id } of yield* repository.expired(now, SWEPT_MAX)) yield* forget(id)
-    const stored = yield* store.ids
-    for (const id of yield* repository.unknown(stored)) yield* store.remove(id)
-  })
-  yield* Effect.forkScoped(
-    Effect.forever(
-      Effect.andThen(
-        Effect.catch(sweep, (error) => Effect.logError("Feeds that are over could not be removed", error)),
-        Effect.sleep(SWEEP_EVERY_MS)
-      )
-    )
-  )
+  yield* sweeping({ forget, repository, store })
   const get = (organizationId: string, id: string) => Effect.orDie(repository.get(organizationId, id))
   const ofJob = (organizationId: string, jobId: string) => Effect.orDie(repository.ofJob(organizationId, jobId))
   return KeptFeeds.of({

@@ -6,7 +6,7 @@
  */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { makeRowClaims } from "../../work/row-claims.ts"
+import { makeRowClaims } from "../../job-rows/row-claims.ts"
 import type { JobOptions } from "../jobs-repository.ts"
 import { JobStats } from "../schema.ts"
 import type { IngestLoad } from "../sources/source.ts"

@@ -41,12 +41,20 @@ interface Standing {
 
 const refuseAll = (reason: string) => new IngestFailed({ message: reason })
 
-export const makeRunJob = Effect.gen(function* () {
+const remember = (seen: SeenIds | undefined, { changes }: IngestBatch) =>
+  Effect.suspend(() => {
+    if (seen === undefined) return Effect.void
+    for (const change of changes) if (change.op === "upsert") seen.add(idOf(change))
+    return seen.isFull
+      ? Effect.fail(refuseAll(`A job with \`full\` may bring at most ${SEEN_IDS_MAX} documents.`))
+      : Effect.void
+  })
+
+/** One batch into the engine, and one transaction of what it leaves behind. */
+const makeStoring = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const claims = yield* makeClaims
   const write = yield* makeWriteChanges
-  const deleteMissing = yield* makeDeleteMissing
-
   const store = Effect.fnUntraced(function* (
     standing: Standing,
     process: string,
@@ -82,21 +90,20 @@ export const makeRunJob = Effect.gen(function* () {
       yield* Effect.sleep(Math.max(after_ms, answer.after_s * 1_000))
     }
   })
+  return { store, written }
+})
+
+export const makeRunJob = Effect.gen(function* () {
+  const claims = yield* makeClaims
+  const { store, written } = yield* makeStoring
+  const deleteMissing = yield* makeDeleteMissing
+
   const endTurn = Effect.fnUntraced(function* ({ began, beyond, job, source }: Standing) {
     const now = yield* Clock.currentTimeMillis
     const returning_ms = (beyond ?? now) - began
     if (now - began < Math.max(TURN_MS, TURN_PER_RETURN * returning_ms)) return
     if (yield* claims.othersWait(source.load, job.organizationId)) return yield* new TurnOver()
   })
-  const remember = (seen: SeenIds | undefined, { changes }: IngestBatch) =>
-    Effect.suspend(() => {
-      if (seen === undefined) return Effect.void
-      for (const change of changes) if (change.op === "upsert") seen.add(idOf(change))
-      return seen.isFull
-        ? Effect.fail(refuseAll(`A job with \`full\` may bring at most ${SEEN_IDS_MAX} documents.`))
-        : Effect.void
-    })
-
   const apply = Effect.fnUntraced(function* (standing: Standing, process: string, batch: IngestBatch) {
     const { job, step } = standing
     if (batch.isUnchanged === true) standing.isUnchanged = true

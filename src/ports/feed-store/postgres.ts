@@ -14,6 +14,43 @@ const IDS_MAX = 100_000
 /** The client writes texts: bytes travel as base64. */
 const base64Of = (pieces: ReadonlyArray<Uint8Array>): string => Buffer.concat(pieces).toString("base64")
 
+interface Rows {
+  readonly length: (id: string) => Promise<number>
+  readonly put: (id: string, position: number, pieces: ReadonlyArray<Uint8Array>) => Promise<unknown>
+}
+const append = async ({ length, put }: Rows, { bytesMax, id, offset, pieces }: Append): Promise<number> => {
+  if ((await length(id)) !== offset)
+    throw new FeedStoreFailure({ kind: "offset", message: "There are more or fewer bytes." })
+  let stored = offset,
+    held: Array<Uint8Array> = [],
+    bytes = 0
+  const flush = async () => {
+    if (bytes === 0) return
+    await put(id, stored, held)
+    stored += bytes
+    held = []
+    bytes = 0
+  }
+  const iterator = pieces[Symbol.asyncIterator]()
+  for (;;) {
+    const { done, value } = await iterator.next().catch(async (error: unknown) => {
+      await flush()
+      throw sourceFailure(error)
+    })
+    if (done === true) {
+      await flush()
+      return stored
+    }
+    if (stored + bytes + value.length > bytesMax) {
+      await iterator.return?.()
+      throw new FeedStoreFailure({ kind: "too large", message: `It has more than ${bytesMax} bytes.` })
+    }
+    if (bytes + value.length > FEED_PIECE_BYTES) await flush()
+    held.push(value)
+    bytes += value.length
+  }
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const context = yield* Effect.context<never>()
@@ -30,38 +67,6 @@ const make = Effect.gen(function* () {
     run(
       sql`INSERT INTO ingest_feed_bytes (feed_id, position, bytes) VALUES (${id}, ${at(position)}, decode(${base64Of(pieces)}, 'base64'))`
     )
-  const append = async ({ bytesMax, id, offset, pieces }: Append): Promise<number> => {
-    if ((await run(length(id))) !== offset)
-      throw new FeedStoreFailure({ kind: "offset", message: "There are more or fewer bytes." })
-    let stored = offset,
-      held: Array<Uint8Array> = [],
-      bytes = 0
-    const flush = async () => {
-      if (bytes === 0) return
-      await put(id, stored, held)
-      stored += bytes
-      held = []
-      bytes = 0
-    }
-    const iterator = pieces[Symbol.asyncIterator]()
-    for (;;) {
-      const { done, value } = await iterator.next().catch(async (error: unknown) => {
-        await flush()
-        throw sourceFailure(error)
-      })
-      if (done === true) {
-        await flush()
-        return stored
-      }
-      if (stored + bytes + value.length > bytesMax) {
-        await iterator.return?.()
-        throw new FeedStoreFailure({ kind: "too large", message: `It has more than ${bytesMax} bytes.` })
-      }
-      if (bytes + value.length > FEED_PIECE_BYTES) await flush()
-      held.push(value)
-      bytes += value.length
-    }
-  }
   const pieceAt = async (id: string, position: number): Promise<Uint8Array | undefined> => {
     const [row] = await run(
       sql<{
@@ -82,7 +87,7 @@ const make = Effect.gen(function* () {
   }
   const tried = <A>(promised: () => Promise<A>) => Effect.tryPromise({ try: promised, catch: storeFailure })
   return FeedStore.of({
-    append: (given) => tried(() => append(given)),
+    append: (given) => tried(() => append({ length: (id) => run(length(id)), put }, given)),
     length: (id) => Effect.mapError(length(id), storeFailure),
     read,
     truncate: (id, to) =>

@@ -1,6 +1,6 @@
 /** What a suite may be, and what a gate says: the decisions, without a program. */
 import { describe, expect, it } from "vitest"
-import { nextRunAt } from "../../../src/work/cron.ts"
+import { nextRunAt } from "../../../src/job-rows/cron.ts"
 import { verdictOf } from "../../../src/quality/publish-gate.ts"
 import { suiteFieldsOf } from "../../../src/quality/suite-input.ts"
 
