@@ -76,6 +76,70 @@ export const faults = [
     tests: ["test/contract/seo.test.ts"]
   },
   {
+    name: "ingest-turns",
+    why: "an organization waits until all older jobs of others are done",
+    file: "src/ingest/running/claims.ts",
+    from: "ORDER BY t.turn NULLS FIRST, j.created_at, j.id",
+    to: "ORDER BY j.created_at, j.id",
+    tests: ["test/rooms/ingest/running.test.ts"]
+  },
+  {
+    name: "ingest-turn-ends",
+    why: "a job keeps its place for ever while others wait",
+    file: "src/ingest/running/run-job.ts",
+    from: "return yield* new TurnOver()",
+    to: "return",
+    tests: ["test/rooms/ingest/running.test.ts"]
+  },
+  {
+    name: "ingest-passed-over",
+    why: "a job that was cut off counts what it had written once more",
+    file: "src/ingest/running/run-job.ts",
+    from: "if (job.stats.cursor > 0 && batch.cursor <= job.stats.cursor) return\n",
+    to: "",
+    tests: ["test/rooms/ingest/running.test.ts"]
+  },
+  {
+    name: "ingest-full-from-cursor",
+    why: "a full pass that was cut off takes what it had brought before for missing",
+    file: "src/ingest/running/run-job.ts",
+    from: "place: { cursor: isFull ? 0 : stats.cursor, state }",
+    to: "place: { cursor: stats.cursor, state }",
+    tests: ["test/rooms/ingest/running.test.ts"]
+  },
+  {
+    name: "ingest-unchanged",
+    why: "a feed that has not changed counts as one without documents",
+    file: "src/ingest/running/run-job.ts",
+    from: "if (batch.isUnchanged === true) standing.isUnchanged = true\n",
+    to: "",
+    tests: ["test/rooms/ingest/running.test.ts"]
+  },
+  {
+    name: "ingest-guard",
+    why: "a full pass deletes whatever is missing",
+    file: "src/ingest/running/delete-missing.ts",
+    from: "missing <= MISSING_SHARE_MAX * total",
+    to: "missing <= total",
+    tests: ["test/rooms/ingest/running.test.ts"]
+  },
+  {
+    name: "feeds-cut-off",
+    why: "a feed that ends in its middle is a complete pass",
+    file: "src/ingest/readers/xml.ts",
+    from: 'if (parsing.isOpen) throw new FeedBroken("The feed ends in the middle.")\n',
+    to: "",
+    tests: ["test/rooms/ingest/readers.test.ts"]
+  },
+  {
+    name: "uploads-checksum",
+    why: "bytes that are not those of their checksum are kept",
+    file: "src/ingest/uploads.ts",
+    from: "if (after > offset && !isRight())",
+    to: "if (false)",
+    tests: ["test/contract/ingest-uploads.test.ts"]
+  },
+  {
     name: "pushes-read-again",
     why: "changes that were applied before a crash are applied again over newer ones",
     file: "src/connectors/applying/decide.ts",
@@ -278,7 +342,7 @@ export const faults = [
   {
     name: "outbound-second-look",
     why: "the address that a socket says it is connected to is not judged",
-    file: "src/ports/outbound-http/node.ts",
+    file: "src/ports/outbound-http/exchange.ts",
     from: "if (socket.remoteAddress !== undefined && !isAllowed(socket.remoteAddress))",
     to: "if (false)",
     tests: ["test/ports/outbound-http-rebinding.test.ts"]
@@ -294,7 +358,7 @@ export const faults = [
   {
     name: "outbound-by-name",
     why: "the connection goes to the name, which is looked up once more",
-    file: "src/ports/outbound-http/node.ts",
+    file: "src/ports/outbound-http/exchange.ts",
     from: "host: address,",
     to: "host,",
     tests: ["test/ports/outbound-http-rebinding.test.ts"]
