@@ -19,7 +19,11 @@ export const seeds: Seeds = {
       source: "url",
       config: { start_urls: ["http://127.0.0.1:1/"], max_pages: 5, max_depth: 1, include: ["/a/**"], delay_ms: 0 }
     },
-    { collection: "products", source: "sitemap", config: { url: "http://127.0.0.1:1/sitemap.xml", exclude: ["/*"] } },
+    {
+      collection: "products",
+      source: "sitemap",
+      config: { url: "http://127.0.0.1:1/sitemap.xml", exclude: ["/*"], delay_ms: 0 }
+    },
     {
       collection: "products",
       source: "youtube",

@@ -16,6 +16,7 @@ const SITEMAP_TOTAL_MS = 300_000
 /** Work of the thread that answers, before others have their turn. */
 const SLICE_MS = 4
 const LATER_MAX = 3
+const PROBLEMS_MAX = 100
 
 export interface SitemapProblem {
   readonly id: string
@@ -68,6 +69,50 @@ const readBody = Effect.fnUntraced(function* <E>(
   yield* step(undefined)
   return children
 })
+
+interface Place {
+  readonly url: URL
+  readonly depth: number
+}
+/** Which sitemap is next, level after level, and what was wrong with those before. */
+class Walk {
+  readonly problems: Array<SitemapProblem> = []
+  readonly #root: URL
+  readonly #seen: Set<string>
+  readonly #waiting: Array<Place>
+  #failures = 0
+
+  constructor(root: URL) {
+    this.#root = root
+    this.#seen = new Set([root.href])
+    this.#waiting = [{ url: root, depth: 0 }]
+  }
+  next(): Place | undefined {
+    return this.#failures >= FAILURES_MAX ? undefined : this.#waiting.shift()
+  }
+  came({ depth, url }: Place, answered: Answered): void {
+    if ("children" in answered) {
+      this.#failures = 0
+      for (const text of answered.children) this.#found(URL.parse(text, url.href), depth + 1)
+      return
+    }
+    this.#failures = answered.isFailure ? this.#failures + 1 : 0
+    const isLast = this.#failures >= FAILURES_MAX ? ", and it is asked no more" : ""
+    this.problems.push({ id: url.href, error: `The sitemap ${answered.message}${isLast}` })
+  }
+  #found(url: URL | null, depth: number): void {
+    if (url === null || this.#seen.has(url.href) || this.#seen.size >= SITEMAPS_MAX) return
+    this.#seen.add(url.href)
+    const error =
+      bareHost(url.host) !== bareHost(this.#root.host)
+        ? "The sitemap is of another host"
+        : depth > SITEMAP_DEPTH_MAX
+          ? `The sitemap lies deeper than ${SITEMAP_DEPTH_MAX} indexes`
+          : undefined
+    if (error === undefined) this.#waiting.push({ url, depth })
+    else this.problems.push({ id: url.href, error })
+  }
+}
 
 export const makeFetchSitemap = Effect.gen(function* () {
   const http = yield* OutboundHttp
@@ -130,41 +175,9 @@ export const makeFetchSitemap = Effect.gen(function* () {
   })
 
   return Effect.fnUntraced(function* <E>(root: URL, task: SitemapTask<E>) {
-    const problems: Array<SitemapProblem> = []
-    const seen = new Set([root.href])
-    let level: ReadonlyArray<URL> = [root],
-      failures = 0
-    for (let depth = 0; level.length > 0; depth++) {
-      const next: Array<URL> = []
-      for (const url of level) {
-        if (task.isEnough()) return problems.slice(0, 100)
-        const outcome = yield* patient(url, task)
-        if ("message" in outcome) {
-          failures = outcome.isFailure ? failures + 1 : 0
-          if (failures >= FAILURES_MAX) {
-            problems.push({
-              id: url.host,
-              error: `${FAILURES_MAX} sitemaps in a row could not be read; the last one ${outcome.message}`
-            })
-            return problems.slice(-100)
-          }
-          problems.push({ id: url.href, error: `The sitemap ${outcome.message}` })
-          continue
-        }
-        failures = 0
-        for (const text of outcome.children) {
-          const child = URL.parse(text, url.href)
-          if (child === null || seen.has(child.href) || seen.size >= SITEMAPS_MAX) continue
-          seen.add(child.href)
-          if (bareHost(child.host) !== bareHost(root.host))
-            problems.push({ id: child.href, error: "The sitemap is of another host" })
-          else if (depth >= SITEMAP_DEPTH_MAX)
-            problems.push({ id: child.href, error: `The sitemap lies deeper than ${SITEMAP_DEPTH_MAX} indexes` })
-          else next.push(child)
-        }
-      }
-      level = next
-    }
-    return problems.slice(0, 100)
+    const walk = new Walk(root)
+    for (let next = walk.next(); next !== undefined && !task.isEnough(); next = walk.next())
+      walk.came(next, yield* patient(next.url, task))
+    return walk.problems.slice(0, PROBLEMS_MAX)
   })
 })

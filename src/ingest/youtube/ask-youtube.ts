@@ -1,4 +1,5 @@
 /** Requests to YouTube: bounded, read whole, and a failure that says what to do. The key is in no message. */
+import { parseBounded } from "@dowser/engine-sdk/documents"
 import { Clock, Effect, Stream } from "effect"
 import { version } from "../../config.ts"
 import { ACCEPTED_ENCODINGS, decoded } from "../../ports/outbound-http/decode.ts"
@@ -18,19 +19,25 @@ const ANSWER_BYTES_MAX = 5_000_000
 const AGAIN_S = 30,
   AGAIN_MAX_S = 3_600
 
+interface Refusal {
+  readonly error?: { readonly message?: unknown; readonly errors?: ReadonlyArray<{ readonly reason?: unknown }> }
+}
 /** What the Data API says of a refusal: `{error: {message, errors: [{reason}]}}`. */
 const reasonOf = (text: string): string => {
-  try {
-    const { error } = JSON.parse(text) as {
-      readonly error?: { readonly message?: unknown; readonly errors?: ReadonlyArray<{ readonly reason?: unknown }> }
-    }
-    const reason = Array.isArray(error?.errors) ? error.errors[0]?.reason : undefined
-    const message = typeof error?.message === "string" ? error.message.replace(/<[^<>]*>/g, "").slice(0, 300) : ""
-    return [typeof reason === "string" ? reason.slice(0, 60) : "", message].filter((part) => part !== "").join(": ")
-  } catch {
-    // A page for people: its status says what there is to say.
-    return ""
-  }
+  const parsed = parseBounded(text)
+  // A page for people: its status says what there is to say.
+  if (typeof parsed !== "object") return ""
+  const refusal = parsed.value as Refusal | null
+  const reason = Array.isArray(refusal?.error?.errors) ? refusal.error.errors[0]?.reason : undefined
+  const said = refusal?.error?.message
+  const message =
+    typeof said === "string"
+      ? said
+          .slice(0, 1_000)
+          .replace(/<[^<>]*>/g, "")
+          .slice(0, 300)
+      : ""
+  return [typeof reason === "string" ? reason.slice(0, 60) : "", message].filter((part) => part !== "").join(": ")
 }
 
 export const makeAskYouTube = Effect.map(OutboundHttp, (http) => {

@@ -2,8 +2,9 @@
  * Every video of a channel or a playlist by the Data API, with the tenant's key: pages of fifty, each a batch, and the
  * page's token is where a job goes on.
  */
+import { parseBounded } from "@dowser/engine-sdk/documents"
 import { Effect, Option, Schema, Stream } from "effect"
-import { type IngestBatch, IngestFailed, type IngestLater, type IngestPlace } from "../sources/source.ts"
+import { type IngestBatch, IngestFailed, type IngestLater, type IngestTask } from "../sources/source.ts"
 import type { AskYouTube } from "./ask-youtube.ts"
 import { videoOf } from "./atom.ts"
 
@@ -68,17 +69,18 @@ interface Asked {
   readonly key: string
   readonly channelId: string | undefined
   readonly playlistId: string | undefined
-  readonly place: IngestPlace
+  readonly place: IngestTask<unknown>["place"]
   readonly jobId: string
 }
-const parsed = <A>(schema: Schema.Codec<A, unknown>, text: string) =>
-  Effect.mapError(
-    Effect.flatMap(Effect.try({ try: (): unknown => JSON.parse(text), catch: (error) => error }), (json) =>
-      Schema.decodeUnknownEffect(schema)(json)
-    ),
-    () =>
-      new IngestFailed({ message: "The Data API of YouTube answered something that its documentation does not know." })
-  )
+const parsed = <A>(schema: Schema.Codec<A, unknown>, text: string) => {
+  const unknown = new IngestFailed({
+    message: "The Data API of YouTube answered something that its documentation does not know."
+  })
+  const json = parseBounded(text)
+  return typeof json === "object"
+    ? Effect.mapError(Schema.decodeUnknownEffect(schema)(json.value), () => unknown)
+    : Effect.fail(unknown)
+}
 
 export const readDataApi = (ask: AskYouTube, { api, channelId, jobId, key, place, playlistId }: Asked) => {
   const request = (what: string, resource: string, query: Readonly<Record<string, string>>) =>

@@ -2,6 +2,7 @@
  * What a page says about itself in JSON-LD: a product, an article, questions with answers, the way to it. Sites write
  * it in every shape, so all is looked at with care and nothing is believed to be there. Bounded in nodes. Pure.
  */
+import { parseBounded } from "@dowser/engine-sdk/documents"
 import { numberIn } from "../../../texts/number-in.ts"
 import { plainText } from "../../../texts/plain-text.ts"
 import { lines, oneLine } from "./clean-text.ts"
@@ -26,12 +27,11 @@ const nodesOf = (texts: ReadonlyArray<string>): ReadonlyArray<Node> => {
       walk(of(value, "mainEntity"), depth + 1)
     }
   }
-  for (const text of texts)
-    try {
-      walk(JSON.parse(text.replace(/^\s*<!--|-->\s*$/g, "")), 0)
-    } catch {
-      // A site's own mistake: the page is read without it.
-    }
+  for (const text of texts) {
+    // What is none is a site's own mistake: the page is read without it.
+    const parsed = parseBounded(text.replace(/^\s*<!--|-->\s*$/g, ""))
+    if (typeof parsed === "object") walk(parsed.value, 0)
+  }
   return found
 }
 const isA = (node: Node, ...types: ReadonlyArray<string>): boolean =>
