@@ -24,8 +24,9 @@ export const KEPT_PER_PAGE = 2
 export const LINKS_PER_PAGE_MAX = 500
 
 export const ROBOTS_BYTES_MAX = 500 * 1_024
-/** Of all rules with a wildcard, which cost their length times that of the address. */
-export const ROBOTS_WILD_LENGTH_MAX = 20_000
+/** Of all rules with a wildcard, and that times the length of an address, which is what a look may cost. */
+export const ROBOTS_WILD_LENGTH_MAX = 20_000,
+  ROBOTS_LOOK_MAX = 3_000_000
 
 export const SITEMAP_BYTES_MAX = 50_000_000
 export const SITEMAP_URLS_MAX = 50_000

@@ -3,7 +3,7 @@
  * an overloaded site is the last that should be read freely. The rules are read by `robots-parser`. Pure.
  */
 import robotsParser from "robots-parser"
-import { ROBOTS_BYTES_MAX, ROBOTS_WILD_LENGTH_MAX } from "./limits.ts"
+import { ROBOTS_BYTES_MAX, ROBOTS_LOOK_MAX, ROBOTS_WILD_LENGTH_MAX } from "./limits.ts"
 
 /** Our product token; sites name it in `User-agent`. */
 export const PRODUCT_TOKEN = "DowserBot"
@@ -40,15 +40,16 @@ export const robotsOf = (url: string, answer: RobotsAnswer): Robots => {
   if (status >= 400 && status <= 499) return status === 429 ? closed("robots.txt answered 429") : OPEN
   if (status < 200 || status > 299) return closed(`robots.txt answered ${status}`)
   const text = answer.text.slice(0, ROBOTS_BYTES_MAX)
-  if (wildLengthOf(text) > ROBOTS_WILD_LENGTH_MAX)
+  const wildLength = wildLengthOf(text)
+  if (wildLength > ROBOTS_WILD_LENGTH_MAX)
     return closed(`robots.txt has more than ${ROBOTS_WILD_LENGTH_MAX} characters of rules with wildcards`)
   const rules = parse(url, text)
   const delay_s = rules.getCrawlDelay(PRODUCT_TOKEN)
   if (delay_s !== undefined && delay_s > CRAWL_DELAY_MAX_S)
     return closed(`robots.txt asks for ${delay_s} s between pages, and more than ${CRAWL_DELAY_MAX_S} s are not waited`)
   return {
-    // Undefined stands for another host, which this file says nothing about.
-    isAllowed: (page) => rules.isAllowed(page, PRODUCT_TOKEN) !== false,
+    // Undefined stands for another host, of which the file says nothing. What would be costly to know is forbidden.
+    isAllowed: (page) => wildLength * page.length <= ROBOTS_LOOK_MAX && rules.isAllowed(page, PRODUCT_TOKEN) !== false,
     ...(delay_s !== undefined && delay_s > 0 ? { delay_ms: Math.ceil(delay_s * 1_000) } : {}),
     sitemaps: rules.getSitemaps().slice(0, 20),
     // The lines, their objects and texts.

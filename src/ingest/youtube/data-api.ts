@@ -4,7 +4,7 @@
  */
 import { parseBounded } from "@dowser/engine-sdk/documents"
 import { Effect, Option, Schema, Stream } from "effect"
-import { type IngestBatch, IngestFailed, type IngestLater, type IngestTask } from "../sources/source.ts"
+import { type IngestBatch, IngestFailed, type IngestLater, type IngestPlace } from "../sources/source.ts"
 import type { AskYouTube } from "./ask-youtube.ts"
 import { videoOf } from "./atom.ts"
 
@@ -69,7 +69,7 @@ interface Asked {
   readonly key: string
   readonly channelId: string | undefined
   readonly playlistId: string | undefined
-  readonly place: IngestTask<unknown>["place"]
+  readonly place: IngestPlace
   readonly jobId: string
 }
 const parsed = <A>(schema: Schema.Codec<A, unknown>, text: string) => {

@@ -6,7 +6,7 @@
 /** The page says it early, in ASCII (HTML asks for the first 1,024 bytes). */
 const LOOKED_BYTES = 4_096
 
-const decoderOf = (label: string | undefined): TextDecoder | undefined => {
+const decoderOf = (label: string | undefined): InstanceType<typeof TextDecoder> | undefined => {
   if (label === undefined || label.length > 40) return undefined
   try {
     return new TextDecoder(label.trim())

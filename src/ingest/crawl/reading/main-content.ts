@@ -80,7 +80,7 @@ const elementsOf = (html: string): number => {
 const articleOf = (html: string): string | undefined => {
   if (html.length > READABLE_LENGTH_MAX || elementsOf(html) > READABLE_ELEMENTS_MAX) return undefined
   const { document } = parseHTML(`<!doctype html><html><head></head><body>${html}</body></html>`)
-  const article = new Readability(document as unknown as Document, {
+  const article = new Readability(document as unknown as ConstructorParameters<typeof Readability>[0], {
     maxElemsToParse: 2 * READABLE_ELEMENTS_MAX,
     charThreshold: 200,
     nbTopCandidates: 3,
