@@ -43,7 +43,7 @@ export const room = defineRoom({
     createCmsInstallation: [
       { name: "Shop", provider: "bitrix", environment: "production", origin: "https://shop.example" }
     ],
-    publishCmsConfig: [{ expected_revision: 0, config }],
+    publishCmsConfig: [{ expected_revision: 1, config }],
     reportCmsRuntime: [
       { applied_revision: 0, discovery: { stores: [{ name: "x", other: 1 }] }, sync_health: { pending: 1 } }
     ],

@@ -4,10 +4,10 @@ import type { Seeds } from "../room.ts"
 export const seeds: Seeds = {
   reindexCollection: [{}],
   createIngestJob: [
-    { collection: "products", source: "inline", config: { documents: [{ id: "1", title: "Lamp" }] } },
-    { collection: "products", source: "csv", config: { content: "id,title\n1,Lamp\n" } },
+    { collection: "goods", source: "inline", config: { documents: [{ id: "1", title: "Lamp" }] } },
+    { collection: "goods", source: "csv", config: { content: "id,title\n1,Lamp\n" } },
     {
-      collection: "products",
+      collection: "goods",
       source: "yml",
       config: {
         content:
@@ -15,22 +15,22 @@ export const seeds: Seeds = {
       }
     },
     {
-      collection: "products",
+      collection: "goods",
       source: "url",
       config: { start_urls: ["http://127.0.0.1:1/"], max_pages: 5, max_depth: 1, include: ["/a/**"], delay_ms: 0 }
     },
     {
-      collection: "products",
+      collection: "goods",
       source: "sitemap",
       config: { url: "http://127.0.0.1:1/sitemap.xml", exclude: ["/*"], delay_ms: 0 }
     },
     {
-      collection: "products",
+      collection: "goods",
       source: "youtube",
       config: {
         captions: [{ video_id: "a", title: "Film", format: "srt", content: "00:00:01,000 --> 00:00:02,000\nLamps\n" }]
       }
     },
-    { collection: "products", source: "jsonl", config: { url: "http://127.0.0.1:1/feed" }, schedule_cron: "0 4 * * *" }
+    { collection: "goods", source: "jsonl", config: { url: "http://127.0.0.1:1/feed" }, schedule_cron: "0 4 * * *" }
   ]
 }

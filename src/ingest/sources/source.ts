@@ -37,7 +37,7 @@ export interface IngestBatch {
 export const BATCH_CHANGES_MAX = 500
 export const BATCH_BYTES_MAX = 2_000_000
 
-interface IngestPlace {
+export interface IngestPlace {
   /** 0 at the beginning. */ readonly cursor: number
   readonly state: Readonly<Record<string, unknown>>
 }
