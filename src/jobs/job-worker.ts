@@ -3,7 +3,7 @@
  * a kind and organization at a time. A job that is cut off (a stop, a crash) is begun again; what belongs to its end is
  * written in the transaction that ends it, so that it happens once.
  */
-import { Clock, Effect, Exit, Latch, Ref, Schema, type Scope } from "effect"
+import { Clock, Effect, Exit, Latch, Ref, Schema, type Scope, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Identifiers } from "@dowser/log/identifiers"
 import { Installation } from "../installation.ts"
@@ -83,22 +83,16 @@ const work = Effect.fnUntraced(function* (parts: Parts, { run, type }: JobKind, 
   if (end !== undefined) yield* finish(parts, job, end)
 })
 
-/** Takes a job and does it; false where there was none. */
-const next = Effect.fnUntraced(function* (parts: Parts, kind: JobKind) {
-  const { claims, process, sql } = parts
-  const claimed = yield* sql.withTransaction(
-    Effect.flatMap(Clock.currentTimeMillis, (now) => claims.next(kind.type, process, now))
-  )
-  if (claimed === undefined) return false
-  const { attempts, job } = claimed
-  if (attempts > ATTEMPTS_MAX) {
-    yield* finish(parts, job, new JobFailed({ message: `The work was cut off ${ATTEMPTS_MAX} times.` }))
-    return true
-  }
+type Claimed = NonNullable<Effect.Success<ReturnType<Claims["next"]>>>
+const next = ({ claims, process, sql }: Parts, type: string) =>
+  sql.withTransaction(Effect.flatMap(Clock.currentTimeMillis, (now) => claims.next(type, process, now)))
+/** Does a job that is ours; given back where the process stops. */
+const done = Effect.fnUntraced(function* (parts: Parts, kind: JobKind, { attempts, job }: Claimed) {
+  if (attempts > ATTEMPTS_MAX)
+    return yield* finish(parts, job, new JobFailed({ message: `The work was cut off ${ATTEMPTS_MAX} times.` }))
   yield* Effect.onExit(counted(`job ${kind.type}`)(work(parts, kind, job)), (exit) =>
-    Exit.isSuccess(exit) ? Effect.void : Effect.ignore(claims.release(job.id, process))
+    Exit.isSuccess(exit) ? Effect.void : Effect.ignore(parts.claims.release(job.id, parts.process))
   )
-  return true
 })
 
 /** Does jobs of a kind as long as the scope is open. */
@@ -113,14 +107,25 @@ export const makeJobWorker = Effect.fnUntraced(function* (
   }
   if ((yield* Installation).isAlone) yield* Effect.orDie(claims.forget(kind.type))
   const latch = yield* Latch.make()
-  const looking = Effect.gen(function* () {
-    const found = yield* Effect.catch(next(parts, kind), (error) =>
-      Effect.as(Effect.logError(`Jobs (${kind.type}) could not be read; tried again in a moment`, error), false)
+  const places = yield* Semaphore.make(kind.atWorkMax ?? AT_WORK_MAX)
+  const doing = (claimed: Claimed) =>
+    Effect.ensuring(
+      Effect.catch(done(parts, kind, claimed), (error) =>
+        Effect.logError(`A job (${kind.type}) was put down; whoever claims it next begins it again`, error)
+      ),
+      Effect.andThen(places.release(1), latch.open)
     )
-    if (found) return
-    yield* Effect.raceFirst(latch.await, Effect.sleep(POLL_MS))
+  // One looks for all: a question of the database every two seconds, however many may be at work.
+  const looking = Effect.gen(function* () {
+    yield* places.take(1)
     yield* latch.close
+    const claimed = yield* Effect.catch(next(parts, kind.type), (error) =>
+      Effect.as(Effect.logError(`Jobs (${kind.type}) could not be read; tried again in a moment`, error), undefined)
+    )
+    if (claimed !== undefined) return void (yield* Effect.forkScoped(doing(claimed)))
+    yield* places.release(1)
+    yield* Effect.raceFirst(latch.await, Effect.sleep(POLL_MS))
   })
-  for (let i = 0; i < (kind.atWorkMax ?? AT_WORK_MAX); i++) yield* Effect.forkScoped(Effect.forever(looking))
+  yield* Effect.forkScoped(Effect.forever(looking))
   return { wake: Effect.asVoid(latch.open) }
 })

@@ -4,7 +4,8 @@ import { stepsOfGuide } from "../support/guide.ts"
 import { type Program, startProgram } from "../support/program.ts"
 import { eventually } from "../support/receiver.ts"
 
-const steps = stepsOfGuide("seo.md")
+const all = stepsOfGuide("seo.md")
+const steps = all.slice(0, 7)
 
 let program: Program
 let key: string
@@ -36,3 +37,32 @@ it("answers every request of the guide as it says", async () => {
   }
   expect(statuses).toEqual([201, 200, 201, 202, 200, 200, 202])
 })
+it("makes pages of the demo shop, as the guide shows them", async () => {
+  const shop = await startProgram({ demoProducts: 1_500 })
+  try {
+    const demo_key = shop.demo!.full_key
+    let rule = ""
+    let page = ""
+    for (const { body, method, path } of all.slice(7)) {
+      const answer = await shop.request(method, path.replace("$RULE", rule), {
+        key: demo_key,
+        ...(body === undefined ? {} : { body })
+      })
+      expect(answer.status, answer.text).toBeLessThan(300)
+      if (path === "/v1/seo/rules") rule = answer.body.id
+      page = answer.text
+      if (answer.status === 202)
+        await eventually("the job's end", async () =>
+          (await shop.request("GET", `/v1/jobs/${answer.body.id}`, { key: demo_key })).body.status === "ready"
+            ? true
+            : undefined
+        )
+    }
+    expect(all.slice(7)).toHaveLength(3)
+    expect(page).toMatch(/<h1 dir="auto">Accessories<\/h1>/)
+    expect(page).toContain('<link rel="canonical" href="https://shop.example/c/accessories">')
+    expect(page.match(/<li><bdi>/g)!.length).toBeGreaterThanOrEqual(20)
+  } finally {
+    await shop.stop()
+  }
+}, 60_000)

@@ -122,6 +122,24 @@ it("documents that came with their job", async () => {
   expect(await cutOff(body.id)).toMatchObject(once)
   expect(await titles("inline")).toEqual(model())
 }, 60_000)
+it("captions of a video", async () => {
+  await collection("captions")
+  const time = (at: number) =>
+    `${String(Math.floor(at / 3_600)).padStart(2, "0")}:${String(Math.floor(at / 60) % 60).padStart(2, "0")}:${String(at % 60).padStart(2, "0")},000`
+  // A minute lies between any two: each is a document.
+  const content = each((i) => `${time(61 * i)} --> ${time(61 * i + 1)}\nThing ${i}\n`)
+  const { body } = await made(
+    "POST",
+    "/ingest/jobs",
+    JSON.stringify({
+      collection: "captions",
+      source: "youtube",
+      config: { captions: [{ video_id: "film", title: "Film", format: "srt", content }] }
+    })
+  )
+  expect(await cutOff(body.id)).toMatchObject(once)
+  expect((await titles("captions")).size).toBe(DOCUMENTS)
+}, 60_000)
 it("a reindex", async () => {
   const { body } = await made("POST", "/collections/inline/reindex")
   expect(await cutOff(body.id)).toMatchObject({
