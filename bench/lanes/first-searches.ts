@@ -3,8 +3,8 @@
  * a merge?
  * Workload: generated products, facets with a value for most of them and for each, relevance, a sort and a range; one
  * search at a time in a fresh process whose collection was opened by a search for everything: once as it is (`cold`),
- * once with its code compiled as the program does it once it answers (`rehearsed`), then the same behind an import of
- * a quarter more that ends in one segment. Excluded: HTTP.
+ * once with its code compiled over a small collection, then the same behind an import of a quarter more that ends in
+ * one segment. Excluded: HTTP.
  */
 import { spawn } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -27,8 +27,8 @@ export interface FirstSearchesOptions {
   readonly out: string | undefined
 }
 const COLLECTION = "products"
-const schema = {
-  name: COLLECTION,
+const schemaOf = (name: string) => ({
+  name,
   fields: [
     { name: "title", type: "string" },
     { name: "brand", type: "string", facet: true },
@@ -36,7 +36,9 @@ const schema = {
     { name: "sku", type: "string", facet: true },
     { name: "model", type: "string", facet: true }
   ]
-}
+})
+const SMALL = "small",
+  SMALL_PRODUCTS = 2_000
 const RELEVANCE = { q: "red cotton shirt", query_by: "title,brand", ranking: "relevance", per_page: 10 }
 const SEARCHES = {
   facet: { q: "*", facet_by: "model", per_page: 1 },
@@ -76,12 +78,16 @@ const MERGED_POLL_ms = 50
 const prepared = async (path: string, options: FirstSearchesOptions): Promise<void> => {
   const engine = await openEngine({ path, worker: true }),
     context = contextOver(engine)
-  await filled(context, {
-    schema,
-    documents: Texts.of(linesOf(options, 0, options.products)),
-    queries: [],
-    warm: []
-  })
+  for (const [name, count] of [
+    [SMALL, SMALL_PRODUCTS],
+    [COLLECTION, options.products]
+  ] as const)
+    await filled(context, {
+      schema: schemaOf(name),
+      documents: Texts.of(linesOf(options, 0, count)),
+      queries: [],
+      warm: []
+    })
   const reach = new Reach(context, {})
   const read = readSearch(context, COLLECTION, RELEVANCE, reach.restrictions)
   const planned = read.ok ? await prepareSearch(context, read.value, reach) : read
@@ -98,9 +104,9 @@ export const benchFirstSearches = async (options: FirstSearchesOptions): Promise
     await prepared(path, options)
     const more = [...linesOf(options, options.products, Math.ceil(options.products * 1.25))]
     const job = { path, collection: COLLECTION, workers: options.workers, searches: SEARCHES }
-    const cold = await run({ ...job, isRehearsed: false, more: [] }),
-      rehearsed = await run({ ...job, isRehearsed: true, more })
-    report("first searches", { machine: machine(), products: options.products, cold, rehearsed }, options.out)
+    const cold = await run({ ...job, small: undefined, more: [] }),
+      compiled = await run({ ...job, small: SMALL, more })
+    report("first searches", { machine: machine(), products: options.products, cold, compiled }, options.out)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -16,7 +16,6 @@ import { parseWeights } from "@dowser/streams/runner/weights"
 import { collectorGivesWay } from "@dowser/log/process/background"
 import { layerTraces, refusalOfTraces } from "@dowser/log/process/traces"
 import { type DataFolder, type GivenSecrets, openDataFolder, StartRefused } from "../runtime/data-folder.ts"
-import { rehearse } from "../runtime/rehearsal.ts"
 import { parseCidr } from "../net/network-address.ts"
 import { layerEmbedded } from "../runtime/embedded.ts"
 import { addressIn } from "../runtime/remote-engine.ts"
@@ -174,17 +173,6 @@ const checkedEngine = ({ engine, engineAddress, enginePort, mode }: ServerConfig
   return Effect.void
 }
 
-/** Who comes at once is not made to wait for it. */
-const REHEARSED_AFTER_MS = 2_000
-const REHEARSAL_PAUSE_MS = 5
-const rehearseSearches = Effect.andThen(
-  Effect.sleep(REHEARSED_AFTER_MS),
-  Effect.tryPromise(() => rehearse(() => new Promise((resume) => setTimeout(resume, REHEARSAL_PAUSE_MS))))
-).pipe(
-  Effect.catch((error) => Effect.logError("Searches could not be rehearsed; the first of each kind pays", error)),
-  Effect.forkScoped
-)
-
 const running = Effect.fn("start")(function* (
   config: ServerConfig,
   distributed: DistributedConfig,
@@ -243,7 +231,6 @@ const running = Effect.fn("start")(function* (
   if (config.json) process.stdout.write(`${readyLine(config, base, prepared)}\n`)
   else yield* say(welcome(base, prepared, Context.get(stack, Demo).shop() !== undefined))
   folder.markInitialized()
-  if (config.engine === "embedded") yield* rehearseSearches
   return yield* Effect.never
 })
 
