@@ -147,6 +147,6 @@ describe(`${requests} hostile requests (seed ${seed})`, () => {
       expect(status.worker_restarts).toBe(0)
       expect(status.partitions.filter(({ restarts }) => restarts > 0)).toEqual([])
     },
-    300_000 + requests * 10
+    600_000 + requests * 30
   )
 })
