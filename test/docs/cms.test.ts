@@ -81,7 +81,11 @@ it("answers every request of the guide as it says, and the module does what it i
       running = startModule(installation_key)
       await becomes("lamp", "Desk lamp")
       await becomes("mug", undefined)
-      const journal = (await get(`/connectors/${ids.CONNECTOR}/journal`)).data
+      // A document is there a moment before its line is.
+      const journal = await eventually("every line of the journal", async () => {
+        const { data } = await get(`/connectors/${ids.CONNECTOR}/journal`)
+        return data.length >= 4 ? data : undefined
+      })
       expect(journal.map(({ external_id, status }: any) => `${external_id} ${status}`).sort()).toEqual([
         "lamp applied",
         "lamp applied",
