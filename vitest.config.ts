@@ -6,7 +6,11 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 const conditions = ["dowser-source", "node", "import", "module", "default"]
 
 /** Files that put modules of their own in place of others, which those after them would meet. */
-const mocking = ["test/http/body-decoders.test.ts", "test/ports/outbound-http-rebinding.test.ts"]
+const mocking = [
+  "test/http/body-decoders.test.ts",
+  "test/ports/outbound-http-rebinding.test.ts",
+  "test/program/hostile-site.test.ts"
+]
 
 /** Files that take a minute and more, most of it waiting: they begin while others are there to work beside them. */
 const longest = [
@@ -14,6 +18,8 @@ const longest = [
   "program/costly",
   "program/fuzz",
   "program/private-files",
+  "program/ingest-kill",
+  "program/crawl-kill",
   "program/backup",
   "ports/event-log-kafka",
   "program/limits",
