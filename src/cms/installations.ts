@@ -54,6 +54,8 @@ const orDie = <A, E, R>(effect: Effect.Effect<A, E | SqlError.SqlError, R>) =>
     Effect.die(error)
   ) as Effect.Effect<A, Exclude<E, SqlError.SqlError>, R>
 
+/** Of one module: each call is a write, and a push has up to 500 events. */
+const CALLS_PER_MINUTE_MAX = 600
 const keyOf = (organization_id: string, installation_id: string, name: string) => ({
   organization_id,
   scope: "installation" as const,
@@ -65,7 +67,7 @@ const keyOf = (organization_id: string, installation_id: string, name: string) =
   cidrs: [],
   origins: [],
   filter_by: {},
-  rate_limit_per_minute: 0,
+  rate_limit_per_minute: CALLS_PER_MINUTE_MAX,
   expires_at: neverExpires
 })
 

@@ -9,6 +9,8 @@ import { Connectors } from "../connectors/connectors.ts"
 import type { ConnectorDisabled, PushesUnavailable } from "../connectors/errors.ts"
 import { Pushes } from "../connectors/pushes.ts"
 import type { PushAnswer } from "../connectors/schema.ts"
+import { notStorable } from "../api/read-input.ts"
+import { unstorablePath } from "../http/body.ts"
 import { type InputInvalid, inputInvalid, type Throttled } from "../http/errors.ts"
 import { ConfigRevisionMismatch, InstallationNotFound } from "./errors.ts"
 import { noInstallation } from "./installations.ts"
@@ -85,6 +87,8 @@ const make = Effect.gen(function* () {
       return { answer, isServed: hash === served_hash }
     }),
     report: Effect.fn("CmsRuntime.report")(function* (module, body) {
+      const unstorable = unstorablePath(body)
+      if (unstorable !== undefined) return yield* inputInvalid(unstorable === "" ? "body" : unstorable, notStorable)
       const read = readReport(body)
       const report = yield* read.report
       return yield* Effect.catchTag(

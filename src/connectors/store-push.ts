@@ -23,6 +23,7 @@ interface Sent {
   readonly connector: StoredConnector
   readonly signature: string
   readonly now: number
+  /** Of a pull, whose job tells of all its parts: it has no job of its own. */ readonly isPart?: boolean
 }
 /** A push is appended within that time, or its process is gone. */
 const STORING_MS = 30_000
@@ -54,9 +55,14 @@ export const makeStorePush = Effect.gen(function* () {
   const { visitorPartitions: partitions } = yield* Installation
 
   /** The row of the push and its job; the answer of another request that was first with the same. */
-  const remember = Effect.fnUntraced(function* ({ connector, now, signature }: Sent, answer: PushAnswer, n: number) {
+  const remember = Effect.fnUntraced(function* (
+    { connector, isPart, now, signature }: Sent,
+    answer: PushAnswer,
+    n: number
+  ) {
     if (!(yield* pushes.insert(connector.id, signature, answer, n, now)))
       return yield* pushes.known(connector.id, signature)
+    if (isPart === true) return undefined
     const changes = answer.upserts + answer.deletes
     const config = { connector_id: connector.id, collection: connector.collection, changes }
     const job = { id: answer.job_id, organizationId: connector.organization_id, type: "catalog_push", config }

@@ -215,6 +215,8 @@ describe("a report", () => {
     ])
     expect((await call(own, "POST", "/report", { discovery: { note: "x".repeat(300_000) } })).status).toBe(400)
     expect((await call(own, "POST", "/report", [])).status).toBe(400)
+    const nul = await call(own, "POST", "/report", { last_error: "a\u0000b" })
+    expect([nul.status, nul.body.data?.issues?.[0]?.path]).toEqual([400, "last_error"])
     expect((await send("GET", `/cms/installations/${own.id}`)).body.last_error).toBeUndefined()
   })
 })

@@ -204,3 +204,19 @@ it("parts are held to the protocol: version, offset, checksum, and the last one 
       .length
   ).toBe(1)
 })
+
+it("what is announced has bounds of bytes and of number, and another organization has its own", async () => {
+  const large = await program.tenant("Large feeds")
+  const many = await program.tenant("Many feeds")
+  const announce = async (owner: Tenant, length: number) => {
+    const headers = { ...V, "upload-length": String(length) }
+    const path = "/v1/ingest/uploads?collection=fresh&format=csv&create_collection=true"
+    const { status } = await program.request("POST", path, { key: owner.full_key, headers })
+    return status
+  }
+  const statuses: Array<number> = []
+  for (let i = 0; i < 5; i++) statuses.push(await announce(large, 500_000_000))
+  expect(statuses).toEqual([201, 201, 201, 201, 409])
+  for (let i = 0; i < 200; i++) expect(await announce(many, 1)).toBe(201)
+  expect(await announce(many, 1)).toBe(409)
+}, 60_000)

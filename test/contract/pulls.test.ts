@@ -172,6 +172,13 @@ describe("a pull", () => {
     expect(await synced(id, { full: true, confirm_deletes: true })).toMatchObject({ result: { deletes: 7 } })
     expect(await titles()).toEqual(["99 Own"])
   })
+  it("is one job, whatever it is stored in", async () => {
+    await clear()
+    answer = paged([1, 2, 3].map((id) => product(id)))
+    expect((await synced(await connector())).result.applied).toBe(3)
+    const { body } = await send("GET", "/jobs?limit=250")
+    expect(new Set(body.data.map(({ type }: any) => type))).toEqual(new Set(["catalog_pull"]))
+  })
   it("deletes nothing after a pass that could not be read to its end, and spares a product whose mapping fails", async () => {
     await clear()
     answer = paged([1, 2, 3, 4].map((id) => product(id)))
@@ -183,7 +190,7 @@ describe("a pull", () => {
     answer = paged([product(1), { title: "Nobody" }])
     expect((await synced(id, { full: true, confirm_deletes: true })).error).toContain("not even their ids")
     expect(await titles()).toHaveLength(4)
-    answer = paged([product(1), product(2), product(3), { ...product(4), price: "dear" }])
+    answer = paged([product(1), product(2), product(3), { ...product(4), price: "dear\u0000" }])
     const spared = await synced(id, { full: true })
     expect(spared.result).toMatchObject({ deletes: 0, rejected: 1, errors: [{ page: 1, index: 1 }] })
     expect(await titles()).toHaveLength(4)

@@ -1,4 +1,5 @@
 /** What a batch leaves behind: lines of the journal, what is known of documents, counts of jobs. Pure. */
+import { told } from "../../texts/told.ts"
 import type { Push } from "../push.ts"
 import type { OwnEntry, PushCounts } from "./applying-repository.ts"
 import { type Arrived, type Decided, documentKey, type Known } from "./decide.ts"
@@ -22,13 +23,6 @@ export interface Outcome {
 }
 const ERROR_CHARACTERS_MAX = 500
 const OLDER = "Something newer was applied before."
-
-/** Postgres stores neither NUL nor half of a surrogate pair. */
-const storable = (text: string): string =>
-  text
-    .slice(0, ERROR_CHARACTERS_MAX)
-    .replace(/\u0000/g, " ")
-    .toWellFormed()
 
 export const arrivedOf = (parts: ReadonlyArray<Part>): ReadonlyArray<Arrived> =>
   parts.flatMap(({ entry: { offset, partition }, push }) =>
@@ -64,7 +58,7 @@ export const outcomeOf = (
       if (fate === "skipped") continue
       const refusal = fate === "write" ? refusals[written++] : undefined
       const status = fate === "ignored" ? "ignored" : refusal === undefined ? "applied" : "failed"
-      const error = fate === "ignored" ? OLDER : refusal === undefined ? undefined : storable(refusal)
+      const error = fate === "ignored" ? OLDER : refusal === undefined ? undefined : told(refusal, ERROR_CHARACTERS_MAX)
       counts[status]++
       if (status === "failed") {
         states.set(connector_id, error!)

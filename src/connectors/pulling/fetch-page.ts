@@ -10,7 +10,7 @@ import { type FollowedStream, openFollowing } from "../../ports/outbound-http/fo
 import { OutboundFailure, OutboundHttp } from "../../ports/outbound-http/outbound-http.ts"
 import { type FeedItem, FeedBroken } from "../../ingest/readers/reader.ts"
 import { formatOf, readerOf } from "../../ingest/readers/readers.ts"
-import { type Page, PageUnfit, readPage } from "./page.ts"
+import type { Received } from "./page.ts"
 
 /** As much as a push: it is parsed in one piece. */
 const PAGE_BYTES_MAX = 5_000_000
@@ -42,7 +42,7 @@ interface Asked {
 export type ComingFeed = Stream.Stream<ReadonlyArray<FeedItem>, OutboundFailure | PageFailed>
 type Fetched<A> =
   | { readonly kind: "unchanged" }
-  | { readonly kind: "page"; readonly page: Page; readonly validators: Validators }
+  | { readonly kind: "page"; readonly received: Received; readonly validators: Validators }
   | { readonly kind: "feed"; readonly value: A; readonly validators: Validators }
 
 const requestOf = ({ known, token, url }: Asked) => ({
@@ -86,15 +86,6 @@ const judged = (url: string, { headers, status }: FollowedStream, now: number): 
   if (status === 401 || status === 403) return { kind: "failed", message: `${at}: the token is missing or not taken` }
   return status === 200 ? undefined : { kind: "failed", message: at }
 }
-const read = (url: string, answer: FollowedStream, body: Uint8Array): Judged => {
-  try {
-    const page = readPage({ url, from: answer.url, headers: answer.headers, body })
-    return { kind: "page", page, validators: validatorsOf(answer) }
-  } catch (error) {
-    if (!(error instanceof PageUnfit)) throw error
-    return { kind: "failed", message: `${new URL(url).pathname}: ${error.message}` }
-  }
-}
 const FINAL: ReadonlySet<OutboundFailure["kind"]> = new Set(["refused_address", "refused_redirect", "undecodable"])
 const judgedFailure = ({ kind, message }: OutboundFailure): Judged =>
   kind === "too_large"
@@ -133,7 +124,11 @@ export const makeFetchPage = Effect.gen(function* () {
         orElse: () =>
           Effect.fail(new OutboundFailure({ kind: "timeout", message: `No page within ${PAGE_TIMEOUT_MS / 1_000} s` }))
       }),
-      (pieces) => read(url, answer, Buffer.concat(pieces))
+      (pieces): Judged => ({
+        kind: "page",
+        received: { url, from: answer.url, headers: answer.headers, body: Buffer.concat(pieces) },
+        validators: validatorsOf(answer)
+      })
     )
   const once = <A, E>(asked: Asked, use: (feed: ComingFeed) => Effect.Effect<A, E | OutboundFailure>) =>
     Effect.scoped(

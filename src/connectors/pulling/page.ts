@@ -18,7 +18,7 @@ export interface Page {
   readonly unread: ReadonlyArray<{ readonly line: number; readonly reason: string }>
   /** Where the next page is; undefined after the last. */ readonly next: string | undefined
 }
-interface Received {
+export interface Received {
   /** What was asked for. */ readonly url: string
   /** Where the answer came from, behind redirects. */ readonly from: string
   readonly headers: Readonly<Record<string, string>>

@@ -1,9 +1,11 @@
 /** Where a pull is: what it read, and where it goes on after its process was cut off. Pure. */
 import { Schema } from "effect"
+import { told } from "../../texts/told.ts"
 import type { PushRead } from "../read-push.ts"
 import type { Page } from "./page.ts"
 
-const PULL_ERRORS_MAX = 100
+const PULL_ERRORS_MAX = 100,
+  REASON_CHARACTERS_MAX = 300
 const Count = Schema.Int
 const Place = Schema.Struct({
   /** Pages that are stored as pushes. */ pages: Count,
@@ -35,7 +37,11 @@ export const beginning = (next: string, is_conditional: boolean): Place => ({
 /** The place after a part of a page. */
 export const counted = (place: Place, page: number, base: number, { changes, received, rejected }: PushRead): Place => {
   const deletes = changes.filter(({ op }) => op === "delete").length
-  const told = rejected.map(({ index, reason }) => ({ page, index: base + index, reason }))
+  const refused = rejected.map(({ index, reason }) => ({
+    page,
+    index: base + index,
+    reason: told(reason, REASON_CHARACTERS_MAX)
+  }))
   return {
     ...place,
     received: place.received + received,
@@ -43,7 +49,7 @@ export const counted = (place: Place, page: number, base: number, { changes, rec
     deletes: place.deletes + deletes,
     rejected: place.rejected + rejected.length,
     nameless: place.nameless + rejected.filter(({ externalId }) => externalId === undefined).length,
-    errors: [...place.errors, ...told].slice(0, PULL_ERRORS_MAX)
+    errors: [...place.errors, ...refused].slice(0, PULL_ERRORS_MAX)
   }
 }
 export const withUnread = (place: Place, page: number, unread: Page["unread"]): Place => ({
@@ -51,10 +57,10 @@ export const withUnread = (place: Place, page: number, unread: Page["unread"]): 
   received: place.received + unread.length,
   rejected: place.rejected + unread.length,
   nameless: place.nameless + unread.length,
-  errors: [...place.errors, ...unread.map(({ line, reason }) => ({ page, index: line, reason }))].slice(
-    0,
-    PULL_ERRORS_MAX
-  )
+  errors: [
+    ...place.errors,
+    ...unread.map(({ line, reason }) => ({ page, index: line, reason: told(reason, REASON_CHARACTERS_MAX) }))
+  ].slice(0, PULL_ERRORS_MAX)
 })
 export const progressOf = (place: Place, expected: number): number =>
   Math.min(0.9, expected > 0 ? place.received / expected : 1 - 1 / (1 + place.pages))

@@ -8,7 +8,7 @@ export interface KnownPage extends Validators {
   readonly next: string | undefined
 }
 interface PullTotals {
-  /** Pushes that are not wholly applied. */ readonly waiting: number
+  /** Pushes in the log that are not wholly applied. */ readonly waiting: number
   readonly applied: number
   readonly ignored: number
   readonly failed: number
@@ -73,7 +73,7 @@ export const makePullPages = Effect.gen(function* () {
     /** Of all pushes of the pull. */
     totals: (connectorId: string, prefix: string) =>
       Effect.map(
-        sql<PullTotals>`SELECT count(*) FILTER (WHERE cardinality(done) < records)::int4 AS waiting, coalesce(sum(applied), 0)::int4 AS applied,
+        sql<PullTotals>`SELECT count(*) FILTER (WHERE is_stored AND cardinality(done) < records)::int4 AS waiting, coalesce(sum(applied), 0)::int4 AS applied,
             coalesce(sum(ignored), 0)::int4 AS ignored, coalesce(sum(failed), 0)::int4 AS failed
           FROM connector_pushes WHERE connector_id = ${connectorId} AND starts_with(signature, ${prefix})`,
         ([row]) => row!

@@ -6,7 +6,8 @@
  * `full`: every page is read, and what the connector wrote before and no page has is deleted, unless that would be more
  * than 30 % of it.
  */
-import { Clock, Effect } from "effect"
+import { createHash } from "node:crypto"
+import { Clock, Effect, Semaphore } from "effect"
 import { SqlClient } from "effect/sql"
 import { Seal } from "../../access/seal.ts"
 import type { ClaimedJob, JobEnd, JobFailed } from "../../jobs/job-worker.ts"
@@ -14,6 +15,7 @@ import { Connectors } from "../connectors.ts"
 import { makeApplied } from "./applied.ts"
 import { makeDeleteMissing } from "./delete-missing.ts"
 import { makeFetchPage } from "./fetch-page.ts"
+import { PageUnfit, readPage, type Received } from "./page.ts"
 import { beginning, type Place, progressOf } from "./place.ts"
 import { type KnownPage, makePullPages } from "./pull-pages.ts"
 import { failed, ITEMS_MAX, type Pull, type PullConfig, WAITING_MAX } from "./pulled.ts"
@@ -23,6 +25,18 @@ import { makeStoreParts } from "./store-parts.ts"
 export const PULL = "catalog_pull"
 const PAGES_MAX = 10_000
 const TOLD_WITHIN_MS = 30_000
+/** Pages of a process that are parsed and not stored yet: one of 5 MB may be a hundred in memory. */
+const PARSED_MAX = 2
+const parsed = (received: Received) =>
+  Effect.try({
+    try: () => readPage(received),
+    catch: (error) => {
+      if (!(error instanceof PageUnfit)) throw error
+      return failed(`${new URL(received.url).pathname}: ${error.message}`)
+    }
+  })
+/** A page's address in a few bytes. */
+const markOf = (url: string): string => createHash("sha256").update(url).digest("base64url").slice(0, 22)
 
 /** The connector, where it may be pulled. */
 const makeLiving = Effect.map(
@@ -58,6 +72,11 @@ const makeStep = Effect.gen(function* () {
   const repository = yield* makePullsRepository
   const seal = yield* Seal
   const { storeFeed, storePage } = yield* makeStoreParts
+  const slots = yield* Semaphore.make(PARSED_MAX)
+  const storeReceived = Effect.fnUntraced(function* (pull: Pull, place: Place, received: Received) {
+    const page = yield* parsed(received)
+    return { after: yield* storePage(pull, place, page), next: page.next }
+  })
   /** One page, and the place after it. */
   return Effect.fnUntraced(function* (pull: Pull, place: Place, url: string) {
     const { connector, job } = pull
@@ -68,13 +87,12 @@ const makeStep = Effect.gen(function* () {
     )
     if (found.kind === "unchanged" && known === undefined)
       return yield* failed(`${new URL(url).pathname} answered 304 to a request without conditions.`)
-    const next = found.kind === "unchanged" ? known!.next : found.kind === "page" ? found.page.next : undefined
-    const after =
+    const { after, next } =
       found.kind === "unchanged"
-        ? place
+        ? { after: place, next: known!.next }
         : found.kind === "feed"
-          ? found.value
-          : yield* storePage(pull, place, found.page)
+          ? { after: found.value, next: undefined }
+          : yield* slots.withPermits(1)(storeReceived(pull, place, found.received))
     const reached: Place = {
       ...after,
       pages: place.pages + 1,
@@ -102,8 +120,9 @@ const makeReadAll = Effect.gen(function* () {
     while (place.next !== undefined) {
       if (place.pages >= PAGES_MAX) return yield* failed(`A catalogue has at most ${PAGES_MAX} pages.`)
       if (place.received > ITEMS_MAX) return yield* failed(`A catalogue has at most ${ITEMS_MAX} products.`)
-      if (passed.has(place.next)) return yield* failed("The pages lead in a circle.")
-      passed.add(place.next)
+      const mark = markOf(place.next)
+      if (passed.has(mark)) return yield* failed("The pages lead in a circle.")
+      passed.add(mark)
       const pull = { ...given, connector: yield* living(given.connector.id) }
       yield* applied(pull.connector.id, pull.job.id, WAITING_MAX)
       place = yield* step(pull, place, place.next)
@@ -164,6 +183,7 @@ export const makePull = Effect.gen(function* () {
       Effect.fnUntraced(function* ({ message }) {
         // What is applied says that the connector is well: what is wrong with it is said after that.
         yield* Effect.ignore(Effect.timeout(applied(config.connector_id, job.id, 0), TOLD_WITHIN_MS))
+        yield* Effect.orDie(met.forgetSeen(config.connector_id))
         yield* Effect.orDie(repository.state(config.connector_id, message, yield* Clock.currentTimeMillis))
       })
     )

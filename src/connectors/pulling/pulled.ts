@@ -1,5 +1,6 @@
 /** What one pull works with, and how it ends where it cannot go on. */
 import { type ClaimedJob, JobFailed } from "../../jobs/job-worker.ts"
+import { told } from "../../texts/told.ts"
 import type { StoredConnector } from "../connectors-repository.ts"
 
 export interface PullConfig {
@@ -14,7 +15,9 @@ export interface Pull {
   readonly connector: StoredConnector
   readonly started_at: number
 }
-export const failed = (message: string) => new JobFailed({ message })
+const MESSAGE_CHARACTERS_MAX = 1_000
+/** A shop system's own words may stand in it. */
+export const failed = (message: string) => new JobFailed({ message: told(message, MESSAGE_CHARACTERS_MAX) })
 /** With which signatures of its pushes begin. */
 export const prefixOf = (jobId: string): string => `pull ${jobId} `
 /** Products of one catalogue. */

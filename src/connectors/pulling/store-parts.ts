@@ -26,7 +26,7 @@ export const makeStored = Effect.gen(function* () {
   return Effect.fnUntraced(function* ({ connector, job }: Pull, name: string, read: PushRead) {
     const signature = prefixOf(job.id) + name
     for (let attempt = 1; ; attempt++) {
-      const sent = { connector, signature, now: yield* Clock.currentTimeMillis }
+      const sent = { connector, signature, now: yield* Clock.currentTimeMillis, isPart: true }
       const pause_s = yield* Effect.flatMap(before(sent), (known) =>
         known === undefined ? Effect.as(store(sent, read), 0) : Effect.succeed(0)
       ).pipe(

@@ -38,12 +38,13 @@ export const makeFeedsRepository = Effect.gen(function* () {
   return {
     lock: (organizationId: string) =>
       sql`SELECT pg_advisory_xact_lock(hashtextextended(${`feeds of ${organizationId}`}, 0))`,
-    bytesOf: (organizationId: string) =>
+    taken: (organizationId: string) =>
       Effect.map(
         sql<{
           bytes: number
-        }>`SELECT coalesce(sum(bytes_expected), 0)::float8 AS bytes FROM ingest_feeds WHERE organization_id = ${organizationId}`,
-        ([row]) => row!.bytes
+          feeds: number
+        }>`SELECT coalesce(sum(bytes_expected), 0)::float8 AS bytes, count(*)::int4 AS feeds FROM ingest_feeds WHERE organization_id = ${organizationId}`,
+        ([row]) => row!
       ),
     insert: (feed: StoredFeed, jobId: string | undefined, now: number) =>
       sql`INSERT INTO ingest_feeds (id, organization_id, job_id, upload, bytes_expected, created_at, expires_at)

@@ -14,6 +14,8 @@ import { makeFeedsRepository, type StoredFeed, type Upload } from "./feeds-repos
 export const FEED_BYTES_MAX = 500_000_000
 /** Of an organization's feeds together, those that are announced and still to come among them. */
 const ORGANIZATION_BYTES_MAX = 2_000_000_000
+/** And of their number: an upload of a byte takes a row and a file. */
+const ORGANIZATION_FEEDS_MAX = 200
 const FEED_KEPT_MS = 24 * 3_600_000
 const SWEEP_EVERY_MS = 600_000
 const SWEPT_MAX = 100
@@ -95,7 +97,12 @@ const make = Effect.gen(function* () {
       sql.withTransaction(
         Effect.gen(function* () {
           yield* repository.lock(organizationId)
-          if ((yield* repository.bytesOf(organizationId)) + bytes > ORGANIZATION_BYTES_MAX)
+          const taken = yield* repository.taken(organizationId)
+          if (taken.feeds >= ORGANIZATION_FEEDS_MAX)
+            return yield* new FeedSpaceExhausted({
+              message: `An organization has at most ${ORGANIZATION_FEEDS_MAX} feeds that wait or are read; wait for a job to end, or delete an upload.`
+            })
+          if (taken.bytes + bytes > ORGANIZATION_BYTES_MAX)
             return yield* new FeedSpaceExhausted({
               message: `Feeds that wait or are read take ${ORGANIZATION_BYTES_MAX} bytes of an organization at most; wait for a job to end, or delete an upload.`
             })

@@ -1,15 +1,10 @@
 /** What a batch makes of a job's counts. Pure. */
+import { told } from "../../texts/told.ts"
 import { jobErrorsMax, type JobStats } from "../schema.ts"
 import type { IngestBatch, IngestChange } from "../sources/source.ts"
 
 const ERROR_CHARACTERS_MAX = 500
 const ID_CHARACTERS_MAX = 250
-/** Postgres stores neither NUL nor half of a surrogate pair. */
-const storable = (text: string, charactersMax: number): string =>
-  text
-    .slice(0, charactersMax)
-    .replace(/\u0000/g, " ")
-    .toWellFormed()
 export const listed = (
   errors: JobStats["errors"],
   more: ReadonlyArray<{ readonly id: string; readonly error: string }>
@@ -19,8 +14,8 @@ export const listed = (
     : [
         ...errors,
         ...more.slice(0, jobErrorsMax - errors.length).map(({ error, id }) => ({
-          id: storable(id, ID_CHARACTERS_MAX),
-          error: storable(error, ERROR_CHARACTERS_MAX)
+          id: told(id, ID_CHARACTERS_MAX),
+          error: told(error, ERROR_CHARACTERS_MAX)
         }))
       ]
 
