@@ -7,7 +7,7 @@ import { Clock, Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { makeAuditRecorder } from "../audit/record.ts"
 import { nextRunAt } from "../job-rows/cron.ts"
-import { counted } from "../metrics/background.ts"
+import { lookingFor } from "../job-rows/looking.ts"
 import { makeJobsRepository, type NewJob } from "./jobs-repository.ts"
 import { makeSchedulesRepository, type Schedule } from "./schedules-repository.ts"
 import { type IngestJob, noStats, UNFINISHED_MAX } from "./schema.ts"
@@ -89,8 +89,5 @@ export const runSchedules = (next: Effect.Effect<boolean, SqlError.SqlError>, wa
     while (yield* next) found = true
     if (found) yield* wake
   })
-  const looking = Effect.catch(counted("ingest schedules")(round), (error) =>
-    Effect.logError("Schedules of ingest jobs could not be read; tried again in a moment", error)
-  )
-  return Effect.forkScoped(Effect.forever(Effect.andThen(looking, Effect.sleep(LOOK_EVERY_MS))))
+  return lookingFor("ingest schedules", LOOK_EVERY_MS, round)
 }

@@ -7,8 +7,8 @@ import { SqlClient } from "effect/sql"
 import type { Conflict } from "../http/errors.ts"
 import type { Job } from "../jobs/schema.ts"
 import { nextRunAt } from "../job-rows/cron.ts"
+import { lookingFor } from "../job-rows/looking.ts"
 import { makeSuitesRepository, type StoredSuite } from "./suites-repository.ts"
-import { counted } from "../metrics/background.ts"
 
 const EVERY_MS = 15_000
 /** Of one look; the others come with the next. */
@@ -38,16 +38,10 @@ export const makeScheduler = Effect.fnUntraced(function* (
   start: (suite: StoredSuite, other: {}) => Effect.Effect<Job, Conflict>,
   wake: Effect.Effect<void>
 ) {
-  const look = counted("quality suites")(yield* makeLook(start))
-  yield* Effect.forkScoped(
-    Effect.forever(
-      Effect.andThen(
-        Effect.catch(
-          Effect.flatMap(look, (started) => (started > 0 ? wake : Effect.void)),
-          (error) => Effect.logError("Scheduled quality runs could not be looked for; tried again in a moment", error)
-        ),
-        Effect.sleep(EVERY_MS)
-      )
-    )
+  const look = yield* makeLook(start)
+  yield* lookingFor(
+    "quality suites",
+    EVERY_MS,
+    Effect.flatMap(look, (started) => (started > 0 ? wake : Effect.void))
   )
 })

@@ -35,7 +35,7 @@ const open = async (address: string, viewport: { readonly width: number; readonl
     if (!request.url().startsWith("data:")) hosts.add(new URL(request.url()).hostname)
   })
   await page.goto(`${program.base}${address}`)
-  await page.waitForSelector(".opblock", { timeout: 10_000 })
+  await page.waitForSelector(".opblock", { timeout: 30_000 })
   return { page, errors, hosts }
 }
 
@@ -48,7 +48,7 @@ describe("the API reference", () => {
     { width: 390, height: 844 }
   ])(
     "lists every operation, opens and tries one at $width x $height, asks nobody else and logs no error",
-    { timeout: 60_000 },
+    { timeout: 120_000 },
     async (viewport, context) => {
       if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
       const { errors, hosts, page } = await open("/docs", viewport)

@@ -74,7 +74,7 @@ else
 
     scenario(
       "counts every event once while stream processes join, freeze, die and leave, and the broker is killed",
-      150_000,
+      240_000,
       (place) =>
         Effect.gen(function* () {
           const log = yield* EventLog
@@ -146,7 +146,7 @@ else
           yield* Effect.sleep(1_500)
           isOver = true
           yield* Fiber.join(load)
-          yield* until("everything is counted", 20_000, counted("org_x"), (n) => n >= appended)
+          yield* until(`all ${appended} are counted`, 90_000, counted("org_x"), (n) => n >= appended)
           yield* Effect.sleep(1_500)
           assert.strictEqual(yield* counted("org_x"), appended)
           assert.isTrue(appended > 5_000, `only ${appended} events were appended`)

@@ -5,7 +5,7 @@
 import { Clock, Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { nextRunAt } from "../../job-rows/cron.ts"
-import { counted } from "../../metrics/background.ts"
+import { lookingFor } from "../../job-rows/looking.ts"
 import { Organizations } from "../../organizations/organizations.ts"
 import type { StoredConnector } from "../connectors-repository.ts"
 import { Connectors } from "../connectors.ts"
@@ -43,16 +43,10 @@ export const makeScheduler = Effect.fnUntraced(function* (
   start: (connector: StoredConnector) => Effect.Effect<boolean, SqlError.SqlError>,
   wake: Effect.Effect<void>
 ) {
-  const look = counted("connector pulls")(yield* makeLook(start))
-  yield* Effect.forkScoped(
-    Effect.forever(
-      Effect.andThen(
-        Effect.catch(
-          Effect.flatMap(look, (started) => (started > 0 ? wake : Effect.void)),
-          (error) => Effect.logError("Scheduled pulls could not be looked for; tried again in a moment", error)
-        ),
-        Effect.sleep(EVERY_MS)
-      )
-    )
+  const look = yield* makeLook(start)
+  yield* lookingFor(
+    "connector pulls",
+    EVERY_MS,
+    Effect.flatMap(look, (started) => (started > 0 ? wake : Effect.void))
   )
 })

@@ -1,10 +1,10 @@
 /** Google's product data as RSS 2.0 (`item`) or Atom (`entry`), with or without the prefix `g:`. Pure. */
 import { plainText } from "../../texts/plain-text.ts"
-import { SeenIds } from "../running/seen-ids.ts"
-import { attributeName, type Product, TypedAttributes } from "./attributes.ts"
+import { attributeName, type Product } from "./attributes.ts"
 import { Element } from "./element.ts"
 import { currencyOf, priceOf, withoutNothing } from "./product.ts"
-import { FeedBroken, type FeedItem, type FeedReader, fault } from "./reader.ts"
+import { ProductItems } from "./product-items.ts"
+import { FeedBroken, type FeedItem, type FeedReader } from "./reader.ts"
 import { visited, type XmlVisitor } from "./xml.ts"
 
 const EXTRA_MAX = 50
@@ -92,9 +92,7 @@ const productOf = (id: string, item: Element): Product | string => {
 }
 
 class Products implements XmlVisitor {
-  readonly #typed = new TypedAttributes()
-  readonly #ids = new SeenIds()
-  #items: Array<FeedItem> = []
+  readonly #items = new ProductItems("item")
   #item: Element | undefined
   #itemDepth = 0
   #isFeed = false
@@ -128,26 +126,12 @@ class Products implements XmlVisitor {
   #ended(item: Element): void {
     this.#item = undefined
     const id = item.first("id") ?? ""
-    const refused = (error: string) => this.#put(fault(id === "" ? `line ${item.line}` : id, error))
-    if (item.mistake !== undefined) return refused(item.mistake)
-    if (id === "") return refused("The item has no `id`")
-    if (item.isTooLarge) return refused("The item is larger than a megabyte")
-    if (this.#ids.has(id)) return refused(`Line ${item.line}: another item before it has this id`)
-    if (!this.#ids.isFull) this.#ids.add(id)
-    const product = productOf(id, item)
-    return typeof product === "string" ? refused(product) : this.#put(product)
+    this.#items.ended(item, id, () => productOf(id, item))
   }
-  #put(made: Product | FeedItem): void {
-    for (const item of this.#typed.put(made)) this.#items.push(item)
-  }
-  readonly taken = (): ReadonlyArray<FeedItem> => {
-    const items = this.#items
-    this.#items = []
-    return items
-  }
+  readonly taken = () => this.#items.taken()
   readonly rest = (): ReadonlyArray<FeedItem> => {
     if (!this.#isFeed) throw new FeedBroken("This is no product feed: it has no element `rss` or `feed`.")
-    return this.#typed.decide()
+    return this.#items.rest()
   }
 }
 

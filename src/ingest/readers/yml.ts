@@ -3,12 +3,12 @@
  * offers are read, the simple one with a `name` and the one of `typePrefix`, `vendor` and `model`. Pure.
  */
 import { plainText } from "../../texts/plain-text.ts"
-import { SeenIds } from "../running/seen-ids.ts"
-import { attributeName, type Product, TypedAttributes } from "./attributes.ts"
+import { attributeName, type Product } from "./attributes.ts"
 import { Categories } from "./categories.ts"
 import { Element } from "./element.ts"
 import { currencyOf, priceOf, withoutNothing } from "./product.ts"
-import { FeedBroken, type FeedItem, type FeedReader, fault } from "./reader.ts"
+import { ProductItems } from "./product-items.ts"
+import { FeedBroken, type FeedItem, type FeedReader } from "./reader.ts"
 import { visited, type XmlVisitor } from "./xml.ts"
 
 const EXTRA_MAX = 50
@@ -99,10 +99,8 @@ const productOf = (id: string, offer: Element, categories: Categories): Product 
 }
 
 class Catalogue implements XmlVisitor {
-  readonly #typed = new TypedAttributes()
   readonly #categories = new Categories()
-  readonly #ids = new SeenIds()
-  #items: Array<FeedItem> = []
+  readonly #items = new ProductItems("offer")
   #offer: Element | undefined
   #offerDepth = 0
   #category: { readonly id: string; readonly parent: string | undefined; name: string } | undefined
@@ -144,26 +142,12 @@ class Catalogue implements XmlVisitor {
   #ended(offer: Element): void {
     this.#offer = undefined
     const id = offer.attributes.id?.trim() ?? ""
-    const refused = (error: string) => this.#put(fault(id === "" ? `line ${offer.line}` : id, error))
-    if (offer.mistake !== undefined) return refused(offer.mistake)
-    if (id === "") return refused("The offer has no `id`")
-    if (offer.isTooLarge) return refused("The offer is larger than a megabyte")
-    if (this.#ids.has(id)) return refused(`Line ${offer.line}: another offer before it has this id`)
-    if (!this.#ids.isFull) this.#ids.add(id)
-    const product = productOf(id, offer, this.#categories)
-    return typeof product === "string" ? refused(product) : this.#put(product)
+    this.#items.ended(offer, id, () => productOf(id, offer, this.#categories))
   }
-  #put(made: Product | FeedItem): void {
-    for (const item of this.#typed.put(made)) this.#items.push(item)
-  }
-  readonly taken = (): ReadonlyArray<FeedItem> => {
-    const items = this.#items
-    this.#items = []
-    return items
-  }
+  readonly taken = () => this.#items.taken()
   readonly rest = (): ReadonlyArray<FeedItem> => {
     if (!this.#isCatalogue) throw new FeedBroken("This is no YML: it has no element `yml_catalog`.")
-    return this.#typed.decide()
+    return this.#items.rest()
   }
 }
 
