@@ -8,13 +8,18 @@ import { Clock, Context, Effect, Layer } from "effect"
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-/** A ULID: 48 bits of milliseconds, then 80 random bits. */
-export const ulid = (now_ms: number, random: Uint8Array): string => {
+/** With which ULIDs of that millisecond begin; every earlier one sorts before it. */
+export const ulidTime = (at_ms: number): string => {
   let text = ""
-  for (let rest = now_ms, i = 0; i < 10; i++) {
+  for (let rest = at_ms, i = 0; i < 10; i++) {
     text = crockford[rest % 32] + text
     rest = Math.floor(rest / 32)
   }
+  return text
+}
+/** A ULID: 48 bits of milliseconds, then 80 random bits. */
+export const ulid = (now_ms: number, random: Uint8Array): string => {
+  let text = ulidTime(now_ms)
   for (let i = 0; i < 16; i++) {
     // 5 bits each from ten bytes.
     const bit = i * 5

@@ -4,7 +4,7 @@
  * clients in this process; accepting is counted until the last answer, applying until the last job is ready. Both go
  * on at the same time in the program, as they do in use, so that the processor time of accepting holds what was applied
  * meanwhile; `accepted_alone` is a connector whose collection is not there, so that nothing is applied beside it.
- * Excluded: TLS.
+ * `imported`: the same documents by the import of the engine's plane, alone, in bodies of `IMPORT_LINES`. Excluded: TLS.
  */
 import { createHmac } from "node:crypto"
 import { machine, processorSeconds, report, round, rssMb } from "../harness/harness.ts"
@@ -16,18 +16,20 @@ export interface PushesOptions {
   readonly connections: number
   readonly out: string | undefined
 }
+const IMPORT_LINES = 10_000
 const pause = (ms: number) => new Promise((settle) => setTimeout(settle, ms))
+const documentOf = (i: number) => ({
+  title: `Desk lamp ${i}`,
+  brand: `Maker ${i % 40}`,
+  price: 10 + (i % 90),
+  tags: ["lamp", `room ${i % 7}`]
+})
 const bodyOf = (at: number, batch: number): string =>
   JSON.stringify({
     events: Array.from({ length: batch }, (_, k) => ({
       external_id: `lamp-${at * batch + k}`,
       version: at + 1,
-      document: {
-        title: `Desk lamp ${at * batch + k}`,
-        brand: `Maker ${k % 40}`,
-        price: 10 + (k % 90),
-        tags: ["lamp", `room ${k % 7}`]
-      }
+      document: documentOf(at * batch + k)
     }))
   })
 const fields = [
@@ -84,13 +86,36 @@ export const benchPushes = async (options: PushesOptions): Promise<void> => {
       const figures = { per_s: Math.round(documents / took_s), per_processor_s: Math.round(documents / processor_s) }
       return { jobs, began, used, documents, figures }
     }
+    const imported = async (collection: string) => {
+      await send("POST", "/collections", { name: collection, fields })
+      const lines = Array.from({ length: bodies.length * options.batch }, (_, i) =>
+        JSON.stringify({ id: `lamp-${i}`, ...documentOf(i) })
+      )
+      const began = performance.now()
+      for (let at = 0; at < lines.length; at += IMPORT_LINES) {
+        const response = await fetch(`${server.base}/collections/${collection}/documents/import?action=upsert`, {
+          method: "POST",
+          headers: { "x-svc-api-key": server.full_key },
+          body: lines.slice(at, at + IMPORT_LINES).join("\n")
+        })
+        if ((await response.text()).includes('"success":false')) throw new Error("A line was not imported.")
+      }
+      return Math.round((lines.length * 1_000) / (performance.now() - began))
+    }
     const alone = await accept("not_there")
+    // The first import of a program is slower by what it compiles, and so is the first application.
+    await imported("warm")
     const { began, documents, figures, jobs, used } = await accept("products")
+    // What was still to be applied once nothing else came.
+    const left = documents - ((await send("GET", "/collections/products")).num_documents as number)
+    const ended = performance.now()
     const isReady = async (job: string) => (await send("GET", `/jobs/${job}`)).finished_at !== undefined
     for (const job of jobs) while (!(await isReady(job))) await pause(20)
     const applied_s = (performance.now() - began) / 1_000
+    const drained_s = (performance.now() - ended) / 1_000
     const found = (await send("GET", "/collections/products")).num_documents as number
     if (found !== documents) throw new Error(`${found} of ${documents} documents are there.`)
+    const imported_per_s = await imported("imported")
     report(
       "pushes",
       {
@@ -100,10 +125,12 @@ export const benchPushes = async (options: PushesOptions): Promise<void> => {
         batch: options.batch,
         accepted_alone: alone.figures,
         accepted_beside_applying: figures,
+        imported_per_s,
         applied: {
           per_s: Math.round(documents / applied_s),
           per_processor_s: Math.round(documents / Math.max(0.01, processorSeconds(server.pid).process - used)),
-          took_s: round(applied_s)
+          took_s: round(applied_s),
+          alone: { documents: left, per_s: Math.round(left / drained_s) }
         }
       },
       options.out

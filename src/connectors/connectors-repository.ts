@@ -92,12 +92,12 @@ export const makeConnectorsRepository = Effect.gen(function* () {
         ),
         ([row]) => (row === undefined ? undefined : connectorOf(row))
       ),
-    /** Its journal, versions and state go with it. */
-    remove: (organizationId: string, id: string) =>
-      Effect.andThen(
-        sql`DELETE FROM jobs WHERE organization_id = ${organizationId} AND type IN ('catalog_push', 'catalog_pull') AND config->>'connector_id' = ${id}`,
-        sql`DELETE FROM connectors WHERE organization_id = ${organizationId} AND id = ${id}`
-      ),
+    /** Its state goes with it; its journal and versions, which nobody can ask for any more, are swept. */
+    remove: Effect.fnUntraced(function* (organizationId: string, id: string) {
+      yield* sql`DELETE FROM jobs WHERE organization_id = ${organizationId} AND type IN ('catalog_push', 'catalog_pull') AND config->>'connector_id' = ${id}`
+      yield* sql`WITH gone AS (DELETE FROM connectors WHERE organization_id = ${organizationId} AND id = ${id} RETURNING id)
+        INSERT INTO connector_leftovers (connector_id) SELECT id FROM gone`
+    }),
     states: (ids: ReadonlyArray<string>) =>
       Effect.map(
         sql.unsafe<ConnectorState & { readonly connector_id: string }>(

@@ -1,6 +1,7 @@
 /** Rows of the journal. One function per statement. */
-import { Effect } from "effect"
-import { SqlClient } from "effect/sql"
+import { ulidTime } from "@dowser/log/identifiers"
+import { Clock, Effect } from "effect"
+import { SqlClient, type Statement } from "effect/sql"
 import type { JournalEntry } from "./schema.ts"
 
 type Row = Omit<JournalEntry, "error" | "mapping" | "version"> & {
@@ -16,6 +17,8 @@ const entryOf = ({ error, mapping, version, ...row }: Row): JournalEntry => ({
 })
 /** Seven days. */
 const JOURNAL_KEPT_MS = 7 * 24 * 3_600_000
+/** Of a connector: a shop of a million products whose feed is read every hour would write 24 million a day. */
+export const JOURNAL_ENTRIES_MAX = 2_000_000
 
 export const makeJournalRepository = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -45,11 +48,53 @@ export const makeJournalRepository = Effect.gen(function* () {
       )
   }
 })
+/** Removes the entries that `which` selects, and counts them. */
+const removed = Effect.fnUntraced(function* (which: Statement.Fragment) {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql<{
+    n: number
+  }>`WITH gone AS (DELETE FROM connector_journal WHERE (connector_id, id) IN (${which}) RETURNING connector_id),
+    counts AS (SELECT connector_id, count(*) AS n FROM gone GROUP BY 1),
+    told AS (UPDATE connector_states s SET journal_entries = greatest(0, s.journal_entries - c.n) FROM counts c WHERE s.connector_id = c.connector_id)
+    SELECT coalesce(sum(n), 0)::int4 AS n FROM counts`
+  return row!.n
+})
 /** Older entries than anybody is shown. */
 export const expireJournal = (rowsMax: number) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const rows = yield* sql`DELETE FROM connector_journal WHERE (connector_id, id) IN
-      (SELECT connector_id, id FROM connector_journal WHERE at < extract(epoch FROM clock_timestamp()) * 1000 - ${JOURNAL_KEPT_MS}::int8 ORDER BY at LIMIT ${rowsMax}::int4) RETURNING 1`
-    return rows.length
+    const before = `cje_${ulidTime((yield* Clock.currentTimeMillis) - JOURNAL_KEPT_MS)}`
+    return yield* removed(
+      sql`SELECT j.connector_id, j.id FROM connector_states s CROSS JOIN LATERAL (
+          SELECT connector_id, id FROM connector_journal WHERE connector_id = s.connector_id AND id < ${before} ORDER BY id LIMIT ${rowsMax}::int4) j
+        LIMIT ${rowsMax}::int4`
+    )
+  })
+/** The oldest entries of a journal that is too long. */
+export const shortenJournal = (rowsMax: number, entriesMax = JOURNAL_ENTRIES_MAX) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const [long] = yield* sql<{
+      connector_id: string
+      above: number
+    }>`SELECT connector_id, (journal_entries - ${entriesMax}::int8)::float8 AS above FROM connector_states
+      WHERE journal_entries > ${entriesMax}::int8 LIMIT 1`
+    if (long === undefined) return 0
+    return yield* removed(
+      sql`SELECT connector_id, id FROM connector_journal WHERE connector_id = ${long.connector_id} ORDER BY id LIMIT ${Math.min(rowsMax, long.above)}::int4`
+    )
+  })
+/** What a connector that was deleted left in tables of millions of rows; how many of them, or one for the last. */
+export const expireLeftovers = (rowsMax: number) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const [left] = yield* sql<{ connector_id: string }>`SELECT connector_id FROM connector_leftovers LIMIT 1`
+    if (left === undefined) return 0
+    for (const table of ["connector_documents", "connector_journal", "connector_pull_seen"]) {
+      const rows = yield* sql`DELETE FROM ${sql(table)} WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM ${sql(table)} WHERE connector_id = ${left.connector_id} LIMIT ${rowsMax}::int4)) RETURNING 1`
+      if (rows.length > 0) return rows.length
+    }
+    yield* sql`DELETE FROM connector_leftovers WHERE connector_id = ${left.connector_id}`
+    return 1
   })

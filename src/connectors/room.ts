@@ -6,7 +6,7 @@ import { expireDeletions } from "./applying/applying-repository.ts"
 import { Connectors } from "./connectors.ts"
 import { expireCreations } from "./connectors-repository.ts"
 import { errorSamples } from "./error-samples.ts"
-import { expireJournal } from "./journal-repository.ts"
+import { expireJournal, expireLeftovers, shortenJournal } from "./journal-repository.ts"
 import { metrics } from "./metrics.ts"
 import { migrations } from "./migrations.ts"
 import { expirePushes } from "./pushes-repository.ts"
@@ -57,5 +57,12 @@ export const room = defineRoom({
     connector: (sql, { id, organizationId }) =>
       sql`SELECT (to_jsonb(t) - 'secrets' - 'pull_token')::text AS row FROM connectors t WHERE organization_id = ${organizationId} AND id = ${id}`
   },
-  expiries: [expireJournal, expireCreations, expirePushes, expireDeletions]
+  expiries: [
+    expireJournal,
+    (rowsMax) => shortenJournal(rowsMax),
+    expireLeftovers,
+    expireCreations,
+    expirePushes,
+    expireDeletions
+  ]
 })

@@ -46,8 +46,9 @@ export const makeSchedules = Effect.gen(function* () {
     const nextAt = nextRunAt(cron, now)
     if (nextAt === undefined) return void (yield* schedules.remove(id))
     yield* jobs.lock(organization_id)
-    // An organization that has no place for one more waits for its next time.
-    const isLeft = schedule.is_busy || (yield* jobs.countUnfinished(organization_id)) >= UNFINISHED_MAX
+    // An organization that is paused, or has no place for one more, waits for its next time.
+    const isLeft =
+      schedule.is_busy || schedule.is_paused || (yield* jobs.countUnfinished(organization_id)) >= UNFINISHED_MAX
     if (isLeft) return void (yield* schedules.move(id, last_job_id, nextAt))
     const job = jobOf(schedule, yield* identifiers.make("job"), now)
     const made: NewJob = {

@@ -20,6 +20,7 @@ export interface Schedule {
   readonly passes: number
   readonly state: Readonly<Record<string, unknown>>
   /** Its last job is still at work, or waits. */ readonly is_busy: boolean
+  /** Its organization is. */ readonly is_paused: boolean
 }
 
 export const makeSchedulesRepository = Effect.gen(function* () {
@@ -42,7 +43,8 @@ export const makeSchedulesRepository = Effect.gen(function* () {
     due: (now: number) =>
       Effect.map(
         sql<Schedule>`SELECT s.id, s.organization_id, s.name, s.collection, s.source, s.config, s.load, s.options, s.cron, s.last_job_id, s.passes, s.state,
-          EXISTS (SELECT 1 FROM ingest_jobs j WHERE j.id = s.last_job_id AND j.finished_at IS NULL) AS is_busy
+          EXISTS (SELECT 1 FROM ingest_jobs j WHERE j.id = s.last_job_id AND j.finished_at IS NULL) AS is_busy,
+          EXISTS (SELECT 1 FROM organizations o WHERE o.id = s.organization_id AND o.status = 'paused') AS is_paused
           FROM ingest_schedules s WHERE s.next_at <= ${time(now)} ORDER BY s.next_at LIMIT 1 FOR UPDATE OF s SKIP LOCKED`,
         ([row]) => row
       ),

@@ -92,7 +92,8 @@ export const makeSuitesRepository = Effect.gen(function* () {
     /** Suites whose time has come, locked; those that another process has in hand are passed over. */
     due: (now: number, limit: number) =>
       Effect.map(
-        sql<SuiteRow>`SELECT ${columns} FROM quality_suites s WHERE s.next_run_at <= ${time(now)} ORDER BY s.next_run_at LIMIT ${limit}::int4 FOR UPDATE OF s SKIP LOCKED`,
+        sql<SuiteRow>`SELECT ${columns} FROM quality_suites s WHERE s.next_run_at <= ${time(now)}
+          AND s.organization_id NOT IN (SELECT id FROM organizations WHERE status = 'paused') ORDER BY s.next_run_at LIMIT ${limit}::int4 FOR UPDATE OF s SKIP LOCKED`,
         (rows) => rows.map(suiteOf)
       ),
     schedule: (organizationId: string, id: string, next_run_at: number | undefined) =>

@@ -3,7 +3,7 @@
  *
  *   claims    renewed, and partitions taken that nobody has
  *   reading   the log ahead of the engine, into the lines of collections (`lines.ts`), as far as they have room
- *   workers   take the line whose turn it is, apply its first batch (`apply-batch.ts`), let it line up again
+ *   workers   take the line whose turn it is, apply its first batches (`apply-batch.ts`), let it line up again
  *
  * A life ends where a claim is lost or something unexpected happens; the next one begins at the stored offsets, below
  * which everything is applied.
@@ -15,12 +15,12 @@ import { CATALOG_PUSHES, deadLettersOf } from "@dowser/log/topics"
 import { Identifiers } from "@dowser/log/identifiers"
 import { supervised } from "@dowser/log/process/supervised"
 import { weightIn } from "@dowser/streams/runner/weights"
-import { Effect, Latch, Layer, Queue } from "effect"
+import { Effect, Fiber, Latch, Layer, Queue } from "effect"
 import { Installation } from "../../installation.ts"
 import { counted } from "../../metrics/background.ts"
 import { OwnsEngine } from "../../ports/engine/engine.ts"
 import { pushOf, type PushRecord } from "../push.ts"
-import { ClaimLost, makeApplyBatch } from "./apply-batch.ts"
+import { ClaimLost, type KnownDocuments, makeApplyBatch, type Place, type Recording } from "./apply-batch.ts"
 import { makeClaims } from "./claims.ts"
 import { type Entry, type Line, Lines } from "./lines.ts"
 
@@ -35,6 +35,8 @@ const READ_BYTES_MAX = 4_000_000
 const WORKERS = 4
 /** After a database or a log that does not answer. */
 const AGAIN_MS = 1_000
+/** Of one collection where no other waits: its batches are written and recorded side by side so long. */
+const TURN_MS = 1_000
 
 interface Parts {
   readonly apply: Effect.Success<typeof makeApplyBatch>
@@ -45,6 +47,7 @@ interface Parts {
   readonly partitions: number
   readonly isAlone: boolean
 }
+type RecordFailure = Effect.Error<Recording["record"]>
 const parsed = (value: Uint8Array): PushRecord | string => {
   try {
     return pushOf(value)
@@ -157,25 +160,15 @@ class Applier {
       else yield* this.#turn(line)
     }
   })
+  /** Its first batch; and those behind it, as long as nobody else waits. */
   readonly #turn = Effect.fnUntraced({ self: this }, function* (line: Line) {
-    const entries = this.#lines.batchOf(line)
-    if (performance.now() - this.#renewedAt > CLAIM_TRUSTED_MS)
-      return yield* new ClaimLost({ message: "The claims could not be renewed in time." })
     const began = performance.now()
-    const offsets = () =>
-      [...new Set(entries.map(({ partition }) => partition))].map(
-        (partition) => [partition, this.#lines.lowest(partition, entries) ?? this.#positions.get(partition)!] as const
-      )
-    const applied = Effect.flatMap(this.#held(entries), (parts) =>
-      this.#parts.apply({ line, entries, parts }, { process: this.#parts.process, offsets })
-    )
-    const after_ms = yield* counted("pushes applying")(applied).pipe(
+    const after_ms = yield* counted("pushes applying")(this.#batches(line)).pipe(
       Effect.catchTag(["SqlError", "EventLogUnavailable"], (error) =>
         Effect.as(Effect.logError("Pushes could not be applied; tried again in a moment", error), AGAIN_MS)
       )
     )
-    const took_ms = performance.now() - began
-    if (after_ms === undefined) this.#lines.applied(line, entries, took_ms)
+    if (after_ms === undefined) this.#lines.release(line, performance.now() - began)
     else
       yield* Effect.forkScoped(
         Effect.andThen(
@@ -189,6 +182,46 @@ class Applier {
     if (this.#lines.size > 0) yield* this.#work.open
     yield* Effect.yieldNow
   })
+  /** Writes one while the one before it is recorded. Milliseconds after which the first of its line is tried again. */
+  readonly #batches = Effect.fnUntraced({ self: this }, function* (line: Line) {
+    let recording: { readonly known: KnownDocuments; readonly done: Fiber.Fiber<void, RecordFailure> } | undefined
+    let ahead: ReadonlyArray<Entry> = []
+    const until_ms = performance.now() + TURN_MS
+    for (;;) {
+      const entries = this.#lines.batchOf(line, ahead.length)
+      const isLast = entries.length === 0 || (ahead.length > 0 && this.#lines.someWait) || performance.now() > until_ms
+      const next = isLast ? undefined : yield* Effect.exit(this.#written(line, entries, recording?.known))
+      if (recording !== undefined) {
+        yield* Fiber.join(recording.done)
+        this.#lines.applied(line, ahead)
+      }
+      if (next === undefined) return undefined
+      const recorded = (yield* next)(this.#placeOf(entries))
+      if (typeof recorded === "number") return recorded
+      ahead = entries
+      recording = { known: recorded.known, done: yield* Effect.forkChild(recorded.record) }
+    }
+  })
+  readonly #written = Effect.fnUntraced(
+    { self: this },
+    function* (line: Line, entries: ReadonlyArray<Entry>, before: KnownDocuments | undefined) {
+      if (performance.now() - this.#renewedAt > CLAIM_TRUSTED_MS)
+        return yield* new ClaimLost({ message: "The claims could not be renewed in time." })
+      const parts = yield* this.#held(entries)
+      return yield* this.#parts.apply({ line, entries, parts, before })
+    }
+  )
+  #placeOf(entries: ReadonlyArray<Entry>): Place {
+    const partitions = [...new Set(entries.map(({ partition }) => partition))]
+    return {
+      process: this.#parts.process,
+      offsets: () =>
+        partitions.map((partition) => [
+          partition,
+          this.#lines.lowest(partition, entries) ?? this.#positions.get(partition)!
+        ])
+    }
+  }
   /** What the records of a batch say; those that were not held are read again. */
   #held(entries: ReadonlyArray<Entry>) {
     return Effect.forEach(entries, (entry) =>

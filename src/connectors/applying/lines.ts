@@ -27,6 +27,7 @@ export interface Line {
   readonly collection: string
   /** In the order of the log, in each partition. */ entries: Array<Entry>
   /** How often its first batch could not be written. */ failures: number
+  /** Waits for its turn, or is a worker's, or waits for its collection. */ isLinedUp: boolean
 }
 
 export class Lines {
@@ -50,7 +51,13 @@ export class Lines {
     const key = JSON.stringify([entry.organizationId, entry.collection])
     let line = this.#lines.get(key)
     if (line === undefined) {
-      line = { organizationId: entry.organizationId, collection: entry.collection, entries: [], failures: 0 }
+      line = {
+        organizationId: entry.organizationId,
+        collection: entry.collection,
+        entries: [],
+        failures: 0,
+        isLinedUp: false
+      }
       this.#lines.set(key, line)
     }
     if (this.#held_bytes + entry.bytes > HELD_BYTES_MAX) entry.push = undefined
@@ -60,32 +67,35 @@ export class Lines {
     const open = this.#open.get(entry.partition)
     if (open === undefined) this.#open.set(entry.partition, [entry.offset])
     else open.push(entry.offset)
-    // A line that has more than this one waits for its turn already, or is at work, or waits for its collection.
-    if (line.entries.length === 1) this.#turns.put(line.organizationId, line)
+    if (!line.isLinedUp) this.again(line)
   }
-  /** The line whose turn it is; it is the taker's until `again` or `applied`. */
+  /** The line whose turn it is; it is the taker's until `again` or `release`. */
   next(): Line | undefined {
     return this.#turns.take()?.entry
   }
-  /** The first of a line, as many as are written at once; at least one. */
-  batchOf({ entries }: Line): ReadonlyArray<Entry> {
+  /** Whether another line waits for its turn. */
+  get someWait(): boolean {
+    return this.#turns.size() > 0
+  }
+  /** Of a line, behind `from` entries, as many as are written at once; at least one where there is one. */
+  batchOf({ entries }: Line, from = 0): ReadonlyArray<Entry> {
     let changes = 0,
       bytes = 0,
-      n = 0
-    for (const entry of entries) {
-      changes += entry.changes
-      bytes += entry.bytes
-      if (n > 0 && (changes > BATCH_CHANGES_MAX || bytes > BATCH_BYTES_MAX)) break
-      n++
+      to = from
+    for (; to < entries.length; to++) {
+      changes += entries[to]!.changes
+      bytes += entries[to]!.bytes
+      if (to > from && (changes > BATCH_CHANGES_MAX || bytes > BATCH_BYTES_MAX)) break
     }
-    return entries.slice(0, n)
+    return entries.slice(from, to)
   }
-  /** Lines up again with what it has. */
+  /** Lines up with what it has. */
   again(line: Line): void {
+    line.isLinedUp = true
     this.#turns.put(line.organizationId, line)
   }
-  /** The batch is written and recorded. */
-  applied(line: Line, batch: ReadonlyArray<Entry>, took_ms: number): void {
+  /** The first batch is written and recorded. */
+  applied(line: Line, batch: ReadonlyArray<Entry>): void {
     line.failures = 0
     line.entries = line.entries.slice(batch.length)
     this.#size -= batch.length
@@ -93,6 +103,9 @@ export class Lines {
       if (entry.push !== undefined) this.#held_bytes -= entry.bytes
       this.pass(entry.partition, entry.offset)
     }
+  }
+  /** Its turn is over: it lines up again with what it has, or is gone. */
+  release(line: Line, took_ms: number): void {
     if (line.entries.length > 0) this.again(line)
     else this.#lines.delete(JSON.stringify([line.organizationId, line.collection]))
     this.#turns.worked(line.organizationId, took_ms)

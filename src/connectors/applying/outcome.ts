@@ -1,8 +1,8 @@
 /** What a batch leaves behind: lines of the journal, what is known of documents, counts of jobs. Pure. */
 import { told } from "../../texts/told.ts"
 import type { Push } from "../push.ts"
-import type { OwnEntry, PushCounts } from "./applying-repository.ts"
-import { type Arrived, type Decided, documentKey, type Known } from "./decide.ts"
+import type { ConnectorOutcome, KnownDocument, OwnEntry, PushCounts } from "./applying-repository.ts"
+import { type Arrived, type Decided, documentKey } from "./decide.ts"
 import type { Entry } from "./lines.ts"
 
 /** One record of the batch whose connector is there. */
@@ -12,13 +12,9 @@ export interface Part {
 }
 export interface Outcome {
   readonly entries: ReadonlyArray<OwnEntry>
-  readonly documents: ReadonlyArray<{
-    readonly connectorId: string
-    readonly externalId: string
-    readonly known: Known
-  }>
+  readonly documents: ReadonlyArray<KnownDocument>
   readonly pushes: ReadonlyArray<PushCounts>
-  /** The last failure of each connector, empty where all went well. */ readonly states: ReadonlyMap<string, string>
+  readonly states: ReadonlyMap<string, ConnectorOutcome>
   /** Why a push failed, by its job. */ readonly failures: ReadonlyMap<string, string>
 }
 const ERROR_CHARACTERS_MAX = 500
@@ -33,17 +29,17 @@ export const arrivedOf = (parts: ReadonlyArray<Part>): ReadonlyArray<Arrived> =>
     }))
   )
 
-/** `refusals`: of each change that was to be written, in order. `base` makes ids that sort as the changes do. */
+/** `refusals`: of each change that was to be written, in order. */
 export const outcomeOf = (
   parts: ReadonlyArray<Part>,
   arrived: ReadonlyArray<Arrived>,
   { fates, known }: Decided,
   refusals: ReadonlyArray<string | undefined>,
-  { attempts, at, base }: { readonly attempts: number; readonly at: number; readonly base: string }
+  attempts: number
 ): Outcome => {
   const entries: Array<OwnEntry> = []
   const pushes = new Map<string, { parts: Array<number>; applied: number; ignored: number; failed: number }>()
-  const states = new Map<string, string>()
+  const states = new Map<string, ConnectorOutcome>()
   const failures = new Map<string, string>()
   let i = 0,
     written = 0
@@ -52,7 +48,8 @@ export const outcomeOf = (
     let counts = pushes.get(job_id)
     if (counts === undefined) pushes.set(job_id, (counts = { parts: [], applied: 0, ignored: 0, failed: 0 }))
     counts.parts.push(push.part)
-    if (!states.has(connector_id)) states.set(connector_id, "")
+    let state = states.get(connector_id)
+    if (state === undefined) states.set(connector_id, (state = { error: "", entries: 0 }))
     for (const { external_id, op, version } of push.changes) {
       const fate = fates[i++]!
       if (fate === "skipped") continue
@@ -61,20 +58,19 @@ export const outcomeOf = (
       const error = fate === "ignored" ? OLDER : refusal === undefined ? undefined : told(refusal, ERROR_CHARACTERS_MAX)
       counts[status]++
       if (status === "failed") {
-        states.set(connector_id, error!)
+        state.error = error!
         failures.set(job_id, error!)
       }
+      state.entries++
       entries.push({
         connectorId: connector_id,
-        id: `${base}_${String(entries.length).padStart(5, "0")}`,
         external_id,
         op,
         ...(version === undefined ? {} : { version }),
         status,
         ...(mapping === undefined ? {} : { mapping }),
         ...(error === undefined ? {} : { error }),
-        attempts: fate === "ignored" ? 0 : attempts,
-        at
+        attempts: fate === "ignored" ? 0 : attempts
       })
     }
   }

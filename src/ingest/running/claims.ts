@@ -44,8 +44,10 @@ export const makeClaims = Effect.gen(function* () {
   const claims = yield* makeRowClaims("ingest_jobs")
   const time = (at: number) => sql`${String(at)}::text::int8`
   const json = (value: unknown) => sql`${JSON.stringify(value)}::text::jsonb`
+  // What an organization asked for before it was paused waits until it is resumed.
   const isWaiting = sql.literal(
-    "j.finished_at IS NULL AND (j.claimed_until IS NULL OR j.claimed_until < clock_timestamp()) AND (j.not_before IS NULL OR j.not_before <= clock_timestamp())"
+    `j.finished_at IS NULL AND (j.claimed_until IS NULL OR j.claimed_until < clock_timestamp()) AND (j.not_before IS NULL OR j.not_before <= clock_timestamp())
+      AND j.organization_id NOT IN (SELECT id FROM organizations WHERE status = 'paused')`
   )
   /** Asked once for all that wait, not for each. */
   const isAlone = (load: IngestLoad) =>

@@ -5,6 +5,7 @@
  */
 import { describe, expect, it } from "vitest"
 import { type Arrived, decide, decideFailed, documentKey, type Known } from "../../../src/connectors/applying/decide.ts"
+import type { KnownDocuments } from "../../../src/connectors/applying/apply-batch.ts"
 import { type Entry, type Line, Lines } from "../../../src/connectors/applying/lines.ts"
 import { arrivedOf, outcomeOf } from "../../../src/connectors/applying/outcome.ts"
 import type { Push, PushedChange } from "../../../src/connectors/push.ts"
@@ -75,65 +76,89 @@ class World {
 }
 const refusalOf = ({ change }: Arrived) => (change.document === "bad" ? "The document is bad." : undefined)
 
+/** A batch that the engine has. */
+interface Ahead {
+  readonly entries: ReadonlyArray<Entry>
+  readonly known: KnownDocuments
+  readonly record: () => void
+}
 /** One life: until everything is applied, or a crash. */
 const live = (world: World, log: ReadonlyArray<ReadonlyArray<Stored>>, draws: Draws, crash: number): boolean => {
   const lines = new Lines(() => 1)
   const positions = world.offsets.map((offset) => (draws.chance(0.3) ? draws.whole(0, offset) : offset))
-  const atWork: Array<readonly [Line, ReadonlyArray<Entry>]> = []
+  const atWork: Array<{ readonly line: Line; ahead: Ahead | undefined }> = []
   const read = (partition: number) => {
     const offset = positions[partition]!++
     const { organizationId, push } = log[partition]![offset]!
     const { changes, collection } = push
-    lines.put({ organizationId, collection, partition, offset, changes: changes.length, bytes: 100, push })
+    // Small batches, so that there are many.
+    const bytes = draws.pick([100, 3_000_000])
+    lines.put({ organizationId, collection, partition, offset, changes: changes.length, bytes, push })
   }
   const unread = () => [...positions.keys()].filter((partition) => positions[partition]! < log[partition]!.length)
+  /** Undefined: a crash inside the write. */
+  const write = (entries: ReadonlyArray<Entry>, before: KnownDocuments = new Map()): Ahead | undefined => {
+    const parts = entries.map((entry) => ({ entry, push: log[entry.partition]![entry.offset]!.push }))
+    const arrived = arrivedOf(parts)
+    const decided = decide(arrived, new Map([...world.known, ...before]))
+    const writes = arrived.filter((_, i) => decided.fates[i] === "write")
+    const written = draws.chance(crash) ? draws.whole(0, writes.length) : writes.length
+    for (const one of writes.slice(0, written)) {
+      const key = documentKey(one.connectorId, one.change.external_id)
+      if (one.change.op === "delete") world.engine.delete(key)
+      else if (refusalOf(one) === undefined) world.engine.set(key, one.change.document!)
+    }
+    if (written < writes.length) return undefined
+    const found = outcomeOf(parts, arrived, decided, writes.map(refusalOf), 1)
+    const record = () => {
+      let i = 0,
+        noted = 0
+      for (const { push } of parts)
+        push.changes.forEach(({ external_id }, at) => {
+          if (decided.fates[i++] === "skipped") return
+          const entry = found.entries[noted++]!
+          world.journal.push(`${push.job_id} ${at} ${external_id} ${entry.status}`)
+        })
+      for (const { connectorId, externalId, known } of found.documents)
+        world.known.set(documentKey(connectorId, externalId), known)
+      for (const { applied, failed, ignored } of found.pushes) world.counted += applied + ignored + failed
+      for (const { partition } of entries)
+        world.offsets[partition] = Math.max(
+          world.offsets[partition]!,
+          lines.lowest(partition, entries) ?? positions[partition]!
+        )
+    }
+    return { entries, known: decided.known, record }
+  }
   for (let steps = 0; ; steps++) {
     // Some hundreds do.
     if (steps > 100_000) throw new Error("The lines never run empty.")
     const open = unread()
     if (open.length > 0 && draws.chance(0.5)) read(draws.pick(open))
     const line = atWork.length < 2 && draws.chance(0.7) ? lines.next() : undefined
-    if (line !== undefined) atWork.push([line, lines.batchOf(line)])
+    if (line !== undefined) atWork.push({ line, ahead: undefined })
     if (atWork.length === 0) {
       if (open.length === 0 && lines.size === 0) return true
       continue
     }
     if (draws.chance(0.4)) continue
-    const [[mine, entries]] = atWork.splice(draws.whole(0, atWork.length - 1), 1) as [(typeof atWork)[number]]
-    // The engine is away.
-    if (draws.chance(0.1)) {
-      lines.again(mine)
-      continue
+    const mine = draws.pick(atWork)
+    const entries = lines.batchOf(mine.line, mine.ahead?.entries.length)
+    const isLast = entries.length === 0 || (mine.ahead !== undefined && draws.chance(0.3))
+    const next = isLast ? undefined : write(entries, mine.ahead?.known)
+    if (!isLast && next === undefined) return false
+    // The next one is written before the one ahead is recorded.
+    if (draws.chance(crash)) return false
+    if (mine.ahead !== undefined) {
+      mine.ahead.record()
+      lines.applied(mine.line, mine.ahead.entries)
     }
-    const parts = entries.map((entry) => ({ entry, push: entry.push! }))
-    const arrived = arrivedOf(parts)
-    const decided = decide(arrived, world.known)
-    const writes = arrived.filter((_, i) => decided.fates[i] === "write")
-    const written = draws.chance(crash) ? draws.whole(0, writes.length) : writes.length
-    for (const write of writes.slice(0, written)) {
-      const key = documentKey(write.connectorId, write.change.external_id)
-      if (write.change.op === "delete") world.engine.delete(key)
-      else if (refusalOf(write) === undefined) world.engine.set(key, write.change.document!)
-    }
-    if (written < writes.length || draws.chance(crash)) return false
-    const found = outcomeOf(parts, arrived, decided, writes.map(refusalOf), { attempts: 1, at: 0, base: "cje" })
-    let i = 0,
-      noted = 0
-    for (const { push } of parts)
-      push.changes.forEach(({ external_id }, at) => {
-        if (decided.fates[i++] === "skipped") return
-        const entry = found.entries[noted++]!
-        world.journal.push(`${push.job_id} ${at} ${external_id} ${entry.status}`)
-      })
-    for (const { connectorId, externalId, known } of found.documents)
-      world.known.set(documentKey(connectorId, externalId), known)
-    for (const { applied, failed, ignored } of found.pushes) world.counted += applied + ignored + failed
-    for (const { partition } of entries)
-      world.offsets[partition] = Math.max(
-        world.offsets[partition]!,
-        lines.lowest(partition, entries) ?? positions[partition]!
-      )
-    lines.applied(mine, entries, 1)
+    // Over, or the engine is away.
+    if (isLast || draws.chance(0.1)) {
+      atWork.splice(atWork.indexOf(mine), 1)
+      if (isLast) lines.release(mine.line, 1)
+      else lines.again(mine.line)
+    } else mine.ahead = next
   }
 }
 describe("random pushes", () => {
@@ -201,7 +226,8 @@ describe("lines", () => {
     lines.put(entry("quiet", 10_000))
     const batch = lines.batchOf(first)
     expect(batch.length).toBe(4_096)
-    lines.applied(first, batch, 400)
+    lines.applied(first, batch)
+    lines.release(first, 400)
     expect(lines.next()!.organizationId).toBe("quiet")
     expect(lines.lowest(0, [])).toBe(4_096)
   })
@@ -213,7 +239,7 @@ describe("lines", () => {
     const line = lines.next()!
     const batch = lines.batchOf(line)
     expect(batch.length).toBe(4)
-    lines.applied(line, batch, 1)
+    lines.applied(line, batch)
     const later = entry("a", 20, { bytes: 1_000_000 })
     lines.put(later)
     expect(later.push).toBeDefined()

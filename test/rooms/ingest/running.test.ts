@@ -128,6 +128,22 @@ layer(layerProcesses, { excludeTestServices: true })("an ingest job", (it) => {
       expect(engine.writes).toBeLessThanOrEqual(1_200 + 21 * 20)
     })
   )
+  it.effect("of an organization that is paused waits until it is resumed, and holds up nobody", () =>
+    Effect.gen(function* () {
+      yield* noJobs
+      const sql = yield* SqlClient.SqlClient
+      const source = counting(1, {})
+      yield* putJob("org_a", "job_1")
+      yield* putJob("org_b", "job_2", "test", { created_at: 1_000_000 })
+      yield* sql`UPDATE organizations SET status = 'paused', paused_reason = 'payment' WHERE id = 'org_a'`
+      const stop = yield* startWorker(new MapEngine(), [source])
+      yield* until(jobRow("job_2"), ({ status }) => status === "ready")
+      expect((yield* jobRow("job_1")).status).toBe("queued")
+      yield* sql`UPDATE organizations SET status = 'active', paused_reason = NULL WHERE id = 'org_a'`
+      yield* until(jobRow("job_1"), ({ status }) => status === "ready")
+      yield* stop
+    })
+  )
   it.effect("is interrupted within two seconds of being cancelled, whoever cancels", () =>
     Effect.gen(function* () {
       yield* noJobs

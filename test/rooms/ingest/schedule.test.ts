@@ -96,7 +96,13 @@ layer(Layer.provideMerge(Layer.succeed(RowReaders, new Map()), layerProcesses), 
         expect((yield* jobs).length).toBe(1)
         yield* finish
         expect(yield* atTime(at("06:30:00"))(next)).toBe(false)
-        expect(yield* atTime(at("07:00:00"))(next)).toBe(true)
+        // Nor is a time made up for at which its organization was paused.
+        yield* sql`UPDATE organizations SET status = 'paused', paused_reason = 'manual' WHERE id = 'org_a'`
+        expect(yield* atTime(at("06:59:00") + 60_000)(next)).toBe(true)
+        expect((yield* jobs).length).toBe(1)
+        yield* sql`UPDATE organizations SET status = 'active', paused_reason = NULL WHERE id = 'org_a'`
+        expect(yield* atTime(at("07:30:00"))(next)).toBe(false)
+        expect(yield* atTime(at("08:00:00"))(next)).toBe(true)
         const all = yield* jobs
         expect(all.length).toBe(2)
         // Neither an earlier job's nor another organization's word ends it.
@@ -104,7 +110,7 @@ layer(Layer.provideMerge(Layer.succeed(RowReaders, new Map()), layerProcesses), 
         expect(yield* end("org_b", all[1]!.id)).toBe(false)
         expect(yield* end("org_a", all[1]!.id)).toBe(true)
         yield* finish
-        expect(yield* atTime(at("08:00:00"))(next)).toBe(false)
+        expect(yield* atTime(at("09:00:00"))(next)).toBe(false)
       })
     )
   }
