@@ -9,6 +9,7 @@
 import { Duration, Effect, FiberSet, type Scope, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { DateRange } from "./date-range.ts"
+import { nextTurn } from "@dowser/log/process/next-turn"
 import { MINUTE_MS } from "@dowser/streams/figures/grain"
 import { type InstantTable, MinuteReader } from "@dowser/streams/figures/instants"
 import { RankedTable, type Ranking } from "./ranked-table.ts"
@@ -126,7 +127,7 @@ const load = Effect.fnUntraced(function* (database: Database, source: KeptSource
       table.add(row.slice(0, source.keyParts).map(String), row.slice(source.keyParts) as ReadonlyArray<number>)
     for (const ranking of source.rankings) table.page(ranking, 0, 0)
     if (table.size > ROWS_MAX || table.bytes > bytesMax) return undefined
-    yield* Effect.sleep(0)
+    yield* nextTurn
   }
   const kept: Kept = { table, lock: yield* Semaphore.make(1), snapshot, rewrites }
   return kept

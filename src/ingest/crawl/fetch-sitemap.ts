@@ -2,6 +2,7 @@
  * A sitemap and those that it names, from its address to lists of pages. What cannot be read is told and passed over:
  * the rest of a site is still a site.
  */
+import { nextTurn } from "@dowser/log/process/next-turn"
 import { Clock, Effect, Stream } from "effect"
 import { ACCEPTED_ENCODINGS, decoded } from "../../ports/outbound-http/decode.ts"
 import { openFollowing } from "../../ports/outbound-http/follow.ts"
@@ -62,7 +63,7 @@ const readBody = Effect.fnUntraced(function* <E>(
         busy_ms += performance.now() - began
         if (busy_ms < SLICE_MS) continue
         busy_ms = 0
-        yield* Effect.sleep(0)
+        yield* nextTurn
       }
     })
   )

@@ -1,4 +1,5 @@
 /** Work in slices: generators that yield where they may be interrupted, and how they are driven beside requests. */
+import { nextTurn } from "@dowser/log/process/next-turn"
 import { Clock, Effect } from "effect"
 
 const CHUNK = 128
@@ -33,7 +34,7 @@ export function* sortSliced<A>(
 }
 
 /** How long requests wait for a slice at most, beside one step of the generator. */
-const SLICE_NS = 500_000n
+const SLICE_NS = 1_000_000n
 
 /** Drives a generator to its end, giving way to requests between slices. */
 export const inSlices = <A>(steps: Generator<void, A>): Effect.Effect<A> =>
@@ -44,7 +45,7 @@ export const inSlices = <A>(steps: Generator<void, A>): Effect.Effect<A> =>
         const step = steps.next()
         if (step.done === true) return step.value
       }
-      yield* Effect.sleep(0)
+      yield* nextTurn
     }
   })
 
