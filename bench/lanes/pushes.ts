@@ -4,7 +4,7 @@
  * clients in this process; accepting is counted until the last answer, applying until the last job is ready. Both go
  * on at the same time in the program, as they do in use, so that the processor time of accepting holds what was applied
  * meanwhile; `accepted_alone` is a connector whose collection is not there, so that nothing is applied beside it.
- * `imported`: the same documents by the import of the engine's plane, alone, in bodies of `IMPORT_LINES`. Excluded: TLS.
+ * `imported`: the same documents by the import of the engine, alone, in bodies of `IMPORT_LINES`. Excluded: TLS.
  */
 import { createHmac } from "node:crypto"
 import { machine, processorSeconds, report, round, rssMb } from "../harness/harness.ts"

@@ -18,7 +18,7 @@ const entryOf = ({ error, mapping, version, ...row }: Row): JournalEntry => ({
 /** Seven days. */
 const JOURNAL_KEPT_MS = 7 * 24 * 3_600_000
 /** Of a connector: a shop of a million products whose feed is read every hour would write 24 million a day. */
-export const JOURNAL_ENTRIES_MAX = 2_000_000
+export const JOURNAL_ENTRIES_MAX = 500_000
 
 export const makeJournalRepository = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -2,7 +2,7 @@
 import { Layer } from "effect"
 import { defineRoom } from "../room.ts"
 import { layerApplier } from "./applying/applier.ts"
-import { expireDeletions } from "./applying/applying-repository.ts"
+import { expireDeletions } from "./applying/documents-repository.ts"
 import { Connectors } from "./connectors.ts"
 import { expireCreations } from "./connectors-repository.ts"
 import { errorSamples } from "./error-samples.ts"

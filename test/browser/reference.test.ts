@@ -9,13 +9,14 @@ import { join } from "node:path"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { launchBrowser } from "../support/browser.ts"
-import { type Program, startProgram } from "../support/program.ts"
+import type { Program } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 
 let program: Program
 let browser: Browser | string
 beforeAll(async () => {
   browser = await launchBrowser()
-  if (typeof browser !== "string") program = await startProgram()
+  if (typeof browser !== "string") program = await sharedProgram()
 })
 afterAll(async () => {
   if (typeof browser !== "string") await browser.close()

@@ -1,6 +1,7 @@
 /** Alerts over HTTP, from the search that is counted to the receiver that is told. Two organizations side by side. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import type { Program, Tenant } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 import { eventually, type Receiver, startReceiver } from "../support/receiver.ts"
 
 let program: Program, tenant: Tenant, other: Tenant, receiver: Receiver
@@ -9,7 +10,7 @@ const send = (method: string, path: string, body?: unknown, key = tenant.full_ke
 const alert = { name: "Busy", metric: "searches", op: ">", threshold: 2, window_minutes: 5, collection: "goods" }
 
 beforeAll(async () => {
-  program = await startProgram({ allowPrivateAddresses: true })
+  program = await sharedProgram({ allowPrivateAddresses: true })
   receiver = await startReceiver()
   tenant = await program.tenant("Watched")
   other = await program.tenant("Beside")

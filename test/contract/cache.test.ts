@@ -4,14 +4,15 @@
  */
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { cacheTtlOf } from "../../src/search/answer-cache.ts"
-import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import type { Program, Tenant } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 
 let program: Program
 let tenant: Tenant
 const search = (key: string, query: string) =>
   program.request("GET", `/v1/collections/goods/documents/search?q=oak&query_by=title${query}`, { key })
 beforeAll(async () => {
-  program = await startProgram()
+  program = await sharedProgram()
   tenant = await program.tenant("Cache")
   await program.request("POST", "/v1/collections", {
     key: tenant.full_key,

@@ -3,14 +3,15 @@
  * key of the installation, which is good for nothing else; two organizations side by side.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import type { Program, Tenant } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 import { eventually } from "../support/receiver.ts"
 
 let program: Program
 let tenant: Tenant
 let other: Tenant
 beforeAll(async () => {
-  program = await startProgram()
+  program = await sharedProgram()
   tenant = await program.tenant("Shop")
   other = await program.tenant("Other shop")
   for (const owner of [tenant, other])

@@ -5,7 +5,8 @@
 import { createHash } from "node:crypto"
 import { gzipSync } from "node:zlib"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
-import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import type { Program, Tenant } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 import { eventually, pause } from "../support/receiver.ts"
 import { html, type Site, type SitePage, startSite } from "../support/site.ts"
 
@@ -49,7 +50,7 @@ const words = (about: string) =>
   `<p>${`All that there is to say about ${about}, in a sentence that people read. `.repeat(6)}</p>`
 
 beforeAll(async () => {
-  program = await startProgram({ allowPrivateAddresses: true })
+  program = await sharedProgram({ allowPrivateAddresses: true })
   tenant = await program.tenant("Crawls")
   other = await program.tenant("Beside")
 }, 60_000)

@@ -4,7 +4,8 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { seedsOf, variantOf } from "@dowser/engine-sdk/experiments"
-import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import type { Program, Tenant } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 import { eventually, type Receiver, startReceiver } from "../support/receiver.ts"
 
 let program: Program, tenant: Tenant, other: Tenant, receiver: Receiver
@@ -45,7 +46,7 @@ const sorted = {
 }
 
 beforeAll(async () => {
-  program = await startProgram({ allowPrivateAddresses: true })
+  program = await sharedProgram({ allowPrivateAddresses: true })
   receiver = await startReceiver()
   tenant = await program.tenant("Trying")
   other = await program.tenant("Beside")

@@ -3,13 +3,14 @@
  * only.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import type { Program, Tenant } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 
 let program: Program
 let tenant: Tenant
 let other: Tenant
 beforeAll(async () => {
-  program = await startProgram()
+  program = await sharedProgram()
   tenant = await program.tenant("Failed")
   other = await program.tenant("Other")
 })

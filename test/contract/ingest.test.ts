@@ -3,7 +3,8 @@
  * organizations side by side.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import type { Program, Tenant } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 import { eventually } from "../support/receiver.ts"
 
 let program: Program, tenant: Tenant, other: Tenant
@@ -45,7 +46,7 @@ const yml = (offers: string, categories = "") => `<?xml version="1.0" encoding="
 <yml_catalog date="2026-11-25"><shop><categories>${categories}</categories><offers>${offers}</offers></shop></yml_catalog>`
 
 beforeAll(async () => {
-  program = await startProgram({ allowPrivateAddresses: true })
+  program = await sharedProgram({ allowPrivateAddresses: true })
   tenant = await program.tenant("Feeds")
   other = await program.tenant("Beside")
 }, 60_000)

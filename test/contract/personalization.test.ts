@@ -1,6 +1,7 @@
 /** Personal searches over HTTP: what a visitor did is in the next search, theirs alone, and can be switched off. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import type { Program, Tenant } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 
 let program: Program
 let tenant: Tenant, other: Tenant
@@ -51,7 +52,7 @@ const until = async (isSo: () => Promise<boolean>) => {
 }
 
 beforeAll(async () => {
-  program = await startProgram()
+  program = await sharedProgram()
   tenant = await program.tenant("Personal")
   other = await program.tenant("Others")
   for (const { full_key } of [tenant, other]) {

@@ -3,7 +3,8 @@
  * what the profile lets it send, and a key's own restrictions meet it.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import type { Program, Tenant } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 import { securedKey } from "../support/secured.ts"
 
 let program: Program
@@ -51,7 +52,7 @@ const newKey = async (more: object) =>
     .value as string
 
 beforeAll(async () => {
-  program = await startProgram()
+  program = await sharedProgram()
   tenant = await program.tenant("Profiled")
   other = await program.tenant("Others")
   for (const { full_key } of [tenant, other]) {

@@ -1,6 +1,7 @@
 /** A publication that names a suite of judged queries: what the suite measures, and what its verdict does. */
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import type { Program, Tenant } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 
 let program: Program
 let tenant: Tenant, other: Tenant
@@ -28,7 +29,7 @@ const suiteOf = async (collection: string, key = tenant.full_key): Promise<strin
   ).body.id
 
 beforeAll(async () => {
-  program = await startProgram()
+  program = await sharedProgram()
   tenant = await program.tenant("Gated")
   other = await program.tenant("Other")
   for (const [key, name] of [

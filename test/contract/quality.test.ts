@@ -1,6 +1,7 @@
 /** Quality suites over HTTP: what they are, what a run measures, that a drop is told. Two organizations. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import type { Program, Tenant } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 import { eventually, type Receiver, startReceiver } from "../support/receiver.ts"
 
 let program: Program, tenant: Tenant, other: Tenant, receiver: Receiver
@@ -38,7 +39,7 @@ const documents = [
   { id: "5", title: "oak desk", rank: 6 }
 ]
 beforeAll(async () => {
-  program = await startProgram({ allowPrivateAddresses: true })
+  program = await sharedProgram({ allowPrivateAddresses: true })
   receiver = await startReceiver()
   tenant = await program.tenant("Judging")
   other = await program.tenant("Beside")

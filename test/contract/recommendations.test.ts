@@ -1,6 +1,7 @@
 /** Recommendations over HTTP (contract part 9): models, answers, what is kept out of them, how soon a click counts. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import type { Program, Tenant } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 
 let program: Program, shop: Tenant, other: Tenant
 const WITHIN_MS = 2_000
@@ -90,7 +91,7 @@ const settled = (id: string) =>
   )
 
 beforeAll(async () => {
-  program = await startProgram()
+  program = await sharedProgram()
   shop = await program.tenant("Shop")
   other = await program.tenant("Other")
   await program.request("PUT", `/console/v1/organizations/${shop.organization_id}/plan`, {

@@ -4,7 +4,8 @@
  */
 import { createHmac } from "node:crypto"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
-import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import type { Program, Tenant } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 
 let program: Program
 let tenant: Tenant
@@ -62,7 +63,7 @@ const documents = [
   { id: "6", title: "pine desk", brand: "holm", price: 60, rank: 6 }
 ]
 beforeAll(async () => {
-  program = await startProgram()
+  program = await sharedProgram()
   tenant = await program.tenant("Ruled")
   const fields = [
     { name: "title", type: "string" },

@@ -3,7 +3,8 @@
  * body, and what goes with the collection.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import type { Program, Tenant } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 
 let program: Program
 let tenant: Tenant, other: Tenant
@@ -47,7 +48,7 @@ const idsOf = (answer: { readonly body: any }): ReadonlyArray<string> =>
   answer.body.hits.map((hit: any) => hit.document.id)
 
 beforeAll(async () => {
-  program = await startProgram()
+  program = await sharedProgram()
   tenant = await program.tenant("Profiles")
   other = await program.tenant("Others")
   for (const { full_key } of [tenant, other]) {

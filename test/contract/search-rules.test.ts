@@ -3,7 +3,8 @@
  * collection.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import type { Program, Tenant } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 
 let program: Program
 let tenant: Tenant
@@ -21,7 +22,7 @@ const schemaOf = (name: string) => ({
   ]
 })
 beforeAll(async () => {
-  program = await startProgram()
+  program = await sharedProgram()
   tenant = await program.tenant("Rules")
   await send("POST", "/v1/collections", schemaOf("goods"))
 })

@@ -4,7 +4,8 @@
  */
 import { Client, Errors } from "typesense"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import type { Program, Tenant } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 
 let program: Program
 let tenant: Tenant
@@ -17,7 +18,7 @@ const clientFor = (apiKey: string) =>
     connectionTimeoutSeconds: 5
   })
 beforeAll(async () => {
-  program = await startProgram()
+  program = await sharedProgram()
   tenant = await program.tenant("Stock")
   client = clientFor(tenant.full_key)
 })

@@ -1,6 +1,7 @@
 /** Suggestions, prompts and refinements over HTTP: from real events to completions, and whom nobody may learn of. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import type { Program, Tenant } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 import { eventually } from "../support/receiver.ts"
 import { securedKey } from "../support/secured.ts"
 
@@ -8,7 +9,7 @@ let program: Program
 let tenant: Tenant
 let other: Tenant
 beforeAll(async () => {
-  program = await startProgram()
+  program = await sharedProgram()
   tenant = await program.tenant("Shop")
   other = await program.tenant("Other shop")
   for (const owner of [tenant, other]) await fill(owner, "products")

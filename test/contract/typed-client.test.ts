@@ -6,14 +6,15 @@ import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import type { Program, Tenant } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 
 const root = new URL("../..", import.meta.url).pathname
 let program: Program
 let tenant: Tenant
 let folder: string
 beforeAll(async () => {
-  program = await startProgram()
+  program = await sharedProgram()
   tenant = await program.tenant("Typed")
   // Beside the project's node_modules, so that the client's runtime resolves; removed again below.
   folder = mkdtempSync(join(root, "node_modules", ".dowser-client-"))

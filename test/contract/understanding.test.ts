@@ -3,7 +3,8 @@
  * restricted key learns of it; what analytics and cached answers keep of it. Two tenants side by side.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import type { Program, Tenant } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 import { securedKey } from "../support/secured.ts"
 
 let program: Program
@@ -37,7 +38,7 @@ const fill = async ({ full_key }: Tenant, rows: ReadonlyArray<object>) => {
   expect(imported.text.split("\n").every((line) => line.includes('"success":true'))).toBe(true)
 }
 beforeAll(async () => {
-  program = await startProgram()
+  program = await sharedProgram()
   shop = await program.tenant("Understood")
   other = await program.tenant("Other")
   await fill(shop, documents)

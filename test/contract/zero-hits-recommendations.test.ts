@@ -3,7 +3,8 @@
  * to its visitor, what keeps documents out of it, and the model that rules name.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import type { Program, Tenant } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 
 let program: Program, shop: Tenant, other: Tenant
 let model = ""
@@ -64,7 +65,7 @@ const modelOf = async (tenant: Tenant, collection = "goods") =>
     .id as string
 
 beforeAll(async () => {
-  program = await startProgram()
+  program = await sharedProgram()
   shop = await program.tenant("Shop")
   other = await program.tenant("Other")
   await furnish(shop)

@@ -9,7 +9,8 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { stepsOfGuide } from "../support/guide.ts"
-import { type Program, startProgram } from "../support/program.ts"
+import type { Program } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 import { eventually } from "../support/receiver.ts"
 
 const example = (name: string) => fileURLToPath(new URL(`../../examples/cms-module/${name}`, import.meta.url))
@@ -20,7 +21,7 @@ let folder: string
 let module: ChildProcess | undefined
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "dowser-cms-"))
-  program = await startProgram()
+  program = await sharedProgram()
   key = (await program.tenant("Guide")).full_key
 })
 afterAll(async () => {

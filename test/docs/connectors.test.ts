@@ -2,7 +2,8 @@
 import { createHmac } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { type Program, startProgram } from "../support/program.ts"
+import type { Program } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 import { eventually } from "../support/receiver.ts"
 
 interface Step {
@@ -25,7 +26,7 @@ const steps: ReadonlyArray<Step> = text
 let program: Program
 let key: string
 beforeAll(async () => {
-  program = await startProgram()
+  program = await sharedProgram()
   key = (await program.tenant("Guide")).full_key
 })
 afterAll(() => program.stop())

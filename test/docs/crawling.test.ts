@@ -1,7 +1,8 @@
 /** `docs/crawling.md`, request by request, over a site of four pages: each answers what stands below it. */
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { stepsOfGuide } from "../support/guide.ts"
-import { type Program, startProgram } from "../support/program.ts"
+import type { Program } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 import { eventually } from "../support/receiver.ts"
 import { html, type Site, startSite } from "../support/site.ts"
 
@@ -25,7 +26,7 @@ beforeAll(async () => {
     headers: { "content-type": "application/xml" },
     body: `<urlset><url><loc>${site.origin}/help/a</loc></url><url><loc>${site.origin}/lamp</loc></url></urlset>`
   })
-  program = await startProgram({ allowPrivateAddresses: true })
+  program = await sharedProgram({ allowPrivateAddresses: true })
   key = (await program.tenant("Guide")).full_key
 })
 afterAll(async () => {

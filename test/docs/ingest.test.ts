@@ -6,7 +6,8 @@ import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { stepsOfGuide } from "../support/guide.ts"
-import { type Program, startProgram } from "../support/program.ts"
+import type { Program } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 import { eventually } from "../support/receiver.ts"
 
 const root = new URL("../..", import.meta.url).pathname
@@ -14,7 +15,7 @@ const steps = stepsOfGuide("ingest.md")
 let program: Program
 let key: string
 beforeAll(async () => {
-  program = await startProgram()
+  program = await sharedProgram()
   key = (await program.tenant("Guide")).full_key
 })
 afterAll(() => program.stop())

@@ -1,14 +1,15 @@
 /** `docs/search-profiles.md`, request by request: each answers what stands below it. */
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { stepsOfGuide } from "../support/guide.ts"
-import { type Program, startProgram } from "../support/program.ts"
+import type { Program } from "../support/program.ts"
+import { sharedProgram } from "../support/shared-program.ts"
 
 const steps = stepsOfGuide("search-profiles.md")
 
 let program: Program
 let keys: Readonly<Record<string, string>>
 beforeAll(async () => {
-  program = await startProgram()
+  program = await sharedProgram()
   const tenant = await program.tenant("Guide")
   keys = { KEY: tenant.full_key, SEARCH_KEY: tenant.search_key }
 })

@@ -159,8 +159,8 @@ export const faults = [
     name: "pushes-two-workers",
     why: "two workers apply changes of one collection at the same time",
     file: "src/connectors/applying/lines.ts",
-    from: "if (line.entries.length === 1) this.#turns",
-    to: "this.#turns",
+    from: "if (!line.isLinedUp) this.again(line)",
+    to: "this.again(line)",
     tests: ["test/rooms/connectors/applying.test.ts"]
   },
   {

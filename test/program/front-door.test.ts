@@ -174,7 +174,7 @@ describe("starting and stopping", () => {
 })
 
 describe("kill -9 at random moments under load", () => {
-  it("loses no acknowledged document and counts every acknowledged event once", async () => {
+  it("loses no acknowledged document and counts every acknowledged event once", { timeout: 180_000 }, async () => {
     const data = join(folder, "crash")
     let program = await launchPrepared(data)
     const { full_key } = program.ready
@@ -270,7 +270,7 @@ describe("kill -9 at random moments under load", () => {
 
     const day = new Date().toISOString().slice(0, 10)
     let counted = 0
-    for (let waited = 0; waited < 8000 && counted !== nextEvent; waited += 200) {
+    for (let waited = 0; waited < 30_000 && counted !== nextEvent; waited += 200) {
       const rows = (await (
         await get(program, `/v1/analytics/metrics/queries?from=${day}&to=${day}&collection=goods`, full_key)
       ).json()) as { data: ReadonlyArray<{ q: string; searches: number }> }

@@ -148,6 +148,11 @@ const contains = (field: string, token: string): Filter => ({
   prefixCandidates: 4
 })
 
+const made = async (engine: SearchEngine, name: string, created_at: number): Promise<void> => {
+  const created = await engine.createCollection("a", suiteSchema(name, [suiteField("x", "int32")]), created_at)
+  if (!created.ok) throw new Error(created.error.message)
+}
+
 /** Declares the tests. Each gets an engine of its own from `make`. */
 export const engineSuite = (
   framework: SuiteFramework,
@@ -189,8 +194,8 @@ export const engineSuite = (
     it(
       "creates, describes, lists newest first and drops",
       using(async (engine) => {
-        await engine.createCollection("a", suiteSchema("first", [suiteField("x", "int32")]), 1)
-        await engine.createCollection("a", suiteSchema("second", [suiteField("x", "int32")]), 2)
+        await made(engine, "first", 1)
+        await made(engine, "second", 2)
         const again = await engine.createCollection("a", suiteSchema("first", [suiteField("x", "int32")]), 3)
         expect(again.ok ? "made" : again.error.kind).toBe("Conflict")
         expect(engine.listCollections("a").map(({ schema }) => schema.name)).toEqual(["second", "first"])

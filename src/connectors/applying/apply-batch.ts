@@ -13,7 +13,8 @@ import { Clock, Effect, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { type Change, makeWriteChanges, RETRY_AFTER_MS } from "../../engine-plane/write-changes.ts"
 import { makePushedJobs } from "../../jobs/pushed-jobs.ts"
-import { type KnownDocument, makeApplyingRepository, type PushProgress } from "./applying-repository.ts"
+import { makeApplyingRepository, type PushProgress } from "./applying-repository.ts"
+import { type KnownDocument, makeDocumentsRepository } from "./documents-repository.ts"
 import { makeClaims } from "./claims.ts"
 import { type Arrived, decide, type Decided, decideFailed, documentKey, type Known } from "./decide.ts"
 import type { Entry, Line } from "./lines.ts"
@@ -64,6 +65,7 @@ export const makeApplyBatch = Effect.gen(function* () {
   const identifiers = yield* Identifiers
   const jobs = yield* makePushedJobs
   const repository = yield* makeApplyingRepository
+  const store = yield* makeDocumentsRepository
   const sql = yield* SqlClient.SqlClient
   const write = yield* makeWriteChanges
 
@@ -76,9 +78,9 @@ export const makeApplyBatch = Effect.gen(function* () {
     const isKnown = ({ connectorId, externalId }: KnownDocument) => before.has(documentKey(connectorId, externalId))
     const known = documents.filter(isKnown)
     const fresh = documents.filter((one) => !isKnown(one))
-    if (fresh.length > 0) yield* repository.add(fresh, at)
+    if (fresh.length > 0) yield* store.add(fresh, at)
     // A deletion of long ago may be forgotten in this very moment.
-    if (known.length > 0 && (yield* repository.renew(known, at)) < known.length) yield* repository.restore(known, at)
+    if (known.length > 0 && (yield* store.renew(known, at)) < known.length) yield* store.restore(known, at)
   })
   const record = Effect.fnUntraced(function* ({ offsets, process }: Place, found: Outcome, { at, base, known }: Told) {
     const next = offsets()
@@ -112,7 +114,7 @@ export const makeApplyBatch = Effect.gen(function* () {
     const living = yield* repository.living([...new Set(given.map(({ push }) => push.connector_id))])
     const parts = given.filter(({ push }) => living.has(push.connector_id))
     const arrived = arrivedOf(parts)
-    const stored = yield* repository.known(
+    const stored = yield* store.known(
       arrived.map(({ change, connectorId }) => ({ connectorId, externalId: change.external_id }))
     )
     const known = before === undefined ? stored : new Map([...stored, ...before])

@@ -1,7 +1,8 @@
 /** What a batch leaves behind: lines of the journal, what is known of documents, counts of jobs. Pure. */
 import { told } from "../../texts/told.ts"
 import type { Push } from "../push.ts"
-import type { ConnectorOutcome, KnownDocument, OwnEntry, PushCounts } from "./applying-repository.ts"
+import type { ConnectorOutcome, OwnEntry, PushCounts } from "./applying-repository.ts"
+import type { KnownDocument } from "./documents-repository.ts"
 import { type Arrived, type Decided, documentKey } from "./decide.ts"
 import type { Entry } from "./lines.ts"
 

@@ -1,9 +1,10 @@
-/** What a connector leaves: a journal that stays short enough, and rows of one that was deleted, which go bit by bit. */
+/** What a connector leaves: a journal that stays short enough, and rows of one that was deleted, which go in pieces. */
 import { it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
 import { makeApplyingRepository } from "../../../src/connectors/applying/applying-repository.ts"
+import { makeDocumentsRepository } from "../../../src/connectors/applying/documents-repository.ts"
 import { makeConnectorsRepository } from "../../../src/connectors/connectors-repository.ts"
 import {
   expireJournal,
@@ -49,7 +50,7 @@ const prepared = Effect.gen(function* () {
   const leave = Effect.fnUntraced(function* (connectorId: string, from: number, n: number, at: number) {
     const entries = Array.from({ length: n }, (_, i) => entry(connectorId, from + i))
     yield* repository.note(entries, { at, base: `cje_${ulid(at, new Uint8Array(10).fill(from))}` })
-    yield* repository.add(
+    yield* (yield* makeDocumentsRepository).add(
       entries.map(({ external_id }) => ({ connectorId, externalId: external_id, known })),
       at
     )
@@ -69,7 +70,7 @@ const prepared = Effect.gen(function* () {
   return { sql, leave, counted, ids }
 })
 
-it.live("a journal is told by its length, and keeps its newest two million entries of seven days", () =>
+it.live("a journal is told by its length, and keeps its newest 500,000 entries of seven days", () =>
   Effect.gen(function* () {
     const { counted, ids, leave } = yield* prepared
     yield* leave("con_org_a", 0, 10, NOW - 8 * DAY_MS)
@@ -79,7 +80,7 @@ it.live("a journal is told by its length, and keeps its newest two million entri
     expect(yield* expireJournal(7)).toBe(7)
     expect([yield* expireJournal(7), yield* expireJournal(7)]).toEqual([3, 0])
     expect(yield* counted).toEqual([30, 20])
-    expect(JOURNAL_ENTRIES_MAX).toBe(2_000_000)
+    expect(JOURNAL_ENTRIES_MAX).toBe(500_000)
     // Of 30 the oldest five.
     expect([yield* shortenJournal(3, 25), yield* shortenJournal(3, 25), yield* shortenJournal(3, 25)]).toEqual([
       3, 2, 0

@@ -231,10 +231,12 @@ const CLASSES_DOCS_MIN = 4_096
 const CLASSES_SAMPLE = 4_096
 /** Searches that order by a column before it is worth a pass over it. */
 const CLASSES_USES_MIN = 3
-/** Uses after which it is done at once: a program that searches without ever giving way lets nothing run between. */
+/** Uses after which each does a step: a program that searches without ever giving way lets nothing run between. */
 const CLASSES_WAITED_MAX = 24
-/** Documents between two chances to give way. */
-const CLASSES_STEP_MASK = 8_191
+/** Documents between two chances to give way, less one: two milliseconds of code that has just begun to run. */
+const CLASSES_STEP_MASK = 2_047
+/** Takes less time than a turn. */
+const CLASSES_AT_ONCE_DOCS = 8_192
 const classesName = (sign: number, field: string): string => `classes:${sign}:${field}`
 /** Uses so far, and the work once it has begun. */
 interface ClassesInMaking {
@@ -257,12 +259,10 @@ const classesOf = (
   const work = known?.work ?? (uses < CLASSES_USES_MIN ? undefined : makingClasses(segment, name, sign, values, has))
   segment.derived.set(name, { uses, work })
   if (work === undefined) return undefined
-  // Small ones take less time than a turn.
-  if (segment.docs <= CLASSES_STEP_MASK + 1 || uses >= CLASSES_WAITED_MAX)
-    for (;;) {
-      const step = work.next()
-      if (step.done === true) return step.value ?? (segment.derived.get(name) as Uint8Array)
-    }
+  if (segment.docs <= CLASSES_AT_ONCE_DOCS) while (work.next().done !== true);
+  else if (uses >= CLASSES_WAITED_MAX) work.next()
+  const made = segment.derived.get(name)
+  if (made instanceof Uint8Array) return made
   if (known?.work === undefined)
     void (async () => {
       do await pause()
