@@ -161,7 +161,8 @@ const attemptBatch = async (
   const decided = new WriteBatch(record.schema, made.value, range, useOf(directory, entry), keeps)
   const verdictsNow = batch.map((one) => againAs(one, decided.apply(one.operation, one.id, returnDocuments)))
   if (decided.isShortOfNumbers) return ok(batch)
-  const current = decided.schema === record.schema ? ok(record) : await widened(parts, entry, decided.schema)
+  const current =
+    decided.schema === record.schema ? ok(record) : await widened(parts, { record, revision }, decided.schema)
   if (!current.ok) return current
   if (current.value === undefined) return ok(batch)
   return sendDecided(parts, entry, current.value, { batch, decided, verdictsNow, verdicts })
@@ -171,13 +172,15 @@ const againAs = ({ done, operation }: Numbered, verdict: WriteVerdict): WriteVer
   done !== undefined && operation.kind === "delete" && !verdict.result.ok && verdict.result.error.kind === "NotFound"
     ? done
     : verdict
-/** The record with fields that documents brought along; undefined where the batch is to begin again. */
+/**
+ * The record with fields that documents brought along; undefined where the batch is to begin again. `record`: as the
+ * batch was decided by it. What this process heard of since may have fields that `schema` does not know.
+ */
 const widened = async (
   { directory, promote }: Parts,
-  entry: Entry,
+  { record, revision }: Pick<Entry, "record" | "revision">,
   schema: CollectionRecord["schema"]
 ): Promise<Result<CollectionRecord | undefined>> => {
-  const { record, revision } = entry
   const next = await withFields({ directory }, record, schema)
   if (!next.ok) return next
   if (next.value === undefined) {
