@@ -14,13 +14,17 @@ export const parseJson = (
   const text = textOf(bytes)
   const parsed = parseBounded(text)
   if (typeof parsed !== "object") return Effect.fail(refuse(parseRefusals[parsed]))
-  // Only an escape can write them. A room that checks its payload itself says what it does with them.
-  const unstorable = payloadIsChecked && text.includes("\\u") ? unstorablePath(parsed.value) : undefined
+  // Only an escape or many digits can write them. A room that checks its payload itself says what it does with them.
+  const unstorable =
+    payloadIsChecked && (text.includes("\\u") || HUGE.test(text)) ? unstorablePath(parsed.value) : undefined
   return unstorable === undefined
     ? Effect.succeed(parsed.value)
-    : Effect.fail(inputInvalid(unstorable === "" ? "body" : unstorable, notStorable))
+    : Effect.fail(inputInvalid(unstorable === "" ? "body" : unstorable, notStorableInJson))
 }
 export const notStorable = "No NUL character and no half surrogate pair"
+const notStorableInJson = `${notStorable}, and no number beyond 1.7e308`
+/** What a number must hold to be infinite where it is read. */
+const HUGE = /[eE]\+?0*[1-9]\d\d|\d{290}/
 /**
  * The first parameter of the path, or of the query, that nothing can be named; a search of the engine takes any, and
  * what is public reads none.

@@ -275,11 +275,12 @@ export const parseRefusals = {
 /** Postgres keeps neither NUL nor half a surrogate pair in a text; JSON and percent signs can write both. */
 export const isStorable = (text: string): boolean => !text.includes("\u0000") && text.isWellFormed()
 /**
- * Where a value that JSON wrote has a text that cannot be stored: its path, `""` for the value itself; undefined when
- * nowhere.
+ * Where a value that JSON wrote has a text or a number that cannot be stored: its path, `""` for the value itself;
+ * undefined when nowhere.
  */
 export const unstorablePath = (value: unknown): string | undefined => {
   if (typeof value === "string") return isStorable(value) ? undefined : ""
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : ""
   if (typeof value !== "object" || value === null) return undefined
   for (const [key, each] of Object.entries(value)) {
     if (!isStorable(key)) return Array.isArray(value) ? "" : key.replaceAll("\u0000", "\ufffd").toWellFormed()

@@ -11,6 +11,7 @@ export const paramRefusal = (name: string, value: unknown): string | undefined =
   if (!Object.hasOwn(PARAMETER_OWNERS, name)) return "There is no such search parameter"
   if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean")
     return "A text, a number or a boolean"
+  if (typeof value === "number" && !Number.isFinite(value)) return "A number of at most 1.7e308"
   const text = textParameters({ [name]: value })
   if (!text.ok) return text.error.message
   return isStorable(String(value)) ? undefined : "No NUL character and no half surrogate pair"

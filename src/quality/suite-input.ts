@@ -64,7 +64,7 @@ export const paramsIssues = (params: unknown): ReadonlyArray<Issue> => {
     if (NO_PARAMS.has(name) || isCredential(name)) return [{ path, message: "Not a parameter of a suite" }]
     if (!isStorable(name) || (typeof value === "string" && !isStorable(value)))
       return [{ path, message: "No NUL character and no half surrogate pair" }]
-    return ["string", "number", "boolean"].includes(typeof value)
+    return ["string", "boolean"].includes(typeof value) || Number.isFinite(value)
       ? []
       : [{ path, message: "A text, a number, true or false" }]
   })

@@ -51,6 +51,25 @@ describe("locales that name no language", () => {
   })
 })
 
+describe("a number beyond those that can be stored", () => {
+  it("is refused by its place, before anything is kept as null", async () => {
+    const policy = await send("PUT", "/v1/search_policies/huge", '{"params": {"per_page": 1e999}}')
+    expect([policy.status, policy.text]).toEqual([400, expect.stringContaining("params.per_page")])
+    expect((await send("GET", "/v1/search_policies/huge")).status).toBe(404)
+    const suite = await send(
+      "POST",
+      "/v1/quality/suites",
+      '{"name": "s", "collection": "goods", "params": {"num_typos": 1e999}, "judgments": []}'
+    )
+    expect([suite.status, suite.text]).toEqual([400, expect.stringContaining("params.num_typos")])
+    const connector = await send(
+      "POST",
+      "/v1/connectors",
+      `{"name": "Shop", "collection": "goods", "provider": "generic", "sync_mode": "push", "mapping": {"price": {"value": ${"9".repeat(400)}}}}`
+    )
+    expect([connector.status, connector.text]).toEqual([400, expect.stringContaining("mapping.price.value")])
+  })
+})
 describe("answers say no more than their contract", () => {
   it("of presets, whose value is an object", async () => {
     for (const value of [null, "q", 1, true, [{ q: "x" }]])
