@@ -171,6 +171,13 @@ describe("what an import computes", () => {
       expect(parsed.ok && parsed.value).toEqual(parseJson(text))
       expect(parsed.ok && stringifyJson(parsed.value)).toBe(stringifyJson(parseJson(text)))
     }
+    for (const number of ["1e999", "-1e+0400", "9".repeat(400)])
+      expect(parseDocument(`{"a": {"b": [1, ${number}]}}`)).toMatchObject({
+        ok: false,
+        error: { message: "Bad JSON: a number is beyond 1.7e308." }
+      })
+    for (const number of ["1.7e308", "-1e-999", `0.${"9".repeat(400)}`])
+      expect(parseDocument(`{"a": ${number}}`).ok).toBe(true)
     expect(parseDocument(`{"a":${"[".repeat(120)}9007199254740993${"]".repeat(120)}}`)).toMatchObject({
       ok: false,
       error: { message: expect.stringContaining("nested") }

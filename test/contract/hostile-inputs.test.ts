@@ -68,6 +68,18 @@ describe("a number beyond those that can be stored", () => {
       `{"name": "Shop", "collection": "goods", "provider": "generic", "sync_mode": "push", "mapping": {"price": {"value": ${"9".repeat(400)}}}}`
     )
     expect([connector.status, connector.text]).toEqual([400, expect.stringContaining("mapping.price.value")])
+    const message = "Bad JSON: a number is beyond 1.7e308."
+    const document = await send("POST", "/v1/collections/goods/documents", '{"id": "huge", "title": "x", "n": 1e999}')
+    expect([document.status, document.body]).toEqual([400, { message }])
+    const lines = '{"id": "huge", "title": "x", "n": -1e999}\n{"id": "fine", "title": "x"}'
+    const imported = (await send("POST", "/v1/collections/goods/documents/import", lines)).text.split("\n")
+    expect(imported.map((line) => JSON.parse(line))).toMatchObject([
+      { success: false, error: message },
+      { success: true }
+    ])
+    expect((await send("DELETE", "/v1/collections/goods/documents/fine")).status).toBe(200)
+    const collection = await send("PATCH", "/v1/collections/goods", '{"metadata": {"a": 1e999}}')
+    expect([collection.status, collection.body]).toEqual([400, { message }])
   })
 })
 describe("answers say no more than their contract", () => {

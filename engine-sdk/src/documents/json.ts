@@ -28,10 +28,11 @@ export const parseJson = (text: string): unknown =>
 const DEPTH_MAX = 100
 const PLAIN = 0,
   INEXACT = 1,
-  TOO_DEEP = 2
+  TOO_DEEP = 2,
+  TOO_LARGE = 3
 /**
- * One walk over a parsed value: whether it is too deep, else whether it holds an integer that a double may have
- * changed.
+ * One walk over a parsed value: whether it is too deep or holds a number that no double is, else whether it holds an
+ * integer that a double may have changed.
  */
 const surveyOf = (value: object, depth: number): number => {
   if (depth >= DEPTH_MAX) return TOO_DEEP
@@ -40,7 +41,7 @@ const surveyOf = (value: object, depth: number): number => {
     for (const item of value as unknown[]) {
       const found = surveyOfItem(item, depth)
       if (found > worst) {
-        if (found === TOO_DEEP) return found
+        if (found >= TOO_DEEP) return found
         worst = found
       }
     }
@@ -49,7 +50,7 @@ const surveyOf = (value: object, depth: number): number => {
   for (const key in value) {
     const found = surveyOfItem((value as Record<string, unknown>)[key], depth)
     if (found > worst) {
-      if (found === TOO_DEEP) return found
+      if (found >= TOO_DEEP) return found
       worst = found
     }
   }
@@ -57,9 +58,13 @@ const surveyOf = (value: object, depth: number): number => {
 }
 const surveyOfItem = (item: unknown, depth: number): number => {
   if (typeof item === "number")
-    return (item > Number.MAX_SAFE_INTEGER || item < Number.MIN_SAFE_INTEGER) && Number.isInteger(item)
-      ? INEXACT
-      : PLAIN
+    return item <= Number.MAX_SAFE_INTEGER && item >= Number.MIN_SAFE_INTEGER
+      ? PLAIN
+      : Number.isInteger(item)
+        ? INEXACT
+        : Number.isFinite(item)
+          ? PLAIN
+          : TOO_LARGE
   return typeof item === "object" && item !== null ? surveyOf(item, depth + 1) : PLAIN
 }
 
@@ -125,7 +130,14 @@ export const parseBounded = (
   }
 }
 
+/** What a text must hold for a number in it to be infinite where it is read. */
+const MAY_BE_TOO_LARGE = /[eE]\+?0*[1-9]\d\d|\d{290}/
+/** Whether a value that was parsed from the text holds a number beyond those that there are. */
+export const holdsTooLarge = (text: string, value: unknown): boolean =>
+  MAY_BE_TOO_LARGE.test(text) && surveyOfItem([value], -1) === TOO_LARGE
+
 const TOO_DEEP_TEXT = `Bad JSON: a document may be nested ${DEPTH_MAX} levels deep.`
+export const TOO_LARGE_TEXT = "Bad JSON: a number is beyond 1.7e308."
 const TOO_MANY_TEXT = `Bad JSON: a document may hold ${CONTAINERS_MAX} objects and lists.`
 const decoder = new TextDecoder()
 /**
@@ -147,6 +159,7 @@ export const parseDocument = (source: string | Uint8Array): Result<Document> => 
     return fail(invalid(`Bad JSON: ${error instanceof Error ? error.message : "syntax error"}`))
   }
   if (!isObject(value)) return fail(invalid("Bad JSON: not a properly formed document."))
+  if (survey === TOO_LARGE) return fail(invalid(TOO_LARGE_TEXT))
   return survey === TOO_DEEP ? fail(invalid(TOO_DEEP_TEXT)) : ok(value)
 }
 export const isObject = (value: unknown): value is { [key: string]: unknown } =>

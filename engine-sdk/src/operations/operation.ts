@@ -2,7 +2,7 @@
  * What every engine-plane operation takes and answers. An operation authenticates nobody and renders no error: it
  * answers a status with a body, or a failure whose message is for the caller.
  */
-import { parseBounded } from "../documents/json.ts"
+import { holdsTooLarge, parseBounded, TOO_LARGE_TEXT } from "../documents/json.ts"
 import type { Namespace, SearchEngine } from "../engine.ts"
 import type { KeepLimits } from "../keep-limits.ts"
 import { fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
@@ -79,7 +79,8 @@ export type Body = string | ParsedBody
 export const parseBody = (body: Body): Result<unknown> => {
   if (typeof body !== "string") return body.result
   const parsed = parseBounded(body)
-  return typeof parsed === "object" ? ok(parsed.value) : fail(invalid("Bad JSON."))
+  if (typeof parsed !== "object") return fail(invalid("Bad JSON."))
+  return holdsTooLarge(body, parsed.value) ? fail(invalid(TOO_LARGE_TEXT)) : ok(parsed.value)
 }
 export const BAD_REQUEST = "Bad request."
 /** `limit` and `offset` of a list; offset at or past the end is refused unless the list is empty and offset 0. */
