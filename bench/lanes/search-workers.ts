@@ -34,6 +34,7 @@ interface Figures extends Measured {
   readonly quiet: Measured
   readonly beside_heavy: Measured
 }
+const HERE_SHARE = 0.5
 const COUNTS = [0, 1, 2, 4]
 /** As many wait as the largest number of workers has to do. */
 const AT_A_TIME = 16
@@ -75,11 +76,16 @@ export const benchSearchWorkers = async (options: SearchWorkersOptions): Promise
       heavy: { q: "*", sort_by: "_text_match:asc", facet_by: facets.join(","), max_facet_values: 250, per_page: 250 },
       heavyNamespace: HEAVY_NAMESPACE
     }
-    const runs = new Map<number, Array<Figures>>(COUNTS.map((count) => [count, []]))
+    const cases = [
+      ...COUNTS.map((workers) => ({ name: `workers_${workers}`, workers })),
+      // As it is by default: the thread where they arrive searches too.
+      ...[1, 2].map((workers) => ({ name: `workers_${workers}_and_here`, workers, here_share: HERE_SHARE }))
+    ]
+    const runs = new Map<string, Array<Figures>>(cases.map(({ name }) => [name, []]))
     // In turns: a machine that is shared becomes slower and faster by itself.
     for (let at = 0; at < options.rounds; at++)
-      for (const workers of COUNTS) runs.get(workers)!.push(await run({ ...job, workers }))
-    const of = Object.fromEntries([...runs].map(([workers, figures]) => [`workers_${workers}`, middle(figures)]))
+      for (const { name, ...own } of cases) runs.get(name)!.push(await run({ ...job, ...own }))
+    const of = Object.fromEntries([...runs].map(([name, figures]) => [name, middle(figures)]))
     const [none, one, two] = [0, 1, 2].map((workers) => of[`workers_${workers}`]!)
     report(
       "search workers",
@@ -89,6 +95,7 @@ export const benchSearchWorkers = async (options: SearchWorkersOptions): Promise
         ...of,
         two_to_one: round(two!.queries_per_s / one!.queries_per_s, 2),
         one_to_none: round(one!.queries_per_s / none!.queries_per_s, 2),
+        one_and_here_to_none: round(of.workers_1_and_here!.queries_per_s / none!.queries_per_s, 2),
         heavy_to_quiet_p99_of_two: round(two!.beside_heavy.p99_ms / two!.quiet.p99_ms, 2),
         own_mb_a_worker: round((of["workers_4"]!.own_mb - none!.own_mb) / 4, 1)
       },

@@ -32,7 +32,7 @@ const job = JSON.parse(text) as FirstSearchesJob
 const engine = await openEngine({
   path: job.path,
   worker: true,
-  searchWorkers: { count: job.workers, documents_min: 0, cost_min_ms: 0 }
+  searchWorkers: { count: job.workers, documents_min: 0, cost_min_ms: 0, here_share: 0 }
 })
 const context = contextOver(engine)
 const took_ms = async (asked: Readonly<Record<string, unknown>>, collection = job.collection): Promise<number> => {

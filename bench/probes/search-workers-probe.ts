@@ -19,6 +19,7 @@ type Asked = Readonly<Record<string, unknown>>
 export interface ProbeJob {
   readonly path: string
   readonly workers: number
+  /** As of `SearchWorkers`; absent: every search is sent. */ readonly here_share?: number
   readonly collection: string
   readonly warm: ReadonlyArray<Asked>
   readonly queries: ReadonlyArray<Asked>
@@ -36,8 +37,8 @@ const job = JSON.parse(text) as ProbeJob
 const engine = await openEngine({
   path: job.path,
   worker: true,
-  // Whatever a search costs: what is measured is that they are sent.
-  searchWorkers: { count: job.workers, documents_min: 0, cost_min_ms: 0 }
+  // Whatever a search costs: what is measured is that they are sent, and to whom.
+  searchWorkers: { count: job.workers, documents_min: 0, cost_min_ms: 0, here_share: job.here_share ?? 0 }
 })
 const context = contextOver(engine)
 const answered = async (own: OperationContext, asked: Asked): Promise<number> => {

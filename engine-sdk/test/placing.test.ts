@@ -7,6 +7,7 @@ import {
   isWorthSending,
   leastLoaded,
   restartAfter_ms,
+  TimeHere,
   workersOf
 } from "../src/lane/placing.ts"
 
@@ -23,6 +24,28 @@ describe("what is sent to a worker", () => {
   it("follows what the host says", () => {
     expect(isWorthSending(workersOf({ count: 1, documents_min: 0, cost_min_ms: 0 }), 0, 0)).toBe(true)
     expect(isWorthSending(workersOf({ count: 1, documents_min: 10, cost_min_ms: 3 }), 10, 2)).toBe(false)
+  })
+})
+describe("time where searches arrive", () => {
+  it("is half of it by default, of cheap ones, a burst of 2 ms at a time", () => {
+    const here = new TimeHere(workersOf({ count: 1 }).here_share)
+    expect([here.hasRoom(2, 1_000), here.hasRoom(2.1, 1_000)]).toEqual([true, false])
+    let ran = 0
+    // Half a millisecond each, ten of them due every millisecond, for a second.
+    for (let now = 1_000; now < 2_000; now++)
+      for (let i = 0; i < 10; i++)
+        if (here.hasRoom(0.5, now)) {
+          here.took(0.5, now)
+          ran++
+        }
+    expect(Math.abs(ran - 1_000)).toBeLessThanOrEqual(5)
+    // What was not used is not saved up.
+    for (let i = 0; i < 4; i++) here.took(0.5, 9_000)
+    expect(here.hasRoom(0.5, 9_000)).toBe(false)
+    expect(here.hasRoom(0.5, 9_001)).toBe(true)
+  })
+  it("is none where all are to be sent", () => {
+    expect(new TimeHere(0).hasRoom(0.1, 5)).toBe(false)
   })
 })
 describe("what searches cost", () => {

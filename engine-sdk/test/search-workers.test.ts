@@ -163,7 +163,7 @@ const taskOf = (message: unknown): object => {
   return task?.text === undefined ? (task?.value ?? {}) : (JSON.parse(task.text) as object)
 }
 const opened = (path: string): Promise<LocalEngine> =>
-  openEngine({ path, worker: true, searchWorkers: { count: 2, cost_min_ms: 0 } })
+  openEngine({ path, worker: true, searchWorkers: { count: 2, cost_min_ms: 0, here_share: 0 } })
 
 describe("search workers", () => {
   let folder: string
@@ -506,7 +506,11 @@ describe("search workers that end", () => {
 
   it("hand what waits to the thread where it arrived one a turn, when the last of them ends", async () => {
     const folder = mkdtempSync(join(tmpdir(), "dowser-workers-"))
-    const engine = await openEngine({ path: folder, worker: true, searchWorkers: { count: 1, cost_min_ms: 0 } })
+    const engine = await openEngine({
+      path: folder,
+      worker: true,
+      searchWorkers: { count: 1, cost_min_ms: 0, here_share: 0 }
+    })
     const real = Worker.prototype.postMessage
     let searcher: Worker | undefined
     const post = vi.spyOn(Worker.prototype, "postMessage").mockImplementation(function (this: Worker, ...given) {
@@ -565,7 +569,7 @@ describe("search workers that end", () => {
       path: folder,
       worker: true,
       memoryBudgetBytes: 1,
-      searchWorkers: { count: 2, cost_min_ms: 0 }
+      searchWorkers: { count: 2, cost_min_ms: 0, here_share: 0 }
     })
     try {
       const before = new Map<string, ReadonlyArray<string>>()
@@ -614,8 +618,8 @@ describe("the option", () => {
     [17, "searchWorkers: `count` must be a whole number from 0 to 16, not 17."],
     [1.5, "searchWorkers: `count` must be a whole number from 0 to 16, not 1.5."],
     [
-      { count: -1, documents_min: -2, cost_min_ms: -3 },
-      "searchWorkers: `count` must be a whole number from 0 to 16, not -1; `documents_min` must not be negative, as -2 is; `cost_min_ms` must not be negative, as -3 is."
+      { count: -1, documents_min: -2, cost_min_ms: -3, here_share: 2 },
+      "searchWorkers: `count` must be a whole number from 0 to 16, not -1; `documents_min` must not be negative, as -2 is; `cost_min_ms` must not be negative, as -3 is; `here_share` must be from 0 to 1, not 2."
     ]
   ])("%j is refused", async (searchWorkers, message) => {
     await expect(openEngine({ path: join(tmpdir(), "never-made"), worker: true, searchWorkers })).rejects.toThrow(

@@ -195,7 +195,7 @@ describe("the index of a relevance ranking", () => {
   }, 60_000)
 
   it("is read by every search worker and by the lane, each tenant's own, also after writes and merges", async () => {
-    const engine = await opened({ searchWorkers: { count: 2, documents_min: 0, cost_min_ms: 0 } })
+    const engine = await opened({ searchWorkers: { count: 2, documents_min: 0, cost_min_ms: 0, here_share: 0 } })
     const alone = await openEngine({ path: await mkdtemp(join(path, "alone-")) })
     const namespaces = ["a", "b"]
     for (const one of [engine, alone])

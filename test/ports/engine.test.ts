@@ -48,7 +48,11 @@ engineSuite(framework, "durable", durable(false))
 engineSuite(framework, "durable with worker", durable(true))
 engineSuite(framework, "durable with search workers", async () => {
   const path = await mkdtemp(join(tmpdir(), "engine-suite-"))
-  const engine = await openEngine({ path, worker: true, searchWorkers: { count: 2, documents_min: 0, cost_min_ms: 0 } })
+  const engine = await openEngine({
+    path,
+    worker: true,
+    searchWorkers: { count: 2, documents_min: 0, cost_min_ms: 0, here_share: 0 }
+  })
   // They come up with the first collection; until then searches run where they arrive.
   await engine.createCollection("before", suiteSchema("c", [suiteField("title", "string")]), 0)
   await expect.poll(() => engine.searchWorkers().ready, { timeout: 60_000 }).toBe(2)

@@ -11,13 +11,19 @@ export interface SearchWorkers {
    * the calling thread about 0.1 ms, and whoever waits twice that.
    */
   readonly cost_min_ms?: number
+  /**
+   * Of the calling thread's time, from 0 to 1, what quick searches may take: they run where they arrive as long as
+   * there is that much of it. 0: all that are worth it are sent. Default: 0.5.
+   */
+  readonly here_share?: number
 }
 export const WORKERS_MAX = 16
-export const workersOf = ({ cost_min_ms = 0.25, count, documents_min = 1_000 }: SearchWorkers) => ({
+export const workersOf = ({
+  cost_min_ms = 0.25,
   count,
-  documents_min,
-  cost_min_ms
-})
+  documents_min = 1_000,
+  here_share = 0.5
+}: SearchWorkers): Required<SearchWorkers> => ({ count, documents_min, cost_min_ms, here_share })
 /** Weight of the last search among those before it. */
 const LAST_SHARE = 0.1
 /** Of a collection that nobody has searched. */
@@ -45,6 +51,33 @@ export class Costs {
   /** Of one search. */
   expected_ms(key: number): number {
     return this.costs.get(key)?.average_ms ?? UNKNOWN_ms
+  }
+}
+/** What is expected to take longer is sent although there is time for it: others wait for it here, and not there. */
+const HERE_MAX_ms = 2,
+  /** Of what waits in one turn, before its share is used up. */ BURST_ms = 2
+/**
+ * Time that quick searches took where they arrive. Sending one costs more than half of what a usual one takes, and its
+ * asker waits twice as long: the thread that would only send is a worker as well, for a share of its time.
+ */
+export class TimeHere {
+  readonly #share: number
+  #used_ms = 0
+  #at_ms = 0
+  constructor(share: number) {
+    this.#share = share
+  }
+  took(used_ms: number, now_ms: number): void {
+    this.#drain(now_ms)
+    this.#used_ms += used_ms
+  }
+  hasRoom(expected_ms: number, now_ms: number): boolean {
+    this.#drain(now_ms)
+    return this.#share > 0 && expected_ms <= HERE_MAX_ms && this.#used_ms < BURST_ms
+  }
+  #drain(now_ms: number): void {
+    this.#used_ms = Math.max(0, this.#used_ms - (now_ms - this.#at_ms) * this.#share)
+    this.#at_ms = now_ms
   }
 }
 export const isWorthSending = (

@@ -31,14 +31,15 @@ export interface OpenEngineOptions {
 }
 
 const checked = (workers: SearchWorkers, isThreaded: boolean): SearchWorkers => {
-  const { cost_min_ms = 0, count, documents_min = 0 } = workers
+  const { cost_min_ms = 0, count, documents_min = 0, here_share = 0 } = workers
   const wrong = [
     ...(Number.isInteger(count) && count >= 0 && count <= WORKERS_MAX
       ? []
       : [`\`count\` must be a whole number from 0 to ${WORKERS_MAX}, not ${count}`]),
     ...(count > 0 && !isThreaded ? ["workers need `worker: true`"] : []),
     ...(documents_min >= 0 ? [] : [`\`documents_min\` must not be negative, as ${documents_min} is`]),
-    ...(cost_min_ms >= 0 ? [] : [`\`cost_min_ms\` must not be negative, as ${cost_min_ms} is`])
+    ...(cost_min_ms >= 0 ? [] : [`\`cost_min_ms\` must not be negative, as ${cost_min_ms} is`]),
+    ...(here_share >= 0 && here_share <= 1 ? [] : [`\`here_share\` must be from 0 to 1, not ${here_share}`])
   ]
   if (wrong.length > 0) throw new RangeError(`searchWorkers: ${wrong.join("; ")}.`)
   return workers

@@ -8,7 +8,15 @@ import type { Result } from "../errors.ts"
 import type { CollectionReader, EarlyTexts } from "../index/reader.ts"
 import { type LaneDone, type LaneJob, plansOf } from "../lane/job.ts"
 import type { Work } from "../lane/messages.ts"
-import { Costs, isWorthSending, NO_WORKERS, workersOf, type SearchWorkers, type WorkersNow } from "../lane/placing.ts"
+import {
+  Costs,
+  isWorthSending,
+  NO_WORKERS,
+  TimeHere,
+  workersOf,
+  type SearchWorkers,
+  type WorkersNow
+} from "../lane/placing.ts"
 import { SearchLane } from "../lane/search-lane.ts"
 import { type Elsewhere, type QuickJob, SearchPool } from "../lane/search-pool.ts"
 import { SharedViews } from "../lane/shared-views.ts"
@@ -57,6 +65,7 @@ export class OtherThreads {
   private readonly pool: SearchPool | undefined
   private readonly workers: Required<SearchWorkers>
   private readonly costs = new Costs()
+  private readonly here: TimeHere
   private index: Index | undefined
   /** Namespaces with a search that used up its quantum lately, and when. */ private readonly slow = new Map<
     Namespace,
@@ -64,6 +73,7 @@ export class OtherThreads {
   >()
   constructor(path: string, workers: SearchWorkers) {
     this.workers = workersOf(workers)
+    this.here = new TimeHere(this.workers.here_share)
     this.lane = new SearchLane(path)
     this.pool = workers.count === 0 ? undefined : new SearchPool(path, workers.count, (key) => this.preparing(key))
   }
@@ -89,7 +99,9 @@ export class OtherThreads {
   }
   /** Searches of one call ran here, and took so long. */
   ranHere(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, used_ms: number): void {
-    if (this.pool !== undefined) this.note(namespace, plans, used_ms)
+    if (this.pool === undefined) return
+    this.here.took(used_ms, performance.now())
+    this.note(namespace, plans, used_ms)
   }
   private note(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, used_ms: number): void {
     for (const { collection } of plans) {
@@ -97,17 +109,20 @@ export class OtherThreads {
       if (entry !== undefined) this.costs.note(entry.record.key, used_ms / plans.length)
     }
   }
-  /** Whether a worker is to run them: there is one, and it costs less to send them away. */
+  /** Whether a worker is to run them: there is one, it costs less to send them away, and there is no time here. */
   takesQuick(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, budget: SearchBudget): boolean {
     if (this.pool === undefined || budget.isSlow === true || !this.pool.isReady || !plans.every(canTravel)) return false
-    let isWorth = false
+    let isWorth = false,
+      expected_ms = 0
     for (const { collection } of plans) {
       const entry = this.index?.entryOf(namespace, collection)
       // What is not there is told here.
       if (entry === undefined) return false
-      isWorth ||= isWorthSending(this.workers, entry.documents, this.costs.expected_ms(entry.record.key))
+      const own_ms = this.costs.expected_ms(entry.record.key)
+      expected_ms += own_ms
+      isWorth ||= isWorthSending(this.workers, entry.documents, own_ms)
     }
-    return isWorth
+    return isWorth && !this.here.hasRoom(expected_ms, performance.now())
   }
   /** The collections of `work` are open. What it used counts against the budget. */
   async quick(namespace: Namespace, work: Work, budget: SearchBudget): Promise<Result<LaneDone> | Elsewhere> {
