@@ -262,7 +262,7 @@ describe("texts that cannot be stored", () => {
     expect(unstorablePath({ a: ["fine", { b: "x\u0000" }] })).toBe("a[1].b")
     expect(unstorablePath({ a: { "k\ud800": 1 } })).toBe("a.k\ufffd")
     expect(unstorablePath("\udc00")).toBe("")
-    expect(unstorablePath({ a: [1, { b: 1e999 }] })).toBe("a[1].b")
+    expect(unstorablePath({ a: [1, { b: Infinity }] })).toBe("a[1].b")
     expect(unstorablePath({ a: ["👍", null, 1, -1.7e308, true, {}] })).toBeUndefined()
     expect([isStorable("👍 é"), isStorable("a\u0000"), isStorable("\ud83d")]).toEqual([true, false, false])
   })
