@@ -5,8 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { makeRandom } from "../../fixtures/random.ts"
 import type { ServedSearch } from "../../log/event-schema.ts"
-import type { Program, Tenant } from "../support/program.ts"
-import { sharedProgram } from "../support/shared-program.ts"
+import { type Program, startProgram, type Tenant } from "../support/program.ts"
 import { eventually } from "../support/receiver.ts"
 
 let program: Program, tenant: Tenant, other: Tenant
@@ -102,7 +101,7 @@ const othersVisit = async (visits: ReadonlyArray<ReturnType<typeof visit>>) => {
 }
 
 beforeAll(async () => {
-  program = await sharedProgram()
+  program = await startProgram()
   tenant = await program.tenant("Clicked")
   other = await program.tenant("Other")
   await made("POST", "/v1/collections", {

@@ -5,8 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { makeRandom } from "../../fixtures/random.ts"
 import type { ServedSearch } from "../../log/event-schema.ts"
-import type { Program, Tenant } from "../support/program.ts"
-import { sharedProgram } from "../support/shared-program.ts"
+import { type Program, startProgram, type Tenant } from "../support/program.ts"
 import { eventually } from "../support/receiver.ts"
 
 let program: Program, tenant: Tenant, other: Tenant
@@ -63,7 +62,7 @@ const visits = (q: string, v: number) => {
   return { served, events }
 }
 beforeAll(async () => {
-  program = await sharedProgram()
+  program = await startProgram()
   tenant = await program.tenant("Trained")
   other = await program.tenant("Beside")
   for (const { full_key } of [tenant, other])

@@ -1,7 +1,6 @@
 /** Suggestions, prompts and refinements over HTTP: from real events to completions, and whom nobody may learn of. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import type { Program, Tenant } from "../support/program.ts"
-import { sharedProgram } from "../support/shared-program.ts"
+import { type Program, startProgram, type Tenant } from "../support/program.ts"
 import { eventually } from "../support/receiver.ts"
 import { securedKey } from "../support/secured.ts"
 
@@ -9,7 +8,7 @@ let program: Program
 let tenant: Tenant
 let other: Tenant
 beforeAll(async () => {
-  program = await sharedProgram()
+  program = await startProgram()
   tenant = await program.tenant("Shop")
   other = await program.tenant("Other shop")
   for (const owner of [tenant, other]) await fill(owner, "products")

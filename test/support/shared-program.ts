@@ -1,7 +1,8 @@
 /**
  * One program for those files of a worker that need none of their own: each brings its own tenants, and asks for
- * nothing that is of the whole installation. Starting one takes two seconds of processor, and some thirty files would.
- * It ends with the worker's process, as its Postgres does, and its folder goes with the run's.
+ * nothing that is of the whole installation, nor writes to its log past the front door. Starting one takes two seconds
+ * of processor, and some thirty files would. It ends with the worker's process, as its Postgres does, and its folder
+ * goes with the run's.
  */
 import { type Program, startProgram } from "./program.ts"
 
