@@ -95,14 +95,18 @@ const flagsOf = ({ isCreated, isFull }: IngestFlags) => ({
   ...(isCreated ? { create_collection: true } : {})
 })
 
+interface Sent {
+  /** Bytes that are there by now. */ readonly at: number
+  /** Once all are. */ readonly job: string | undefined
+}
 /** One piece, tried again from where the upload stands then. */
-const sendPiece = async (asking: Asking, path: string, file: string, size: number, at: number) => {
+const sendPiece = async (asking: Asking, path: string, file: string, size: number, at: number): Promise<Sent> => {
   for (let attempt = 1; ; attempt++) {
     const handle = await open(file)
     try {
       const { body } = await asking.send("GET", path)
-      const { offset } = body as { readonly offset: number }
-      if (offset > at || offset === size) return offset
+      const { job_id, offset } = body as { readonly offset: number; readonly job_id?: string }
+      if (offset > at || offset === size) return { at: offset, job: job_id }
       const piece = new Uint8Array(Math.min(PIECE_BYTES, size - offset))
       const { bytesRead } = await handle.read(piece, 0, piece.length, offset)
       const headers = {
@@ -110,8 +114,8 @@ const sendPiece = async (asking: Asking, path: string, file: string, size: numbe
         "upload-offset": String(offset),
         "content-type": "application/offset+octet-stream"
       }
-      await asking.send("PATCH", path, headers, piece.subarray(0, bytesRead))
-      return offset + bytesRead
+      const sent = await asking.send("PATCH", path, headers, piece.subarray(0, bytesRead))
+      return { at: offset + bytesRead, job: sent.headers.get("x-ingest-job") ?? undefined }
     } catch (error) {
       if (attempt === TRIES || error instanceof StartRefused) throw error
       await pause(200 * 2 ** attempt)
@@ -140,13 +144,14 @@ const upload = async (asking: Asking, flags: IngestFlags, format: string, tell: 
   const path = await begin(asking, flags, format, size)
   tell(`go on with: --resume ${path.split("/").at(-1)}`)
   const progress = makeProgress(`Uploading ${flags.source}`)
-  for (let at = 0; at < size;) {
-    at = await sendPiece(asking, path, flags.source, size, at)
-    progress.step(at, size)
+  let sent: Sent = { at: 0, job: undefined }
+  while (sent.at < size) {
+    sent = await sendPiece(asking, path, flags.source, size, sent.at)
+    progress.step(sent.at, size)
   }
-  const { body } = await asking.send("GET", path)
   progress.end(`Uploaded ${size.toLocaleString("en")} bytes`)
-  return (body as { readonly job_id: string }).job_id
+  if (sent.job === undefined) throw new StartRefused(`The upload ${path} is whole, and no job was begun for it.`)
+  return sent.job
 }
 const ask = async (asking: Asking, flags: IngestFlags, format: string): Promise<string> => {
   const body = { collection: flags.collection, source: format, config: { url: flags.source, ...flagsOf(flags) } }

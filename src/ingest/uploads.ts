@@ -160,7 +160,14 @@ const makeParts = Effect.gen(function* () {
     return stateOf(feed, offset)
   })
   const lengthOf = (id: string) => Effect.catch(feeds.length(id), asDefect)
-  return { feeds, begin, finish, found, lengthOf, settled, stateOf }
+  /** The upload, and how far it is. One that is whole stays so when its job is over and its bytes are gone. */
+  const standing = Effect.fnUntraced(function* (organizationId: string, id: string) {
+    const length = yield* lengthOf(id)
+    // After the length: bytes that went away before it was read were those of a whole one.
+    const feed = yield* found(organizationId, id)
+    return { feed, at: feed.is_complete ? feed.bytes_expected : length }
+  })
+  return { feeds, begin, finish, lengthOf, settled, standing, stateOf }
 })
 type Parts = Effect.Success<typeof makeParts>
 
@@ -201,12 +208,13 @@ const makeRaw = ({ begin, feeds, finish }: Parts) => {
     })
   return raw
 }
-const makeAppend = ({ feeds, found, lengthOf, settled }: Parts) =>
+const makeAppend = ({ feeds, lengthOf, settled, standing }: Parts) =>
   Effect.fnUntraced(function* (organizationId: string, id: string, { checksum, offset, stream }: Piece) {
-    const feed = yield* found(organizationId, id)
+    const { at: before, feed } = yield* standing(organizationId, id)
     const wrong = (at: number) => new UploadOffsetWrong({ message: `The upload stands at ${at}.` })
-    const before = yield* lengthOf(id)
     if (before !== offset) return yield* wrong(before)
+    // Nothing is added to what a job may have read.
+    if (feed.is_complete) return yield* settled(feed, before)
     const { isRight, pieces } = digested(stream, checksum)
     const given = { id, offset, pieces, bytesMax: feed.bytes_expected }
     const undone = () => Effect.catch(feeds.truncate(id, offset), asDefect)
@@ -230,13 +238,13 @@ const makeAppend = ({ feeds, found, lengthOf, settled }: Parts) =>
 
 const make = Effect.gen(function* () {
   const parts = yield* makeParts
-  const { begin, feeds, found, lengthOf, settled, stateOf } = parts
+  const { begin, feeds, settled, standing, stateOf } = parts
   return Uploads.of({
     raw: makeRaw(parts),
     begin: (asked, length, metadata) => Effect.map(begin(asked, length, metadata), (feed) => stateOf(feed, 0)),
     state: Effect.fnUntraced(function* (organizationId, id) {
-      const feed = yield* found(organizationId, id)
-      return yield* settled(feed, yield* lengthOf(id))
+      const { at, feed } = yield* standing(organizationId, id)
+      return yield* settled(feed, at)
     }),
     append: makeAppend(parts),
     remove: Effect.fnUntraced(function* (organizationId, id) {

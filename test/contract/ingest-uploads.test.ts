@@ -105,6 +105,26 @@ it("a body that breaks off leaves neither a job nor a file", async () => {
   expect((await send("GET", "/v1/ingest/jobs")).body.data.length).toBe(before)
 })
 
+it("an upload that is whole says so until it is gone, however soon its job is over", async () => {
+  const body = "title\nx\n"
+  for (let round = 0; round < 10; round++) {
+    const begun = await send("POST", "/v1/ingest/uploads?collection=raw&format=csv", undefined, {
+      ...V,
+      "upload-length": String(body.length)
+    })
+    const path = begun.headers.get("location")!
+    const headers = { ...V, "upload-offset": "0", "content-type": "application/offset+octet-stream" }
+    const sent = await send("PATCH", path, body, headers)
+    expect([sent.status, sent.headers.get("x-ingest-job")]).toEqual([204, expect.stringMatching(/^job_/)])
+    for (let answer = await send("GET", path); answer.status !== 404; answer = await send("GET", path))
+      expect([answer.status, answer.body.offset, answer.body.job_id]).toEqual([
+        200,
+        body.length,
+        sent.headers.get("x-ingest-job")
+      ])
+  }
+})
+
 it("the stock client resumes an upload whose line breaks, and one job imports it once", async () => {
   const target = Number(new URL(program.base).port)
   let breaks = 3
