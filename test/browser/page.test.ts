@@ -89,15 +89,26 @@ describe("a product of the demo page", () => {
       })
     await counted(key, one.id)
     const { errors, page } = await open(`${program.base}/`)
-    await page.fill(".ais-SearchBox-input", one.title)
     const opener = page.locator(`[data-open="${one.id}"]`)
-    await opener.waitFor()
+    const bought = page.locator("#bought-together li:first-child")
+    const find = async () => {
+      await page.fill(".ais-SearchBox-input", one.title)
+      await opener.waitFor()
+    }
+    await find()
     for (const width of [1280, 390]) {
       await page.setViewportSize({ width, height: 844 })
       await opener.click()
       await page.waitForSelector("#bought-together:not([hidden])")
+      // Where other tests have the processors an answer may be late, and others are shown in its place.
+      for (let looks = 1; looks < 4 && !(await bought.textContent())!.includes("Bought with it"); looks++) {
+        await page.reload()
+        await find()
+        await opener.click()
+        await page.waitForSelector("#bought-together:not([hidden])")
+      }
       expect(await page.textContent("#product-title")).toBe(one.title)
-      expect(await page.textContent("#bought-together li:first-child")).toContain("Bought with it 3 times")
+      expect(await bought.textContent()).toContain("Bought with it 3 times")
       expect(await page.textContent("#also-viewed li:first-child")).toContain("Seen with it in 3 visits")
       expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
       if (process.env.DOWSER_SCREENSHOTS !== undefined)
