@@ -20,6 +20,7 @@ export interface ServerConfig {
   /** `embedded`: everything in this program. `distributed`: over Kafka and a Postgres that are there already. */
   readonly mode: "embedded" | "distributed"
   /** Of organizations, `organization=weight` separated by commas. */ readonly weights: string
+  /** What AI operations cost, `operation=credits` separated by commas. */ readonly creditPrices: string
   /** What the embedded event log may hold; 0: as much as the disk has. */ readonly logMegabytesMax: number
   /** What must stay free on the data folder's disk. */ readonly diskReserveMegabytes: number
   /** What bodies and unread answers of all requests may hold in memory together; of one organization at most half. */

@@ -231,6 +231,13 @@ const startCommand = Command.make(
       Flag.withDefault(false)
     ),
     weights,
+    creditPrices: Flag.String("credit-prices").pipe(
+      Flag.withDescription(
+        "What AI operations cost, e.g. semantic_search=0.2,embeddings=0 (others as in docs/plans.md)"
+      ),
+      Flag.withFallbackConfig(Config.String("DOWSER_CREDIT_PRICES")),
+      Flag.withDefault("")
+    ),
     logMegabytesMax: Flag.Int("log-megabytes-max").pipe(
       Flag.withDescription(
         "What the embedded event log may hold before events are answered 429 (0: as much as the disk has)"

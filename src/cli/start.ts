@@ -12,6 +12,7 @@ import { seedDemo, startDemoFeed } from "../demo/seed.ts"
 import { dataVersion } from "../migrations/index.ts"
 import { Organizations } from "../organizations/organizations.ts"
 import { createWithKeys } from "../tenants/routes.ts"
+import { parseAiPrices } from "../metering/ai-prices.ts"
 import { parseWeights } from "@dowser/streams/runner/weights"
 import { collectorGivesWay } from "@dowser/log/process/background"
 import { layerTraces, refusalOfTraces } from "@dowser/log/process/traces"
@@ -131,6 +132,8 @@ const welcome = (base: string, prepared: Prepared, hasDemo: boolean): string => 
 const checkedFlags = Effect.fnUntraced(function* (config: ServerConfig) {
   const weights = parseWeights(config.weights)
   if (typeof weights === "string") return yield* Effect.fail(new StartRefused(`--weights: ${weights}`))
+  const aiPrices = parseAiPrices(config.creditPrices)
+  if (typeof aiPrices === "string") return yield* Effect.fail(new StartRefused(`--credit-prices: ${aiPrices}`))
   const logSpace = {
     ...(config.logMegabytesMax > 0 ? { bytesMax: config.logMegabytesMax * 1024 * 1024 } : {}),
     reserveBytes: config.diskReserveMegabytes * 1024 * 1024
@@ -152,7 +155,7 @@ const checkedFlags = Effect.fnUntraced(function* (config: ServerConfig) {
     return yield* Effect.fail(new StartRefused(`--search-workers: from 0 to ${SEARCH_WORKERS_MAX}.`))
   if (config.requestMegabytesMax < 1)
     return yield* Effect.fail(new StartRefused("--request-megabytes-max: at least 1."))
-  return { weights, logSpace, trustedProxies }
+  return { aiPrices, weights, logSpace, trustedProxies }
 })
 
 const checkedEngine = ({ engine, engineAddress, enginePort, mode }: ServerConfig) => {
@@ -189,7 +192,7 @@ const running = Effect.fn("start")(function* (
     }),
     (opened) => Effect.sync(opened.release)
   )
-  const { logSpace, trustedProxies, weights } = yield* checkedFlags(config)
+  const { aiPrices, logSpace, trustedProxies, weights } = yield* checkedFlags(config)
   const listening = {
     host: config.host,
     port: config.port,
@@ -201,6 +204,7 @@ const running = Effect.fn("start")(function* (
   }
   const options = {
     weights,
+    aiPrices,
     serviceDomain: config.serviceDomain,
     logSpace,
     countryHeader: config.countryHeader?.toLowerCase(),

@@ -1,6 +1,7 @@
 /** Plans, quota, units and wallets: what an organization may use, and what it pays. */
 import { Layer } from "effect"
 import { AiAllowance } from "./ai-allowance.ts"
+import { AiSpending } from "./ai-spending.ts"
 import { Entitlements } from "./entitlements.ts"
 import { Quota } from "./quota.ts"
 import { WindowedCaps } from "./windowed-caps.ts"
@@ -15,9 +16,9 @@ export const room = defineRoom({
   errorSamples,
   reaches: { getEntitlement: "none" },
   groups: { entitlement: "What the plan covers and what is left of it." },
-  layer: Layer.provideMerge(
-    Layer.mergeAll(Quota.layer, AiAllowance.layer, WindowedCaps.layer),
-    Layer.mergeAll(Entitlements.layer, Wallet.layer)
+  layer: AiSpending.layer.pipe(
+    Layer.provideMerge(Layer.mergeAll(Quota.layer, AiAllowance.layer, WindowedCaps.layer)),
+    Layer.provideMerge(Layer.mergeAll(Entitlements.layer, Wallet.layer))
   ),
   audited: {
     wallet: (sql, { organizationId }) =>

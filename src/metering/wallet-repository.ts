@@ -66,6 +66,11 @@ export const makeWalletRepository = Effect.gen(function* () {
       SELECT balance FROM moved`,
         (rows) => rows.length > 0
       ),
+    renew: (id: string, now: number, expiresAt: number) =>
+      Effect.map(
+        sql`UPDATE wallet_reservations SET expires_at = ${int8(expiresAt)} WHERE id = ${id} AND status = 'open' AND expires_at >= ${int8(now)} RETURNING id`,
+        (rows) => rows.length > 0
+      ),
     overdue: (now: number, rowsMax: number) =>
       Effect.map(
         sql<{

@@ -66,6 +66,10 @@ export class Wallet extends Context.Service<
     /** `used` up to the reserved amount. Idempotent: false when it was closed before (settled, released or expired). */
     readonly settle: (reservation: Reservation, used: number) => Effect.Effect<boolean, WalletUnreachable>
     readonly release: (reservation: Reservation) => Effect.Effect<boolean, WalletUnreachable>
+    /** Lives as long as a new one from now on; false when it is closed or overdue. */
+    readonly renew: (reservation: Reservation) => Effect.Effect<boolean, WalletUnreachable>
+    /** As `settle`, as a statement of the caller's transaction; what was closed before stays as it is. */
+    readonly settleInside: (reservation: Reservation, used: number) => Effect.Effect<void, SqlError.SqlError>
     /**
      * Reserves at most `amount`, runs, settles by what the effect says it used; on failure or interruption releases.
      */
@@ -137,6 +141,13 @@ export class Wallet extends Context.Service<
         reserve,
         settle: (reservation, used) => close(reservation, "settle", used),
         release,
+        renew: Effect.fnUntraced(function* ({ id }) {
+          const now = yield* Clock.currentTimeMillis
+          return yield* reaching(repository.renew(id, now, now + RESERVATION_MS))
+        }),
+        settleInside: Effect.fnUntraced(function* ({ id }, used) {
+          yield* repository.close(id, "settle", used, yield* Clock.currentTimeMillis)
+        }),
         spending: (organizationId, amount, reference, effect) =>
           Effect.uninterruptibleMask((restore) =>
             Effect.gen(function* () {

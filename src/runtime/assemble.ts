@@ -6,6 +6,7 @@ import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import { readFingerprintKey } from "@dowser/log/fingerprint-key"
 import type { StreamWorker } from "@dowser/streams/host/host"
+import { AiPrices, type AiPricesTable } from "../metering/ai-prices.ts"
 import type { Weights } from "@dowser/streams/runner/weights"
 import { EVENT_FINGERPRINTS } from "@dowser/log/topics"
 import { OperatorAuth } from "../identity/operator.ts"
@@ -36,6 +37,7 @@ export interface RuntimeOptions {
     | undefined
   /** Contract part 7; false when absent. */ readonly allowPrivateAddresses?: boolean
   /** Of organizations, where they share what is counted a second. */ readonly weights?: Weights
+  /** What the operator made of the prices of AI operations. */ readonly aiPrices?: AiPricesTable
   /** The service's own: free organizations may list its subdomains as origins of keys. */ readonly serviceDomain?:
     | string
     | undefined
@@ -69,7 +71,7 @@ export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({
   operatorKey,
   operatorToken,
   recommendationsPath,
-  options: { allowPrivateAddresses = false, countryHeader, serviceDomain, weights },
+  options: { aiPrices, allowPrivateAddresses = false, countryHeader, serviceDomain, weights },
   sql,
   streams,
   visitorPartitions,
@@ -102,6 +104,7 @@ export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({
       Layer.mergeAll(
         ports,
         installation,
+        aiPrices === undefined ? Layer.empty : Layer.succeed(AiPrices, aiPrices),
         Layer.sync(RoomFeatures, () => rooms.table("features"))
       )
     ),

@@ -1,0 +1,44 @@
+/**
+ * What AI operations cost, one table: millionths of a credit for each unit that was started. The operator changes a
+ * price with `--credit-prices semantic_search=0.2,…`, in credits; 0 makes an operation free.
+ */
+import { Context } from "effect"
+import { MICRO } from "./plans.ts"
+
+/** `unit`: how many make one; of what, the name says. */
+const table = {
+  semantic_search: { micro: 100_000, unit: 1, of: "search" },
+  image_search: { micro: 100_000, unit: 1, of: "search" },
+  embeddings: { micro: 50_000, unit: 1_000, of: "characters" },
+  image_upload: { micro: 100_000, unit: 1, of: "image" },
+  synonym_suggestions: { micro: 1_000_000, unit: 1_000, of: "queries" },
+  graph: { micro: 1_000_000, unit: 1_000, of: "documents" }
+} as const satisfies Readonly<Record<string, { readonly micro: number; readonly unit: number; readonly of: string }>>
+
+export type AiOperation = keyof typeof table
+const names = Object.keys(table) as ReadonlyArray<AiOperation>
+/** Millionths of a credit for a unit, of every operation. */
+export type AiPricesTable = ReadonlyMap<AiOperation, number>
+
+const defaults: AiPricesTable = new Map(names.map((name) => [name, table[name].micro]))
+/** What the operator made of the defaults. */
+export const AiPrices = Context.Reference<AiPricesTable>("dowser/metering/AiPrices", { defaultValue: () => defaults })
+
+/** Millionths of a credit; `quantity` in what the operation is counted in (characters, documents, searches). */
+export const priceOf = (prices: AiPricesTable, operation: AiOperation, quantity: number): number =>
+  prices.get(operation)! * Math.ceil(quantity / table[operation].unit)
+
+const PRICE_MAX = 10_000
+/** The prices, or the sentence that says what is wrong with the text. */
+export const parseAiPrices = (text: string): AiPricesTable | string => {
+  const prices = new Map(defaults)
+  const parts = text.split(",").map((part) => part.trim())
+  for (const part of parts.filter((each) => each !== "")) {
+    const [, name, credits] = /^([a-z_]+)\s*=\s*(\d+(?:\.\d{1,6})?)$/.exec(part) ?? []
+    const operation = names.find((each) => each === name)
+    if (operation === undefined || !(Number(credits) <= PRICE_MAX))
+      return `\`${part}\` is not a price: write operation=credits, at most ${PRICE_MAX} with six decimals, of ${names.join(", ")}.`
+    prices.set(operation, Math.round(Number(credits) * MICRO))
+  }
+  return prices
+}

@@ -1,0 +1,104 @@
+/**
+ * What every AI operation does around its work, in the contract's order: a unit of the session's allowance (429), then
+ * credits (402), reserved before, settled by what was used, released where the work failed. A price of 0 asks no wallet.
+ *
+ * A job spends over processes and time: its reservation is made by the request, so that 402 is told there, travels in
+ * the job's row, lives on while the job is at work, and is settled in the transaction that ends it. One that waited
+ * longer than a reservation lives is reserved again when it begins.
+ */
+import { Context, Effect, Layer } from "effect"
+import type { SqlError } from "effect/sql"
+import type { Caller } from "../identity/caller.ts"
+import type { SessionRequired } from "../http/errors.ts"
+import { AiAllowance } from "./ai-allowance.ts"
+import { type AiOperation, AiPrices, priceOf } from "./ai-prices.ts"
+import type { AllowanceExhausted, CreditsExhausted, LimitsUnavailable, WalletUnreachable } from "./errors.ts"
+import { RESERVATION_MS, type Reservation, Wallet } from "./wallet.ts"
+
+type Spender = Pick<Caller, "organizationId" | "scope" | "sessionId">
+type SpendingError = AllowanceExhausted | CreditsExhausted | LimitsUnavailable | SessionRequired | WalletUnreachable
+/** What stands in a job's configuration; absent where the operation is free. */
+export type JobReservation = Pick<Reservation, "id" | "amount"> | undefined
+
+interface JobSpending {
+  /** At most what was reserved is taken; in the transaction that ends the job. */
+  readonly settle: (quantity: number) => Effect.Effect<void, SqlError.SqlError>
+}
+
+const RENEW_MS = RESERVATION_MS / 3
+
+export class AiSpending extends Context.Service<
+  AiSpending,
+  {
+    /** Runs what a caller asked for at the price of at most `quantity`; the effect says how much it was. */
+    readonly spend: <A, E, R>(
+      caller: Spender,
+      operation: AiOperation,
+      quantity: number,
+      effect: Effect.Effect<readonly [answer: A, quantity: number], E, R>
+    ) => Effect.Effect<A, E | SpendingError, R>
+    readonly reserveForJob: (
+      caller: Spender,
+      operation: AiOperation,
+      quantity: number
+    ) => Effect.Effect<JobReservation, SpendingError>
+    /** The work of a job, which settles alongside its end. Released where it fails or is cancelled. */
+    readonly runJob: <A, E, R>(
+      organizationId: string,
+      operation: AiOperation,
+      reservation: JobReservation,
+      work: (spending: JobSpending) => Effect.Effect<A, E, R>
+    ) => Effect.Effect<A, E | CreditsExhausted | WalletUnreachable, R>
+  }
+>()("dowser/metering/AiSpending") {
+  static readonly layer: Layer.Layer<AiSpending, never, AiAllowance | Wallet> = Layer.effect(
+    AiSpending,
+    Effect.gen(function* () {
+      const allowance = yield* AiAllowance
+      const wallet = yield* Wallet
+      const prices = yield* AiPrices
+
+      const spend = Effect.fnUntraced(function* <A, E, R>(
+        caller: Spender,
+        operation: AiOperation,
+        quantity: number,
+        effect: Effect.Effect<readonly [answer: A, quantity: number], E, R>
+      ) {
+        yield* allowance.take(caller, 1)
+        const price = priceOf(prices, operation, quantity)
+        if (price === 0) return (yield* effect)[0]
+        const priced = Effect.map(
+          effect,
+          ([answer, used]) => [answer, Math.min(price, priceOf(prices, operation, used))] as const
+        )
+        return yield* wallet.spending(caller.organizationId, price, operation, priced)
+      })
+      const reserveForJob = Effect.fnUntraced(function* (caller: Spender, operation: AiOperation, quantity: number) {
+        yield* allowance.take(caller, 1)
+        const price = priceOf(prices, operation, quantity)
+        if (price === 0) return undefined
+        const { amount, id } = yield* wallet.reserve(caller.organizationId, price, operation)
+        return { id, amount }
+      })
+      const runJob = Effect.fnUntraced(function* <A, E, R>(
+        organizationId: string,
+        operation: AiOperation,
+        reservation: JobReservation,
+        work: (spending: JobSpending) => Effect.Effect<A, E, R>
+      ) {
+        if (reservation === undefined) return yield* work({ settle: () => Effect.void })
+        const known = { ...reservation, organizationId }
+        const held = (yield* wallet.renew(known))
+          ? known
+          : yield* wallet.reserve(organizationId, reservation.amount, operation)
+        const renewing = Effect.forever(Effect.andThen(Effect.sleep(RENEW_MS), Effect.ignore(wallet.renew(held))))
+        const settle = (quantity: number) =>
+          wallet.settleInside(held, Math.min(held.amount, priceOf(prices, operation, quantity)))
+        return yield* Effect.onError(Effect.raceFirst(work({ settle }), renewing), () =>
+          Effect.ignore(wallet.release(held))
+        )
+      })
+      return AiSpending.of({ spend, reserveForJob, runJob })
+    })
+  )
+}
