@@ -156,6 +156,13 @@ export interface TextQuery {
 
 // ---- vectors -------------------------------------------------------------------------------------------------------
 
+/** Texts to embed, each with its weight (none: equal), and how long a model elsewhere is asked for them. */
+export interface QueryEmbedding {
+  readonly texts: ReadonlyArray<string>
+  readonly weights: ReadonlyArray<number>
+  readonly timeout_ms: number
+  readonly tries: number
+}
 export interface VectorQuery {
   readonly field: string
   readonly vector: ReadonlyArray<number> | undefined
@@ -164,7 +171,7 @@ export interface VectorQuery {
    * Texts (or one base64 image) to embed into `vector` before the plan reaches an engine: the host's work. Averaged, or
    * weighted where weights are given.
    */
-  readonly embed?: { readonly texts: ReadonlyArray<string>; readonly weights: ReadonlyArray<number> }
+  readonly embed?: QueryEmbedding
   readonly k: number
   readonly alpha: number
   readonly distanceThreshold: number | undefined

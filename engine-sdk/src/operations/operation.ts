@@ -6,6 +6,7 @@ import { holdsTooLarge, parseBounded, TOO_LARGE_TEXT } from "../documents/json.t
 import type { Namespace, SearchEngine } from "../engine.ts"
 import type { KeepLimits } from "../keep-limits.ts"
 import { fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
+import type { QueryEmbedding } from "../plan.ts"
 import type { QueryLimits } from "../query/query-context.ts"
 import type { FieldOptions } from "../schema/field-attributes.ts"
 import type { CollectionInfo, Field } from "../schema.ts"
@@ -26,8 +27,7 @@ export interface OperationContext {
   readonly embedQuery?: (
     collection: CollectionInfo,
     field: Field,
-    texts: ReadonlyArray<string>,
-    weights: ReadonlyArray<number>
+    embed: QueryEmbedding
   ) => Promise<Result<ReadonlyArray<number>>>
 }
 /** `text` is JSON ready to send; otherwise `body` is to be written as JSON (bigints as digits, see `stringifyJson`). */

@@ -173,6 +173,6 @@ const embedQuery = async (
   const field = fieldNamed(collection.schema, vector.field)
   if (field === undefined || context.embedQuery === undefined)
     return fail(invalid(`No model is available to embed a query for the field \`${vector.field}\`.`, "query_by"))
-  const embedded = await context.embedQuery(collection, field, vector.embed.texts, vector.embed.weights)
+  const embedded = await context.embedQuery(collection, field, vector.embed)
   return embedded.ok ? ok({ ...plan, vector: { ...vector, vector: embedded.value } }) : embedded
 }

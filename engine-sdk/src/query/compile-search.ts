@@ -15,7 +15,8 @@ import type {
   Selection,
   SortKey,
   TextQuery,
-  VectorQuery
+  VectorQuery,
+  QueryEmbedding
 } from "../plan.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
 import { applyCurations, type CurationOutcome } from "./curation.ts"
@@ -662,7 +663,7 @@ class Compilation {
         ...query,
         k: asked ?? k,
         rerankHybridMatches,
-        ...(texts.length === 0 ? {} : { embed: { texts, weights: queryWeights } })
+        ...(texts.length === 0 ? {} : { embed: this.#embed(texts, queryWeights) })
       }
     }
     if (embedding === undefined || found.matchAll) return undefined
@@ -675,7 +676,15 @@ class Compilation {
       flatSearchCutoff: 0,
       ef: DEFAULT_EF,
       rerankHybridMatches,
-      embed: { texts: [this.#parameters.q ?? ""], weights: [] }
+      embed: this.#embed([this.#parameters.q ?? ""], [])
+    }
+  }
+  #embed(texts: ReadonlyArray<string>, weights: ReadonlyArray<number>): QueryEmbedding {
+    return {
+      texts,
+      weights,
+      timeout_ms: this.#integers.remote_embedding_timeout_ms,
+      tries: this.#integers.remote_embedding_num_tries
     }
   }
   #diversity(outcome: CurationOutcome, group: GroupRequest | undefined): Checked<SearchPlan["diversity"]> {

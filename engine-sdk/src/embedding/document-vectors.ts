@@ -1,0 +1,114 @@
+/**
+ * Which vectors a batch of writes needs, decided before it is written. An update that touches no source needs none, nor
+ * does an upsert that changes none: the engine keeps the vector that is there. What a document brings itself stays.
+ */
+import { isObject, mergeDocument, parseDocument, sameJson } from "../documents/mod.ts"
+import { invalid, type EngineError } from "../errors.ts"
+import type { WriteOperation } from "../plan.ts"
+import type { Document } from "../schema.ts"
+import { type EmbeddingField, sourceOf } from "./embedding-fields.ts"
+
+type Put = Extract<WriteOperation, { kind: "put" }>
+
+/** A vector that is to be made: of which operation and field, of which text. */
+export interface WantedVector {
+  readonly operation: number
+  readonly field: EmbeddingField
+  readonly source: string
+  /**
+   * The text was put together of what was stored and what is sent: whoever writes in between makes it stale, which is
+   * looked at after the write.
+   */
+  readonly isMerged: boolean
+}
+export interface ReadWrites {
+  /** Documents of the operations that could be read, by number; nobody else has them. */
+  readonly documents: ReadonlyMap<number, { [key: string]: unknown }>
+  readonly ids: ReadonlyArray<string>
+}
+export interface VectorNeeds {
+  readonly wanted: ReadonlyArray<WantedVector>
+  /**
+   * By operation: null for a vector whose sources are all gone; the one that is there where the engine would not keep
+   * it, because a source is written another way.
+   */
+  readonly settled: ReadonlyArray<{ readonly operation: number; readonly field: string; readonly value: unknown }>
+  readonly refused: ReadonlyMap<number, EngineError>
+}
+
+export const idOf = (operation: WriteOperation, document: Document | undefined): string | undefined =>
+  operation.kind === "delete" ? operation.id : typeof document?.id === "string" ? document.id : operation.id
+
+/** Documents are read here once; the engine gets what was read. One that does not parse is left to it. */
+export const readWrites = (operations: ReadonlyArray<WriteOperation>): ReadWrites => {
+  const documents = new Map<number, { [key: string]: unknown }>()
+  const ids = new Set<string>()
+  operations.forEach((operation, number) => {
+    if (operation.kind === "delete") return
+    const { document } = operation
+    const parsed = isObject(document) ? { ok: true as const, value: document } : parseDocument(document as string)
+    if (!parsed.ok) return
+    documents.set(number, { ...parsed.value })
+    const id = idOf(operation, parsed.value)
+    if (id !== undefined && id !== "" && operation.action !== "create") ids.add(id)
+  })
+  return { documents, ids: [...ids] }
+}
+
+const NO_SOURCE = (field: string): string =>
+  `No text was found to make the embedding of \`${field}\`: send at least one of the fields that it is made of, or make the field optional.`
+
+/** What the document will be once the operation is done, as far as sources are concerned. */
+const sourcesAfter = (operation: Put, document: Document, before: Document | undefined): Document =>
+  operation.rewrite === true
+    ? (before ?? document)
+    : before !== undefined && (operation.action === "update" || operation.action === "emplace")
+      ? mergeDocument(before, document)
+      : document
+
+/** `stored`: what is there before the batch, by id. Pure. O(operations × sources). */
+export const vectorNeeds = (
+  fields: ReadonlyArray<EmbeddingField>,
+  operations: ReadonlyArray<WriteOperation>,
+  { documents }: ReadWrites,
+  stored: ReadonlyMap<string, Document>
+): VectorNeeds => {
+  const wanted: WantedVector[] = []
+  const settled: Array<{ operation: number; field: string; value: unknown }> = []
+  const refused = new Map<number, EngineError>()
+  // Later operations of the batch see what earlier ones leave.
+  const state = new Map<string, Document | undefined>(stored)
+  operations.forEach((operation, number) => {
+    const document = documents.get(number)
+    const id = idOf(operation, document)
+    if (operation.kind === "delete") return void state.set(id!, undefined)
+    if (document === undefined) return
+    const before = id === undefined ? undefined : state.get(id)
+    if (operation.action === "update" && before === undefined) return
+    if (operation.action === "create" && before !== undefined) return
+    const after = sourcesAfter(operation, document, before)
+    const isMerged = before !== undefined && (operation.rewrite === true || after !== document)
+    const kept: { [key: string]: unknown } = { ...after }
+    for (const field of fields) {
+      const { name, optional } = field.field
+      if (operation.rewrite !== true && document[name] !== undefined) continue
+      const source = sourceOf(field, after)
+      const had = before?.[name] !== undefined
+      if (source === undefined) {
+        if (had && isMerged) settled.push({ operation: number, field: name, value: null })
+        else if (!optional && !isMerged) refused.set(number, invalid(NO_SOURCE(name)))
+        continue
+      }
+      if (had && operation.rewrite !== true && source === sourceOf(field, before)) {
+        kept[name] = before[name]
+        if (!isMerged && before[name] !== true && !field.from.every((of) => sameJson(document[of], before[of])))
+          settled.push({ operation: number, field: name, value: before[name] })
+        continue
+      }
+      wanted.push({ operation: number, field, source, isMerged })
+      kept[name] = true
+    }
+    if (id !== undefined) state.set(id, kept)
+  })
+  return { wanted, settled, refused }
+}

@@ -1,0 +1,67 @@
+/** Fields whose vectors are made of other fields, and the text that one of a document is made of. */
+import { valueAt } from "../documents/mod.ts"
+import type { CollectionSchema, Document, Field } from "../schema.ts"
+import type { ModelConfig } from "./embedder.ts"
+
+export interface EmbeddingField {
+  readonly field: Field
+  readonly from: ReadonlyArray<string>
+  readonly model: ModelConfig
+  /** Of the weights that its vectors were made with; undefined where none were named. */ readonly pin:
+    | string
+    | undefined
+}
+
+/**
+ * The vectors that a collection has beside its schema (`POST …/semantic_search`): a field that nobody declared and no
+ * answer shows.
+ */
+export const OWN_VECTORS = "$meaning"
+export const hasOwnVectors = (schema: CollectionSchema): boolean =>
+  schema.fields.some(({ name }) => name === OWN_VECTORS)
+
+const known = new WeakMap<CollectionSchema, ReadonlyArray<EmbeddingField>>()
+const NONE: ReadonlyArray<EmbeddingField> = []
+
+/** Of a schema, worked out once. */
+export const embeddingFieldsOf = (schema: CollectionSchema): ReadonlyArray<EmbeddingField> => {
+  const before = known.get(schema)
+  if (before !== undefined) return before
+  const found = schema.fields.flatMap((field): EmbeddingField[] => {
+    const { embed } = field
+    if (embed === undefined) return []
+    return [
+      {
+        field,
+        from: Array.isArray(embed.from) ? (embed.from as string[]) : [],
+        model: (embed.model_config ?? {}) as ModelConfig,
+        pin: typeof embed.model_hash === "string" ? embed.model_hash : undefined
+      }
+    ]
+  })
+  const fields = found.length === 0 ? NONE : found
+  known.set(schema, fields)
+  return fields
+}
+
+/**
+ * What the field's vector of a document is made of: its sources' texts with a space between them. undefined where all
+ * are missing.
+ */
+export const sourceOf = ({ from }: Pick<EmbeddingField, "from">, document: Document): string | undefined => {
+  const texts: string[] = []
+  for (const name of from) {
+    const { found, value } = valueAt(document, name, name.split("."))
+    if (!found) continue
+    for (const item of Array.isArray(value) ? (value as unknown[]) : [value])
+      if (typeof item === "string") texts.push(item)
+      else if (typeof item === "number" || typeof item === "boolean") texts.push(String(item))
+  }
+  return texts.length === 0 ? undefined : texts.join(" ")
+}
+
+/** A model's text for a document, or for a query: what the owner puts before it, and the input. */
+export const prefixed = (model: ModelConfig, purpose: "query" | "document", text: string): string => {
+  const prefix = purpose === "query" ? model.query_prefix : model.indexing_prefix
+  return typeof prefix === "string" && prefix !== "" ? `${prefix} ${text}` : text
+}
