@@ -1,7 +1,7 @@
 /** Fields with `embed`: which writes need a vector, whose text fails alone, and what two writers at once leave. */
 import { describe, expect, it } from "vitest"
 import type { SearchEngine, WriteVerdict } from "../src/engine.ts"
-import { embeddingEngine, embedQuery, type Embedder, OWN_VECTORS } from "../src/embedding/mod.ts"
+import { embeddingEngine, type Embedder, OWN_VECTORS } from "../src/embedding/mod.ts"
 import { fail, type Result } from "../src/errors.ts"
 import { createEngine } from "../src/mod.ts"
 import {
@@ -82,8 +82,7 @@ const open = async (collection: Record<string, unknown> = COLLECTION) => {
     resources: memoryResources(),
     namespace: "t",
     now_s: 1,
-    modelDimensions: made.embedder.dimensionsOf,
-    embedQuery: (info, field, embed) => embedQuery(made.embedder, "t", info, field, embed)
+    embedder: made.embedder
   }
   const created = await createCollection(context, JSON.stringify(collection))
   return { ...made, created, context, engine, inner }

@@ -24,6 +24,7 @@ import {
   RestrictionNotApplicable,
   SearchTimedOut
 } from "../http/errors.ts"
+import { CurrentEmbedder } from "../embedding/embedding.ts"
 import { Entitlements } from "../metering/entitlements.ts"
 import { FeatureNotInPlan } from "../metering/errors.ts"
 import { capOf, type Feature, type Plan, plans } from "../metering/plans.ts"
@@ -146,6 +147,7 @@ export const makeContexts = Effect.gen(function* () {
   const entitlements = yield* Entitlements
   const resources = yield* CatalogResources
   const clock = yield* Clock.Clock
+  const embedder = yield* CurrentEmbedder
   return (
     organizationId: string,
     origin: Origin = systemOrigin
@@ -153,6 +155,7 @@ export const makeContexts = Effect.gen(function* () {
     const { plan } = entitlements.of(organizationId)
     return {
       engine,
+      embedder,
       resources: origin === systemOrigin ? resources : resources.on(origin),
       namespace: organizationId,
       now_s: Math.floor(clock.currentTimeMillisUnsafe() / 1000),

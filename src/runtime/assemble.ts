@@ -7,6 +7,7 @@ import type { SqlClient } from "effect/sql"
 import { readFingerprintKey } from "@dowser/log/fingerprint-key"
 import type { StreamWorker } from "@dowser/streams/host/host"
 import { AiPrices, type AiPricesTable } from "../metering/ai-prices.ts"
+import { layerEmbedding } from "../embedding/embedding.ts"
 import type { Weights } from "@dowser/streams/runner/weights"
 import { EVENT_FINGERPRINTS } from "@dowser/log/topics"
 import { OperatorAuth } from "../identity/operator.ts"
@@ -85,13 +86,16 @@ export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({
     recommendationsPath,
     isAlone
   })
-  const ports = Layer.mergeAll(
-    Identifiers.layer,
-    Seal.layer(operatorKey),
-    OperatorAuth.layer(operatorToken),
-    layerOutboundHttp({ allowPrivateAddresses }),
-    RequestFigures.layer,
-    Layer.provideMerge(layerMeasured, parts.ports)
+  const ports = Layer.provideMerge(
+    layerEmbedding,
+    Layer.mergeAll(
+      Identifiers.layer,
+      Seal.layer(operatorKey),
+      OperatorAuth.layer(operatorToken),
+      layerOutboundHttp({ allowPrivateAddresses }),
+      RequestFigures.layer,
+      Layer.provideMerge(layerMeasured, parts.ports)
+    )
   )
   const dedupe = Layer.unwrap(
     Effect.map(Effect.orDie(readFingerprintKey), (key) =>

@@ -10,7 +10,7 @@ import { type EngineError, fail, ok, type Result } from "../errors.ts"
 import type { SearchPlan, Selection, WriteOperation } from "../plan.ts"
 import type { CollectionSchema, Document, Field } from "../schema.ts"
 import { idOf, readWrites, vectorNeeds, type WantedVector } from "./document-vectors.ts"
-import type { Embedder, EmbeddedInput } from "./embedder.ts"
+import type { Embedder, EmbeddedInput, ModelConfig } from "./embedder.ts"
 import {
   type EmbeddingField,
   embeddingFieldsOf,
@@ -51,12 +51,14 @@ const embedAll = async (
   return made
 }
 
-/** The weights of today, for a field that is made now. */
+/** The weights of today, for a field that is made now, and its credentials as an engine may keep them. */
 const pinned = (embedder: Embedder, field: Field): Field => {
   if (field.embed === undefined) return field
   const { model_hash: _sent, ...embed } = field.embed
-  const pin = embedder.pinOf((embed.model_config ?? {}) as Record<string, unknown>)
-  return { ...field, embed: pin === undefined ? embed : { ...embed, model_hash: pin } }
+  const config = (embed.model_config ?? {}) as ModelConfig
+  const pin = embedder.pinOf(config)
+  const model_config = embedder.sealed?.(config) ?? config
+  return { ...field, embed: { ...embed, model_config, ...(pin === undefined ? {} : { model_hash: pin }) } }
 }
 
 const without = (selection: Selection | undefined): Selection => ({

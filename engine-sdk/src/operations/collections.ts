@@ -1,6 +1,6 @@
 /** Collections and aliases (engine-contract 2.1, 2.8). */
 import { isObject } from "../documents/json.ts"
-import { fail, invalid, notFound, ok } from "../errors.ts"
+import { type EngineError, fail, invalid, notFound, ok } from "../errors.ts"
 import type { CollectionInfo, Document } from "../schema.ts"
 import { parseAlterBody, parseCloneBody, parseCreateBody, renderCollection, type SchemaContext } from "../schema/mod.ts"
 import { listOf } from "../query/text-scanner.ts"
@@ -19,11 +19,25 @@ import {
 } from "./operation.ts"
 
 const COPY_PAGE = 1_000
+/** Of the models that one body names: each is a server that is asked. */
+const MODELS_ASKED_MAX = 250
 const schemaContext = (context: OperationContext): SchemaContext => ({
   hasSynonymSet: (name) => context.resources.get(context.namespace, "synonym_set", name) !== undefined,
   hasCurationSet: (name) => context.resources.get(context.namespace, "curation_set", name) !== undefined,
-  modelDimensions: context.modelDimensions
+  modelDimensions: context.embedder?.dimensionsOf
 })
+/** Models of fields that the host has not met; the first that cannot be used. A body that is no schema asks nothing. */
+const learnModels = async (context: OperationContext, body: unknown): Promise<EngineError | undefined> => {
+  const { embedder, namespace } = context
+  if (embedder?.learn === undefined || !isObject(body) || !Array.isArray(body.fields)) return undefined
+  for (const field of (body.fields as unknown[]).slice(0, MODELS_ASKED_MAX)) {
+    const config = isObject(field) && isObject(field.embed) ? field.embed.model_config : undefined
+    if (!isObject(config) || embedder.dimensionsOf(config) !== undefined) continue
+    const failure = await embedder.learn(namespace, config)
+    if (failure !== undefined) return failure
+  }
+  return undefined
+}
 
 const everything = (): boolean => true
 /** Newest first, then paged. `isShown`: by the collection's name, what the caller may know of. */
@@ -56,6 +70,8 @@ export const createCollection = async (
   const body = parseBody(sent)
   if (!body.ok) return body
   if (parameters.src_name !== undefined) return cloneCollection(context, body.value, parameters)
+  const unusable = await learnModels(context, body.value)
+  if (unusable !== undefined) return fail(unusable)
   const schema = parseCreateBody(body.value, schemaContext(context))
   if (!schema.ok) return schema
   const created = await context.engine.createCollection(context.namespace, schema.value, context.now_s, context.keeps)
@@ -109,6 +125,8 @@ export const updateCollection = async (context: OperationContext, name: string, 
   if (collection === undefined) return fail(COLLECTION_NOT_FOUND)
   const body = parseBody(sent)
   if (!body.ok) return body
+  const unusable = await learnModels(context, body.value)
+  if (unusable !== undefined) return fail(unusable)
   const change = parseAlterBody(body.value, collection.schema, schemaContext(context))
   if (!change.ok) return change
   const altered = await context.engine.alterCollection(

@@ -6,10 +6,9 @@ import { holdsTooLarge, parseBounded, TOO_LARGE_TEXT } from "../documents/json.t
 import type { Namespace, SearchEngine } from "../engine.ts"
 import type { KeepLimits } from "../keep-limits.ts"
 import { fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
-import type { QueryEmbedding } from "../plan.ts"
 import type { QueryLimits } from "../query/query-context.ts"
-import type { FieldOptions } from "../schema/field-attributes.ts"
-import type { CollectionInfo, Field } from "../schema.ts"
+import type { Embedder } from "../embedding/embedder.ts"
+import type { CollectionInfo } from "../schema.ts"
 import type { AnswerBudget } from "../budget/answer-budget.ts"
 import type { Resources } from "./resources.ts"
 
@@ -22,13 +21,7 @@ export interface OperationContext {
   /** Of the request, where that makes several answers; otherwise each search has what the limits say. */
   readonly budget?: AnswerBudget
   /** What the namespace may keep; refused with CapReached. Default: no limit. */ readonly keeps?: KeepLimits
-  /** Dimensions of embedding models, for `embed` fields. */ readonly modelDimensions?: FieldOptions["modelDimensions"]
-  /** Embeds query texts for a field; without it such searches are refused. */
-  readonly embedQuery?: (
-    collection: CollectionInfo,
-    field: Field,
-    embed: QueryEmbedding
-  ) => Promise<Result<ReadonlyArray<number>>>
+  /** Makes vectors of texts; without it no field may have `embed`. */ readonly embedder?: Embedder | undefined
 }
 /** `text` is JSON ready to send; otherwise `body` is to be written as JSON (bigints as digits, see `stringifyJson`). */
 export interface Answer {

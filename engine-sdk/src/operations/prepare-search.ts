@@ -6,6 +6,7 @@
 import { fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
 import type { Filter, SearchPlan } from "../plan.ts"
 import { compileParameters } from "../query/compile-search.ts"
+import { embedQuery } from "../embedding/embed-query.ts"
 import { unionPaging } from "../query/compile-union.ts"
 import type { Parameters } from "../query/parameters.ts"
 import { allOf } from "../query/filter-parser.ts"
@@ -130,7 +131,7 @@ export const planSearch = async (
     // Hardly any search asks or embeds: each step that could wait is a turn of the queue even where it does not.
     if (lookups.isOpen && (await lookups.settle()) && round < PLACEHOLDER_ROUNDS_MAX) continue
     const known = plan.ok && hasExample(plan.value) ? await lookups.knowsExample(plan.value) : plan
-    return known.ok && known.value.vector?.embed !== undefined ? embedQuery(context, collection, known.value) : known
+    return known.ok && known.value.vector?.embed !== undefined ? withVector(context, collection, known.value) : known
   }
 }
 /** A closed join goes before everything; what the caller did wrong before what its filters do not fit. */
@@ -163,7 +164,7 @@ const searchContextOf = (
     ...(fields === undefined ? {} : { fields })
   }
 }
-const embedQuery = async (
+const withVector = async (
   context: OperationContext,
   collection: CollectionInfo,
   plan: SearchPlan
@@ -171,8 +172,8 @@ const embedQuery = async (
   const { vector } = plan
   if (vector?.embed === undefined || vector.vector !== undefined) return ok(plan)
   const field = fieldNamed(collection.schema, vector.field)
-  if (field === undefined || context.embedQuery === undefined)
+  if (field === undefined || context.embedder === undefined)
     return fail(invalid(`No model is available to embed a query for the field \`${vector.field}\`.`, "query_by"))
-  const embedded = await context.embedQuery(collection, field, vector.embed)
+  const embedded = await embedQuery(context.embedder, context.namespace, collection, field, vector.embed)
   return embedded.ok ? ok({ ...plan, vector: { ...vector, vector: embedded.value } }) : embedded
 }

@@ -1,0 +1,174 @@
+/**
+ * Everything that makes vectors, as the engine package asks for it: this program's own models and those of servers,
+ * each by its name. It stands in front of the engine of every process (`src/runtime`), whichever that is.
+ */
+import { Context, Effect, Layer, Option } from "effect"
+import {
+  type EmbeddedInput,
+  type Embedder,
+  embeddingEngine,
+  type EmbedOrder,
+  type ModelConfig
+} from "@dowser/engine-sdk/embedding"
+import { type EngineError, fail, ok } from "@dowser/engine-sdk"
+import { Seal } from "../access/seal.ts"
+import { Engine } from "../ports/engine/engine.ts"
+import {
+  makeRemoteEmbedder,
+  type RemoteEmbedder,
+  RemoteEmbeddingFailed
+} from "../ports/text-embedder/remote/remote-embedder.ts"
+import { homeOf, type RemoteModel } from "../ports/text-embedder/remote/providers.ts"
+import { type EmbeddingUnavailable, TextEmbedder } from "../ports/text-embedder/text-embedder.ts"
+import { identityOf, modelIn, withSealed } from "./model-config.ts"
+
+/** What embeds in this process; undefined in one that has no engine to write to, and in tests that need none. */
+export const CurrentEmbedder = Context.Reference<Embedder | undefined>("dowser/embedding/CurrentEmbedder", {
+  defaultValue: () => undefined
+})
+
+/** Of remote models, learned by asking them once. */
+const DIMENSIONS_KEPT = 10_000
+const LEARNING = { texts: ["How many dimensions?"], timeout_ms: 10_000, tries: 2 } as const
+const DOCUMENT = { timeout_ms: 60_000, tries: 5 } as const
+const QUERY = { timeout_ms: 30_000, tries: 2 } as const
+/** A batch that its server refuses is asked again in halves, to find the text that it refuses. */
+const HALVINGS_MAX = 32
+
+const remoteError = ({ isFinal, message }: RemoteEmbeddingFailed): EngineError =>
+  isFinal ? { kind: "Invalid", message } : { kind: "Unavailable", message, isThere: true }
+const localError = ({ message, reason, retry_after_s }: EmbeddingUnavailable): EngineError =>
+  reason === "busy" || reason === "installing"
+    ? { kind: "Overloaded", message, retryAfterSeconds: retry_after_s ?? 5 }
+    : reason === "not_installed"
+      ? { kind: "Invalid", message }
+      : { kind: "Unavailable", message, isThere: true }
+
+const numbersOf = (vector: Float32Array): ReadonlyArray<number> => Array.from(vector, rounded)
+/** Five digits behind the point: of vectors of length one more is noise, and takes twice the room in a document. */
+const rounded = (x: number): number => Math.round(x * 1e5) / 1e5
+
+type Local = TextEmbedder["Service"]
+class Embedding implements Embedder {
+  readonly #local: Local | undefined
+  readonly #remote: RemoteEmbedder
+  readonly #seal: Seal["Service"]
+  readonly #run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
+  readonly #dimensions = new Map<string, number>()
+  constructor(
+    local: Local | undefined,
+    remote: RemoteEmbedder,
+    seal: Seal["Service"],
+    run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
+  ) {
+    this.#local = local
+    this.#remote = remote
+    this.#seal = seal
+    this.#run = run
+  }
+
+  readonly kindOf = () => "text" as const
+  readonly sealed = (config: ModelConfig): ModelConfig => withSealed(this.#seal, config)
+  readonly pinOf = (config: ModelConfig): string | undefined => {
+    const named = modelIn(this.#seal, config)
+    return named?.kind === "local" ? this.#known(named.name)?.hash : undefined
+  }
+  readonly dimensionsOf = (config: ModelConfig): number | undefined => {
+    const named = modelIn(this.#seal, config)
+    if (named === undefined) return undefined
+    return named.kind === "local" ? this.#known(named.name)?.dimensions : this.#dimensions.get(identityOf(named.model))
+  }
+  readonly isEmbedded = (config: ModelConfig): boolean => modelIn(this.#seal, config)?.kind === "local"
+
+  /** A model of a server is asked for one vector, which tells its dimensions and whether it answers at all. */
+  readonly learn = async (namespace: string, config: ModelConfig): Promise<EngineError | undefined> => {
+    const named = modelIn(this.#seal, config)
+    if (named === undefined || named.kind === "local") return undefined
+    if (named.model.url === undefined && homeOf(named.model.kind) === undefined)
+      return {
+        kind: "Invalid",
+        message: "Property `embed.model_config.url` must name the address of the model's server."
+      }
+    const [made] = await this.#ofServer(namespace, named.model, "document", LEARNING.texts, LEARNING, undefined)
+    if (!made!.ok) return made!.error
+    if (this.#dimensions.size >= DIMENSIONS_KEPT) this.#dimensions.delete(this.#dimensions.keys().next().value!)
+    this.#dimensions.set(identityOf(named.model), made!.value.length)
+    return undefined
+  }
+
+  readonly embed = async (order: EmbedOrder): Promise<ReadonlyArray<EmbeddedInput>> => {
+    const { inputs, model, namespace, purpose } = order
+    const named = modelIn(this.#seal, model)
+    if (named === undefined) return this.#none(inputs, String(model.model_name))
+    if (named.kind === "local") return this.#own(namespace, named.name, purpose, inputs)
+    const byDefault = purpose === "query" ? QUERY : DOCUMENT
+    const bounds = { timeout_ms: order.timeout_ms ?? byDefault.timeout_ms, tries: order.tries ?? byDefault.tries }
+    return this.#ofServer(
+      namespace,
+      named.model,
+      purpose,
+      inputs,
+      bounds,
+      this.#dimensions.get(identityOf(named.model))
+    )
+  }
+
+  #known(name: string) {
+    return this.#local?.models().find((model) => model.name === name)
+  }
+  #none(inputs: ReadonlyArray<string>, name: string): ReadonlyArray<EmbeddedInput> {
+    return inputs.map(() => fail({ kind: "Invalid", message: `There is no model \`${name}\`.` }))
+  }
+  async #own(
+    organizationId: string,
+    name: string,
+    priority: "query" | "document",
+    inputs: ReadonlyArray<string>
+  ): Promise<ReadonlyArray<EmbeddedInput>> {
+    const known = this.#known(name)
+    if (this.#local === undefined || known === undefined) return this.#none(inputs, name)
+    const texts = inputs.map((text) => text.slice(0, known.charactersMax))
+    const made = await this.#run(Effect.result(this.#local.embed({ model: name, texts, priority, organizationId })))
+    if (made._tag === "Failure") return inputs.map(() => fail(localError(made.failure)))
+    return made.success.vectors.map((vector) => ok(numbersOf(vector)))
+  }
+  async #ofServer(
+    organizationId: string,
+    model: RemoteModel,
+    purpose: "query" | "document",
+    inputs: ReadonlyArray<string>,
+    bounds: { readonly timeout_ms: number; readonly tries: number },
+    dimensions: number | undefined
+  ): Promise<ReadonlyArray<EmbeddedInput>> {
+    let halvings = 0
+    const ask = async (texts: ReadonlyArray<string>): Promise<ReadonlyArray<EmbeddedInput>> => {
+      const order = { organizationId, model, purpose, texts, dimensions, ...bounds }
+      const made = await this.#run(Effect.result(this.#remote.embed(order)))
+      if (made._tag === "Success") return made.success.map((vector) => ok(numbersOf(vector)))
+      const error = remoteError(made.failure)
+      if (!made.failure.isOfInput || texts.length < 2 || halvings >= HALVINGS_MAX) return texts.map(() => fail(error))
+      halvings++
+      const middle = texts.length >> 1
+      return [...(await ask(texts.slice(0, middle))), ...(await ask(texts.slice(middle)))]
+    }
+    return inputs.length === 0 ? [] : ask(inputs)
+  }
+}
+
+const makeEmbedding = Effect.gen(function* () {
+  const local = Option.getOrUndefined(yield* Effect.serviceOption(TextEmbedder))
+  const remote = yield* makeRemoteEmbedder
+  const run = Effect.runPromiseWith(yield* Effect.context<never>())
+  return new Embedding(local, remote, yield* Seal, run)
+})
+
+/** The engine with vectors made in front of it, and what makes them. */
+export const layerEmbedding = Layer.unwrap(
+  Effect.gen(function* () {
+    const embedder = yield* makeEmbedding
+    return Layer.mergeAll(
+      Layer.succeed(CurrentEmbedder, embedder),
+      Layer.succeed(Engine, embeddingEngine(yield* Engine, embedder))
+    )
+  })
+)

@@ -1,0 +1,61 @@
+/**
+ * What a field's `embed.model_config` names: a model of this program (`dowser/…`) or of a server, `kind/model`. Its
+ * credentials are stored sealed: what an engine keeps and a copy of it shows opens nothing. The first five characters
+ * stay readable, because they are what answers show of it.
+ */
+import type { ModelConfig } from "@dowser/engine-sdk/embedding"
+import type { Seal } from "../access/seal.ts"
+import { isRemoteKind, type RemoteModel } from "../ports/text-embedder/remote/providers.ts"
+
+export type NamedModel =
+  | { readonly kind: "local"; readonly name: string }
+  | { readonly kind: "remote"; readonly model: RemoteModel }
+
+const SECRETS = ["api_key", "access_token", "refresh_token", "client_secret"] as const
+const SHOWN = 5
+/** No credential has a space in it. */
+const MARK = " sealed:"
+
+type Sealing = Pick<Seal["Service"], "open" | "seal">
+
+export const withSealed = (seal: Sealing, config: ModelConfig): ModelConfig => {
+  const sealed: Record<string, unknown> = { ...config }
+  for (const name of SECRETS) {
+    const secret = Object.hasOwn(config, name) ? config[name] : undefined
+    if (typeof secret !== "string" || secret === "" || secret.includes(MARK)) continue
+    sealed[name] = `${secret.slice(0, SHOWN)}${MARK}${seal.seal(new TextEncoder().encode(secret))}`
+  }
+  return sealed
+}
+/** undefined where it was sealed with another key, or made up. */
+export const opened = (seal: Sealing, text: unknown): string | undefined => {
+  if (typeof text !== "string") return undefined
+  const at = text.indexOf(MARK)
+  if (at < 0) return text
+  try {
+    return seal.open(text.slice(at + MARK.length)).toString("utf8")
+  } catch {
+    return undefined
+  }
+}
+
+/** undefined: the name is no model's. */
+export const modelIn = (seal: Sealing, config: ModelConfig): NamedModel | undefined => {
+  const name = config.model_name
+  const [, kind, model] = typeof name === "string" ? (/^([a-z]+)\/(.+)$/.exec(name) ?? []) : []
+  if (kind === undefined || model === undefined) return undefined
+  if (kind === "dowser") return { kind: "local", name: name as string }
+  if (!isRemoteKind(kind)) return undefined
+  const url = config.url
+  return {
+    kind: "remote",
+    model: {
+      kind,
+      model,
+      url: typeof url === "string" && url !== "" ? url : undefined,
+      apiKey: opened(seal, config.api_key)
+    }
+  }
+}
+/** What tells two models apart; credentials do not. */
+export const identityOf = ({ kind, model, url }: RemoteModel): string => JSON.stringify([kind, model, url ?? ""])

@@ -1,0 +1,154 @@
+/**
+ * How servers of embedding models are asked and what they answer, by their public interfaces. Pure: an address, headers
+ * and a body for some texts, and the vectors in what came back.
+ */
+export type Purpose = "query" | "document"
+
+/** A model of a server, as a field or an organization names it. */
+export interface RemoteModel {
+  readonly kind: RemoteKind
+  /** As the server knows it. */ readonly model: string
+  /** Base address; the provider's own where absent. */ readonly url?: string | undefined
+  readonly apiKey?: string | undefined
+  /** Asked of models that can be cut; what comes back must have as many. */ readonly dimensions?: number | undefined
+}
+interface Asked {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: unknown
+}
+interface Shape {
+  /** Where nobody names an address; undefined: one must be named. */ readonly home: string | undefined
+  /** Texts that the server takes at once. */ readonly batchMax: number
+  readonly path: string
+  readonly body: (model: RemoteModel, texts: ReadonlyArray<string>, purpose: Purpose) => unknown
+  /** Anything: it is checked afterwards. */ readonly vectors: (answer: unknown) => ReadonlyArray<unknown> | undefined
+}
+
+const own = (value: unknown, key: string): unknown =>
+  typeof value === "object" && value !== null && Object.hasOwn(value, key)
+    ? (value as Record<string, unknown>)[key]
+    : undefined
+const listOf = (value: unknown): ReadonlyArray<unknown> | undefined => (Array.isArray(value) ? value : undefined)
+/** `data: [{index, embedding}]`, in the order of their numbers. */
+const numbered = (answer: unknown): ReadonlyArray<unknown> | undefined => {
+  const data = listOf(own(answer, "data"))
+  if (data === undefined) return undefined
+  const vectors = new Array<unknown>(data.length).fill(undefined)
+  data.forEach((item, place) => {
+    const index = own(item, "index")
+    vectors[typeof index === "number" && index >= 0 && index < data.length ? index : place] = own(item, "embedding")
+  })
+  return vectors
+}
+const dimensionsOf = ({ dimensions }: RemoteModel) => (dimensions === undefined ? {} : { dimensions })
+
+/** The names are what `model_name` begins with. */
+const shapes = {
+  openai: {
+    home: "https://api.openai.com",
+    batchMax: 128,
+    path: "/v1/embeddings",
+    body: (model, input) => ({ model: model.model, input, encoding_format: "float", ...dimensionsOf(model) }),
+    vectors: numbered
+  },
+  jina: {
+    home: "https://api.jina.ai",
+    batchMax: 128,
+    path: "/v1/embeddings",
+    body: (model, input, purpose) => ({
+      model: model.model,
+      input,
+      task: purpose === "query" ? "retrieval.query" : "retrieval.passage",
+      ...dimensionsOf(model)
+    }),
+    vectors: numbered
+  },
+  cohere: {
+    home: "https://api.cohere.com",
+    batchMax: 96,
+    path: "/v2/embed",
+    body: (model, texts, purpose) => ({
+      model: model.model,
+      texts,
+      input_type: purpose === "query" ? "search_query" : "search_document",
+      embedding_types: ["float"],
+      truncate: "END",
+      ...(model.dimensions === undefined ? {} : { output_dimension: model.dimensions })
+    }),
+    vectors: (answer) => listOf(own(own(answer, "embeddings"), "float"))
+  },
+  ollama: {
+    home: undefined,
+    batchMax: 64,
+    path: "/api/embed",
+    body: (model, input) => ({ model: model.model, input, truncate: true, ...dimensionsOf(model) }),
+    vectors: (answer) => listOf(own(answer, "embeddings"))
+  },
+  tei: {
+    home: undefined,
+    batchMax: 32,
+    path: "/embed",
+    body: (_model, inputs) => ({ inputs, truncate: true, normalize: true }),
+    vectors: listOf
+  }
+} as const satisfies Readonly<Record<string, Shape>>
+export type RemoteKind = keyof typeof shapes
+export const remoteKinds = Object.keys(shapes) as ReadonlyArray<RemoteKind>
+
+export const isRemoteKind = (text: string): text is RemoteKind => Object.hasOwn(shapes, text)
+export const batchMaxOf = (kind: RemoteKind): number => shapes[kind].batchMax
+export const homeOf = (kind: RemoteKind): string | undefined => shapes[kind].home
+
+/** Of a base address: with or without the path, or the first part of it, that the interface has. */
+const addressOf = (base: string, path: string): string => {
+  const bare = base.replace(/\/+$/, "")
+  if (bare.endsWith(path)) return bare
+  const [, version] = /^(\/v\d+)\//.exec(path) ?? []
+  return version !== undefined && bare.endsWith(version) ? bare + path.slice(version.length) : bare + path
+}
+
+/** undefined where no address is known. */
+export const askedOf = (model: RemoteModel, texts: ReadonlyArray<string>, purpose: Purpose): Asked | undefined => {
+  const shape: Shape = shapes[model.kind]
+  const base = model.url ?? shape.home
+  if (base === undefined) return undefined
+  return {
+    url: addressOf(base, shape.path),
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json",
+      ...(model.apiKey === undefined || model.apiKey === "" ? {} : { authorization: `Bearer ${model.apiKey}` })
+    },
+    body: shape.body(model, texts, purpose)
+  }
+}
+
+/** As many vectors as there were texts, all of one length; a sentence where the answer is something else. */
+export const vectorsIn = (
+  model: RemoteModel,
+  answer: unknown,
+  texts: number,
+  dimensions: number | undefined
+): ReadonlyArray<Float32Array> | string => {
+  const found = shapes[model.kind].vectors(answer)
+  if (found === undefined) return "answered something that holds no vectors"
+  if (found.length !== texts) return `answered ${found.length} vectors for ${texts} texts`
+  const vectors: Float32Array[] = []
+  for (const item of found) {
+    const list = listOf(item)
+    if (list === undefined || list.length === 0 || !list.every((x) => typeof x === "number" && Number.isFinite(x)))
+      return "answered a vector that is not a list of numbers"
+    const wanted = dimensions ?? vectors[0]?.length ?? list.length
+    if (list.length !== wanted) return `answered a vector of ${list.length} dimensions, and ${wanted} were expected`
+    vectors.push(unit(Float32Array.from(list as number[])))
+  }
+  return vectors
+}
+/** Of length one; zeros stay zeros. */
+const unit = (vector: Float32Array): Float32Array => {
+  let sum = 0
+  for (const x of vector) sum += x * x
+  const length = Math.sqrt(sum) || 1
+  return vector.map((x) => x / length)
+}

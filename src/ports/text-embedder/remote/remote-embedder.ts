@@ -1,0 +1,162 @@
+/**
+ * Vectors of a model that a server elsewhere runs: in batches as large as the server takes, one after the other, each
+ * tried again where that may help (429 and 5xx after what `Retry-After` says, a connection that failed), each within a
+ * time. The body of an answer is bounded, and so is what one organization asks at once.
+ */
+import { Clock, Data, Effect, Semaphore } from "effect"
+import { OutboundHttp, type OutboundResponse } from "../../outbound-http/outbound-http.ts"
+import { askedOf, batchMaxOf, type Purpose, type RemoteModel, vectorsIn } from "./providers.ts"
+
+/** `isFinal`: the same again would be answered alike; the person who chose the model has to change something. */
+export class RemoteEmbeddingFailed extends Data.TaggedError("RemoteEmbeddingFailed")<{
+  readonly message: string
+  readonly isFinal: boolean
+  /** What was asked is refused, of which a single text may be the reason. */ readonly isOfInput: boolean
+}> {}
+
+export interface RemoteOrder {
+  readonly organizationId: string
+  readonly model: RemoteModel
+  readonly texts: ReadonlyArray<string>
+  readonly purpose: Purpose
+  /** That vectors must have; undefined: whatever the first has. */ readonly dimensions: number | undefined
+  /** Of one try. */ readonly timeout_ms: number
+  readonly tries: number
+}
+
+/** A vector of 3,072 numbers is some 60 kB of JSON; 128 of them. */
+const ANSWER_BYTES_MAX = 16_000_000
+const TIMEOUT_MAX_MS = 120_000
+const TRIES_MAX = 10
+const WAIT_FIRST_MS = 250
+const WAIT_MAX_MS = 10_000
+/** Of one organization, of all models. */
+const AT_ONCE_MAX = 4
+const ORGANIZATIONS_MAX = 10_000
+const QUOTED_MAX = 200
+
+const waitOf = (header: string | undefined, now: number, tried: number): number => {
+  const byDefault = WAIT_FIRST_MS * 2 ** tried
+  if (header === undefined) return Math.min(WAIT_MAX_MS, byDefault)
+  const ms = /^\d{1,9}(?:\.\d+)?$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now
+  return Math.min(WAIT_MAX_MS, Number.isFinite(ms) ? Math.max(0, ms) : byDefault)
+}
+/** A text that is too long, or that the server cannot read. */
+const OF_INPUT: ReadonlySet<number> = new Set([400, 413, 422])
+const isPassing = (status: number): boolean => status === 408 || status === 429 || status >= 500
+
+/** What a server says is wrong, on one line and without what looks like a credential. */
+const quoted = ({ body }: OutboundResponse): string => {
+  const text = new TextDecoder()
+    .decode(body.subarray(0, 2_000))
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+    .replace(/[A-Za-z0-9_-]{24,}/g, "…")
+    .trim()
+  return text === "" ? "" : `: ${text.slice(0, QUOTED_MAX)}`
+}
+const failed = (model: RemoteModel, what: string, isFinal: boolean, isOfInput = false) =>
+  new RemoteEmbeddingFailed({
+    message: `The server of the model \`${model.kind}/${model.model}\` ${what}.`,
+    isFinal,
+    isOfInput
+  })
+
+type Try =
+  | { readonly kind: "vectors"; readonly vectors: ReadonlyArray<Float32Array> }
+  | { readonly kind: "failed"; readonly error: RemoteEmbeddingFailed }
+  | { readonly kind: "later"; readonly error: RemoteEmbeddingFailed; readonly retryAfter: string | undefined }
+
+const judged = (order: RemoteOrder, texts: number, response: OutboundResponse): Try => {
+  const { model } = order
+  const { headers, isTruncated, status } = response
+  if (isPassing(status))
+    return {
+      kind: "later",
+      error: failed(model, `answered ${status}${quoted(response)}`, false),
+      retryAfter: headers["retry-after"]
+    }
+  if (status === 401 || status === 403)
+    return { kind: "failed", error: failed(model, `refused the credential (${status})`, true) }
+  if (status < 200 || status >= 300)
+    return {
+      kind: "failed",
+      error: failed(model, `answered ${status}${quoted(response)}`, true, OF_INPUT.has(status))
+    }
+  if (isTruncated) return { kind: "failed", error: failed(model, "answered more than 16 MB, or did not end", false) }
+  let answer: unknown
+  try {
+    answer = JSON.parse(new TextDecoder().decode(response.body))
+  } catch {
+    return { kind: "failed", error: failed(model, "answered something that is not JSON", true) }
+  }
+  const vectors = vectorsIn(model, answer, texts, order.dimensions)
+  return typeof vectors === "string"
+    ? { kind: "failed", error: failed(model, vectors, true) }
+    : { kind: "vectors", vectors }
+}
+
+/** Asks servers of models; every call through `OutboundHttp`. */
+export const makeRemoteEmbedder = Effect.gen(function* () {
+  const http = yield* OutboundHttp
+  const clock = yield* Clock.Clock
+  const lines = new Map<string, Semaphore.Semaphore>()
+  const lineOf = (organizationId: string) => {
+    const known = lines.get(organizationId)
+    if (known !== undefined) return known
+    // A line that is forgotten while somebody stands in it lets a few more ask at once.
+    if (lines.size >= ORGANIZATIONS_MAX) lines.delete(lines.keys().next().value!)
+    const line = Semaphore.makeUnsafe(AT_ONCE_MAX)
+    lines.set(organizationId, line)
+    return line
+  }
+
+  const tryOnce = Effect.fnUntraced(function* (order: RemoteOrder, texts: ReadonlyArray<string>) {
+    const { model } = order
+    const asked = askedOf(model, texts, order.purpose)
+    if (asked === undefined)
+      return { kind: "failed", error: failed(model, "has no address: name a `url`", true) } as Try
+    const sent = http.send({
+      method: "POST",
+      url: asked.url,
+      headers: asked.headers,
+      body: JSON.stringify(asked.body),
+      timeout_ms: Math.min(TIMEOUT_MAX_MS, Math.max(1, order.timeout_ms)),
+      responseBytesMax: ANSWER_BYTES_MAX
+    })
+    return yield* Effect.match(sent, {
+      onSuccess: (response) => judged(order, texts.length, response),
+      onFailure: ({ kind, message }): Try => {
+        const isFinal = kind === "refused_address" || kind === "certificate"
+        const error = failed(model, `cannot be asked (${message.replace(/\.$/, "")})`, isFinal)
+        return isFinal ? { kind: "failed", error } : { kind: "later", error, retryAfter: undefined }
+      }
+    })
+  })
+  const batch = Effect.fnUntraced(function* (order: RemoteOrder, texts: ReadonlyArray<string>) {
+    const tries = Math.min(TRIES_MAX, Math.max(1, order.tries))
+    for (let tried = 0; ; tried++) {
+      const outcome = yield* lineOf(order.organizationId).withPermits(1)(tryOnce(order, texts))
+      if (outcome.kind === "vectors") return outcome.vectors
+      if (outcome.kind === "failed" || tried + 1 >= tries) return yield* outcome.error
+      yield* Effect.sleep(waitOf(outcome.retryAfter, clock.currentTimeMillisUnsafe(), tried))
+    }
+  })
+
+  return {
+    /** A vector for each text, in order, each of length one; equal texts are asked once. */
+    embed: Effect.fnUntraced(function* (order: RemoteOrder) {
+      const distinct = [...new Set(order.texts)]
+      const found = new Map<string, Float32Array>()
+      const size = batchMaxOf(order.model.kind)
+      let dimensions = order.dimensions
+      for (let at = 0; at < distinct.length; at += size) {
+        const texts = distinct.slice(at, at + size)
+        const vectors = yield* batch({ ...order, dimensions }, texts)
+        texts.forEach((text, i) => found.set(text, vectors[i]!))
+        dimensions ??= vectors[0]?.length
+      }
+      return order.texts.map((text) => found.get(text)!)
+    })
+  }
+})
+export type RemoteEmbedder = Effect.Success<typeof makeRemoteEmbedder>
