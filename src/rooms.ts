@@ -19,6 +19,7 @@ import type { Configuration } from "./configuration/configuration.ts"
 import { room as connectors } from "./connectors/room.ts"
 import { room as console } from "./console/room.ts"
 import { room as demo } from "./demo/room.ts"
+import { room as embedding } from "./embedding/room.ts"
 import { room as events } from "./events/room.ts"
 import { room as experiments } from "./experiments/room.ts"
 import { room as gateway } from "./gateway/room.ts"
@@ -87,6 +88,7 @@ export const rooms = RoomList.over<Ground>()
   .with(audit)
   .with(console)
   .with(events)
+  .with(embedding)
   .with(catalog)
   .with(analytics)
   .with(suggestions)

@@ -19,14 +19,28 @@ import {
   RemoteEmbeddingFailed
 } from "../ports/text-embedder/remote/remote-embedder.ts"
 import { homeOf, type RemoteModel } from "../ports/text-embedder/remote/providers.ts"
-import { type EmbeddingUnavailable, TextEmbedder } from "../ports/text-embedder/text-embedder.ts"
+import { type Embedded, EmbeddingUnavailable, TextEmbedder } from "../ports/text-embedder/text-embedder.ts"
 import { identityOf, modelIn, withSealed } from "./model-config.ts"
 
+/** For those who want vectors and what they cost, and no field of a collection. */
+interface Embeddings extends Embedder {
+  readonly vectors: (
+    organizationId: string,
+    model: ModelConfig,
+    texts: ReadonlyArray<string>
+  ) => Effect.Effect<Embedded, EmbeddingUnavailable | RemoteEmbeddingFailed>
+  readonly isKnown: (model: ModelConfig) => boolean
+  /** Of the models of this program. */ readonly state: TextEmbedder["Service"]["state"]
+  readonly models: TextEmbedder["Service"]["models"]
+}
+
 /** What embeds in this process; undefined in one that has no engine to write to, and in tests that need none. */
-export const CurrentEmbedder = Context.Reference<Embedder | undefined>("dowser/embedding/CurrentEmbedder", {
+export const CurrentEmbedder = Context.Reference<Embeddings | undefined>("dowser/embedding/CurrentEmbedder", {
   defaultValue: () => undefined
 })
 
+/** Where nobody names one. */
+export const DEFAULT_MODEL = "dowser/minilm-l6-v2"
 /** Of remote models, learned by asking them once. */
 const DIMENSIONS_KEPT = 10_000
 const LEARNING = { texts: ["How many dimensions?"], timeout_ms: 10_000, tries: 2 } as const
@@ -49,7 +63,7 @@ const numbersOf = (vector: Float32Array): ReadonlyArray<number> => Array.from(ve
 const rounded = (x: number): number => Math.round(x * 1e5) / 1e5
 
 type Local = TextEmbedder["Service"]
-class Embedding implements Embedder {
+class Embedding implements Embeddings {
   readonly #local: Local | undefined
   readonly #remote: RemoteEmbedder
   readonly #seal: Seal["Service"]
@@ -79,6 +93,23 @@ class Embedding implements Embedder {
     return named.kind === "local" ? this.#known(named.name)?.dimensions : this.#dimensions.get(identityOf(named.model))
   }
   readonly isEmbedded = (config: ModelConfig): boolean => modelIn(this.#seal, config)?.kind === "local"
+
+  readonly isKnown = (config: ModelConfig): boolean => {
+    const named = modelIn(this.#seal, config)
+    return named !== undefined && (named.kind === "remote" || this.#known(named.name) !== undefined)
+  }
+  readonly models = () => this.#local?.models() ?? []
+  readonly state = (name: string) => this.#local?.state(name) ?? "absent"
+  readonly vectors: Embeddings["vectors"] = (organizationId, config, texts) => {
+    const named = modelIn(this.#seal, config)
+    if (named?.kind === "remote") {
+      const { model } = named
+      return this.#remote.embed({ organizationId, model, purpose: "query", texts, dimensions: undefined, ...QUERY })
+    }
+    return this.#local === undefined || named === undefined || this.#known(named.name) === undefined
+      ? Effect.fail(new EmbeddingUnavailable({ message: "There is no such model.", reason: "not_installed" }))
+      : this.#local.embed({ model: named.name, texts, priority: "query", organizationId })
+  }
 
   /** A model of a server is asked for one vector, which tells its dimensions and whether it answers at all. */
   readonly learn = async (namespace: string, config: ModelConfig): Promise<EngineError | undefined> => {
@@ -144,7 +175,7 @@ class Embedding implements Embedder {
     const ask = async (texts: ReadonlyArray<string>): Promise<ReadonlyArray<EmbeddedInput>> => {
       const order = { organizationId, model, purpose, texts, dimensions, ...bounds }
       const made = await this.#run(Effect.result(this.#remote.embed(order)))
-      if (made._tag === "Success") return made.success.map((vector) => ok(numbersOf(vector)))
+      if (made._tag === "Success") return made.success.vectors.map((vector) => ok(numbersOf(vector)))
       const error = remoteError(made.failure)
       if (!made.failure.isOfInput || texts.length < 2 || halvings >= HALVINGS_MAX) return texts.map(() => fail(error))
       halvings++

@@ -190,5 +190,5 @@ export const makeJobStarter = Effect.gen(function* () {
           )
         : Effect.void
     )
-  return { start, unfinished: repository.unfinished, requirePlace }
+  return { start, get: repository.get, unfinished: repository.unfinished, requirePlace }
 })

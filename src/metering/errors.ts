@@ -41,3 +41,5 @@ export const limitsUnavailable = () =>
 
 /** What a unit of the quota may be refused with, beside 429. */
 export const quotaErrors = [LimitsUnavailable, WalletUnreachable] as const
+/** What an AI operation may be refused with for money (`ai-spending.ts`). */
+export const aiErrors = [AllowanceExhausted, CreditsExhausted, LimitsUnavailable, WalletUnreachable] as const

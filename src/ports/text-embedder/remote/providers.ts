@@ -145,6 +145,17 @@ export const vectorsIn = (
   }
   return vectors
 }
+const numberAt = (answer: unknown, ...path: ReadonlyArray<string>): number | undefined => {
+  const found = path.reduce(own, answer)
+  return typeof found === "number" && Number.isFinite(found) && found >= 0 ? Math.floor(found) : undefined
+}
+/** What the server says it read, in tokens; a quarter of the characters where it says nothing. */
+export const tokensIn = (answer: unknown, texts: ReadonlyArray<string>): number =>
+  numberAt(answer, "usage", "prompt_tokens") ??
+  numberAt(answer, "usage", "total_tokens") ??
+  numberAt(answer, "meta", "billed_units", "input_tokens") ??
+  numberAt(answer, "prompt_eval_count") ??
+  texts.reduce((sum, text) => sum + Math.ceil(text.length / 4), 0)
 /** Of length one; zeros stay zeros. */
 const unit = (vector: Float32Array): Float32Array => {
   let sum = 0

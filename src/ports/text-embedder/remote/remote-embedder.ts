@@ -5,7 +5,7 @@
  */
 import { Clock, Data, Effect, Semaphore } from "effect"
 import { OutboundHttp, type OutboundResponse } from "../../outbound-http/outbound-http.ts"
-import { askedOf, batchMaxOf, type Purpose, type RemoteModel, vectorsIn } from "./providers.ts"
+import { askedOf, batchMaxOf, type Purpose, type RemoteModel, tokensIn, vectorsIn } from "./providers.ts"
 
 /** `isFinal`: the same again would be answered alike; the person who chose the model has to change something. */
 export class RemoteEmbeddingFailed extends Data.TaggedError("RemoteEmbeddingFailed")<{
@@ -62,11 +62,11 @@ const failed = (model: RemoteModel, what: string, isFinal: boolean, isOfInput = 
   })
 
 type Try =
-  | { readonly kind: "vectors"; readonly vectors: ReadonlyArray<Float32Array> }
+  | { readonly kind: "vectors"; readonly vectors: ReadonlyArray<Float32Array>; readonly tokens: number }
   | { readonly kind: "failed"; readonly error: RemoteEmbeddingFailed }
   | { readonly kind: "later"; readonly error: RemoteEmbeddingFailed; readonly retryAfter: string | undefined }
 
-const judged = (order: RemoteOrder, texts: number, response: OutboundResponse): Try => {
+const judged = (order: RemoteOrder, texts: ReadonlyArray<string>, response: OutboundResponse): Try => {
   const { model } = order
   const { headers, isTruncated, status } = response
   if (isPassing(status))
@@ -89,10 +89,10 @@ const judged = (order: RemoteOrder, texts: number, response: OutboundResponse): 
   } catch {
     return { kind: "failed", error: failed(model, "answered something that is not JSON", true) }
   }
-  const vectors = vectorsIn(model, answer, texts, order.dimensions)
+  const vectors = vectorsIn(model, answer, texts.length, order.dimensions)
   return typeof vectors === "string"
     ? { kind: "failed", error: failed(model, vectors, true) }
-    : { kind: "vectors", vectors }
+    : { kind: "vectors", vectors, tokens: tokensIn(answer, texts) }
 }
 
 /** Asks servers of models; every call through `OutboundHttp`. */
@@ -124,7 +124,7 @@ export const makeRemoteEmbedder = Effect.gen(function* () {
       responseBytesMax: ANSWER_BYTES_MAX
     })
     return yield* Effect.match(sent, {
-      onSuccess: (response) => judged(order, texts.length, response),
+      onSuccess: (response) => judged(order, texts, response),
       onFailure: ({ kind, message }): Try => {
         const isFinal = kind === "refused_address" || kind === "certificate"
         const error = failed(model, `cannot be asked (${message.replace(/\.$/, "")})`, isFinal)
@@ -136,7 +136,7 @@ export const makeRemoteEmbedder = Effect.gen(function* () {
     const tries = Math.min(TRIES_MAX, Math.max(1, order.tries))
     for (let tried = 0; ; tried++) {
       const outcome = yield* lineOf(order.organizationId).withPermits(1)(tryOnce(order, texts))
-      if (outcome.kind === "vectors") return outcome.vectors
+      if (outcome.kind === "vectors") return outcome
       if (outcome.kind === "failed" || tried + 1 >= tries) return yield* outcome.error
       yield* Effect.sleep(waitOf(outcome.retryAfter, clock.currentTimeMillisUnsafe(), tried))
     }
@@ -149,13 +149,15 @@ export const makeRemoteEmbedder = Effect.gen(function* () {
       const found = new Map<string, Float32Array>()
       const size = batchMaxOf(order.model.kind)
       let dimensions = order.dimensions
+      let inputTokens = 0
       for (let at = 0; at < distinct.length; at += size) {
         const texts = distinct.slice(at, at + size)
-        const vectors = yield* batch({ ...order, dimensions }, texts)
+        const { tokens, vectors } = yield* batch({ ...order, dimensions }, texts)
+        inputTokens += tokens
         texts.forEach((text, i) => found.set(text, vectors[i]!))
         dimensions ??= vectors[0]?.length
       }
-      return order.texts.map((text) => found.get(text)!)
+      return { vectors: order.texts.map((text) => found.get(text)!), inputTokens }
     })
   }
 })

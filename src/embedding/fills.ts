@@ -1,0 +1,171 @@
+/**
+ * Vectors of documents that were there before their field: a job goes through the collection and has each document
+ * embedded, in small writes beside everything else. Begun again it begins with the first; what is embedded by then
+ * costs a look, unless all are to be made again, because documents may hold vectors of another model.
+ */
+import { Context, Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import type { CollectionSchema, EngineError, WriteOperation } from "@dowser/engine-sdk"
+import { embeddingFieldsOf } from "@dowser/engine-sdk/embedding"
+import type { Identifiers } from "@dowser/log/identifiers"
+import type { RowReaders } from "../identity/row-readers.ts"
+import type { Installation } from "../installation.ts"
+import { type ClaimedJob, type JobEnd, JobFailed, makeJobWorker } from "../jobs/job-worker.ts"
+import { makeJobStarter } from "../jobs/jobs.ts"
+import type { Job } from "../jobs/schema.ts"
+import { Engine, OwnsEngine } from "../ports/engine/engine.ts"
+
+const FILL = "embedding"
+/** Documents of a write: some tenths of a second of a model's time, which others wait for. */
+const PAGE = 64
+const WAIT_S = 5
+/** Ten minutes without one that succeeds: a server that is away, a queue that stays full. */
+const WAITS_MAX = 120
+
+interface Fill extends Readonly<Record<string, unknown>> {
+  readonly collection: string
+  /** Also those that have one. */ readonly again: boolean
+}
+
+export class EmbeddingFills extends Context.Service<
+  EmbeddingFills,
+  {
+    /** The job that fills the collection: the one that waits or is at work, or a new one. */
+    readonly start: (organizationId: string, collection: string, again: boolean) => Effect.Effect<Job>
+    /** The newest of the collection, over or not; undefined where there never was one that is still kept. */
+    readonly newest: (organizationId: string, collection: string) => Effect.Effect<Job | undefined>
+  }
+>()("dowser/embedding/EmbeddingFills") {
+  static readonly layer: Layer.Layer<
+    EmbeddingFills,
+    never,
+    Engine | Identifiers | Installation | RowReaders | SqlClient.SqlClient
+  > = Layer.effect(
+    EmbeddingFills,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const jobs = yield* makeJobStarter
+      const wake = (yield* OwnsEngine) ? (yield* makeJobWorker({ type: FILL, run: yield* makeFill })).wake : Effect.void
+      const of = (organizationId: string, collection: string) =>
+        sql<{ readonly id: string }>`SELECT id FROM jobs WHERE organization_id = ${organizationId} AND type = ${FILL}
+          AND config->>'collection' = ${collection} ORDER BY id DESC LIMIT 1`
+      const newest = (organizationId: string, collection: string) =>
+        Effect.flatMap(of(organizationId, collection), ([row]) =>
+          row === undefined ? Effect.succeed(undefined) : jobs.get(organizationId, row.id)
+        )
+      const begun = (organizationId: string, collection: string, again: boolean) =>
+        sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`SELECT pg_advisory_xact_lock(hashtextextended(${`embedding of ${organizationId} ${collection}`}, 0))`
+            const before = yield* newest(organizationId, collection)
+            if (before !== undefined && before.finished_at === undefined && before.config.again === again) return before
+            const config: Fill = { collection, again }
+            return yield* jobs.start(organizationId, FILL, config, () => Effect.void)
+          })
+        )
+      const orDie = <A>(effect: Effect.Effect<A, SqlError.SqlError>) => Effect.orDie(effect)
+      return EmbeddingFills.of({
+        newest: (organizationId, collection) => orDie(newest(organizationId, collection)),
+        start: (organizationId, collection, again) =>
+          Effect.tap(orDie(begun(organizationId, collection, again)), () => wake)
+      })
+    })
+  )
+}
+
+/** Fields of the schema that makes vectors, each with what they are made of and by. */
+export const newEmbeddings = (before: CollectionSchema | undefined, after: CollectionSchema | undefined): boolean => {
+  if (after === undefined) return false
+  const said = (schema: CollectionSchema) =>
+    embeddingFieldsOf(schema).map(({ field, from, model, pin }) =>
+      JSON.stringify([field.name, from, model.model_name, model.url, pin])
+    )
+  const known = new Set(before === undefined ? [] : said(before))
+  return said(after).some((each) => !known.has(each))
+}
+
+const passes = ({ kind }: EngineError): boolean =>
+  kind === "Overloaded" || kind === "Unavailable" || kind === "TimedOut"
+const touch = (id: string, again: boolean): WriteOperation => ({
+  kind: "put",
+  action: again ? "upsert" : "update",
+  dirtyValues: undefined,
+  document: { id },
+  ...(again ? { rewrite: true } : {})
+})
+
+const makeFill = Effect.gen(function* () {
+  const engine = yield* Engine
+  /** Those that failed for a reason that passes are written again; what is wrong with a document is told. */
+  const written = Effect.fnUntraced(function* (
+    organizationId: string,
+    { again: isAgain, collection }: Fill,
+    ids: ReadonlyArray<string>
+  ) {
+    let left = ids
+    const failures: Array<{ readonly id: string; readonly error: string }> = []
+    for (let waited = 0; left.length > 0; waited++) {
+      const asked = left
+      const answer = yield* Effect.promise(() =>
+        engine.write(
+          organizationId,
+          collection,
+          asked.map((id) => touch(id, isAgain))
+        )
+      )
+      if (!answer.ok && !passes(answer.error)) return yield* new JobFailed({ message: answer.error.message })
+      const again: string[] = []
+      let reason = answer.ok ? "" : answer.error.message
+      asked.forEach((id, i) => {
+        const result = answer.ok ? answer.value[i]!.result : answer
+        if (result.ok || result.error.kind === "NotFound") return
+        if (!passes(result.error)) return void failures.push({ id, error: result.error.message })
+        reason = result.error.message
+        again.push(id)
+      })
+      if (again.length < left.length) waited = 0
+      left = again
+      if (left.length === 0) break
+      if (waited >= WAITS_MAX) return yield* new JobFailed({ message: reason })
+      yield* Effect.sleep(WAIT_S * 1_000)
+    }
+    return failures
+  })
+  return Effect.fnUntraced(function* (
+    job: ClaimedJob,
+    tell: (progress: number) => Effect.Effect<void>
+  ): Effect.fn.Return<JobEnd, JobFailed> {
+    const fill = job.config as Fill
+    const { collection } = fill
+    const { organizationId } = job
+    const total = engine.describeCollection(organizationId, collection)?.num_documents ?? 0
+    const errors: Array<{ readonly id: string; readonly error: string }> = []
+    let after: number | undefined
+    let seen = 0
+    let failed = 0
+    do {
+      const at = after
+      const page = yield* Effect.promise(async () =>
+        engine.scan(organizationId, {
+          collection,
+          filter: undefined,
+          limit: PAGE,
+          selection: { include: ["id"], exclude: [], joins: [] },
+          ...(at === undefined ? {} : { after: at })
+        })
+      )
+      if (!page.ok) return yield* new JobFailed({ message: page.error.message })
+      const failures = yield* written(organizationId, fill, page.value.ids)
+      failed += failures.length
+      // What is wrong with the model is wrong with every document.
+      if (failures.length > 0 && failures.length === page.value.ids.length && failed === seen + failures.length)
+        return yield* new JobFailed({ message: failures[0]!.error })
+      errors.push(...failures.slice(0, ERRORS_KEPT - errors.length))
+      seen += page.value.ids.length
+      after = page.value.next
+      yield* tell(total === 0 ? 1 : Math.min(1, seen / total))
+    } while (after !== undefined)
+    return { result: { documents: seen, failed, errors } }
+  })
+})
+const ERRORS_KEPT = 100

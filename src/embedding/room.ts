@@ -1,0 +1,16 @@
+/** Vectors of texts: for whoever asks for them, and for documents that were there before their field. */
+import { defineRoom } from "../room.ts"
+import { errorSamples } from "./error-samples.ts"
+import { EmbeddingFills } from "./fills.ts"
+import { routes } from "./routes.ts"
+
+export const room = defineRoom({
+  name: "embedding",
+  routes,
+  errorSamples,
+  layer: EmbeddingFills.layer,
+  groups: { embeddings: "Vectors of texts." },
+  reaches: { createEmbeddings: "none" },
+  roles: { createEmbeddings: "admin" },
+  seeds: { createEmbeddings: [{ input: "a quiet fridge" }, { input: ["lamp", "chair"], model: "dowser/minilm-l6-v2" }] }
+})
