@@ -19,6 +19,7 @@ import type { Configuration } from "./configuration/configuration.ts"
 import { room as connectors } from "./connectors/room.ts"
 import { room as console } from "./console/room.ts"
 import { room as demo } from "./demo/room.ts"
+import { room as aiProviders } from "./ai-providers/room.ts"
 import { room as embedding } from "./embedding/room.ts"
 import { room as events } from "./events/room.ts"
 import { room as experiments } from "./experiments/room.ts"
@@ -50,6 +51,7 @@ import { room as rerankModels } from "./rerank-models/room.ts"
 import { room as rerankers } from "./rerankers/room.ts"
 import { room as rules } from "./rules/room.ts"
 import { room as search } from "./search/room.ts"
+import { room as semanticSearch } from "./semantic-search/room.ts"
 import { room as seo } from "./seo/room.ts"
 import { room as suggestions } from "./suggestions/room.ts"
 import { room as understanding } from "./understanding/room.ts"
@@ -88,6 +90,7 @@ export const rooms = RoomList.over<Ground>()
   .with(audit)
   .with(console)
   .with(events)
+  .with(aiProviders)
   .with(embedding)
   .with(catalog)
   .with(analytics)
@@ -99,6 +102,7 @@ export const rooms = RoomList.over<Ground>()
   .with(experiments)
   .with(personalization)
   .with(search)
+  .with(semanticSearch)
   .with(analyticsRules)
   .with(connectors)
   .with(cms)

@@ -30,6 +30,7 @@ interface Embeddings extends Embedder {
     texts: ReadonlyArray<string>
   ) => Effect.Effect<Embedded, EmbeddingUnavailable | RemoteEmbeddingFailed>
   readonly isKnown: (model: ModelConfig) => boolean
+  /** It runs in this program. */ readonly isEmbedded: (model: ModelConfig) => boolean
   /** Of the models of this program. */ readonly state: TextEmbedder["Service"]["state"]
   readonly models: TextEmbedder["Service"]["models"]
 }

@@ -6,7 +6,8 @@ import { AiSpending } from "../metering/ai-spending.ts"
 import type { RemoteEmbeddingFailed } from "../ports/text-embedder/remote/remote-embedder.ts"
 import type { EmbeddingUnavailable } from "../ports/text-embedder/text-embedder.ts"
 import * as contract from "./contract.ts"
-import { CurrentEmbedder, DEFAULT_MODEL } from "./embedding.ts"
+import { AiProviders } from "../ai-providers/ai-providers.ts"
+import { CurrentEmbedder } from "./embedding.ts"
 import { INSTALL, ModelBusy, ModelFailed, ModelNotInstalled } from "./errors.ts"
 
 const RETRY_AFTER_S = 5
@@ -22,14 +23,17 @@ export const refusalOf = (error: EmbeddingUnavailable | RemoteEmbeddingFailed) =
 export const routes = Effect.gen(function* () {
   const embedder = yield* CurrentEmbedder
   const spending = yield* AiSpending
+  const providers = yield* AiProviders
   return [
     implement(
       contract.createEmbeddings,
       Effect.fnUntraced(function* ({ caller, payload }) {
-        const { input, model = DEFAULT_MODEL } = yield* payload
+        const { input, model } = yield* payload
         const texts = typeof input === "string" ? [input] : input
-        const config = { model_name: model }
-        if (embedder?.isKnown(config) !== true)
+        const own = providers.embeddingModel(caller.organizationId)
+        const config = model === undefined || model === own.model_name ? own : { model_name: model }
+        // A server that the organization has not named is not asked for it.
+        if (embedder?.isKnown(config) !== true || !(config === own || embedder.isEmbedded(config)))
           return yield* inputInvalid("model", "A model of this program, or the organization's own")
         const characters = texts.reduce((sum, text) => sum + text.length, 0)
         const made = Effect.mapError(embedder.vectors(caller.organizationId, config, texts), refusalOf)
@@ -40,7 +44,7 @@ export const routes = Effect.gen(function* () {
           Effect.map(made, (answer) => [answer, characters] as const)
         )
         return {
-          model,
+          model: String(config.model_name),
           data: vectors.map((vector, index) => ({ index, embedding: Array.from(vector) })),
           usage: { input_tokens: inputTokens }
         }

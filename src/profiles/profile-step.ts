@@ -53,6 +53,7 @@ interface ProfileStepInput {
    * such a search alone.
    */
   readonly distanceSort?: string | undefined
+  /** Of the service itself, beside what the profile searches. */ readonly vectorQuery?: string | undefined
 }
 
 const cannotApply = (message: string): Result<never, EngineError> => fail({ kind: "RestrictionNotApplicable", message })
@@ -138,7 +139,7 @@ export const profiled = (parts: ProfileStepParts, input: ProfileStepInput): Resu
 /** The request as this profile has it, whatever the request names: also one that nobody has stored. */
 export const profiledBy = (
   parts: Pick<ProfileStepParts, "policies">,
-  { caller, context, distanceSort, fields, request }: ProfileStepInput,
+  { caller, context, distanceSort, fields, request, vectorQuery }: ProfileStepInput,
   collection: CollectionInfo,
   profile: ActingProfile
 ): Result<ProfiledRequest> => {
@@ -156,8 +157,11 @@ export const profiledBy = (
   return ok({
     request: {
       ...request,
-      parameters:
-        distanceSort === undefined ? made.value.parameters : { ...made.value.parameters, sort_by: distanceSort },
+      parameters: {
+        ...made.value.parameters,
+        ...(distanceSort === undefined ? {} : { sort_by: distanceSort }),
+        ...(vectorQuery === undefined ? {} : { vector_query: vectorQuery })
+      },
       ...(bounds === undefined ? {} : { bounds })
     },
     used: {

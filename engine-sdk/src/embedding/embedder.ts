@@ -24,12 +24,9 @@ export interface EmbedOrder {
 export type EmbeddedInput = Result<ReadonlyArray<number>, EngineError>
 
 export interface Embedder {
-  /**
-   * Asks a model that is not known yet for what `dimensionsOf` answers afterwards; why it cannot be used, or undefined.
-   */
+  /** Before a field is made of it: why the model cannot be used, or undefined, and `dimensionsOf` answers from now on. */
   readonly learn?: (namespace: Namespace, model: ModelConfig) => Promise<EngineError | undefined>
   /** As an engine may keep it: credentials sealed. */ readonly sealed?: (model: ModelConfig) => ModelConfig
-  /** Nothing leaves the machine. */ readonly isEmbedded?: (model: ModelConfig) => boolean
   /** undefined: no such model. */ readonly dimensionsOf: (model: ModelConfig) => number | undefined
   /** Of the model's weights, where it can be told: vectors of other weights are not comparable. */
   readonly pinOf: (model: ModelConfig) => string | undefined

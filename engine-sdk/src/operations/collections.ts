@@ -26,13 +26,13 @@ const schemaContext = (context: OperationContext): SchemaContext => ({
   hasCurationSet: (name) => context.resources.get(context.namespace, "curation_set", name) !== undefined,
   modelDimensions: context.embedder?.dimensionsOf
 })
-/** Models of fields that the host has not met; the first that cannot be used. A body that is no schema asks nothing. */
+/** Whether the models of its fields can be used, as their host finds out; a body that is no schema asks nothing. */
 const learnModels = async (context: OperationContext, body: unknown): Promise<EngineError | undefined> => {
   const { embedder, namespace } = context
   if (embedder?.learn === undefined || !isObject(body) || !Array.isArray(body.fields)) return undefined
   for (const field of (body.fields as unknown[]).slice(0, MODELS_ASKED_MAX)) {
     const config = isObject(field) && isObject(field.embed) ? field.embed.model_config : undefined
-    if (!isObject(config) || embedder.dimensionsOf(config) !== undefined) continue
+    if (!isObject(config)) continue
     const failure = await embedder.learn(namespace, config)
     if (failure !== undefined) return failure
   }

@@ -12,6 +12,7 @@ export interface CrossEncoderOptions {
   readonly endpoint: string
   /** Sent as `model`. */ readonly model?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** What the server calls the texts; `documents` when absent. */ readonly documentsKey?: "documents" | "texts"
   /** Documents per request. */ readonly chunk?: number
   /** The caller decides how and whether its network is reached. */ readonly fetch: (
     url: string,
@@ -54,7 +55,7 @@ const textOf = (candidate: Candidate, fields: ReadonlyArray<string>): string =>
 
 /** undefined when it was aborted on the way. */
 const ask = async (
-  { name, endpoint, model, headers, fetch }: CrossEncoderOptions,
+  { documentsKey = "documents", name, endpoint, model, headers, fetch }: CrossEncoderOptions,
   query: string,
   documents: ReadonlyArray<string>,
   signal: AbortSignal
@@ -63,7 +64,7 @@ const ask = async (
     const response = await fetch(endpoint, {
       method: "POST",
       headers: { "content-type": "application/json", ...headers },
-      body: JSON.stringify({ ...(model === undefined ? {} : { model }), query, documents }),
+      body: JSON.stringify({ ...(model === undefined ? {} : { model }), query, [documentsKey]: documents }),
       signal
     })
     if (!response.ok) throw new Error(`the model \`${name}\` answered ${response.status}`)

@@ -2,6 +2,7 @@
  * A collection as the wire shows it (engine-contract 2.3). Keys are in alphabetical order like the reference's; secrets
  * are masked.
  */
+import { OWN_VECTORS } from "../embedding/embedding-fields.ts"
 import type { CollectionInfo, Field } from "../schema.ts"
 
 const MASK_KEPT = 5
@@ -61,7 +62,7 @@ export const renderCollection = (
     curation_sets: schema.curation_sets,
     default_sorting_field: schema.default_sorting_field,
     enable_nested_fields: schema.enable_nested_fields,
-    fields: schema.fields.map(renderField),
+    fields: schema.fields.filter(({ name }) => name !== OWN_VECTORS).map(renderField),
     ...(schema.metadata === undefined || Object.keys(schema.metadata).length === 0
       ? {}
       : { metadata: schema.metadata }),

@@ -1,0 +1,215 @@
+/**
+ * Models of organizations' own: rows in Postgres, kept in memory, read again where a write of any process changed them
+ * (`Configuration`). What is stored was asked once and answered as it should.
+ */
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { ModelConfig } from "@dowser/engine-sdk/embedding"
+import { maskSecret } from "@dowser/engine-sdk/schema"
+import type { Candidate } from "@dowser/engine-sdk/pipeline"
+import type { Reranker } from "@dowser/engine-sdk/rerank"
+import { Seal } from "../access/seal.ts"
+import { Configuration } from "../configuration/configuration.ts"
+import { stored } from "../configuration/stored.ts"
+import { CurrentEmbedder, DEFAULT_MODEL } from "../embedding/embedding.ts"
+import { type ConfigurationUnavailable, type InputInvalid, inputInvalid } from "../http/errors.ts"
+import { OutboundHttp } from "../ports/outbound-http/outbound-http.ts"
+import { isRemoteKind } from "../ports/text-embedder/remote/providers.ts"
+import { makeRemoteEmbedder } from "../ports/text-embedder/remote/remote-embedder.ts"
+import { makeProvidersRepository, type ProviderRow } from "./providers-repository.ts"
+import { CROSS_ENCODER, remoteReranker } from "./remote-reranker.ts"
+import { KINDS, type Provider, ProviderBody, type ProviderPort, type ProvidersInUse } from "./schema.ts"
+
+interface Known {
+  readonly body: ProviderBody
+  readonly row: ProviderRow
+  readonly reranker: Reranker | undefined
+}
+interface AiProvidersShape {
+  /** The model of the organization's own vectors, as a field names one; this program's where it has none. */
+  readonly embeddingModel: (organizationId: string) => ModelConfig
+  /** undefined where the organization has none. */
+  readonly reranker: (organizationId: string) => Reranker | undefined
+  readonly inUse: (organizationId: string) => ProvidersInUse
+  readonly put: (
+    organizationId: string,
+    port: ProviderPort,
+    body: ProviderBody
+  ) => Effect.Effect<typeof Provider.Type, InputInvalid | ConfigurationUnavailable>
+  readonly remove: (organizationId: string, port: ProviderPort) => Effect.Effect<void, ConfigurationUnavailable>
+}
+
+const decode = Schema.decodeUnknownSync(ProviderBody)
+const KIND = "ai_provider"
+const change = (organizationId: string, port: string) => ({ kind: KIND, organizationId, id: port })
+const TEST = { texts: ["A lamp."], timeout_ms: 10_000, tries: 1 } as const
+
+const shownOf = (port: ProviderPort, { body, row }: Pick<Known, "body" | "row">): typeof Provider.Type => ({
+  port,
+  ...body,
+  ...(body.api_key === undefined ? {} : { api_key: maskSecret(body.api_key) }),
+  created_at: row.created_at,
+  updated_at: row.updated_at
+})
+
+/** All of them in memory, by organization and port. */
+const keepProviders = Effect.gen(function* () {
+  const configuration = yield* Configuration
+  const seal = yield* Seal
+  const http = yield* OutboundHttp
+  const { read } = yield* makeProvidersRepository
+  const organizations = new Map<string, Map<string, Known>>()
+  const knownOf = (row: ProviderRow): Known => {
+    const value = decode(row.value)
+    const api_key = row.sealed_api_key === null ? undefined : seal.open(row.sealed_api_key).toString("utf8")
+    const body: ProviderBody = api_key === undefined ? value : { ...value, api_key }
+    return { body, row, reranker: row.port === "reranker" ? remoteReranker(http, body) : undefined }
+  }
+  yield* configuration.keep(KIND, (subjects) =>
+    Effect.flatMap(read(subjects), (rows) =>
+      Effect.suspend(() => {
+        configuration.damages.forget(KIND, subjects)
+        if (subjects === "all") organizations.clear()
+        else for (const { id, organizationId } of subjects) organizations.get(organizationId)?.delete(id)
+        const unread: Array<Effect.Effect<void>> = []
+        for (const row of rows) {
+          try {
+            const own = organizations.get(row.organization_id) ?? new Map<string, Known>()
+            organizations.set(row.organization_id, own.set(row.port, knownOf(row)))
+          } catch (error) {
+            const reason = `The stored AI provider \`${row.port}\` is not what it should be.`
+            configuration.damages.note(KIND, { organizationId: row.organization_id, id: row.port }, reason)
+            unread.push(Effect.logError(`${row.organization_id} is refused: ${reason}`, error))
+          }
+        }
+        return Effect.all(unread, { discard: true })
+      })
+    )
+  )
+  return (organizationId: string, port: ProviderPort) => organizations.get(organizationId)?.get(port)
+})
+
+/** Why the provider cannot be used; undefined where it answered as it should. */
+const makeTrial = Effect.gen(function* () {
+  const http = yield* OutboundHttp
+  const remote = yield* makeRemoteEmbedder
+  const embedder = (organizationId: string, body: ProviderBody) =>
+    isRemoteKind(body.kind)
+      ? Effect.match(
+          remote.embed({
+            organizationId,
+            purpose: "document",
+            model: {
+              kind: body.kind,
+              model: body.model ?? "",
+              url: body.url,
+              apiKey: body.api_key,
+              dimensions: body.dimensions
+            },
+            dimensions: body.dimensions,
+            ...TEST
+          }),
+          { onFailure: ({ message }) => message, onSuccess: () => undefined }
+        )
+      : Effect.succeed("Not a kind of server")
+  const reranker = (body: ProviderBody) => {
+    const model = remoteReranker(http, body)
+    if (model === undefined) return Effect.succeed("`url` must name the address of the model's server")
+    const candidates = ["A reading lamp.", "A garden chair."].map(
+      (text) => ({ value: () => text }) as unknown as Candidate
+    )
+    const context = {
+      request: { q: "lamp" },
+      signal: AbortSignal.timeout(TEST.timeout_ms),
+      timeLeft_ms: () => TEST.timeout_ms
+    }
+    const scores = new Float64Array(candidates.length).fill(Number.NaN)
+    return Effect.match(
+      Effect.tryPromise({
+        try: async () => model.score({ candidates, fields: ["text"], scores, context: context as never }),
+        catch: (error) => error
+      }),
+      {
+        onFailure: (error) => (error instanceof Error ? error.message : String(error)),
+        onSuccess: () => (scores.some(Number.isNaN) ? "It did not answer in time" : undefined)
+      }
+    )
+  }
+  return (organizationId: string, port: ProviderPort, body: ProviderBody) =>
+    port === "text_embedder" ? embedder(organizationId, body) : reranker(body)
+})
+
+export class AiProviders extends Context.Service<AiProviders, AiProvidersShape>()("dowser/ai-providers/AiProviders") {
+  static readonly layer: Layer.Layer<AiProviders, never, Configuration | OutboundHttp | Seal | SqlClient.SqlClient> =
+    Layer.effect(
+      AiProviders,
+      Effect.gen(function* () {
+        const configuration = yield* Configuration
+        const seal = yield* Seal
+        const repository = yield* makeProvidersRepository
+        const get = yield* keepProviders
+        const trial = yield* makeTrial
+        const models = yield* CurrentEmbedder
+        return AiProviders.of({
+          embeddingModel: (organizationId) => {
+            const own = get(organizationId, "text_embedder")?.body
+            if (own === undefined) return { model_name: DEFAULT_MODEL }
+            const { api_key, dimensions, kind, model = "", url } = own
+            return {
+              model_name: `${kind}/${model === "" ? kind : model}`,
+              ...(url === undefined ? {} : { url }),
+              ...(api_key === undefined ? {} : { api_key }),
+              ...(dimensions === undefined ? {} : { dimensions })
+            }
+          },
+          reranker: (organizationId) => get(organizationId, "reranker")?.reranker,
+          inUse: (organizationId) => {
+            const embedder = get(organizationId, "text_embedder")?.body
+            const reranker = get(organizationId, "reranker")?.body
+            const own = models?.models().find(({ name }) => name === DEFAULT_MODEL)
+            return {
+              text_embedder:
+                embedder !== undefined
+                  ? {
+                      name: `${embedder.kind}/${embedder.model ?? ""}`,
+                      embedded: false,
+                      ...(embedder.dimensions === undefined ? {} : { dimensions: embedder.dimensions })
+                    }
+                  : own === undefined
+                    ? { name: null, embedded: true, state: "absent" }
+                    : {
+                        name: own.name,
+                        embedded: true,
+                        dimensions: own.dimensions,
+                        languages: own.languages,
+                        state: models!.state(own.name)
+                      },
+              reranker:
+                reranker === undefined
+                  ? { name: "linear", embedded: true }
+                  : { name: `${reranker.kind}/${reranker.model ?? ""}`, embedded: false }
+            }
+          },
+          put: Effect.fn("AiProviders.put")(function* (organizationId, port, body) {
+            const kinds: ReadonlyArray<string> = KINDS[port]
+            if (!kinds.includes(body.kind)) return yield* inputInvalid("kind", `One of ${kinds.join(", ")}`)
+            if (body.model === undefined && body.kind !== "tei")
+              return yield* inputInvalid("model", "The name of a model of the server")
+            const refusal = yield* trial(organizationId, port, body)
+            if (refusal !== undefined) return yield* inputInvalid("url", refusal)
+            const now = yield* Clock.currentTimeMillis
+            const before = get(organizationId, port)
+            const sealed = body.api_key === undefined ? null : seal.seal(new TextEncoder().encode(body.api_key))
+            yield* stored(
+              configuration.write(change(organizationId, port), repository.put(organizationId, port, body, sealed, now))
+            )
+            const created_at = before?.row.created_at ?? now
+            return shownOf(port, { body, row: { created_at, updated_at: now } as ProviderRow })
+          }),
+          remove: (organizationId, port) =>
+            stored(configuration.write(change(organizationId, port), repository.remove(organizationId, port)))
+        })
+      })
+    )
+}
+export { CROSS_ENCODER }

@@ -1,0 +1,22 @@
+/** What the operations do, in words, and a request of each that succeeds (`src/http/operation.ts`). */
+import type { Described } from "../http/operation.ts"
+
+export const described = {
+  listAiProviders: {
+    description:
+      "Says for each thing that models do which one is in use and whether it runs in this program. It changes nothing.",
+    example: {}
+  },
+  putAiProvider: {
+    description:
+      "Names a model of the organization's own in place of this program's: `text_embedder` by `openai` (any compatible server), `jina`, `cohere`, `ollama` or `tei`, `reranker` by `tei`, `cohere` or `jina`. The server is asked once before anything is stored; where it does not answer as it should, that is a 400 with the reason. Credentials are stored sealed and never shown again. Vectors beside a collection's schema are made anew by the next semantic search of it.",
+    example: {
+      params: { port: "text_embedder" },
+      body: { kind: "openai", model: "text-embedding-3-small", api_key: "sk-…" }
+    }
+  },
+  deleteAiProvider: {
+    description: "Goes back to this program's own model. Where none was named nothing happens.",
+    example: { params: { port: "text_embedder" } }
+  }
+} as const satisfies Readonly<Record<string, Described>>

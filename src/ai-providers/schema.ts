@@ -1,0 +1,51 @@
+/** Models that an organization names in place of this program's own (contract part 10). */
+import { Schema } from "effect"
+import { remoteKinds } from "../ports/text-embedder/remote/providers.ts"
+
+/** What can be somebody else's, and by which interfaces it is asked. */
+export const KINDS = {
+  text_embedder: remoteKinds,
+  reranker: ["tei", "cohere", "jina"]
+} as const satisfies Readonly<Record<string, ReadonlyArray<string>>>
+export type ProviderPort = keyof typeof KINDS
+export const PORTS = Object.keys(KINDS) as ReadonlyArray<ProviderPort>
+
+export const ProviderBody = Schema.Struct({
+  kind: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(40)),
+  model: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))),
+  url: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(2_048))),
+  api_key: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(4_096))),
+  dimensions: Schema.optionalKey(
+    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 4_096 })).annotate({
+      description: "Of an embedding model that can make fewer than it has."
+    })
+  )
+}).annotate({ identifier: "AiProviderBody" })
+export type ProviderBody = typeof ProviderBody.Type
+
+export const Provider = Schema.Struct({
+  port: Schema.Literals(PORTS),
+  kind: Schema.String,
+  model: Schema.optionalKey(Schema.String),
+  url: Schema.optionalKey(Schema.String),
+  api_key: Schema.optionalKey(Schema.String.annotate({ description: "Its first characters." })),
+  dimensions: Schema.optionalKey(Schema.Int),
+  created_at: Schema.Int,
+  updated_at: Schema.Int
+}).annotate({ identifier: "AiProvider" })
+
+const InUse = Schema.Struct({
+  name: Schema.NullOr(Schema.String),
+  embedded: Schema.Boolean.annotate({ description: "It runs in this program, and nothing leaves it." }),
+  dimensions: Schema.optionalKey(Schema.Int),
+  languages: Schema.optionalKey(
+    Schema.Array(Schema.String).annotate({
+      description: "That it was trained for; searches in others go by text. Absent where nobody says."
+    })
+  ),
+  state: Schema.optionalKey(Schema.Literals(["ready", "loading", "installing", "absent"]))
+}).annotate({ identifier: "AiProviderInUse" })
+export const ProvidersInUse = Schema.Struct({ text_embedder: InUse, reranker: InUse }).annotate({
+  identifier: "AiProvidersInUse"
+})
+export type ProvidersInUse = typeof ProvidersInUse.Type

@@ -1,0 +1,9 @@
+/** Why a collection cannot be searched by meaning yet. */
+import { Schema } from "effect"
+
+/** The collection's own vectors are being made; the job says how far it is. */
+export class VectorsNotReady extends Schema.TaggedError<VectorsNotReady>()(
+  "VectorsNotReady",
+  { message: Schema.String, job_id: Schema.String },
+  { httpApiStatus: 409 }
+) {}

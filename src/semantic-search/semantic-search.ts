@@ -1,0 +1,104 @@
+/**
+ * A search by meaning is a search like any other, with the caller's key, profile and rules, to which a query of vectors
+ * is added. It goes by words alone where the model cannot read the query, or where the key may not see everything that
+ * the vectors are made of: what is near would tell of it.
+ */
+import { Context, Effect, Layer } from "effect"
+import type { EmbeddingField } from "@dowser/engine-sdk/embedding"
+import { OWN_VECTORS } from "@dowser/engine-sdk/embedding"
+import { Reach, resolveCollection } from "@dowser/engine-sdk/operations"
+import { covers } from "@dowser/engine-sdk/query"
+import type { CollectionInfo } from "@dowser/engine-sdk"
+import { CurrentEmbedder } from "../embedding/embedding.ts"
+import { makeContexts } from "../engine-plane/engine-plane.ts"
+import { reachesNamed } from "../engine-plane/reached.ts"
+import { NotFound } from "../http/errors.ts"
+import { collectionClosed } from "../identity/reach.ts"
+import { restrictionsOf } from "../identity/restrictions.ts"
+import { AiSpending } from "../metering/ai-spending.ts"
+import { SearchProfiles } from "../profiles/search-profiles.ts"
+import { Search } from "../search/search.ts"
+import type { SearchRequest } from "../search/request.ts"
+import { languageOf } from "../understanding/language.ts"
+import { OwnVectors, sourcesOf } from "./own-vectors.ts"
+
+/**
+ * Weight of meaning in the fusion of ranks. Of products and of texts it is judged in `bench -- relevance`; a request
+ * may say another.
+ */
+const ALPHA = 0.3
+
+interface UsedEmbedder {
+  readonly name: string
+  readonly embedded: boolean
+  readonly used: boolean
+}
+const words = (q: string): ReadonlyArray<string> => q.split(/\s+/).filter((word) => word !== "")
+
+const make = Effect.gen(function* () {
+  const search = yield* Search
+  const vectors = yield* OwnVectors
+  const spending = yield* AiSpending
+  const profiles = yield* SearchProfiles
+  const contextOf = yield* makeContexts
+  const embedder = yield* CurrentEmbedder
+
+  /** The model reads what it was trained on; a query that nothing tells the language of is read. */
+  const reads = Effect.fnUntraced(function* ({ model }: EmbeddingField, { schema }: CollectionInfo, q: string) {
+    const known = embedder?.models().find(({ name }) => name === model.model_name)
+    if (known === undefined) return true
+    const locale = schema.fields.find(({ type }) => type === "string")?.locale ?? ""
+    const language = yield* Effect.promise(async () => languageOf(q, words(q), locale))
+    return language === undefined || known.languages.includes(language)
+  })
+  const sees = ({ field, from }: EmbeddingField, request: SearchRequest): boolean => {
+    const { fields } = new Reach(contextOf(request.caller.organizationId), restrictionsOf(request.caller))
+    const hides = (name: string) => fields !== undefined && !covers(fields, name)
+    return !from.some(hides) && !(field.name !== OWN_VECTORS && hides(field.name))
+  }
+  /** What words are looked for in, where neither the request nor a profile says it. */
+  const queryBy = (request: SearchRequest, collection: CollectionInfo): Readonly<Record<string, string>> => {
+    const { caller, shared } = request
+    if ((shared.query_by ?? "") !== "" || (shared.profile ?? "") !== "" || caller.profile !== undefined) return {}
+    if (profiles.defaultOf(caller.organizationId, collection) !== undefined) return {}
+    const { fields } = new Reach(contextOf(caller.organizationId), restrictionsOf(caller))
+    const names = sourcesOf(collection.schema).filter((name) => fields === undefined || covers(fields, name))
+    return { query_by: names.join(",") }
+  }
+
+  return {
+    answer: Effect.fnUntraced(function* (request: SearchRequest, name: string) {
+      const { caller, shared } = request
+      const context = contextOf(caller.organizationId)
+      if (!reachesNamed(context, caller, name)) return yield* collectionClosed()
+      const collection = resolveCollection(context, name)
+      if (collection === undefined) return yield* new NotFound({ message: "Collection not found" })
+      const field = yield* vectors.of(caller.organizationId, collection)
+      const used = sees(field, request) && (yield* reads(field, collection, shared.q ?? ""))
+      const vector_query = `${field.field.name}:([], alpha: ${ALPHA})`
+      const asked: SearchRequest = {
+        ...request,
+        shared: { ...shared, ...queryBy(request, collection), ...(used ? { vector_query } : {}) },
+        ...(used ? { vectorQuery: vector_query } : {})
+      }
+      const found = yield* spending.spend(
+        caller,
+        "semantic_search",
+        1,
+        Effect.map(search.searchCollection(asked, name), (answer) => [answer, 1] as const)
+      )
+      const said: UsedEmbedder = {
+        name: String(field.model.model_name),
+        embedded: embedder?.isEmbedded(field.model) ?? false,
+        used
+      }
+      return `${found.text.slice(0, -1)},"embedder":${JSON.stringify(said)}}`
+    })
+  }
+})
+
+export class SemanticSearch extends Context.Service<SemanticSearch, Effect.Success<typeof make>>()(
+  "dowser/semantic-search/SemanticSearch"
+) {
+  static readonly layer = Layer.provideMerge(Layer.effect(SemanticSearch, make), OwnVectors.layer)
+}
