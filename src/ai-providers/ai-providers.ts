@@ -11,14 +11,14 @@ import type { Reranker } from "@dowser/engine-sdk/rerank"
 import { Seal } from "../access/seal.ts"
 import { Configuration } from "../configuration/configuration.ts"
 import { stored } from "../configuration/stored.ts"
-import { CurrentEmbedder, DEFAULT_MODEL } from "../embedding/embedding.ts"
+import { CurrentEmbedder, DEFAULT_MODEL } from "../ports/embedder/embedder.ts"
 import { type ConfigurationUnavailable, type InputInvalid, inputInvalid } from "../http/errors.ts"
 import { OutboundHttp } from "../ports/outbound-http/outbound-http.ts"
 import { isRemoteKind } from "../ports/text-embedder/remote/providers.ts"
 import { makeRemoteEmbedder } from "../ports/text-embedder/remote/remote-embedder.ts"
 import { makeProvidersRepository, type ProviderRow } from "./providers-repository.ts"
-import { CROSS_ENCODER, remoteReranker } from "./remote-reranker.ts"
-import { KINDS, type Provider, ProviderBody, type ProviderPort, type ProvidersInUse } from "./schema.ts"
+import { remoteReranker } from "./remote-reranker.ts"
+import { kindsOf, type Provider, ProviderBody, type ProviderPort, type ProvidersInUse } from "./schema.ts"
 
 interface Known {
   readonly body: ProviderBody
@@ -191,7 +191,7 @@ export class AiProviders extends Context.Service<AiProviders, AiProvidersShape>(
             }
           },
           put: Effect.fn("AiProviders.put")(function* (organizationId, port, body) {
-            const kinds: ReadonlyArray<string> = KINDS[port]
+            const kinds = kindsOf(port)
             if (!kinds.includes(body.kind)) return yield* inputInvalid("kind", `One of ${kinds.join(", ")}`)
             if (body.model === undefined && body.kind !== "tei")
               return yield* inputInvalid("model", "The name of a model of the server")
@@ -212,4 +212,3 @@ export class AiProviders extends Context.Service<AiProviders, AiProvidersShape>(
       })
     )
 }
-export { CROSS_ENCODER }

@@ -2,13 +2,12 @@
 import { Schema } from "effect"
 import { remoteKinds } from "../ports/text-embedder/remote/providers.ts"
 
-/** What can be somebody else's, and by which interfaces it is asked. */
-export const KINDS = {
-  text_embedder: remoteKinds,
-  reranker: ["tei", "cohere", "jina"]
-} as const satisfies Readonly<Record<string, ReadonlyArray<string>>>
-export type ProviderPort = keyof typeof KINDS
-export const PORTS = Object.keys(KINDS) as ReadonlyArray<ProviderPort>
+/** What can be somebody else's. */
+export const PORTS = ["text_embedder", "reranker"] as const
+export type ProviderPort = (typeof PORTS)[number]
+/** By which interfaces it is asked. */
+export const kindsOf = (port: ProviderPort): ReadonlyArray<string> =>
+  port === "text_embedder" ? remoteKinds : ["tei", "cohere", "jina"]
 
 export const ProviderBody = Schema.Struct({
   kind: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(40)),

@@ -2,6 +2,7 @@
 import { reaches } from "./reaches.ts"
 import { Layer } from "effect"
 import { CatalogNames } from "./names.ts"
+import { CollectionChanges } from "../engine-plane/collection-changes.ts"
 import { CollectionDrops } from "../engine-plane/collection-drops.ts"
 import { CatalogResources } from "../engine-plane/resources.ts"
 import { layerDictionaries } from "./dictionaries.ts"
@@ -29,7 +30,13 @@ export const room = defineRoom({
   seeds,
   engineGroups: ["collections", "documents"],
   layer: Layer.provideMerge(
-    Layer.mergeAll(CatalogNames.layer, CollectionDrops.layer, layerDictionaries, layerEngineDamages),
+    Layer.mergeAll(
+      CatalogNames.layer,
+      CollectionChanges.layer,
+      CollectionDrops.layer,
+      layerDictionaries,
+      layerEngineDamages
+    ),
     CatalogResources.layer
   ),
   audited: {

@@ -14,7 +14,7 @@ import { type InputInvalid, inputInvalid, type SessionRequired, type Throttled }
 import { implement, type Input } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import { makeOwnedConfiguration } from "./owned-configuration.ts"
-import { EmbeddingFills, newEmbeddings } from "../embedding/fills.ts"
+import { makeToldChange } from "./told-change.ts"
 import { auditedCollection } from "./audited-collection.ts"
 import { answering, makeContexts, streaming } from "../engine-plane/engine-plane.ts"
 import { deletable, reachesAlias, reachesOwnName, writable } from "../engine-plane/reached.ts"
@@ -86,7 +86,7 @@ const reachedBy = (context: engine.OperationContext, caller: AnyInput["caller"])
 export const routes = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const owned = yield* makeOwnedConfiguration
-  const fills = yield* EmbeddingFills
+  const told = yield* makeToldChange
   const audited = auditedCollection(yield* makeAuditRecorder, contextOf)
   const own = (input: AnyInput) => contextOf(input.caller.organizationId)
   /** Operations without a body. */
@@ -137,19 +137,6 @@ export const routes = Effect.gen(function* () {
         ? Effect.void
         : Effect.fail(collectionClosed())
     )
-
-  /** What was there before an embedding field gets its vectors by a job. */
-  const filling = <A, E>(input: InCollection, change: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-    Effect.suspend(() => {
-      const schemaNow = () => engine.resolveCollection(own(input), input.params.collectionName)
-      const before = schemaNow()?.schema
-      return Effect.tap(change, () => {
-        const after = schemaNow()
-        return after !== undefined && after.num_documents > 0 && newEmbeddings(before, after.schema)
-          ? fills.start(input.caller.organizationId, after.schema.name, true)
-          : Effect.void
-      })
-    })
 
   const sets = (
     operations: typeof contract.synonymSets | typeof contract.curationSets,
@@ -233,7 +220,11 @@ export const routes = Effect.gen(function* () {
         const altered = answering(() => engine.updateCollection(own(input), collectionName, body))
         return Effect.andThen(
           owned.unbroken(own(input), collectionName, input.search.force, body),
-          filling(input, audited.change(input.caller.organizationId, collectionName, "updated", altered))
+          told(
+            own(input),
+            collectionName,
+            audited.change(input.caller.organizationId, collectionName, "updated", altered)
+          )
         )
       })
     ),

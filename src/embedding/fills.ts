@@ -13,6 +13,7 @@ import type { Installation } from "../installation.ts"
 import { type ClaimedJob, type JobEnd, JobFailed, makeJobWorker } from "../jobs/job-worker.ts"
 import { makeJobStarter } from "../jobs/jobs.ts"
 import type { Job } from "../jobs/schema.ts"
+import { CollectionChanges } from "../engine-plane/collection-changes.ts"
 import { Engine, OwnsEngine } from "../ports/engine/engine.ts"
 
 const FILL = "embedding"
@@ -39,7 +40,7 @@ export class EmbeddingFills extends Context.Service<
   static readonly layer: Layer.Layer<
     EmbeddingFills,
     never,
-    Engine | Identifiers | Installation | RowReaders | SqlClient.SqlClient
+    CollectionChanges | Engine | Identifiers | Installation | RowReaders | SqlClient.SqlClient
   > = Layer.effect(
     EmbeddingFills,
     Effect.gen(function* () {
@@ -64,18 +65,23 @@ export class EmbeddingFills extends Context.Service<
           })
         )
       const orDie = <A>(effect: Effect.Effect<A, SqlError.SqlError>) => Effect.orDie(effect)
+      const start = (organizationId: string, collection: string, again: boolean) =>
+        Effect.tap(orDie(begun(organizationId, collection, again)), () => wake)
+      yield* (yield* CollectionChanges).register(({ after, before, organizationId }) =>
+        after.num_documents > 0 && hasNewEmbeddings(before, after.schema)
+          ? start(organizationId, after.schema.name, true)
+          : Effect.void
+      )
       return EmbeddingFills.of({
         newest: (organizationId, collection) => orDie(newest(organizationId, collection)),
-        start: (organizationId, collection, again) =>
-          Effect.tap(orDie(begun(organizationId, collection, again)), () => wake)
+        start
       })
     })
   )
 }
 
-/** Fields of the schema that makes vectors, each with what they are made of and by. */
-export const newEmbeddings = (before: CollectionSchema | undefined, after: CollectionSchema | undefined): boolean => {
-  if (after === undefined) return false
+/** Whether there is a field now whose vectors are made of something else, or by another model, than before. */
+const hasNewEmbeddings = (before: CollectionSchema | undefined, after: CollectionSchema): boolean => {
   const said = (schema: CollectionSchema) =>
     embeddingFieldsOf(schema).map(({ field, from, model, pin }) =>
       JSON.stringify([field.name, from, model.model_name, model.url, pin])

@@ -7,11 +7,11 @@ import type { RemoteEmbeddingFailed } from "../ports/text-embedder/remote/remote
 import type { EmbeddingUnavailable } from "../ports/text-embedder/text-embedder.ts"
 import * as contract from "./contract.ts"
 import { AiProviders } from "../ai-providers/ai-providers.ts"
-import { CurrentEmbedder } from "./embedding.ts"
+import { CurrentEmbedder } from "../ports/embedder/embedder.ts"
 import { INSTALL, ModelBusy, ModelFailed, ModelNotInstalled } from "./errors.ts"
 
 const RETRY_AFTER_S = 5
-export const refusalOf = (error: EmbeddingUnavailable | RemoteEmbeddingFailed) => {
+const refusalOf = (error: EmbeddingUnavailable | RemoteEmbeddingFailed) => {
   const { message } = error
   if (error._tag === "RemoteEmbeddingFailed") return new ModelFailed({ message })
   if (error.reason === "not_installed") return new ModelNotInstalled({ message, setting: INSTALL })

@@ -24,7 +24,7 @@ import {
   RestrictionNotApplicable,
   SearchTimedOut
 } from "../http/errors.ts"
-import { CurrentEmbedder } from "../embedding/embedding.ts"
+import { CurrentEmbedder } from "../ports/embedder/embedder.ts"
 import { Entitlements } from "../metering/entitlements.ts"
 import { FeatureNotInPlan } from "../metering/errors.ts"
 import { capOf, type Feature, type Plan, plans } from "../metering/plans.ts"

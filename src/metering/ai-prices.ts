@@ -5,28 +5,28 @@
 import { Context } from "effect"
 import { MICRO } from "./plans.ts"
 
-/** `unit`: how many make one; of what, the name says. */
-const table = {
-  semantic_search: { micro: 100_000, unit: 1, of: "search" },
-  image_search: { micro: 100_000, unit: 1, of: "search" },
-  embeddings: { micro: 50_000, unit: 1_000, of: "characters" },
-  image_upload: { micro: 100_000, unit: 1, of: "image" },
-  synonym_suggestions: { micro: 1_000_000, unit: 1_000, of: "queries" },
-  graph: { micro: 1_000_000, unit: 1_000, of: "documents" }
-} as const satisfies Readonly<Record<string, { readonly micro: number; readonly unit: number; readonly of: string }>>
-
-export type AiOperation = keyof typeof table
-const names = Object.keys(table) as ReadonlyArray<AiOperation>
+/** Millionths of a credit for a unit, and how many make one: of what, the operation says. */
+const entries = [
+  ["semantic_search", { micro: 100_000, unit: 1 }],
+  ["image_search", { micro: 100_000, unit: 1 }],
+  /** Characters. */ ["embeddings", { micro: 50_000, unit: 1_000 }],
+  ["image_upload", { micro: 100_000, unit: 1 }],
+  /** Queries. */ ["synonym_suggestions", { micro: 1_000_000, unit: 1_000 }],
+  /** Documents. */ ["graph", { micro: 1_000_000, unit: 1_000 }]
+] as const
+export type AiOperation = (typeof entries)[number][0]
+const units: ReadonlyMap<AiOperation, number> = new Map(entries.map(([name, { unit }]) => [name, unit]))
+const names = [...units.keys()]
 /** Millionths of a credit for a unit, of every operation. */
 export type AiPricesTable = ReadonlyMap<AiOperation, number>
 
-const defaults: AiPricesTable = new Map(names.map((name) => [name, table[name].micro]))
+const defaults: AiPricesTable = new Map(entries.map(([name, { micro }]) => [name, micro]))
 /** What the operator made of the defaults. */
 export const AiPrices = Context.Reference<AiPricesTable>("dowser/metering/AiPrices", { defaultValue: () => defaults })
 
 /** Millionths of a credit; `quantity` in what the operation is counted in (characters, documents, searches). */
 export const priceOf = (prices: AiPricesTable, operation: AiOperation, quantity: number): number =>
-  prices.get(operation)! * Math.ceil(quantity / table[operation].unit)
+  prices.get(operation)! * Math.ceil(quantity / units.get(operation)!)
 
 const PRICE_MAX = 10_000
 /** The prices, or the sentence that says what is wrong with the text. */

@@ -1,6 +1,7 @@
 /**
  * What every AI operation does around its work, in the contract's order: a unit of the session's allowance (429), then
- * credits (402), reserved before, settled by what was used, released where the work failed. A price of 0 asks no wallet.
+ * credits (402), reserved before, settled by what was used, released where the work failed. A price of 0 asks no
+ * wallet.
  *
  * A job spends over processes and time: its reservation is made by the request, so that 402 is told there, travels in
  * the job's row, lives on while the job is at work, and is settled in the transaction that ends it. One that waited
@@ -18,7 +19,7 @@ import { RESERVATION_MS, type Reservation, Wallet } from "./wallet.ts"
 type Spender = Pick<Caller, "organizationId" | "scope" | "sessionId">
 type SpendingError = AllowanceExhausted | CreditsExhausted | LimitsUnavailable | SessionRequired | WalletUnreachable
 /** What stands in a job's configuration; absent where the operation is free. */
-export type JobReservation = Pick<Reservation, "id" | "amount"> | undefined
+type JobReservation = Pick<Reservation, "id" | "amount"> | undefined
 
 interface JobSpending {
   /** At most what was reserved is taken; in the transaction that ends the job. */

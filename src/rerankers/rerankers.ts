@@ -8,6 +8,8 @@
 import { linearReranker, type Reranker } from "@dowser/engine-sdk/rerank"
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
+import { AiProviders } from "../ai-providers/ai-providers.ts"
+import { CROSS_ENCODER } from "../ai-providers/remote-reranker.ts"
 import { Configuration } from "../configuration/configuration.ts"
 import { CollectionDrops } from "../engine-plane/collection-drops.ts"
 import type { ConfigurationUnavailable } from "../http/errors.ts"
@@ -79,6 +81,7 @@ class ModelTable {
 const make = Effect.gen(function* () {
   const configuration = yield* Configuration
   const entitlements = yield* Entitlements
+  const providers = yield* AiProviders
   const repository = yield* makeModelsRepository
   const table = new ModelTable()
   yield* configuration.keep("rerank_model", (subjects) =>
@@ -137,7 +140,9 @@ const make = Effect.gen(function* () {
     })
   )
   return Rerankers.of({
-    of: (organizationId, collection, name) => table.get(organizationId, idOf(collection, name))?.reranker,
+    of: (organizationId, collection, name) =>
+      table.get(organizationId, idOf(collection, name))?.reranker ??
+      (name === CROSS_ENCODER ? providers.reranker(organizationId) : undefined),
     list,
     get: (organizationId, collection, name) => table.get(organizationId, idOf(collection, name))?.stored,
     versions: (organizationId, collection, name) => Effect.orDie(repository.versions(organizationId, collection, name)),
@@ -154,7 +159,7 @@ export class Rerankers extends Context.Service<Rerankers, RerankersShape>()("dow
   static readonly layer: Layer.Layer<
     Rerankers,
     never,
-    CollectionDrops | Configuration | Entitlements | SqlClient.SqlClient
+    AiProviders | CollectionDrops | Configuration | Entitlements | SqlClient.SqlClient
   > = Layer.effect(
     Rerankers,
     Effect.suspend(() => make)

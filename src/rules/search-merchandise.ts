@@ -25,7 +25,7 @@ interface MerchandiseInput {
 export const environmentOf = (
   organizationId: string,
   popular: PopularDocuments["Service"],
-  models: Rerankers["Service"],
+  models: Pick<Rerankers["Service"], "of">,
   fallbacks: FallbackModels["Service"]
 ): Environment => ({
   reranker: (model, collection) => models.of(organizationId, collection, model),

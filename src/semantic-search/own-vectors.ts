@@ -2,12 +2,12 @@
  * Which field of a collection holds vectors of what its documents say: one that its owner declared, or one beside its
  * schema, which is made when it is first asked for and made anew when the organization names another model.
  */
-import { Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import type { CollectionInfo, CollectionSchema } from "@dowser/engine-sdk"
 import { type EmbeddingField, embeddingFieldsOf, type ModelConfig, OWN_VECTORS } from "@dowser/engine-sdk/embedding"
 import { updateCollection } from "@dowser/engine-sdk/operations"
 import { AiProviders } from "../ai-providers/ai-providers.ts"
-import { CurrentEmbedder } from "../embedding/embedding.ts"
+import { CurrentEmbedder, type Embeddings } from "../ports/embedder/embedder.ts"
 import { INSTALL, ModelBusy, ModelFailed, ModelNotInstalled } from "../embedding/errors.ts"
 import { EmbeddingFills } from "../embedding/fills.ts"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
@@ -38,6 +38,67 @@ export const sourcesOf = ({ fields }: CollectionSchema): ReadonlyArray<string> =
 const isSame = (a: ModelConfig, b: ModelConfig): boolean =>
   a.model_name === b.model_name && a.url === b.url && a.dimensions === b.dimensions
 
+const isUsable = (model: ModelConfig, embedder: Embeddings | undefined): Effect.Effect<void, NotReady> => {
+  const name = String(model.model_name)
+  const missing = (message: string) => Effect.fail(new ModelNotInstalled({ message, setting: INSTALL }))
+  if (embedder === undefined || !embedder.isKnown(model)) return missing(`There is no model \`${name}\` here.`)
+  if (!embedder.isEmbedded(model)) return Effect.void
+  const state = embedder.state(name)
+  if (state === "absent") return missing(`The model \`${name}\` is not installed: run \`${INSTALL}\`.`)
+  return state === "installing"
+    ? Effect.fail(new ModelBusy({ message: `The model \`${name}\` is being installed.`, retry_after_s: RETRY_AFTER_S }))
+    : Effect.void
+}
+
+/** The field is added, or another model's is replaced; what is there gets its vectors by a job. */
+const makeField = Effect.gen(function* () {
+  const contextOf = yield* makeContexts
+  const fills = yield* EmbeddingFills
+  const embedder = yield* CurrentEmbedder
+  return Effect.fnUntraced(function* (organizationId: string, { schema }: CollectionInfo, model: ModelConfig) {
+    const from = sourcesOf(schema)
+    if (from.length === 0)
+      return yield* new Conflict({ message: `\`${schema.name}\` has no field of text to make vectors of.` })
+    // Before anything is changed: whether the model could make vectors at all.
+    yield* isUsable(model, embedder)
+    const had = own(schema) !== undefined
+    const fields = [
+      ...(had ? [{ name: OWN_VECTORS, drop: true }] : []),
+      { name: OWN_VECTORS, type: "float[]", optional: true, embed: { from, model_config: model } }
+    ]
+    const context = contextOf(organizationId)
+    const altered = yield* Effect.promise(() => updateCollection(context, schema.name, JSON.stringify({ fields })))
+    if (!altered.ok) return yield* new ModelFailed({ message: altered.error.message })
+    const now = context.engine.describeCollection(organizationId, schema.name)
+    if (now !== undefined && now.num_documents > 0) {
+      const { id } = yield* fills.start(organizationId, schema.name, had)
+      return yield* new VectorsNotReady({ message: notReady(schema.name), job_id: id })
+    }
+    return own(now?.schema ?? schema)!
+  })
+})
+/** The field once its job is done; whoever asks after one that failed begins another. */
+const makeFilled = Effect.gen(function* () {
+  const fills = yield* EmbeddingFills
+  const ready = new WeakSet<CollectionSchema>()
+  return Effect.fnUntraced(function* (organizationId: string, field: EmbeddingField, schema: CollectionSchema) {
+    if (ready.has(schema)) return field
+    const job = yield* fills.newest(organizationId, schema.name)
+    if (job === undefined || job.status === "ready") {
+      ready.add(schema)
+      return field
+    }
+    if (job.finished_at === undefined)
+      return yield* new VectorsNotReady({ message: notReady(schema.name), job_id: job.id })
+    if (job.status === "failed" && (yield* Clock.currentTimeMillis) - job.finished_at < AGAIN_MS)
+      return yield* new ModelFailed({
+        message: `The vectors of \`${schema.name}\` could not be made: ${job.error ?? "unexpected error"}`
+      })
+    const { id } = yield* fills.start(organizationId, schema.name, false)
+    return yield* new VectorsNotReady({ message: notReady(schema.name), job_id: id })
+  })
+})
+
 export class OwnVectors extends Context.Service<
   OwnVectors,
   {
@@ -52,80 +113,10 @@ export class OwnVectors extends Context.Service<
   > = Layer.effect(
     OwnVectors,
     Effect.gen(function* () {
-      const contextOf = yield* makeContexts
       const providers = yield* AiProviders
-      const fills = yield* EmbeddingFills
       const embedder = yield* CurrentEmbedder
-      const ready = new WeakSet<CollectionSchema>()
-
-      /** Before anything is changed: whether the model could make vectors at all. */
-      const usable = (model: ModelConfig): Effect.Effect<void, NotReady> => {
-        const name = String(model.model_name)
-        if (embedder === undefined || !embedder.isKnown(model))
-          return Effect.fail(
-            new ModelNotInstalled({ message: `There is no model \`${name}\` here.`, setting: INSTALL })
-          )
-        if (!embedder.isEmbedded(model)) return Effect.void
-        switch (embedder.state(name)) {
-          case "absent":
-            return Effect.fail(
-              new ModelNotInstalled({
-                message: `The model \`${name}\` is not installed: run \`${INSTALL}\`.`,
-                setting: INSTALL
-              })
-            )
-          case "installing":
-            return Effect.fail(
-              new ModelBusy({ message: `The model \`${name}\` is being installed.`, retry_after_s: RETRY_AFTER_S })
-            )
-          default:
-            return Effect.void
-        }
-      }
-      /** The field is added, or another model's is replaced; what is there gets its vectors by a job. */
-      const made = Effect.fnUntraced(function* (
-        organizationId: string,
-        { schema }: CollectionInfo,
-        model: ModelConfig
-      ) {
-        const from = sourcesOf(schema)
-        if (from.length === 0)
-          return yield* new Conflict({ message: `\`${schema.name}\` has no field of text to make vectors of.` })
-        yield* usable(model)
-        const had = schema.fields.some(({ name }) => name === OWN_VECTORS)
-        const fields = [
-          ...(had ? [{ name: OWN_VECTORS, drop: true }] : []),
-          { name: OWN_VECTORS, type: "float[]", optional: true, embed: { from, model_config: model } }
-        ]
-        const context = contextOf(organizationId)
-        const altered = yield* Effect.promise(() => updateCollection(context, schema.name, JSON.stringify({ fields })))
-        if (!altered.ok) return yield* new ModelFailed({ message: altered.error.message })
-        const now = context.engine.describeCollection(organizationId, schema.name)
-        if (now !== undefined && now.num_documents > 0) {
-          const { id } = yield* fills.start(organizationId, schema.name, had)
-          return yield* new VectorsNotReady({ message: notReady(schema.name), job_id: id })
-        }
-        return own(now?.schema ?? schema)!
-      })
-      const filled = Effect.fnUntraced(function* (
-        organizationId: string,
-        field: EmbeddingField,
-        schema: CollectionSchema
-      ) {
-        const job = yield* fills.newest(organizationId, schema.name)
-        if (job === undefined || job.status === "ready") {
-          ready.add(schema)
-          return field
-        }
-        if (job.finished_at === undefined)
-          return yield* new VectorsNotReady({ message: notReady(schema.name), job_id: job.id })
-        if (job.status === "failed" && Date.now() - job.finished_at < AGAIN_MS)
-          return yield* new ModelFailed({
-            message: `The vectors of \`${schema.name}\` could not be made: ${job.error ?? "unexpected error"}`
-          })
-        const { id } = yield* fills.start(organizationId, schema.name, false)
-        return yield* new VectorsNotReady({ message: notReady(schema.name), job_id: id })
-      })
+      const made = yield* makeField
+      const filled = yield* makeFilled
       return OwnVectors.of({
         of: (organizationId, collection) =>
           Effect.suspend((): Effect.Effect<EmbeddingField, NotReady> => {
@@ -136,9 +127,9 @@ export class OwnVectors extends Context.Service<
             if (declared !== undefined) return Effect.succeed(declared)
             const field = own(schema)
             const model = providers.embeddingModel(organizationId)
-            if (field === undefined || !isSame(field.model, model) || field.pin !== embedder?.pinOf(model))
-              return made(organizationId, collection, model)
-            return ready.has(schema) ? Effect.succeed(field) : filled(organizationId, field, schema)
+            return field === undefined || !isSame(field.model, model) || field.pin !== embedder?.pinOf(model)
+              ? made(organizationId, collection, model)
+              : filled(organizationId, field, schema)
           })
       })
     })

@@ -29,12 +29,12 @@ export const vectorOf = (text: string): ReadonlyArray<number> => {
   return vector.map((x) => x / length)
 }
 
-export interface AskedOfServer {
+interface AskedOfServer {
   readonly path: string
   readonly authorization: string | undefined
   readonly body: Record<string, unknown>
 }
-export type Misbehaviour = (asked: AskedOfServer, response: ServerResponse) => boolean
+type Misbehaviour = (asked: AskedOfServer, response: ServerResponse) => boolean
 
 const textsOf = (body: Record<string, unknown>): ReadonlyArray<string> => {
   const given = body.input ?? body.inputs ?? body.texts

@@ -3,6 +3,7 @@
  * does an upsert that changes none: the engine keeps the vector that is there. What a document brings itself stays.
  */
 import { isObject, mergeDocument, parseDocument, sameJson } from "../documents/mod.ts"
+import { ownValue, putOwn } from "../documents/own-value.ts"
 import { invalid, type EngineError } from "../errors.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { Document } from "../schema.ts"
@@ -21,12 +22,12 @@ export interface WantedVector {
    */
   readonly isMerged: boolean
 }
-export interface ReadWrites {
+interface ReadWrites {
   /** Documents of the operations that could be read, by number; nobody else has them. */
   readonly documents: ReadonlyMap<number, { [key: string]: unknown }>
   readonly ids: ReadonlyArray<string>
 }
-export interface VectorNeeds {
+interface VectorNeeds {
   readonly wanted: ReadonlyArray<WantedVector>
   /**
    * By operation: null for a vector whose sources are all gone; the one that is there where the engine would not keep
@@ -91,22 +92,23 @@ export const vectorNeeds = (
     const kept: { [key: string]: unknown } = { ...after }
     for (const field of fields) {
       const { name, optional } = field.field
-      if (operation.rewrite !== true && document[name] !== undefined) continue
+      if (operation.rewrite !== true && ownValue(document, name) !== undefined) continue
       const source = sourceOf(field, after)
-      const had = before?.[name] !== undefined
+      const held = before === undefined ? undefined : ownValue(before, name)
+      const had = held !== undefined
       if (source === undefined) {
         if (had && isMerged) settled.push({ operation: number, field: name, value: null })
         else if (!optional && !isMerged) refused.set(number, invalid(NO_SOURCE(name)))
         continue
       }
-      if (had && operation.rewrite !== true && source === sourceOf(field, before)) {
-        kept[name] = before[name]
-        if (!isMerged && before[name] !== true && !field.from.every((of) => sameJson(document[of], before[of])))
-          settled.push({ operation: number, field: name, value: before[name] })
+      if (had && before !== undefined && operation.rewrite !== true && source === sourceOf(field, before)) {
+        putOwn(kept, name, held)
+        const isKept = field.from.every((of) => sameJson(ownValue(document, of), ownValue(before, of)))
+        if (!isMerged && held !== true && !isKept) settled.push({ operation: number, field: name, value: held })
         continue
       }
       wanted.push({ operation: number, field, source, isMerged })
-      kept[name] = true
+      putOwn(kept, name, true)
     }
     if (id !== undefined) state.set(id, kept)
   })

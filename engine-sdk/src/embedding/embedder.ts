@@ -24,7 +24,9 @@ export interface EmbedOrder {
 export type EmbeddedInput = Result<ReadonlyArray<number>, EngineError>
 
 export interface Embedder {
-  /** Before a field is made of it: why the model cannot be used, or undefined, and `dimensionsOf` answers from now on. */
+  /**
+   * Before a field is made of it: why the model cannot be used, or undefined, and `dimensionsOf` answers from now on.
+   */
   readonly learn?: (namespace: Namespace, model: ModelConfig) => Promise<EngineError | undefined>
   /** As an engine may keep it: credentials sealed. */ readonly sealed?: (model: ModelConfig) => ModelConfig
   /** undefined: no such model. */ readonly dimensionsOf: (model: ModelConfig) => number | undefined

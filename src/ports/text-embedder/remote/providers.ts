@@ -43,62 +43,62 @@ const numbered = (answer: unknown): ReadonlyArray<unknown> | undefined => {
 }
 const dimensionsOf = ({ dimensions }: RemoteModel) => (dimensions === undefined ? {} : { dimensions })
 
-/** The names are what `model_name` begins with. */
-const shapes = {
-  openai: {
-    home: "https://api.openai.com",
-    batchMax: 128,
-    path: "/v1/embeddings",
-    body: (model, input) => ({ model: model.model, input, encoding_format: "float", ...dimensionsOf(model) }),
-    vectors: numbered
-  },
-  jina: {
-    home: "https://api.jina.ai",
-    batchMax: 128,
-    path: "/v1/embeddings",
-    body: (model, input, purpose) => ({
-      model: model.model,
-      input,
-      task: purpose === "query" ? "retrieval.query" : "retrieval.passage",
-      ...dimensionsOf(model)
-    }),
-    vectors: numbered
-  },
-  cohere: {
-    home: "https://api.cohere.com",
-    batchMax: 96,
-    path: "/v2/embed",
-    body: (model, texts, purpose) => ({
-      model: model.model,
-      texts,
-      input_type: purpose === "query" ? "search_query" : "search_document",
-      embedding_types: ["float"],
-      truncate: "END",
-      ...(model.dimensions === undefined ? {} : { output_dimension: model.dimensions })
-    }),
-    vectors: (answer) => listOf(own(own(answer, "embeddings"), "float"))
-  },
-  ollama: {
-    home: undefined,
-    batchMax: 64,
-    path: "/api/embed",
-    body: (model, input) => ({ model: model.model, input, truncate: true, ...dimensionsOf(model) }),
-    vectors: (answer) => listOf(own(answer, "embeddings"))
-  },
-  tei: {
-    home: undefined,
-    batchMax: 32,
-    path: "/embed",
-    body: (_model, inputs) => ({ inputs, truncate: true, normalize: true }),
-    vectors: listOf
-  }
-} as const satisfies Readonly<Record<string, Shape>>
-export type RemoteKind = keyof typeof shapes
-export const remoteKinds = Object.keys(shapes) as ReadonlyArray<RemoteKind>
+export const remoteKinds = ["openai", "jina", "cohere", "ollama", "tei"] as const
+/** What `model_name` begins with. */
+export type RemoteKind = (typeof remoteKinds)[number]
+const openai: Shape = {
+  home: "https://api.openai.com",
+  batchMax: 128,
+  path: "/v1/embeddings",
+  body: (model, input) => ({ model: model.model, input, encoding_format: "float", ...dimensionsOf(model) }),
+  vectors: numbered
+}
+const jina: Shape = {
+  home: "https://api.jina.ai",
+  batchMax: 128,
+  path: "/v1/embeddings",
+  body: (model, input, purpose) => ({
+    model: model.model,
+    input,
+    task: purpose === "query" ? "retrieval.query" : "retrieval.passage",
+    ...dimensionsOf(model)
+  }),
+  vectors: numbered
+}
+const cohere: Shape = {
+  home: "https://api.cohere.com",
+  batchMax: 96,
+  path: "/v2/embed",
+  body: (model, texts, purpose) => ({
+    model: model.model,
+    texts,
+    input_type: purpose === "query" ? "search_query" : "search_document",
+    embedding_types: ["float"],
+    truncate: "END",
+    ...(model.dimensions === undefined ? {} : { output_dimension: model.dimensions })
+  }),
+  vectors: (answer) => listOf(own(own(answer, "embeddings"), "float"))
+}
+const ollama: Shape = {
+  home: undefined,
+  batchMax: 64,
+  path: "/api/embed",
+  body: (model, input) => ({ model: model.model, input, truncate: true, ...dimensionsOf(model) }),
+  vectors: (answer) => listOf(own(answer, "embeddings"))
+}
+const tei: Shape = {
+  home: undefined,
+  batchMax: 32,
+  path: "/embed",
+  body: (_model, inputs) => ({ inputs, truncate: true, normalize: true }),
+  vectors: listOf
+}
+const shapes: ReadonlyMap<string, Shape> = new Map(Object.entries({ openai, jina, cohere, ollama, tei }))
+const shapeOf = (kind: RemoteKind): Shape => shapes.get(kind)!
 
-export const isRemoteKind = (text: string): text is RemoteKind => Object.hasOwn(shapes, text)
-export const batchMaxOf = (kind: RemoteKind): number => shapes[kind].batchMax
-export const homeOf = (kind: RemoteKind): string | undefined => shapes[kind].home
+export const isRemoteKind = (text: string): text is RemoteKind => shapes.has(text)
+export const batchMaxOf = (kind: RemoteKind): number => shapeOf(kind).batchMax
+export const homeOf = (kind: RemoteKind): string | undefined => shapeOf(kind).home
 
 /** Of a base address: with or without the path, or the first part of it, that the interface has. */
 const addressOf = (base: string, path: string): string => {
@@ -110,7 +110,7 @@ const addressOf = (base: string, path: string): string => {
 
 /** undefined where no address is known. */
 export const askedOf = (model: RemoteModel, texts: ReadonlyArray<string>, purpose: Purpose): Asked | undefined => {
-  const shape: Shape = shapes[model.kind]
+  const shape = shapeOf(model.kind)
   const base = model.url ?? shape.home
   if (base === undefined) return undefined
   return {
@@ -131,7 +131,7 @@ export const vectorsIn = (
   texts: number,
   dimensions: number | undefined
 ): ReadonlyArray<Float32Array> | string => {
-  const found = shapes[model.kind].vectors(answer)
+  const found = shapeOf(model.kind).vectors(answer)
   if (found === undefined) return "answered something that holds no vectors"
   if (found.length !== texts) return `answered ${found.length} vectors for ${texts} texts`
   const vectors: Float32Array[] = []

@@ -2,28 +2,20 @@
  * Everything that makes vectors, as the engine package asks for it: this program's own models and those of servers,
  * each by its name. It stands in front of the engine of every process (`src/runtime`), whichever that is.
  */
-import { Context, Effect, Layer, Option } from "effect"
-import {
-  type EmbeddedInput,
-  type Embedder,
-  embeddingEngine,
-  type EmbedOrder,
-  type ModelConfig
-} from "@dowser/engine-sdk/embedding"
+import { Context, Effect, Option } from "effect"
+import type { EmbeddedInput, Embedder, EmbedOrder, ModelConfig } from "@dowser/engine-sdk/embedding"
 import { type EngineError, fail, ok } from "@dowser/engine-sdk"
-import { Seal } from "../access/seal.ts"
-import { Engine } from "../ports/engine/engine.ts"
 import {
   makeRemoteEmbedder,
   type RemoteEmbedder,
   RemoteEmbeddingFailed
-} from "../ports/text-embedder/remote/remote-embedder.ts"
-import { homeOf, type RemoteModel } from "../ports/text-embedder/remote/providers.ts"
-import { type Embedded, EmbeddingUnavailable, TextEmbedder } from "../ports/text-embedder/text-embedder.ts"
-import { identityOf, modelIn, withSealed } from "./model-config.ts"
+} from "../text-embedder/remote/remote-embedder.ts"
+import { homeOf, type RemoteModel } from "../text-embedder/remote/providers.ts"
+import { type Embedded, EmbeddingUnavailable, TextEmbedder } from "../text-embedder/text-embedder.ts"
+import { identityOf, modelIn, type Sealing, withSealed } from "./model-config.ts"
 
 /** For those who want vectors and what they cost, and no field of a collection. */
-interface Embeddings extends Embedder {
+export interface Embeddings extends Embedder {
   readonly vectors: (
     organizationId: string,
     model: ModelConfig,
@@ -36,7 +28,7 @@ interface Embeddings extends Embedder {
 }
 
 /** What embeds in this process; undefined in one that has no engine to write to, and in tests that need none. */
-export const CurrentEmbedder = Context.Reference<Embeddings | undefined>("dowser/embedding/CurrentEmbedder", {
+export const CurrentEmbedder = Context.Reference<Embeddings | undefined>("dowser/ports/CurrentEmbedder", {
   defaultValue: () => undefined
 })
 
@@ -67,13 +59,13 @@ type Local = TextEmbedder["Service"]
 class Embedding implements Embeddings {
   readonly #local: Local | undefined
   readonly #remote: RemoteEmbedder
-  readonly #seal: Seal["Service"]
+  readonly #seal: Sealing
   readonly #run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
   readonly #dimensions = new Map<string, number>()
   constructor(
     local: Local | undefined,
     remote: RemoteEmbedder,
-    seal: Seal["Service"],
+    seal: Sealing,
     run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
   ) {
     this.#local = local
@@ -187,20 +179,10 @@ class Embedding implements Embeddings {
   }
 }
 
-const makeEmbedding = Effect.gen(function* () {
+/** Over this program's own models, where it has any, and the servers that fields and organizations name. */
+export const makeEmbeddings = Effect.fnUntraced(function* (seal: Sealing) {
   const local = Option.getOrUndefined(yield* Effect.serviceOption(TextEmbedder))
   const remote = yield* makeRemoteEmbedder
   const run = Effect.runPromiseWith(yield* Effect.context<never>())
-  return new Embedding(local, remote, yield* Seal, run)
+  return new Embedding(local, remote, seal, run)
 })
-
-/** The engine with vectors made in front of it, and what makes them. */
-export const layerEmbedding = Layer.unwrap(
-  Effect.gen(function* () {
-    const embedder = yield* makeEmbedding
-    return Layer.mergeAll(
-      Layer.succeed(CurrentEmbedder, embedder),
-      Layer.succeed(Engine, embeddingEngine(yield* Engine, embedder))
-    )
-  })
-)

@@ -4,10 +4,9 @@
  * stay readable, because they are what answers show of it.
  */
 import type { ModelConfig } from "@dowser/engine-sdk/embedding"
-import type { Seal } from "../access/seal.ts"
-import { isRemoteKind, type RemoteModel } from "../ports/text-embedder/remote/providers.ts"
+import { isRemoteKind, type RemoteModel } from "../text-embedder/remote/providers.ts"
 
-export type NamedModel =
+type NamedModel =
   | { readonly kind: "local"; readonly name: string }
   | { readonly kind: "remote"; readonly model: RemoteModel }
 
@@ -16,7 +15,11 @@ const SHOWN = 5
 /** No credential has a space in it. */
 const MARK = " sealed:"
 
-type Sealing = Pick<Seal["Service"], "open" | "seal">
+/** With the operator's key (`src/access/seal.ts`). */
+export interface Sealing {
+  readonly seal: (plain: Uint8Array) => string
+  readonly open: (sealed: string) => Buffer
+}
 
 export const withSealed = (seal: Sealing, config: ModelConfig): ModelConfig => {
   const sealed: Record<string, unknown> = { ...config }
@@ -28,7 +31,7 @@ export const withSealed = (seal: Sealing, config: ModelConfig): ModelConfig => {
   return sealed
 }
 /** undefined where it was sealed with another key, or made up. */
-export const opened = (seal: Sealing, text: unknown): string | undefined => {
+const opened = (seal: Sealing, text: unknown): string | undefined => {
   if (typeof text !== "string") return undefined
   const at = text.indexOf(MARK)
   if (at < 0) return text

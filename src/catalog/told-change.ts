@@ -1,0 +1,19 @@
+/** A change of a schema, of which those who have something to do then are told. */
+import { type OperationContext, resolveCollection } from "@dowser/engine-sdk/operations"
+import { Effect } from "effect"
+import { CollectionChanges } from "../engine-plane/collection-changes.ts"
+
+export const makeToldChange = Effect.map(
+  CollectionChanges,
+  (changes) =>
+    <A, E>(context: OperationContext, name: string, change: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+      Effect.suspend(() => {
+        const before = resolveCollection(context, name)?.schema
+        return Effect.tap(change, () => {
+          const after = resolveCollection(context, name)
+          return after === undefined
+            ? Effect.void
+            : changes.changed({ organizationId: context.namespace, before, after })
+        })
+      })
+)
