@@ -146,10 +146,13 @@ export const layerMiniLm = (options: EmbedderOptions): Layer.Layer<TextEmbedder>
       let known = 0
       const ask = (request: EmbedRequest, texts: ReadonlyArray<string>) =>
         Effect.callback<ReadonlyArray<Known>, EmbeddingUnavailable>((resume) => {
-          const cancel = inference.ask({ ...request, texts }, {
-            resolve: (found) => resume(Effect.succeed(found)),
-            reject: (error) => resume(Effect.fail(error))
-          })
+          const cancel = inference.ask(
+            { ...request, texts },
+            {
+              resolve: (found) => resume(Effect.succeed(found)),
+              reject: (error) => resume(Effect.fail(error))
+            }
+          )
           return Effect.sync(cancel)
         })
       const embed = Effect.fnUntraced(function* (request: EmbedRequest) {

@@ -150,7 +150,8 @@ export class Inference {
     }
   }
   #refusalOf({ asked, chunks }: Request): EmbeddingUnavailable | undefined {
-    if (this.#failure !== undefined && this.#options.now() - this.#failure.at < LOAD_AGAIN_MS) return failed(this.#failure.message)
+    if (this.#failure !== undefined && this.#options.now() - this.#failure.at < LOAD_AGAIN_MS)
+      return failed(this.#failure.message)
     const bytes = chunks.reduce((sum, chunk) => sum + chunk.bytes, 0)
     const line = this.#lines[asked.priority]
     if (line.hasRoom({ organizationId: asked.organizationId, items: asked.texts.length, bytes })) return undefined
@@ -235,7 +236,8 @@ export class Inference {
   async closeIdle(idle_ms: number): Promise<void> {
     const thread = this.#thread
     const isBusy = PRIORITIES.some((priority) => this.waiting(priority) > 0)
-    if (thread === undefined || isBusy || this.#engine === undefined || this.#options.now() - this.#usedAt < idle_ms) return
+    if (thread === undefined || isBusy || this.#engine === undefined || this.#options.now() - this.#usedAt < idle_ms)
+      return
     this.#thread = this.#engine = undefined
     await thread.close()
   }

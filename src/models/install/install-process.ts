@@ -1,0 +1,31 @@
+/**
+ * The process that installs models beside one that serves: progress, and how it ended, as lines of JSON. It ends with the
+ * process that began it, which holds the other end of its input.
+ */
+import { setPriority } from "node:os"
+import { BACKGROUND } from "@dowser/log/process/background"
+import { install } from "./install.ts"
+import { writablePlace } from "./places.ts"
+import { readPinned } from "./pinned.ts"
+import type { InstallerLine } from "./installer-line.ts"
+
+const say = (line: InstallerLine) => process.stdout.write(`${JSON.stringify(line)}\n`)
+process.stdin.on("end", () => process.exit(1)).resume()
+try {
+  setPriority(BACKGROUND)
+} catch {
+  /* Not allowed here. */
+}
+try {
+  const places = process.argv.slice(2)
+  const folder = await install({
+    place: writablePlace(places),
+    pinned: readPinned(),
+    report: ({ done, step }) => say({ kind: "progress", step, done })
+  })
+  say({ kind: "installed", folder })
+  process.exit(0)
+} catch (error) {
+  say({ kind: "failed", message: error instanceof Error ? error.message : String(error) })
+  process.exit(1)
+}
