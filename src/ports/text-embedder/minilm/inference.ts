@@ -172,24 +172,28 @@ export class Inference {
     void this.#run(thread, priority, chunk)
   }
   async #run(thread: InferenceThread, priority: Priority, chunk: Chunk): Promise<void> {
+    let answer: ChunkAnswer | undefined
     try {
-      const answer = await thread.embed(chunk.texts, priority === "query")
+      answer = await thread.embed(chunk.texts, priority === "query")
       this.seconds += answer.took_ms / 1_000
       this.texts += chunk.items
       this.#msPerText += 0.1 * (answer.took_ms / chunk.items - this.#msPerText)
-      chunk.request.has(chunk, answer)
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
-      const isLost = error instanceof ThreadLost
-      if (isLost) this.#lost(thread, message)
-      if (chunk.request.isOver) {
-        // Nobody waits for it.
-      } else if (isLost && chunk.tries < TRIES_MAX && !this.#isClosed) this.#lines[priority].putBack(chunk)
-      else this.#giveUp(chunk, message)
+      this.#failed(thread, priority, chunk, error instanceof Error ? error : new Error(String(error)))
     }
     this.#usedAt = this.#options.now()
     this.#inThread[priority] = undefined
     this.#next(priority)
+    // Last: whoever waits goes on at once, and the thread should have its next work by then.
+    if (answer !== undefined) chunk.request.has(chunk, answer)
+  }
+  #failed(thread: InferenceThread, priority: Priority, chunk: Chunk, error: Error): void {
+    const isLost = error instanceof ThreadLost
+    if (isLost) this.#lost(thread, error.message)
+    // Nobody waits for it.
+    if (chunk.request.isOver) return
+    if (isLost && chunk.tries < TRIES_MAX && !this.#isClosed) this.#lines[priority].putBack(chunk)
+    else this.#giveUp(chunk, error.message)
   }
   #giveUp({ request }: Chunk, message: string): void {
     request.fail(failed(message))
