@@ -13,7 +13,7 @@ import { type Pinned, readPinned } from "./install/pinned.ts"
 const LOOK_AGAIN_MS = 5_000
 /** What who asks meanwhile is told to wait. */
 const RETRY_AFTER_S = 15
-export const wayOut =
+const wayOut =
   "`npm run dowser -- models install` tries again, with `--from FOLDER` from tarballs on a machine without a registry"
 
 export class Models extends Context.Service<

@@ -1,4 +1,7 @@
-/** The embedded model by the port's suite, in both ways to run it, and what it makes of texts beside what it was trained to. */
+/**
+ * The embedded model by the port's suite, in both ways to run it, and what it makes of texts beside what it was trained
+ * to.
+ */
 import { createHash } from "node:crypto"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,6 +1,6 @@
 /**
- * Stands in for the thread that runs the model: vectors that say which text they are of, and texts that make it die, refuse or
- * wait. Which texts it was asked, in order, it tells by their numbers.
+ * Stands in for the thread that runs the model: vectors that say which text they are of, and texts that make it die,
+ * refuse or wait. Which texts it was asked, in order, it writes into its folder.
  */
 import { appendFileSync, existsSync } from "node:fs"
 import { join } from "node:path"

@@ -47,7 +47,7 @@ const npmCommand = (): ReadonlyArray<string> => {
 const environment = (cache: string): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(
     Object.entries(process.env).filter(
-      ([name]) => !/^npm_(config_(?!registry|.*proxy|cafile)|package|lifecycle)/.test(name)
+      ([name]) => !/^npm_(config_(?!registry|.*proxy|cafile|fetch)|package|lifecycle)/.test(name)
     )
   ),
   npm_config_cache: cache,

@@ -1,6 +1,6 @@
 /**
- * The process that installs models beside one that serves: progress, and how it ended, as lines of JSON. It ends with the
- * process that began it, which holds the other end of its input.
+ * The process that installs models beside one that serves: progress, and how it ended, as lines of JSON. It ends with
+ * the process that began it, which holds the other end of its input.
  */
 import { setPriority } from "node:os"
 import { BACKGROUND } from "@dowser/log/process/background"
@@ -9,7 +9,11 @@ import { writablePlace } from "./places.ts"
 import { readPinned } from "./pinned.ts"
 import type { InstallerLine } from "./installer-line.ts"
 
-const say = (line: InstallerLine) => process.stdout.write(`${JSON.stringify(line)}\n`)
+/** With `code` it ends once that is written. */
+const say = (line: InstallerLine, code?: number) =>
+  process.stdout.write(`${JSON.stringify(line)}\n`, () => {
+    if (code !== undefined) process.exit(code)
+  })
 process.stdin.on("end", () => process.exit(1)).resume()
 try {
   setPriority(BACKGROUND)
@@ -23,9 +27,7 @@ try {
     pinned: readPinned(),
     report: ({ done, step }) => say({ kind: "progress", step, done })
   })
-  say({ kind: "installed", folder })
-  process.exit(0)
+  say({ kind: "installed", folder }, 0)
 } catch (error) {
-  say({ kind: "failed", message: error instanceof Error ? error.message : String(error) })
-  process.exit(1)
+  say({ kind: "failed", message: error instanceof Error ? error.message : String(error) }, 1)
 }

@@ -27,7 +27,7 @@ export interface Progress {
   /** What is done now, for a person. */ readonly step: string
   /** From 0 to 1, of all. */ readonly done: number
 }
-export interface InstallOptions {
+interface InstallOptions {
   readonly place: string
   readonly pinned: Pinned
   /** Tarballs; undefined: from the registry. */ readonly from?: string | undefined
@@ -153,7 +153,9 @@ const make = async ({ from, pinned, place, report }: InstallOptions): Promise<vo
   }
 }
 
-/** The installation's folder. Some seconds of a processor, 350 MB at the graph: in a process of its own beside serving. */
+/**
+ * The installation's folder. Ten seconds of a processor, 350 MB at the graph: in a process of its own beside serving.
+ */
 export const install = async (options: InstallOptions): Promise<string> => {
   const { every_ms = EVERY_MS, pinned, place } = options
   const folder = join(place, pinned.id)

@@ -1,6 +1,7 @@
 /**
  * What an installation is made of: the packages of `models/package.json` with the integrity that its lock says, and the
- * files that are taken out of them, each with its hash (`models/files.json`). Read when an installation is looked for or made.
+ * files that are taken out of them, each with its hash (`models/files.json`). Read when an installation is looked for
+ * or made.
  */
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"

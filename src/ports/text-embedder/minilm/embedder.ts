@@ -16,7 +16,7 @@ import { InferenceThread } from "./inference-thread.ts"
 import { MODEL_NAME, WEIGHTS_SHA256 } from "./layout.ts"
 import { type Known, VectorCache } from "./vector-cache.ts"
 
-export const miniLm: EmbeddingModel = {
+const miniLm: EmbeddingModel = {
   name: MODEL_NAME,
   dimensions: HIDDEN,
   embedded: true,

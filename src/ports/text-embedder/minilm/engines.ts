@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { HIDDEN, TOKENS_MAX } from "./graph.ts"
 import { LAYOUT, requireFrom } from "./layout.ts"
 
-export interface Run {
+interface Run {
   readonly texts: ReadonlyArray<string>
   /** Of each text, at least one. */ readonly tokens: ReadonlyArray<ReadonlyArray<number>>
 }

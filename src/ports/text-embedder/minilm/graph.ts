@@ -23,7 +23,7 @@ const WORD_TOP = 127,
 /** The format's number of 32 bits. */
 const FLOAT = 1
 
-export type Precision = "full" | "small"
+type Precision = "full" | "small"
 
 /** Rows of bytes up to `top` either way, and what each is to be multiplied by. */
 const rowsOf = ({ shape: [rows = 0, columns = 0], values }: Tensor, top: number) => {

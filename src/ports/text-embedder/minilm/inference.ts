@@ -11,7 +11,7 @@ import { Line } from "./line.ts"
 import type { Known } from "./vector-cache.ts"
 
 type Priority = EmbedRequest["priority"]
-export interface InferenceOptions {
+interface InferenceOptions {
   /** Unix milliseconds. */ readonly now: () => number
   /** undefined: there is no model any more. */ readonly open: () => InferenceThread | undefined
   readonly onLoaded: (loaded: Loaded) => void

@@ -8,7 +8,7 @@ interface Waits {
   readonly items: number
   readonly bytes: number
 }
-export interface LineBounds {
+interface LineBounds {
   readonly items: number
   readonly bytes: number
 }

@@ -5,10 +5,16 @@
 import { bytes, float, int, message, type Pieces, text } from "./protobuf.ts"
 
 /** Kinds of elements by the format's numbers. */
-const KINDS = { float: 1, uint8: 2, int8: 3, int32: 6, int64: 7 } as const
-type Kind = keyof typeof KINDS
+const KINDS = new Map([
+  ["float", 1],
+  ["uint8", 2],
+  ["int8", 3],
+  ["int32", 6],
+  ["int64", 7]
+] as const)
+type Kind = "float" | "uint8" | "int8" | "int32" | "int64"
 
-export interface Constant {
+interface Constant {
   readonly kind: Kind
   readonly shape: ReadonlyArray<number>
   readonly data: ArrayBufferView
@@ -38,7 +44,7 @@ export class OnnxGraph {
       message(
         5,
         ...shape.map((size) => int(1, size)),
-        int(2, KINDS[kind]),
+        int(2, KINDS.get(kind)!),
         text(8, name),
         bytes(9, new Uint8Array(data.buffer, data.byteOffset, data.byteLength))
       )
@@ -120,7 +126,7 @@ const port = (field: number, { kind, name, shape }: Port): Pieces =>
       2,
       message(
         1,
-        int(1, KINDS[kind]),
+        int(1, KINDS.get(kind)!),
         message(2, ...shape.map((size) => message(1, typeof size === "number" ? int(1, size) : text(2, size))))
       )
     )

@@ -24,7 +24,7 @@ const PIECE_CHARACTERS = 512
 const CUT = /[\s.,;:!?/|"'()*+\-_=<>~\p{Pd}\p{Po}]/u
 
 /** Pieces whose tokens, one after the other, are those of the text. */
-export function* piecesOf(text: string): Generator<string> {
+function* piecesOf(text: string): Generator<string> {
   for (let from = 0; from < text.length;) {
     let to = from + PIECE_CHARACTERS
     if (to < text.length) {
