@@ -14,7 +14,7 @@ const LOOK_AGAIN_MS = 5_000
 /** What who asks meanwhile is told to wait. */
 const RETRY_AFTER_S = 15
 const wayOut =
-  "`npm run dowser -- models install` tries again, with `--from FOLDER` from tarballs on a machine without a registry"
+  "`npm run dowser -- models install` installs it, with `--from FOLDER` from tarballs on a machine without a registry"
 
 export class Models extends Context.Service<
   Models,
