@@ -2,7 +2,14 @@
 import { Effect } from "effect"
 import { MODEL_NAME } from "../ports/text-embedder/minilm/layout.ts"
 import { install } from "../models/install/install.ts"
-import { findInstalled, placesOf, removeInstalled, writablePlace, wrongFiles } from "../models/install/places.ts"
+import {
+  findInstalled,
+  placesOf,
+  readableByAll,
+  removeInstalled,
+  writablePlace,
+  wrongFiles
+} from "../models/install/places.ts"
 import { allFiles, readPinned } from "../models/install/pinned.ts"
 import { StartRefused } from "../runtime/data-folder.ts"
 
@@ -22,6 +29,7 @@ export const installModels = Effect.fn("cli.models.install")(function* ({
   const pinned = readPinned()
   const found = findInstalled(places, pinned)
   if (found !== undefined) return say(`${MODEL_NAME} is installed in ${found}.`)
+  readableByAll()
   let told = ""
   const folder = yield* Effect.tryPromise({
     try: () =>

@@ -5,7 +5,7 @@
 import { setPriority } from "node:os"
 import { BACKGROUND } from "@dowser/log/process/background"
 import { install } from "./install.ts"
-import { writablePlace } from "./places.ts"
+import { readableByAll, writablePlace } from "./places.ts"
 import { readPinned } from "./pinned.ts"
 import type { InstallerLine } from "./installer-line.ts"
 
@@ -20,6 +20,7 @@ try {
 } catch {
   /* Not allowed here. */
 }
+readableByAll()
 try {
   const places = process.argv.slice(2)
   const folder = await install({

@@ -30,6 +30,14 @@ const isThere = (folder: string, { bytes, path }: PinnedFile): boolean => {
   }
 }
 
+/**
+ * Whoever started the program, others of the machine run these files too: nothing of them is secret. Of the process that
+ * installs, before it writes.
+ */
+export const readableByAll = (): void => {
+  process.umask(0o022)
+}
+
 /** The first that can be written; throws what the last one said. */
 export const writablePlace = (places: ReadonlyArray<string>): string => {
   let failure: unknown
