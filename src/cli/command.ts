@@ -13,6 +13,7 @@ import {
   benchExperiments,
   benchConfiguration,
   benchCounting,
+  benchEmbeddings,
   benchEngine,
   benchEvents,
   benchFirstSearches,
@@ -1219,6 +1220,27 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
       },
       (flags) => benchSeo({ ...flags, out: Option.getOrUndefined(flags.out) })
     ).pipe(Command.withDescription("Landing pages of all values of a field, and what searches beside it notice")),
+    Command.make(
+      "embeddings",
+      {
+        products: Flag.Int("products").pipe(
+          Flag.withDescription("Generated products, embedded beside a program that answers searches (0: none)"),
+          Flag.withDefault(20_000)
+        ),
+        portable: Flag.Boolean("portable").pipe(
+          Flag.withDescription("The model in WebAssembly"),
+          Flag.withDefault(false)
+        ),
+        seconds: load.seconds,
+        rate: Flag.Int("rate").pipe(Flag.withDescription("Searches a second beside it"), Flag.withDefault(200)),
+        seed: inputs.seed,
+        out: inputs.out
+      },
+      ({ out, portable, ...flags }) =>
+        benchEmbeddings({ ...flags, isPortable: portable, out: Option.getOrUndefined(out) })
+    ).pipe(
+      Command.withDescription("Vectors of texts by the embedded model: time, memory, and a catalogue beside serving")
+    ),
     Command.make("package", { out: inputs.out }, (flags) =>
       benchPackage({ out: Option.getOrUndefined(flags.out) })
     ).pipe(Command.withDescription("Bytes of each entry of engine-sdk in a bundle")),
