@@ -31,8 +31,8 @@ const isThere = (folder: string, { bytes, path }: PinnedFile): boolean => {
 }
 
 /**
- * Whoever started the program, others of the machine run these files too: nothing of them is secret. Of the process that
- * installs, before it writes.
+ * Whoever started the program, others of the machine run these files too: nothing of them is secret. Of the process
+ * that installs, before it writes.
  */
 export const readableByAll = (): void => {
   process.umask(0o022)
