@@ -9,7 +9,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import {
-  CurrentEmbedder,
+  CurrentEmbedderFigures,
   type EmbedderOptions,
   type InstalledModel,
   layerMiniLm
@@ -47,7 +47,7 @@ const make = Effect.fnUntraced(function* (options: Partial<EmbedderOptions> = {}
       context
     )
   const figures = Effect.provide(
-    Effect.map(CurrentEmbedder, (read) => read()!),
+    Effect.map(CurrentEmbedderFigures, (read) => read()!),
     context
   )
   return { folder, embed, figures, told: () => told(folder) }

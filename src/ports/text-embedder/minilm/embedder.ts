@@ -51,9 +51,12 @@ export interface EmbedderFigures {
   readonly engine: "native" | "portable" | undefined
 }
 /** undefined: this process has none. */
-export const CurrentEmbedder = Context.Reference<() => EmbedderFigures | undefined>("dowser/ports/CurrentEmbedder", {
-  defaultValue: () => () => undefined
-})
+export const CurrentEmbedderFigures = Context.Reference<() => EmbedderFigures | undefined>(
+  "dowser/ports/CurrentEmbedderFigures",
+  {
+    defaultValue: () => () => undefined
+  }
+)
 
 const IDLE_MS = 10 * 60_000
 const CACHE_BYTES = 24_000_000
@@ -191,6 +194,6 @@ export const layerMiniLm = (options: EmbedderOptions): Layer.Layer<TextEmbedder>
         cacheBytes: cache.bytes,
         engine: inference.engine
       })
-      return Context.make(TextEmbedder, embedder).pipe(Context.add(CurrentEmbedder, figures))
+      return Context.make(TextEmbedder, embedder).pipe(Context.add(CurrentEmbedderFigures, figures))
     })
   )
