@@ -32,6 +32,8 @@ export interface ServerConfig {
   /** Where other processes reach the engine of this one; 0: nowhere. */ readonly enginePort: number
   readonly engineHost: string
   /** Threads that search for the one that takes requests; 0: none. */ readonly searchWorkers: number
+  /** Whether models that are missing are installed beside serving. */ readonly models: "background" | "off"
+  /** Where they are; "": in the program's folder, or the data folder. */ readonly modelsDir: string
 }
 
 export const SEARCH_WORKERS_MAX = 16

@@ -29,6 +29,8 @@ import { room as ingest } from "./ingest/room.ts"
 import type { Installation } from "./installation.ts"
 import { room as jobs } from "./jobs/room.ts"
 import { room as metering } from "./metering/room.ts"
+import { room as models } from "./models/room.ts"
+import type { Models } from "./models/models.ts"
 import { room as organizations } from "./organizations/room.ts"
 import { room as tenants } from "./tenants/room.ts"
 import type { Outbox } from "@dowser/log/outbox"
@@ -40,6 +42,7 @@ import type { FeedStore } from "./ports/feed-store/feed-store.ts"
 import type { EventLog } from "@dowser/log/event-log/event-log"
 import type { Identifiers } from "@dowser/log/identifiers"
 import type { OutboundHttp } from "./ports/outbound-http/outbound-http.ts"
+import type { TextEmbedder } from "./ports/text-embedder/text-embedder.ts"
 import { room as quality } from "./quality/room.ts"
 import { RoomList } from "./room.ts"
 import { room as personalization } from "./personalization/room.ts"
@@ -70,6 +73,7 @@ type Ground =
   | FeedStore
   | Identifiers
   | Installation
+  | Models
   | OperatorAuth
   | OutboundHttp
   | Outbox
@@ -78,9 +82,11 @@ type Ground =
   | Seal
   | SqlClient.SqlClient
   | StreamWorker
+  | TextEmbedder
 
 export const rooms = RoomList.over<Ground>()
   .with(outbox)
+  .with(models)
   .with(metering)
   .with(organizations)
   .with(policies)

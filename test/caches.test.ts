@@ -51,6 +51,7 @@ const caches: ReadonlyMap<string, { readonly bytes: number; readonly each?: stri
   // What robots.txt say, and the pace of hosts that nobody asks.
   ["src/ingest/crawl/hosts.ts", { bytes: 18 * MEGABYTE }],
   ["src/ports/outbound-http/node.ts", { bytes: 8 * MEGABYTE }],
+  ["src/ports/text-embedder/minilm/vector-cache.ts", { bytes: 24 * MEGABYTE }],
   ["src/profiles/ready-profile.ts", { bytes: 4 * MEGABYTE }],
   ["src/search/answer-cache.ts", { bytes: 64 * MEGABYTE }],
   ["engine-sdk/src/operations/seen-fields.ts", { bytes: 16 * MEGABYTE }],

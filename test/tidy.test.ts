@@ -396,7 +396,7 @@ describe("files", () => {
       ].join("|")
     )
     expect(files.filter((path) => machine.test(text.get(path) ?? "")).map(nameOf)).toEqual([])
-    for (const lock of ["package-lock.json", "test/package/runtimes/package-lock.json"])
+    for (const lock of ["package-lock.json", "test/package/runtimes/package-lock.json", "models/package-lock.json"])
       expect(/"resolved": "http/.test(readFileSync(join(root, lock), "utf8"))).toBe(false)
   })
   it("have no comment wider than 120 columns, which the formatter leaves as it is", () => {

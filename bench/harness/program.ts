@@ -46,7 +46,10 @@ export const startServer = async (extra: ReadonlyArray<string> = [], kept?: stri
       join(folder, "data"),
       ...extra
     ],
-    { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, DOWSER_PARENT_PID: String(process.pid) } }
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, DOWSER_MODELS: "off", DOWSER_PARENT_PID: String(process.pid) }
+    }
   )
   const ready = await new Promise<Record<string, string>>((settle, reject) => {
     let text = ""

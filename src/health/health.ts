@@ -16,11 +16,13 @@ import { Looks } from "./looks.ts"
 import {
   engineProbe,
   eventLogProbe,
+  modelsProbe,
   organizationsProbe,
   postgresProbe,
   recommendationsProbe,
   streamsProbe
 } from "./probes.ts"
+import { Models } from "../models/models.ts"
 import { RecommendModels } from "../recommendation-models/live/recommend-models.ts"
 import { changesOf, type Finding, growthOf, type Losses, seconds, type Verdict, verdictOf } from "./verdict.ts"
 import { countWebhooks, type WebhookFigures } from "./webhook-figures.ts"
@@ -98,7 +100,8 @@ const makeExamine = Effect.fnUntraced(function* (lagMax_ms: number, probe_ms: nu
     }),
     postgres: postgresProbe(sql),
     organizations: organizationsProbe(damages, engine),
-    recommendations: recommendationsProbe(yield* RecommendModels)
+    recommendations: recommendationsProbe(yield* RecommendModels),
+    models: modelsProbe(yield* Models)
   } as const
 
   return Effect.gen(function* () {
@@ -194,6 +197,6 @@ export class Health extends Context.Service<
   ): Layer.Layer<
     Health,
     never,
-    Configuration | Engine | EventLog | RecommendModels | SearchServed | SqlClient.SqlClient | StreamWorker
+    Configuration | Engine | EventLog | Models | RecommendModels | SearchServed | SqlClient.SqlClient | StreamWorker
   > => Layer.effect(Health, make(options))
 }

@@ -8,6 +8,7 @@ import type { EventLog } from "@dowser/log/event-log/event-log"
 import type { StreamWorker } from "@dowser/streams/host/host"
 import type { Damages } from "../configuration/damages.ts"
 import type { Engine, EngineCircuits } from "../ports/engine/engine.ts"
+import type { Models } from "../models/models.ts"
 import type { RecommendModels } from "../recommendation-models/live/recommend-models.ts"
 import { seconds } from "./verdict.ts"
 
@@ -54,6 +55,9 @@ export const recommendationsProbe = (models: RecommendModels["Service"]): Probe 
           message: `has not caught up with the events for ${seconds(behind_ms)} (${records_behind} records behind); answers are the newest documents`
         })
   )
+
+/** A program without models does all else that it is for. */
+export const modelsProbe = (models: Models["Service"]): Probe => Effect.sync(models.detail)
 
 /** What of single organizations could not be read, told up to a length. */
 export const organizationsProbe = (damages: Damages, engine: Engine["Service"]): Probe =>

@@ -9,7 +9,15 @@
  * out because of them would make a small failure a large one; `degraded` says it in a 200 (contract part 0: one shape).
  */
 export interface Finding {
-  readonly part: "engine" | "event_log" | "streams" | "postgres" | "organizations" | "recommendations" | "health"
+  readonly part:
+    | "engine"
+    | "event_log"
+    | "streams"
+    | "postgres"
+    | "organizations"
+    | "recommendations"
+    | "models"
+    | "health"
   readonly ok: boolean
   /** One sentence. */
   readonly detail: string

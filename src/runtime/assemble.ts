@@ -22,14 +22,18 @@ import { layerLeased } from "../ports/counter/leased-sql.ts"
 import { DedupeWindow } from "../ports/dedupe/dedupe-window.ts"
 import { RequestFigures } from "../http/request-figures.ts"
 import type { Engine } from "../ports/engine/engine.ts"
+import type { TextEmbedder } from "../ports/text-embedder/text-embedder.ts"
 import type { FeedStore } from "../ports/feed-store/feed-store.ts"
 import type { EventLog } from "@dowser/log/event-log/event-log"
 import { layerMeasured } from "@dowser/log/event-log/measured"
 import type { LogSpaceOptions } from "@dowser/log/event-log/log-space"
 import { Identifiers } from "@dowser/log/identifiers"
 import { layer as layerOutboundHttp } from "../ports/outbound-http/node.ts"
+import { Models } from "../models/models.ts"
+import { placesOf } from "../models/install/places.ts"
 import { rooms } from "../rooms.ts"
 import { layerHousekeeping } from "./housekeeping.ts"
+import { layerTextEmbedder } from "./text-embedder.ts"
 
 /** What the person who starts the program chooses, whatever the mode. */
 export interface RuntimeOptions {
@@ -44,6 +48,14 @@ export interface RuntimeOptions {
     | undefined
   /** Of the embedded event log. */ readonly logSpace?: LogSpaceOptions
   /** Threads of the in-process engine that search; 0 when absent. */ readonly searchWorkers?: number
+  /** Where models are; by itself in the program's folder, or the data folder. */ readonly modelsFolder?:
+    | string
+    | undefined
+  /** Another embedder than the model of this program. */ readonly textEmbedder?: Layer.Layer<
+    TextEmbedder,
+    never,
+    Models
+  >
   /** Another engine than the in-process one, which would keep its files under the path. */ readonly engine?: (
     path: string,
     searchWorkers: number
@@ -57,6 +69,7 @@ interface Parts<PortsE, SqlE, StreamsE, ConfigurationE> {
   readonly configuration: Layer.Layer<Configuration, ConfigurationE, Identifiers | RowReaders | SqlClient.SqlClient>
   readonly options: RuntimeOptions
   /** Folder of the dedupe window's runs, this process's own. */ readonly dedupePath: string
+  /** The data folder, where models may be. */ readonly dataPath: string
   /** Folder of what recommendations keep, this process's own. */ readonly recommendationsPath: string
   /** No other process uses this database. */ readonly isAlone: boolean
   readonly visitorPartitions: number
@@ -67,12 +80,21 @@ interface Parts<PortsE, SqlE, StreamsE, ConfigurationE> {
 /** The ground that rooms stand on, then the rooms (`src/rooms.ts`), then what looks after all of them. */
 export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({
   configuration,
+  dataPath,
   dedupePath,
   isAlone,
   operatorKey,
   operatorToken,
   recommendationsPath,
-  options: { aiPrices, allowPrivateAddresses = false, countryHeader, serviceDomain, weights },
+  options: {
+    aiPrices,
+    allowPrivateAddresses = false,
+    countryHeader,
+    modelsFolder,
+    serviceDomain,
+    textEmbedder = layerTextEmbedder,
+    weights
+  },
   sql,
   streams,
   visitorPartitions,
@@ -86,9 +108,11 @@ export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({
     recommendationsPath,
     isAlone
   })
+  const models = Layer.provideMerge(textEmbedder, Models.layer(placesOf(dataPath, modelsFolder)))
   const ports = Layer.provideMerge(
     layerEmbedding,
     Layer.mergeAll(
+      models,
       Identifiers.layer,
       Seal.layer(operatorKey),
       OperatorAuth.layer(operatorToken),

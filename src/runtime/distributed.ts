@@ -185,6 +185,7 @@ export const layerDistributed = (
     streams: layerObserved({ visitorPartitions }),
     configuration: layerConfiguration(config),
     options,
+    dataPath: folder.path,
     dedupePath: join(folder.path, "dedupe"),
     recommendationsPath: join(folder.path, "recommendations"),
     isAlone: false,

@@ -109,6 +109,7 @@ export const layerEmbedded = (folder: DataFolder, options: RuntimeOptions = {}) 
         streams,
         configuration: Configuration.layerEmbedded,
         options,
+        dataPath: folder.path,
         dedupePath: join(folder.path, "dedupe"),
         recommendationsPath: join(folder.path, "recommendations"),
         isAlone: true,

@@ -35,7 +35,7 @@ const start = async (dataDir: string): Promise<Life> => {
   const child = spawn(
     process.execPath,
     [...flags, main, "start", "--no-demo", "--json", "--port", String(port), "--data-dir", dataDir],
-    { stdio: ["ignore", "pipe", "pipe"] }
+    { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, DOWSER_MODELS: "off" } }
   )
   let errors = ""
   child.stderr!.on("data", (chunk: Buffer) => {

@@ -50,7 +50,13 @@ export const run = (
         ],
         {
           stdio: ["ignore", "pipe", "pipe"],
-          env: { ...environment, KAFKA_BROKERS: place.broker.address(), DATABASE_URL: place.databaseUrl, ...variables }
+          env: {
+            ...environment,
+            DOWSER_MODELS: "off",
+            KAFKA_BROKERS: place.broker.address(),
+            DATABASE_URL: place.databaseUrl,
+            ...variables
+          }
         }
       )
       let errors = ""

@@ -120,7 +120,11 @@ const launchAt = async (
       dataFolder,
       ...args
     ],
-    { cwd: clone, stdio: ["ignore", "pipe", "pipe"], env: { ...environment, ...codeCache(), ...variables } }
+    {
+      cwd: clone,
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...environment, ...codeCache(), DOWSER_MODELS: "off", ...variables }
+    }
   )
   let out = "",
     err = ""

@@ -16,7 +16,7 @@ export interface EmbeddingModel {
   /** Of the weights. A field keeps it: vectors of another hash are not comparable. */ readonly hash: string
 }
 
-export type EmbeddingState = "ready" | "loading" | "installing" | "absent"
+type EmbeddingState = "ready" | "loading" | "installing" | "absent"
 
 export interface EmbedRequest {
   /** Of a model. */ readonly model: string

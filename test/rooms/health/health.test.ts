@@ -9,6 +9,7 @@ import { join } from "node:path"
 import { describe, expect, it as plain } from "vitest"
 import { createEngine, type SearchEngine } from "../../../engine-sdk/src/mod.ts"
 import { Configuration } from "../../../src/configuration/configuration.ts"
+import { Models } from "../../../src/models/models.ts"
 import { RecommendModels } from "../../../src/recommendation-models/live/recommend-models.ts"
 import { SearchServed } from "../../../src/search/serve-log.ts"
 import { Health } from "../../../src/health/health.ts"
@@ -117,6 +118,7 @@ const partsOver = (
       visitorPartitions: 1
     }),
     RecommendModels.layerNone,
+    Models.layer([]),
     SearchServed.layer({
       visitorPartitions: 1,
       ...(options.reportsMax === undefined ? {} : { reportsMax: options.reportsMax })

@@ -1,0 +1,90 @@
+/** Tarballs of pinned packages, from the registry by npm itself, which knows proxies and mirrors, or from a folder. */
+import { spawn } from "node:child_process"
+import { createHash } from "node:crypto"
+import { createReadStream, existsSync, readdirSync } from "node:fs"
+import { join } from "node:path"
+import type { PinnedPackage } from "./pinned.ts"
+
+const FETCH_MS = 15 * 60_000
+const ERROR_CHARACTERS = 2_000
+
+/** As npm writes it in a lock. */
+const integrityOf = async (file: string): Promise<string> => {
+  const hash = createHash("sha512")
+  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer)
+  return `sha512-${hash.digest("base64")}`
+}
+const tarballsIn = (folder: string): ReadonlyArray<string> =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith(".tgz"))
+    .map((name) => join(folder, name))
+
+/** The files of a folder that are the packages', whatever their names; throws a sentence that names those missing. */
+export const tarballsFrom = async (
+  folder: string,
+  packages: ReadonlyArray<PinnedPackage>
+): Promise<ReadonlyMap<string, string>> => {
+  if (!existsSync(folder)) throw new Error(`There is no folder ${folder}.`)
+  const found = new Map<string, string>()
+  for (const file of tarballsIn(folder)) found.set(await integrityOf(file), file)
+  const missing = packages.filter(({ integrity }) => !found.has(integrity))
+  if (missing.length > 0) {
+    const names = missing.map(({ name, version }) => `${name}@${version}`).join(" ")
+    throw new Error(
+      `${folder} has no tarball of ${names}: on a machine that reaches a registry, \`npm pack ${names}\` makes them.`
+    )
+  }
+  return new Map(packages.map(({ integrity, name }) => [name, found.get(integrity)!]))
+}
+
+/** npm as the program was started by, or the one that the machine has. */
+const npmCommand = (): ReadonlyArray<string> => {
+  const { npm_execpath: script, npm_node_execpath: node } = process.env
+  if (script?.endsWith(".js") && node !== undefined && existsSync(script)) return [node, script]
+  return [process.platform === "win32" ? "npm.cmd" : "npm"]
+}
+/** Its settings of an outer call would change what this one does; a cache of its own is removed with the folder. */
+const environment = (cache: string): NodeJS.ProcessEnv => ({
+  ...Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name]) => !/^npm_(config_(?!registry|.*proxy|cafile|fetch)|package|lifecycle)/.test(name)
+    )
+  ),
+  npm_config_cache: cache,
+  npm_config_update_notifier: "false"
+})
+
+const fetchOne = ({ name, version }: PinnedPackage, folder: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const [command, ...first] = npmCommand()
+    const given = [...first, "pack", `${name}@${version}`, "--ignore-scripts", "--loglevel=error", "--pack-destination"]
+    const npm = spawn(command!, [...given, folder], {
+      cwd: folder,
+      env: environment(join(folder, "cache")),
+      stdio: ["ignore", "ignore", "pipe"],
+      timeout: FETCH_MS
+    })
+    let told = ""
+    npm.stderr.on("data", (chunk: Buffer) => {
+      told = (told + chunk.toString("utf8")).slice(-ERROR_CHARACTERS)
+    })
+    npm.on("error", (error) => reject(new Error(`npm could not be started: ${error.message}`)))
+    npm.on("exit", (code, signal) => {
+      if (code === 0) return resolve()
+      const why = told.split("\n").find((line) => /^npm (ERR!|error) (?!code|A complete)/.test(line))
+      reject(new Error(`npm could not fetch ${name}@${version}: ${why ?? signal ?? `exit code ${code}`}`))
+    })
+  })
+
+/** Into the folder, one after the other. */
+export const fetchTarballs = async (
+  folder: string,
+  packages: ReadonlyArray<PinnedPackage>,
+  report: (name: string, done: number) => void
+): Promise<ReadonlyMap<string, string>> => {
+  for (const [at, each] of packages.entries()) {
+    report(each.name, at / packages.length)
+    await fetchOne(each, folder)
+  }
+  return tarballsFrom(folder, packages)
+}

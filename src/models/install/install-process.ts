@@ -1,0 +1,34 @@
+/**
+ * The process that installs models beside one that serves: progress, and how it ended, as lines of JSON. It ends with
+ * the process that began it, which holds the other end of its input.
+ */
+import { setPriority } from "node:os"
+import { BACKGROUND } from "@dowser/log/process/background"
+import { install } from "./install.ts"
+import { readableByAll, writablePlace } from "./places.ts"
+import { readPinned } from "./pinned.ts"
+import type { InstallerLine } from "./installer-line.ts"
+
+/** With `code` it ends once that is written. */
+const say = (line: InstallerLine, code?: number) =>
+  process.stdout.write(`${JSON.stringify(line)}\n`, () => {
+    if (code !== undefined) process.exit(code)
+  })
+process.stdin.on("end", () => process.exit(1)).resume()
+try {
+  setPriority(BACKGROUND)
+} catch {
+  /* Not allowed here. */
+}
+readableByAll()
+try {
+  const places = process.argv.slice(2)
+  const folder = await install({
+    place: writablePlace(places),
+    pinned: readPinned(),
+    report: ({ done, step }) => say({ kind: "progress", step, done })
+  })
+  say({ kind: "installed", folder }, 0)
+} catch (error) {
+  say({ kind: "failed", message: error instanceof Error ? error.message : String(error) }, 1)
+}

@@ -1,0 +1,36 @@
+/** The process that installs, as who began it sees it: how far it is, and how it ended. */
+import { spawn } from "node:child_process"
+import { createInterface } from "node:readline"
+import { fileURLToPath } from "node:url"
+import { denoFlags } from "../../../scripts/deno-flags.mjs"
+import type { Progress } from "./install.ts"
+import type { InstallerLine } from "./installer-line.ts"
+
+export interface Installer {
+  readonly progress: () => Progress
+  /** A sentence where it failed; undefined where all is there. */ readonly ended: Promise<string | undefined>
+  readonly stop: () => void
+}
+
+const flags = (): ReadonlyArray<string> =>
+  (globalThis as { readonly Deno?: unknown }).Deno === undefined
+    ? ["--conditions=dowser-source", "--disable-warning=ExperimentalWarning"]
+    : denoFlags
+
+export const startInstaller = (places: ReadonlyArray<string>): Installer => {
+  let progress: Progress = { step: "beginning", done: 0 }
+  const entry = fileURLToPath(new URL("./install-process.ts", import.meta.url))
+  const child = spawn(process.execPath, [...flags(), entry, ...places], { stdio: ["pipe", "pipe", "inherit"] })
+  // It may be gone before its input is ended.
+  child.stdin.on("error", () => {})
+  const ended = new Promise<string | undefined>((resolve) => {
+    createInterface({ input: child.stdout }).on("line", (text) => {
+      const line = JSON.parse(text) as InstallerLine
+      if (line.kind === "progress") progress = line
+      else resolve(line.kind === "failed" ? line.message : undefined)
+    })
+    child.on("error", (error) => resolve(`its process could not be started: ${error.message}`))
+    child.on("close", (code) => resolve(`its process ended (exit code ${code})`))
+  })
+  return { progress: () => progress, ended, stop: () => child.stdin.end() }
+}

@@ -1,0 +1,59 @@
+/**
+ * What an installation is made of: the packages of `models/package.json` with the integrity that its lock says, and the
+ * files that are taken out of them, each with its hash (`models/files.json`). Read when an installation is looked for
+ * or made.
+ */
+import { createHash } from "node:crypto"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+export const modelsFolder = fileURLToPath(new URL("../../../models", import.meta.url))
+
+export interface PinnedFile {
+  /** Below the installation's folder. */ readonly path: string
+  readonly sha256: string
+  readonly bytes: number
+}
+export interface PinnedPackage {
+  readonly name: string
+  readonly version: string
+  /** `sha512-` and base64, as npm writes it. */ readonly integrity: string
+  readonly files: ReadonlyArray<PinnedFile>
+}
+export interface Pinned {
+  readonly packages: ReadonlyArray<PinnedPackage>
+  /** Made here, of files of the packages. */ readonly graph: PinnedFile
+  /** Of all of it, for this platform: installations of the same name are the same. */ readonly id: string
+}
+
+interface FileRow {
+  readonly sha256: string
+  readonly bytes: number
+  /** On others it is not needed. */ readonly platform?: string
+}
+const GRAPH = "minilm-l6-v2.onnx"
+const read = (name: string): unknown => JSON.parse(readFileSync(join(modelsFolder, name), "utf8"))
+
+export const readPinned = (platform = `${process.platform}-${process.arch}`): Pinned => {
+  const rows = Object.entries(read("files.json") as Record<string, FileRow>).filter(
+    ([, row]) => row.platform === undefined || row.platform === platform
+  )
+  const files = rows.map(([path, { bytes, sha256 }]): PinnedFile => ({ path, sha256, bytes }))
+  const lock = read("package-lock.json") as {
+    readonly packages: Readonly<Record<string, { readonly version: string; readonly integrity: string }>>
+  }
+  const packages = Object.entries(lock.packages).flatMap(([place, { integrity, version }]) => {
+    const own = files.filter(({ path }) => path.startsWith(`${place}/`))
+    const name = place.replace(/^node_modules\//, "")
+    return place === "" || own.length === 0 ? [] : [{ name, version, integrity, files: own }]
+  })
+  const graph = files.find(({ path }) => path === GRAPH)
+  if (graph === undefined) throw new Error("models/files.json does not name the graph.")
+  const id = createHash("sha256").update(JSON.stringify(files)).digest("hex").slice(0, 16)
+  return { packages, graph, id }
+}
+export const allFiles = ({ graph, packages }: Pinned): ReadonlyArray<PinnedFile> => [
+  ...packages.flatMap(({ files }) => files),
+  graph
+]

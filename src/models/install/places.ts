@@ -1,0 +1,80 @@
+/**
+ * Where installations are: in the program's own folder, for all data folders of a machine, or where that cannot be
+ * written (a program that is root's, a read-only image) in the data folder. An installation is a folder named by all
+ * that is pinned, and comes to be by one rename: what is there is whole, and any number of processes may look.
+ */
+import { createHash } from "node:crypto"
+import { accessSync, constants, createReadStream, existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { allFiles, modelsFolder, type Pinned, type PinnedFile } from "./pinned.ts"
+
+/** Of an installation (`Pinned.id`). */
+const NAME = /^[0-9a-f]{16}$/
+
+/** Folders in the order in which they are looked into. `own`: where the person who started the program wants them. */
+export const placesOf = (dataFolder: string, own: string | undefined): ReadonlyArray<string> =>
+  own === undefined || own === "" ? [join(modelsFolder, "installed"), join(dataFolder, "models")] : [resolve(own)]
+
+/** Of that name and with every file of its size. Hashes were looked at when it was made. */
+export const findInstalled = (places: ReadonlyArray<string>, pinned: Pinned): string | undefined =>
+  places.map((place) => join(place, pinned.id)).find((folder) => isWhole(folder, pinned))
+
+export const isWhole = (folder: string, pinned: Pinned): boolean =>
+  allFiles(pinned).every((file) => isThere(folder, file))
+const isThere = (folder: string, { bytes, path }: PinnedFile): boolean => {
+  try {
+    return statSync(join(folder, path)).size === bytes
+  } catch {
+    // Missing, or of a folder that this user may not enter: not there for us.
+    return false
+  }
+}
+
+/**
+ * Whoever started the program, others of the machine run these files too: nothing of them is secret. Of the process
+ * that installs, before it writes.
+ */
+export const readableByAll = (): void => {
+  process.umask(0o022)
+}
+
+/** The first that can be written; throws what the last one said. */
+export const writablePlace = (places: ReadonlyArray<string>): string => {
+  let failure: unknown
+  for (const place of places) {
+    try {
+      mkdirSync(place, { recursive: true })
+      accessSync(place, constants.W_OK)
+      return place
+    } catch (error) {
+      failure = error
+    }
+  }
+  throw new Error(
+    `No folder for models can be written: ${failure instanceof Error ? failure.message : String(failure)}`
+  )
+}
+
+/** Paths of files that are not what they were when they were made. */
+export const wrongFiles = async (folder: string, pinned: Pinned): Promise<ReadonlyArray<string>> => {
+  const wrong: Array<string> = []
+  for (const { path, sha256 } of allFiles(pinned)) {
+    const hash = createHash("sha256")
+    for await (const chunk of createReadStream(join(folder, path))) hash.update(chunk as Buffer)
+    if (hash.digest("hex") !== sha256) wrong.push(path)
+  }
+  return wrong
+}
+
+/** Also of other versions of the program. Nothing else that may stand there. */
+export const removeInstalled = (places: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const installed = places.flatMap((place) =>
+    existsSync(place)
+      ? readdirSync(place)
+          .filter((name) => NAME.test(name))
+          .map((name) => join(place, name))
+      : []
+  )
+  for (const folder of installed) rmSync(folder, { recursive: true })
+  return installed
+}

@@ -1,0 +1,118 @@
+/**
+ * The models that this program runs itself: whether they are there, and their installation beside serving, in a process
+ * of its own that ends with this one. A failure is told once, with the way out; the program goes on without models.
+ */
+import { Clock, Context, Effect, Layer, type Scope } from "effect"
+import type { InstalledModel } from "../ports/text-embedder/minilm/embedder.ts"
+import { MODEL_NAME } from "../ports/text-embedder/minilm/layout.ts"
+import { type Installer, startInstaller } from "./install/installer.ts"
+import { findInstalled } from "./install/places.ts"
+import { type Pinned, readPinned } from "./install/pinned.ts"
+
+/** What is not installed is looked for again after so long: a command, or another process, may have brought it. */
+const LOOK_AGAIN_MS = 5_000
+/** What who asks meanwhile is told to wait. */
+const RETRY_AFTER_S = 15
+const wayOut =
+  "`npm run dowser -- models install` installs it, with `--from FOLDER` from tarballs on a machine without a registry"
+
+export class Models extends Context.Service<
+  Models,
+  {
+    /** From memory, or some file sizes every five seconds. */ readonly installed: () => InstalledModel
+    /** One line for the operator. */ readonly detail: () => string
+    /** Installs what is missing, in the background until the scope ends. Nothing where it is there or going on. */
+    readonly installInBackground: Effect.Effect<void, never, Scope.Scope>
+  }
+>()("dowser/Models") {
+  /** `start` begins the process that installs, for tests another. */
+  static readonly layer = (places: ReadonlyArray<string>, start = startInstaller): Layer.Layer<Models> =>
+    Layer.effect(
+      Models,
+      Effect.map(Clock.Clock, (clock) => makeModels(new Look(places, clock), places, start))
+    )
+}
+
+/** Where the installation is, looked for again now and then. */
+class Look {
+  readonly #places: ReadonlyArray<string>
+  readonly #clock: Clock.Clock
+  #pinned: Pinned | undefined
+  #lookedAt = -Infinity
+  #folder: string | undefined
+
+  constructor(places: ReadonlyArray<string>, clock: Clock.Clock) {
+    this.#places = places
+    this.#clock = clock
+  }
+  get folder(): string | undefined {
+    const now = this.#clock.currentTimeMillisUnsafe()
+    if (now - this.#lookedAt < LOOK_AGAIN_MS) return this.#folder
+    this.#lookedAt = now
+    this.#pinned ??= readPinned()
+    this.#folder = findInstalled(this.#places, this.#pinned)
+    return this.#folder
+  }
+  again(): void {
+    this.#lookedAt = -Infinity
+  }
+}
+
+type Going =
+  | { readonly kind: "idle" }
+  | { readonly kind: "installing"; readonly step: string; readonly done: number }
+  | { readonly kind: "failed"; readonly message: string }
+
+const makeModels = (look: Look, places: ReadonlyArray<string>, start: typeof startInstaller) => {
+  let going: Going = { kind: "idle" }
+  let told = -1
+  const installed = (): InstalledModel => {
+    const folder = look.folder
+    if (folder !== undefined) return { state: "installed", folder }
+    if (going.kind === "installing") return { state: "installing", retry_after_s: RETRY_AFTER_S }
+    const why = going.kind === "failed" ? `could not be installed: ${going.message}` : "is not installed"
+    return { state: "absent", message: `${MODEL_NAME} ${why}; ${wayOut}.` }
+  }
+  const progressed = (installer: Installer): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      going = { kind: "installing", ...installer.progress() }
+      const tenth = Math.floor(going.done * 10)
+      if (tenth <= told) return Effect.void
+      told = tenth
+      return Effect.logInfo(`Models are being installed, ${tenth * 10} %: ${going.step}`)
+    })
+  const run = Effect.gen(function* () {
+    const installer = yield* Effect.acquireRelease(
+      Effect.sync(() => start(places)),
+      (started) => Effect.sync(started.stop)
+    )
+    const watching = Effect.forever(Effect.andThen(progressed(installer), Effect.sleep(500)))
+    const ended = yield* Effect.raceFirst(
+      Effect.promise(() => installer.ended),
+      watching
+    )
+    look.again()
+    if (ended === undefined) {
+      going = { kind: "idle" }
+      return yield* Effect.logInfo(`Models are installed: ${MODEL_NAME}`)
+    }
+    going = { kind: "failed", message: ended }
+    yield* Effect.logWarning(`Models could not be installed, and the program goes on without: ${ended}; ${wayOut}.`)
+  })
+  return Models.of({
+    installed,
+    detail: () => {
+      const found = installed()
+      if (found.state === "installed") return `${MODEL_NAME} is installed`
+      if (found.state === "absent") return found.message
+      return going.kind === "installing"
+        ? `${MODEL_NAME} is being installed, ${Math.floor(going.done * 100)} %: ${going.step}`
+        : `${MODEL_NAME} is being installed`
+    },
+    installInBackground: Effect.suspend(() => {
+      if (look.folder !== undefined || going.kind === "installing") return Effect.void
+      going = { kind: "installing", step: "beginning", done: 0 }
+      return Effect.asVoid(Effect.forkScoped(Effect.scoped(run)))
+    })
+  })
+}

@@ -1,0 +1,47 @@
+/**
+ * Vectors of texts that were embedded lately, by model, organization and a hash of the text: what one organization
+ * embedded says nothing to another, not even by how long an answer takes. Queries and documents have bounds of their
+ * own, or an import would have every query embedded again.
+ */
+import { createHash } from "node:crypto"
+import { BoundedMap } from "@dowser/engine-sdk/host"
+import type { EmbedRequest } from "../text-embedder.ts"
+
+export interface Known {
+  readonly vector: Float32Array
+  readonly tokens: number
+}
+type Priority = EmbedRequest["priority"]
+const KEY_BYTES = 100
+const bytesOf = (_key: string, { vector }: Known): number => KEY_BYTES + 150 + vector.byteLength
+
+export class VectorCache {
+  readonly #known: Readonly<Record<Priority, BoundedMap<string, Known>>>
+
+  /** A third of the bytes is for queries. */
+  constructor(bytes_max: number) {
+    this.#known = {
+      query: new BoundedMap({ bytes_max: bytes_max / 3, bytesOf }),
+      document: new BoundedMap({ bytes_max: (bytes_max * 2) / 3, bytesOf })
+    }
+  }
+  get bytes(): number {
+    return this.#known.query.bytes + this.#known.document.bytes
+  }
+  keyOf({ model, organizationId }: EmbedRequest, text: string): string {
+    return createHash("sha256").update(`${model}\n${organizationId}\n${text}`).digest("base64")
+  }
+  /** Wherever it is. */
+  get(key: string): Known | undefined {
+    for (const known of [this.#known.query, this.#known.document]) {
+      const found = known.get(key)
+      if (found === undefined) continue
+      known.renew(key)
+      return found
+    }
+    return undefined
+  }
+  set(priority: Priority, key: string, known: Known): void {
+    this.#known[priority].set(key, known)
+  }
+}
