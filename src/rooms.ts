@@ -24,6 +24,7 @@ import { room as embedding } from "./embedding/room.ts"
 import { room as events } from "./events/room.ts"
 import { room as experiments } from "./experiments/room.ts"
 import { room as gateway } from "./gateway/room.ts"
+import { room as graph } from "./graph/room.ts"
 import { room as health } from "./health/room.ts"
 import { room as ingest } from "./ingest/room.ts"
 import type { Installation } from "./installation.ts"
@@ -110,6 +111,7 @@ export const rooms = RoomList.over<Ground>()
   .with(jobs)
   .with(quality)
   .with(seo)
+  .with(graph)
   .with(alerts)
   .with(rerankModels)
   .with(recommendations)

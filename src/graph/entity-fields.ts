@@ -13,8 +13,14 @@ const isText = ({ name, type }: Field): boolean => (type === "string" || type ==
 export const entityFieldsOf = ({ schema }: CollectionInfo): EntityFields => {
   const texts = schema.fields.filter(isText)
   return {
-    facets: texts.filter(({ facet }) => facet).map(({ name }) => name).slice(0, FACETS_MAX),
-    texts: texts.filter(({ facet, name }) => !facet && name !== "id").map(({ name }) => name).slice(0, TEXTS_MAX)
+    facets: texts
+      .filter(({ facet }) => facet)
+      .map(({ name }) => name)
+      .slice(0, FACETS_MAX),
+    texts: texts
+      .filter(({ facet, name }) => !facet && name !== "id")
+      .map(({ name }) => name)
+      .slice(0, TEXTS_MAX)
   }
 }
 

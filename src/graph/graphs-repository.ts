@@ -31,12 +31,11 @@ interface Dated {
   readonly created_at: number
   readonly updated_at: number
 }
-interface EntitiesAsked {
+export interface EntitiesAsked {
   readonly key: string
   readonly type: string | undefined
   readonly community: string | undefined
   readonly limit: number
-  readonly offset: number
 }
 
 /** A key is words of letters and digits: nothing in it is a pattern. */
@@ -53,9 +52,6 @@ export const makeGraphsRepository = Effect.gen(function* () {
     /** One run and one dropping of a collection come one after the other. */
     lock: (organizationId: string, collection: string) =>
       sql`SELECT pg_advisory_xact_lock(hashtextextended(${`graph of ${organizationId}/${collection}`}, 0))`,
-    /** Of all collections of an organization: the plan's room is given once. */
-    lockAll: (organizationId: string) =>
-      sql`SELECT pg_advisory_xact_lock(hashtextextended(${`graphs of ${organizationId}`}, 0))`,
     get: (organizationId: string, collection: string) =>
       Effect.map(
         sql<GraphRow>`SELECT entity_generation, community_generation, documents, entities, edges, generated_at::float8 AS generated_at FROM graphs WHERE organization_id = ${organizationId} AND collection = ${collection}`,
@@ -69,13 +65,17 @@ export const makeGraphsRepository = Effect.gen(function* () {
     /** Entities that the organization's other collections have. */
     countOthers: (organizationId: string, collection: string) =>
       Effect.map(
-        sql<{ n: number }>`SELECT coalesce(sum(entities), 0)::int4 AS n FROM graphs WHERE organization_id = ${organizationId} AND collection <> ${collection}`,
+        sql<{
+          n: number
+        }>`SELECT coalesce(sum(entities), 0)::int4 AS n FROM graphs WHERE organization_id = ${organizationId} AND collection <> ${collection}`,
         ([row]) => row!.n
       ),
     /** Of all entities of a generation, what tells whether they changed. */
     dated: (asked: Generation) =>
       Effect.map(
-        sql<Dated & { readonly id: string }>`SELECT id, hash, created_at::float8 AS created_at, updated_at::float8 AS updated_at FROM graph_entities WHERE ${of(asked)}`,
+        sql<
+          Dated & { readonly id: string }
+        >`SELECT id, hash, created_at::float8 AS created_at, updated_at::float8 AS updated_at FROM graph_entities WHERE ${of(asked)}`,
         (rows) => new Map<string, Dated>(rows.map(({ id, ...dated }) => [id, dated]))
       ),
     putEntities: ({ collection, generation, organizationId }: Generation, rows: ReadonlyArray<EntityRow & Dated>) =>
@@ -92,21 +92,31 @@ export const makeGraphsRepository = Effect.gen(function* () {
           id text, place int4, title text, parent_id text, members json, report json, hash text, updated_at int8)
         ON CONFLICT DO NOTHING`,
     /** Newest first, among equals by id. */
-    entities: (asked: Generation, { community, key, limit, offset, type }: EntitiesAsked) =>
+    entities: (asked: Generation, { community, key, limit, type }: EntitiesAsked) =>
       sql<StoredEntity>`SELECT ${columns} FROM graph_entities WHERE ${of(asked)} AND (${key === ""} OR key LIKE ${within(key)})
         AND (${type ?? null}::text IS NULL OR type = ${type ?? null}) AND (${community ?? null}::text IS NULL OR community_id = ${community ?? null})
-        ORDER BY updated_at DESC, id LIMIT ${limit}::int4 OFFSET ${offset}::int4`,
+        ORDER BY updated_at DESC, id LIMIT ${limit}::int4`,
     /** Of those that must not tell by their order what changed. */
-    entitiesById: (asked: Generation, { after, key, limit, type }: Pick<EntitiesAsked, "key" | "limit" | "type"> & { readonly after: string }) =>
+    entitiesById: (
+      asked: Generation,
+      { after, key, limit, type }: Pick<EntitiesAsked, "key" | "limit" | "type"> & { readonly after: string }
+    ) =>
       sql<StoredEntity>`SELECT ${columns} FROM graph_entities WHERE ${of(asked)} AND id > ${after} AND (${key === ""} OR key LIKE ${within(key)})
         AND (${type ?? null}::text IS NULL OR type = ${type ?? null}) ORDER BY id LIMIT ${limit}::int4`,
     communities: (asked: Generation, after: number, limit: number) =>
       sql<StoredCommunity>`SELECT id, place, title, parent_id, members, report, updated_at::float8 AS updated_at FROM graph_communities WHERE ${of(asked)} AND place > ${after}::int4 ORDER BY place LIMIT ${limit}::int4`,
     /** What the next communities are compared with. */
     knownCommunities: (asked: Generation) =>
-      sql<Pick<StoredCommunity, "id" | "members" | "updated_at"> & { readonly hash: string }>`SELECT id, members, hash, updated_at::float8 AS updated_at FROM graph_communities WHERE ${of(asked)} ORDER BY place`,
+      sql<
+        Pick<StoredCommunity, "id" | "members" | "updated_at"> & { readonly hash: string }
+      >`SELECT id, members, hash, updated_at::float8 AS updated_at FROM graph_communities WHERE ${of(asked)} ORDER BY place`,
     /** Rows of a collection that belong to no generation of its graph; of all where it has none. */
-    removeOthers: Effect.fnUntraced(function* (organizationId: string, collection: string, entities: string, communities: string | null) {
+    removeOthers: Effect.fnUntraced(function* (
+      organizationId: string,
+      collection: string,
+      entities: string,
+      communities: string | null
+    ) {
       yield* sql`DELETE FROM graph_entities WHERE organization_id = ${organizationId} AND collection = ${collection} AND generation <> ${entities}`
       yield* sql`DELETE FROM graph_communities WHERE organization_id = ${organizationId} AND collection = ${collection} AND generation <> ${communities ?? ""}`
     }),

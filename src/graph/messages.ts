@@ -4,7 +4,8 @@ import type { EntityFields } from "./building/mentions.ts"
 
 export type ToGraph =
   | { readonly kind: "begin"; readonly fields: EntityFields; readonly sameAs: ReadonlyMap<string, string> }
-  /** Documents, a line of JSON each. */ | { readonly kind: "documents"; readonly lines: string }
+  /** Documents, a line of JSON each. */
+  | { readonly kind: "documents"; readonly lines: string }
   | { readonly kind: "build"; readonly options: BuildOptions }
   | { readonly kind: "entities" | "communities"; readonly from: number; readonly count: number }
 export interface Summary {

@@ -24,7 +24,10 @@ interface Asked {
 /** `page`: JSON of each document, with its id. Answers how many there were. */
 export const makeCollectionDocuments = Effect.gen(function* () {
   const contextOf = yield* makeContexts
-  const pageAfter = Effect.fnUntraced(function* ({ collection, fields, organizationId }: Asked, after: number | undefined) {
+  const pageAfter = Effect.fnUntraced(function* (
+    { collection, fields, organizationId }: Asked,
+    after: number | undefined
+  ) {
     const { engine } = contextOf(organizationId)
     const selection = { include: ["id", ...fields], exclude: [], joins: [] }
     for (let attempt = 1; ; attempt++) {

@@ -140,7 +140,9 @@ export const buildGraph = (counts: EntityCounts, options: BuildOptions): Built =
   const kept = keptEntities(counts, counts.finish(leastDocuments(counts.documents.length)), entitiesMax)
   const edges = edgesOf(kept)
   const ids = Array.from({ length: kept.count }, (_, i) => hashed("ent", collection, kept.type[i]!, kept.key[i]!))
-  const prints = Uint32Array.from(edges, ({ a, b }) => (ids[a]! < ids[b]! ? printOf(ids[a]!, ids[b]!) : printOf(ids[b]!, ids[a]!))).sort()
+  const prints = Uint32Array.from(edges, ({ a, b }) =>
+    ids[a]! < ids[b]! ? printOf(ids[a]!, ids[b]!) : printOf(ids[b]!, ids[a]!)
+  ).sort()
   const edgesChanged = known === undefined ? 1 : changedShare(known.edges, prints)
   const reports = new Reports(kept, behaviour)
   const rows =
@@ -148,7 +150,9 @@ export const buildGraph = (counts: EntityCounts, options: BuildOptions): Built =
       ? communityRows(collection, ids, communitiesOf(edges), known?.communities ?? [], reports)
       : undefined
   // Parts stand behind their parents: the last that has an entity is the smallest.
-  const communityOf = new Map((rows ?? known?.communities ?? []).flatMap(({ id, members }) => members.map((member) => [member, id] as const)))
+  const communityOf = new Map(
+    (rows ?? known?.communities ?? []).flatMap(({ id, members }) => members.map((member) => [member, id] as const))
+  )
   return {
     entities: entityRows(kept, ids, edges, reports, communityOf, kept.documentIds, synonyms),
     communities: rows,

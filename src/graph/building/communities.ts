@@ -6,9 +6,12 @@
  * Decision: `graphology-communities-louvain` and not `ngraph.leiden` 0.2.0, whose modularity on the same graphs was .69
  * beside .80 (19,406 products of a real shop) and .61 beside .82 (a generated catalogue of 100,000).
  */
-import Graph from "graphology"
+import { UndirectedGraph } from "graphology"
 import louvain from "graphology-communities-louvain"
 import type { Edge } from "./edges.ts"
+
+/** A module of CommonJS: the import is the function itself, which its types do not say. */
+const louvainOf = louvain as unknown as typeof louvain.default
 
 const MEMBERS_MAX = 50
 const DEPTH_MAX = 6
@@ -21,11 +24,15 @@ export interface Group {
   /** Its place in the list; undefined at the top. */ readonly parent: number | undefined
 }
 
-const detected = (nodes: ReadonlyArray<number>, edges: ReadonlyArray<Edge>, resolution: number): ReadonlyMap<number, number> => {
-  const graph = new Graph({ type: "undirected" })
+const detected = (
+  nodes: ReadonlyArray<number>,
+  edges: ReadonlyArray<Edge>,
+  resolution: number
+): ReadonlyMap<number, number> => {
+  const graph = new UndirectedGraph()
   for (const node of nodes) graph.addNode(node)
   for (const { a, b, weight } of edges) graph.addEdge(a, b, { weight })
-  const found = louvain(graph, { getEdgeWeight: "weight", randomWalk: false, resolution })
+  const found = louvainOf(graph, { getEdgeWeight: "weight", randomWalk: false, resolution })
   return new Map(nodes.map((node) => [node, found[node]!]))
 }
 
@@ -44,7 +51,8 @@ const connected = (
     }
     return at
   }
-  for (const { a, b } of edges) if (label.get(a) === label.get(b)) root.set(Math.max(rootOf(a), rootOf(b)), Math.min(rootOf(a), rootOf(b)))
+  for (const { a, b } of edges)
+    if (label.get(a) === label.get(b)) root.set(Math.max(rootOf(a), rootOf(b)), Math.min(rootOf(a), rootOf(b)))
   const parts = new Map<number, Array<number>>()
   for (const node of nodes) {
     const own = rootOf(node)
@@ -55,7 +63,11 @@ const connected = (
   return [...parts.values()].filter(({ length }) => length > 1).sort((a, b) => b.length - a.length || a[0]! - b[0]!)
 }
 
-const partsOf = (nodes: ReadonlyArray<number>, edges: ReadonlyArray<Edge>, isWhole: boolean): ReadonlyArray<ReadonlyArray<number>> => {
+const partsOf = (
+  nodes: ReadonlyArray<number>,
+  edges: ReadonlyArray<Edge>,
+  isWhole: boolean
+): ReadonlyArray<ReadonlyArray<number>> => {
   if (edges.length === 0) return []
   for (const resolution of RESOLUTIONS) {
     const parts = connected(nodes, edges, detected(nodes, edges, resolution))
@@ -67,7 +79,12 @@ const partsOf = (nodes: ReadonlyArray<number>, edges: ReadonlyArray<Edge>, isWho
 /** Parents before their parts. */
 export const communitiesOf = (edges: ReadonlyArray<Edge>): ReadonlyArray<Group> => {
   const groups: Array<Group> = []
-  const divide = (nodes: ReadonlyArray<number>, own: ReadonlyArray<Edge>, parent: number | undefined, depth: number): void => {
+  const divide = (
+    nodes: ReadonlyArray<number>,
+    own: ReadonlyArray<Edge>,
+    parent: number | undefined,
+    depth: number
+  ): void => {
     const parts = partsOf(nodes, own, parent === undefined)
     const partOf = new Map(parts.flatMap((members, part) => members.map((member) => [member, part] as const)))
     const inner: Array<Array<Edge>> = parts.map(() => [])

@@ -9,7 +9,7 @@ const COUNT_MIN = 3
 const PER_ENTITY = 15
 /** What more documents than that share name glues together what has nothing in common. */
 const SHARE_MAX = 0.05,
-  EVER_ALLOWED = 20
+  EVER_ALLOWED = 50
 
 export interface Edge {
   readonly a: number

@@ -151,7 +151,10 @@ export class EntityCounts {
       if (this.#textDocuments.at(text) > 0) texts[this.#entityOfText.at(text)]!.push(text)
     return texts.map((own) =>
       own
-        .sort((a, b) => this.#textDocuments.at(b) - this.#textDocuments.at(a) || (this.written[a]! < this.written[b]! ? -1 : 1))
+        .sort(
+          (a, b) =>
+            this.#textDocuments.at(b) - this.#textDocuments.at(a) || (this.written[a]! < this.written[b]! ? -1 : 1)
+        )
         .map((text) => this.written[text]!)
     )
   }

@@ -58,7 +58,11 @@ const weights = (counts: EntityCounts): ReadonlyMap<string, number> => {
 }
 
 /** `entitiesMax`: those of most documents, where there are more. */
-export const keptEntities = (counts: EntityCounts, { named, starts }: NamedEntities, entitiesMax: number): KeptEntities => {
+export const keptEntities = (
+  counts: EntityCounts,
+  { named, starts }: NamedEntities,
+  entitiesMax: number
+): KeptEntities => {
   const total = counts.documents.length
   const [least, most] = [leastDocuments(total), Math.max(EVER_ALLOWED, SHARE_MAX * total)]
   const isAgain = againOf(counts)
@@ -74,7 +78,9 @@ export const keptEntities = (counts: EntityCounts, { named, starts }: NamedEntit
     .slice(0, entitiesMax)
   const place = new Int32Array(counts.types.length).fill(-1)
   for (const [i, entity] of chosen.entries()) place[entity] = i
-  const byId = counts.documents.map((_, document) => document).sort((a, b) => order(counts.documents[a]!, counts.documents[b]!))
+  const byId = counts.documents
+    .map((_, document) => document)
+    .sort((a, b) => order(counts.documents[a]!, counts.documents[b]!))
   const from = new Int32Array(chosen.length + 1)
   for (const [i, entity] of chosen.entries()) from[i + 1] = from[i]! + counts.documentsOf(entity)
   const at = from.slice()
@@ -105,8 +111,7 @@ export const entitiesByDocument = ({ count, documentIds, documents, starts }: Ke
   for (let d = 0; d < documentIds.length; d++) from[d + 1]! += from[d]!
   const at = from.slice()
   const entities = new Int32Array(documents.length)
-  for (let e = 0; e < count; e++)
-    for (let n = starts[e]!; n < starts[e + 1]!; n++) entities[at[documents[n]!]!++] = e
+  for (let e = 0; e < count; e++) for (let n = starts[e]!; n < starts[e + 1]!; n++) entities[at[documents[n]!]!++] = e
   return { starts: from, entities }
 }
 export interface NamedArray {

@@ -15,6 +15,7 @@ const RATIO_MIN = 15.1
 /** Beyond that share of the documents a word is a function word, or a pair boilerplate. */
 const COMMON_SHARE = 0.1
 const DOCUMENTS_MIN = 50
+const PUNCTUATION = /[^\p{L}\p{M}\p{N}\s'’-]+/u
 
 const xlogx = (x: number): number => (x <= 0 ? 0 : x * Math.log(x))
 /** `both` of `n` places have the pair, `a` begin with its first word and `b` end with its second. */
@@ -35,14 +36,15 @@ export class Phrases {
     this.#documents.push(document)
     this.#starts.push(this.#tokens.length)
     let left = WORDS_OF_DOCUMENT
-    for (const text of texts) {
-      for (const word of foldedWords(text.slice(0, 12 * left))) {
-        if (left-- <= 0) return
-        this.#tokens.push(this.#idOf(word))
+    for (const text of texts)
+      for (const piece of text.slice(0, 12 * left).split(PUNCTUATION)) {
+        for (const word of foldedWords(piece)) {
+          if (left-- <= 0) return
+          this.#tokens.push(this.#idOf(word))
+        }
+        // No pair reaches over a comma, or from one text into the next.
+        this.#tokens.push(0)
       }
-      // No pair reaches from one text into the next.
-      this.#tokens.push(0)
-    }
   }
   #idOf(word: string): number {
     const known = this.#ids.get(word)
@@ -93,7 +95,11 @@ export class Phrases {
       if (both < leastDocuments) continue
       const [ofA, ofB] = [places[a]!, places[pair - a * n]!]
       // More often together than apart from each other, and by no chance.
-      if (both * total > ofA * ofB && logLikelihoodRatio(both, ofA, ofB, total) >= RATIO_MIN && 3 * both >= Math.min(ofA, ofB))
+      if (
+        both * total > ofA * ofB &&
+        logLikelihoodRatio(both, ofA, ofB, total) >= RATIO_MIN &&
+        3 * both >= Math.min(ofA, ofB)
+      )
         strong.add(pair)
     }
     return strong

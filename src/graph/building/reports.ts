@@ -23,7 +23,11 @@ export interface Report {
 export interface Behaviour {
   /** By document, of `days` days. */ readonly revenue: ReadonlyMap<string, number>
   readonly days: number
-  /** Most asked first. */ readonly queries: ReadonlyArray<{ readonly key: string; readonly q: string; readonly count: number }>
+  /** Most asked first. */ readonly queries: ReadonlyArray<{
+    readonly key: string
+    readonly q: string
+    readonly count: number
+  }>
 }
 
 const CATEGORY = /categor|department|section|genre|topic/i
@@ -38,7 +42,10 @@ const numbers = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 })
 const counted = (n: number, noun: string) => `${numbers.format(n)} ${noun}${n === 1 ? "" : "s"}`
 
 /** Lowest and highest price of documents, with a document of each. */
-const pricesOf = ({ prices }: KeptEntities, documents: Iterable<number>): readonly [low: number, high: number] | undefined => {
+const pricesOf = (
+  { prices }: KeptEntities,
+  documents: Iterable<number>
+): readonly [low: number, high: number] | undefined => {
   let low: number | undefined, high: number | undefined
   for (const document of documents) {
     const price = prices[document]
@@ -91,12 +98,17 @@ export class Reports {
     return [
       type,
       counted(documents.length, "document"),
-      ...(category !== undefined && category.count > MOSTLY * documents.length ? [`mostly in ${this.nameOf(category.entity)}`] : []),
+      ...(category !== undefined && category.count > MOSTLY * documents.length
+        ? [`mostly in ${this.nameOf(category.entity)}`]
+        : []),
       ...(range === undefined ? [] : [range[0] === range[1] ? range[0]! : range.join(" - ")])
     ].join(", ")
   }
   /** The entity that most of some documents name. */
-  #strongest(documents: Iterable<number>, isAsked: (type: string) => boolean): { readonly entity: number; readonly count: number } | undefined {
+  #strongest(
+    documents: Iterable<number>,
+    isAsked: (type: string) => boolean
+  ): { readonly entity: number; readonly count: number } | undefined {
     const touched: Array<number> = []
     for (const document of documents)
       for (let at = this.#ofDocument.starts[document]!; at < this.#ofDocument.starts[document + 1]!; at++) {
@@ -105,7 +117,12 @@ export class Reports {
       }
     let best: number | undefined
     for (const entity of touched)
-      if (best === undefined || this.#met[entity]! > this.#met[best]! || (this.#met[entity] === this.#met[best] && entity < best)) best = entity
+      if (
+        best === undefined ||
+        this.#met[entity]! > this.#met[best]! ||
+        (this.#met[entity] === this.#met[best] && entity < best)
+      )
+        best = entity
     const found = best === undefined ? undefined : { entity: best, count: this.#met[best]! }
     for (const entity of touched) this.#met[entity] = 0
     return found
@@ -122,13 +139,21 @@ export class Reports {
         links: [...edges]
           .sort((x, y) => y.weight - x.weight || y.support - x.support || x.a - y.a || x.b - y.b)
           .slice(0, LINKS)
-          .map(({ a, b, support }) => ({ a: this.nameOf(a), b: this.nameOf(b), support, document_ids: this.#ids(this.#both(a, b), MEDOIDS) })),
+          .map(({ a, b, support }) => ({
+            a: this.nameOf(a),
+            b: this.nameOf(b),
+            support,
+            document_ids: this.#ids(this.#both(a, b), MEDOIDS)
+          })),
         documents: medoids
       }
     }
   }
   /** Documents that name two members at least, by id, and how many of them name each member. */
-  #about(members: ReadonlyArray<number>): { readonly documents: ReadonlyArray<number>; readonly named: ReadonlyMap<number, number> } {
+  #about(members: ReadonlyArray<number>): {
+    readonly documents: ReadonlyArray<number>
+    readonly named: ReadonlyMap<number, number>
+  } {
     const touched: Array<number> = []
     for (const member of members)
       for (const document of this.documentsOf(member)) if (this.#named[document]!++ === 0) touched.push(document)
@@ -147,7 +172,10 @@ export class Reports {
     const all = this.#kept.documentIds.length
     const scored = members.map((member) => ({
       member,
-      score: named.get(member)! * Math.log(1 + all / this.documentsOf(member).length) * this.#kept.weight.get(this.#kept.type[member]!)!
+      score:
+        named.get(member)! *
+        Math.log(1 + all / this.documentsOf(member).length) *
+        this.#kept.weight.get(this.#kept.type[member]!)!
     }))
     const seen = new Set<string>()
     return scored
@@ -158,7 +186,11 @@ export class Reports {
       .join(", ")
   }
   /** Documents that name most of what holds the community together. */
-  #medoids(members: ReadonlyArray<number>, edges: ReadonlyArray<Edge>, documents: ReadonlyArray<number>): ReadonlyArray<string> {
+  #medoids(
+    members: ReadonlyArray<number>,
+    edges: ReadonlyArray<Edge>,
+    documents: ReadonlyArray<number>
+  ): ReadonlyArray<string> {
     const strength = new Map<number, number>(members.map((member) => [member, 0]))
     for (const { a, b, weight } of edges) for (const side of [a, b]) strength.set(side, strength.get(side)! + weight)
     const score = (document: number): number => {
@@ -177,9 +209,16 @@ export class Reports {
     }
     return best.map(({ document }) => this.#kept.documentIds[document]!)
   }
-  #facts(members: ReadonlyArray<number>, documents: ReadonlyArray<number>, medoids: ReadonlyArray<string>): ReadonlyArray<Fact> {
+  #facts(
+    members: ReadonlyArray<number>,
+    documents: ReadonlyArray<number>,
+    medoids: ReadonlyArray<string>
+  ): ReadonlyArray<Fact> {
     const facts: Array<Fact> = [
-      { text: `${members.length} entities, two of which ${counted(documents.length, "document")} name at least`, document_ids: medoids }
+      {
+        text: `${members.length} entities, two of which ${counted(documents.length, "document")} name at least`,
+        document_ids: medoids
+      }
     ]
     const prices = pricesOf(this.#kept, documents)
     if (prices !== undefined)
@@ -220,7 +259,10 @@ export class Reports {
     return [
       {
         text: `${numbers.format((100 * sum) / this.#revenue)} % of the revenue of ${days} days`,
-        document_ids: this.#ids(sold.map(({ document }) => document), BEHIND_FACT)
+        document_ids: this.#ids(
+          sold.map(({ document }) => document),
+          BEHIND_FACT
+        )
       }
     ]
   }
@@ -231,7 +273,10 @@ export class Reports {
     for (const { count, key, q } of this.#behaviour.queries) {
       const member = byKey.get(key)
       if (member === undefined) continue
-      facts.push({ text: `Searched for: ${q}, ${counted(count, "time")}`, document_ids: this.#ids(this.documentsOf(member), BEHIND_FACT) })
+      facts.push({
+        text: `Searched for: ${q}, ${counted(count, "time")}`,
+        document_ids: this.#ids(this.documentsOf(member), BEHIND_FACT)
+      })
       if (facts.length === QUERIES) break
     }
     return facts
