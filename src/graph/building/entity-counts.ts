@@ -3,7 +3,7 @@
  * All of it is numbers but for the texts themselves, each kept once. What is beyond the bounds is counted as left out.
  */
 import { keyOf } from "./keys.ts"
-import { IntList } from "./int-list.ts"
+import { IntList } from "../../texts/int-list.ts"
 import { type DocumentRead, type EntityFields, longTexts, mentionsOf, TERM } from "./mentions.ts"
 import { Phrases } from "./phrases.ts"
 

@@ -4,7 +4,7 @@
  * document; what is beyond is not looked at.
  */
 import { foldedWords } from "./keys.ts"
-import { IntList } from "./int-list.ts"
+import { IntList } from "../../texts/int-list.ts"
 
 const WORDS_OF_DOCUMENT = 120
 const VOCABULARY_MAX = 200_000
