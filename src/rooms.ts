@@ -55,6 +55,7 @@ import { room as search } from "./search/room.ts"
 import { room as semanticSearch } from "./semantic-search/room.ts"
 import { room as seo } from "./seo/room.ts"
 import { room as suggestions } from "./suggestions/room.ts"
+import { room as synonymSuggestions } from "./synonym-suggestions/room.ts"
 import { room as understanding } from "./understanding/room.ts"
 import { room as webhooks } from "./webhooks/room.ts"
 
@@ -112,6 +113,7 @@ export const rooms = RoomList.over<Ground>()
   .with(quality)
   .with(seo)
   .with(graph)
+  .with(synonymSuggestions)
   .with(alerts)
   .with(rerankModels)
   .with(recommendations)

@@ -1,6 +1,7 @@
-/** What of a collection is read for its graph: its fields of text, and which words its owner says are the same. Pure. */
-import type { CollectionInfo, Field } from "@dowser/engine-sdk"
+/** What of a collection is read for its graph: its texts, and which words its owner says are the same. Pure. */
+import type { CollectionInfo } from "@dowser/engine-sdk"
 import type { SynonymSet } from "@dowser/engine-sdk/query"
+import { textFieldsOf } from "../texts/text-fields.ts"
 import { keyOf } from "./building/keys.ts"
 import type { EntityFields } from "./building/mentions.ts"
 
@@ -8,23 +9,21 @@ const FACETS_MAX = 64,
   TEXTS_MAX = 16
 export const PRICE = "price"
 
-const isText = ({ name, type }: Field): boolean => (type === "string" || type === "string[]") && !name.includes("*")
-
-export const entityFieldsOf = ({ schema }: CollectionInfo): EntityFields => {
-  const texts = schema.fields.filter(isText)
+export const entityFieldsOf = (collection: CollectionInfo): EntityFields => {
+  const texts = textFieldsOf(collection)
   return {
     facets: texts
       .filter(({ facet }) => facet)
       .map(({ name }) => name)
       .slice(0, FACETS_MAX),
     texts: texts
-      .filter(({ facet, name }) => !facet && name !== "id")
+      .filter(({ facet }) => !facet)
       .map(({ name }) => name)
       .slice(0, TEXTS_MAX)
   }
 }
 
-export interface SameWords {
+interface SameWords {
   /** By key, the key that stands for all of its set. */ readonly sameAs: ReadonlyMap<string, string>
   /** By that key, what the set's other words are. */ readonly synonyms: ReadonlyMap<string, ReadonlyArray<string>>
 }

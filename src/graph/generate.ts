@@ -9,12 +9,12 @@
  */
 import { createHash } from "node:crypto"
 import { resolveCollection } from "@dowser/engine-sdk/operations"
-import { Clock, Effect, type Scope } from "effect"
+import { Clock, Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import { collectionNames } from "../clicks/collection-names.ts"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 import { makeCollectionDocuments } from "../jobs/collection-documents.ts"
-import { JobThread } from "../jobs/job-thread.ts"
+import { type JobThread, startedThread, threadAnswer } from "../jobs/job-thread.ts"
 import { type ClaimedJob, type JobEnd, JobFailed } from "../jobs/job-worker.ts"
 import { AiSpending, type JobReservation } from "../metering/ai-spending.ts"
 import { Entitlements } from "../metering/entitlements.ts"
@@ -22,11 +22,12 @@ import { makeBehaviour } from "./behaviour.ts"
 import type { CommunityRow, EntityRow, KnownGraph } from "./building/build.ts"
 import { DOCUMENTS_MAX } from "./building/entity-counts.ts"
 import { entityFieldsOf, PRICE, sameWords } from "./entity-fields.ts"
+import { makeCommunitiesRepository } from "./communities-repository.ts"
 import { type GraphRow, makeGraphsRepository } from "./graphs-repository.ts"
 import type { Rows, Summary, ToGraph } from "./messages.ts"
 
 export const GENERATION = "graph_generation"
-export const ENTITIES_FEATURE = "graph_entities"
+const ENTITIES_FEATURE = "graph_entities"
 /** The config of a job. */
 export interface GraphConfig extends Readonly<Record<string, unknown>> {
   /** Its real name. */ readonly collection: string
@@ -42,16 +43,6 @@ const HEAP_MB = 768
 const TIME_MS = 15 * 60_000
 /** Rows of one statement. */
 const ROWS = 250
-const ofThread = <A>(answer: () => Promise<A>): Effect.Effect<A, JobFailed> =>
-  Effect.tryPromise({
-    try: answer,
-    catch: (error) =>
-      new JobFailed({ message: `The graph could not be made: ${error instanceof Error ? error.message : "unknown"}.` })
-  })
-const startedThread: Effect.Effect<Thread, never, Scope.Scope> = Effect.acquireRelease(
-  Effect.sync(() => new JobThread<ToGraph>(new URL("./graph-worker.ts", import.meta.url), HEAP_MB)),
-  (thread) => Effect.promise(() => thread.close())
-)
 /** Of what is shown: how strongly it belongs to others moves with every document. */
 const hashOf = (row: EntityRow | CommunityRow): string =>
   createHash("sha256")
@@ -80,7 +71,7 @@ const makeFilled = Effect.gen(function* () {
       (name) => context.resources.get(organizationId, "synonym_set", name) ?? []
     )
     const same = sameWords(sets)
-    yield* ofThread(() => thread.ask({ kind: "begin", fields, sameAs: same.sameAs }))
+    yield* threadAnswer(() => thread.ask({ kind: "begin", fields, sameAs: same.sameAs }))
     const total = Math.max(1, info.num_documents)
     const asked = {
       organizationId,
@@ -90,7 +81,7 @@ const makeFilled = Effect.gen(function* () {
     }
     yield* documents(asked, (lines, read) =>
       Effect.andThen(
-        ofThread(() => thread.ask({ kind: "documents", lines: lines.join("\n") })),
+        threadAnswer(() => thread.ask({ kind: "documents", lines: lines.join("\n") })),
         tell(0.7 * Math.min(1, read / total))
       )
     )
@@ -101,8 +92,9 @@ const makeFilled = Effect.gen(function* () {
 /** Writes what the thread made as a generation that nobody sees yet. */
 const makeWritten = Effect.gen(function* () {
   const repository = yield* makeGraphsRepository
+  const communityRows = yield* makeCommunitiesRepository
   const rowsOf = <K extends "entities" | "communities">(thread: Thread, kind: K, from: number) =>
-    ofThread(() => thread.ask<Rows<K>>({ kind, from, count: ROWS }))
+    threadAnswer(() => thread.ask<Rows<K>>({ kind, from, count: ROWS }))
   return Effect.fnUntraced(function* (
     thread: Thread,
     { id: generation, organizationId }: ClaimedJob,
@@ -133,7 +125,7 @@ const makeWritten = Effect.gen(function* () {
       before?.community_generation == null
         ? []
         : yield* Effect.orDie(
-            repository.knownCommunities({ organizationId, collection, generation: before.community_generation })
+            communityRows.knownCommunities({ organizationId, collection, generation: before.community_generation })
           )
     const dated = new Map(knownCommunities.map((community) => [community.id, community]))
     for (let from = 0; from < communities; from += ROWS) {
@@ -142,14 +134,14 @@ const makeWritten = Effect.gen(function* () {
         const old = dated.get(row.id)
         return { ...row, hash, place: from + i, updated_at: old?.hash === hash ? old.updated_at : now }
       })
-      yield* Effect.orDie(repository.putCommunities(own, rows))
+      yield* Effect.orDie(communityRows.putCommunities(own, rows))
     }
     return now
   })
 })
 
 /** What the new graph is compared with. */
-const makeKnown = Effect.map(makeGraphsRepository, (repository) =>
+const makeKnown = Effect.map(makeCommunitiesRepository, (repository) =>
   Effect.fnUntraced(function* (organizationId: string, collection: string, before: GraphRow | undefined) {
     if (before?.community_generation == null || before.edges === null) return undefined
     const generation = before.community_generation
@@ -179,7 +171,7 @@ export const makeGenerate = Effect.gen(function* () {
     const config = job.config as GraphConfig
     const { collection, part } = config
     if (!isThere(organizationId, config)) return yield* new JobFailed({ message: "The collection was deleted." })
-    const thread = yield* startedThread
+    const thread = yield* startedThread<ToGraph>(new URL("./graph-worker.ts", import.meta.url), HEAP_MB)
     const synonyms = yield* filled(thread, organizationId, collection, tell)
     const before = yield* Effect.orDie(repository.get(organizationId, collection))
     const known = yield* knownOf(organizationId, collection, before)
@@ -187,7 +179,7 @@ export const makeGenerate = Effect.gen(function* () {
     const others = yield* Effect.orDie(repository.countOthers(organizationId, collection))
     const entitiesMax = Math.max(0, entitlements.cap(organizationId, ENTITIES_FEATURE).max - others)
     const options = { collection, entitiesMax, communities: part === "communities", known, behaviour, synonyms }
-    const summary = yield* ofThread(() => thread.ask<Summary>({ kind: "build", options }))
+    const summary = yield* threadAnswer(() => thread.ask<Summary>({ kind: "build", options }))
     yield* tell(0.8)
     const now = yield* written(thread, job, collection, before, summary)
     const isMade = summary.communities !== undefined

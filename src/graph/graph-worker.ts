@@ -1,5 +1,5 @@
 /** The entry of the thread that makes the graph of one collection, and gives it in pieces. */
-import { answerJob } from "../jobs/job-thread.ts"
+import { answerJob } from "../jobs/answer-job.ts"
 import { type Built, buildGraph } from "./building/build.ts"
 import { EntityCounts } from "./building/entity-counts.ts"
 import type { DocumentRead } from "./building/mentions.ts"

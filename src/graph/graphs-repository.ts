@@ -1,7 +1,7 @@
 /** Rows of graphs. One function per statement; organization, collection and generation stand in every one. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import type { CommunityRow, EntityRow } from "./building/build.ts"
+import type { EntityRow } from "./building/build.ts"
 
 export interface GraphRow {
   readonly entity_generation: string
@@ -19,11 +19,6 @@ export interface Generation {
 }
 export interface StoredEntity extends Omit<EntityRow, "neighbours"> {
   readonly created_at: number
-  readonly updated_at: number
-}
-export interface StoredCommunity extends Omit<CommunityRow, "parent_id"> {
-  readonly parent_id: string | null
-  readonly place: number
   readonly updated_at: number
 }
 interface Dated {
@@ -83,14 +78,6 @@ export const makeGraphsRepository = Effect.gen(function* () {
         SELECT ${organizationId}, ${collection}, ${generation}, r.* FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(
           id text, name text, type text, key text, description text, aliases json, documents int4, source_doc_ids json, neighbours json, community_id text, hash text, created_at int8, updated_at int8)
         ON CONFLICT DO NOTHING`,
-    putCommunities: (
-      { collection, generation, organizationId }: Generation,
-      rows: ReadonlyArray<CommunityRow & { readonly hash: string; readonly place: number; readonly updated_at: number }>
-    ) =>
-      sql`INSERT INTO graph_communities (organization_id, collection, generation, id, place, title, parent_id, members, report, hash, updated_at)
-        SELECT ${organizationId}, ${collection}, ${generation}, r.* FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(
-          id text, place int4, title text, parent_id text, members json, report json, hash text, updated_at int8)
-        ON CONFLICT DO NOTHING`,
     /** Newest first, among equals by id. */
     entities: (asked: Generation, { community, key, limit, type }: EntitiesAsked) =>
       sql<StoredEntity>`SELECT ${columns} FROM graph_entities WHERE ${of(asked)} AND (${key === ""} OR key LIKE ${within(key)})
@@ -103,13 +90,6 @@ export const makeGraphsRepository = Effect.gen(function* () {
     ) =>
       sql<StoredEntity>`SELECT ${columns} FROM graph_entities WHERE ${of(asked)} AND id > ${after} AND (${key === ""} OR key LIKE ${within(key)})
         AND (${type ?? null}::text IS NULL OR type = ${type ?? null}) ORDER BY id LIMIT ${limit}::int4`,
-    communities: (asked: Generation, after: number, limit: number) =>
-      sql<StoredCommunity>`SELECT id, place, title, parent_id, members, report, updated_at::float8 AS updated_at FROM graph_communities WHERE ${of(asked)} AND place > ${after}::int4 ORDER BY place LIMIT ${limit}::int4`,
-    /** What the next communities are compared with. */
-    knownCommunities: (asked: Generation) =>
-      sql<
-        Pick<StoredCommunity, "id" | "members" | "updated_at"> & { readonly hash: string }
-      >`SELECT id, members, hash, updated_at::float8 AS updated_at FROM graph_communities WHERE ${of(asked)} ORDER BY place`,
     /** Rows of a collection that belong to no generation of its graph; of all where it has none. */
     removeOthers: Effect.fnUntraced(function* (
       organizationId: string,

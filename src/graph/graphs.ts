@@ -3,28 +3,18 @@
  * no search asks for them.
  */
 import type { CollectionInfo } from "@dowser/engine-sdk"
-import { Clock, Context, Effect, Layer } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
 import { CollectionDrops } from "../engine-plane/collection-drops.ts"
-import type { Conflict } from "../http/errors.ts"
 import type { Caller } from "../identity/caller.ts"
-import { makeJobStarter } from "../jobs/jobs.ts"
 import { makeJobWorker } from "../jobs/job-worker.ts"
+import { makePaidJobStarter, type PaidJobError } from "../jobs/paid-jobs.ts"
 import type { Job } from "../jobs/schema.ts"
-import { AiSpending } from "../metering/ai-spending.ts"
-import { Wallet } from "../metering/wallet.ts"
 import { OwnsEngine } from "../ports/engine/engine.ts"
 import { DOCUMENTS_MAX } from "./building/entity-counts.ts"
 import { GENERATION, type GraphConfig, makeGenerate } from "./generate.ts"
-import {
-  type EntitiesAsked,
-  type GraphRow,
-  makeGraphsRepository,
-  type StoredCommunity,
-  type StoredEntity
-} from "./graphs-repository.ts"
-
-type StartError = Conflict | Effect.Error<ReturnType<AiSpending["Service"]["reserveForJob"]>>
+import { makeCommunitiesRepository, type StoredCommunity } from "./communities-repository.ts"
+import { type EntitiesAsked, type GraphRow, makeGraphsRepository, type StoredEntity } from "./graphs-repository.ts"
 
 interface GraphsShape {
   readonly graph: (organizationId: string, collection: string) => Effect.Effect<GraphRow | undefined>
@@ -50,15 +40,13 @@ interface GraphsShape {
     caller: Caller,
     collection: CollectionInfo,
     part: GraphConfig["part"]
-  ) => Effect.Effect<Job, StartError>
+  ) => Effect.Effect<Job, PaidJobError>
   /** Jobs that were asked for since this process started. */ readonly started: Effect.Effect<number>
 }
 const NONE: ReadonlyArray<never> = []
 
 const makeStart = Effect.gen(function* () {
-  const jobs = yield* makeJobStarter
-  const spending = yield* AiSpending
-  const wallet = yield* Wallet
+  const paid = yield* makePaidJobStarter
   const wake = (yield* OwnsEngine)
     ? (yield* makeJobWorker({ type: GENERATION, run: yield* makeGenerate, atWorkMax: 1 })).wake
     : Effect.void
@@ -66,19 +54,9 @@ const makeStart = Effect.gen(function* () {
     caller: Caller,
     { created_at, num_documents, schema }: CollectionInfo,
     part: GraphConfig["part"]
-  ): Effect.fn.Return<Job, StartError> {
-    const { organizationId } = caller
-    const reservation = yield* spending.reserveForJob(caller, "graph", Math.min(num_documents, DOCUMENTS_MAX))
-    const config: GraphConfig = {
-      collection: schema.name,
-      created_at,
-      part,
-      ...(reservation === undefined ? {} : { reservation })
-    }
-    const started = jobs.start(organizationId, GENERATION, config, () => jobs.requirePlace(organizationId, GENERATION))
-    const job = yield* Effect.onError(started, () =>
-      reservation === undefined ? Effect.void : Effect.ignore(wallet.release({ ...reservation, organizationId }))
-    ).pipe(Effect.catchIf((error): error is SqlError.SqlError => error._tag === "SqlError", Effect.die))
+  ) {
+    const config: GraphConfig = { collection: schema.name, created_at, part }
+    const job = yield* paid(caller, GENERATION, "graph", Math.min(num_documents, DOCUMENTS_MAX), config)
     yield* wake
     return job
   })
@@ -90,6 +68,7 @@ export class Graphs extends Context.Service<Graphs, GraphsShape>()("dowser/graph
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const repository = yield* makeGraphsRepository
+      const communityRows = yield* makeCommunitiesRepository
       const drops = yield* CollectionDrops
       const start = yield* makeStart
       let started = 0
@@ -121,7 +100,7 @@ export class Graphs extends Context.Service<Graphs, GraphsShape>()("dowser/graph
           const row = yield* graph(organizationId, collection)
           if (row?.community_generation == null) return NONE
           const own = { organizationId, collection, generation: row.community_generation }
-          return yield* Effect.orDie(repository.communities(own, after, limit))
+          return yield* Effect.orDie(communityRows.communities(own, after, limit))
         }),
         generate: Effect.fn("Graphs.generate")(function* (caller, collection, part) {
           const job = yield* start(caller, collection, part)

@@ -31,7 +31,7 @@ interface Asking {
   readonly collection: CollectionInfo
 }
 /** Fields of entities that the caller may read. */
-export const readableFields = ({ caller, collection }: Pick<Asking, "caller" | "collection">): EntityFields => {
+const readableFields = ({ caller, collection }: Pick<Asking, "caller" | "collection">): EntityFields => {
   const seen = seenFieldsOf(restrictionsOf(caller), (name) => name)
   const { facets, texts } = entityFieldsOf(collection)
   const mayRead = (name: string) => mayName(seen, name)

@@ -2,12 +2,11 @@
  * A thread that lives as long as a job and is asked one thing after the other, so that what a job computes holds up
  * nobody. One that takes more memory than it may ends, and what was asked fails.
  */
-import { parentPort, Worker } from "node:worker_threads"
+import { Worker } from "node:worker_threads"
+import { Effect, type Scope } from "effect"
+import type { Answered } from "./answer-job.ts"
+import { JobFailed } from "./job-worker.ts"
 
-interface Answered {
-  readonly answer?: unknown
-  readonly error?: string
-}
 const ENDED = "the thread of the job ended"
 
 export class JobThread<Ask> {
@@ -49,15 +48,16 @@ export class JobThread<Ask> {
   }
 }
 
-/** In the thread: answers each thing that is asked. */
-export const answerJob = <Ask>(answer: (ask: Ask) => unknown): void => {
-  parentPort!.on("message", (ask: Ask) => {
-    let answered: Answered
-    try {
-      answered = { answer: answer(ask) }
-    } catch (error) {
-      answered = { error: error instanceof Error ? error.message.slice(0, 300) : "unknown" }
-    }
-    parentPort!.postMessage(answered)
+/** Ended with the scope. */
+export const startedThread = <Ask>(entry: URL, heap_mb: number): Effect.Effect<JobThread<Ask>, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.sync(() => new JobThread<Ask>(entry, heap_mb)),
+    (thread) => Effect.promise(() => thread.close())
+  )
+/** What a thread answers; the job fails with it. */
+export const threadAnswer = <A>(answer: () => Promise<A>): Effect.Effect<A, JobFailed> =>
+  Effect.tryPromise({
+    try: answer,
+    catch: (error) =>
+      new JobFailed({ message: `The work stopped: ${error instanceof Error ? error.message : "unknown"}.` })
   })
-}

@@ -10,13 +10,13 @@ import { type KeptEntities, keptEntities, leastDocuments } from "./kept-entities
 import { type Behaviour, type Report, Reports } from "./reports.ts"
 
 /** What an entity shows of its documents. */
-export const SOURCES_MAX = 20
+const SOURCES_MAX = 20
 const ALIASES_MAX = 20
 /** Of the edges; with more the communities are made anew, whatever was asked for. */
 const CHANGED_MAX = 0.1
 
 /** Another entity: its id, documents that name both, and how strongly they belong together. */
-export type Neighbour = readonly [id: string, support: number, weight: number]
+type Neighbour = readonly [id: string, support: number, weight: number]
 export interface EntityRow {
   readonly id: string
   readonly name: string

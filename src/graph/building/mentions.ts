@@ -4,6 +4,8 @@
  * `term`.
  */
 
+import { textsAt } from "../../texts/texts-at.ts"
+
 /** Fields of a collection that are read. */
 export interface EntityFields {
   /** Facet fields of text, in the order of the schema. */ readonly facets: ReadonlyArray<string>
@@ -13,30 +15,10 @@ export type DocumentRead = Readonly<Record<string, unknown>>
 /** The type of what long text names. */
 export const TERM = "term"
 
-/** Of one field, of one document. */
-const VALUES_MAX = 50
 /** Of all long text of a document. */
-export const TEXT_CHARACTERS_MAX = 4_000
+const TEXT_CHARACTERS_MAX = 4_000
 /** A text of fewer words is a title, in which every word may be capitalised. */
 const LONG_WORDS_MIN = 12
-
-/** Texts of a path, through objects and lists, at most `VALUES_MAX`. */
-export const textsAt = (document: DocumentRead, field: string): ReadonlyArray<string> => {
-  const found: Array<string> = []
-  const walk = (value: unknown, path: ReadonlyArray<string>): void => {
-    if (found.length >= VALUES_MAX) return
-    if (Array.isArray(value)) for (const each of value) walk(each, path)
-    else if (path.length === 0) {
-      if (typeof value === "string" && value !== "") found.push(value)
-    } else if (typeof value === "object" && value !== null) {
-      const [name, ...rest] = path
-      if (Object.hasOwn(value, name!)) walk((value as DocumentRead)[name!], rest)
-    }
-  }
-  if (Object.hasOwn(document, field)) walk(document[field], [])
-  else walk(document, field.split("."))
-  return found
-}
 
 const WORD = /[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*/gu
 const CAPITALISED = /^\p{Lu}/u

@@ -5,11 +5,11 @@
 import type { Edge } from "./edges.ts"
 import { entitiesByDocument, type KeptEntities, type NamedArray } from "./kept-entities.ts"
 
-export interface Fact {
+interface Fact {
   readonly text: string
   readonly document_ids: ReadonlyArray<string>
 }
-export interface Link extends Omit<Edge, "a" | "b" | "npmi" | "weight"> {
+interface Link extends Omit<Edge, "a" | "b" | "npmi" | "weight"> {
   readonly a: string
   readonly b: string
   readonly document_ids: ReadonlyArray<string>
