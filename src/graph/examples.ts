@@ -10,12 +10,12 @@ export const described = {
   },
   generateGraphEntities: {
     description:
-      "Queues a job that reads the collection's documents, at most 200,000, and replaces its entities; what did not change keeps its times. Communities stay as they are, unless more than a tenth of what belongs together has changed: then they are made anew, and keep their ids where most members stayed. It costs a credit a started 1,000 documents: 402 where the wallet cannot pay for those that there are. Entities beyond the plan's room, those of fewest documents, are left out. The same documents give the same graph. Too many jobs that wait are a 409.",
+      "Queues a job that reads the collection's documents, at most 200,000, and replaces its entities; what did not change keeps its times, and those of fewest documents beyond the plan's room are left out. Communities stay as they are, unless more than a tenth of what belongs together has changed: then they are made anew, and keep their ids where most members stayed. It costs a credit a started 1,000 documents, 402 where the wallet cannot pay for those that there are; too many jobs that wait are a 409.",
     example: { params }
   },
   listGraphCommunities: {
     description:
-      "Lists groups of entities that documents name together more often than chance would have it, largest first, each before its parts. What a report says is counted, and every line names documents that bear it out. A page has at most 100, 20 by default. It changes nothing. A key that sees a part of the collection is a 403.",
+      "Lists groups of entities that documents name together more often than chance would have it, largest first, each before its parts. What a report says is counted, and every line names documents that bear it out. A page has at most 100, 20 by default; a key that sees a part of the collection is a 403. It changes nothing.",
     example: { params, query: { limit: "10" } }
   },
   generateGraphCommunities: {

@@ -1,4 +1,6 @@
-/** Tables of graphs. What is shown of a collection is the generation that its graph names: rows of others are nobody's. */
+/**
+ * Tables of graphs. What is shown of a collection is the generation that its graph names: rows of others are nobody's.
+ */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 

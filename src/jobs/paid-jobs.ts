@@ -1,4 +1,6 @@
-/** Starts jobs that cost credits: reserved first, so that 402 is told by the request, and given back where none starts. */
+/**
+ * Starts jobs that cost credits: reserved first, so that 402 is told by the request, and given back where none starts.
+ */
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import type { Conflict } from "../http/errors.ts"

@@ -6,8 +6,8 @@ const params = { collectionName: "products" }
 export const described = {
   suggestSynonyms: {
     description:
-      "Queues a job that reads what visitors searched in a range of at most 366 days, the last 30 without one, and suggests synonyms: of a word that finds nothing, those that visitors put in its place and found something with. What typing errors and beginnings of words find already is none. It costs a credit a started 1,000 queries: 402 where the wallet cannot pay for those that there are. New suggestions replace those that nobody decided about, at most 500. Too many jobs that wait are a 409.",
-    example: { params, body: { from: "2026-01-01", to: "2026-01-31" } }
+      "Queues a job that reads what visitors searched in a range of at most 366 days, the last 30 without one, and suggests synonyms: of a word that finds nothing, those that visitors put in its place and found something with. What typing errors and beginnings of words find already is none. New suggestions, at most 500, replace those that nobody decided about. It costs a credit a started 1,000 queries, 402 where the wallet cannot pay for those that there are; too many jobs that wait are a 409.",
+    example: { params, body: {} }
   },
   listSynonymSuggestions: {
     description: "Lists suggestions, best first, those that were accepted or rejected too. It changes nothing.",

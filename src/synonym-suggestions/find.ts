@@ -1,6 +1,6 @@
 /**
- * The job that suggests synonyms: what visitors searched comes from the log, the collection's texts from the engine, and
- * a thread makes suggestions of both. They are written in the transaction that ends the job.
+ * The job that suggests synonyms: what visitors searched comes from the log, the collection's texts from the engine,
+ * and a thread makes suggestions of both. They are written in the transaction that ends the job.
  */
 import { createHash } from "node:crypto"
 import { resolveCollection } from "@dowser/engine-sdk/operations"
@@ -20,7 +20,7 @@ import { makeSuggestionsRepository } from "./suggestions-repository.ts"
 
 export const SUGGESTING = "synonym_suggestions"
 /** The config of a job. */
-export interface SuggestingConfig extends Readonly<Record<string, unknown>> {
+interface SuggestingConfig extends Readonly<Record<string, unknown>> {
   /** Its real name. */ readonly collection: string
   /** Of that collection: one that came after it is another one. */ readonly created_at: number
   /** Unix milliseconds. */ readonly from_at: number

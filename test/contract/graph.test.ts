@@ -1,4 +1,6 @@
-/** Entities and communities over HTTP: two organizations, keys that see a part, what it costs, and what goes with what. */
+/**
+ * Entities and communities over HTTP: two organizations, keys that see a part, what it costs, and what goes with what.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 import { eventually } from "../support/receiver.ts"
@@ -27,11 +29,6 @@ const entities = async (query = "", key = tenant.full_key, collection = "goods")
     .entities as ReadonlyArray<any>
 const names = async (...asked: Parameters<typeof entities>) => (await entities(...asked)).map(({ name }) => name).sort()
 const credits = async (of = tenant) => (await made("GET", "/v1/entitlement", undefined, of.full_key)).credits
-const topUp = (of: Tenant, amount: number) =>
-  program.request("POST", `/console/v1/organizations/${of.organization_id}/top-up`, {
-    body: { credits: amount },
-    headers: { authorization: `Bearer ${program.operatorToken}` }
-  })
 
 const fields = [
   { name: "title", type: "string" },
@@ -75,7 +72,7 @@ beforeAll(async () => {
   tenant = await program.tenant("Graphs")
   other = await program.tenant("Beside")
   for (const each of [tenant, other]) {
-    await topUp(each, 50)
+    await program.topUp(each.organization_id, 50)
     await made("POST", "/v1/collections", { name: "goods", fields }, each.full_key)
     await put(documents.concat(noise), each.full_key)
   }

@@ -41,10 +41,7 @@ beforeAll(async () => {
   tenant = await program.tenant("Words")
   other = await program.tenant("Beside")
   for (const { full_key, organization_id } of [tenant, other]) {
-    await program.request("POST", `/console/v1/organizations/${organization_id}/top-up`, {
-      body: { credits: 20 },
-      headers: { authorization: `Bearer ${program.operatorToken}` }
-    })
+    await program.topUp(organization_id, 20)
     await made("POST", "/v1/collections", productSchema("products"), full_key)
     await made(
       "POST",

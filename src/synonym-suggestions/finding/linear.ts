@@ -32,7 +32,7 @@ const times = ({ columns, starts, values }: SparseRows, dense: Float64Array, wid
     }
   return product
 }
-/** Makes columns orthonormal, in place (Gram and Schmidt, twice); one that is nothing without the others becomes 0. */
+/** Makes columns orthonormal, in place (Gram and Schmidt, twice); what is nothing without the others becomes 0. */
 const orthonormalize = (dense: Float64Array, rows: number, width: number): void => {
   for (let k = 0; k < width; k++) {
     for (let pass = 0; pass < 2; pass++)
@@ -47,7 +47,7 @@ const orthonormalize = (dense: Float64Array, rows: number, width: number): void 
     for (let i = 0; i < rows; i++) dense[i * width + k]! *= scale
   }
 }
-/** Eigenvalues of a small symmetric matrix, and its eigenvectors as columns (Jacobi's rotations). Changes the matrix. */
+/** Eigenvalues of a small symmetric matrix, which it changes, and eigenvectors as columns (Jacobi's rotations). */
 const eigenOf = (
   matrix: Float64Array,
   n: number

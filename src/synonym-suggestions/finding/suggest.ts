@@ -20,7 +20,7 @@ export interface Suggestion {
 
 const TERM_WORDS_MAX = 3
 const SYNONYMS_MAX = 3
-export const SUGGESTIONS_MAX = 500
+const SUGGESTIONS_MAX = 500
 const ZERO_HIT_RATE_MIN = 0.5
 /** Two may agree by chance. */
 const VISITORS_MIN = 3
