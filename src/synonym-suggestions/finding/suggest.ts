@@ -25,7 +25,7 @@ const ZERO_HIT_RATE_MIN = 0.5
 /** Two may agree by chance. */
 const VISITORS_MIN = 3
 /** Of those who put something in a term's place, how many chose this at least, with 90 % confidence. */
-const SHARE_MIN = 0.25
+const SHARE_MIN = 0.33
 /** How much oftener than in place of other words: what everybody searches follows everything. */
 const LIFT_MIN = 3
 /** Beside reformulations. Unlike surroundings make a follow-up of another thing likely. */
