@@ -24,6 +24,7 @@ import { room as embedding } from "./embedding/room.ts"
 import { room as events } from "./events/room.ts"
 import { room as experiments } from "./experiments/room.ts"
 import { room as gateway } from "./gateway/room.ts"
+import { room as graph } from "./graph/room.ts"
 import { room as health } from "./health/room.ts"
 import { room as ingest } from "./ingest/room.ts"
 import type { Installation } from "./installation.ts"
@@ -57,6 +58,7 @@ import { room as search } from "./search/room.ts"
 import { room as semanticSearch } from "./semantic-search/room.ts"
 import { room as seo } from "./seo/room.ts"
 import { room as suggestions } from "./suggestions/room.ts"
+import { room as synonymSuggestions } from "./synonym-suggestions/room.ts"
 import { room as understanding } from "./understanding/room.ts"
 import { room as webhooks } from "./webhooks/room.ts"
 
@@ -116,6 +118,8 @@ export const rooms = RoomList.over<Ground>()
   .with(jobs)
   .with(quality)
   .with(seo)
+  .with(graph)
+  .with(synonymSuggestions)
   .with(alerts)
   .with(rerankModels)
   .with(recommendations)

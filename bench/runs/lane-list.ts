@@ -412,6 +412,26 @@ export const lanes: ReadonlyArray<Lane> = [
     ]
   },
   {
+    name: "graph",
+    arguments: () => ["graph", "--products", "20000", "--seconds", "4"],
+    figures: [
+      figure("graph of 20,000 products", "s", "generation_s"),
+      figure("processor time", "s", "generation_processor_s"),
+      figure("the same once more", "s", "again_s"),
+      figure("searches alone, p99", "ms", "quiet", "p99_ms"),
+      figure("searches beside, p99", "ms", "beside", "p99_ms")
+    ]
+  },
+  {
+    name: "synonyms",
+    arguments: () => ["synonyms", "--products", "2000", "--sessions", "6000"],
+    figures: [
+      figure("precision", "", "precision"),
+      figure("recall", "", "recall"),
+      figure("processor time", "s", "processor_s")
+    ]
+  },
+  {
     name: "suggestions",
     arguments: () => ["suggestions", "--query-count", "5000", "--products", "2000", "--seconds", "2"],
     figures: [

@@ -27,6 +27,8 @@ export const sampleIds = {
   promotedExperiment: "exp_01KAQ5V8Z3N4M6T7W9X0Y1B2L6",
   seoRule: "seo_01KAQ5V8Z3N4M6T7W9X0Y1B2M1",
   oldSeoRule: "seo_01KAQ5V8Z3N4M6T7W9X0Y1B2M2",
+  synonymSuggestion: "syn_0f3a2b7c9d1e4f5a6b7c8d9e0f",
+  oldSynonymSuggestion: "syn_1f3a2b7c9d1e4f5a6b7c8d9e0f",
   release: "rel_01KAQ5V8Z3N4M6T7W9X0Y1B2J1",
   connector: "con_01KAQ5V8Z3N4M6T7W9X0Y1B2N1",
   oldConnector: "con_01KAQ5V8Z3N4M6T7W9X0Y1B2N2",

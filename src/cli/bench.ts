@@ -26,7 +26,9 @@ import type { SearchOptions } from "../../bench/lanes/search.ts"
 import type { SearchWorkersOptions } from "../../bench/lanes/search-workers.ts"
 import type { CrawlOptions } from "../../bench/lanes/crawl.ts"
 import type { FeedsOptions } from "../../bench/lanes/feeds.ts"
+import type { GraphOptions } from "../../bench/lanes/graph.ts"
 import type { SeoOptions } from "../../bench/lanes/seo.ts"
+import type { SynonymsOptions } from "../../bench/lanes/synonyms.ts"
 import type { SuggestionsOptions } from "../../bench/lanes/suggestions.ts"
 import type { TogetherOptions } from "../../bench/lanes/together.ts"
 import type { UnderstandingOptions } from "../../bench/lanes/understanding.ts"
@@ -175,6 +177,16 @@ export const benchSeo = (options: SeoOptions) =>
   running(
     () => import("../../bench/lanes/seo.ts"),
     (module) => module.benchSeo(options)
+  )
+export const benchGraph = (options: GraphOptions) =>
+  running(
+    () => import("../../bench/lanes/graph.ts"),
+    (module) => module.benchGraph(options)
+  )
+export const benchSynonyms = (options: SynonymsOptions) =>
+  running(
+    () => import("../../bench/lanes/synonyms.ts"),
+    (module) => module.benchSynonyms(options)
   )
 export const benchSuggestions = (options: SuggestionsOptions) =>
   running(

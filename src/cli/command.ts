@@ -32,8 +32,10 @@ import {
   benchSearchWorkers,
   benchCrawl,
   benchFeeds,
+  benchGraph,
   benchSeo,
   benchSuggestions,
+  benchSynonyms,
   benchTogether,
   benchUnderstanding,
   benchVectors,
@@ -1241,6 +1243,28 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
     ).pipe(
       Command.withDescription("Vectors of texts by the embedded model: time, memory, and a catalogue beside serving")
     ),
+    Command.make(
+      "graph",
+      {
+        products: Flag.Int("products").pipe(Flag.withDefault(100_000)),
+        seconds: load.seconds,
+        rate: Flag.Int("rate").pipe(Flag.withDescription("Searches a second beside it"), Flag.withDefault(200)),
+        seed: inputs.seed,
+        out: inputs.out
+      },
+      (flags) => benchGraph({ ...flags, out: Option.getOrUndefined(flags.out) })
+    ).pipe(Command.withDescription("Entities and communities of a collection, and what searches beside it notice")),
+    Command.make(
+      "synonyms",
+      {
+        products: Flag.Int("products").pipe(Flag.withDefault(5_000)),
+        sessions: Flag.Int("sessions").pipe(Flag.withDescription("Generated visitors"), Flag.withDefault(20_000)),
+        planted: Flag.Int("planted").pipe(Flag.withDescription("Planted synonyms"), Flag.withDefault(60)),
+        seed: inputs.seed,
+        out: inputs.out
+      },
+      (flags) => benchSynonyms({ ...flags, out: Option.getOrUndefined(flags.out) })
+    ).pipe(Command.withDescription("How many planted synonyms are found, and how many suggestions are none")),
     Command.make("package", { out: inputs.out }, (flags) =>
       benchPackage({ out: Option.getOrUndefined(flags.out) })
     ).pipe(Command.withDescription("Bytes of each entry of engine-sdk in a bundle")),

@@ -11,6 +11,9 @@ import { TAKEN_GAINS } from "@dowser/engine-sdk/judging"
 /** A search that is over. */
 export interface ClickedSearch {
   /** In its analytics form. */ readonly q: string
+  /** Empty where it is not known. */ readonly visitor: string
+  readonly at: number
+  readonly found: number
   /** What the client says that it showed; undefined where it says nothing. */
   readonly shown: ReadonlyArray<string> | undefined
   /** Gains by document. */ readonly taken: ReadonlyMap<string, number>
@@ -20,6 +23,7 @@ interface Open {
   readonly q: string
   readonly visitor: string
   readonly at: number
+  readonly found: number
   shown: ReadonlyArray<string> | undefined
   readonly taken: Map<string, number>
   bytes: number
@@ -59,7 +63,7 @@ export class OpenSearches {
   }
 
   answered(served: ServedSearch): void {
-    const { at, filter_by, isRedirected, query_id: id } = served
+    const { at, filter_by, found, isRedirected, query_id: id } = served
     // A filtered list is another list than the query's.
     if (isRedirected === true || (filter_by ?? "") !== "" || this.#open.has(id) || this.#parts.has(id)) return
     const visitor = visitorOf(served)
@@ -69,7 +73,16 @@ export class OpenSearches {
     if (last !== undefined && last.q === q && at - last.at < VISIT_MS) return void this.#parts.set(id, last.id)
     if (last !== undefined && q.startsWith(last.q) && at - last.at < KEYSTROKE_MS && last.taken.size === 0)
       this.#drop(last)
-    const search: Open = { id, q, visitor, at, shown: undefined, taken: new Map(), bytes: SEARCH_BYTES + 2 * q.length }
+    const search: Open = {
+      id,
+      q,
+      visitor,
+      at,
+      found,
+      shown: undefined,
+      taken: new Map(),
+      bytes: SEARCH_BYTES + 2 * q.length
+    }
     this.#open.set(id, search)
     this.#bytes += search.bytes
     if (visitor !== "") this.#last.set(visitor, search)

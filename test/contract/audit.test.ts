@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import { suggested } from "../support/synonym-suggestions.ts"
 
 interface Entry {
   readonly id: string
@@ -38,6 +39,7 @@ const send = (method: string, path: string, body?: unknown, headers: Record<stri
 beforeAll(async () => {
   program = await startProgram({ allowPrivateAddresses: true })
   tenant = await program.tenant("Audited")
+  await program.topUp(tenant.organization_id, 100)
   keyId = (await send("GET", "/v1/keys")).body.keys.find(({ scope }: { scope: string }) => scope === "full").id
 })
 afterAll(() => program.stop())
@@ -99,6 +101,12 @@ const experiment = {
 }
 const recommendation = { name: "a", collection: "goods", type: "popular" }
 const seoRule = { name: "r", collection: "goods", facet_field: "kind" }
+const synonyms = new Map([
+  ["brulaxo", "one"],
+  ["stiveko", "two"],
+  ["gamolin", "three"],
+  ["wurtefa", "four"]
+])
 const alert = { name: "a", metric: "searches", op: "<", threshold: 1, window_minutes: 5 }
 /** Of either plane: from the draft to the rollback. */
 const experimentSteps = (
@@ -379,6 +387,36 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
     generateSeoPages: () => ({ method: "POST", path: `/v1/seo/rules/${made.seoRule}/pages/generate`, kind: "job" }),
     auditSeoPages: () => ({ method: "POST", path: `/v1/seo/rules/${made.seoRule}/pages/audit`, kind: "job" }),
     deleteSeoRule: () => ({ method: "DELETE", path: `/v1/seo/rules/${made.seoRule}`, kind: "seo_rule" }),
+    suggestSynonyms: () => ({
+      method: "POST",
+      path: "/v1/collections/goods/synonym_suggestions",
+      body: {},
+      kind: "job"
+    }),
+    acceptSynonymSuggestion: async () => {
+      made.suggestions = (await suggested(program, tenant, "goods", synonyms)).join()
+      return {
+        method: "POST",
+        path: `/v1/collections/goods/synonym_suggestions/${made.suggestions.split(",")[0]}/accept`,
+        body: { synonym_set: "made" },
+        kind: "synonym_suggestion"
+      }
+    },
+    rejectSynonymSuggestion: () => ({
+      method: "POST",
+      path: `/v1/collections/goods/synonym_suggestions/${made.suggestions!.split(",")[1]}/reject`,
+      kind: "synonym_suggestion"
+    }),
+    generateGraphEntities: () => ({
+      method: "POST",
+      path: "/v1/collections/goods/graph/entities/generate",
+      kind: "job"
+    }),
+    generateGraphCommunities: () => ({
+      method: "POST",
+      path: "/v1/collections/goods/graph/communities/generate",
+      kind: "job"
+    }),
     createAlert: () => ({ method: "POST", path: "/v1/alerts", body: alert, kind: "alert" }),
     replaceAlert: () => ({
       method: "PUT",
@@ -449,6 +487,25 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
     consoleAuditSeoPages: () =>
       twin({ method: "POST", path: `/v1/seo/rules/${made.seoRule}/pages/audit`, kind: "job" }),
     consoleDeleteSeoRule: () => twin({ method: "DELETE", path: `/v1/seo/rules/${made.seoRule}`, kind: "seo_rule" }),
+    consoleSuggestSynonyms: () =>
+      twin({ method: "POST", path: "/v1/collections/goods/synonym_suggestions", body: {}, kind: "job" }),
+    consoleAcceptSynonymSuggestion: () =>
+      twin({
+        method: "POST",
+        path: `/v1/collections/goods/synonym_suggestions/${made.suggestions!.split(",")[2]}/accept`,
+        body: { synonym_set: "made" },
+        kind: "synonym_suggestion"
+      }),
+    consoleRejectSynonymSuggestion: () =>
+      twin({
+        method: "POST",
+        path: `/v1/collections/goods/synonym_suggestions/${made.suggestions!.split(",")[3]}/reject`,
+        kind: "synonym_suggestion"
+      }),
+    consoleGenerateGraphEntities: () =>
+      twin({ method: "POST", path: "/v1/collections/goods/graph/entities/generate", kind: "job" }),
+    consoleGenerateGraphCommunities: () =>
+      twin({ method: "POST", path: "/v1/collections/goods/graph/communities/generate", kind: "job" }),
     consoleCreateAlert: () => twin({ method: "POST", path: "/v1/alerts", body: alert, kind: "alert" }),
     consoleReplaceAlert: () =>
       twin({

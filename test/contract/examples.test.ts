@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Operation } from "../../src/http/operation.ts"
 import { sampleIds } from "../../src/api/sample-ids.ts"
 import { allOperations } from "../support/operations.ts"
+import { suggested } from "../support/synonym-suggestions.ts"
 import { storeModel } from "../support/rerank-model.ts"
 import { type Program, startProgram } from "../support/program.ts"
 import { eventually } from "../support/receiver.ts"
@@ -166,6 +167,17 @@ const furnish = async (name: string): Promise<Furnished> => {
   await eventually("pages of landing", async () =>
     (await must("GET", `/v1/jobs/${generation}`)).body.status === "ready" ? true : undefined
   )
+  await program.topUp(organization, 100)
+  const words = new Map([
+    ["brulaxo", "enamel mug"],
+    ["stiveko", "oak board"]
+  ])
+  const [synonymSuggestion, oldSynonymSuggestion] = await suggested(
+    program,
+    { organization_id: organization, full_key: full },
+    "products",
+    words
+  )
   return {
     full,
     search,
@@ -184,6 +196,8 @@ const furnish = async (name: string): Promise<Furnished> => {
       suite: await idOf("POST", "/v1/quality/suites", suite),
       oldSuite: await idOf("POST", "/v1/quality/suites", suite),
       seoRule: rule,
+      synonymSuggestion: synonymSuggestion!,
+      oldSynonymSuggestion: oldSynonymSuggestion!,
       oldSeoRule: await idOf("POST", "/v1/seo/rules", seoRule),
       alert: await idOf("POST", "/v1/alerts", alert),
       oldAlert: await idOf("POST", "/v1/alerts", alert),

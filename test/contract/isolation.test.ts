@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import { suggested } from "../support/synonym-suggestions.ts"
 
 let program: Program
 let first: Tenant
@@ -81,6 +82,9 @@ const fill = async (tenant: Tenant, word: string) => {
   const ruleId = (await send("POST", "/v1/seo/rules", { name: word, collection: "goods", facet_field: "title" })).body
     .id as string
   await send("POST", `/v1/seo/rules/${ruleId}/pages/generate`)
+  await program.topUp(tenant.organization_id, 100)
+  await send("POST", "/v1/collections/goods/graph/communities/generate")
+  const [suggestionId] = await suggested(program, tenant, "goods", new Map([[`brulaxo${word}`, `one${word}`]]))
   const alertId = (
     await send("POST", "/v1/alerts", { name: word, metric: "events", op: ">", threshold: 1e9, window_minutes: 5 })
   ).body.id as string
@@ -122,6 +126,7 @@ const fill = async (tenant: Tenant, word: string) => {
     installationId,
     deliveryId,
     suiteId,
+    suggestionId: suggestionId!,
     ruleId,
     alertId,
     experimentId,
@@ -171,6 +176,7 @@ const pathOf = (path: string, operationId: string) =>
             name === "uploadId" ||
             name === "suiteId" ||
             name === "ruleId" ||
+            name === "suggestionId" ||
             name === "alertId" ||
             name === "experimentId" ||
             name === "modelId"
@@ -228,6 +234,8 @@ const bodies: Record<string, unknown> = {
   judgeFromClicks: { from: "2026-01-01", to: "2026-01-31" },
   createSeoRule: { name: "mine", collection: "goods", facet_field: "title" },
   updateSeoRule: { name: "mine", collection: "goods", facet_field: "title" },
+  suggestSynonyms: {},
+  acceptSynonymSuggestion: { synonym_set: "mine" },
   createAlert: { name: "mine", metric: "events", op: ">", threshold: 1e9, window_minutes: 5 },
   replaceAlert: { name: "mine", metric: "events", op: ">", threshold: 1e9, window_minutes: 5 },
   createRecommendationModel: { name: "mine", collection: "goods", type: "popular" },
@@ -288,6 +296,9 @@ const everything = async (tenant: Tenant) => {
     "/v1/search_policies",
     "/v1/collections/goods/search-profiles",
     "/v1/synonym_sets",
+    "/v1/collections/goods/synonym_suggestions",
+    "/v1/collections/goods/graph/entities",
+    "/v1/collections/goods/graph/communities",
     "/v1/curation_sets",
     "/v1/stopwords",
     "/v1/stemming/dictionaries",

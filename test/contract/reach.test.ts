@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { rooms } from "../../src/rooms.ts"
 import { storeModel } from "../support/rerank-model.ts"
 import { type Answer, type Program, startProgram, type Tenant } from "../support/program.ts"
+import { suggested } from "../support/synonym-suggestions.ts"
 
 const reaches = rooms.table("reaches")
 
@@ -31,6 +32,7 @@ interface Ids {
   readonly deliveryId: string
   readonly suiteId: string
   readonly ruleId: string
+  readonly suggestionId: string
   readonly alertId: string
   readonly experimentId: string
   readonly modelId: string
@@ -38,6 +40,7 @@ interface Ids {
 let ownSuite: string
 let ownModel: string
 let ownRule: string
+let ownSuggestion: string
 let ids: Ids
 const nobodys: Ids = {
   jobId: "job_01ARZ3NDEKTSV4RRFFQ69G5FAV",
@@ -49,6 +52,7 @@ const nobodys: Ids = {
   deliveryId: "dlv_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   suiteId: "qst_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   ruleId: "seo_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+  suggestionId: "syn_0f3a2b7c9d1e4f5a6b7c8d9e0f",
   alertId: "alr_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   experimentId: "exp_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   modelId: "rec_01ARZ3NDEKTSV4RRFFQ69G5FAV"
@@ -202,6 +206,10 @@ beforeAll(async () => {
   const suiteId = (await own("POST", "/v1/quality/suites", suiteOf(closed, secret))).body.id as string
   const ruleId = (await own("POST", "/v1/seo/rules", seoRuleOf(closed, secret))).body.id as string
   ownRule = (await own("POST", "/v1/seo/rules", seoRuleOf("apples"))).body.id
+  await program.topUp(tenant.organization_id, 100)
+  const [suggestionId] = await suggested(program, tenant, closed, new Map([[`brulaxo ${secret}`, "one"]]))
+  ownSuggestion = (await suggested(program, tenant, "apples", new Map([["stiveko", "two"]])))[0]!
+  await own("POST", `/v1/collections/${closed}/graph/communities/generate`)
   for (const id of [ruleId, ownRule]) await own("POST", `/v1/seo/rules/${id}/pages/generate`)
   const alertId = (await own("POST", "/v1/alerts", { ...alertOf(closed), name: secret, enabled: false })).body
     .id as string
@@ -221,6 +229,7 @@ beforeAll(async () => {
     deliveryId,
     suiteId,
     ruleId,
+    suggestionId: suggestionId!,
     alertId,
     experimentId,
     modelId
@@ -470,6 +479,8 @@ const plainBodies: Readonly<Record<string, unknown>> = {
   updateSeoRule: seoRuleOf("apples"),
   createIngestJob: ingestOf("apples"),
   uploadIngestFeed: "id,title,code\n1,apple 1,1\n",
+  suggestSynonyms: {},
+  acceptSynonymSuggestion: { synonym_set: "mine" },
   createAlert: alertOf("apples"),
   replaceAlert: alertOf("apples"),
   createExperiment: experimentOf("apples"),
@@ -559,6 +570,8 @@ const everything = async () => {
     "/v1/presets",
     "/v1/search_policies",
     `/v1/collections/${closed}/search-profiles`,
+    `/v1/collections/${closed}/synonym_suggestions`,
+    `/v1/collections/${closed}/graph/entities`,
     "/v1/synonym_sets",
     "/v1/curation_sets",
     "/v1/stopwords",
@@ -700,6 +713,7 @@ describe("a key with a list of collections", () => {
       keyId,
       suiteId: ownSuite,
       ruleId: ownRule,
+      suggestionId: ownSuggestion,
       slug: "apple-1",
       alertId: (await made(full, "POST", "/v1/alerts", alertOf("apples"))).body.id as string,
       experimentId: (await made(full, "POST", "/v1/experiments", experimentOf("apples"))).body.id as string,

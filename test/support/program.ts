@@ -46,6 +46,8 @@ export interface Program {
   readonly operatorToken: string
   /** Owner of the demo shop, when one was asked for. */ readonly demo: Tenant | undefined
   readonly tenant: (name: string) => Promise<Tenant>
+  /** Credits for what costs some. */
+  readonly topUp: (organizationId: string, credits: number) => Promise<void>
   /** A JSON request; a string or bytes body goes as it stands. */
   readonly request: (
     method: string,
@@ -166,6 +168,14 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
     },
     run: (effect) => Effect.runPromise(Effect.provideContext(effect, services)),
     tenant: (name) => Effect.runPromise(Effect.provideContext(createWithKeys(name, "unlimited", 0), services)),
+    topUp: async (organizationId, credits) => {
+      const answer = await fetch(`${base}/console/v1/organizations/${organizationId}/top-up`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${folder.operatorToken}` },
+        body: JSON.stringify({ credits })
+      })
+      if (!answer.ok) throw new Error(await answer.text())
+    },
     request: async (method, address, { body, headers, key } = {}) => {
       const payload =
         body === undefined

@@ -61,8 +61,9 @@ it("counts 1,000 documents of a query", () => {
 it("forgets queries that were searched least when all hold more than 96 MB", () => {
   const queries = new ClickedQueries()
   const shown = Array.from({ length: 50 }, (_, i) => `${i}${"x".repeat(250)}`)
-  for (let i = 0; i < 40; i++) queries.add({ q: "often", shown, taken: new Map() })
-  for (let n = 0; n < 5_000; n++) queries.add({ q: `seldom ${n}`, shown, taken: new Map() })
+  for (let i = 0; i < 40; i++) queries.add({ visitor: "", at: 0, found: 0, q: "often", shown, taken: new Map() })
+  for (let n = 0; n < 5_000; n++)
+    queries.add({ visitor: "", at: 0, found: 0, q: `seldom ${n}`, shown, taken: new Map() })
   expect(queries.often(1).length).toBeLessThan(4_000)
   expect(queries.often(20).map(({ q }) => q)).toEqual(["often"])
 })

@@ -232,6 +232,8 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       })
     ).id as string
     await put("POST", `/v1/seo/rules/${ruleId}/pages/generate`, undefined)
+    await must(operate("POST", `/${organizationId}/top-up`, { credits: 1_000_000 }))
+    await put("POST", "/v1/collections/goods/graph/communities/generate", undefined)
     const alertId = (
       await put("POST", "/v1/alerts", { name: "one", metric: "searches", op: ">", threshold: 9, window_minutes: 5 })
     ).id as string
@@ -300,6 +302,9 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     "/v1/quality/suites",
     "/v1/experiments",
     "/v1/recommendations/models",
+    "/v1/collections/goods/graph/entities",
+    "/v1/collections/goods/graph/communities",
+    "/v1/collections/goods/synonym_suggestions",
     "/v1/aliases",
     "/v1/presets",
     "/v1/synonym_sets",

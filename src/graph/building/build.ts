@@ -1,0 +1,164 @@
+/**
+ * A graph of what documents name, from all that was counted: entities, what belongs together, communities and their
+ * reports. The same documents give the same graph, in whatever order they came.
+ */
+import { carriedIds, hashed, type KnownCommunity } from "./carried-ids.ts"
+import { communitiesOf, type Group } from "./communities.ts"
+import type { EntityCounts } from "./entity-counts.ts"
+import { type Edge, edgesOf } from "./edges.ts"
+import { type KeptEntities, keptEntities, leastDocuments } from "./kept-entities.ts"
+import { type Behaviour, type Report, Reports } from "./reports.ts"
+
+/** What an entity shows of its documents. */
+const SOURCES_MAX = 20
+const ALIASES_MAX = 20
+/** Of the edges; with more the communities are made anew, whatever was asked for. */
+const CHANGED_MAX = 0.1
+
+/** Another entity: its id, documents that name both, and how strongly they belong together. */
+type Neighbour = readonly [id: string, support: number, weight: number]
+export interface EntityRow {
+  readonly id: string
+  readonly name: string
+  readonly type: string
+  readonly key: string
+  readonly description: string
+  readonly aliases: ReadonlyArray<string>
+  readonly documents: number
+  readonly source_doc_ids: ReadonlyArray<string>
+  readonly community_id: string
+  readonly neighbours: ReadonlyArray<Neighbour>
+}
+export interface CommunityRow {
+  readonly id: string
+  readonly title: string
+  readonly parent_id: string | undefined
+  readonly members: ReadonlyArray<string>
+  readonly report: Report
+}
+export interface KnownGraph {
+  /** Parents before their parts. */ readonly communities: ReadonlyArray<KnownCommunity>
+  /** Prints of the edges that the communities were made of, ascending. */ readonly edges: Uint32Array
+}
+export interface BuildOptions {
+  readonly collection: string
+  readonly entitiesMax: number
+  /** Communities are made in any case; otherwise where there are some and much has changed. */
+  readonly communities: boolean
+  readonly known: KnownGraph | undefined
+  readonly behaviour: Behaviour
+  /** Synonyms of the collection by the key that stands for all of a set. */
+  readonly synonyms: ReadonlyMap<string, ReadonlyArray<string>>
+}
+export interface Built {
+  readonly entities: ReadonlyArray<EntityRow>
+  /** Undefined: those of before stay. */ readonly communities: ReadonlyArray<CommunityRow> | undefined
+  /** Prints of the edges, ascending. */ readonly edges: Uint32Array
+  readonly edgesChanged: number
+  readonly documents: number
+  readonly leftOut: number
+}
+
+/** 32 bits of a pair of ids (FNV-1a). */
+const printOf = (a: string, b: string): number => {
+  let hash = 0x811c9dc5
+  const text = `${a} ${b}`
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  return hash >>> 0
+}
+/** The share of edges that are in one of two lists alone, of those of before. */
+export const changedShare = (before: Uint32Array, now: Uint32Array): number => {
+  let i = 0,
+    j = 0,
+    alone = 0
+  while (i < before.length && j < now.length) {
+    if (before[i] === now[j]) {
+      i++
+      j++
+    } else {
+      alone++
+      if (before[i]! < now[j]!) i++
+      else j++
+    }
+  }
+  return (alone + before.length - i + now.length - j) / Math.max(1, before.length)
+}
+
+const communityRows = (
+  collection: string,
+  ids: ReadonlyArray<string>,
+  groups: ReadonlyArray<Group>,
+  known: ReadonlyArray<KnownCommunity>,
+  reports: Reports
+): ReadonlyArray<CommunityRow> => {
+  const members = groups.map((group) => group.members.map((member) => ids[member]!))
+  const own = carriedIds(collection, members, known)
+  return groups.map((group, place) => ({
+    id: own[place]!,
+    parent_id: group.parent === undefined ? undefined : own[group.parent]!,
+    members: members[place]!,
+    ...reports.of(group.members, group.edges)
+  }))
+}
+const entityRows = (
+  { key, type, writings }: KeptEntities,
+  ids: ReadonlyArray<string>,
+  edges: ReadonlyArray<Edge>,
+  reports: Reports,
+  communityOf: ReadonlyMap<string, string>,
+  documentIds: ReadonlyArray<string>,
+  synonyms: BuildOptions["synonyms"]
+): ReadonlyArray<EntityRow> => {
+  const neighbours: Array<Array<Neighbour>> = ids.map(() => [])
+  const rounded = (weight: number) => Math.round(weight * 1e4) / 1e4
+  for (const { a, b, support, weight } of edges) {
+    neighbours[a]!.push([ids[b]!, support, rounded(weight)])
+    neighbours[b]!.push([ids[a]!, support, rounded(weight)])
+  }
+  return ids.map((id, entity) => {
+    const [name, ...others] = writings[entity]!
+    const documents = reports.documentsOf(entity)
+    const aliases = new Set([...others, ...(synonyms.get(key[entity]!) ?? [])])
+    aliases.delete(name!)
+    return {
+      id,
+      name: name!,
+      type: type[entity]!,
+      key: key[entity]!,
+      description: reports.description(entity),
+      aliases: [...aliases].slice(0, ALIASES_MAX),
+      documents: documents.length,
+      source_doc_ids: Array.from(documents.subarray(0, SOURCES_MAX), (document) => documentIds[document]!),
+      community_id: communityOf.get(id) ?? "",
+      neighbours: neighbours[entity]!.sort((x, y) => y[2] - x[2] || y[1] - x[1] || (x[0] < y[0] ? -1 : 1)).slice(0, 15)
+    }
+  })
+}
+
+export const buildGraph = (counts: EntityCounts, options: BuildOptions): Built => {
+  const { behaviour, collection, communities, entitiesMax, known, synonyms } = options
+  const kept = keptEntities(counts, counts.finish(leastDocuments(counts.documents.length)), entitiesMax)
+  const edges = edgesOf(kept)
+  const ids = Array.from({ length: kept.count }, (_, i) => hashed("ent", collection, kept.type[i]!, kept.key[i]!))
+  const prints = Uint32Array.from(edges, ({ a, b }) =>
+    ids[a]! < ids[b]! ? printOf(ids[a]!, ids[b]!) : printOf(ids[b]!, ids[a]!)
+  ).sort()
+  const edgesChanged = known === undefined ? 1 : changedShare(known.edges, prints)
+  const reports = new Reports(kept, behaviour)
+  const rows =
+    communities || (known !== undefined && edgesChanged > CHANGED_MAX)
+      ? communityRows(collection, ids, communitiesOf(edges), known?.communities ?? [], reports)
+      : undefined
+  // Parts stand behind their parents: the last that has an entity is the smallest.
+  const communityOf = new Map(
+    (rows ?? known?.communities ?? []).flatMap(({ id, members }) => members.map((member) => [member, id] as const))
+  )
+  return {
+    entities: entityRows(kept, ids, edges, reports, communityOf, kept.documentIds, synonyms),
+    communities: rows,
+    edges: prints,
+    edgesChanged,
+    documents: counts.documents.length,
+    leftOut: counts.leftOut
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * Which entities a document names: a pure function of the document, so that what is counted of it can be taken back.
+ * Values of facet fields name an entity of the field's type; runs of capitalised words in long text name one of type
+ * `term`.
+ */
+
+import { textsAt } from "../../texts/texts-at.ts"
+
+/** Fields of a collection that are read. */
+export interface EntityFields {
+  /** Facet fields of text, in the order of the schema. */ readonly facets: ReadonlyArray<string>
+  /** Other fields of text. */ readonly texts: ReadonlyArray<string>
+}
+export type DocumentRead = Readonly<Record<string, unknown>>
+/** The type of what long text names. */
+export const TERM = "term"
+
+/** Of all long text of a document. */
+const TEXT_CHARACTERS_MAX = 4_000
+/** A text of fewer words is a title, in which every word may be capitalised. */
+const LONG_WORDS_MIN = 12
+
+const WORD = /[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*/gu
+const CAPITALISED = /^\p{Lu}/u
+const ENDS_SENTENCE = /[.!?:;•·|\n]/
+const RUN_MAX = 4
+
+/** Long texts of a document, together at most `TEXT_CHARACTERS_MAX` characters. */
+export const longTexts = (document: DocumentRead, fields: EntityFields): ReadonlyArray<string> => {
+  let left = TEXT_CHARACTERS_MAX
+  const found: Array<string> = []
+  for (const field of fields.texts)
+    for (const text of textsAt(document, field)) {
+      if (left <= 0) return found
+      const part = text.slice(0, left)
+      left -= part.length
+      found.push(part)
+    }
+  return found.filter((text) => (text.match(WORD) ?? []).length >= LONG_WORDS_MIN)
+}
+
+/** Runs of capitalised words. What opens a sentence is capitalised anyway, and is passed over. */
+export const capitalisedRuns = (text: string): ReadonlyArray<string> => {
+  const runs: Array<string> = []
+  let words = 0,
+    capitals = 0
+  let run: Array<string> = []
+  let end = 0
+  const close = () => {
+    if (run.length > 0) runs.push(run.join(" "))
+    run = []
+  }
+  for (const { 0: word, index } of text.matchAll(WORD)) {
+    const between = text.slice(end, index)
+    const opens = end === 0 || ENDS_SENTENCE.test(between)
+    end = index + word.length
+    words++
+    const isCapital = CAPITALISED.test(word)
+    if (isCapital && !opens) capitals++
+    if (opens || !/^ $/.test(between) || !isCapital || run.length >= RUN_MAX) close()
+    if (isCapital && !opens) run.push(word)
+  }
+  close()
+  // A text that is written in capitals throughout says nothing by them.
+  return capitals > words / 2 ? [] : runs
+}
+
+/** Tells each naming of an entity: its type, and how the document writes it. */
+export const mentionsOf = (
+  document: DocumentRead,
+  fields: EntityFields,
+  tell: (type: string, text: string) => void
+): void => {
+  for (const field of fields.facets) for (const text of textsAt(document, field)) tell(field, text)
+  for (const text of longTexts(document, fields)) for (const run of capitalisedRuns(text)) tell(TERM, run)
+}

@@ -1,0 +1,228 @@
+/**
+ * The job that makes a collection's graph: its documents go to a thread some at a time, what comes back is written as a
+ * generation that nobody sees, and the transaction that ends the job makes it the one that is shown. A job that was cut
+ * off or cancelled leaves nothing but rows that the next one removes.
+ *
+ * Decision: counted anew and not by difference. 100,000 documents take the thread some six seconds of processor time,
+ * a count that followed every write would have to be kept for each collection and be right after every crash; and the
+ * credits are those of a job that somebody asked for.
+ */
+import { createHash } from "node:crypto"
+import { resolveCollection } from "@dowser/engine-sdk/operations"
+import { Clock, Effect } from "effect"
+import type { SqlError } from "effect/sql"
+import { collectionNames } from "../clicks/collection-names.ts"
+import { makeContexts } from "../engine-plane/engine-plane.ts"
+import { makeCollectionDocuments } from "../jobs/collection-documents.ts"
+import { type JobThread, startedThread, threadAnswer } from "../jobs/job-thread.ts"
+import { type ClaimedJob, type JobEnd, JobFailed } from "../jobs/job-worker.ts"
+import { AiSpending, type JobReservation } from "../metering/ai-spending.ts"
+import { Entitlements } from "../metering/entitlements.ts"
+import { makeBehaviour } from "./behaviour.ts"
+import type { CommunityRow, EntityRow, KnownGraph } from "./building/build.ts"
+import { DOCUMENTS_MAX } from "./building/entity-counts.ts"
+import { entityFieldsOf, PRICE, sameWords } from "./entity-fields.ts"
+import { makeCommunitiesRepository } from "./communities-repository.ts"
+import { type GraphRow, makeGraphsRepository } from "./graphs-repository.ts"
+import type { Rows, Summary, ToGraph } from "./messages.ts"
+
+export const GENERATION = "graph_generation"
+const ENTITIES_FEATURE = "graph_entities"
+/** The config of a job. */
+export interface GraphConfig extends Readonly<Record<string, unknown>> {
+  /** Its real name. */ readonly collection: string
+  /** Of that collection: one that came after it is another one. */ readonly created_at: number
+  readonly part: "entities" | "communities"
+  readonly reservation?: JobReservation
+}
+type Tell = (progress: number) => Effect.Effect<void>
+type Thread = JobThread<ToGraph>
+
+/** Counted documents and their texts; a graph of 100,000 takes a third. */
+const HEAP_MB = 768
+const TIME_MS = 15 * 60_000
+/** Rows of one statement. */
+const ROWS = 250
+/** Of what is shown: how strongly it belongs to others moves with every document. */
+const hashOf = (row: EntityRow | CommunityRow): string =>
+  createHash("sha256")
+    .update(JSON.stringify({ ...row, neighbours: undefined }))
+    .digest("base64url")
+    .slice(0, 27)
+
+/** Whether the collection is still the one of the job. */
+const makeIsThere = Effect.map(
+  makeContexts,
+  (contextOf) =>
+    (organizationId: string, { collection, created_at }: GraphConfig) =>
+      resolveCollection(contextOf(organizationId), collection)?.created_at === created_at
+)
+
+/** Fills the thread with the collection's documents. */
+const makeFilled = Effect.gen(function* () {
+  const contextOf = yield* makeContexts
+  const documents = yield* makeCollectionDocuments
+  return Effect.fnUntraced(function* (thread: Thread, organizationId: string, collection: string, tell: Tell) {
+    const context = contextOf(organizationId)
+    const info = resolveCollection(context, collection)
+    if (info === undefined) return yield* new JobFailed({ message: "The collection was deleted." })
+    const fields = entityFieldsOf(info)
+    const sets = info.schema.synonym_sets.flatMap(
+      (name) => context.resources.get(organizationId, "synonym_set", name) ?? []
+    )
+    const same = sameWords(sets)
+    yield* threadAnswer(() => thread.ask({ kind: "begin", fields, sameAs: same.sameAs }))
+    const total = Math.max(1, info.num_documents)
+    const asked = {
+      organizationId,
+      collection,
+      fields: [...fields.facets, ...fields.texts, PRICE],
+      documentsMax: DOCUMENTS_MAX
+    }
+    yield* documents(asked, (lines, read) =>
+      Effect.andThen(
+        threadAnswer(() => thread.ask({ kind: "documents", lines: lines.join("\n") })),
+        tell(0.7 * Math.min(1, read / total))
+      )
+    )
+    return same.synonyms
+  })
+})
+
+/** Writes what the thread made as a generation that nobody sees yet. */
+const makeWritten = Effect.gen(function* () {
+  const repository = yield* makeGraphsRepository
+  const communityRows = yield* makeCommunitiesRepository
+  const rowsOf = <K extends "entities" | "communities">(thread: Thread, kind: K, from: number) =>
+    threadAnswer(() => thread.ask<Rows<K>>({ kind, from, count: ROWS }))
+  return Effect.fnUntraced(function* (
+    thread: Thread,
+    { id: generation, organizationId }: ClaimedJob,
+    collection: string,
+    before: GraphRow | undefined,
+    { communities = 0, entities }: Summary
+  ) {
+    const now = yield* Clock.currentTimeMillis
+    const own = { organizationId, collection, generation }
+    const known =
+      before === undefined
+        ? new Map<string, never>()
+        : yield* Effect.orDie(repository.dated({ organizationId, collection, generation: before.entity_generation }))
+    for (let from = 0; from < entities; from += ROWS) {
+      const rows = (yield* rowsOf(thread, "entities", from)).map((row) => {
+        const hash = hashOf(row)
+        const old = known.get(row.id)
+        return {
+          ...row,
+          hash,
+          created_at: old?.created_at ?? now,
+          updated_at: old?.hash === hash ? old.updated_at : now
+        }
+      })
+      yield* Effect.orDie(repository.putEntities(own, rows))
+    }
+    const knownCommunities =
+      before?.community_generation == null
+        ? []
+        : yield* Effect.orDie(
+            communityRows.knownCommunities({ organizationId, collection, generation: before.community_generation })
+          )
+    const dated = new Map(knownCommunities.map((community) => [community.id, community]))
+    for (let from = 0; from < communities; from += ROWS) {
+      const rows = (yield* rowsOf(thread, "communities", from)).map((row, i) => {
+        const hash = hashOf(row)
+        const old = dated.get(row.id)
+        return { ...row, hash, place: from + i, updated_at: old?.hash === hash ? old.updated_at : now }
+      })
+      yield* Effect.orDie(communityRows.putCommunities(own, rows))
+    }
+    return now
+  })
+})
+
+/** What the new graph is compared with. */
+const makeKnown = Effect.map(makeCommunitiesRepository, (repository) =>
+  Effect.fnUntraced(function* (organizationId: string, collection: string, before: GraphRow | undefined) {
+    if (before?.community_generation == null || before.edges === null) return undefined
+    const generation = before.community_generation
+    const communities = yield* Effect.orDie(repository.knownCommunities({ organizationId, collection, generation }))
+    const bytes = Uint8Array.from(before.edges)
+    return { communities, edges: new Uint32Array(bytes.buffer) } satisfies KnownGraph
+  })
+)
+
+export const makeGenerate = Effect.gen(function* () {
+  const contextOf = yield* makeContexts
+  const entitlements = yield* Entitlements
+  const spending = yield* AiSpending
+  const repository = yield* makeGraphsRepository
+  const filled = yield* makeFilled
+  const written = yield* makeWritten
+  const knownOf = yield* makeKnown
+  const behaviourOf = yield* makeBehaviour
+  const isThere = yield* makeIsThere
+
+  const made = Effect.fnUntraced(function* (
+    job: ClaimedJob,
+    settle: (quantity: number) => Effect.Effect<void, unknown>,
+    tell: Tell
+  ) {
+    const { organizationId } = job
+    const config = job.config as GraphConfig
+    const { collection, part } = config
+    if (!isThere(organizationId, config)) return yield* new JobFailed({ message: "The collection was deleted." })
+    const thread = yield* startedThread<ToGraph>(new URL("./graph-worker.ts", import.meta.url), HEAP_MB)
+    const synonyms = yield* filled(thread, organizationId, collection, tell)
+    const before = yield* Effect.orDie(repository.get(organizationId, collection))
+    const known = yield* knownOf(organizationId, collection, before)
+    const behaviour = yield* behaviourOf(organizationId, collectionNames(contextOf(organizationId), collection))
+    const others = yield* Effect.orDie(repository.countOthers(organizationId, collection))
+    const entitiesMax = Math.max(0, entitlements.cap(organizationId, ENTITIES_FEATURE).max - others)
+    const options = { collection, entitiesMax, communities: part === "communities", known, behaviour, synonyms }
+    const summary = yield* threadAnswer(() => thread.ask<Summary>({ kind: "build", options }))
+    yield* tell(0.8)
+    const now = yield* written(thread, job, collection, before, summary)
+    const isMade = summary.communities !== undefined
+    const row: GraphRow = {
+      entity_generation: job.id,
+      community_generation: isMade ? job.id : (before?.community_generation ?? null),
+      documents: summary.documents,
+      entities: summary.entities,
+      edges: isMade ? new Uint8Array(summary.edges.buffer) : (before?.edges ?? null),
+      generated_at: now
+    }
+    const alongside = Effect.gen(function* () {
+      yield* repository.lock(organizationId, collection)
+      // One that was dropped meanwhile took its graph with it.
+      if (!isThere(organizationId, config)) return
+      yield* repository.put(organizationId, collection, row)
+      yield* repository.removeOthers(organizationId, collection, row.entity_generation, row.community_generation)
+      yield* settle(summary.documents)
+    })
+    return { summary, alongside: alongside as JobEnd["alongside"] & {} }
+  })
+  return Effect.fn("Graph.generate")(function* (job: ClaimedJob, tell: Tell): Effect.fn.Return<JobEnd, JobFailed> {
+    const { reservation } = job.config as GraphConfig
+    const work = Effect.timeoutOrElse(
+      Effect.scoped(spending.runJob(job.organizationId, "graph", reservation, ({ settle }) => made(job, settle, tell))),
+      {
+        duration: TIME_MS,
+        orElse: () => Effect.fail(new JobFailed({ message: "The graph took more than 15 minutes." }))
+      }
+    )
+    const { alongside, summary } = yield* Effect.mapError(work, (error) =>
+      error instanceof JobFailed ? error : new JobFailed({ message: error.message })
+    )
+    return {
+      alongside,
+      result: {
+        documents: summary.documents,
+        entities: summary.entities,
+        communities: summary.communities === undefined ? "kept" : summary.communities,
+        edges: summary.edges.length,
+        edges_changed: Math.round(summary.edgesChanged * 1e4) / 1e4,
+        left_out: summary.leftOut
+      }
+    }
+  })
+})

@@ -1,0 +1,19 @@
+/** What a job asks the thread that makes graphs, one thing after the other. */
+import type { BuildOptions, CommunityRow, EntityRow } from "./building/build.ts"
+import type { EntityFields } from "./building/mentions.ts"
+
+export type ToGraph =
+  | { readonly kind: "begin"; readonly fields: EntityFields; readonly sameAs: ReadonlyMap<string, string> }
+  /** Documents, a line of JSON each. */
+  | { readonly kind: "documents"; readonly lines: string }
+  | { readonly kind: "build"; readonly options: BuildOptions }
+  | { readonly kind: "entities" | "communities"; readonly from: number; readonly count: number }
+export interface Summary {
+  readonly entities: number
+  /** Undefined: those of before stay. */ readonly communities: number | undefined
+  readonly documents: number
+  readonly edges: Uint32Array
+  readonly edgesChanged: number
+  readonly leftOut: number
+}
+export type Rows<K extends "entities" | "communities"> = ReadonlyArray<K extends "entities" ? EntityRow : CommunityRow>

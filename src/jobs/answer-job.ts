@@ -1,0 +1,20 @@
+/** The other side of a job's thread (`job-thread.ts`): it imports nothing of the program, so that it starts at once. */
+import { parentPort } from "node:worker_threads"
+
+export interface Answered {
+  readonly answer?: unknown
+  readonly error?: string
+}
+
+/** Answers each thing that is asked. */
+export const answerJob = <Ask>(answer: (ask: Ask) => unknown): void => {
+  parentPort!.on("message", (ask: Ask) => {
+    let answered: Answered
+    try {
+      answered = { answer: answer(ask) }
+    } catch (error) {
+      answered = { error: error instanceof Error ? error.message.slice(0, 300) : "unknown" }
+    }
+    parentPort!.postMessage(answered)
+  })
+}

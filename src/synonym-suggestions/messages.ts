@@ -1,0 +1,8 @@
+/** What a job asks the thread that finds synonyms, one thing after the other. */
+import type { AskedQuery, Reformulated } from "./finding/reformulations.ts"
+
+export type ToFinder =
+  | { readonly kind: "begin"; readonly fields: ReadonlyArray<string> }
+  /** Documents, a line of JSON each. */
+  | { readonly kind: "documents"; readonly lines: string }
+  | { readonly kind: "find"; readonly queries: ReadonlyArray<AskedQuery>; readonly pairs: ReadonlyArray<Reformulated> }
