@@ -19,7 +19,7 @@ import { RESERVATION_MS, type Reservation, Wallet } from "./wallet.ts"
 type Spender = Pick<Caller, "organizationId" | "scope" | "sessionId">
 type SpendingError = AllowanceExhausted | CreditsExhausted | LimitsUnavailable | SessionRequired | WalletUnreachable
 /** What stands in a job's configuration; absent where the operation is free. */
-type JobReservation = Pick<Reservation, "id" | "amount"> | undefined
+export type JobReservation = Pick<Reservation, "id" | "amount"> | undefined
 
 interface JobSpending {
   /** At most what was reserved is taken; in the transaction that ends the job. */
