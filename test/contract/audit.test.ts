@@ -3,6 +3,7 @@
  * with its reason; an operation that a later room adds fails here until it does either.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { type EmbeddingServer, startEmbeddingServer } from "../support/embedding-server.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 import { suggested } from "../support/synonym-suggestions.ts"
 
@@ -22,6 +23,7 @@ interface Entry {
 
 let program: Program
 let tenant: Tenant
+let models: EmbeddingServer
 let keyId: string
 const operator = () => ({ authorization: `Bearer ${program.operatorToken}` })
 const entries = async (query = "", key = tenant.full_key) =>
@@ -37,12 +39,16 @@ const send = (method: string, path: string, body?: unknown, headers: Record<stri
   program.request(method, path, { key: tenant.full_key, ...(body === undefined ? {} : { body }), headers })
 
 beforeAll(async () => {
+  models = await startEmbeddingServer()
   program = await startProgram({ allowPrivateAddresses: true })
   tenant = await program.tenant("Audited")
   await program.topUp(tenant.organization_id, 100)
   keyId = (await send("GET", "/v1/keys")).body.keys.find(({ scope }: { scope: string }) => scope === "full").id
 })
-afterAll(() => program.stop())
+afterAll(async () => {
+  await program.stop()
+  await models.close()
+})
 
 /** Operations that change no configuration, by their reason. */
 const exempt: Readonly<Record<string, string>> = {
@@ -53,6 +59,9 @@ const exempt: Readonly<Record<string, string>> = {
   deleteDocument: "data",
   deleteDocuments: "data",
   recommend: "reads",
+  createEmbeddings: "reads",
+  consoleCreateEmbeddings: "reads",
+  semanticSearch: "reads",
   ingestEvents: "data",
   reportCmsRuntime: "data",
   pushCmsEvents: "data",
@@ -387,6 +396,22 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
     generateSeoPages: () => ({ method: "POST", path: `/v1/seo/rules/${made.seoRule}/pages/generate`, kind: "job" }),
     auditSeoPages: () => ({ method: "POST", path: `/v1/seo/rules/${made.seoRule}/pages/audit`, kind: "job" }),
     deleteSeoRule: () => ({ method: "DELETE", path: `/v1/seo/rules/${made.seoRule}`, kind: "seo_rule" }),
+    putAiProvider: () => ({
+      method: "PUT",
+      path: "/v1/ai/providers/text_embedder",
+      body: { kind: "openai", model: "words", url: models.url, api_key: "sk-audited-key" },
+      kind: "ai_provider"
+    }),
+    deleteAiProvider: () => ({ method: "DELETE", path: "/v1/ai/providers/text_embedder", kind: "ai_provider" }),
+    consolePutAiProvider: () =>
+      twin({
+        method: "PUT",
+        path: "/v1/ai/providers/text_embedder",
+        body: { kind: "openai", model: "words", url: models.url, api_key: "sk-audited-key" },
+        kind: "ai_provider"
+      }),
+    consoleDeleteAiProvider: () =>
+      twin({ method: "DELETE", path: "/v1/ai/providers/text_embedder", kind: "ai_provider" }),
     suggestSynonyms: () => ({
       method: "POST",
       path: "/v1/collections/goods/synonym_suggestions",

@@ -10,6 +10,7 @@ import { sampleIds } from "../../src/api/sample-ids.ts"
 import { allOperations } from "../support/operations.ts"
 import { suggested } from "../support/synonym-suggestions.ts"
 import { storeModel } from "../support/rerank-model.ts"
+import { type EmbeddingServer, startEmbeddingServer } from "../support/embedding-server.ts"
 import { type Program, startProgram } from "../support/program.ts"
 import { eventually } from "../support/receiver.ts"
 
@@ -26,6 +27,7 @@ interface Furnished {
 }
 
 let program: Program
+let models: EmbeddingServer
 let operations: ReadonlyArray<Operation>
 const operator = () => ({ authorization: `Bearer ${program.operatorToken}` })
 
@@ -79,6 +81,16 @@ const furnish = async (name: string): Promise<Furnished> => {
   const idOf = async (...asked: Parameters<typeof must>): Promise<string> => (await must(...asked)).body.id
   for (const collection of ["products", "old_products", "drafts"])
     await must("POST", "/v1/collections", { name: collection, fields })
+  await must("PUT", "/v1/ai/providers/text_embedder", { kind: "openai", model: "words", url: models.url })
+  const model_config = { model_name: "openai/words", url: models.url }
+  await must("POST", "/v1/collections", {
+    name: "meanings",
+    fields: [
+      { name: "title", type: "string" },
+      { name: "meaning", type: "float[]", embed: { from: ["title"], model_config } }
+    ]
+  })
+  await must("POST", "/v1/collections/meanings/documents", { id: "m1", title: "Reading lamp for the night" })
   await must("POST", "/v1/collections", { name: "brands", fields: [{ name: "name", type: "string" }] })
   await must("POST", "/v1/collections", {
     name: "popular_queries",
@@ -275,12 +287,16 @@ const furnishExperiments = async (
 
 let tenant: Furnished, people: Furnished
 beforeAll(async () => {
-  program = await startProgram({ demoProducts: 20 })
+  models = await startEmbeddingServer()
+  program = await startProgram({ demoProducts: 20, allowPrivateAddresses: true })
   operations = await allOperations()
   tenant = await furnish("First")
   people = await furnish("Second")
 }, 120_000)
-afterAll(() => program.stop())
+afterAll(async () => {
+  await program.stop()
+  await models.close()
+})
 
 /** The credential that the least of the callers of the scope has. */
 const credential = (
@@ -304,7 +320,9 @@ const signed = (text: string, secret: string): Record<string, string> => {
 /** The request of an example, with the ids of an organization in place of the sample ones. */
 const requestOf = (operation: Operation, furnished: Furnished) => {
   const named = (text: string): string =>
-    Object.entries(sampleIds).reduce((sum, [name, id]) => sum.replaceAll(id, furnished.ids[name as keyof Ids]), text)
+    Object.entries(sampleIds)
+      .reduce((sum, [name, id]) => sum.replaceAll(id, furnished.ids[name as keyof Ids]), text)
+      .replaceAll("https://models.example", models.url)
   const { body, headers, params = {}, query } = operation.example
   const path = operation.path.replace(/:([A-Za-z_]+)/g, (_, name: string) =>
     encodeURIComponent(named(params[name] ?? `no-${name}`))

@@ -234,6 +234,7 @@ const bodies: Record<string, unknown> = {
   judgeFromClicks: { from: "2026-01-01", to: "2026-01-31" },
   createSeoRule: { name: "mine", collection: "goods", facet_field: "title" },
   updateSeoRule: { name: "mine", collection: "goods", facet_field: "title" },
+  semanticSearch: { q: "mine" },
   suggestSynonyms: {},
   acceptSynonymSuggestion: { synonym_set: "mine" },
   createAlert: { name: "mine", metric: "events", op: ">", threshold: 1e9, window_minutes: 5 },

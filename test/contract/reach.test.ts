@@ -455,6 +455,8 @@ const plainBodies: Readonly<Record<string, unknown>> = {
   updateDocument: { title: "apple" },
   updateDocuments: { n: 1 },
   multiSearch: { searches: [{ collection: "apples", q: "*" }] },
+  createEmbeddings: { input: "an apple" },
+  semanticSearch: { q: "an apple" },
   upsertAlias: { collection_name: "apples" },
   upsertPreset: { value: { q: "x" } },
   upsertSearchPolicy: { params: { num_typos: 0 } },
@@ -764,7 +766,14 @@ describe("a key with a list of collections", () => {
         const isAllowed = reach !== "organization"
         // The job is over by then, or it is cancelled; a reindex may still be going on. An experiment over all searches
         // of a collection has no place that its parameters could be promoted to.
-        const conflicting = ["reindexCollection", "promoteExperiment", "rollbackExperimentPromotion"]
+        // Where no model is installed those that need one say so.
+        const conflicting = [
+          "reindexCollection",
+          "promoteExperiment",
+          "rollbackExperimentPromotion",
+          "createEmbeddings",
+          "semanticSearch"
+        ]
         const fits = isAllowed
           ? / 2\d\d$/.test(outcome) || (conflicting.includes(operation.id) && outcome.includes(" 409 "))
           : outcome.includes(" 403 ")
