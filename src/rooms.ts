@@ -36,6 +36,7 @@ import { room as organizations } from "./organizations/room.ts"
 import { room as tenants } from "./tenants/room.ts"
 import type { Outbox } from "@dowser/log/outbox"
 import { room as outbox } from "./outbox/room.ts"
+import type { BlobStore } from "./ports/blob-store/blob-store.ts"
 import type { Counters } from "./ports/counter/counter.ts"
 import type { DedupeWindow } from "./ports/dedupe/dedupe-window.ts"
 import type { Engine } from "./ports/engine/engine.ts"
@@ -67,6 +68,7 @@ import { room as webhooks } from "./webhooks/room.ts"
  * (`src/runtime`).
  */
 type Ground =
+  | BlobStore
   | Configuration
   | Counters
   | DedupeWindow

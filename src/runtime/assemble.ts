@@ -21,6 +21,7 @@ import { Outbox } from "@dowser/log/outbox"
 import { layerLeased } from "../ports/counter/leased-sql.ts"
 import { DedupeWindow } from "../ports/dedupe/dedupe-window.ts"
 import { RequestFigures } from "../http/request-figures.ts"
+import type { BlobStore } from "../ports/blob-store/blob-store.ts"
 import type { Engine } from "../ports/engine/engine.ts"
 import type { TextEmbedder } from "../ports/text-embedder/text-embedder.ts"
 import type { FeedStore } from "../ports/feed-store/feed-store.ts"
@@ -64,7 +65,7 @@ export interface RuntimeOptions {
 
 interface Parts<PortsE, SqlE, StreamsE, ConfigurationE> {
   readonly sql: Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, SqlE>
-  readonly ports: Layer.Layer<Engine | EventLog | FeedStore, PortsE, SqlClient.SqlClient>
+  readonly ports: Layer.Layer<BlobStore | Engine | EventLog | FeedStore, PortsE, SqlClient.SqlClient>
   readonly streams: Layer.Layer<StreamWorker, StreamsE, EventLog | SqlClient.SqlClient>
   readonly configuration: Layer.Layer<Configuration, ConfigurationE, Identifiers | RowReaders | SqlClient.SqlClient>
   readonly options: RuntimeOptions
