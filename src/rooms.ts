@@ -29,6 +29,7 @@ import { room as health } from "./health/room.ts"
 import { room as ingest } from "./ingest/room.ts"
 import type { Installation } from "./installation.ts"
 import { room as jobs } from "./jobs/room.ts"
+import { room as media } from "./media/room.ts"
 import { room as metering } from "./metering/room.ts"
 import { room as models } from "./models/room.ts"
 import type { Models } from "./models/models.ts"
@@ -118,6 +119,7 @@ export const rooms = RoomList.over<Ground>()
   .with(cms)
   .with(ingest)
   .with(jobs)
+  .with(media)
   .with(quality)
   .with(seo)
   .with(graph)

@@ -1,7 +1,7 @@
 /** What a server of the S3 API answers to a list (`ListObjectsV2`), read strictly. */
 import { SaxesParser } from "saxes"
 
-export interface Listing {
+interface Listing {
   readonly keys: ReadonlyArray<string>
   /** What stands before the delimiter, with it. */ readonly prefixes: ReadonlyArray<string>
 }
