@@ -42,6 +42,8 @@ import type { Counters } from "./ports/counter/counter.ts"
 import type { DedupeWindow } from "./ports/dedupe/dedupe-window.ts"
 import type { Engine } from "./ports/engine/engine.ts"
 import type { FeedStore } from "./ports/feed-store/feed-store.ts"
+import type { ImageEmbedder } from "./ports/image-embedder/image-embedder.ts"
+import type { ImageProcess } from "./ports/image-process/image-process.ts"
 import type { EventLog } from "@dowser/log/event-log/event-log"
 import type { Identifiers } from "@dowser/log/identifiers"
 import type { OutboundHttp } from "./ports/outbound-http/outbound-http.ts"
@@ -76,6 +78,8 @@ type Ground =
   | Engine
   | EventLog
   | FeedStore
+  | ImageEmbedder
+  | ImageProcess
   | Identifiers
   | Installation
   | Models

@@ -5,7 +5,7 @@ import { isStorable } from "../http/body.ts"
 const FILENAME_CHARACTERS_MAX = 255
 const TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}(; ?charset="?[a-z0-9_-]{1,32}"?)?$/i
 
-const filenameRefusal = (text: string): string | undefined =>
+export const filenameRefusal = (text: string): string | undefined =>
   text.trim() === "" ||
   text.length > FILENAME_CHARACTERS_MAX ||
   /[/\\\u0000-\u001f\u007f]/.test(text) ||

@@ -27,6 +27,17 @@ export const described = {
       "Gives an asset its content: the body as it is, at most 100,000,000 bytes, else 413 before it is read. `Content-Length` is required (411) and must be right (400); a coding of the content is refused. An asset that has content, or is being given it by another request, is a 409, and bytes beyond the plan's are a 403.",
     example: { params: { mediaId: sampleIds.emptyMedia }, body: "%PDF-1.7" }
   },
+  uploadImage: {
+    description:
+      "Takes an image as the body, or JSON with it as base64 in `image` and a `filename`. It is jpeg, png, webp, avif or gif by its bytes, at most 8 MB and 40 megapixels, else 400; SVG is none. What is kept is its first frame, upright, without metadata and at most 4,096 pixels on a side: gif as png, avif as webp. One that came with a search key is deleted after 24 hours. It costs 0.1 credits.",
+    example: {
+      body: {
+        image: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgYGAAAAAEAAH2FzhVAAAAAElFTkSuQmCC",
+        filename: "lamp.png"
+      },
+      headers: { "x-svc-session-id": "session-1" }
+    }
+  },
   getMediaContent: {
     description:
       "Answers the content with its media type, whole or the part that `Range` names (206; 416 where it has none of it), or 304 to who has it (`If-None-Match`). Pictures, audio and video are shown by browsers, all else is downloaded. An asset without content is a 404.",

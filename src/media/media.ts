@@ -34,6 +34,8 @@ interface MediaShape {
   readonly create: (organizationId: string, asset: NewAsset) => Effect.Effect<StoredAsset, FeatureNotInPlan>
   /** Once for each asset. */
   readonly put: <E>(asset: StoredAsset, content: NewContent<E>) => Effect.Effect<StoredAsset, E | StoreFailure>
+  /** An asset with its content: both, or neither. No change of configuration: it is in no audit log. */
+  readonly add: (asset: StoredAsset, content: NewContent<never>) => Effect.Effect<StoredAsset, StoreFailure>
   /** Of one that is ready. Who does not read the stream to its end destroys it. */
   readonly read: (asset: StoredAsset, range?: BlobRange) => Effect.Effect<Readable, NotFound>
   readonly remove: (organizationId: string, id: string) => Effect.Effect<{ readonly id: string }, NotFound>
@@ -92,6 +94,19 @@ const makeChanges = Effect.fnUntraced(function* ({
         return done
       })
     )
+  const forget = ({ id, organization_id }: StoredAsset) =>
+    sql.withTransaction(
+      Effect.flatMap(repository.remove(organization_id, id), (gone) =>
+        gone === undefined ? Effect.void : Effect.asVoid(usage.free(organization_id, { assets: 1, bytes: gone.bytes }))
+      )
+    )
+  const add: MediaShape["add"] = (asset, content) =>
+    orDie(
+      Effect.andThen(
+        sql.withTransaction(Effect.andThen(takeRoom(asset.organization_id, 1, 0), repository.insert(asset))),
+        Effect.onError(put(asset, content), () => Effect.ignore(forget(asset)))
+      )
+    )
   const remove: MediaShape["remove"] = Effect.fn("Media.remove")(function* (organizationId, id) {
     const change = Effect.gen(function* () {
       const gone = yield* repository.remove(organizationId, id)
@@ -105,7 +120,7 @@ const makeChanges = Effect.fnUntraced(function* ({
     if (blob !== null) yield* dropBlob({ id, organization_id: organizationId }, blob)
     return { id }
   })
-  return { counts, create, put, remove }
+  return { add, counts, create, put, remove }
 })
 
 const make = Effect.gen(function* () {

@@ -1,6 +1,8 @@
 /** Media that organizations keep. */
+import { Layer } from "effect"
 import { defineRoom } from "../room.ts"
 import { errorSamples } from "./error-samples.ts"
+import { Images } from "./images.ts"
 import { Media } from "./media.ts"
 import { metrics } from "./metrics.ts"
 import { media } from "./migration.ts"
@@ -13,7 +15,7 @@ export const room = defineRoom({
   metrics,
   errorSamples,
   seeds,
-  layer: Media.layer,
+  layer: Layer.provideMerge(Images.layer, Media.layer),
   groups: { media: "Files, pictures, audio and video that an organization keeps." },
   // Media belong to no collection.
   reaches: {
@@ -22,7 +24,8 @@ export const room = defineRoom({
     getMedia: "organization",
     deleteMedia: "organization",
     putMediaContent: "organization",
-    getMediaContent: "organization"
+    getMediaContent: "organization",
+    uploadImage: "none"
   },
   features: {
     media_assets: { free: 1_000, standard: 1_000_000, unlimited: true },

@@ -7,17 +7,22 @@ import { inputInvalid } from "../http/errors.ts"
 import { byId, pageOf } from "../http/page.ts"
 import { render } from "../http/render.ts"
 import { Reply } from "../http/reply.ts"
-import { isMediaType, normalizedType } from "./asset-input.ts"
+import type { Caller } from "../identity/caller.ts"
+import { AiSpending } from "../metering/ai-spending.ts"
+import { filenameRefusal, isMediaType, normalizedType } from "./asset-input.ts"
 import type { StoredAsset } from "./assets-repository.ts"
 import { isKnown, rangeOf } from "./content-range.ts"
 import * as contract from "./contract.ts"
 import { ContentLengthRequired, ContentTooLarge, RangeNotSatisfiable } from "./errors.ts"
+import { imageBodyOf } from "./image-body.ts"
+import { uploadImage } from "./image-contract.ts"
+import { Images } from "./images.ts"
 import { Media } from "./media.ts"
 import { CONTENT_BYTES_MAX, type MediaAsset } from "./schema.ts"
 import { etagOf, servedHeaders, typeOf } from "./served-content.ts"
 import { contentThere } from "./storing.ts"
 
-export const shownAsset = (asset: StoredAsset): MediaAsset => ({
+const shownAsset = (asset: StoredAsset): MediaAsset => ({
   id: asset.id,
   kind: asset.kind,
   status: asset.blob === null ? "empty" : "ready",
@@ -84,7 +89,20 @@ const makeServed = Effect.map(Media, (media) =>
   })
 )
 
+/** The picture is looked at, and paid for, before anything is kept. */
+const makeUpload = Effect.gen(function* () {
+  const images = yield* Images
+  const spending = yield* AiSpending
+  return Effect.fnUntraced(function* (caller: Caller, bytes: Buffer) {
+    const image = imageBodyOf(bytes, filenameRefusal)
+    if ("_tag" in image) return yield* image
+    const added = Effect.map(images.add(caller, image), (asset) => [asset, 1] as const)
+    return shownAsset(yield* spending.spend(caller, "image_upload", 1, added))
+  })
+})
+
 export const routes = Effect.gen(function* () {
+  const upload = yield* makeUpload
   const media = yield* Media
   const served = yield* makeServed
   return [
@@ -104,6 +122,7 @@ export const routes = Effect.gen(function* () {
         return shownAsset(yield* media.create(caller.organizationId, { filename, contentType }))
       })
     ),
+    implement(uploadImage, ({ bytes, caller }) => Effect.flatMap(bytes, (body) => upload(caller, body))),
     implement(contract.getMedia, ({ caller, params }) =>
       Effect.map(media.get(caller.organizationId, params.mediaId), shownAsset)
     ),

@@ -129,10 +129,13 @@ const makeStored = (parts: Parts, { giveBack, renewing }: ReturnType<typeof make
       const done = yield* repository.complete(id, writing, { size, sha256, contentType }, now)
       // Deleted meanwhile, or another process took it for abandoned.
       if (done === undefined) return yield* missingAsset(id)
-      yield* outbox.put(organizationId, "media.uploaded", { media_id: id, content_type: contentType, size })
+      if (asset.expires_at === null)
+        yield* outbox.put(organizationId, "media.uploaded", { media_id: id, content_type: contentType, size })
       return done
     })
-    return yield* sql.withTransaction(audit.recorded({ kind: "media_asset", organizationId, id }, change))
+    const recorded =
+      asset.kind === "file" ? audit.recorded({ kind: "media_asset", organizationId, id }, change) : change
+    return yield* sql.withTransaction(recorded)
   })
   /** Content of an asset whose claim is held; the claim and the bytes go where it fails. */
   const fill = <E>(asset: StoredAsset, writing: string, content: NewContent<E>) =>

@@ -29,6 +29,8 @@ import type { EventLog } from "@dowser/log/event-log/event-log"
 import { layerMeasured } from "@dowser/log/event-log/measured"
 import type { LogSpaceOptions } from "@dowser/log/event-log/log-space"
 import { Identifiers } from "@dowser/log/identifiers"
+import { layerLookAlike } from "../ports/image-embedder/look-alike.ts"
+import { layerChildren } from "../ports/image-process/children.ts"
 import { layer as layerOutboundHttp } from "../ports/outbound-http/node.ts"
 import { Models } from "../models/models.ts"
 import { placesOf } from "../models/install/places.ts"
@@ -119,6 +121,7 @@ export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({
       OperatorAuth.layer(operatorToken),
       layerOutboundHttp({ allowPrivateAddresses }),
       RequestFigures.layer,
+      Layer.provideMerge(layerLookAlike, layerChildren()),
       Layer.provideMerge(layerMeasured, parts.ports)
     )
   )

@@ -53,6 +53,7 @@ const exempt: Readonly<Record<string, string>> = {
   deleteDocument: "data",
   deleteDocuments: "data",
   recommend: "reads",
+  uploadImage: "data: visitors send them",
   ingestEvents: "data",
   reportCmsRuntime: "data",
   pushCmsEvents: "data",

@@ -38,7 +38,7 @@ const launched = (): ChildProcess =>
     "/bin/sh",
     [
       "-c",
-      `ulimit -d ${DATA_KB}; ulimit -c 0; ulimit -f 0; exec "$0" "$@"`,
+      `ulimit -d ${DATA_KB}; ulimit -c 0; exec "$0" "$@"`,
       process.execPath,
       ...runtimeFlags,
       PROGRAM

@@ -33,11 +33,7 @@ const share = (shares: Float32Array, base: number, weight: number, red: number, 
   }
   if (colourful === 0) return
   const sixth =
-    most === red
-      ? ((green - blue) / span + 6) % 6
-      : most === green
-        ? (blue - red) / span + 2
-        : (red - green) / span + 4
+    most === red ? ((green - blue) / span + 6) % 6 : most === green ? (blue - red) / span + 2 : (red - green) / span + 4
   const hue = (sixth / 6) * HUES
   const first = Math.floor(hue) % HUES,
     second = (first + 1) % HUES,
