@@ -29,6 +29,7 @@ import { room as health } from "./health/room.ts"
 import { room as ingest } from "./ingest/room.ts"
 import type { Installation } from "./installation.ts"
 import { room as jobs } from "./jobs/room.ts"
+import { room as media } from "./media/room.ts"
 import { room as metering } from "./metering/room.ts"
 import { room as models } from "./models/room.ts"
 import type { Models } from "./models/models.ts"
@@ -36,10 +37,13 @@ import { room as organizations } from "./organizations/room.ts"
 import { room as tenants } from "./tenants/room.ts"
 import type { Outbox } from "@dowser/log/outbox"
 import { room as outbox } from "./outbox/room.ts"
+import type { BlobStore } from "./ports/blob-store/blob-store.ts"
 import type { Counters } from "./ports/counter/counter.ts"
 import type { DedupeWindow } from "./ports/dedupe/dedupe-window.ts"
 import type { Engine } from "./ports/engine/engine.ts"
 import type { FeedStore } from "./ports/feed-store/feed-store.ts"
+import type { ImageEmbedder } from "./ports/image-embedder/image-embedder.ts"
+import type { ImageProcess } from "./ports/image-process/image-process.ts"
 import type { EventLog } from "@dowser/log/event-log/event-log"
 import type { Identifiers } from "@dowser/log/identifiers"
 import type { OutboundHttp } from "./ports/outbound-http/outbound-http.ts"
@@ -67,12 +71,15 @@ import { room as webhooks } from "./webhooks/room.ts"
  * (`src/runtime`).
  */
 type Ground =
+  | BlobStore
   | Configuration
   | Counters
   | DedupeWindow
   | Engine
   | EventLog
   | FeedStore
+  | ImageEmbedder
+  | ImageProcess
   | Identifiers
   | Installation
   | Models
@@ -116,6 +123,7 @@ export const rooms = RoomList.over<Ground>()
   .with(cms)
   .with(ingest)
   .with(jobs)
+  .with(media)
   .with(quality)
   .with(seo)
   .with(graph)

@@ -36,5 +36,8 @@ export const sampleIds = {
   oldCmsInstallation: "cms_01KAQ5V8Z3N4M6T7W9X0Y1B2P2",
   pullConnector: "con_01KAQ5V8Z3N4M6T7W9X0Y1B2N3",
   upload: "fed_01KAQ5V8Z3N4M6T7W9X0Y1B2P1",
-  oldUpload: "fed_01KAQ5V8Z3N4M6T7W9X0Y1B2P2"
+  oldUpload: "fed_01KAQ5V8Z3N4M6T7W9X0Y1B2P2",
+  media: "med_01KAQ5V8Z3N4M6T7W9X0Y1B2Q1",
+  emptyMedia: "med_01KAQ5V8Z3N4M6T7W9X0Y1B2Q2",
+  oldMedia: "med_01KAQ5V8Z3N4M6T7W9X0Y1B2Q3"
 } as const

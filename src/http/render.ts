@@ -22,6 +22,7 @@ const codes: Record<number, string> = {
   409: "CONFLICT",
   411: "BAD_REQUEST",
   413: "BAD_REQUEST",
+  416: "BAD_REQUEST",
   429: "TOO_MANY_REQUESTS"
 }
 const codeOf = (status: number): string => codes[status] ?? "INTERNAL_SERVER_ERROR"

@@ -21,6 +21,7 @@ import { Outbox } from "@dowser/log/outbox"
 import { layerLeased } from "../ports/counter/leased-sql.ts"
 import { DedupeWindow } from "../ports/dedupe/dedupe-window.ts"
 import { RequestFigures } from "../http/request-figures.ts"
+import type { BlobStore } from "../ports/blob-store/blob-store.ts"
 import type { Engine } from "../ports/engine/engine.ts"
 import type { TextEmbedder } from "../ports/text-embedder/text-embedder.ts"
 import type { FeedStore } from "../ports/feed-store/feed-store.ts"
@@ -28,6 +29,8 @@ import type { EventLog } from "@dowser/log/event-log/event-log"
 import { layerMeasured } from "@dowser/log/event-log/measured"
 import type { LogSpaceOptions } from "@dowser/log/event-log/log-space"
 import { Identifiers } from "@dowser/log/identifiers"
+import { layerLookAlike } from "../ports/image-embedder/look-alike.ts"
+import { layerChildren } from "../ports/image-process/children.ts"
 import { layer as layerOutboundHttp } from "../ports/outbound-http/node.ts"
 import { Models } from "../models/models.ts"
 import { placesOf } from "../models/install/places.ts"
@@ -64,7 +67,7 @@ export interface RuntimeOptions {
 
 interface Parts<PortsE, SqlE, StreamsE, ConfigurationE> {
   readonly sql: Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, SqlE>
-  readonly ports: Layer.Layer<Engine | EventLog | FeedStore, PortsE, SqlClient.SqlClient>
+  readonly ports: Layer.Layer<BlobStore | Engine | EventLog | FeedStore, PortsE, SqlClient.SqlClient>
   readonly streams: Layer.Layer<StreamWorker, StreamsE, EventLog | SqlClient.SqlClient>
   readonly configuration: Layer.Layer<Configuration, ConfigurationE, Identifiers | RowReaders | SqlClient.SqlClient>
   readonly options: RuntimeOptions
@@ -118,6 +121,7 @@ export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({
       OperatorAuth.layer(operatorToken),
       layerOutboundHttp({ allowPrivateAddresses }),
       RequestFigures.layer,
+      Layer.provideMerge(layerLookAlike, layerChildren()),
       Layer.provideMerge(layerMeasured, parts.ports)
     )
   )

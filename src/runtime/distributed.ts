@@ -34,6 +34,7 @@ import { layerKafka } from "@dowser/log/event-log/kafka"
 import { layerMeasured, MeasuredLog } from "@dowser/log/event-log/measured"
 import { kafkaSecurityOf } from "@dowser/log/event-log/kafka/security"
 import { assemble, type RuntimeOptions } from "./assemble.ts"
+import { layerBlobs } from "./blob-store.ts"
 import { type DataFolder, StartRefused } from "./data-folder.ts"
 import { layerEngine } from "./embedded.ts"
 import { engineAbsence, noEngine } from "./no-engine.ts"
@@ -177,6 +178,7 @@ export const layerDistributed = (
     chosen,
     layerBrokers(config, "dowser-api"),
     layerPostgresFeeds,
+    layerBlobs(process.env, join(folder.path, "media")),
     Layer.effectDiscard(checkOperatorKey(folder.operatorKey))
   )
   return assemble({

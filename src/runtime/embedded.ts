@@ -21,6 +21,7 @@ import { type GuardOptions, guardEngine } from "../ports/engine/guarded-engine.t
 import { layerFiles } from "../ports/feed-store/files.ts"
 import { layerEmbedded as layerEmbeddedLog } from "@dowser/log/event-log/lmdb"
 import { assemble, type RuntimeOptions } from "./assemble.ts"
+import { layerBlobs } from "./blob-store.ts"
 import type { DataFolder } from "./data-folder.ts"
 import type { PostgresServer } from "./embedded-postgres.ts"
 import { startPostgres } from "./kept-postgres.ts"
@@ -94,6 +95,7 @@ export const layerEmbedded = (folder: DataFolder, options: RuntimeOptions = {}) 
       const ports = Layer.mergeAll(
         (options.engine ?? layerEngine)(join(folder.path, "engine"), options.searchWorkers ?? 0),
         layerFiles(join(folder.path, "feeds")),
+        layerBlobs(process.env, join(folder.path, "media")),
         layerEmbeddedLog({ path: logPath, space: { ...options.logSpace, isAlwaysTaken: isDeadLetters } })
       )
       const streams = StreamWorker.layer({

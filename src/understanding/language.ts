@@ -92,8 +92,8 @@ const WORDS = /\p{L}{2,}/gu
 /** How far behind the likeliest of all languages one of the candidates may be: further, the text is in none of them. */
 const AMONG_LEAD = 0.15
 /**
- * Which of `candidates` a text is written in, such as the languages of a collection, or of a model; undefined where that
- * is not clear, of fewer than three words too. Rejects where the library cannot be loaded.
+ * Which of `candidates` a text is written in, such as the languages of a collection, or of a model; undefined where
+ * that is not clear, of fewer than three words too. Rejects where the library cannot be loaded.
  */
 export const languageAmong = (text: string, candidates: ReadonlyArray<string>): Awaitable<string | undefined> => {
   const begin = text.slice(0, CHARACTERS_MAX).toWellFormed()

@@ -62,6 +62,7 @@ const exempt: Readonly<Record<string, string>> = {
   createEmbeddings: "reads",
   consoleCreateEmbeddings: "reads",
   semanticSearch: "reads",
+  uploadImage: "data: visitors send them",
   ingestEvents: "data",
   reportCmsRuntime: "data",
   pushCmsEvents: "data",
@@ -442,6 +443,23 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
       path: "/v1/collections/goods/graph/communities/generate",
       kind: "job"
     }),
+    createMedia: () => ({ method: "POST", path: "/v1/media", body: { filename: "a.txt" }, kind: "media_asset" }),
+    putMediaContent: () => ({
+      method: "PUT",
+      path: `/v1/media/${(made.media = made.createMedia!)}/content`,
+      body: "bytes",
+      kind: "media_asset"
+    }),
+    deleteMedia: () => ({ method: "DELETE", path: `/v1/media/${made.media}`, kind: "media_asset" }),
+    consoleCreateMedia: () => twin({ method: "POST", path: "/v1/media", body: {}, kind: "media_asset" }),
+    consolePutMediaContent: () =>
+      twin({
+        method: "PUT",
+        path: `/v1/media/${(made.media = made.consoleCreateMedia!)}/content`,
+        body: "bytes",
+        kind: "media_asset"
+      }),
+    consoleDeleteMedia: () => twin({ method: "DELETE", path: `/v1/media/${made.media}`, kind: "media_asset" }),
     createAlert: () => ({ method: "POST", path: "/v1/alerts", body: alert, kind: "alert" }),
     replaceAlert: () => ({
       method: "PUT",

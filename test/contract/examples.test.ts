@@ -220,6 +220,7 @@ const furnish = async (name: string): Promise<Furnished> => {
       job: await idOf("POST", "/v1/collections/drafts/reindex"),
       upload: await upload(),
       oldUpload: await upload(),
+      ...(await furnishMedia(full, must)),
       connector: shop.id,
       oldConnector: await idOf("POST", "/v1/connectors", connector),
       cmsInstallation: await idOf("POST", "/v1/cms/installations", cms),
@@ -232,6 +233,16 @@ const furnish = async (name: string): Promise<Furnished> => {
   }
 }
 
+/** Media with content, without any, and one to delete. */
+const furnishMedia = async (
+  key: string,
+  must: (method: string, path: string, body?: unknown) => Promise<{ readonly body: any }>
+) => {
+  const make = async () => (await must("POST", "/v1/media", { filename: "notes.txt" })).body.id as string
+  const media = await make()
+  await program.request("PUT", `/v1/media/${media}/content`, { key, body: Buffer.from("notes") })
+  return { media, emptyMedia: await make(), oldMedia: await make() }
+}
 /** The key of an installation with a source of the connector. */
 const furnishInstallation = async (
   must: (method: string, path: string, body?: unknown) => Promise<{ readonly body: any }>,

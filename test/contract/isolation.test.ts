@@ -113,6 +113,8 @@ const fill = async (tenant: Tenant, word: string) => {
   ).body.id as string
   const recommendation = { name: word, collection: "goods", type: "popular" }
   const modelId = (await send("POST", "/v1/recommendations/models", recommendation)).body.id as string
+  const mediaId = (await send("POST", "/v1/media", { filename: `${word}.txt` })).body.id as string
+  await program.request("PUT", `/v1/media/${mediaId}/content`, { key: tenant.full_key, body: word })
   const signedIn = await program.request("POST", "/console/v1/sessions", {
     body: { email: `${word}@shop.example`, password }
   })
@@ -131,6 +133,7 @@ const fill = async (tenant: Tenant, word: string) => {
     alertId,
     experimentId,
     modelId,
+    mediaId,
     memberId,
     queryId,
     session: (signedIn.headers.get("set-cookie") ?? "").split(";")[0]!
@@ -179,7 +182,8 @@ const pathOf = (path: string, operationId: string) =>
             name === "suggestionId" ||
             name === "alertId" ||
             name === "experimentId" ||
-            name === "modelId"
+            name === "modelId" ||
+            name === "mediaId"
           ? ids[name]
           : name === "keyId"
             ? ids.keyId
@@ -237,6 +241,8 @@ const bodies: Record<string, unknown> = {
   semanticSearch: { q: "mine" },
   suggestSynonyms: {},
   acceptSynonymSuggestion: { synonym_set: "mine" },
+  createMedia: { filename: "mine.txt" },
+  putMediaContent: "mine",
   createAlert: { name: "mine", metric: "events", op: ">", threshold: 1e9, window_minutes: 5 },
   replaceAlert: { name: "mine", metric: "events", op: ">", threshold: 1e9, window_minutes: 5 },
   createRecommendationModel: { name: "mine", collection: "goods", type: "popular" },
@@ -314,6 +320,8 @@ const everything = async (tenant: Tenant) => {
     "/v1/keys",
     "/v1/connectors",
     "/v1/cms/installations",
+    "/v1/media",
+    `/v1/media/${ids.mediaId}/content`,
     "/v1/webhooks",
     `/v1/webhooks/${ids.webhookId}/deliveries`,
     "/v1/entitlement",
@@ -412,7 +420,7 @@ describe("isolation", () => {
       // A refusal may repeat the id that was asked for; nothing else may show it.
       if (!address.includes(ids.jobId)) expect(answer.text, `${method} ${address}`).not.toContain(ids.jobId)
       else expect(answer.status, `${method} ${address}`).toBe(404)
-      for (const id of [ids.uploadId, ids.keyId, ids.webhookId, ids.deliveryId, ids.memberId]) {
+      for (const id of [ids.uploadId, ids.mediaId, ids.keyId, ids.webhookId, ids.deliveryId, ids.memberId]) {
         if (!address.includes(id)) expect(answer.text, `${method} ${address}`).not.toContain(id)
         else expect(answer.status, `${method} ${address}`).toBe(404)
       }

@@ -36,6 +36,7 @@ interface Ids {
   readonly alertId: string
   readonly experimentId: string
   readonly modelId: string
+  readonly mediaId: string
 }
 let ownSuite: string
 let ownModel: string
@@ -55,7 +56,8 @@ const nobodys: Ids = {
   suggestionId: "syn_0f3a2b7c9d1e4f5a6b7c8d9e0f",
   alertId: "alr_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   experimentId: "exp_01ARZ3NDEKTSV4RRFFQ69G5FAV",
-  modelId: "rec_01ARZ3NDEKTSV4RRFFQ69G5FAV"
+  modelId: "rec_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+  mediaId: "med_01ARZ3NDEKTSV4RRFFQ69G5FAV"
 }
 const day = new Date().toISOString().slice(0, 10)
 
@@ -219,6 +221,7 @@ beforeAll(async () => {
   const recommendation = { ...recommendationOf(closed), name: secret }
   const modelId = (await own("POST", "/v1/recommendations/models", recommendation)).body.id as string
   ownModel = (await own("POST", "/v1/recommendations/models", recommendationOf("apples"))).body.id
+  const mediaId = (await own("POST", "/v1/media", { filename: `${secret}.txt` })).body.id as string
   ids = {
     jobId,
     uploadId,
@@ -232,7 +235,8 @@ beforeAll(async () => {
     suggestionId: suggestionId!,
     alertId,
     experimentId,
-    modelId
+    modelId,
+    mediaId
   }
   const collections = ["apples", "apples_.*"]
   // Every operation is asked several times within a minute.
@@ -483,6 +487,8 @@ const plainBodies: Readonly<Record<string, unknown>> = {
   uploadIngestFeed: "id,title,code\n1,apple 1,1\n",
   suggestSynonyms: {},
   acceptSynonymSuggestion: { synonym_set: "mine" },
+  createMedia: { filename: "apple.txt" },
+  putMediaContent: "apple",
   createAlert: alertOf("apples"),
   replaceAlert: alertOf("apples"),
   createExperiment: experimentOf("apples"),
@@ -588,6 +594,7 @@ const everything = async () => {
     `/v1/alerts/${ids.alertId}`,
     `/v1/experiments/${ids.experimentId}`,
     `/v1/recommendations/models/${ids.modelId}`,
+    `/v1/media/${ids.mediaId}`,
     "/v1/jobs",
     `/v1/analytics/metrics/overview?from=${day}&to=${day}&collection=${closed}`,
     `/v1/events/failed?collection=${closed}`,
@@ -720,7 +727,8 @@ describe("a key with a list of collections", () => {
       alertId: (await made(full, "POST", "/v1/alerts", alertOf("apples"))).body.id as string,
       experimentId: (await made(full, "POST", "/v1/experiments", experimentOf("apples"))).body.id as string,
       modelId: (await made(full, "POST", "/v1/recommendations/models", recommendationOf("apples"))).body.id as string,
-      modelName: "clicks"
+      modelName: "clicks",
+      mediaId: ids.mediaId
     }
     await storeModel(program, tenant.organization_id, "apples", "clicks")
     const differing: Array<string> = []

@@ -1,16 +1,10 @@
 /** Feeds as files of a folder of this process: for an installation of one. */
 import { createReadStream } from "node:fs"
-import { mkdir, type FileHandle, open, readdir, rm, stat, truncate } from "node:fs/promises"
+import { mkdir, open, readdir, rm, stat, truncate } from "node:fs/promises"
 import { join } from "node:path"
 import { Effect, Layer } from "effect"
-import {
-  type Append,
-  FEED_PIECE_BYTES,
-  FeedStore,
-  FeedStoreFailure,
-  sourceFailure,
-  storeFailure
-} from "./feed-store.ts"
+import { isMissing, PiecesBroken, writePieces } from "../piece-files.ts"
+import { type Append, FEED_PIECE_BYTES, FeedStore, FeedStoreFailure, storeFailure } from "./feed-store.ts"
 
 const IDS_MAX = 100_000
 const SUFFIX = ".feed"
@@ -20,31 +14,12 @@ const fileOf = (folder: string, id: string): string => {
     throw new FeedStoreFailure({ kind: "store", message: "This is no id of a feed." })
   return join(folder, `${id}${SUFFIX}`)
 }
-const isMissing = (error: unknown): boolean => (error as { readonly code?: unknown }).code === "ENOENT"
 const lengthOf = async (file: string): Promise<number> => {
   try {
     return (await stat(file)).size
   } catch (error) {
     if (isMissing(error)) return 0
     throw error
-  }
-}
-/** Writes all that comes; what had come before a failure is there. */
-const writeAll = async (file: FileHandle, { bytesMax, offset, pieces }: Append): Promise<number> => {
-  let length = offset
-  const iterator = pieces[Symbol.asyncIterator]()
-  for (;;) {
-    const { done, value } = await iterator.next().catch((error: unknown) => {
-      throw sourceFailure(error)
-    })
-    if (done === true) return length
-    if (length + value.length > bytesMax) {
-      await iterator.return?.()
-      throw new FeedStoreFailure({ kind: "too large", message: `It has more than ${bytesMax} bytes.` })
-    }
-    for (let at = 0; at < value.length;)
-      at += (await file.write(value, at, value.length - at, length + at)).bytesWritten
-    length += value.length
   }
 }
 const append = async (folder: string, given: Append): Promise<number> => {
@@ -54,7 +29,11 @@ const append = async (folder: string, given: Append): Promise<number> => {
     throw new FeedStoreFailure({ kind: "offset", message: "There are more or fewer bytes." })
   const file = await open(path, given.offset === 0 ? "w" : "r+", 0o600)
   try {
-    return await writeAll(file, given)
+    return await writePieces(file, given)
+  } catch (error) {
+    throw error instanceof PiecesBroken
+      ? new FeedStoreFailure({ kind: error.kind, message: error.message })
+      : storeFailure(error)
   } finally {
     await file.sync()
     await file.close()

@@ -92,6 +92,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       "/v1/quality/suites",
       "/v1/seo/rules",
       "/v1/alerts",
+      "/v1/media",
       "/v1/experiments",
       "/v1/recommendations/models",
       "/v1/aliases",
@@ -240,6 +241,12 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     const modelId = (
       await put("POST", "/v1/recommendations/models", { name: "one", collection: "goods", type: "popular" })
     ).id as string
+    const mediaIds: Array<string> = []
+    for (const content of [undefined, "bytes of one"]) {
+      const id = (await put("POST", "/v1/media", { filename: "one.txt" })).id as string
+      if (content !== undefined) await put("PUT", `/v1/media/${id}/content`, content)
+      mediaIds.push(id)
+    }
     await put("PUT", "/v1/presets/tried", { value: { query_by: "title" } })
     // One that is a draft, one that may be promoted, and one that was.
     const experiments: Array<string> = []
@@ -285,6 +292,8 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       experimentId: experiments,
       modelId: [modelId],
       model_id: [modelId],
+      mediaId: mediaIds,
+      media_id: mediaIds,
       fallback_model_id: [modelId],
       userId: ["u", "s"]
     })
@@ -315,6 +324,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     "/v1/webhooks",
     "/v1/connectors",
     "/v1/cms/installations",
+    "/v1/media",
     "/v1/jobs",
     "/v1/ingest/jobs",
     "/v1/audit",

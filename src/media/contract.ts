@@ -1,0 +1,85 @@
+/** Media: assets with content (contract parts 10 and 11). Full key. */
+import { Schema } from "effect"
+import { NotFound } from "../http/errors.ts"
+import { operation } from "../http/operation.ts"
+import { pageFields } from "../http/page.ts"
+import { FeatureNotInPlan } from "../metering/errors.ts"
+import { isContentType, isFilename } from "./asset-input.ts"
+import { ContentLengthRequired, ContentThere, ContentTooLarge, RangeNotSatisfiable } from "./errors.ts"
+import { described } from "./examples.ts"
+import { MediaAsset, MediaAssetList, UNKNOWN_TYPE } from "./schema.ts"
+
+const at = { group: "media", plane: "control", scope: "full" } as const
+const mediaId = Schema.String.annotate({ description: "The id of an asset, `med_…`." })
+const one = { ...at, params: { mediaId } } as const
+const path = "/v1/media/:mediaId"
+
+export const listMedia = operation({
+  ...at,
+  ...described.listMedia,
+  id: "listMedia",
+  summary: "List media",
+  method: "GET",
+  path: "/v1/media",
+  query: Schema.Struct(pageFields({ max: 250, byDefault: 50 })),
+  success: MediaAssetList
+})
+export const createMedia = operation({
+  ...at,
+  ...described.createMedia,
+  id: "createMedia",
+  summary: "Make an asset whose content follows",
+  method: "POST",
+  path: "/v1/media",
+  payload: Schema.Struct({
+    filename: Schema.optionalKey(Schema.String.check(isFilename)),
+    content_type: Schema.optionalKey(Schema.String.check(isContentType))
+  }).annotate({ identifier: "CreateMedia" }),
+  success: MediaAsset,
+  status: 201,
+  errors: [FeatureNotInPlan]
+})
+export const getMedia = operation({
+  ...one,
+  ...described.getMedia,
+  id: "getMedia",
+  summary: "Get an asset",
+  method: "GET",
+  path,
+  success: MediaAsset,
+  errors: [NotFound]
+})
+export const deleteMedia = operation({
+  ...one,
+  ...described.deleteMedia,
+  id: "deleteMedia",
+  summary: "Delete an asset with its content",
+  method: "DELETE",
+  path,
+  success: Schema.Struct({ id: Schema.String }).annotate({ identifier: "DeletedMedia" }),
+  errors: [NotFound]
+})
+export const putMediaContent = operation({
+  ...one,
+  ...described.putMediaContent,
+  id: "putMediaContent",
+  summary: "Give an asset its content, once",
+  method: "PUT",
+  path: `${path}/content`,
+  payload: Schema.Unknown,
+  payloadIsChecked: false,
+  payloadType: "bytes",
+  success: MediaAsset,
+  errors: [ContentLengthRequired, ContentThere, ContentTooLarge, FeatureNotInPlan, NotFound]
+})
+export const getMediaContent = operation({
+  ...one,
+  ...described.getMediaContent,
+  id: "getMediaContent",
+  summary: "The content of an asset, whole or in part",
+  method: "GET",
+  path: `${path}/content`,
+  successType: "bytes",
+  successMedia: [UNKNOWN_TYPE],
+  errors: [NotFound, RangeNotSatisfiable]
+})

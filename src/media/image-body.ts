@@ -1,0 +1,60 @@
+/** An image in a body: the bytes themselves, or JSON that has them as base64. Pure. */
+import { parseBounded, parseRefusals, textOf } from "../http/body.ts"
+import { type Issue, invalidFields, issuesIn } from "../http/checks.ts"
+import { type InputInvalid, inputInvalid } from "../http/errors.ts"
+import { isObject } from "../http/json-fields.ts"
+
+const SPACES = new Set([0x20, 0x09, 0x0a, 0x0d])
+/** No image begins so. */
+const isJson = (bytes: Uint8Array): boolean => {
+  let at = 0
+  while (at < bytes.length && SPACES.has(bytes[at]!)) at++
+  return bytes[at] === 0x7b
+}
+const jsonObject = (bytes: Uint8Array): Readonly<Record<string, unknown>> | InputInvalid => {
+  const parsed = parseBounded(textOf(bytes))
+  if (typeof parsed !== "object")
+    return inputInvalid("body", new Map(Object.entries(parseRefusals)).get(parsed) ?? "JSON")
+  return isObject(parsed.value) ? parsed.value : inputInvalid("body", "An object")
+}
+/** With or without the head of a `data:` address; undefined where it is no base64. */
+const base64Of = (value: unknown): Buffer | undefined => {
+  if (typeof value !== "string") return undefined
+  const text = value.startsWith("data:image/") ? value.slice(value.indexOf(",") + 1) : value
+  const bytes = Buffer.from(text, "base64")
+  return text.length > 0 && /^[A-Za-z0-9+/_-]+={0,2}\s*$/.test(text) ? bytes : undefined
+}
+
+interface ImageBody {
+  readonly bytes: Uint8Array
+  readonly filename: string | undefined
+  /** What of the request the bytes are. */ readonly path: string
+}
+export const imageBodyOf = (
+  bytes: Buffer,
+  filenameRefusal: (text: string) => string | undefined
+): ImageBody | InputInvalid => {
+  if (!isJson(bytes))
+    return bytes.length === 0
+      ? inputInvalid("body", "An image, or JSON that has one as base64 in `image`")
+      : { bytes, filename: undefined, path: "body" }
+  const body = jsonObject(bytes)
+  if ("_tag" in body) return body as InputInvalid
+  const { filename, image, ...others } = body
+  const picture = base64Of(image)
+  const issues: ReadonlyArray<Issue> = [
+    ...issuesIn([
+      ["image", picture === undefined ? "An image as base64" : undefined],
+      [
+        "filename",
+        filename === undefined ? undefined : typeof filename === "string" ? filenameRefusal(filename) : "A text"
+      ]
+    ]),
+    ...Object.keys(others)
+      .slice(0, 50)
+      .map((path) => ({ path: path.slice(0, 80), message: "Unexpected key" }))
+  ]
+  return picture === undefined || issues.length > 0
+    ? invalidFields(issues)
+    : { bytes: picture, filename: filename as string | undefined, path: "image" }
+}

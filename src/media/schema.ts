@@ -1,0 +1,30 @@
+/** Media as the API shows them, and their bounds. */
+import { Schema } from "effect"
+
+/** Of raw content (spec part 8). */
+export const CONTENT_BYTES_MAX = 100_000_000
+/** What something is served as that nobody said more of. */
+export const UNKNOWN_TYPE = "application/octet-stream"
+
+export const MediaAsset = Schema.Struct({
+  id: Schema.String,
+  kind: Schema.Literals(["file", "image"]),
+  status: Schema.Literals(["empty", "ready"]),
+  filename: Schema.NullOr(Schema.String),
+  content_type: Schema.String,
+  size: Schema.Int,
+  sha256: Schema.NullOr(Schema.String),
+  /** Of images that were looked at. */ width: Schema.optionalKey(Schema.Int),
+  height: Schema.optionalKey(Schema.Int),
+  created_at: Schema.Int,
+  updated_at: Schema.Int,
+  /** It is deleted then. */ expires_at: Schema.optionalKey(Schema.Int)
+}).annotate({
+  identifier: "MediaAsset",
+  description: "`empty` until its content came; `size` is 0 and `sha256` null as long. Times are Unix milliseconds."
+})
+export type MediaAsset = typeof MediaAsset.Type
+export const MediaAssetList = Schema.Struct({
+  data: Schema.Array(MediaAsset),
+  next_cursor: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "MediaAssetList", description: "By id, which is the order in which they were made." })

@@ -1,0 +1,158 @@
+/**
+ * Content on its way into an asset: room for it is taken before a byte is read, under a claim that ends by itself when
+ * its process does; the bytes are stored under a name of their own, which the row gets when all are there. So an asset
+ * has its content or none, and what a killed process leaves is bytes that no row names (`sweeping.ts`).
+ */
+import { Identifiers } from "@dowser/log/identifiers"
+import { Outbox } from "@dowser/log/outbox"
+import { Clock, Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { makeAuditRecorder } from "../audit/record.ts"
+import { type InputInvalid, inputInvalid, NotFound } from "../http/errors.ts"
+import { Entitlements } from "../metering/entitlements.ts"
+import type { FeatureNotInPlan } from "../metering/errors.ts"
+import { type BlobFailure, BlobStore } from "../ports/blob-store/blob-store.ts"
+import { makeAssetsRepository, type StoredAsset } from "./assets-repository.ts"
+import { ContentThere } from "./errors.ts"
+import { UNKNOWN_TYPE } from "./schema.ts"
+import { makeUsageRepository } from "./usage-repository.ts"
+import { makeWritersRepository } from "./writers-repository.ts"
+
+export interface NewContent<E> {
+  readonly length: number
+  readonly pieces: AsyncIterable<Uint8Array>
+  /** Where the asset says nothing of it. */ readonly contentType: string | undefined
+  /** Asked once more when all has come. */ readonly isAllowed: Effect.Effect<unknown, E>
+}
+export type StoreFailure = ContentThere | FeatureNotInPlan | InputInvalid | NotFound
+
+/** Of the claim, which ends after ten seconds. */
+const RENEW_MS = 3_000
+
+export const missingAsset = (id: string) => new NotFound({ message: `Media asset ${id} does not exist.` })
+export const contentThere = (id: string) => new ContentThere({ message: `Media asset ${id} has its content already.` })
+/** The disk, or the bucket, is nobody's fault who asks. */
+export const asDefect = (error: BlobFailure) => Effect.die(new Error(`The blob store failed: ${error.message}`))
+
+const makeParts = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const identifiers = yield* Identifiers
+  return {
+    sql,
+    newBlob: identifiers.make("blb"),
+    blobs: yield* BlobStore,
+    entitlements: yield* Entitlements,
+    outbox: yield* Outbox,
+    audit: yield* makeAuditRecorder,
+    repository: yield* makeAssetsRepository,
+    usage: yield* makeUsageRepository,
+    writers: yield* makeWritersRepository
+  }
+})
+type Parts = Effect.Success<typeof makeParts>
+
+/** Room of the plan, and the claim of who writes. */
+const makeClaims = ({ entitlements, repository, sql, usage, writers }: Parts) => {
+  /** Room for more of an organization's media; the row is locked until the transaction ends. */
+  const takeRoom = Effect.fnUntraced(function* (organizationId: string, assets: number, bytes: number) {
+    const cap = (feature: string, wanted: number) =>
+      wanted > 0 ? entitlements.cap(organizationId, feature) : { max: Infinity, refusal: undefined }
+    const ofAssets = cap("media_assets", assets),
+      ofBytes = cap("media_bytes", bytes)
+    if (yield* usage.use(organizationId, { assets, bytes }, { assets: ofAssets.max, bytes: ofBytes.max })) return
+    const used = yield* usage.used(organizationId)
+    const refusal = used.assets + assets > ofAssets.max ? ofAssets.refusal : ofBytes.refusal
+    return yield* refusal ?? ofAssets.refusal!
+  })
+  const claim = Effect.fnUntraced(function* ({ id, organization_id }: StoredAsset, writing: string, length: number) {
+    const before = yield* writers.takeWriter(organization_id, id, writing, length)
+    if (before === undefined) {
+      const there = yield* repository.get(organization_id, id)
+      if (there === undefined) return yield* missingAsset(id)
+      return yield* there.blob === null
+        ? new ContentThere({ message: `Another request sends the content of ${id}.` })
+        : contentThere(id)
+    }
+    yield* takeRoom(organization_id, 0, length - before)
+  })
+  /** Gives the claim back, with the room; where somebody else has it, nothing. */
+  const giveBack = ({ id, organization_id }: Pick<StoredAsset, "id" | "organization_id">, writing: string) =>
+    sql.withTransaction(
+      Effect.flatMap(writers.freeWriter(id, writing), (bytes) =>
+        bytes === undefined ? Effect.void : Effect.asVoid(usage.free(organization_id, { assets: 0, bytes }))
+      )
+    )
+  const renewing = (id: string, writing: string) =>
+    Effect.forever(Effect.andThen(Effect.sleep(RENEW_MS), Effect.ignore(writers.renewWriter(id, writing))))
+
+  return { takeRoom, claim, giveBack, renewing }
+}
+
+const makeStored = (parts: Parts, { giveBack, renewing }: ReturnType<typeof makeClaims>) => {
+  const { audit, blobs, outbox, repository, sql } = parts
+  const blobOf = ({ organization_id }: Pick<StoredAsset, "organization_id">, blob: string) => ({
+    organizationId: organization_id,
+    id: blob
+  })
+  const dropBlob = (asset: Pick<StoredAsset, "id" | "organization_id">, blob: string) =>
+    Effect.catch(blobs.remove(blobOf(asset, blob)), (error) =>
+      Effect.logWarning(`Bytes of ${asset.id} could not be removed; they are with the next sweep: ${error.message}`)
+    )
+  /** The bytes, in the store. */
+  const store = (
+    asset: StoredAsset,
+    writing: string,
+    { length, pieces }: Pick<NewContent<never>, "length" | "pieces">
+  ) =>
+    Effect.catch(
+      Effect.raceFirst(blobs.put(blobOf(asset, writing), { length, pieces }), renewing(asset.id, writing)),
+      (error): Effect.Effect<never, InputInvalid> => {
+        if (error.kind === "length")
+          return Effect.fail(
+            inputInvalid("body", `The body is not as long as \`Content-Length\` says: ${error.message}`)
+          )
+        return error.kind === "source"
+          ? Effect.fail(inputInvalid("body", `The body ended early: ${error.message}`))
+          : asDefect(error)
+      }
+    )
+  const complete = Effect.fnUntraced(function* (
+    asset: StoredAsset,
+    writing: string,
+    size: number,
+    sha256: string,
+    contentType: string
+  ) {
+    const now = yield* Clock.currentTimeMillis
+    const { id, organization_id: organizationId } = asset
+    const change = Effect.gen(function* () {
+      const done = yield* repository.complete(id, writing, { size, sha256, contentType }, now)
+      // Deleted meanwhile, or another process took it for abandoned.
+      if (done === undefined) return yield* missingAsset(id)
+      if (asset.expires_at === null)
+        yield* outbox.put(organizationId, "media.uploaded", { media_id: id, content_type: contentType, size })
+      return done
+    })
+    const recorded =
+      asset.kind === "file" ? audit.recorded({ kind: "media_asset", organizationId, id }, change) : change
+    return yield* sql.withTransaction(recorded)
+  })
+  /** Content of an asset whose claim is held; the claim and the bytes go where it fails. */
+  const fill = <E>(asset: StoredAsset, writing: string, content: NewContent<E>) =>
+    Effect.onError(
+      Effect.gen(function* () {
+        const { sha256 } = yield* store(asset, writing, content)
+        yield* content.isAllowed
+        const contentType = asset.content_type ?? content.contentType ?? UNKNOWN_TYPE
+        return yield* complete(asset, writing, content.length, sha256, contentType)
+      }),
+      () => Effect.andThen(Effect.ignore(giveBack(asset, writing)), dropBlob(asset, writing))
+    )
+  return { fill, dropBlob }
+}
+
+export const makeStoring = Effect.map(makeParts, (parts) => {
+  const claims = makeClaims(parts)
+  return { ...parts, ...claims, ...makeStored(parts, claims) }
+})
+export type Storing = Effect.Success<typeof makeStoring>

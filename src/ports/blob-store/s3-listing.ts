@@ -1,0 +1,32 @@
+/** What a server of the S3 API answers to a list (`ListObjectsV2`), read strictly. */
+import { SaxesParser } from "saxes"
+
+interface Listing {
+  readonly keys: ReadonlyArray<string>
+  /** What stands before the delimiter, with it. */ readonly prefixes: ReadonlyArray<string>
+}
+export const listingOf = (xml: string): Listing => {
+  const keys: Array<string> = [],
+    prefixes: Array<string> = [],
+    path: Array<string> = []
+  let text = ""
+  const parser = new SaxesParser()
+  parser.on("error", (error) => {
+    throw error
+  })
+  parser.on("opentag", ({ name }) => {
+    path.push(name)
+    text = ""
+  })
+  parser.on("text", (piece) => {
+    text += piece
+  })
+  parser.on("closetag", () => {
+    const place = path.join("/")
+    if (place === "ListBucketResult/Contents/Key") keys.push(text)
+    if (place === "ListBucketResult/CommonPrefixes/Prefix") prefixes.push(text)
+    path.pop()
+  })
+  parser.write(xml).close()
+  return { keys, prefixes }
+}

@@ -1,0 +1,42 @@
+/**
+ * 64 bits that a picture keeps through compression and scaling: whether it gets brighter from one place of a row to the
+ * next, of nine by eight (dHash). Of the whole and of its middle. Pure.
+ */
+import { SIDE } from "./resample.ts"
+
+export const HASH_BITS = 128
+const ROWS = 8,
+  COLUMNS = 9
+
+/** Means of parts of a square part of the picture, row by row. */
+const means = (brightness: Float32Array, start: number, side: number): Float32Array => {
+  const found = new Float32Array(ROWS * COLUMNS)
+  for (let row = 0; row < ROWS; row++)
+    for (let column = 0; column < COLUMNS; column++) {
+      const top = start + Math.floor((row * side) / ROWS),
+        bottom = start + Math.floor(((row + 1) * side) / ROWS)
+      const left = start + Math.floor((column * side) / COLUMNS),
+        right = start + Math.floor(((column + 1) * side) / COLUMNS)
+      let sum = 0
+      for (let y = top; y < bottom; y++) for (let x = left; x < right; x++) sum += brightness[y * SIDE + x]!
+      found[row * COLUMNS + column] = sum / ((bottom - top) * (right - left))
+    }
+  return found
+}
+/** 1 and -1; level places, as of a ground, are -1. */
+export const hashBitsOf = (brightness: Float32Array): Float32Array => {
+  const bits = new Float32Array(HASH_BITS)
+  let at = 0
+  for (const [start, side] of [
+    [0, SIDE],
+    [SIDE / 4, SIDE / 2]
+  ] as const) {
+    const found = means(brightness, start, side)
+    for (let row = 0; row < ROWS; row++)
+      for (let column = 0; column + 1 < COLUMNS; column++, at++) {
+        const place = row * COLUMNS + column
+        bits[at] = found[place + 1]! - found[place]! > 3 ? 1 : -1
+      }
+  }
+  return bits
+}

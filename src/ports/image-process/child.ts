@@ -1,0 +1,131 @@
+/**
+ * One life of the process that decodes pictures, one at a time. It has no secret (a clean environment), no network and
+ * no file to write to (on Deno, by its permissions), and as much memory as the kernel lets it: a picture that takes
+ * more, or takes too long, ends it, and the next one has a new process.
+ */
+import { type ChildProcess, spawn } from "node:child_process"
+import { fileURLToPath } from "node:url"
+import { type Frame, frameOf, FrameReader } from "./frames.ts"
+
+const PROGRAM = fileURLToPath(new URL("./image-worker.ts", import.meta.url))
+const HEAP_MB = 128
+/**
+ * Of writable memory, the runtime's own 560 MB of reservations among it: some 600 MB are left for a picture, whose 40
+ * million pixels are 160 MB where a format is decoded whole.
+ */
+const DATA_KB = 1_200_000
+const START_WITHIN_MS = 30_000
+const ANSWER_WITHIN_MS = 15_000
+/** What the runtime and the loader of libraries ask for; nothing of ours. */
+const PASSED_ON = ["PATH", "HOME", "DENO_DIR", "XDG_CACHE_HOME", "LD_LIBRARY_PATH", "TMPDIR"]
+
+const runtimeFlags =
+  (globalThis as { readonly Deno?: unknown }).Deno === undefined
+    ? [`--max-old-space-size=${HEAP_MB}`, "--disable-warning=ExperimentalWarning"]
+    : [
+        "run",
+        "--quiet",
+        "--no-prompt",
+        "--no-remote",
+        "--allow-ffi",
+        "--allow-read",
+        "--allow-env",
+        "--allow-sys",
+        `--v8-flags=--max-old-space-size=${HEAP_MB},--single-threaded-gc`
+      ]
+const launched = (): ChildProcess =>
+  spawn(
+    "/bin/sh",
+    ["-c", `ulimit -d ${DATA_KB}; ulimit -c 0; exec "$0" "$@"`, process.execPath, ...runtimeFlags, PROGRAM],
+    {
+      stdio: ["pipe", "pipe", "ignore"],
+      env: {
+        ...Object.fromEntries(
+          PASSED_ON.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]))
+        ),
+        MALLOC_ARENA_MAX: "2",
+        DENO_NO_UPDATE_CHECK: "1"
+      }
+    }
+  )
+
+export type Outcome =
+  | { readonly kind: "done"; readonly frame: Frame }
+  | { readonly kind: "refused"; readonly message: string }
+  /** The process is gone, or was never there. */
+  | { readonly kind: "lost"; readonly hasStarted: boolean }
+
+export class ImageChild {
+  readonly #process = launched()
+  readonly #reader = new FrameReader()
+  readonly #started: Promise<boolean>
+  #settle: ((outcome: Outcome) => void) | undefined
+  #number = 0
+  #isReady = false
+  isOver = false
+
+  constructor() {
+    let started = (_isReady: boolean) => {}
+    this.#started = new Promise((resolve) => {
+      started = resolve
+    })
+    const over = () => {
+      this.isOver = true
+      started(false)
+      this.#end({ kind: "lost", hasStarted: this.#isReady })
+    }
+    this.#process.on("error", over)
+    this.#process.on("exit", over)
+    // A process that ends while it is written to: its end is told above.
+    this.#process.stdin!.on("error", () => {})
+    this.#process.stdout!.on("data", (piece: Uint8Array) => {
+      try {
+        for (const frame of this.#reader.push(piece))
+          if (frame.head.ready === true) {
+            this.#isReady = true
+            started(true)
+          } else this.#take(frame)
+      } catch {
+        this.close()
+      }
+    })
+  }
+  #take(frame: Frame): void {
+    if (frame.head.number !== this.#number) return
+    const { refused } = frame.head
+    this.#end(typeof refused === "string" ? { kind: "refused", message: refused } : { kind: "done", frame })
+  }
+  #end(outcome: Outcome): void {
+    const settle = this.#settle
+    this.#settle = undefined
+    settle?.(outcome)
+  }
+  /** One at a time. Never rejects. */
+  async ask(
+    head: Readonly<Record<string, unknown>>,
+    bytes: Uint8Array,
+    within_ms = ANSWER_WITHIN_MS
+  ): Promise<Outcome> {
+    let timer = setTimeout(() => this.close(), START_WITHIN_MS)
+    const isReady = await this.#started
+    clearTimeout(timer)
+    if (!isReady || this.isOver) return { kind: "lost", hasStarted: this.#isReady }
+    const outcome = new Promise<Outcome>((settle) => {
+      this.#settle = settle
+    })
+    timer = setTimeout(() => {
+      this.#end({ kind: "refused", message: `The image takes more than ${within_ms / 1_000} s to decode.` })
+      this.close()
+    }, within_ms)
+    for (const part of frameOf({ head: { ...head, number: ++this.#number }, bytes })) this.#process.stdin!.write(part)
+    try {
+      return await outcome
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+  close(): void {
+    this.isOver = true
+    this.#process.kill("SIGKILL")
+  }
+}

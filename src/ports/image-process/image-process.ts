@@ -1,0 +1,45 @@
+/**
+ * Pictures from outside, decoded where it harms nobody: in a process of its own with bounded memory and time, without
+ * secrets and without a network. The port promises: an answer or a refusal within its time whatever the bytes are;
+ * organizations that ask at the same time take turns by the time that their pictures took, and one of them has at most
+ * one picture at work; what waits is bounded.
+ */
+import { Context, Data, type Effect } from "effect"
+
+/** Of what is taken (spec part 8). */
+export const IMAGE_BYTES_MAX = 8_000_000
+export const IMAGE_PIXELS_MAX = 40_000_000
+/** A larger picture is kept scaled to this. */
+export const KEPT_SIDE_MAX = 4_096
+
+/** A picture without anything but its pixels: one frame, upright, no metadata, nothing behind its end. */
+export interface KeptImage {
+  readonly bytes: Uint8Array
+  readonly contentType: string
+  readonly width: number
+  readonly height: number
+}
+
+/** `refused`: the picture is none, or too much. `busy`: too many wait. `failed`: the process is not to be had. */
+export class ImageFailure extends Data.TaggedError("ImageFailure")<{
+  readonly kind: "refused" | "busy" | "failed"
+  readonly message: string
+}> {}
+
+export class ImageProcess extends Context.Service<
+  ImageProcess,
+  {
+    readonly keep: (organizationId: string, bytes: Uint8Array) => Effect.Effect<KeptImage, ImageFailure>
+    /** What it looks like (`src/ports/image-embedder/descriptors`). */
+    readonly describe: (organizationId: string, bytes: Uint8Array) => Effect.Effect<Float32Array, ImageFailure>
+    readonly counts: ImageCounts
+  }
+>()("dowser/ports/ImageProcess") {}
+
+/** Since this program started. */
+export interface ImageCounts {
+  /** Done, refused ones among them. */ readonly images: number
+  readonly refused: number
+  /** Processes that were ended by their bounds, or ended by themselves. */ readonly processesLost: number
+  readonly waiting: number
+}

@@ -1,0 +1,136 @@
+/** Every store of blobs by one suite: files of one process, and a bucket; then what only one of them can do. */
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Effect, Layer } from "effect"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { BlobStore } from "../../src/ports/blob-store/blob-store.ts"
+import { layerFiles } from "../../src/ports/blob-store/files.ts"
+import { layerS3 } from "../../src/ports/blob-store/s3.ts"
+import { s3OptionsOf } from "../../src/runtime/blob-store.ts"
+import { startS3Server } from "../support/s3-server.ts"
+import { blobStoreSuite, bytesOf, kindOf, piecesOf } from "./blob-store.suite.ts"
+
+const layerTemporaryFiles = Layer.unwrap(
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.sync(() => mkdtempSync(join(tmpdir(), "dowser-blobs-"))),
+      (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
+    ),
+    (folder) => layerFiles(join(folder, "media"))
+  )
+)
+const layerBucket = Layer.unwrap(
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.promise(() => startS3Server()),
+      ({ stop }) => Effect.promise(stop)
+    ),
+    ({ options }) => layerS3({ ...options, prefix: "shop/media/" })
+  )
+)
+blobStoreSuite("files", layerTemporaryFiles)
+blobStoreSuite("objects of a bucket", layerBucket)
+
+let folder: string, server: Awaited<ReturnType<typeof startS3Server>>
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "dowser-blobs-"))
+  server = await startS3Server()
+})
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true })
+  await server.stop()
+})
+const within = <A>(store: Layer.Layer<BlobStore>, use: (blobs: BlobStore["Service"]) => Effect.Effect<A, unknown>) =>
+  Effect.runPromise(Effect.provide(Effect.flatMap(BlobStore, use), store))
+const key = { organizationId: "org_a", id: "med_1" }
+
+it("files are their owner's alone, have no name before they are whole, and what a kill left is listed and removed", async () => {
+  const root = join(folder, "media")
+  await within(layerFiles(root), (blobs) =>
+    Effect.gen(function* () {
+      const unnamed: Array<ReadonlyArray<string>> = []
+      const watched = async function* () {
+        for await (const piece of piecesOf(bytesOf(9_000), 3_000)) {
+          unnamed.push(existsSync(join(root, "org_a")) ? readdirSync(join(root, "org_a")) : [])
+          yield piece
+        }
+      }
+      yield* blobs.put(key, { length: 9_000, pieces: watched() })
+      expect(unnamed.slice(1)).toEqual([["med_1.new"], ["med_1.new"]])
+      const modes = ["org_a", "org_a/med_1"].map((name) => statSync(join(root, name)).mode & 0o777)
+      expect(modes).toEqual([0o700, 0o600])
+      writeFileSync(join(root, "org_a", "med_2.new"), "half")
+      expect(yield* blobs.ids("org_a", "")).toEqual(["med_1", "med_2"])
+      yield* blobs.remove({ ...key, id: "med_2" })
+      expect(readdirSync(join(root, "org_a"))).toEqual(["med_1"])
+      yield* blobs.remove(key)
+      expect(readdirSync(root)).toEqual([])
+    })
+  )
+})
+
+it("two writers of one file do not mix: the second is refused", async () => {
+  await within(layerFiles(join(folder, "twice")), (blobs) =>
+    Effect.gen(function* () {
+      const slow = async function* (from: number) {
+        for await (const piece of piecesOf(bytesOf(1_000, from), 100)) {
+          await new Promise((resolve) => setImmediate(resolve))
+          yield piece
+        }
+      }
+      const kinds = yield* Effect.all(
+        [1, 2].map((from) => kindOf(blobs.put(key, { length: 1_000, pieces: slow(from) }))),
+        { concurrency: 2 }
+      )
+      expect([...kinds].sort()).toEqual(["store", "success"])
+    })
+  )
+})
+
+it("a bucket that refuses, fails or is silent is a failure of the store, and only what has no body is asked again", async () => {
+  const { bucket, options } = server
+  const small = () => ({ length: 3, pieces: piecesOf(bytesOf(3), 1) })
+  /** More than a socket takes at once: the server refuses before all has come. */
+  const large = { length: 50_000_000, pieces: piecesOf(new Uint8Array(50_000_000), 65_536) }
+  const wrong = layerS3({ ...options, secretAccessKey: "another", prefix: "" })
+  expect(await within(wrong, (blobs) => Effect.flip(blobs.put(key, large)))).toMatchObject({
+    kind: "store",
+    message: "The S3 server answered 403 (SignatureDoesNotMatch)."
+  })
+  await within(layerS3({ ...options, prefix: "" }), (blobs) =>
+    Effect.gen(function* () {
+      yield* blobs.put(key, small())
+      bucket.failing = 2
+      yield* blobs.ids("org_a", "")
+      bucket.failing = 1
+      expect(yield* kindOf(blobs.put(key, small()))).toBe("store")
+      bucket.failing = 3
+      expect(yield* kindOf(blobs.remove(key))).toBe("store")
+      expect([...bucket.objects.keys()]).toEqual(["org_a/med_1"])
+    })
+  )
+  const nobody = layerS3({ ...options, endpoint: "http://127.0.0.1:9", prefix: "" })
+  expect(await within(nobody, (blobs) => kindOf(blobs.put(key, small())))).toBe("store")
+})
+
+it("a bucket is named by variables, all of them or none, and a mistake is a sentence", () => {
+  const all = {
+    DOWSER_S3_ENDPOINT: "https://s3.example:9000",
+    DOWSER_S3_BUCKET: "media",
+    DOWSER_S3_ACCESS_KEY_ID: "k",
+    DOWSER_S3_SECRET_ACCESS_KEY: "s"
+  }
+  expect(s3OptionsOf({})).toBeUndefined()
+  expect(s3OptionsOf(all)).toMatchObject({ endpoint: "https://s3.example:9000", region: "us-east-1", prefix: "" })
+  for (const change of [
+    { DOWSER_S3_BUCKET: "" },
+    { DOWSER_S3_ENDPOINT: "" },
+    { DOWSER_S3_ENDPOINT: "https://s3.example/media" },
+    { DOWSER_S3_ENDPOINT: "s3.example" },
+    { DOWSER_S3_BUCKET: "Media/x" },
+    { DOWSER_S3_SECRET_ACCESS_KEY: "" },
+    { DOWSER_S3_PREFIX: "../x" }
+  ])
+    expect(s3OptionsOf({ ...all, ...change }), JSON.stringify(change)).toBeTypeOf("string")
+})
