@@ -13,7 +13,12 @@ export const ProviderBody = Schema.Struct({
   kind: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(40)),
   model: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))),
   url: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(2_048))),
-  api_key: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(4_096))),
+  // It goes into a header.
+  api_key: Schema.optionalKey(
+    Schema.String.check(Schema.isMaxLength(4_096), Schema.isPattern(/^[\x21-\x7e]+$/)).annotate({
+      description: "Printable ASCII without spaces."
+    })
+  ),
   dimensions: Schema.optionalKey(
     Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 4_096 })).annotate({
       description: "Of an embedding model that can make fewer than it has."

@@ -26,6 +26,9 @@ const withStatus = <S extends Schema.Top>(schema: S, status: number) =>
   schema.pipe(HttpApiSchema.status(status as 200)) as unknown as Schema.Top
 
 const isJson = (media: string): boolean => media === "application/json"
+/** Also where the body may be something else. */
+const hasJsonBody = ({ payloadMedia, payloadType }: Operation): boolean =>
+  payloadType === "json" || (payloadType === "bytes" && payloadMedia.some(isJson))
 const answeredStatuses = ({ success }: Operation): ReadonlyArray<number> =>
   success.created === undefined ? [success.status] : [success.status, success.created]
 
@@ -46,7 +49,7 @@ const endpointOf = (errors: ErrorSchemas) => (operation: Operation) => {
     ...(operation.query === undefined ? {} : { query: operation.query }),
     ...(operation.payload === undefined || operation.method === "GET"
       ? {}
-      : { payload: operation.payloadType === "json" ? operation.payload : Schema.String }),
+      : { payload: hasJsonBody(operation) ? operation.payload : Schema.String }),
     success: answeredStatuses(operation).map((status) =>
       withStatus(
         operation.success.media.some(isJson) ? (operation.success.schema ?? Schema.Unknown) : Schema.String,

@@ -10,7 +10,6 @@
 import { createHash } from "node:crypto"
 import { resolveCollection } from "@dowser/engine-sdk/operations"
 import { Clock, Effect } from "effect"
-import type { SqlError } from "effect/sql"
 import { collectionNames } from "../clicks/collection-names.ts"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 import { makeCollectionDocuments } from "../jobs/collection-documents.ts"
@@ -122,7 +121,7 @@ const makeWritten = Effect.gen(function* () {
       yield* Effect.orDie(repository.putEntities(own, rows))
     }
     const knownCommunities =
-      before?.community_generation == null
+      before === undefined || before.community_generation === null
         ? []
         : yield* Effect.orDie(
             communityRows.knownCommunities({ organizationId, collection, generation: before.community_generation })
@@ -143,7 +142,7 @@ const makeWritten = Effect.gen(function* () {
 /** What the new graph is compared with. */
 const makeKnown = Effect.map(makeCommunitiesRepository, (repository) =>
   Effect.fnUntraced(function* (organizationId: string, collection: string, before: GraphRow | undefined) {
-    if (before?.community_generation == null || before.edges === null) return undefined
+    if (before === undefined || before.community_generation === null || before.edges === null) return undefined
     const generation = before.community_generation
     const communities = yield* Effect.orDie(repository.knownCommunities({ organizationId, collection, generation }))
     const bytes = Uint8Array.from(before.edges)

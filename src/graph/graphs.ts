@@ -98,7 +98,7 @@ export class Graphs extends Context.Service<Graphs, GraphsShape>()("dowser/graph
         }),
         communities: Effect.fnUntraced(function* (organizationId, collection, after, limit) {
           const row = yield* graph(organizationId, collection)
-          if (row?.community_generation == null) return NONE
+          if (row === undefined || row.community_generation === null) return NONE
           const own = { organizationId, collection, generation: row.community_generation }
           return yield* Effect.orDie(communityRows.communities(own, after, limit))
         }),

@@ -1,9 +1,9 @@
-/** Media: assets with content (contract parts 10 and 11). Full key. */
+/** Media: assets with content (contract parts 10 and 11). Full key; pictures are also uploaded with a search key. */
 import { Schema } from "effect"
 import { NotFound } from "../http/errors.ts"
 import { operation } from "../http/operation.ts"
 import { pageFields } from "../http/page.ts"
-import { FeatureNotInPlan } from "../metering/errors.ts"
+import { aiErrors, FeatureNotInPlan } from "../metering/errors.ts"
 import { isContentType, isFilename } from "./asset-input.ts"
 import { ContentLengthRequired, ContentThere, ContentTooLarge, RangeNotSatisfiable } from "./errors.ts"
 import { described } from "./examples.ts"
@@ -82,4 +82,32 @@ export const getMediaContent = operation({
   successType: "bytes",
   successMedia: [UNKNOWN_TYPE],
   errors: [NotFound, RangeNotSatisfiable]
+})
+
+/** An image as base64, and what stands around it in JSON. */
+const IMAGE_BODY_BYTES_MAX = 11_000_000
+/** Raw, or JSON. */
+const IMAGE_MEDIA = ["image/png", "image/jpeg", "image/webp", "image/avif", "image/gif", "application/json"]
+
+export const uploadImage = operation({
+  ...described.uploadImage,
+  group: "media",
+  plane: "control",
+  scope: "search",
+  isAi: true,
+  id: "uploadImage",
+  summary: "Upload an image to search with, or to show",
+  method: "POST",
+  path: "/v1/media/images",
+  payload: Schema.Struct({
+    image: Schema.String.annotate({ description: "Base64, also as a `data:` address." }),
+    filename: Schema.optionalKey(Schema.String.check(isFilename))
+  }).annotate({ identifier: "UploadImage" }),
+  payloadIsChecked: false,
+  payloadType: "bytes",
+  payloadMedia: IMAGE_MEDIA,
+  bodyBytesMax: IMAGE_BODY_BYTES_MAX,
+  success: MediaAsset,
+  status: 201,
+  errors: [ContentThere, FeatureNotInPlan, NotFound, ...aiErrors]
 })

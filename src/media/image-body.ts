@@ -3,6 +3,7 @@ import { parseBounded, parseRefusals, textOf } from "../http/body.ts"
 import { type Issue, invalidFields, issuesIn } from "../http/checks.ts"
 import { type InputInvalid, inputInvalid } from "../http/errors.ts"
 import { isObject } from "../http/json-fields.ts"
+import { formatOf, NO_IMAGE } from "../ports/image-process/format.ts"
 
 const SPACES = new Set([0x20, 0x09, 0x0a, 0x0d])
 /** No image begins so. */
@@ -30,6 +31,10 @@ interface ImageBody {
   readonly filename: string | undefined
   /** What of the request the bytes are. */ readonly path: string
 }
+/** What is no image by its first bytes costs nobody anything. */
+const takenImage = (image: ImageBody): ImageBody | InputInvalid =>
+  formatOf(image.bytes) === undefined ? inputInvalid(image.path, NO_IMAGE) : image
+
 export const imageBodyOf = (
   bytes: Buffer,
   filenameRefusal: (text: string) => string | undefined
@@ -37,7 +42,7 @@ export const imageBodyOf = (
   if (!isJson(bytes))
     return bytes.length === 0
       ? inputInvalid("body", "An image, or JSON that has one as base64 in `image`")
-      : { bytes, filename: undefined, path: "body" }
+      : takenImage({ bytes, filename: undefined, path: "body" })
   const body = jsonObject(bytes)
   if ("_tag" in body) return body as InputInvalid
   const { filename, image, ...others } = body
@@ -56,5 +61,5 @@ export const imageBodyOf = (
   ]
   return picture === undefined || issues.length > 0
     ? invalidFields(issues)
-    : { bytes: picture, filename: filename as string | undefined, path: "image" }
+    : takenImage({ bytes: picture, filename: filename as string | undefined, path: "image" })
 }

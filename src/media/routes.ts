@@ -15,7 +15,6 @@ import { isKnown, rangeOf } from "./content-range.ts"
 import * as contract from "./contract.ts"
 import { ContentLengthRequired, ContentTooLarge, RangeNotSatisfiable } from "./errors.ts"
 import { imageBodyOf } from "./image-body.ts"
-import { uploadImage } from "./image-contract.ts"
 import { Images } from "./images.ts"
 import { Media } from "./media.ts"
 import { CONTENT_BYTES_MAX, type MediaAsset } from "./schema.ts"
@@ -122,7 +121,7 @@ export const routes = Effect.gen(function* () {
         return shownAsset(yield* media.create(caller.organizationId, { filename, contentType }))
       })
     ),
-    implement(uploadImage, ({ bytes, caller }) => Effect.flatMap(bytes, (body) => upload(caller, body))),
+    implement(contract.uploadImage, ({ bytes, caller }) => Effect.flatMap(bytes, (body) => upload(caller, body))),
     implement(contract.getMedia, ({ caller, params }) =>
       Effect.map(media.get(caller.organizationId, params.mediaId), shownAsset)
     ),

@@ -59,6 +59,7 @@ const nobodys: Ids = {
   modelId: "rec_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   mediaId: "med_01ARZ3NDEKTSV4RRFFQ69G5FAV"
 }
+const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
 const day = new Date().toISOString().slice(0, 10)
 
 interface Operation {
@@ -272,6 +273,8 @@ interface Attempt {
   readonly body?: unknown
   readonly names?: Readonly<Record<string, string>>
 }
+/** A PNG. */
+const ONE_PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgYGAAAAAEAAH2FzhVAAAAAElFTkSuQmCC"
 const ndjson = (...lines: ReadonlyArray<unknown>) => lines.map((line) => JSON.stringify(line)).join("\n")
 /**
  * Beside the operation with the other's names in its path: what names `x`, in the query or the body, of an operation on
@@ -489,6 +492,7 @@ const plainBodies: Readonly<Record<string, unknown>> = {
   acceptSynonymSuggestion: { synonym_set: "mine" },
   createMedia: { filename: "apple.txt" },
   putMediaContent: "apple",
+  uploadImage: { image: ONE_PIXEL },
   createAlert: alertOf("apples"),
   replaceAlert: alertOf("apples"),
   createExperiment: experimentOf("apples"),
@@ -623,6 +627,11 @@ describe("a key with a list of collections", () => {
         { timeout: 15_000 }
       )
       .toContain(secret)
+    // One is searched above, eight with the suggestions; those of before midnight are of the day before.
+    const overview = `/v1/analytics/metrics/overview?from=${yesterday}&to=${day}&collection=${closed}`
+    await expect
+      .poll(async () => (await send(tenant.full_key, "GET", overview)).body.data.searches, { timeout: 15_000 })
+      .toBe(9)
     const before = await everything()
     let tried = 0
     for (const operation of operations) {

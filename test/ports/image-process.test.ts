@@ -4,7 +4,7 @@
  */
 import { deflateSync, crc32 } from "node:zlib"
 import { expect, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import sharp from "sharp"
 import { describe, it as test } from "vitest"
 import { FrameReader, frameOf } from "../../src/ports/image-process/frames.ts"

@@ -5,7 +5,7 @@
  */
 import { Effect, Layer } from "effect"
 import { type Frame } from "./frames.ts"
-import { formatOf, FORMATS } from "./format.ts"
+import { formatOf, NO_IMAGE } from "./format.ts"
 import { ImageChild, type Outcome } from "./child.ts"
 import { type ImageCounts, ImageFailure, ImageProcess, type KeptImage } from "./image-process.ts"
 import { Turns } from "./turns.ts"
@@ -110,7 +110,7 @@ export const layerChildren = (within_ms?: number): Layer.Layer<ImageProcess> =>
       )
       const ask = (organizationId: string, task: Work["task"], bytes: Uint8Array) =>
         formatOf(bytes) === undefined
-          ? Effect.fail(new ImageFailure({ kind: "refused", message: `An image is one of ${FORMATS.join(", ")}.` }))
+          ? Effect.fail(new ImageFailure({ kind: "refused", message: NO_IMAGE }))
           : Effect.callback<Frame, ImageFailure>((resume) => {
               const giveUp = children.ask(organizationId, task, bytes, (outcome) =>
                 resume(

@@ -1,6 +1,7 @@
 /** What bytes begin as, whatever anybody calls them. Pure. */
 
-export const FORMATS = ["jpeg", "png", "webp", "avif", "gif"] as const
+const FORMATS = ["jpeg", "png", "webp", "avif", "gif"] as const
+export const NO_IMAGE = `An image is one of ${FORMATS.join(", ")}.`
 export type ImageFormat = (typeof FORMATS)[number]
 
 const startsWith = (bytes: Uint8Array, at: number, text: string): boolean => {
