@@ -630,7 +630,7 @@ describe("a key with a list of collections", () => {
     // One is searched above, eight with the suggestions; those of before midnight are of the day before.
     const overview = `/v1/analytics/metrics/overview?from=${yesterday}&to=${day}&collection=${closed}`
     await expect
-      .poll(async () => (await send(tenant.full_key, "GET", overview)).body.data.searches, { timeout: 15_000 })
+      .poll(async () => (await send(tenant.full_key, "GET", overview)).body.totals.searches, { timeout: 15_000 })
       .toBe(9)
     const before = await everything()
     let tried = 0
