@@ -29,7 +29,7 @@ export const described = {
   },
   uploadImage: {
     description:
-      "Takes an image as the body, or JSON with it as base64 in `image` and a `filename`. It is jpeg, png, webp, avif or gif by its bytes, at most 8 MB and 40 megapixels, else 400. What is kept is its first frame, upright, without metadata and at most 4,096 pixels on a side: gif as png, avif as webp. It costs 0.1 credits; one that came with a search key is deleted after 24 hours.",
+      "Takes an image as the body, or JSON with it as base64 in `image` and a `filename`: jpeg, png, webp, avif or gif by its bytes, at most 8 MB and 40 megapixels, else 400. What is kept is its first frame, upright, without metadata and at most 4,096 pixels on a side: gif as png, avif as webp. It costs 0.1 credits; one that came with a search key is deleted after 24 hours.",
     example: {
       body: {
         image: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgYGAAAAAEAAH2FzhVAAAAAElFTkSuQmCC",

@@ -40,7 +40,8 @@ describe("health", () => {
       ["streams", true],
       ["postgres", true],
       ["organizations", true],
-      ["recommendations", true]
+      ["recommendations", true],
+      ["models", true]
     ])
   })
 })

@@ -72,6 +72,7 @@ describe("every field that is wrong is named at once", () => {
         const at = path
           .replace("{organizationId}", tenant.organization_id)
           .replace("{collectionName}", "c")
+          .replace("{port}", "text_embedder")
           .replaceAll(/\{\w+\}/g, "x")
         const answer = await send(method.toUpperCase(), at, wrong)
         // The engine's words name one thing; what is not there is told before the body is looked at.
