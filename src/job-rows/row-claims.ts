@@ -30,6 +30,9 @@ export const makeRowClaims = Effect.fnUntraced(function* (name: "jobs" | "ingest
       Effect.map(sql`SELECT 1 FROM ${table} WHERE ${isOurs(id, process)} FOR UPDATE`, (rows) => rows.length > 0),
     /** Given back by a process that stops: it was none of the job's attempts. */
     release: (id: string, process: string) =>
-      sql`UPDATE ${table} SET claimed_until = NULL, attempts = attempts - 1 WHERE ${isOurs(id, process)}`
+      sql`UPDATE ${table} SET claimed_until = NULL, attempts = attempts - 1 WHERE ${isOurs(id, process)}`,
+    /** Whatever a process that stops still has. */
+    releaseAll: (process: string) =>
+      sql`UPDATE ${table} SET claimed_until = NULL, attempts = attempts - 1 WHERE claimed_by = ${process} AND finished_at IS NULL AND claimed_until IS NOT NULL`
   }
 })

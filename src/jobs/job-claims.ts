@@ -46,6 +46,7 @@ export const makeJobClaims = Effect.gen(function* () {
     renew: claims.renew,
     hold: claims.hold,
     release: claims.release,
+    releaseAll: claims.releaseAll,
     finish: (id: string, end: { readonly result: unknown } | { readonly error: string }, now: number) =>
       "result" in end
         ? sql`UPDATE jobs SET status = 'ready', progress = 1, result = ${JSON.stringify(end.result)}::text::jsonb, claimed_until = NULL, updated_at = ${time(now)}, finished_at = ${time(now)} WHERE id = ${id}`

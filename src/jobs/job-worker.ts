@@ -106,6 +106,8 @@ export const makeJobWorker = Effect.fnUntraced(function* (
     process: yield* (yield* Identifiers).make("prc")
   }
   if ((yield* Installation).isAlone) yield* Effect.orDie(claims.forget(kind.type))
+  // A job may be taken in the moment in which its process is told to stop.
+  yield* Effect.addFinalizer(() => Effect.ignore(claims.releaseAll(parts.process)))
   const latch = yield* Latch.make()
   const places = yield* Semaphore.make(kind.atWorkMax ?? AT_WORK_MAX)
   const doing = (claimed: Claimed) =>

@@ -1,7 +1,7 @@
 /** An image in a body: the bytes themselves, or JSON that has them as base64. Pure. */
 import { parseBounded, parseRefusals, textOf } from "../http/body.ts"
 import { type Issue, invalidFields, issuesIn } from "../http/checks.ts"
-import { type InputInvalid, inputInvalid } from "../http/errors.ts"
+import { InputInvalid, inputInvalid } from "../http/errors.ts"
 import { isObject } from "../http/json-fields.ts"
 import { formatOf, NO_IMAGE } from "../ports/image-process/format.ts"
 
@@ -44,7 +44,7 @@ export const imageBodyOf = (
       ? inputInvalid("body", "An image, or JSON that has one as base64 in `image`")
       : takenImage({ bytes, filename: undefined, path: "body" })
   const body = jsonObject(bytes)
-  if ("_tag" in body) return body as InputInvalid
+  if (body instanceof InputInvalid) return body
   const { filename, image, ...others } = body
   const picture = base64Of(image)
   const issues: ReadonlyArray<Issue> = [

@@ -69,6 +69,8 @@ it("what is no image costs nothing, and says which field", async () => {
   }
   const both = await upload({ image: "", filename: "a/b", url: "x" })
   expect(both.body.data.issues.map(({ path }: { path: string }) => path).sort()).toEqual(["filename", "image", "url"])
+  const tagged = await upload({ image: "goods", _tag: "Fail" })
+  expect([tagged.status, tagged.body.data.issues[0].path]).toEqual([400, "_tag"])
   expect(await balance()).toBe(before)
   expect((await upload(png, poor.full_key)).status).toBe(402)
   const listed = await program.request("GET", "/v1/media", { key: poor.full_key })

@@ -55,6 +55,7 @@ export const makeClaims = Effect.gen(function* () {
   return {
     hold: claims.hold,
     release: claims.release,
+    releaseAll: claims.releaseAll,
     renew: (id: string, process: string, now: number) => claims.renew(id, process, now),
     /** Inside a transaction: claims are made one at a time. */
     next: Effect.fnUntraced(function* (load: IngestLoad, process: string, now: number) {
@@ -91,9 +92,6 @@ export const makeClaims = Effect.gen(function* () {
       "stats" in end
         ? sql`UPDATE ingest_jobs SET status = 'ready', progress = 1, stats = ${json(end.stats)}, claimed_until = NULL, updated_at = ${time(now)}, finished_at = ${time(now)} WHERE id = ${id}`
         : sql`UPDATE ingest_jobs SET status = 'failed', error = ${end.error}, claimed_until = NULL, updated_at = ${time(now)}, finished_at = ${time(now)} WHERE id = ${id}`,
-    /** Whatever a process that stops still has. */
-    releaseAll: (process: string) =>
-      sql`UPDATE ingest_jobs SET claimed_until = NULL, attempts = attempts - 1 WHERE claimed_by = ${process} AND finished_at IS NULL AND claimed_until IS NOT NULL`,
     /** Claims of processes before this one, where there can be no other. */
     forget: sql`UPDATE ingest_jobs SET claimed_until = NULL WHERE finished_at IS NULL AND claimed_until IS NOT NULL`
   }

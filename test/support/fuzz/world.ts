@@ -295,6 +295,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       mediaId: mediaIds,
       media_id: mediaIds,
       fallback_model_id: [modelId],
+      port: ["text_embedder", "reranker"],
       userId: ["u", "s"]
     })
     return organization
