@@ -59,6 +59,7 @@ import { room as rerankModels } from "./rerank-models/room.ts"
 import { room as rerankers } from "./rerankers/room.ts"
 import { room as rules } from "./rules/room.ts"
 import { room as search } from "./search/room.ts"
+import { room as imageSearch } from "./image-search/room.ts"
 import { room as semanticSearch } from "./semantic-search/room.ts"
 import { room as seo } from "./seo/room.ts"
 import { room as suggestions } from "./suggestions/room.ts"
@@ -118,6 +119,7 @@ export const rooms = RoomList.over<Ground>()
   .with(personalization)
   .with(search)
   .with(semanticSearch)
+  .with(imageSearch)
   .with(analyticsRules)
   .with(connectors)
   .with(cms)

@@ -7,6 +7,7 @@ import { aiErrors, FeatureNotInPlan } from "../metering/errors.ts"
 import { isContentType, isFilename } from "./asset-input.ts"
 import { ContentLengthRequired, ContentThere, ContentTooLarge, RangeNotSatisfiable } from "./errors.ts"
 import { described } from "./examples.ts"
+import { IMAGE_BODY_BYTES_MAX, IMAGE_MEDIA } from "./image-body.ts"
 import { MediaAsset, MediaAssetList, UNKNOWN_TYPE } from "./schema.ts"
 
 const at = { group: "media", plane: "control", scope: "full" } as const
@@ -83,11 +84,6 @@ export const getMediaContent = operation({
   successMedia: [UNKNOWN_TYPE],
   errors: [NotFound, RangeNotSatisfiable]
 })
-
-/** An image as base64, and what stands around it in JSON. */
-const IMAGE_BODY_BYTES_MAX = 11_000_000
-/** Raw, or JSON. */
-const IMAGE_MEDIA = ["image/png", "image/jpeg", "image/webp", "image/avif", "image/gif", "application/json"]
 
 export const uploadImage = operation({
   ...described.uploadImage,

@@ -5,21 +5,26 @@ import { InputInvalid, inputInvalid } from "../http/errors.ts"
 import { isObject } from "../http/json-fields.ts"
 import { formatOf, NO_IMAGE } from "../ports/image-process/format.ts"
 
+/** An image as base64, and what stands around it in JSON. */
+export const IMAGE_BODY_BYTES_MAX = 11_000_000
+/** Raw, or JSON. */
+export const IMAGE_MEDIA = ["image/png", "image/jpeg", "image/webp", "image/avif", "image/gif", "application/json"]
+
 const SPACES = new Set([0x20, 0x09, 0x0a, 0x0d])
 /** No image begins so. */
-const isJson = (bytes: Uint8Array): boolean => {
+export const isJsonBody = (bytes: Uint8Array): boolean => {
   let at = 0
   while (at < bytes.length && SPACES.has(bytes[at]!)) at++
   return bytes[at] === 0x7b
 }
-const jsonObject = (bytes: Uint8Array): Readonly<Record<string, unknown>> | InputInvalid => {
+export const jsonBody = (bytes: Uint8Array): Readonly<Record<string, unknown>> | InputInvalid => {
   const parsed = parseBounded(textOf(bytes))
   if (typeof parsed !== "object")
     return inputInvalid("body", new Map(Object.entries(parseRefusals)).get(parsed) ?? "JSON")
   return isObject(parsed.value) ? parsed.value : inputInvalid("body", "An object")
 }
 /** With or without the head of a `data:` address; undefined where it is no base64. */
-const base64Of = (value: unknown): Buffer | undefined => {
+export const base64Of = (value: unknown): Buffer | undefined => {
   if (typeof value !== "string") return undefined
   const text = value.startsWith("data:image/") ? value.slice(value.indexOf(",") + 1) : value
   const bytes = Buffer.from(text, "base64")
@@ -39,11 +44,11 @@ export const imageBodyOf = (
   bytes: Buffer,
   filenameRefusal: (text: string) => string | undefined
 ): ImageBody | InputInvalid => {
-  if (!isJson(bytes))
+  if (!isJsonBody(bytes))
     return bytes.length === 0
       ? inputInvalid("body", "An image, or JSON that has one as base64 in `image`")
       : takenImage({ bytes, filename: undefined, path: "body" })
-  const body = jsonObject(bytes)
+  const body = jsonBody(bytes)
   if (body instanceof InputInvalid) return body
   const { filename, image, ...others } = body
   const picture = base64Of(image)

@@ -2,14 +2,19 @@
 import { Effect, Layer } from "effect"
 import { embeddingEngine } from "@dowser/engine-sdk/embedding"
 import { Seal } from "../access/seal.ts"
+import { makePictureBytes } from "../media/picture-bytes.ts"
 import { CurrentEmbedder, makeEmbeddings } from "../ports/embedder/embedder.ts"
+import { CurrentPictureBytes } from "../ports/embedder/pictures.ts"
 import { Engine } from "../ports/engine/engine.ts"
+import { ImageEmbedder } from "../ports/image-embedder/image-embedder.ts"
 
 export const layerEmbedding = Layer.unwrap(
   Effect.gen(function* () {
-    const embedder = yield* makeEmbeddings(yield* Seal)
+    const bytesOf = yield* makePictureBytes
+    const embedder = yield* makeEmbeddings(yield* Seal, { model: yield* ImageEmbedder, bytesOf })
     return Layer.mergeAll(
       Layer.succeed(CurrentEmbedder, embedder),
+      Layer.succeed(CurrentPictureBytes, bytesOf),
       Layer.succeed(Engine, embeddingEngine(yield* Engine, embedder))
     )
   })

@@ -62,6 +62,7 @@ const exempt: Readonly<Record<string, string>> = {
   createEmbeddings: "reads",
   consoleCreateEmbeddings: "reads",
   semanticSearch: "reads",
+  imageSearch: "reads",
   uploadImage: "data: visitors send them",
   ingestEvents: "data",
   reportCmsRuntime: "data",

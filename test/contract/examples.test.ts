@@ -91,6 +91,18 @@ const furnish = async (name: string): Promise<Furnished> => {
     ]
   })
   await must("POST", "/v1/collections/meanings/documents", { id: "m1", title: "Reading lamp for the night" })
+  await must("POST", "/v1/collections", {
+    name: "pictures",
+    fields: [
+      { name: "picture", type: "image", store: false, optional: true },
+      {
+        name: "look",
+        type: "float[]",
+        optional: true,
+        embed: { from: ["picture"], model_config: { model_name: "dowser/look-alike" } }
+      }
+    ]
+  })
   await must("POST", "/v1/collections", { name: "brands", fields: [{ name: "name", type: "string" }] })
   await must("POST", "/v1/collections", {
     name: "popular_queries",

@@ -239,6 +239,7 @@ const bodies: Record<string, unknown> = {
   createSeoRule: { name: "mine", collection: "goods", facet_field: "title" },
   updateSeoRule: { name: "mine", collection: "goods", facet_field: "title" },
   semanticSearch: { q: "mine" },
+  imageSearch: { media_id: "med_mine" },
   suggestSynonyms: {},
   acceptSynonymSuggestion: { synonym_set: "mine" },
   createMedia: { filename: "mine.txt" },

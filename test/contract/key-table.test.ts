@@ -237,6 +237,7 @@ describe("every operation with every kind of key", () => {
       "POST /api/v1/indexes/nowhere/search",
       "POST /api/v1/multi-search",
       "POST /api/v1/scoped-tokens",
+      "POST /v1/collections/nowhere/documents/image_search",
       "POST /v1/collections/nowhere/documents/semantic_search",
       "POST /v1/events",
       "POST /v1/media/images",

@@ -125,7 +125,17 @@ beforeAll(async () => {
   const own = (method: string, path: string, body?: unknown) => made(tenant.full_key, method, path, body)
   await own("POST", "/v1/collections", {
     name: "apples",
-    fields: [...fields, { name: "code", type: "string", optional: true }]
+    fields: [
+      ...fields,
+      { name: "code", type: "string", optional: true },
+      { name: "picture", type: "image", store: false, optional: true },
+      {
+        name: "look",
+        type: "float[]",
+        optional: true,
+        embed: { from: ["picture"], model_config: { model_name: "dowser/look-alike" } }
+      }
+    ]
   })
   // Refers to apples and would go with them; refers to nothing that the key reaches otherwise.
   await own("POST", "/v1/collections", {
@@ -464,6 +474,7 @@ const plainBodies: Readonly<Record<string, unknown>> = {
   multiSearch: { searches: [{ collection: "apples", q: "*" }] },
   createEmbeddings: { input: "an apple" },
   semanticSearch: { q: "an apple" },
+  imageSearch: { image: ONE_PIXEL },
   upsertAlias: { collection_name: "apples" },
   upsertPreset: { value: { q: "x" } },
   upsertSearchPolicy: { params: { num_typos: 0 } },

@@ -97,7 +97,9 @@ export const vectorNeeds = (
       const held = before === undefined ? undefined : ownValue(before, name)
       const had = held !== undefined
       if (source === undefined) {
-        if (had && isMerged) settled.push({ operation: number, field: name, value: null })
+        // What is not stored (`store: false`) cannot be read again: its vector stays.
+        if (had && isMerged && sourceOf(field, before!) !== undefined)
+          settled.push({ operation: number, field: name, value: null })
         else if (!optional && !isMerged) refused.set(number, invalid(NO_SOURCE(name)))
         continue
       }

@@ -35,11 +35,18 @@ export const embedQuery = async (
         "query_by"
       )
     )
+  if (embedder.kindOf(model) === "image")
+    return fail(
+      invalid(
+        `The vectors of \`${field.name}\` are made of pictures: search it with a picture, or with \`vector_query=${field.name}:([], id: …)\` for what looks like a document's.`,
+        "query_by"
+      )
+    )
   const made = await embedder.embed({
     namespace,
     model,
     purpose: "query",
-    kind: embedder.kindOf(model),
+    kind: "text",
     inputs: texts.map((text) => prefixed(model, "query", text)),
     timeout_ms,
     tries

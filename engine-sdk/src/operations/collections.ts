@@ -24,7 +24,8 @@ const MODELS_ASKED_MAX = 250
 const schemaContext = (context: OperationContext): SchemaContext => ({
   hasSynonymSet: (name) => context.resources.get(context.namespace, "synonym_set", name) !== undefined,
   hasCurationSet: (name) => context.resources.get(context.namespace, "curation_set", name) !== undefined,
-  modelDimensions: context.embedder?.dimensionsOf
+  modelDimensions: context.embedder?.dimensionsOf,
+  modelKind: context.embedder?.kindOf
 })
 /** Whether the models of its fields can be used, as their host finds out; a body that is no schema asks nothing. */
 const learnModels = async (context: OperationContext, body: unknown): Promise<EngineError | undefined> => {

@@ -6,7 +6,7 @@ import { isObject } from "../documents/json.ts"
 import type { SchemaChange } from "../engine.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
-import { duplicateProblem, parseSetNames, type SchemaContext } from "./create-collection.ts"
+import { duplicateProblem, embedProblem, parseSetNames, type SchemaContext } from "./create-collection.ts"
 import { parseField } from "./field-attributes.ts"
 import { isNamePattern, namePattern } from "../documents/name-pattern.ts"
 
@@ -83,7 +83,8 @@ const parseFieldChanges = (raw: unknown, schema: CollectionSchema, context: Sche
     add.push(field.value)
   }
   const sources = withoutDroppedSources(schema, drop, add)
-  const problem = duplicateProblem([...schema.fields.filter((field) => !sources.drop.has(field.name)), ...sources.add])
+  const fields = [...schema.fields.filter((field) => !sources.drop.has(field.name)), ...sources.add]
+  const problem = duplicateProblem(fields) ?? embedProblem(fields, context.modelKind)
   return problem === undefined ? ok({ drop: [...sources.drop], add: sources.add }) : refuse(problem)
 }
 const droppedBy = (name: string, schema: CollectionSchema): ReadonlyArray<string> => {

@@ -12,6 +12,8 @@ export interface SchemaContext {
   readonly hasSynonymSet: (name: string) => boolean
   readonly hasCurationSet: (name: string) => boolean
   readonly modelDimensions?: FieldOptions["modelDimensions"]
+  /** What a model takes; every one takes texts where nobody says. */
+  readonly modelKind?: ((config: Readonly<Record<string, unknown>>) => "text" | "image") | undefined
 }
 const refuse = (message: string, parameter?: string): Result<never> => fail(invalid(message, parameter))
 
@@ -43,7 +45,7 @@ export const parseCreateBody = (body: unknown, context: SchemaContext): Result<C
     modelDimensions: context.modelDimensions
   })
   if (!fields.ok) return fields
-  const problem = sortingProblem(sorting, fields.value) ?? embedProblem(fields.value)
+  const problem = sortingProblem(sorting, fields.value) ?? embedProblem(fields.value, context.modelKind)
   if (problem !== undefined) return refuse(problem)
   return ok({
     name: name.value,
@@ -152,13 +154,23 @@ const sortingProblem = (name: string, fields: ReadonlyArray<Field>): string | un
   if (!field.sort) return `Default sorting field \`${name}\` is not a sortable type.`
   return field.optional ? `Default sorting field \`${name}\` cannot be an optional field.` : undefined
 }
-/** Sources of embeddings are texts (or images) of the same schema. */
-const embedProblem = (fields: ReadonlyArray<Field>): string | undefined => {
-  for (const field of fields) {
-    const from = Array.isArray(field.embed?.from) ? (field.embed.from as string[]) : []
-    for (const name of from) {
-      const source = fields.find((candidate) => candidate.name === name)
-      if (source === undefined || !["string", "string[]", "image", "auto", "string*"].includes(source.type))
+const TEXTS: ReadonlySet<string> = new Set(["string", "string[]", "auto", "string*"])
+/** Base64, or texts that name pictures. */
+const PICTURES: ReadonlySet<string> = new Set(["string", "string[]", "image"])
+/** Sources of embeddings are texts, or what a picture is, or is named, by. */
+export const embedProblem = (
+  fields: ReadonlyArray<Field>,
+  kindOf: SchemaContext["modelKind"] = () => "text"
+): string | undefined => {
+  for (const { embed, name } of fields) {
+    if (embed === undefined) continue
+    const from = Array.isArray(embed.from) ? (embed.from as string[]) : []
+    const isOfPictures = kindOf((embed.model_config ?? {}) as Readonly<Record<string, unknown>>) === "image"
+    if (isOfPictures && from.length !== 1)
+      return `Property \`embed.from\` of the field \`${name}\` must name one field: its model makes a vector of one picture.`
+    for (const each of from) {
+      const source = fields.find((candidate) => candidate.name === each)
+      if (source === undefined || !(isOfPictures ? PICTURES : TEXTS).has(source.type))
         return "Property `embed.from` can only refer to string, string array or image (for supported models) fields."
     }
   }

@@ -12,6 +12,7 @@ import {
 } from "../text-embedder/remote/remote-embedder.ts"
 import { homeOf, type RemoteModel } from "../text-embedder/remote/providers.ts"
 import { type Embedded, EmbeddingUnavailable, TextEmbedder } from "../text-embedder/text-embedder.ts"
+import { type Pictures, PictureVectors } from "./pictures.ts"
 import { identityOf, modelIn, type Sealing, withSealed } from "./model-config.ts"
 
 /** For those who want vectors and what they cost, and no field of a collection. */
@@ -56,34 +57,41 @@ const numbersOf = (vector: Float32Array): ReadonlyArray<number> => Array.from(ve
 const rounded = (x: number): number => Math.round(x * 1e5) / 1e5
 
 type Local = TextEmbedder["Service"]
+interface Makers {
+  readonly local: Local | undefined
+  readonly remote: RemoteEmbedder
+  readonly pictures: PictureVectors | undefined
+}
 class Embedding implements Embeddings {
   readonly #local: Local | undefined
   readonly #remote: RemoteEmbedder
   readonly #seal: Sealing
   readonly #run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
+  readonly #pictures: PictureVectors | undefined
   readonly #dimensions = new Map<string, number>()
   constructor(
-    local: Local | undefined,
-    remote: RemoteEmbedder,
+    { local, pictures, remote }: Makers,
     seal: Sealing,
     run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
   ) {
     this.#local = local
     this.#remote = remote
+    this.#pictures = pictures
     this.#seal = seal
     this.#run = run
   }
 
-  readonly kindOf = () => "text" as const
+  readonly kindOf = ({ model_name }: ModelConfig) =>
+    model_name === this.#pictures?.model.name && model_name !== undefined ? ("image" as const) : ("text" as const)
   readonly sealed = (config: ModelConfig): ModelConfig => withSealed(this.#seal, config)
   readonly pinOf = (config: ModelConfig): string | undefined => {
     const named = modelIn(this.#seal, config)
-    return named?.kind === "local" ? this.#known(named.name)?.hash : undefined
+    return named?.kind === "local" ? this.#facts(named.name)?.hash : undefined
   }
   readonly dimensionsOf = (config: ModelConfig): number | undefined => {
     const named = modelIn(this.#seal, config)
     if (named === undefined) return undefined
-    return named.kind === "local" ? this.#known(named.name)?.dimensions : this.#dimensions.get(identityOf(named.model))
+    return named.kind === "local" ? this.#facts(named.name)?.dimensions : this.#dimensions.get(identityOf(named.model))
   }
   readonly isEmbedded = (config: ModelConfig): boolean => modelIn(this.#seal, config)?.kind === "local"
 
@@ -122,6 +130,7 @@ class Embedding implements Embeddings {
 
   readonly embed = async (order: EmbedOrder): Promise<ReadonlyArray<EmbeddedInput>> => {
     const { inputs, model, namespace, purpose } = order
+    if (this.kindOf(model) === "image") return this.#run(this.#pictures!.embed(namespace, inputs.map(firstOf)))
     const named = modelIn(this.#seal, model)
     if (named === undefined) return this.#none(inputs, String(model.model_name))
     if (named.kind === "local") return this.#own(namespace, named.name, purpose, inputs)
@@ -137,6 +146,11 @@ class Embedding implements Embeddings {
     )
   }
 
+  /** Of either kind. */
+  #facts(name: string): { readonly dimensions: number; readonly hash: string } | undefined {
+    const image = this.#pictures?.model
+    return name === image?.name ? { dimensions: image.dimensions, hash: image.version } : this.#known(name)
+  }
   #known(name: string) {
     return this.#local?.models().find((model) => model.name === name)
   }
@@ -179,10 +193,18 @@ class Embedding implements Embeddings {
   }
 }
 
+/** Of a list of pictures the first; none of what names one has a space in it. */
+const firstOf = (source: string): string => {
+  const trimmed = source.trim()
+  const space = trimmed.indexOf(" ")
+  return space < 0 ? trimmed : trimmed.slice(0, space)
+}
+
 /** Over this program's own models, where it has any, and the servers that fields and organizations name. */
-export const makeEmbeddings = Effect.fnUntraced(function* (seal: Sealing) {
+export const makeEmbeddings = Effect.fnUntraced(function* (seal: Sealing, pictures?: Pictures) {
   const local = Option.getOrUndefined(yield* Effect.serviceOption(TextEmbedder))
   const remote = yield* makeRemoteEmbedder
   const run = Effect.runPromiseWith(yield* Effect.context<never>())
-  return new Embedding(local, remote, seal, run)
+  const makers = { local, remote, pictures: pictures === undefined ? undefined : new PictureVectors(pictures) }
+  return new Embedding(makers, seal, run)
 })

@@ -128,9 +128,10 @@ export const layerChildren = (within_ms?: number): Layer.Layer<ImageProcess> =>
             bytes: kept
           })),
         describe: (organizationId, bytes) =>
+          // Copied: in the message the numbers may begin anywhere.
           Effect.map(
             ask(organizationId, "describe", bytes),
-            ({ bytes: { buffer, byteLength, byteOffset } }) => new Float32Array(buffer, byteOffset, byteLength / 4)
+            (answer) => new Float32Array(new Uint8Array(answer.bytes).buffer)
           ),
         counts: children satisfies ImageCounts
       })

@@ -15,6 +15,8 @@ import { brightnessOf, squareOf } from "./resample.ts"
 
 export const LOOK = 256
 export const LOOK_ALIKE_DIMENSIONS = LOOK + HASH_BITS
+/** Another one with every change of what a picture's vector is. */
+export const LOOK_ALIKE_VERSION = "look-alike-1"
 const WEIGHTS = { correlogram: 0.4, grid: 0.25, gradients: 0.35 }
 /** Of the squared length that the bits have. */
 const HASH_SHARE = 0.2

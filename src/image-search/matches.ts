@@ -1,0 +1,44 @@
+/** Tells of each hit whether it has the very picture that was asked with, or looks alike. */
+import type { SearchEngine } from "@dowser/engine-sdk"
+import { isObject } from "../http/json-fields.ts"
+
+interface Comparison {
+  readonly field: string
+  readonly vector: Float32Array
+  readonly stored: (ids: ReadonlyArray<string>) => ReturnType<SearchEngine["get"]>
+  readonly isSame: (a: ArrayLike<number>, b: ArrayLike<number>) => boolean
+}
+interface Hit {
+  readonly document?: { readonly id?: unknown }
+  readonly vector_distance?: number
+  match?: "same_image" | "look_alike"
+}
+/** Of a hit whose id the caller does not see. */
+const SAME_DISTANCE_MAX = 0.02
+
+const hitsIn = (answer: { readonly hits?: unknown; readonly grouped_hits?: unknown }): ReadonlyArray<Hit> => [
+  ...(Array.isArray(answer.hits) ? (answer.hits as ReadonlyArray<Hit>) : []),
+  ...(Array.isArray(answer.grouped_hits)
+    ? (answer.grouped_hits as ReadonlyArray<{ readonly hits: ReadonlyArray<Hit> }>).flatMap(({ hits }) => hits)
+    : [])
+]
+
+/** The answer once more, at most 250 hits of it read from the engine by their ids. */
+export const withMatches = async (text: string, { field, isSame, stored, vector }: Comparison): Promise<string> => {
+  const answer = JSON.parse(text) as unknown
+  if (!isObject(answer)) return text
+  const hits = hitsIn(answer)
+  const ids = [...new Set(hits.map(({ document }) => document?.id).filter((id) => typeof id === "string"))]
+  const found = ids.length === 0 ? undefined : await stored(ids)
+  const vectors = new Map<unknown, unknown>(
+    found?.ok === true ? found.value.map((document, i) => [ids[i], document?.[field]]) : []
+  )
+  for (const hit of hits) {
+    const own = vectors.get(hit.document?.id)
+    const same = Array.isArray(own)
+      ? isSame(vector, own as ReadonlyArray<number>)
+      : (hit.vector_distance ?? 1) <= SAME_DISTANCE_MAX
+    hit.match = same ? "same_image" : "look_alike"
+  }
+  return JSON.stringify(answer)
+}

@@ -1,0 +1,81 @@
+/**
+ * Vectors of pictures for fields: what a document says of a picture becomes its bytes, and those a vector. A picture
+ * that many documents have is looked at once; each that cannot be had or read fails alone.
+ */
+import { createHash } from "node:crypto"
+import { Context, Effect } from "effect"
+import { BoundedMap } from "@dowser/engine-sdk/host"
+import { type EngineError, fail, ok } from "@dowser/engine-sdk"
+import type { EmbeddedInput } from "@dowser/engine-sdk/embedding"
+import type { ImageEmbedder } from "../image-embedder/image-embedder.ts"
+import type { ImageFailure } from "../image-process/image-process.ts"
+
+/** Bytes of the picture that a text is, or names, of this organization; or why there are none. */
+export type PictureBytes = (organizationId: string, source: string) => Effect.Effect<Uint8Array, EngineError>
+/** What reads pictures in this process; in one that has no media there are none. */
+export const CurrentPictureBytes = Context.Reference<PictureBytes>("dowser/ports/CurrentPictureBytes", {
+  defaultValue: () => () => Effect.fail({ kind: "Invalid", message: "There are no media here." })
+})
+export interface Pictures {
+  readonly model: Pick<ImageEmbedder["Service"], "model" | "embed">
+  readonly bytesOf: PictureBytes
+}
+
+/** Of one write: what is fetched is waited for beside others, what is looked at takes turns behind the port. */
+const AT_ONCE_MAX = 4
+const RETRY_AFTER_S = 5
+/** Vectors of 5,000 pictures or so. */
+const CACHE_bytes = 10_000_000
+
+const failureOf = ({ kind, message }: ImageFailure): EngineError =>
+  kind === "refused"
+    ? { kind: "Invalid", message }
+    : kind === "busy"
+      ? { kind: "Overloaded", message, retryAfterSeconds: RETRY_AFTER_S }
+      : { kind: "Unavailable", message, isThere: true }
+
+export class PictureVectors {
+  readonly #pictures: Pictures
+  /** By organization and hash of the bytes: nobody learns from the time that an answer takes what others have. */
+  readonly #known = new BoundedMap<string, ReadonlyArray<number>>({
+    bytes_max: CACHE_bytes,
+    bytesOf: (key, vector) => 2 * key.length + 8 * vector.length
+  })
+  constructor(pictures: Pictures) {
+    this.#pictures = pictures
+  }
+  get model() {
+    return this.#pictures.model.model
+  }
+
+  /** As many as there are sources, in order. */
+  readonly embed = Effect.fnUntraced(
+    function* (this: PictureVectors, organizationId: string, sources: ReadonlyArray<string>) {
+      const made = new Map<string, EmbeddedInput>()
+      yield* Effect.forEach(
+        new Set(sources),
+        (source) => Effect.map(this.#one(organizationId, source), (vector) => made.set(source, vector)),
+        { concurrency: AT_ONCE_MAX, discard: true }
+      )
+      return sources.map((source) => made.get(source)!)
+    }.bind(this)
+  )
+  #one(organizationId: string, source: string): Effect.Effect<EmbeddedInput> {
+    const looked = Effect.flatMap(this.#pictures.bytesOf(organizationId, source), (bytes) => {
+      const key = `${organizationId} ${createHash("sha256").update(bytes).digest("base64")}`
+      const known = this.#known.get(key)
+      if (known !== undefined) return Effect.succeed(known)
+      return Effect.matchEffect(this.#pictures.model.embed(organizationId, [bytes]), {
+        onFailure: (failure) => Effect.fail(failureOf(failure)),
+        onSuccess: ([vector]) => {
+          const numbers = Array.from(vector!, rounded)
+          this.#known.set(key, numbers)
+          return Effect.succeed(numbers)
+        }
+      })
+    })
+    return Effect.match(looked, { onFailure: (error): EmbeddedInput => fail(error), onSuccess: ok })
+  }
+}
+/** As vectors of texts are stored. */
+const rounded = (x: number): number => Math.round(x * 1e5) / 1e5
