@@ -27,6 +27,7 @@ import type { SearchWorkersOptions } from "../../bench/lanes/search-workers.ts"
 import type { CrawlOptions } from "../../bench/lanes/crawl.ts"
 import type { FeedsOptions } from "../../bench/lanes/feeds.ts"
 import type { GraphOptions } from "../../bench/lanes/graph.ts"
+import type { ImagesOptions } from "../../bench/lanes/images.ts"
 import type { SeoOptions } from "../../bench/lanes/seo.ts"
 import type { SynonymsOptions } from "../../bench/lanes/synonyms.ts"
 import type { SuggestionsOptions } from "../../bench/lanes/suggestions.ts"
@@ -182,6 +183,11 @@ export const benchGraph = (options: GraphOptions) =>
   running(
     () => import("../../bench/lanes/graph.ts"),
     (module) => module.benchGraph(options)
+  )
+export const benchImages = (options: ImagesOptions) =>
+  running(
+    () => import("../../bench/lanes/images.ts"),
+    (module) => module.benchImages(options)
   )
 export const benchSynonyms = (options: SynonymsOptions) =>
   running(

@@ -33,6 +33,7 @@ import {
   benchCrawl,
   benchFeeds,
   benchGraph,
+  benchImages,
   benchSeo,
   benchSuggestions,
   benchSynonyms,
@@ -1254,6 +1255,15 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
       },
       (flags) => benchGraph({ ...flags, out: Option.getOrUndefined(flags.out) })
     ).pipe(Command.withDescription("Entities and communities of a collection, and what searches beside it notice")),
+    Command.make(
+      "images",
+      {
+        pictures: Flag.Int("pictures").pipe(Flag.withDescription("Drawn pictures"), Flag.withDefault(1_000)),
+        seed: inputs.seed,
+        out: inputs.out
+      },
+      (flags) => benchImages({ ...flags, out: Option.getOrUndefined(flags.out) })
+    ).pipe(Command.withDescription("Pictures found again that were changed, look-alikes, and pictures a second")),
     Command.make(
       "synonyms",
       {
