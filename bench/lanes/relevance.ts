@@ -17,6 +17,7 @@ import { chunksOf, linesOf, machine, percentiles, readLines, report, round } fro
 import { type Judgments, mean, pairedBootstrap, type QueryScore, scoreOf } from "../../engine-sdk/src/judging/mod.ts"
 import { makeRandom } from "../../fixtures/random.ts"
 import { joinedWords, withTypo } from "../inputs/query-errors.ts"
+import { meaningFigures } from "./relevance-meaning.ts"
 
 const rankings = ["plain", "bm25", "relevance"] as const
 type Ranking = (typeof rankings)[number]
@@ -29,6 +30,7 @@ export interface RelevanceOptions {
   readonly ranking: Ranking
   /** All rankings, intervals, queries with errors. */ readonly compare: boolean
   /** Where the run of `ranking` is written. */ readonly run: string | undefined
+  /** Whose vectors are fused with the ranking by words. */ readonly embedder: "none" | "minilm"
   readonly seed: number
   readonly out: string | undefined
 }
@@ -190,6 +192,7 @@ export const benchRelevance = async (options: RelevanceOptions): Promise<void> =
     import_docs_per_s: Math.round(collection.documents / collection.importSeconds),
     ...cost,
     ...summary(main.scores),
+    ...(options.embedder === "none" ? {} : { meaning: await meaningFigures(collection, queries, options) }),
     machine: machine()
   }
   report(

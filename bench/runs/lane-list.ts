@@ -423,6 +423,15 @@ export const lanes: ReadonlyArray<Lane> = [
     ]
   },
   {
+    name: "images",
+    arguments: () => ["images", "--pictures", "200"],
+    figures: [
+      figure("changed pictures found first", "", "first"),
+      figure("mean average precision, shape and colour", "", "map_shape_and_colour"),
+      figure("looked at", "pictures/processor s", "per_processor_s")
+    ]
+  },
+  {
     name: "synonyms",
     arguments: () => ["synonyms", "--products", "2000", "--sessions", "6000"],
     figures: [

@@ -917,6 +917,10 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
           Flag.withDescription("All rankings with intervals, times, and queries with errors"),
           Flag.withDefault(false)
         ),
+        embedder: Flag.Literals("embedder", ["none", "minilm"]).pipe(
+          Flag.withDescription("Also what vectors of this model add to the ranking by words"),
+          Flag.withDefault("none" as const)
+        ),
         run: optionalText("run", "Write query, document, rank, score, separated by tabs, 100 a query"),
         seed: inputs.seed,
         out: inputs.out
@@ -929,6 +933,7 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
           queryBy: flags.queryBy,
           ranking: flags.ranking,
           compare: flags.compare,
+          embedder: flags.embedder,
           seed: flags.seed,
           schema: Option.getOrUndefined(flags.schema),
           run: Option.getOrUndefined(flags.run),

@@ -31,6 +31,17 @@ export const getFile = operation({
   successType: "text",
   errors: [NotFound]
 })
+export const getPicture = operation({
+  ...at,
+  ...described.getPicture,
+  id: "getDemoPicture",
+  summary: "The picture of a product of the demo shop",
+  path: "/demo/pictures/:productId",
+  params: { productId: Schema.String.annotate({ description: "The id of a product of the demo shop." }) },
+  successType: "bytes",
+  successMedia: ["image/png"],
+  errors: [NotFound]
+})
 export const getConfig = operation({
   ...at,
   ...described.getConfig,

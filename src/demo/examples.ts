@@ -11,6 +11,11 @@ export const described = {
     description: "Serves one of the files that the demo page is made of. Any other name is a 404.",
     example: { params: { file: "page.js" } }
   },
+  getPicture: {
+    description:
+      "Shows a product of the demo shop as it is drawn from its category, colour and material. An unknown product is a 404.",
+    example: { params: { productId: "p1" } }
+  },
   getConfig: {
     description:
       "Tells the demo page which collection it shows and which search key it uses. Without a demo shop this is a 404.",

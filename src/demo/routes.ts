@@ -9,6 +9,7 @@ import * as contract from "./contract.ts"
 import { Demo } from "./demo.ts"
 import { DEMO_PROFILE } from "./storefront.ts"
 import { loadPageFiles, type PageFile } from "./page-files.ts"
+import { makePictures, type ProductPicture } from "./pictures.ts"
 
 const noDemo = new NotFound({ message: "This installation was started without the demo shop." })
 
@@ -24,11 +25,18 @@ const fileReply = (file: PageFile, headers: IncomingHttpHeaders): Reply => {
     ? new Reply(200, file.gzip, file.type, { ...common, "content-encoding": "gzip" })
     : new Reply(200, file.plain, file.type, common)
 }
+const pictureReply = ({ etag, png }: ProductPicture, headers: IncomingHttpHeaders): Reply => {
+  const common = { etag, "cache-control": "public, max-age=86400", "x-content-type-options": "nosniff" }
+  return headers["if-none-match"] === etag
+    ? new Reply(304, "", "image/png", common)
+    : new Reply(200, png, "image/png", common)
+}
 const redirect = (to: string) => new Reply(302, "", "text/plain", { location: to })
 
 export const routes = Effect.gen(function* () {
   const demo = yield* Demo
   const engine = yield* Engine
+  const pictureOf = yield* makePictures
   const files = loadPageFiles()
   const page = files.get("index.html") as PageFile
   const opened = Effect.suspend(() => {
@@ -48,6 +56,15 @@ export const routes = Effect.gen(function* () {
         products: engine.describeCollection(organizationId, collection)?.num_documents ?? 0,
         models
       }))
+    ),
+    implement(
+      contract.getPicture,
+      Effect.fnUntraced(function* ({ headers, params }) {
+        const { collection, organizationId } = yield* opened
+        const picture = yield* pictureOf(organizationId, collection, params.productId)
+        if (picture === undefined) return yield* new NotFound({ message: "Not Found" })
+        return pictureReply(picture, headers)
+      })
     ),
     implement(contract.getFigures, () => Effect.flatMap(opened, demo.figures)),
     implement(contract.getFile, ({ headers, params }) =>

@@ -20,13 +20,8 @@ import { SearchProfiles } from "../profiles/search-profiles.ts"
 import { Search } from "../search/search.ts"
 import type { SearchRequest } from "../search/request.ts"
 import { languageOf } from "../understanding/language.ts"
+import { alphaOf } from "./alpha.ts"
 import { OwnVectors, sourcesOf } from "./own-vectors.ts"
-
-/**
- * Weight of meaning in the fusion of ranks. Of products and of texts it is judged in `bench -- relevance`; a request
- * may say another.
- */
-const ALPHA = 0.3
 
 interface UsedEmbedder {
   readonly name: string
@@ -75,7 +70,7 @@ const make = Effect.gen(function* () {
       if (collection === undefined) return yield* new NotFound({ message: "Collection not found" })
       const field = yield* vectors.of(caller.organizationId, collection)
       const used = sees(field, request) && (yield* reads(field, collection, shared.q ?? ""))
-      const vector_query = `${field.field.name}:([], alpha: ${ALPHA})`
+      const vector_query = `${field.field.name}:([], alpha: ${alphaOf(shared.q ?? "")})`
       const asked: SearchRequest = {
         ...request,
         shared: { ...shared, ...queryBy(request, collection), ...(used ? { vector_query } : {}) },

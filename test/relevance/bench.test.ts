@@ -46,6 +46,7 @@ describe("bench relevance", () => {
       schema: undefined,
       ranking: "relevance",
       compare: true,
+      embedder: "none",
       run: file("run.tsv"),
       seed: 7,
       out: file("out.json")

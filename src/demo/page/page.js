@@ -156,27 +156,7 @@ void (async () => {
   })
   const W = instantsearch.widgets
   const money = (value) => new Intl.NumberFormat("en", { style: "currency", currency: "EUR" }).format(value)
-  const hues = {
-    Black: "#333",
-    White: "#9aa",
-    Silver: "#8a929a",
-    "Navy Blue": "#27406f",
-    "Forest Green": "#2f6b46",
-    "Burgundy Red": "#7d2438",
-    Sand: "#b99a6b",
-    Graphite: "#4b5054",
-    "Sky Blue": "#4f9fd0",
-    Rose: "#c9788c",
-    "Mustard Yellow": "#bd8f18",
-    Olive: "#6f7434",
-    Brown: "#6b4a34"
-  }
-  const pictureOf = (hit) => {
-    const base =
-      hues[hit.color] ??
-      `hsl(${[...hit.category].reduce((sum, letter) => sum + letter.charCodeAt(0) * 7, 0) % 360} 35% 42%)`
-    return `background:linear-gradient(135deg, ${base}, color-mix(in srgb, ${base} 60%, black))`
-  }
+  const pictureOf = (id) => `/demo/pictures/${encodeURIComponent(id)}`
   const sorts = [["", "Relevance"], ...storefront.sorts.map(({ id, label }) => [`/sort/${id}`, label])]
   const list = (attribute, limit) =>
     W.refinementList({ container: `#${attribute}`, attribute, limit, showMore: true, showMoreLimit: 40 })
@@ -230,7 +210,7 @@ void (async () => {
         item: (hit, { html, components }) => {
           shown.set(hit.objectID, hit)
           return html`<article>
-            <div class="picture" style=${pictureOf(hit)} aria-hidden="true">${hit.category.slice(0, 1)}</div>
+            <img class="picture" src=${pictureOf(hit.objectID)} alt="" loading="lazy" width="160" height="160" />
             <div class="text">
               <h3>
                 <button type="button" data-open=${hit.objectID} data-position=${hit.__position}>
@@ -287,15 +267,14 @@ void (async () => {
   const card = (query_id, { document: hit, reason }) => {
     const item = document.createElement("li")
     const button = document.createElement("button")
-    const picture = document.createElement("div")
+    const picture = document.createElement("img")
     const title = document.createElement("strong")
     const price = document.createElement("span")
     const why = document.createElement("span")
     button.type = "button"
     picture.className = "picture"
-    picture.style.cssText = pictureOf(hit)
-    picture.textContent = hit.category.slice(0, 1)
-    picture.setAttribute("aria-hidden", "true")
+    picture.src = pictureOf(hit.id)
+    picture.alt = ""
     title.textContent = hit.title
     price.textContent = money(hit.price)
     why.className = "why"
@@ -329,9 +308,7 @@ void (async () => {
   }
   const openProduct = (hit) => {
     product.dataset.id = hit.id
-    const picture = document.querySelector("#product-picture")
-    picture.style.cssText = pictureOf(hit)
-    picture.textContent = hit.category.slice(0, 1)
+    document.querySelector("#product-picture").src = pictureOf(hit.id)
     document.querySelector("#product-title").textContent = hit.title
     document.querySelector("#product-of").textContent =
       `${hit.category} · ★ ${hit.rating.toFixed(1)} · ${money(hit.price)}${hit.in_stock ? "" : " · out of stock"}`

@@ -1,0 +1,199 @@
+/**
+ * Question: what do vectors of an embedding model add to the ranking by words? Documents and queries of a judged set are
+ * embedded by this program's own model. Both lists are fused in two ways: by ranks, as the engine does it, and by
+ * scores, which are scaled from 0 to 1 over what either found and added. Each with one weight for all queries, and with
+ * one that a query is given by its length alone; no judgment is looked at before. The model reads 256 word pieces; of a
+ * longer text the mean of its passages counts.
+ */
+import { Context, Effect, Layer, Scope } from "effect"
+import { alphaOf } from "../../src/semantic-search/alpha.ts"
+import { findInstalled, placesOf } from "../../src/models/install/places.ts"
+import { readPinned } from "../../src/models/install/pinned.ts"
+import { layerMiniLm } from "../../src/ports/text-embedder/minilm/embedder.ts"
+import { MODEL_NAME } from "../../src/ports/text-embedder/minilm/layout.ts"
+import { TextEmbedder } from "../../src/ports/text-embedder/text-embedder.ts"
+import { mean, scoreOf } from "../../engine-sdk/src/judging/mod.ts"
+import { readLines, round } from "../harness/harness.ts"
+import { embeddingsMissing } from "./embeddings.ts"
+import type { JudgedQuery, OpenCollection } from "./relevance.ts"
+
+const PASSAGE_WORDS = 150
+const PASSAGES_MAX = 6
+const BATCH = 500
+const WEIGHTS = [0, 0.1, 0.3, 0.5, 1] as const
+/** Of each of the two lists. */
+const POOL = 100
+
+/** What a document says, in the order of the fields that are searched; wildcards are attributes, and left out. */
+const textIn = (line: string, queryBy: string): readonly [id: string, text: string] => {
+  const document = JSON.parse(line) as Readonly<Record<string, unknown>>
+  const fields = queryBy
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => !name.includes("*"))
+  const texts = fields.flatMap((name) => (typeof document[name] === "string" ? [document[name]] : []))
+  return [String(document.id), texts.join(" ").trim()]
+}
+const passagesOf = (text: string): ReadonlyArray<string> => {
+  const words = text.split(/\s+/)
+  const passages = Array.from({ length: Math.min(PASSAGES_MAX, Math.ceil(words.length / PASSAGE_WORDS)) }, (_, i) =>
+    words.slice(i * PASSAGE_WORDS, (i + 1) * PASSAGE_WORDS).join(" ")
+  )
+  return passages.length === 0 ? [""] : passages
+}
+
+type Embed = (texts: ReadonlyArray<string>) => Promise<ReadonlyArray<Float32Array>>
+const unit = (vector: Float32Array): Float32Array => {
+  const length = Math.hypot(...vector)
+  return length === 0 ? vector : vector.map((x) => x / length)
+}
+const meanOf = (vectors: ReadonlyArray<Float32Array>): Float32Array => {
+  const sum = new Float32Array(vectors[0]!.length)
+  for (const vector of vectors) vector.forEach((x, i) => (sum[i]! += x))
+  return unit(sum)
+}
+const embedded = async (embed: Embed, texts: ReadonlyArray<string>): Promise<ReadonlyArray<Float32Array>> => {
+  const passages = texts.map(passagesOf)
+  const flat = passages.flat()
+  const made: Array<Float32Array> = []
+  for (let from = 0; from < flat.length; from += BATCH) {
+    made.push(...(await embed(flat.slice(from, from + BATCH))))
+    process.stderr.write(`\r${made.length} of ${flat.length} passages embedded`)
+  }
+  process.stderr.write("\n")
+  let at = 0
+  return passages.map(({ length }) => meanOf(made.slice(at, (at += length))))
+}
+const dot = (a: Float32Array, b: Float32Array): number => {
+  let sum = 0
+  for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!
+  return sum
+}
+
+interface Candidate {
+  readonly id: string
+  readonly isFound: boolean
+  /** 0 to 1. */ readonly words: number
+  readonly meaning: number
+}
+const scaled = (values: ReadonlyArray<number>): ((value: number) => number) => {
+  const least = Math.min(...values),
+    span = Math.max(...values) - least
+  return (value) => (span === 0 ? 1 : (value - least) / span)
+}
+/** What either list has, with both scores; by words nothing is 0. */
+const pooled = (
+  hits: ReadonlyArray<{ readonly document: { readonly id: string }; readonly text_match?: number }>,
+  near: ReadonlyArray<readonly [id: string, cosine: number]>,
+  cosineOf: (id: string) => number
+): ReadonlyArray<Candidate> => {
+  const found = new Map(hits.map(({ document, text_match = 0 }) => [document.id, text_match]))
+  const ids = [...new Set([...found.keys(), ...near.map(([id]) => id)])]
+  const words = found.size === 0 ? () => 0 : scaled([...found.values()])
+  const cosines = scaled(ids.map(cosineOf))
+  return ids.map((id) => {
+    const text = found.get(id)
+    return {
+      id,
+      isFound: text !== undefined,
+      words: text === undefined ? 0 : words(text),
+      meaning: cosines(cosineOf(id))
+    }
+  })
+}
+const fusedBy = (candidates: ReadonlyArray<Candidate>, weight: number): ReadonlyArray<string> =>
+  candidates
+    .map(({ id, meaning, words }) => ({ id, score: words + weight * meaning }))
+    .sort((a, b) => b.score - a.score)
+    .map(({ id }) => id)
+
+/** As the engine fuses: the share of each list over its rank. */
+const ranksFused = (candidates: ReadonlyArray<Candidate>, alpha: number): ReadonlyArray<string> => {
+  const ranks = new Map<string, number>()
+  const add = (list: ReadonlyArray<Candidate>, share: number) =>
+    list.forEach(({ id }, rank) => ranks.set(id, (ranks.get(id) ?? 0) + share / (rank + 1)))
+  const found = candidates.filter(({ isFound }) => isFound)
+  add(
+    found.toSorted((a, b) => b.words - a.words),
+    1 - alpha
+  )
+  add(candidates.toSorted((a, b) => b.meaning - a.meaning).slice(0, POOL), alpha)
+  return [...ranks].sort(([, a], [, b]) => b - a).map(([id]) => id)
+}
+/** What its alpha is to scores. */
+const weightFor = (query: string): number => (alphaOf(query) >= 0.5 ? 1 : alphaOf(query))
+
+const ndcg = (queries: ReadonlyArray<JudgedQuery>, idsOf: (query: number) => ReadonlyArray<string>): number =>
+  round(
+    mean(
+      queries.flatMap(({ judgments }, i) => {
+        const score = scoreOf(idsOf(i), judgments)
+        return score === undefined ? [] : [score.ndcg10]
+      })
+    ),
+    4
+  )
+
+/** The model of this program, as it is installed. */
+const withModel = async <A>(use: (embed: Embed) => Promise<A>): Promise<A> => {
+  const folder = findInstalled(placesOf("", undefined), readPinned())
+  if (folder === undefined) throw new Error(embeddingsMissing())
+  return Effect.runPromise(
+    Effect.scoped(
+      Effect.gen(function* () {
+        const layer = layerMiniLm({ installed: () => ({ state: "installed", folder }) })
+        const embedder = Context.get(yield* Layer.buildWithScope(layer, yield* Scope.Scope), TextEmbedder)
+        return yield* Effect.promise(() =>
+          use(async (texts) => {
+            const request = { model: MODEL_NAME, texts, priority: "document", organizationId: "org_a" } as const
+            return (await Effect.runPromise(embedder.embed(request))).vectors
+          })
+        )
+      })
+    )
+  )
+}
+
+/** nDCG@10 of each weight, of vectors alone, and of the rule. Cost: the documents' embedding, some minutes. */
+export const meaningFigures = (
+  collection: OpenCollection,
+  queries: ReadonlyArray<JudgedQuery>,
+  { docs, queryBy }: { readonly docs: string; readonly queryBy: string }
+): Promise<Readonly<Record<string, number>>> =>
+  withModel(async (embed) => {
+    const texts = (await readLines(docs)).map((line) => textIn(line, queryBy))
+    const vectors = await embedded(
+      embed,
+      texts.map(([, text]) => text)
+    )
+    const place = new Map(texts.map(([id], i) => [id, i]))
+    const asked = await embedded(
+      embed,
+      queries.map(({ text }) => text)
+    )
+    const near = asked.map((query) =>
+      vectors
+        .map((vector, i) => [texts[i]![0], dot(query, vector)] as const)
+        .sort(([, a], [, b]) => b - a)
+        .slice(0, POOL)
+    )
+    const pools: Array<ReadonlyArray<Candidate>> = []
+    for (const [i, { text }] of queries.entries()) {
+      const hits = await collection.ranked("relevance", text)
+      pools.push(pooled(hits, near[i]!, (id) => dot(asked[i]!, vectors[place.get(id)!]!)))
+    }
+    const words = texts.reduce((sum, [, text]) => sum + text.split(/\s+/).length, 0) / texts.length
+    return {
+      words_per_document: round(words, 1),
+      words_per_query: round(mean(queries.map(({ text }) => text.split(/\s+/).length)), 1),
+      vectors_alone: ndcg(queries, (i) => near[i]!.map(([id]) => id)),
+      ...Object.fromEntries(
+        WEIGHTS.flatMap((weight) => [
+          [`scores_${weight}`, ndcg(queries, (i) => fusedBy(pools[i]!, weight))],
+          [`ranks_${weight}`, ndcg(queries, (i) => ranksFused(pools[i]!, weight))]
+        ])
+      ),
+      scores_by_query: ndcg(queries, (i) => fusedBy(pools[i]!, weightFor(queries[i]!.text))),
+      ranks_by_query: ndcg(queries, (i) => ranksFused(pools[i]!, alphaOf(queries[i]!.text)))
+    }
+  })
