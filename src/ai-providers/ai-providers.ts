@@ -17,6 +17,7 @@ import { OutboundHttp } from "../ports/outbound-http/outbound-http.ts"
 import { isRemoteKind } from "../ports/text-embedder/remote/providers.ts"
 import { makeRemoteEmbedder } from "../ports/text-embedder/remote/remote-embedder.ts"
 import { makeProvidersRepository, type ProviderRow } from "./providers-repository.ts"
+import { ownModels } from "./own-models.ts"
 import { remoteReranker } from "./remote-reranker.ts"
 import { kindsOf, type Provider, ProviderBody, type ProviderPort, type ProvidersInUse } from "./schema.ts"
 
@@ -166,28 +167,21 @@ export class AiProviders extends Context.Service<AiProviders, AiProvidersShape>(
           inUse: (organizationId) => {
             const embedder = get(organizationId, "text_embedder")?.body
             const reranker = get(organizationId, "reranker")?.body
-            const own = models?.models().find(({ name }) => name === DEFAULT_MODEL)
+            const own = ownModels(models)
             return {
-              text_embedder:
-                embedder !== undefined
-                  ? {
+              ...own,
+              ...(embedder === undefined
+                ? {}
+                : {
+                    text_embedder: {
                       name: `${embedder.kind}/${embedder.model ?? ""}`,
                       embedded: false,
                       ...(embedder.dimensions === undefined ? {} : { dimensions: embedder.dimensions })
                     }
-                  : own === undefined
-                    ? { name: null, embedded: true, state: "absent" }
-                    : {
-                        name: own.name,
-                        embedded: true,
-                        dimensions: own.dimensions,
-                        languages: own.languages,
-                        state: models!.state(own.name)
-                      },
-              reranker:
-                reranker === undefined
-                  ? { name: "linear", embedded: true }
-                  : { name: `${reranker.kind}/${reranker.model ?? ""}`, embedded: false }
+                  }),
+              ...(reranker === undefined
+                ? {}
+                : { reranker: { name: `${reranker.kind}/${reranker.model ?? ""}`, embedded: false } })
             }
           },
           put: Effect.fn("AiProviders.put")(function* (organizationId, port, body) {

@@ -49,7 +49,9 @@ const InUse = Schema.Struct({
   ),
   state: Schema.optionalKey(Schema.Literals(["ready", "loading", "installing", "absent"]))
 }).annotate({ identifier: "AiProviderInUse" })
-export const ProvidersInUse = Schema.Struct({ text_embedder: InUse, reranker: InUse }).annotate({
-  identifier: "AiProvidersInUse"
-})
+export const ProvidersInUse = Schema.Struct({
+  text_embedder: InUse,
+  image_embedder: InUse,
+  reranker: InUse
+}).annotate({ identifier: "AiProvidersInUse" })
 export type ProvidersInUse = typeof ProvidersInUse.Type

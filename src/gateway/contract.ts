@@ -3,6 +3,7 @@
  * modules, with bearer keys and bodies. An index is a collection of the key's organization, or an alias of one.
  */
 import { Schema } from "effect"
+import { ProvidersInUse } from "../ai-providers/schema.ts"
 import { SearchResponse } from "../engine-plane/search-response.ts"
 import { Suggestions, SuggestionsQuery } from "../suggestions/schema.ts"
 import { refusing } from "../http/checks.ts"
@@ -91,6 +92,7 @@ const ScopedToken = Schema.Struct({ token: Schema.String, index: Schema.String, 
 })
 
 const Capabilities = Schema.Struct({
+  ...ProvidersInUse.fields,
   version: Schema.String,
   operations: Schema.Array(Schema.String),
   engine: Schema.Record(Schema.String, Schema.Literals(["exact", "approximate", "composed", "none"])),

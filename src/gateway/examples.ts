@@ -11,7 +11,7 @@ const foreign = "An index that the key's organization lacks is a 403 `tenant_mis
 export const described = {
   getCapabilities: {
     description:
-      "Shows which operations this gateway has, what its engine can do, and the limits of a request. It is not counted by any rate.",
+      "Shows which operations this gateway has, what its engine can do, which models run in it, and the limits of a request. It is not counted by any rate.",
     example: {}
   },
   gatewaySearch: {

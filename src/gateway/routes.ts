@@ -6,8 +6,10 @@
 import { mayName, seenFieldsOf } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
 import { deletable, writable } from "../engine-plane/reached.ts"
+import { ownModels } from "../ai-providers/own-models.ts"
 import { version } from "../config.ts"
 import { Quota } from "../metering/quota.ts"
+import { CurrentEmbedder } from "../ports/embedder/embedder.ts"
 import { Engine } from "../ports/engine/engine.ts"
 import { replyOf } from "../search/routes.ts"
 import { restrictionsOf } from "../identity/restrictions.ts"
@@ -55,7 +57,9 @@ export const routes = Effect.gen(function* () {
           : handler(input)
       )
   })
+  const embedder = yield* CurrentEmbedder
   const capabilities = () => ({
+    ...ownModels(embedder),
     version,
     operations: contract.gatewayOperations.map(
       ({ method, path }) => `${method} ${path.replace(":collectionName", "{index}")}`

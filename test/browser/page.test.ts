@@ -129,6 +129,14 @@ describe("demo page", () => {
     const { errors, hosts, page, searched } = await open(`${program.base}/`)
     const all = await foundOn(page)
     expect(all).toBe(1500)
+    // Every product that is in sight has its picture.
+    await page.waitForFunction(() => {
+      const pictures = [...document.querySelectorAll("img.picture")] as Array<HTMLImageElement>
+      const seen = pictures.filter(
+        (each) => each.getBoundingClientRect().height > 0 && each.getBoundingClientRect().top < innerHeight
+      )
+      return seen.length > 3 && seen.every(({ naturalWidth }) => naturalWidth === 160)
+    })
     await page.type(".ais-SearchBox-input", "hedphones", { delay: 30 })
     await settled(page, (found) => found > 0 && found < all)
     expect((await page.textContent(".ais-Hits-item h3"))?.toLowerCase()).toContain("headphones")

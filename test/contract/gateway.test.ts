@@ -588,6 +588,11 @@ it("says what it can do and describes itself", async () => {
     10_000,
     "exact"
   ])
+  expect(body).toMatchObject({
+    text_embedder: { name: "dowser/minilm-l6-v2", embedded: true, dimensions: 384, languages: ["en"] },
+    image_embedder: { name: "dowser/look-alike", embedded: true, dimensions: 384 },
+    reranker: { name: "linear", embedded: true }
+  })
   const document = (await send("GET", "/openapi.json", undefined)).body
   expect(Object.keys(document.paths).sort()).toEqual(
     [

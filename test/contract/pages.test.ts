@@ -73,6 +73,23 @@ it("the reference's files come from here, are named by their type, and are not s
     expect((await plain.request("GET", `/docs/${file}`)).status, file).toBe(404)
 })
 
+it("the demo's products have pictures, drawn once and not sent twice to who has them", async () => {
+  const first = await fetch(`${plain.base}/demo/pictures/p1`)
+  const bytes = Buffer.from(await first.arrayBuffer())
+  expect([first.status, first.headers.get("content-type"), bytes.subarray(1, 4).toString()]).toEqual([
+    200,
+    "image/png",
+    "PNG"
+  ])
+  const headers = { "if-none-match": first.headers.get("etag") ?? "" }
+  expect((await plain.request("GET", "/demo/pictures/p1", { headers })).status).toBe(304)
+  const other = await fetch(`${plain.base}/demo/pictures/p2`)
+  expect(Buffer.from(await other.arrayBuffer()).equals(bytes)).toBe(false)
+  for (const id of ["none", "__proto__", "..%2Fpage.js"])
+    expect((await plain.request("GET", `/demo/pictures/${id}`)).status, id).toBe(404)
+  expect((await proxied.request("GET", "/demo/pictures/p1")).status).toBe(404)
+})
+
 describe("what a proxy says of a request", () => {
   const member = async (program: Program) => {
     const tenant = await program.tenant("Proxied")

@@ -26,6 +26,7 @@ export interface Embeddings extends Embedder {
   /** It runs in this program. */ readonly isEmbedded: (model: ModelConfig) => boolean
   /** Of the models of this program. */ readonly state: TextEmbedder["Service"]["state"]
   readonly models: TextEmbedder["Service"]["models"]
+  /** What makes vectors of pictures. */ readonly imageModel: () => PictureVectors["model"] | undefined
 }
 
 /** What embeds in this process; undefined in one that has no engine to write to, and in tests that need none. */
@@ -100,6 +101,7 @@ class Embedding implements Embeddings {
     return named !== undefined && (named.kind === "remote" || this.#known(named.name) !== undefined)
   }
   readonly models = () => this.#local?.models() ?? []
+  readonly imageModel = () => this.#pictures?.model
   readonly state = (name: string) => this.#local?.state(name) ?? "absent"
   readonly vectors: Embeddings["vectors"] = (organizationId, config, texts) => {
     const named = modelIn(this.#seal, config)
