@@ -51,7 +51,8 @@ export default defineConfig({
     globalSetup: ["test/support/run-folder.ts"],
     setupFiles: ["test/support/plain-fibers.ts"],
     pool: "forks",
-    maxWorkers: 4,
+    // Two cores: a fourth worker made nothing faster, and waits of tests longer.
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     hookTimeout: 120_000,

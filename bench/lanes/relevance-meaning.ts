@@ -1,6 +1,6 @@
 /**
- * Question: what do vectors of an embedding model add to the ranking by words? Documents and queries of a judged set are
- * embedded by this program's own model. Both lists are fused in two ways: by ranks, as the engine does it, and by
+ * Question: what do vectors of an embedding model add to the ranking by words? Documents and queries of a judged set
+ * are embedded by this program's own model. Both lists are fused in two ways: by ranks, as the engine does it, and by
  * scores, which are scaled from 0 to 1 over what either found and added. Each with one weight for all queries, and with
  * one that a query is given by its length alone; no judgment is looked at before. The model reads 256 word pieces; of a
  * longer text the mean of its passages counts.
@@ -12,11 +12,20 @@ import { readPinned } from "../../src/models/install/pinned.ts"
 import { layerMiniLm } from "../../src/ports/text-embedder/minilm/embedder.ts"
 import { MODEL_NAME } from "../../src/ports/text-embedder/minilm/layout.ts"
 import { TextEmbedder } from "../../src/ports/text-embedder/text-embedder.ts"
-import { mean, scoreOf } from "../../engine-sdk/src/judging/mod.ts"
+import { type Judgments, mean, scoreOf } from "../../engine-sdk/src/judging/mod.ts"
 import { readLines, round } from "../harness/harness.ts"
 import { embeddingsMissing } from "./embeddings.ts"
-import type { JudgedQuery, OpenCollection } from "./relevance.ts"
 
+interface JudgedQuery {
+  readonly text: string
+  readonly judgments: Judgments
+}
+interface RankedCollection {
+  readonly ranked: (
+    ranking: "relevance",
+    q: string
+  ) => Promise<ReadonlyArray<{ readonly document: { readonly id: string }; readonly text_match?: number }>>
+}
 const PASSAGE_WORDS = 150
 const PASSAGES_MAX = 6
 const BATCH = 500
@@ -156,7 +165,7 @@ const withModel = async <A>(use: (embed: Embed) => Promise<A>): Promise<A> => {
 
 /** nDCG@10 of each weight, of vectors alone, and of the rule. Cost: the documents' embedding, some minutes. */
 export const meaningFigures = (
-  collection: OpenCollection,
+  collection: RankedCollection,
   queries: ReadonlyArray<JudgedQuery>,
   { docs, queryBy }: { readonly docs: string; readonly queryBy: string }
 ): Promise<Readonly<Record<string, number>>> =>

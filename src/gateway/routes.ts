@@ -6,22 +6,18 @@
 import { mayName, seenFieldsOf } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
 import { deletable, writable } from "../engine-plane/reached.ts"
-import { ownModels } from "../ai-providers/own-models.ts"
-import { version } from "../config.ts"
 import { Quota } from "../metering/quota.ts"
-import { CurrentEmbedder } from "../ports/embedder/embedder.ts"
-import { Engine } from "../ports/engine/engine.ts"
 import { replyOf } from "../search/routes.ts"
 import { restrictionsOf } from "../identity/restrictions.ts"
 import { withinTime } from "../engine-plane/time-limit.ts"
-import { LIMIT_MAX, TYPED_CHARACTERS_MAX } from "../suggestions/schema.ts"
+import { TYPED_CHARACTERS_MAX } from "../suggestions/schema.ts"
 import { Suggestions } from "../suggestions/service.ts"
 import { EngineOverloaded, inputInvalid } from "../http/errors.ts"
-import { bodyBytesMaxDefault } from "../http/operation.ts"
 import { implement, type Implemented } from "../api/implement.ts"
+import { makeCapabilities } from "./capabilities.ts"
 import * as contract from "./contract.ts"
 import { deletesOf, putsOf } from "./documents.ts"
-import { DOCUMENTS_MAX, EXPIRES_IN_MAX_S, SEARCHES_MAX } from "./limits.ts"
+
 import { makeScopedTokens } from "./scoped-tokens.ts"
 import { geoSearchOf, parametersOf } from "./search-body.ts"
 import { GatewaySettings } from "./settings.ts"
@@ -35,7 +31,7 @@ const RETRY_AFTER_S = 10
 export const routes = Effect.gen(function* () {
   const { searchTimeMax_ms, ...settings } = yield* GatewaySettings
   const isShedding = settings.isShedding ?? (yield* makeShedding).isShedding
-  const engine = yield* Engine
+  const capabilities = yield* makeCapabilities
   const { inIndex, several } = yield* makeAsking
   const writing = yield* makeWriting
   const indexOf = yield* makeIndexOf
@@ -57,24 +53,6 @@ export const routes = Effect.gen(function* () {
           : handler(input)
       )
   })
-  const embedder = yield* CurrentEmbedder
-  const capabilities = () => ({
-    ...ownModels(embedder),
-    version,
-    operations: contract.gatewayOperations.map(
-      ({ method, path }) => `${method} ${path.replace(":collectionName", "{index}")}`
-    ),
-    engine: engine.capabilities().grades,
-    limits: {
-      search_time_ms: searchTimeMax_ms,
-      searches_per_request: SEARCHES_MAX,
-      documents_per_request: DOCUMENTS_MAX,
-      body_bytes: bodyBytesMaxDefault,
-      suggestions: LIMIT_MAX,
-      scoped_token_seconds: EXPIRES_IN_MAX_S
-    }
-  })
-
   const keyed = [
     implement(
       contract.gatewaySearch,

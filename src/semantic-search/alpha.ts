@@ -1,6 +1,6 @@
 /**
- * How much meaning counts beside words in the fusion of ranks. Chosen by the query alone: what is asked in a sentence is
- * seldom written so in what answers it, and what is asked in a word or two mostly is. Pure. Judged by
+ * How much meaning counts beside words in the fusion of ranks. Chosen by the query alone: what is asked in a sentence
+ * is seldom written so in what answers it, and what is asked in a word or two mostly is. Pure. Judged by
  * `bench -- relevance --embedder minilm`.
  */
 /** From so many words on. */
