@@ -1,7 +1,8 @@
 /**
  * Shops at work: documents imported, events sent and searches asked without a pause, by a client that does what a load
- * balancer and a careful sender do. A search goes to the other process where one does not answer; a batch of events or
- * documents is sent again until it was taken, under the ids it had.
+ * balancer and a careful sender do. A search goes to the other process where one does not answer, and is asked again
+ * where the answer says that something is not there at the moment; a batch of events or documents is sent again until
+ * it was taken, under the ids it had.
  */
 import { productSchema } from "../../../fixtures/catalog/generate.ts"
 
@@ -28,6 +29,8 @@ const SENDERS = 6,
 /** A sender waits so long before it tries again; a searcher between two searches. */
 const PAUSE_MS = 100
 const ANSWER_MS = 20_000
+const SEARCH_TRIES_MAX = 3,
+  SEARCH_AGAIN_MS = 2_000
 const pause = (ms: number) => new Promise((settle) => setTimeout(settle, ms))
 
 export class Load {
@@ -155,11 +158,23 @@ export class Load {
     const words = ["shoe", "lamp", "red", "wireles", "the", "bag"]
     for (let n = i; !this.#isOver; n++) {
       const path = `/collections/${COLLECTION}/documents/search?q=${words[n % words.length]}&query_by=title&facet_by=brand`
-      await this.#searched(path)
+      await this.#answered(path)
       await pause(PAUSE_MS)
     }
   }
-  async #searched(path: string): Promise<void> {
+  /** What is not there at the moment (502, 503) is asked for again a little later, as `Retry-After` says to. */
+  async #answered(path: string): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      const failure = await this.#searched(path)
+      if (failure === undefined) return
+      if (tries === SEARCH_TRIES_MAX || !/^50[23] /.test(failure)) return void this.counts.failed.push(failure)
+      const kind = `searches ${failure.slice(0, 3)}`
+      this.counts.again.set(kind, (this.counts.again.get(kind) ?? 0) + 1)
+      await pause(SEARCH_AGAIN_MS)
+    }
+  }
+  /** Why there is no answer. */
+  async #searched(path: string): Promise<string | undefined> {
     const began = performance.now()
     const said: Array<string> = []
     const { bases } = this.#shop
@@ -171,12 +186,12 @@ export class Load {
       if (typeof answer !== "string" && answer.status === 200) {
         this.counts.searches++
         this.counts.times.push(performance.now() - began)
-        return
+        return undefined
       }
       said.push(typeof answer === "string" ? answer : `${answer.status} ${answer.text}`)
       // A load balancer asks another process where one is gone, not where one has answered.
       if (typeof answer !== "string") break
     }
-    this.counts.failed.push(said.join("; "))
+    return said.join("; ")
   }
 }
