@@ -1,6 +1,8 @@
 /** Vectors of texts: for whoever asks for them, and for documents that were there before their field. */
+import { Layer } from "effect"
 import { defineRoom } from "../room.ts"
 import { errorSamples } from "./error-samples.ts"
+import { FallbackMeanings } from "./fallback-meanings.ts"
 import { EmbeddingFills } from "./fills.ts"
 import { routes } from "./routes.ts"
 
@@ -8,7 +10,7 @@ export const room = defineRoom({
   name: "embedding",
   routes,
   errorSamples,
-  layer: EmbeddingFills.layer,
+  layer: Layer.mergeAll(EmbeddingFills.layer, FallbackMeanings.layer),
   groups: { embeddings: "Vectors of texts." },
   reaches: { createEmbeddings: "none" },
   roles: { createEmbeddings: "admin" },

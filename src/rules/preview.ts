@@ -23,6 +23,7 @@ import { reachesCollection } from "../identity/reach.ts"
 import { PopularDocuments } from "../analytics/popular-documents.ts"
 import type { EngineFailure } from "../engine-plane/engine-errors.ts"
 import { failureOf, makeContexts } from "../engine-plane/engine-plane.ts"
+import { FallbackMeanings } from "../embedding/fallback-meanings.ts"
 import { FallbackModels } from "../recommendation-models/fallback-models.ts"
 import { Rerankers } from "../rerankers/rerankers.ts"
 import { restrictionsOf, sessionRefusal } from "../identity/restrictions.ts"
@@ -112,6 +113,7 @@ export const makePreview = Effect.gen(function* () {
   const parts: ProfileStepParts = { profiles: yield* SearchProfiles, policies: yield* SearchPolicies }
   const models = yield* Rerankers
   const fallbacks = yield* FallbackModels
+  const meanings = yield* FallbackMeanings
   const clock = yield* Clock.Clock
 
   return Effect.fnUntraced(function* (
@@ -141,7 +143,7 @@ export const makePreview = Effect.gen(function* () {
       now_s: Math.floor(now_ms / 1_000),
       budget: new AnswerBudget(planned.limits.answer_bytes_max, (bytes) => held().holdWriting(bytes))
     }
-    const environment = environmentOf(organizationId, popular, models, fallbacks)
+    const environment = environmentOf(organizationId, popular, models, fallbacks, meanings)
     const shown = (compiled: CompiledRules | undefined, explain: boolean) =>
       Effect.flatMap(
         Effect.promise(() => run(parts, environment, context, caller, collection, preview, now_ms, compiled, explain)),

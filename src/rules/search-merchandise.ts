@@ -3,6 +3,7 @@ import type { Environment, SearchMerchandise } from "@dowser/engine-sdk/operatio
 import { type SearchVisitor, WINDOW } from "@dowser/engine-sdk/pipeline"
 import { type CompiledRules, defaultRerank, type RerankSettings } from "@dowser/engine-sdk/rules"
 import type { PopularDocuments } from "../analytics/popular-documents.ts"
+import type { FallbackMeanings } from "../embedding/fallback-meanings.ts"
 import type { FallbackModels } from "../recommendation-models/fallback-models.ts"
 import type { Rerankers } from "../rerankers/rerankers.ts"
 import type { Visitor } from "../identity/visitor.ts"
@@ -26,12 +27,14 @@ export const environmentOf = (
   organizationId: string,
   popular: PopularDocuments["Service"],
   models: Pick<Rerankers["Service"], "of">,
-  fallbacks: FallbackModels["Service"]
+  fallbacks: FallbackModels["Service"],
+  meanings: FallbackMeanings["Service"]
 ): Environment => ({
   reranker: (model, collection) => models.of(organizationId, collection, model),
   now_us: () => Math.round(performance.now() * 1_000),
   popular: (collection, limit) => popular.ids(organizationId, collection).slice(0, limit),
-  recommended: (asked) => fallbacks.recommended(organizationId, asked)
+  recommended: (asked) => fallbacks.recommended(organizationId, asked),
+  meaning: (asked) => meanings.meaning(organizationId, asked)
 })
 
 /** undefined: the engine's answer passes unchanged, which is what nearly every search without rules gets. */

@@ -117,7 +117,7 @@ const makeTable = Effect.gen(function* () {
 const showsPopular = ({ zero_hits_fallback: kind }: RuleSet): boolean =>
   kind === "popular" || kind === "recommendations"
 
-const FALLBACKS = ["none", "drop_filters", "popular", "recommendations"] as const
+const FALLBACKS = ["none", "drop_filters", "popular", "recommendations", "semantic"] as const
 /** A body against the schema of its collection, every issue named. */
 const checkedSet = (
   context: OperationContext,

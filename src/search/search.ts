@@ -47,6 +47,7 @@ import { areOne, callersOf, entryKeys, withinLimits } from "./entry-keys.ts"
 import { rank, rankable, type RankAsked, type RankFailure, type RankParts } from "./ranked.ts"
 import type { SearchAnswer, SearchRequest } from "./request.ts"
 import { restrictionsOf } from "../identity/restrictions.ts"
+import { FallbackMeanings } from "../embedding/fallback-meanings.ts"
 import { FallbackModels } from "../recommendation-models/fallback-models.ts"
 import { Rerankers } from "../rerankers/rerankers.ts"
 import { environmentOf } from "../rules/search-merchandise.ts"
@@ -92,6 +93,7 @@ interface Parts extends AskedParts, CachedParts {
   readonly popular: PopularDocuments["Service"]
   readonly models: Rerankers["Service"]
   readonly fallbacks: FallbackModels["Service"]
+  readonly meanings: FallbackMeanings["Service"]
   readonly turns: Turns
 }
 
@@ -234,14 +236,14 @@ class SearchService implements Pick<SearchShape, "searchCollection" | "multiSear
   }
   /** The engine as this request has it, and what a search is made in. */
   #surroundings({ caller: { organizationId } }: SearchRequest, charge: Charge, signal: AbortSignal) {
-    const { contextOf, fallbacks, models, popular, turns } = this.#parts
+    const { contextOf, fallbacks, meanings, models, popular, turns } = this.#parts
     const own = contextOf(organizationId)
     const context: OperationContext = {
       ...own,
       engine: timelyEngine(own.engine, turns, { organizationId, until: charge.until, signal }),
       budget: charge.budget
     }
-    return { context, environment: { ...environmentOf(organizationId, popular, models, fallbacks), signal } }
+    return { context, environment: { ...environmentOf(organizationId, popular, models, fallbacks, meanings), signal } }
   }
   /** As the plan of who sent the request says; what it holds is the request's own. */
   #budgetOf({ caller, reserve }: SearchRequest): AnswerBudget {
@@ -264,12 +266,13 @@ export class Search extends Context.Service<Search, SearchShape>()("dowser/searc
         const popular = yield* PopularDocuments
         const models = yield* Rerankers
         const fallbacks = yield* FallbackModels
+        const meanings = yield* FallbackMeanings
         const now_ms = () => clock.currentTimeMillisUnsafe()
         const profiles = { profiles: yield* SearchProfiles, policies: yield* SearchPolicies }
         const ranking: RankParts = {
           ...profiles,
           contextOf,
-          environmentOf: (organizationId) => environmentOf(organizationId, popular, models, fallbacks),
+          environmentOf: (organizationId) => environmentOf(organizationId, popular, models, fallbacks, meanings),
           rules,
           turns,
           now_ms
@@ -286,6 +289,7 @@ export class Search extends Context.Service<Search, SearchShape>()("dowser/searc
           popular,
           models,
           fallbacks,
+          meanings,
           accounts: yield* makeAccounts,
           cache,
           epochOf: epoch.of,

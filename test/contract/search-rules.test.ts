@@ -211,7 +211,6 @@ describe("refusals", () => {
     ["exclusion_filter_by", { exclusion_filter_by: "brand:=x &&" }],
     ["exclusion_filter_by", { exclusion_filter_by: 3 }],
     ["zero_hits_fallback", { zero_hits_fallback: "sometimes" }],
-    ["zero_hits_fallback", { zero_hits_fallback: "semantic" }],
     ["fallback_model_id", { zero_hits_fallback: "recommendations", fallback_model_id: "rec_1" }],
     ["fallback_model_id", { zero_hits_fallback: "recommendations" }],
     ["fallback_model_id", { fallback_model_id: {} }],

@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 import { eventually } from "../support/receiver.ts"
+import { securedKey } from "../support/secured.ts"
 import { DIMENSIONS, type EmbeddingServer, startEmbeddingServer } from "../support/embedding-server.ts"
 
 let program: Program
@@ -232,6 +233,30 @@ describe("meaning", () => {
     })
     const poor = await send("POST", "/collections/poor/documents/semantic_search", { q: "lamp" }, other)
     expect(poor.status, poor.text).toBe(402)
+  })
+
+  it("what no word finds is looked for by its meaning, where the rules say so and the caller sees the vectors", async () => {
+    await filled("meant", tenant, [embedded()])
+    await filled("meant", other)
+    for (const owner of [tenant, other]) {
+      const put = await send("PUT", "/collections/meant/search_rules", { zero_hits_fallback: "semantic" }, owner)
+      expect(put.status, put.text).toBe(200)
+    }
+    const path = (more = "") =>
+      `/collections/meant/documents/search?q=settee&query_by=title&exclude_fields=meaning${more}`
+    const found = await send("GET", path("&debug=true"))
+    expect(found.status, found.text).toBe(200)
+    expect([ids(found.body)[0], found.body.explain.fallback]).toEqual(["1", "semantic"])
+    expect(found.body.hits[0].vector_distance).toBeLessThan(0.7)
+    // The caller's filter stands, and one who does not see the vectors learns nothing by them.
+    expect(ids((await send("GET", path("&filter_by=price:<100"))).body)).not.toContain("1")
+    const hidden = securedKey(tenant.search_key, { exclude_fields: "meaning" })
+    expect((await program.request("GET", `/v1${path()}`, { key: hidden })).body.found).toBe(0)
+    // What words find is asked of no model; and where there are no vectors nothing is found.
+    const asked = server.asked.length
+    expect(ids((await send("GET", "/collections/meant/documents/search?q=sofa&query_by=title")).body)).toEqual(["1"])
+    expect(server.asked.length).toBe(asked)
+    expect((await send("GET", path(), undefined, other)).body.found).toBe(0)
   })
 
   it("embeddings cost what they are long, and name every wrong input", async () => {

@@ -79,7 +79,7 @@ const told = ({ answer, number, operation, request, why }: Fault) =>
  * Need what hostile requests seldom have: a session, a document with a log rule, a set with that very item, a signature
  * of a connector, a page or a suggestion that a job has made by then, a model that is installed.
  */
-const seldom = 55
+const seldom = 65
 
 describe(`${requests} hostile requests (seed ${seed})`, () => {
   it(

@@ -24,7 +24,10 @@ import type { PlannedSearch, PlannedUnion } from "./planned-search.ts"
  * What rules and stages ask of their host: its clock, its rerankers, what is popular or recommended, whether it still
  * wants an answer.
  */
-export type Environment = Pick<MerchandiseEnvironment, "now_us" | "reranker" | "popular" | "recommended" | "signal">
+export type Environment = Pick<
+  MerchandiseEnvironment,
+  "now_us" | "reranker" | "popular" | "recommended" | "meaning" | "signal"
+>
 
 /** An answer with what rules and stages say beside it. */
 export interface FoundAnswer<Answer = SearchAnswer> {

@@ -1,7 +1,6 @@
 /**
  * What is searched when a query finds nothing (contract part 2). Restrictions of the key, the profile and the exclusion
- * always hold; `drop_filters` gives up the caller's filter, `popular` and `recommendations` keep it (contract part 1).
- * What rules inject passes the caller's filter in all of them.
+ * always hold; `drop_filters` gives up the caller's filter, the others keep it (contract part 1). What rules inject passes the caller's filter in all of them.
  */
 import type { Awaitable } from "../engine.ts"
 import type { SearchPlan, SortKey } from "../plan.ts"
@@ -12,7 +11,7 @@ import type { MerchandiseEnvironment } from "./merchandising.ts"
 import { WINDOW, type Prepared } from "./prepare.ts"
 
 export interface Fallback {
-  readonly kind: "drop_filters" | "popular" | "recommendations"
+  readonly kind: "drop_filters" | "popular" | "recommendations" | "semantic"
   readonly plan: SearchPlan
 }
 
@@ -25,6 +24,7 @@ export const fallbackOf = (
     return plan.filter === plan.pinnedFilter || plan.matchesNothing
       ? undefined
       : { kind: "drop_filters", plan: { ...plan, filter: plan.pinnedFilter, injectedFilter: plan.filter } }
+  if (matched.fallback === "semantic") return nearest(environment, search, plan)
   if (matched.fallback !== "popular" && matched.fallback !== "recommendations") return undefined
   const kind = matched.fallback
   const limit = Math.min(WINDOW, Math.max(1, plan.offset + plan.limit))
@@ -48,6 +48,31 @@ const recommended = (
   { plan, visitor = {} }: Prepared["search"],
   model: string
 ): Awaitable<ReadonlyArray<string>> => ask?.({ collection: plan.collection, model, visitor, limit: WINDOW }) ?? []
+/** What is nearest in meaning to what was asked, nearest first; boosts still go first. */
+const nearest = (
+  { meaning }: MerchandiseEnvironment,
+  { fields, request: { q } }: Prepared["search"],
+  plan: SearchPlan
+): Awaitable<Fallback | undefined> => {
+  if (meaning === undefined || q === undefined || q.trim() === "" || plan.vector !== undefined) return undefined
+  const asked = { collection: plan.collection, q, ...(fields === undefined ? {} : { fields }) }
+  return after(meaning(asked), (vector) =>
+    vector === undefined
+      ? undefined
+      : {
+          kind: "semantic",
+          plan: {
+            ...plan,
+            text: undefined,
+            vector,
+            matchesNothing: false,
+            diversity: undefined,
+            sort: [...plan.sort.filter(({ kind }) => kind === "boosts"), { kind: "vector_distance", order: "asc" }],
+            injectedFilter: plan.filter
+          }
+        }
+  )
+}
 /** Every document, or those of the list, that passes; boosts still go first. */
 const listedPlan = (
   plan: SearchPlan,

@@ -120,7 +120,9 @@ const again = (
 ): Awaitable<{ readonly kind: Fallback["kind"]; readonly union: UnionPlan } | undefined> => {
   if (!answer.ok || answer.value.organic === undefined || answer.value.organic.some((count) => count > 0))
     return undefined
-  return after(all(union.plans.map((plan, i) => fallbackOf(environment, { ...prepared[i], plan }))), (fallbacks) => {
+  // Distances in different collections, by different models, say nothing to each other.
+  const { meaning: _none, ...without } = environment
+  return after(all(union.plans.map((plan, i) => fallbackOf(without, { ...prepared[i], plan }))), (fallbacks) => {
     const kind = fallbacks.find((fallback) => fallback !== undefined)?.kind
     if (kind === undefined) return undefined
     const plans = union.plans.map((plan, i): SearchPlan =>

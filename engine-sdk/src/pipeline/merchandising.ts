@@ -5,7 +5,7 @@
  */
 import type { Awaitable, Namespace, SearchEngine } from "../engine.ts"
 import type { EngineError, Result } from "../errors.ts"
-import type { SearchAnswer, SearchPlan, UnionAnswer } from "../plan.ts"
+import type { SearchAnswer, SearchPlan, UnionAnswer, VectorQuery } from "../plan.ts"
 import type { FieldList } from "../query/field-list.ts"
 import type { Reranker } from "../rerank/reranker.ts"
 import type { RerankSettings } from "../rules/rule-set.ts"
@@ -42,6 +42,13 @@ export interface RecommendedAsked {
   readonly visitor: SearchVisitor
   readonly limit: number
 }
+/** What is asked about a search that found nothing: where what it means is to be looked for. */
+export interface MeaningAsked {
+  readonly collection: string
+  readonly q: string
+  /** What the caller may see: what is near tells of the fields that vectors are made of. */
+  readonly fields?: FieldList
+}
 export interface MerchandiseEnvironment {
   readonly engine: Pick<SearchEngine, "search" | "union" | "describeCollection" | "capabilities">
   readonly namespace: Namespace
@@ -61,6 +68,11 @@ export interface MerchandiseEnvironment {
    * ones are shown. Soon or not at all: a search waits for it.
    */
   readonly recommended?: (asked: RecommendedAsked) => Awaitable<ReadonlyArray<string>>
+  /**
+   * The vector of what a query means, for the zero-hits fallback; undefined where there is none to ask, or it does not
+   * come soon.
+   */
+  readonly meaning?: (asked: MeaningAsked) => Awaitable<VectorQuery | undefined>
   readonly signal?: AbortSignal
   /** Set by `recordRun` and `replayRun`. */ readonly tape?: Tape
   /** Moves and score parts are collected only where this is true; rules fired and times always. */

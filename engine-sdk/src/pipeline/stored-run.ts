@@ -5,9 +5,9 @@
  */
 import type { Awaitable, SearchEngine } from "../engine.ts"
 import type { EngineError, Result } from "../errors.ts"
-import type { FieldValue, Hit, HitWindow, SearchAnswer, UnionAnswer } from "../plan.ts"
+import type { FieldValue, Hit, HitWindow, SearchAnswer, UnionAnswer, VectorQuery } from "../plan.ts"
 import { after } from "./awaitable.ts"
-import type { MerchandiseEnvironment, RecommendedAsked } from "./merchandising.ts"
+import type { MeaningAsked, MerchandiseEnvironment, RecommendedAsked } from "./merchandising.ts"
 import type { StageResult } from "./stage-result.ts"
 import type { Tape } from "./tape.ts"
 
@@ -29,6 +29,7 @@ export interface StoredRun {
   readonly unions: ReadonlyArray<StoredAnswer<UnionAnswer>>
   readonly popular: ReadonlyArray<ReadonlyArray<string>>
   /** Absent where nobody was there to ask. */ readonly recommended?: ReadonlyArray<ReadonlyArray<string>>
+  /** null: there was nothing to look for. */ readonly meanings?: ReadonlyArray<VectorQuery | null>
 }
 
 /** An environment that behaves as the given one and remembers; `stored` once the run is done. */
@@ -39,7 +40,8 @@ export const recordRun = (
   const calls: Array<StoredRun["calls"][number]> = [],
     unions: Array<StoredRun["unions"][number]> = [],
     popular: Array<ReadonlyArray<string>> = [],
-    recommended: Array<ReadonlyArray<string>> = []
+    recommended: Array<ReadonlyArray<string>> = [],
+    meanings: Array<VectorQuery | null> = []
   const tape: Tape = {
     search: (number) => {
       const own = (searches[number] ??= { readings_us: [], stages: {} })
@@ -74,7 +76,7 @@ export const recordRun = (
         return answer
       })
   }
-  const { popular: askPopular, recommended: askRecommended } = environment
+  const { meaning: askMeaning, popular: askPopular, recommended: askRecommended } = environment
   return {
     environment: {
       ...environment,
@@ -97,9 +99,25 @@ export const recordRun = (
                 recommended.push(ids)
                 return ids
               })
+          }),
+      ...(askMeaning === undefined
+        ? {}
+        : {
+            meaning: (asked: MeaningAsked) =>
+              after(askMeaning(asked), (vector) => {
+                meanings.push(vector ?? null)
+                return vector
+              })
           })
     },
-    stored: () => ({ searches, calls, unions, popular, ...(askRecommended === undefined ? {} : { recommended }) })
+    stored: () => ({
+      searches,
+      calls,
+      unions,
+      popular,
+      ...(askRecommended === undefined ? {} : { recommended }),
+      ...(askMeaning === undefined ? {} : { meanings })
+    })
   }
 }
 
@@ -113,7 +131,8 @@ export const replayRun = (
   const calls = [...stored.calls],
     unions = [...stored.unions],
     popular = [...stored.popular],
-    recommended = [...(stored.recommended ?? [])]
+    recommended = [...(stored.recommended ?? [])],
+    meanings = [...(stored.meanings ?? [])]
   const next = <A>(list: A[], what: string): A => {
     const first = list.shift()
     if (first === undefined)
@@ -151,7 +170,8 @@ export const replayRun = (
       union: () => toldAnswer<UnionAnswer>(next(unions, "unions"))
     },
     popular: () => next(popular, "popular documents"),
-    ...(stored.recommended === undefined ? {} : { recommended: () => next(recommended, "recommended documents") })
+    ...(stored.recommended === undefined ? {} : { recommended: () => next(recommended, "recommended documents") }),
+    ...(stored.meanings === undefined ? {} : { meaning: () => next(meanings, "meanings") ?? undefined })
   }
 }
 

@@ -63,7 +63,7 @@ export interface Trace {
   /** Rules that cannot act because their filter no longer parses. */ readonly inert?: ReadonlyArray<FiredRule>
   readonly plan?: PlanSummary
   readonly stages: ReadonlyArray<StageTrace>
-  readonly fallback?: "drop_filters" | "popular" | "recommendations"
+  readonly fallback?: "drop_filters" | "popular" | "recommendations" | "semantic"
   readonly hits: ReadonlyArray<HitTrace>
   readonly total_us: number
 }
