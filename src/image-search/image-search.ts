@@ -31,7 +31,7 @@ type AskedPicture = { readonly bytes: Uint8Array; readonly path: string } | { re
 /** As many digits as vectors are stored with. */
 const listed = (vector: Float32Array): string => Array.from(vector, (x) => Math.round(x * 1e5) / 1e5).join(",")
 
-/** The vector of what was asked with, before anything is paid; what is no picture costs nothing. */
+/** The vector of what was asked with; a failure gives back what was reserved for it. */
 const makeLooked = Effect.gen(function* () {
   const images = yield* ImageEmbedder
   const bytesOf = yield* CurrentPictureBytes
