@@ -7,7 +7,7 @@ import type { Awaitable, SearchEngine } from "../engine.ts"
 import type { EngineError, Result } from "../errors.ts"
 import type { FieldValue, Hit, HitWindow, SearchAnswer, UnionAnswer, VectorQuery } from "../plan.ts"
 import { after } from "./awaitable.ts"
-import type { MeaningAsked, MerchandiseEnvironment, RecommendedAsked } from "./merchandising.ts"
+import type { MerchandiseEnvironment } from "./merchandising.ts"
 import type { StageResult } from "./stage-result.ts"
 import type { Tape } from "./tape.ts"
 
@@ -31,6 +31,19 @@ export interface StoredRun {
   /** Absent where nobody was there to ask. */ readonly recommended?: ReadonlyArray<ReadonlyArray<string>>
   /** null: there was nothing to look for. */ readonly meanings?: ReadonlyArray<VectorQuery | null>
 }
+
+/** What is asked, and what came of it in the list. */
+const kept =
+  <Asked extends ReadonlyArray<any>, A, Stored>(
+    ask: (...asked: Asked) => Awaitable<A>,
+    list: Stored[],
+    storedAs: (answer: A) => Stored
+  ) =>
+  (...asked: Asked): Awaitable<A> =>
+    after(ask(...asked), (answer) => {
+      list.push(storedAs(answer))
+      return answer
+    })
 
 /** An environment that behaves as the given one and remembers; `stored` once the run is done. */
 export const recordRun = (
@@ -82,33 +95,9 @@ export const recordRun = (
       ...environment,
       engine: recorded,
       tape,
-      ...(askPopular === undefined
-        ? {}
-        : {
-            popular: (collection: string, limit: number) =>
-              after(askPopular(collection, limit), (ids) => {
-                popular.push(ids)
-                return ids
-              })
-          }),
-      ...(askRecommended === undefined
-        ? {}
-        : {
-            recommended: (asked: RecommendedAsked) =>
-              after(askRecommended(asked), (ids) => {
-                recommended.push(ids)
-                return ids
-              })
-          }),
-      ...(askMeaning === undefined
-        ? {}
-        : {
-            meaning: (asked: MeaningAsked) =>
-              after(askMeaning(asked), (vector) => {
-                meanings.push(vector ?? null)
-                return vector
-              })
-          })
+      ...(askPopular === undefined ? {} : { popular: kept(askPopular, popular, (ids) => ids) }),
+      ...(askRecommended === undefined ? {} : { recommended: kept(askRecommended, recommended, (ids) => ids) }),
+      ...(askMeaning === undefined ? {} : { meaning: kept(askMeaning, meanings, (vector) => vector ?? null) })
     },
     stored: () => ({
       searches,
