@@ -54,7 +54,8 @@ export default defineConfig({
     // Two cores: a fourth worker made nothing faster, and waits of tests longer.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
-    testTimeout: 60_000,
+    // Of a test that says nothing else: one that starts programs beside clusters of others waits for the processor.
+    testTimeout: 120_000,
     hookTimeout: 120_000,
     reporters: ["default", "./scripts/plain-reporter.mjs"],
     projects: [
