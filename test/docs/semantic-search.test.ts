@@ -8,7 +8,7 @@ import { eventually } from "../support/receiver.ts"
 const { missing } = await installedModels()
 it("answers every request of the guide as it says", async (context) => {
   if (missing !== undefined) return context.skip(missing)
-  const program = await startProgram({ demoProducts: 200 })
+  const program = await startProgram({ demoProducts: 60 })
   try {
     const { full_key: key, organization_id } = program.demo!
     await program.topUp(organization_id, 1)
@@ -21,13 +21,17 @@ it("answers every request of the guide as it says", async (context) => {
       if (answer !== undefined) expect([path, response.body]).toMatchObject([path, answer])
       if (response.status === 409) job = response.body.job_id ?? response.body.data.job_id
       if (path.includes("$JOB"))
-        await eventually("the vectors are made", async () => {
-          const { status } = (await program.request("GET", at, { key })).body
-          return status === "ready" ? true : undefined
-        })
+        await eventually(
+          "the vectors are made",
+          async () => {
+            const { status } = (await program.request("GET", at, { key })).body
+            return status === "ready" ? true : undefined
+          },
+          100_000
+        )
     }
     expect(statuses).toEqual([409, 200, 200, 201, 200])
   } finally {
     await program.stop()
   }
-}, 120_000)
+}, 180_000)
