@@ -1,12 +1,10 @@
 /**
  * Question: what do vectors of an embedding model add to the ranking by words? Documents and queries of a judged set
- * are embedded by this program's own model. Both lists are fused in two ways: by ranks, as the engine does it, and by
- * scores, which are scaled from 0 to 1 over what either found and added. Each with one weight for all queries, and with
- * one that a query is given by its length alone; no judgment is looked at before. The model reads 256 word pieces; of a
- * longer text the mean of its passages counts.
+ * are embedded by this program's own model. Both lists are fused in two ways, each with one weight for all queries: by
+ * ranks, as the engine does it, and by scores, which are scaled from 0 to 1 over what either found, and added. The
+ * model reads 256 word pieces; of a longer text the mean of its passages counts.
  */
 import { Context, Effect, Layer, Scope } from "effect"
-import { alphaOf } from "../../src/semantic-search/alpha.ts"
 import { findInstalled, placesOf } from "../../src/models/install/places.ts"
 import { readPinned } from "../../src/models/install/pinned.ts"
 import { layerMiniLm } from "../../src/ports/text-embedder/minilm/embedder.ts"
@@ -129,8 +127,6 @@ const ranksFused = (candidates: ReadonlyArray<Candidate>, alpha: number): Readon
   add(candidates.toSorted((a, b) => b.meaning - a.meaning).slice(0, POOL), alpha)
   return [...ranks].sort(([, a], [, b]) => b - a).map(([id]) => id)
 }
-/** What its alpha is to scores. */
-const weightFor = (query: string): number => (alphaOf(query) >= 0.5 ? 1 : alphaOf(query))
 
 const ndcg = (queries: ReadonlyArray<JudgedQuery>, idsOf: (query: number) => ReadonlyArray<string>): number =>
   round(
@@ -163,7 +159,7 @@ const withModel = async <A>(use: (embed: Embed) => Promise<A>): Promise<A> => {
   )
 }
 
-/** nDCG@10 of each weight, of vectors alone, and of the rule. Cost: the documents' embedding, some minutes. */
+/** nDCG@10 of each weight, and of vectors alone. Cost: the documents' embedding, some minutes. */
 export const meaningFigures = (
   collection: RankedCollection,
   queries: ReadonlyArray<JudgedQuery>,
@@ -201,8 +197,6 @@ export const meaningFigures = (
           [`scores_${weight}`, ndcg(queries, (i) => fusedBy(pools[i]!, weight))],
           [`ranks_${weight}`, ndcg(queries, (i) => ranksFused(pools[i]!, weight))]
         ])
-      ),
-      scores_by_query: ndcg(queries, (i) => fusedBy(pools[i]!, weightFor(queries[i]!.text))),
-      ranks_by_query: ndcg(queries, (i) => ranksFused(pools[i]!, alphaOf(queries[i]!.text)))
+      )
     }
   })

@@ -1,10 +1,11 @@
 /** Pictures of the demo shop's products, drawn from what is known of each when they are first asked for. */
 import { createHash } from "node:crypto"
-import { Effect } from "effect"
+import { Effect, Semaphore } from "effect"
 import { BoundedMap } from "@dowser/engine-sdk/host"
 import type { Document } from "@dowser/engine-sdk"
 import { drawPicture } from "../../fixtures/pictures/draw.ts"
 import { pngOf } from "../../fixtures/pictures/png.ts"
+import { Throttled } from "../http/errors.ts"
 import { Engine } from "../ports/engine/engine.ts"
 
 export interface ProductPicture {
@@ -15,6 +16,13 @@ export interface ProductPicture {
 const SIDE = 160
 /** About a thousand. */
 const CACHE_bytes = 16_000_000
+/** Several pages of results. */
+const WAITING_MAX = 200
+const tooMany = new Throttled({
+  message: "Too many pictures are being drawn.",
+  kind: "backpressure",
+  retry_after_s: 2
+})
 const SHOWS = ["id", "model_id", "title", "category", "color", "attributes"]
 
 const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
@@ -37,21 +45,44 @@ const drawn = (id: string, { attributes, category, color, model_id, title }: Doc
   return { png, etag: `"${createHash("sha256").update(png).digest("hex").slice(0, 24)}"` }
 }
 
-export const makePictures = Effect.map(Engine, (engine) => {
+/**
+ * Anybody may ask for pictures, and no rate counts it: one is drawn at a time, the thread has as long for others in
+ * between, and what waits is bounded.
+ */
+export const makePictures = Effect.gen(function* () {
+  const engine = yield* Engine
+  const line = yield* Semaphore.make(1)
+  let waiting = 0
   const known = new BoundedMap<string, ProductPicture>({
     bytes_max: CACHE_bytes,
     bytesOf: (id, { png }) => 2 * id.length + png.length + 200
   })
+  const draw = Effect.fnUntraced(function* (id: string, document: Document) {
+    const before = known.get(id)
+    if (before !== undefined) return before
+    const began = performance.now()
+    const picture = drawn(id, document)
+    known.set(id, picture)
+    yield* Effect.sleep(performance.now() - began)
+    return picture
+  })
   return Effect.fnUntraced(function* (organizationId: string, collection: string, id: string) {
     const before = known.get(id)
     if (before !== undefined) return before
-    const found = yield* Effect.promise(async () =>
-      engine.get(organizationId, collection, [id], { include: SHOWS, exclude: [], joins: [] })
+    if (waiting >= WAITING_MAX) return yield* tooMany
+    waiting++
+    return yield* Effect.ensuring(
+      line.withPermits(1)(
+        Effect.gen(function* () {
+          const found = yield* Effect.promise(async () =>
+            engine.get(organizationId, collection, [id], { include: SHOWS, exclude: [], joins: [] })
+          )
+          if (!found.ok) return yield* Effect.die(new Error(found.error.message))
+          const [document] = found.value
+          return document === undefined ? undefined : yield* draw(id, document)
+        })
+      ),
+      Effect.sync(() => waiting--)
     )
-    const document = found.ok ? found.value[0] : undefined
-    if (document === undefined) return undefined
-    const picture = drawn(id, document)
-    known.set(id, picture)
-    return picture
   })
 })

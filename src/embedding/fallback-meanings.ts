@@ -1,20 +1,20 @@
 /**
  * What a query means, for a search that found nothing (`zero_hits_fallback: "semantic"`): the vector to look near, by
  * the collection's first field of texts that the caller sees whole, or by the vectors beside its schema where a
- * semantic search made them. The search waits for it as for a part of its own: a moment at most.
+ * semantic search made them. The search waits for it as for a part of its own: a moment at most. Where
+ * no vector came, whyever, nothing is found, as without the fallback.
  */
-import { Context, Effect, Layer, Semaphore } from "effect"
-import type { CollectionInfo } from "@dowser/engine-sdk"
-import { type EmbeddingField, embeddingFieldsOf, embedQuery, OWN_VECTORS } from "@dowser/engine-sdk/embedding"
+import { Context, Effect, Layer, Option, Semaphore } from "effect"
+import { embeddingFieldsOf, embedQuery } from "@dowser/engine-sdk/embedding"
 import { resolveCollection } from "@dowser/engine-sdk/operations"
 import type { MeaningAsked, MerchandiseEnvironment } from "@dowser/engine-sdk/pipeline"
-import { covers } from "@dowser/engine-sdk/query"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 import type { CatalogResources } from "../engine-plane/resources.ts"
 import type { Entitlements } from "../metering/entitlements.ts"
 import { CurrentEmbedder } from "../ports/embedder/embedder.ts"
 import type { Engine } from "../ports/engine/engine.ts"
-import { languageOf } from "../understanding/language.ts"
+import { OrganizationLines } from "../ports/organization-lines.ts"
+import { modelReads, seesVectors } from "./vector-access.ts"
 
 type Meaning = Awaited<ReturnType<NonNullable<MerchandiseEnvironment["meaning"]>>>
 /** Several times what this program's own model takes for a query. */
@@ -24,12 +24,12 @@ const CHARACTERS_MAX = 500
 const NEAREST = 250
 /** Cosine distance; farther is not what was meant. */
 const DISTANCE_MAX = 0.7
-/** Beyond, those who find nothing get nothing: a search never waits in a line for it. */
-const AT_ONCE_MAX = 32
-
-const seenBy = ({ field, from }: EmbeddingField, fields: MeaningAsked["fields"]): boolean =>
-  fields === undefined ||
-  (from.every((name) => covers(fields, name)) && (field.name === OWN_VECTORS || covers(fields, field.name)))
+/**
+ * Of one organization, and of all: beyond, who finds nothing gets nothing. A search never waits in a line for it, and
+ * one organization's leave room for others'.
+ */
+const OF_ONE_MAX = 4,
+  OF_ALL_MAX = 32
 
 export class FallbackMeanings extends Context.Service<
   FallbackMeanings,
@@ -40,16 +40,9 @@ export class FallbackMeanings extends Context.Service<
     Effect.gen(function* () {
       const contextOf = yield* makeContexts
       const embedder = yield* CurrentEmbedder
-      const places = yield* Semaphore.make(AT_ONCE_MAX)
+      const lines = new OrganizationLines(OF_ONE_MAX)
+      const places = yield* Semaphore.make(OF_ALL_MAX)
       const services = yield* Effect.context<never>()
-      /** A model is never asked in a language that it does not read. */
-      const reads = async ({ model }: EmbeddingField, { schema }: CollectionInfo, q: string): Promise<boolean> => {
-        const known = embedder?.models().find(({ name }) => name === model.model_name)
-        if (known === undefined) return true
-        const locale = schema.fields.find(({ type }) => type === "string")?.locale ?? ""
-        const language = await languageOf(q, q.split(/\s+/), locale)
-        return language === undefined || known.languages.includes(language)
-      }
       const vectorOf = async (
         organizationId: string,
         { collection: name, fields, q }: MeaningAsked
@@ -57,10 +50,10 @@ export class FallbackMeanings extends Context.Service<
         const collection = resolveCollection(contextOf(organizationId), name)
         if (collection === undefined || embedder === undefined) return undefined
         const field = embeddingFieldsOf(collection.schema).find(
-          (each) => embedder.kindOf(each.model) === "text" && seenBy(each, fields)
+          (each) => embedder.kindOf(each.model) === "text" && seesVectors(fields, each)
         )
         const text = q.slice(0, CHARACTERS_MAX)
-        if (field === undefined || !(await reads(field, collection, text))) return undefined
+        if (field === undefined || !(await modelReads(embedder, field, collection, text))) return undefined
         const query = { texts: [text], weights: [], timeout_ms: WITHIN_MS, tries: 1 }
         const made = await embedQuery(embedder, organizationId, collection, field.field, query)
         if (!made.ok) return undefined
@@ -81,7 +74,8 @@ export class FallbackMeanings extends Context.Service<
             Effect.promise(() => vectorOf(organizationId, asked)).pipe(
               Effect.timeoutOrElse({ duration: WITHIN_MS, orElse: () => Effect.succeed(undefined) }),
               places.withPermitsIfAvailable(1),
-              Effect.map((made) => (made._tag === "Some" ? made.value : undefined))
+              lines.of(organizationId).withPermitsIfAvailable(1),
+              Effect.map((made) => Option.getOrUndefined(Option.flatten(made)))
             )
           )
       })

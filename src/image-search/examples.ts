@@ -1,7 +1,6 @@
 /** What the operation does, in words, and a request that succeeds (`src/http/operation.ts`). */
 import type { Described } from "../http/operation.ts"
-
-const ONE_PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgYGAAAAAEAAH2FzhVAAAAAElFTkSuQmCC"
+import { ONE_PIXEL } from "../media/one-pixel.ts"
 
 export const described = {
   imageSearch: {

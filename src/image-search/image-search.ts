@@ -6,9 +6,9 @@ import { Context, Effect, Layer } from "effect"
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { type EmbeddingField, embeddingFieldsOf } from "@dowser/engine-sdk/embedding"
 import { Reach, resolveCollection } from "@dowser/engine-sdk/operations"
-import { covers } from "@dowser/engine-sdk/query"
+import { seesVectors } from "../embedding/vector-access.ts"
 import { ModelBusy, ModelFailed } from "../embedding/errors.ts"
-import { makeContexts } from "../engine-plane/engine-plane.ts"
+import { declaredOf, makeContexts } from "../engine-plane/engine-plane.ts"
 import { reachesNamed } from "../engine-plane/reached.ts"
 import { inputInvalid, NotFound } from "../http/errors.ts"
 import type { Caller } from "../identity/caller.ts"
@@ -18,18 +18,16 @@ import { missingAsset } from "../media/storing.ts"
 import { AiSpending } from "../metering/ai-spending.ts"
 import { CurrentEmbedder } from "../ports/embedder/embedder.ts"
 import { CurrentPictureBytes } from "../ports/embedder/pictures.ts"
+import { storedNumbers } from "../ports/embedder/stored-numbers.ts"
 import { ImageEmbedder } from "../ports/image-embedder/image-embedder.ts"
 import type { SearchRequest } from "../search/request.ts"
 import { Search } from "../search/search.ts"
 import { withMatches } from "./matches.ts"
+import type { AskedPicture } from "./read.ts"
 
 const NO_FIELD =
   'The collection has no field that embeds pictures: add one, as `{"name": "look", "type": "float[]", "optional": true, "embed": {"from": ["picture"], "model_config": {"model_name": "dowser/look-alike"}}}`, where `picture` is a field of type `image`, or a text that names an image of the media or its address.'
 const RETRY_AFTER_S = 5
-
-type AskedPicture = { readonly bytes: Uint8Array; readonly path: string } | { readonly mediaId: string }
-/** As many digits as vectors are stored with. */
-const listed = (vector: Float32Array): string => Array.from(vector, (x) => Math.round(x * 1e5) / 1e5).join(",")
 
 /** The vector of what was asked with; a failure gives back what was reserved for it. */
 const makeLooked = Effect.gen(function* () {
@@ -66,11 +64,10 @@ const make = Effect.gen(function* () {
   const looked = yield* makeLooked
 
   /** The first that the caller sees, with what it is made of. */
-  const fieldFor = ({ organizationId, ...caller }: Caller, { schema }: CollectionInfo): EmbeddingField | undefined => {
-    const { fields } = new Reach(contextOf(organizationId), restrictionsOf({ organizationId, ...caller }))
-    const hides = (name: string) => fields !== undefined && !covers(fields, name)
+  const fieldFor = (caller: Caller, { schema }: CollectionInfo): EmbeddingField | undefined => {
+    const { fields } = new Reach(contextOf(caller.organizationId), restrictionsOf(caller))
     return embeddingFieldsOf(schema).find(
-      ({ field, from, model }) => embedder?.kindOf(model) === "image" && ![field.name, ...from].some(hides)
+      (each) => embedder?.kindOf(each.model) === "image" && seesVectors(fields, each)
     )
   }
 
@@ -84,21 +81,22 @@ const make = Effect.gen(function* () {
       const found = fieldFor(caller, collection)
       if (found === undefined) return yield* inputInvalid("collection", NO_FIELD)
       const field = found.field.name
-      const vectorOf = looked(caller, picture)
-      // The picture is looked at behind the reservation: who cannot pay costs nothing either.
-      const searched = Effect.flatMap(vectorOf, (vector) => {
-        const vector_query = `${field}:([${listed(vector)}])`
-        const asked = { ...request, shared: { ...shared, q: "*", vector_query }, vectorQuery: vector_query }
-        return Effect.map(search.searchCollection(asked, name), ({ text }) => [{ text, vector }, 1] as const)
-      })
-      const { text, vector } = yield* spending.spend(caller, "image_search", 1, searched)
       const stored = (ids: ReadonlyArray<string>) =>
         context.engine.get(caller.organizationId, collection.schema.name, ids, {
           include: ["id", field],
           exclude: [],
           joins: []
         })
-      return yield* Effect.promise(() => withMatches(text, { field, vector, stored, isSame }))
+      // The picture is looked at behind the reservation: who cannot pay costs nothing either.
+      const searched = Effect.gen(function* () {
+        const vector = yield* looked(caller, picture)
+        const vector_query = `${field}:([${storedNumbers(vector).join(",")}])`
+        const asked = { ...request, shared: { ...shared, q: "*", vector_query }, vectorQuery: vector_query }
+        const { text } = yield* search.searchCollection(asked, name)
+        const told = yield* Effect.promise(() => withMatches(text, { field, vector, stored, isSame }))
+        return told.ok ? ([told.value, 1] as const) : yield* Effect.fail(declaredOf(told.error))
+      })
+      return yield* spending.spend(caller, "image_search", 1, searched)
     })
   }
 })

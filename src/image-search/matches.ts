@@ -1,5 +1,5 @@
 /** Tells of each hit whether it has the very picture that was asked with, or looks alike. */
-import type { SearchEngine } from "@dowser/engine-sdk"
+import { ok, type Result, type SearchEngine } from "@dowser/engine-sdk"
 import { isObject } from "../http/json-fields.ts"
 
 interface Comparison {
@@ -24,15 +24,17 @@ const hitsIn = (answer: { readonly hits?: unknown; readonly grouped_hits?: unkno
 ]
 
 /** The answer once more, at most 250 hits of it read from the engine by their ids. */
-export const withMatches = async (text: string, { field, isSame, stored, vector }: Comparison): Promise<string> => {
+export const withMatches = async (
+  text: string,
+  { field, isSame, stored, vector }: Comparison
+): Promise<Result<string>> => {
   const answer = JSON.parse(text) as unknown
-  if (!isObject(answer)) return text
+  if (!isObject(answer)) return ok(text)
   const hits = hitsIn(answer)
   const ids = [...new Set(hits.map(({ document }) => document?.id).filter((id) => typeof id === "string"))]
-  const found = ids.length === 0 ? undefined : await stored(ids)
-  const vectors = new Map<unknown, unknown>(
-    found?.ok === true ? found.value.map((document, i) => [ids[i], document?.[field]]) : []
-  )
+  const found = ids.length === 0 ? ok([]) : await stored(ids)
+  if (!found.ok) return found
+  const vectors = new Map<unknown, unknown>(found.value.map((document, i) => [ids[i], document?.[field]]))
   for (const hit of hits) {
     const own = vectors.get(hit.document?.id)
     const same = Array.isArray(own)
@@ -40,5 +42,5 @@ export const withMatches = async (text: string, { field, isSame, stored, vector 
       : (hit.vector_distance ?? 1) <= SAME_DISTANCE_MAX
     hit.match = same ? "same_image" : "look_alike"
   }
-  return JSON.stringify(answer)
+  return ok(JSON.stringify(answer))
 }

@@ -6,7 +6,7 @@ import { bodyParameters } from "../search/body-parameters.ts"
 import { formatOf, NO_IMAGE } from "../ports/image-process/format.ts"
 
 /** The bytes, and what of the request they are; or which media to read. */
-type AskedPicture = { readonly bytes: Uint8Array; readonly path: string } | { readonly mediaId: string }
+export type AskedPicture = { readonly bytes: Uint8Array; readonly path: string } | { readonly mediaId: string }
 interface Read {
   readonly issues: ReadonlyArray<Issue>
   readonly values: Readonly<Record<string, string>>

@@ -1,6 +1,7 @@
 /** What the operations of media do, in words, and a request of each that succeeds. */
 import { sampleIds } from "../api/sample-ids.ts"
 import type { Described } from "../http/operation.ts"
+import { ONE_PIXEL } from "./one-pixel.ts"
 
 const params = { mediaId: sampleIds.media }
 export const described = {
@@ -32,7 +33,7 @@ export const described = {
       "Takes an image as the body, or JSON with it as base64 in `image` and a `filename`: jpeg, png, webp, avif or gif by its bytes, at most 8 MB and 40 megapixels, else 400. What is kept is its first frame, upright, without metadata and at most 4,096 pixels on a side: gif as png, avif as webp. It costs 0.1 credits; one that came with a search key is deleted after 24 hours.",
     example: {
       body: {
-        image: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgYGAAAAAEAAH2FzhVAAAAAElFTkSuQmCC",
+        image: ONE_PIXEL,
         filename: "lamp.png"
       },
       headers: { "x-svc-session-id": "session-1" }

@@ -2,7 +2,7 @@
  * Bytes of the picture that a field of a document says: the picture itself as base64, an image among the organization's
  * media (`med_…`), or an address that is fetched. Of one organization a few addresses are fetched at a time.
  */
-import { Effect, Semaphore, Stream } from "effect"
+import { Effect, Stream } from "effect"
 import type { EngineError } from "@dowser/engine-sdk"
 import { BlobStore } from "../ports/blob-store/blob-store.ts"
 import type { PictureBytes } from "../ports/embedder/pictures.ts"
@@ -10,12 +10,12 @@ import { formatOf, NO_IMAGE } from "../ports/image-process/format.ts"
 import { IMAGE_BYTES_MAX } from "../ports/image-process/image-process.ts"
 import { ACCEPTED_ENCODINGS, decoded } from "../ports/outbound-http/decode.ts"
 import { openFollowing } from "../ports/outbound-http/follow.ts"
+import { OrganizationLines } from "../ports/organization-lines.ts"
 import { OutboundHttp, type OutboundFailure } from "../ports/outbound-http/outbound-http.ts"
 import { makeAssetsRepository } from "./assets-repository.ts"
 import { base64Of } from "./image-body.ts"
 
 const FETCHES_MAX = 4
-const ORGANIZATIONS_MAX = 10_000
 const HOP_MS = 5_000,
   FETCH_MS = 15_000
 const SHOWN_MAX = 200
@@ -63,16 +63,7 @@ const isFinal = ({ kind }: OutboundFailure): boolean =>
   kind === "refused_address" || kind === "refused_redirect" || kind === "too_large" || kind === "undecodable"
 const makeFetch = Effect.gen(function* () {
   const http = yield* OutboundHttp
-  const lines = new Map<string, Semaphore.Semaphore>()
-  const lineOf = (organizationId: string) => {
-    const known = lines.get(organizationId)
-    if (known !== undefined) return known
-    // A line that is forgotten while somebody stands in it lets a few more fetch at once.
-    if (lines.size >= ORGANIZATIONS_MAX) lines.delete(lines.keys().next().value!)
-    const line = Semaphore.makeUnsafe(FETCHES_MAX)
-    lines.set(organizationId, line)
-    return line
-  }
+  const lines = new OrganizationLines(FETCHES_MAX)
   const fetched = Effect.fnUntraced(function* (url: string) {
     const shown = url.slice(0, SHOWN_MAX)
     const failed = (failure: OutboundFailure): EngineError =>
@@ -98,7 +89,7 @@ const makeFetch = Effect.gen(function* () {
     const body = decoded(answer.body, { encoding, bytesMax: IMAGE_BYTES_MAX })
     return Buffer.concat(yield* Effect.mapError(Stream.runCollect(body), failed))
   })
-  return (organizationId: string, url: string) => lineOf(organizationId).withPermits(1)(Effect.scoped(fetched(url)))
+  return (organizationId: string, url: string) => lines.of(organizationId).withPermits(1)(Effect.scoped(fetched(url)))
 })
 
 export const makePictureBytes = Effect.gen(function* () {

@@ -1,5 +1,6 @@
 /** Bodies that hostile requests start from. */
-const ONE_PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgYGAAAAAEAAH2FzhVAAAAAElFTkSuQmCC"
+import { ONE_PIXEL } from "./one-pixel.ts"
+
 export const seeds = {
   createMedia: [{ filename: "one.png", content_type: "image/png" }, {}],
   uploadImage: [{ image: ONE_PIXEL, filename: "a.png" }, { image: "iVBORw0KGgo=" }, "GIF89a"],

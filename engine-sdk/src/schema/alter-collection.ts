@@ -84,7 +84,7 @@ const parseFieldChanges = (raw: unknown, schema: CollectionSchema, context: Sche
   }
   const sources = withoutDroppedSources(schema, drop, add)
   const fields = [...schema.fields.filter((field) => !sources.drop.has(field.name)), ...sources.add]
-  const problem = duplicateProblem(fields) ?? embedProblem(fields, context.modelKind)
+  const problem = duplicateProblem(fields) ?? embedProblem(fields, context.modelKind, sources.add)
   return problem === undefined ? ok({ drop: [...sources.drop], add: sources.add }) : refuse(problem)
 }
 const droppedBy = (name: string, schema: CollectionSchema): ReadonlyArray<string> => {

@@ -157,12 +157,13 @@ const sortingProblem = (name: string, fields: ReadonlyArray<Field>): string | un
 const TEXTS: ReadonlySet<string> = new Set(["string", "string[]", "auto", "string*"])
 /** Base64, or texts that name pictures. */
 const PICTURES: ReadonlySet<string> = new Set(["string", "string[]", "image"])
-/** Sources of embeddings are texts, or what a picture is, or is named, by. */
+/** Sources of embeddings are texts, or what a picture is, or is named, by. `made`: the fields that are looked at. */
 export const embedProblem = (
   fields: ReadonlyArray<Field>,
-  kindOf: SchemaContext["modelKind"] = () => "text"
+  kindOf: SchemaContext["modelKind"] = () => "text",
+  made: ReadonlyArray<Field> = fields
 ): string | undefined => {
-  for (const { embed, name } of fields) {
+  for (const { embed, name } of made) {
     if (embed === undefined) continue
     const from = Array.isArray(embed.from) ? (embed.from as string[]) : []
     const isOfPictures = kindOf((embed.model_config ?? {}) as Readonly<Record<string, unknown>>) === "image"

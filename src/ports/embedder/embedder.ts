@@ -13,6 +13,7 @@ import {
 import { homeOf, type RemoteModel } from "../text-embedder/remote/providers.ts"
 import { type Embedded, EmbeddingUnavailable, TextEmbedder } from "../text-embedder/text-embedder.ts"
 import { type Pictures, PictureVectors } from "./pictures.ts"
+import { storedNumbers } from "./stored-numbers.ts"
 import { identityOf, modelIn, type Sealing, withSealed } from "./model-config.ts"
 
 /** For those who want vectors and what they cost, and no field of a collection. */
@@ -52,10 +53,6 @@ const localError = ({ message, reason, retry_after_s }: EmbeddingUnavailable): E
     : reason === "not_installed"
       ? { kind: "Invalid", message }
       : { kind: "Unavailable", message, isThere: true }
-
-const numbersOf = (vector: Float32Array): ReadonlyArray<number> => Array.from(vector, rounded)
-/** Five digits behind the point: of vectors of length one more is noise, and takes twice the room in a document. */
-const rounded = (x: number): number => Math.round(x * 1e5) / 1e5
 
 type Local = TextEmbedder["Service"]
 interface Makers {
@@ -170,7 +167,7 @@ class Embedding implements Embeddings {
     const texts = inputs.map((text) => text.slice(0, known.charactersMax))
     const made = await this.#run(Effect.result(this.#local.embed({ model: name, texts, priority, organizationId })))
     if (made._tag === "Failure") return inputs.map(() => fail(localError(made.failure)))
-    return made.success.vectors.map((vector) => ok(numbersOf(vector)))
+    return made.success.vectors.map((vector) => ok(storedNumbers(vector)))
   }
   async #ofServer(
     organizationId: string,
@@ -184,7 +181,7 @@ class Embedding implements Embeddings {
     const ask = async (texts: ReadonlyArray<string>): Promise<ReadonlyArray<EmbeddedInput>> => {
       const order = { organizationId, model, purpose, texts, dimensions, ...bounds }
       const made = await this.#run(Effect.result(this.#remote.embed(order)))
-      if (made._tag === "Success") return made.success.vectors.map((vector) => ok(numbersOf(vector)))
+      if (made._tag === "Success") return made.success.vectors.map((vector) => ok(storedNumbers(vector)))
       const error = remoteError(made.failure)
       if (!made.failure.isOfInput || texts.length < 2 || halvings >= HALVINGS_MAX) return texts.map(() => fail(error))
       halvings++

@@ -7,6 +7,7 @@ import { Context, Effect } from "effect"
 import { BoundedMap } from "@dowser/engine-sdk/host"
 import { type EngineError, fail, ok } from "@dowser/engine-sdk"
 import type { EmbeddedInput } from "@dowser/engine-sdk/embedding"
+import { storedNumbers } from "./stored-numbers.ts"
 import type { ImageEmbedder } from "../image-embedder/image-embedder.ts"
 import type { ImageFailure } from "../image-process/image-process.ts"
 
@@ -68,7 +69,7 @@ export class PictureVectors {
       return Effect.matchEffect(this.#pictures.model.embed(organizationId, [bytes]), {
         onFailure: (failure) => Effect.fail(failureOf(failure)),
         onSuccess: ([vector]) => {
-          const numbers = Array.from(vector!, rounded)
+          const numbers = storedNumbers(vector!)
           this.#known.set(key, numbers)
           return Effect.succeed(numbers)
         }
@@ -77,5 +78,3 @@ export class PictureVectors {
     return Effect.match(looked, { onFailure: (error): EmbeddedInput => fail(error), onSuccess: ok })
   }
 }
-/** As vectors of texts are stored. */
-const rounded = (x: number): number => Math.round(x * 1e5) / 1e5

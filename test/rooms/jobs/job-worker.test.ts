@@ -133,6 +133,29 @@ layer(processes, { excludeTestServices: true })("a job", (it) => {
       expect(yield* rowOf("job_1")).toMatchObject({ status: "cancelled", result: null })
     })
   )
+  it.effect("that was claimed and not begun when its process was told to stop is given back at once", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* none
+      yield* put("org_a", "job_1")
+      const stop = yield* start(() => Effect.never)
+      yield* until(rowOf("job_1"), ({ status }) => status === "running")
+      // As the claim's transaction leaves it in the moment before the work is begun; and another process's.
+      for (const [id, owner] of [
+        ["job_2", sql`(SELECT claimed_by FROM jobs WHERE id = 'job_1')`],
+        ["job_3", sql`'prc_other'`]
+      ] as const) {
+        yield* put(`org_of_${id}`, id)
+        yield* sql`UPDATE jobs SET status = 'running', attempts = 1, claimed_by = ${owner}, claimed_until = now() + interval '30 seconds' WHERE id = ${id}`
+      }
+      yield* stop
+      expect(yield* sql`SELECT id, attempts, claimed_until IS NULL AS free FROM jobs ORDER BY id`).toEqual([
+        { id: "job_1", attempts: 0, free: true },
+        { id: "job_2", attempts: 0, free: true },
+        { id: "job_3", attempts: 1, free: false }
+      ])
+    })
+  )
   it.effect("that was killed with its process five times is given up", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

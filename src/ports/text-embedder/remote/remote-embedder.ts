@@ -3,7 +3,8 @@
  * tried again where that may help (429 and 5xx after what `Retry-After` says, a connection that failed), each within a
  * time. The body of an answer is bounded, and so is what one organization asks at once.
  */
-import { Clock, Data, Effect, Semaphore } from "effect"
+import { Clock, Data, Effect } from "effect"
+import { OrganizationLines } from "../../organization-lines.ts"
 import { OutboundHttp, type OutboundResponse } from "../../outbound-http/outbound-http.ts"
 import { askedOf, batchMaxOf, type Purpose, type RemoteModel, tokensIn, vectorsIn } from "./providers.ts"
 
@@ -32,7 +33,6 @@ const WAIT_FIRST_MS = 250
 const WAIT_MAX_MS = 10_000
 /** Of one organization, of all models. */
 const AT_ONCE_MAX = 4
-const ORGANIZATIONS_MAX = 10_000
 const QUOTED_MAX = 200
 
 const waitOf = (header: string | undefined, now: number, tried: number): number => {
@@ -99,16 +99,7 @@ const judged = (order: RemoteOrder, texts: ReadonlyArray<string>, response: Outb
 export const makeRemoteEmbedder = Effect.gen(function* () {
   const http = yield* OutboundHttp
   const clock = yield* Clock.Clock
-  const lines = new Map<string, Semaphore.Semaphore>()
-  const lineOf = (organizationId: string) => {
-    const known = lines.get(organizationId)
-    if (known !== undefined) return known
-    // A line that is forgotten while somebody stands in it lets a few more ask at once.
-    if (lines.size >= ORGANIZATIONS_MAX) lines.delete(lines.keys().next().value!)
-    const line = Semaphore.makeUnsafe(AT_ONCE_MAX)
-    lines.set(organizationId, line)
-    return line
-  }
+  const lines = new OrganizationLines(AT_ONCE_MAX)
 
   const tryOnce = Effect.fnUntraced(function* (order: RemoteOrder, texts: ReadonlyArray<string>) {
     const { model } = order
@@ -135,7 +126,7 @@ export const makeRemoteEmbedder = Effect.gen(function* () {
   const batch = Effect.fnUntraced(function* (order: RemoteOrder, texts: ReadonlyArray<string>) {
     const tries = Math.min(TRIES_MAX, Math.max(1, order.tries))
     for (let tried = 0; ; tried++) {
-      const outcome = yield* lineOf(order.organizationId).withPermits(1)(tryOnce(order, texts))
+      const outcome = yield* lines.of(order.organizationId).withPermits(1)(tryOnce(order, texts))
       if (outcome.kind === "vectors") return outcome
       if (outcome.kind === "failed" || tried + 1 >= tries) return yield* outcome.error
       yield* Effect.sleep(waitOf(outcome.retryAfter, clock.currentTimeMillisUnsafe(), tried))
