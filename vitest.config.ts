@@ -55,8 +55,8 @@ export default defineConfig({
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     // Of a test that says nothing else: one that starts programs beside clusters of others waits for the processor.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     reporters: ["default", "./scripts/plain-reporter.mjs"],
     projects: [
       {

@@ -9,4 +9,4 @@ it("finds changed pictures first and puts those of one shape and colour together
   expect(first).toHaveLength(6)
   for (const [name, share] of first) expect([name, share >= 0.98]).toEqual([name, true])
   expect(figures.map_shape_and_colour).toBeGreaterThanOrEqual(0.5)
-}, 120_000)
+})

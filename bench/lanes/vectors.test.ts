@@ -17,4 +17,4 @@ it("measures both ways of searching", async () => {
       expect((measured as { readonly recall_at_10: number }).recall_at_10).toBeGreaterThanOrEqual(0.95)
     if (name.startsWith("exact,")) expect((measured as { readonly recall_at_10: number }).recall_at_10).toBe(1)
   }
-}, 120_000)
+})

@@ -65,5 +65,5 @@ describe.each([false, true])("memory budget, worker %s", (worker) => {
     // While it is open a snapshot may be on its way; closed, none is left half written.
     expect((await readdir(join(path, "segments"))).some((name) => name.endsWith(".new"))).toBe(false)
     await rm(path, { recursive: true, force: true })
-  }, 30_000)
+  })
 })

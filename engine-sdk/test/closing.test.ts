@@ -156,7 +156,7 @@ describe.each([false, true])("an engine that closes in the middle of a long writ
     } finally {
       await rm(path, { recursive: true, force: true })
     }
-  }, 30_000)
+  })
 })
 
 describe("a snapshot that fails", () => {
@@ -214,5 +214,5 @@ describe("a snapshot that fails", () => {
         return false
       }
     )
-  }, 20_000)
+  })
 })

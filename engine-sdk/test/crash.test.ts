@@ -75,7 +75,7 @@ describe.each(["same thread", "worker"])("crash, writer in the %s", (worker) => 
     } finally {
       await rm(path, { recursive: true, force: true })
     }
-  }, 60_000)
+  })
   it("in the middle of an import loses no acknowledged single write and leaves every document once", async () => {
     const path = await mkdtemp(join(tmpdir(), "engine-crash-"))
     try {
@@ -126,5 +126,5 @@ describe.each(["same thread", "worker"])("crash, writer in the %s", (worker) => 
     } finally {
       await rm(path, { recursive: true, force: true })
     }
-  }, 60_000)
+  })
 })

@@ -121,7 +121,7 @@ describe("a filter for which the time was too short", () => {
       expect(passing(reader, filter)).toEqual(passing(readerOf(), filter))
     }
     expect(given).toBeGreaterThan(30)
-  }, 60_000)
+  })
   /** A reader that remembers nothing, now and then. */
   let kept = readerOf()
   const readerOfRound = (round: number): CollectionReader => (round % 3 === 0 ? (kept = readerOf()) : kept)

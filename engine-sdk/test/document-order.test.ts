@@ -192,7 +192,7 @@ it("a large merged segment holds its documents by category and brand, and of eac
   expect(
     drive(documentOrder(schema, [sources[2].segment], [Uint32Array.from({ length: 900 }, (_place, i) => i)], 900))
   ).toBe(undefined)
-}, 60_000)
+})
 
 it("sums of a numeric facet do not depend on how documents lie", async () => {
   const random = randomOf(6),
@@ -237,4 +237,4 @@ it("sums of a numeric facet do not depend on how documents lie", async () => {
   const stats = await statsOf(rows)
   expect(stats).toEqual(await statsOf([...rows].reverse()))
   expect(stats).toEqual(await statsOf([...rows].sort((a, b) => a.price - b.price)))
-}, 120_000)
+})

@@ -241,7 +241,7 @@ it("ranges over an evenly split column agree with a look at every document, what
     )
   }
   await engine.close()
-}, 60_000)
+})
 
 it("remembers of each field and each value its own, in a large segment and beside equal values of another field", async () => {
   const size = 1_500,
@@ -342,4 +342,4 @@ it("remembers of each field and each value its own, in a large segment and besid
     )
   }
   await engine.close()
-}, 60_000)
+})

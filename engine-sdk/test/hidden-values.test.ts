@@ -60,7 +60,7 @@ describe.each([false, true])("values that are not stored, worker %s", (worker) =
     } finally {
       await rm(path, { recursive: true, force: true })
     }
-  }, 30_000)
+  })
 
   it("an index made again takes what is stored now, and brings nothing back", async () => {
     const path = await mkdtemp(join(tmpdir(), "engine-rewrite-"))
@@ -82,7 +82,7 @@ describe.each([false, true])("values that are not stored, worker %s", (worker) =
     } finally {
       await rm(path, { recursive: true, force: true })
     }
-  }, 30_000)
+  })
 })
 
 describe("leftovers", () => {

@@ -147,7 +147,7 @@ beforeAll(async () => {
     )
     if (!written.ok || !written.value.every(({ result }) => result.ok)) throw new Error("refused")
   }
-}, 60_000)
+})
 afterAll(async () => {
   await engine.close()
   rmSync(folder, { recursive: true, force: true })
@@ -182,7 +182,7 @@ describe("the lane", () => {
     expect(there.map(shown)).toEqual(here.map(shown))
     expect(there.map(ofWindow)).toEqual(here.map(ofWindow))
     expect(there.map(({ search_cutoff }) => search_cutoff)).toEqual([false, false, false, false])
-  }, 60_000)
+  })
   it("gives others the thread after its quantum, and each namespace one place", async () => {
     const order: string[] = []
     const small = suitePlan("c", { filter: { kind: "ids", ids: ["d7"] }, limit: 3 })
@@ -201,7 +201,7 @@ describe("the lane", () => {
     await Promise.all([...slowOnes, other])
     expect(order.indexOf("b")).toBeLessThan(order.indexOf("a3"))
     expect(order.filter((name) => name !== "b")).toEqual(["a1", "a2", "a3"])
-  }, 60_000)
+  })
   it("sees what was written before the search, deletions too, and lets no merge take away what it reads", async () => {
     await engine.write("a", "c", [
       { kind: "delete", id: "d1" },
@@ -233,7 +233,7 @@ describe("the lane", () => {
       ).toBe(true)
     }
     await importing
-  }, 60_000)
+  })
   it("cuts off where the time is over, shared by all plans of a call, and says so", async () => {
     const late = suitePlan("c", { filter: slow, cutoff_ms: 60 })
     const answers = await engine.search("a", [late, late, late, late])
@@ -248,7 +248,7 @@ describe("the lane", () => {
     await engine.search("a", [late, late, late, late], counted)
     // Four times what comes after the time is over, at most.
     expect(counted.used_ms).toBeLessThan(60 + 4 * 15 + 100)
-  }, 60_000)
+  })
   it("runs unions and pages of a list too", async () => {
     const union = await engine.union("a", {
       plans: plans(slow).slice(0, 1),
@@ -260,7 +260,7 @@ describe("the lane", () => {
     expect(union.ok && union.value.hits?.length).toBe(5)
     const page = await engine.scan("a", { collection: "c", filter: slow, limit: 7 })
     expect(page.ok && page.value.ids.length).toBe(7)
-  }, 60_000)
+  })
   it("builds what a named ranking reads, there too", async () => {
     const relevance = {
       ranking: "relevance",
@@ -288,5 +288,5 @@ describe("the lane", () => {
       })
     ])
     expect(answer.ok && here.ok && shown(answer.value)).toBe(here.ok && shown(here.value))
-  }, 60_000)
+  })
 })

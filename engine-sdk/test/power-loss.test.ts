@@ -51,4 +51,4 @@ it("loses no acknowledged document to a power cut", async (context) => {
   } finally {
     await rm(work, { recursive: true, force: true })
   }
-}, 120_000)
+})

@@ -194,7 +194,7 @@ describe.each(["memory", "worker"])("facets beside an import and its merges (%s)
       await engine.close()
       if (path !== undefined) await rm(path, { recursive: true, force: true })
     }
-  }, 60_000)
+  })
 })
 
 it("work between searches that fails is told, ends nothing, and is done by the search that needs it", async () => {

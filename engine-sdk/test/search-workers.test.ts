@@ -173,7 +173,7 @@ describe("search workers", () => {
     engine = await opened(folder)
     await fill(engine)
     await ready(engine, 2)
-  }, 120_000)
+  })
   afterAll(async () => {
     await engine.close()
     rmSync(folder, { recursive: true, force: true })
@@ -200,7 +200,7 @@ describe("search workers", () => {
     expect(answer.value.hits?.every(({ document }) => String(document.title).startsWith("b lamp"))).toBe(true)
     expect(answer.value.hits?.[0].highlights?.length).toBe(1)
     expect(typeof answer.value.hits?.[0].text_match).toBe("bigint")
-  }, 60_000)
+  })
 
   it("see at once what was written, at every worker, and what was deleted no more", async () => {
     for (let round = 0; round < 30; round++) {
@@ -227,7 +227,7 @@ describe("search workers", () => {
       expect(found).toEqual([left, left, left, left])
       if (left > 0) await engine.write("a", "c", [{ kind: "delete", id: ids[left - 1] }])
     }
-  }, 60_000)
+  })
 
   it("give a search up that uses its quantum, which the lane ends, while cheap ones go on", async () => {
     const order: string[] = []
@@ -240,7 +240,7 @@ describe("search workers", () => {
     const answer = await slow
     expect(order).toEqual(["cheap", "slow"])
     expect(answer.ok && [answer.value.found > 0, answer.value.search_cutoff]).toEqual([true, false])
-  }, 60_000)
+  })
 
   it("count a facet of many values while they come, each tenant its own, and cheap ones meanwhile", async () => {
     const many = 20_000
@@ -285,7 +285,7 @@ describe("search workers", () => {
       expect(await distinct("b")).toEqual({ found: many, values: 9_000, isOwn: true })
     }
     for (const namespace of ["a", "b"]) await engine.dropCollection(namespace, "many")
-  }, 120_000)
+  })
 
   it("have a facet of many values ready before anybody asks for it", async () => {
     const many = 12_000
@@ -319,7 +319,7 @@ describe("search workers", () => {
     for (const [answer] of answers) expect(answer.ok && answer.value.facet_counts[0]?.stats.total_values).toBe(many * 2)
     await engine.dropCollection("a", "ready")
     await threads.unread()
-  }, 60_000)
+  })
 
   it("are waited for by whoever wants to use memory again that they read", async () => {
     const { threads } = insideOf(engine)
@@ -335,13 +335,13 @@ describe("search workers", () => {
     await Promise.all([...asked, ...later])
     expect(running()).toEqual([])
     expect(threads.unread()).toBe(undefined)
-  }, 60_000)
+  })
 
   it("are told the time that is left, and cut off when it is over", async () => {
     const cut = suitePlan("c", { filter: heavy.filter, cutoff_ms: 10_000 })
     const [answer] = await engine.search("a", [cut], { limit_ms: 60_000, used_ms: 59_999 })
     expect(answer.ok && answer.value.search_cutoff).toBe(true)
-  }, 60_000)
+  })
 
   it("know the stemming dictionary of the moment, none when it is gone", async () => {
     const stems = suiteSchema("stems", [suiteField("title", "string", { stem_dictionary: "d" })])
@@ -370,7 +370,7 @@ describe("search workers", () => {
     }
     expect(engine.searchWorkers().searches).toBeGreaterThanOrEqual(sent + 16)
     await engine.dropCollection("a", "stems")
-  }, 60_000)
+  })
 
   it("charge the request for what its answers hold, each of them once, and refuse beyond its bound", async () => {
     const budget = new AnswerBudget(10_000_000)
@@ -384,7 +384,7 @@ describe("search workers", () => {
     const [refused] = await engine.search("a", [{ ...plans[1], budget: small }])
     expect([refused.ok, small.refusal?.kind]).toEqual([false, "Invalid"])
     expect(engine.searchWorkers().searches).toBeGreaterThanOrEqual(sent + 3)
-  }, 60_000)
+  })
 
   it("keep memory of a dropped collection from the writer as long as one of them searches it", async () => {
     await engine.createCollection("a", { ...schema, name: "gone" }, 1)
@@ -417,7 +417,7 @@ describe("search workers", () => {
     } finally {
       post.mockRestore()
     }
-  }, 60_000)
+  })
 
   it("know a collection that was dropped and made again as the new one", async () => {
     await engine.createCollection("a", { ...schema, name: "again" }, 1)
@@ -442,7 +442,7 @@ describe("search workers", () => {
     // Nor keep what they derived from the old one.
     expect(forgotten.length).toBeGreaterThan(0)
     await engine.dropCollection("a", "again")
-  }, 60_000)
+  })
 })
 
 describe("search workers that end", () => {
@@ -502,7 +502,7 @@ describe("search workers that end", () => {
       await engine.close()
       rmSync(folder, { recursive: true, force: true })
     }
-  }, 120_000)
+  })
 
   it("hand what waits to the thread where it arrived one a turn, when the last of them ends", async () => {
     const folder = mkdtempSync(join(tmpdir(), "dowser-workers-"))
@@ -543,7 +543,7 @@ describe("search workers that end", () => {
       await engine.close()
       rmSync(folder, { recursive: true, force: true })
     }
-  }, 120_000)
+  })
 
   it("are not asked to make ready what is closed: what else is wanted would wait for it", () => {
     const threads = new OtherThreads("nowhere", { count: 1 })
@@ -587,7 +587,7 @@ describe("search workers that end", () => {
       await engine.close()
       rmSync(folder, { recursive: true, force: true })
     }
-  }, 120_000)
+  })
 
   it("answer that the engine is closed where it closes while they search", async () => {
     const folder = mkdtempSync(join(tmpdir(), "dowser-workers-"))
@@ -611,7 +611,7 @@ describe("search workers that end", () => {
     } finally {
       rmSync(folder, { recursive: true, force: true })
     }
-  }, 120_000)
+  })
 })
 describe("the option", () => {
   it.each([

@@ -112,7 +112,7 @@ describe("the index of a relevance ranking", () => {
     expect(await shown(engine)).toBe(merged)
     expect(here).not.toHaveBeenCalled()
     await engine.close()
-  }, 60_000)
+  })
 
   it("is read of the snapshot at a start, not made, on whatever thread", async () => {
     let engine = await openEngine({ path })
@@ -164,7 +164,7 @@ describe("the index of a relevance ranking", () => {
     await add(engine, [{ id: "new", title: "oak desk oak desk", body: "oak desk" } as { readonly id: string }])
     expect(await shown(engine)).toContain('"new"')
     await engine.close()
-  }, 60_000)
+  })
 
   it("is made anew where it is not what was written, and nothing else is", async () => {
     let engine = await opened()
@@ -192,7 +192,7 @@ describe("the index of a relevance ranking", () => {
     engine = await opened()
     expect(await shown(engine)).toBe(before)
     await engine.close()
-  }, 60_000)
+  })
 
   it("is read by every search worker and by the lane, each tenant's own, also after writes and merges", async () => {
     const engine = await opened({ searchWorkers: { count: 2, documents_min: 0, cost_min_ms: 0, here_share: 0 } })
@@ -225,7 +225,7 @@ describe("the index of a relevance ranking", () => {
     await agree()
     await alone.close()
     await engine.close()
-  }, 60_000)
+  })
 
   it("costs only who asks: of two tenants with the same documents one has it", async () => {
     const engine = await opened()
@@ -241,7 +241,7 @@ describe("the index of a relevance ranking", () => {
     expect(await shown(engine, "b")).not.toBe(own)
     expect(await shown(engine, "a")).toBe(own)
     await engine.close()
-  }, 60_000)
+  })
 
   it("is of the units that were asked for last", async () => {
     const engine = await opened()
@@ -261,7 +261,7 @@ describe("the index of a relevance ranking", () => {
       ])
     expect(bytesOf(engine, "a")).toBeLessThan(both)
     await engine.close()
-  }, 60_000)
+  })
 })
 const unitOf = (prefix: string) => ({ name: `${prefix}*`, prefix, locale: "", weight: 1 })
 
@@ -337,7 +337,7 @@ describe("counts of facets", () => {
     await add(engine, taggedOf(2, 1, 7_000))
     expect(merged.length).toBeGreaterThan(0)
     await engine.close()
-  }, 60_000)
+  })
   it("are ordered as far as somebody looks, as a sort would", () => {
     const random = randomOf(4)
     for (const most of [1, 3, 300, 70_000, 3_000_000]) {
@@ -403,7 +403,7 @@ describe("sections of the writing thread", () => {
     await writer.drop("a", "c")
     expect(pool.lentBytes).toBe(0)
     await writer.close()
-  }, 60_000)
+  })
   it("are told to other threads with their segment, and again only where they changed", async () => {
     const { live, write, writer } = writing()
     await writer.create("a", schema, 1)

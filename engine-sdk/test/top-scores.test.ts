@@ -69,118 +69,114 @@ it.each([
   [1, 700, 60, FEW_RANKS, 120],
   [2, 9_000, 2_000, FEW_RANKS, 120],
   [3, 40_000, 40_000, 1_000_000, 80]
-])(
-  "ranks alike whether few or all are scored (seed %i, %i documents)",
-  async (seed, size, batch, ranks, queries) => {
-    const random = mulberry(seed)
-    const pick = <A>(list: ReadonlyArray<A>): A => list[Math.floor(random() * list.length)]
-    const words = (most: number): string =>
-      Array.from({ length: 1 + Math.floor(random() * most) }, () => pick(WORDS)).join(" ")
-    const engine = createEngine()
-    await engine.createCollection(
-      "t",
-      suiteSchema("c", [
-        suiteField("title", "string", { sort: true }),
-        suiteField("brand", "string", { facet: true }),
-        suiteField("tags", "string[]", { facet: true }),
-        suiteField("rank", "int32")
-      ]),
-      1
-    )
-    // Batches become segments of their own; a part is written anew, so that documents are deleted in some.
-    const document = (i: number) =>
-      putOf({
-        id: String(i),
-        title: words(14),
-        brand: words(2),
-        tags: Array.from({ length: Math.floor(random() * 4) }, () => words(2)),
-        ...(random() < 0.9 ? { rank: Math.floor(random() * ranks) } : {})
-      })
-    for (let at = 0; at < size; at += batch)
-      await engine.write(
-        "t",
-        "c",
-        Array.from({ length: Math.min(batch, size - at) }, (_document, i) => document(at + i))
-      )
-    if (batch === size) await expect.poll(() => engine.usage("t", "c")?.segments, { timeout: 30_000 }).toBe(1)
+])("ranks alike whether few or all are scored (seed %i, %i documents)", async (seed, size, batch, ranks, queries) => {
+  const random = mulberry(seed)
+  const pick = <A>(list: ReadonlyArray<A>): A => list[Math.floor(random() * list.length)]
+  const words = (most: number): string =>
+    Array.from({ length: 1 + Math.floor(random() * most) }, () => pick(WORDS)).join(" ")
+  const engine = createEngine()
+  await engine.createCollection(
+    "t",
+    suiteSchema("c", [
+      suiteField("title", "string", { sort: true }),
+      suiteField("brand", "string", { facet: true }),
+      suiteField("tags", "string[]", { facet: true }),
+      suiteField("rank", "int32")
+    ]),
+    1
+  )
+  // Batches become segments of their own; a part is written anew, so that documents are deleted in some.
+  const document = (i: number) =>
+    putOf({
+      id: String(i),
+      title: words(14),
+      brand: words(2),
+      tags: Array.from({ length: Math.floor(random() * 4) }, () => words(2)),
+      ...(random() < 0.9 ? { rank: Math.floor(random() * ranks) } : {})
+    })
+  for (let at = 0; at < size; at += batch)
     await engine.write(
       "t",
       "c",
-      Array.from({ length: 40 }, () => document(Math.floor(random() * size)))
+      Array.from({ length: Math.min(batch, size - at) }, (_document, i) => document(at + i))
     )
-    const ask = async (plan: SearchPlan) => {
-      const [answer] = await engine.search("t", [plan])
-      if (!answer.ok) throw new Error(answer.error.message)
-      return {
-        found: answer.value.found,
-        facets: answer.value.facet_counts,
-        hits: (answer.value.hits ?? [])
-          .slice(0, 10)
-          .map(({ document: { id }, text_match }) => `${String(id)} ${String(text_match)}`)
-      }
+  if (batch === size) await expect.poll(() => engine.usage("t", "c")?.segments, { timeout: 30_000 }).toBe(1)
+  await engine.write(
+    "t",
+    "c",
+    Array.from({ length: 40 }, () => document(Math.floor(random() * size)))
+  )
+  const ask = async (plan: SearchPlan) => {
+    const [answer] = await engine.search("t", [plan])
+    if (!answer.ok) throw new Error(answer.error.message)
+    return {
+      found: answer.value.found,
+      facets: answer.value.facet_counts,
+      hits: (answer.value.hits ?? [])
+        .slice(0, 10)
+        .map(({ document: { id }, text_match }) => `${String(id)} ${String(text_match)}`)
     }
-    for (let n = 0; n < queries; n++) {
-      // Some have more pairs of word and field than a mark can have and be its own number.
-      const tokens = words(n % 6 === 0 ? 9 : 3).split(" ")
-      const last = tokens[tokens.length - 1]
-      // oxlint-disable-next-line no-dupe-else-if -- asked anew, chance says something else
-      if (random() < 0.3) tokens[tokens.length - 1] = last.slice(0, 2)
-      else if (random() < 0.3) tokens[tokens.length - 1] = `${last.slice(0, 2)}x${last.slice(2)}`
-      const low = Math.floor(random() * ranks)
-      const filter: Filter | undefined =
-        random() < 0.4
-          ? {
-              kind: "number",
-              field: "rank",
-              type: "int32",
-              ranges: [{ min: low, max: low + Math.floor(random() * ranks * 0.6), minOpen: random() < 0.5 }]
-            }
-          : undefined
-      const plan = suitePlan("c", {
-        text: suiteText(tokens, pick([["title"], ["title", "brand"], ["title", "brand", "tags"]]), {
-          prioritizeTokenPosition: random() < 0.2,
-          prioritizeNumMatchingFields: random() < 0.8,
-          prioritizeExactMatch: random() < 0.8
-        }),
-        sort: pick(SORTS),
-        filter,
-        facets: [
-          {
-            field: "brand",
-            ranges: [],
-            order: { kind: "count" },
-            topK: false,
-            strategy: "exhaustive",
-            returnParent: false
+  }
+  for (let n = 0; n < queries; n++) {
+    // Some have more pairs of word and field than a mark can have and be its own number.
+    const tokens = words(n % 6 === 0 ? 9 : 3).split(" ")
+    const last = tokens[tokens.length - 1]
+    // oxlint-disable-next-line no-dupe-else-if -- asked anew, chance says something else
+    if (random() < 0.3) tokens[tokens.length - 1] = last.slice(0, 2)
+    else if (random() < 0.3) tokens[tokens.length - 1] = `${last.slice(0, 2)}x${last.slice(2)}`
+    const low = Math.floor(random() * ranks)
+    const filter: Filter | undefined =
+      random() < 0.4
+        ? {
+            kind: "number",
+            field: "rank",
+            type: "int32",
+            ranges: [{ min: low, max: low + Math.floor(random() * ranks * 0.6), minOpen: random() < 0.5 }]
           }
-        ],
-        pinned: random() < 0.2 ? [{ id: String(Math.floor(random() * size)), position: 2 }] : []
-      })
-      expect(await ask(plan), `${tokens.join(" ")} ${JSON.stringify(filter)}`).toEqual(
-        await ask({ ...plan, limit: EVERYTHING })
-      )
-      if (filter?.kind === "number" && ranks === FEW_RANKS) {
-        const all = await ask({ ...plan, text: undefined, sort: [], pinned: [] })
-        // The same condition value by value.
-        const { max, min, minOpen } = filter.ranges[0]
-        let sum = 0
-        for (let value = Number(min) + (minOpen === true ? 1 : 0); value <= Number(max); value++)
-          sum += (
-            await ask({
-              ...plan,
-              text: undefined,
-              sort: [],
-              pinned: [],
-              filter: { kind: "number", field: "rank", type: "int32", ranges: [{ min: value, max: value }] }
-            })
-          ).found
-        expect(all.found).toBe(sum)
-      }
+        : undefined
+    const plan = suitePlan("c", {
+      text: suiteText(tokens, pick([["title"], ["title", "brand"], ["title", "brand", "tags"]]), {
+        prioritizeTokenPosition: random() < 0.2,
+        prioritizeNumMatchingFields: random() < 0.8,
+        prioritizeExactMatch: random() < 0.8
+      }),
+      sort: pick(SORTS),
+      filter,
+      facets: [
+        {
+          field: "brand",
+          ranges: [],
+          order: { kind: "count" },
+          topK: false,
+          strategy: "exhaustive",
+          returnParent: false
+        }
+      ],
+      pinned: random() < 0.2 ? [{ id: String(Math.floor(random() * size)), position: 2 }] : []
+    })
+    expect(await ask(plan), `${tokens.join(" ")} ${JSON.stringify(filter)}`).toEqual(
+      await ask({ ...plan, limit: EVERYTHING })
+    )
+    if (filter?.kind === "number" && ranks === FEW_RANKS) {
+      const all = await ask({ ...plan, text: undefined, sort: [], pinned: [] })
+      // The same condition value by value.
+      const { max, min, minOpen } = filter.ranges[0]
+      let sum = 0
+      for (let value = Number(min) + (minOpen === true ? 1 : 0); value <= Number(max); value++)
+        sum += (
+          await ask({
+            ...plan,
+            text: undefined,
+            sort: [],
+            pinned: [],
+            filter: { kind: "number", field: "rank", type: "int32", ranges: [{ min: value, max: value }] }
+          })
+        ).found
+      expect(all.found).toBe(sum)
     }
-    await engine.close()
-  },
-  120_000
-)
+  }
+  await engine.close()
+})
 
 it("ranks words that stand together in one field before more of them far apart in another", async () => {
   const engine = createEngine()

@@ -136,230 +136,204 @@ const inFolder = async (body: (path: string) => Promise<void>): Promise<void> =>
 
 describe("approximate vector index", () => {
   for (const metric of ["cosine", "ip"] as const)
-    it(
-      `finds what an exact search finds, with its distances (${metric})`,
-      () =>
-        using(
-          () => createEngine({ approximateFrom: BOUND }),
-          (engine) =>
-            using(
-              () => createEngine({ approximateFrom: Infinity }),
-              async (exact) => {
-                await fill(engine, metric)
-                await fill(exact, metric)
-                expect(engine.capabilities().grades.vector_index).toBe("approximate")
-                expect(exact.capabilities().grades.vector_index).toBe("exact")
-                await approximate(engine)
-                expect(usageOf(exact)).toEqual({
-                  field: "embedding",
-                  vectors: COUNT,
-                  approximate: 0,
-                  graph_bytes: 0,
-                  recall: 1
-                })
-                expect(usageOf(engine)!.recall).toBeGreaterThanOrEqual(0.95)
-                expect(usageOf(engine)!.graph_bytes).toBeGreaterThan(COUNT * DIMENSIONS)
-                expect(engine.usage("t", "things")!.index_bytes).toBeGreaterThan(
-                  exact.usage("t", "things")!.index_bytes
-                )
-                expect(await recallOf(engine, exact, (query) => planOf(queryOf(query)))).toBeGreaterThanOrEqual(0.95)
-                expect(
-                  await recallOf(engine, exact, (query) => planOf(queryOf(query, { k: 100 })))
-                ).toBeGreaterThanOrEqual(0.95)
-                expect(
-                  await recallOf(engine, exact, (query) => planOf(queryOf(query, { distanceThreshold: 0.2 })))
-                ).toBeGreaterThanOrEqual(0.95)
-                const like = planOf(queryOf(undefined, { likeId: "7" }))
-                expect((await hits(engine, like)).map(([id]) => id)).not.toContain("7")
-                expect((await hits(engine, like)).length).toBe(10)
-              }
-            )
-        ),
-      120_000
-    )
-
-  it(
-    "respects filters: narrow ones exactly, wide ones through the index",
-    () =>
+    it(`finds what an exact search finds, with its distances (${metric})`, () =>
       using(
         () => createEngine({ approximateFrom: BOUND }),
         (engine) =>
           using(
             () => createEngine({ approximateFrom: Infinity }),
             async (exact) => {
-              await fill(engine)
-              await fill(exact)
+              await fill(engine, metric)
+              await fill(exact, metric)
+              expect(engine.capabilities().grades.vector_index).toBe("approximate")
+              expect(exact.capabilities().grades.vector_index).toBe("exact")
               await approximate(engine)
-              const shelves = (max: number) =>
-                ({ filter: { kind: "number", field: "shelf", type: "int32", ranges: [{ min: 0, max }] } }) as const
-              for (const query of queries.slice(0, 10)) {
-                for (const max of [0, 2, 9])
-                  expect(await hits(engine, planOf(queryOf(query), shelves(max)))).toEqual(
-                    await hits(exact, planOf(queryOf(query), shelves(max)))
-                  )
-                // Below the cutoff every passing document is answered, nearest first.
-                const whole = planOf(queryOf(query, { flatSearchCutoff: COUNT / 5 }), shelves(9))
-                expect(await hits(engine, whole)).toEqual(await hits(exact, whole))
-                expect((await answer(engine, whole)).found).toBe(COUNT / 10)
-                expect(
-                  (await answer(engine, planOf(queryOf(query), shelves(89)))).hits!.every(
-                    ({ document }) => Number(document.shelf) <= 89
-                  )
-                ).toBe(true)
-              }
+              expect(usageOf(exact)).toEqual({
+                field: "embedding",
+                vectors: COUNT,
+                approximate: 0,
+                graph_bytes: 0,
+                recall: 1
+              })
+              expect(usageOf(engine)!.recall).toBeGreaterThanOrEqual(0.95)
+              expect(usageOf(engine)!.graph_bytes).toBeGreaterThan(COUNT * DIMENSIONS)
+              expect(engine.usage("t", "things")!.index_bytes).toBeGreaterThan(exact.usage("t", "things")!.index_bytes)
+              expect(await recallOf(engine, exact, (query) => planOf(queryOf(query)))).toBeGreaterThanOrEqual(0.95)
               expect(
-                await recallOf(engine, exact, (query) => planOf(queryOf(query), shelves(89)))
+                await recallOf(engine, exact, (query) => planOf(queryOf(query, { k: 100 })))
               ).toBeGreaterThanOrEqual(0.95)
+              expect(
+                await recallOf(engine, exact, (query) => planOf(queryOf(query, { distanceThreshold: 0.2 })))
+              ).toBeGreaterThanOrEqual(0.95)
+              const like = planOf(queryOf(undefined, { likeId: "7" }))
+              expect((await hits(engine, like)).map(([id]) => id)).not.toContain("7")
+              expect((await hits(engine, like)).length).toBe(10)
             }
           )
-      ),
-    120_000
-  )
+      ))
 
-  it(
-    "never returns what was deleted or replaced since",
-    () =>
+  it("respects filters: narrow ones exactly, wide ones through the index", () =>
+    using(
+      () => createEngine({ approximateFrom: BOUND }),
+      (engine) =>
+        using(
+          () => createEngine({ approximateFrom: Infinity }),
+          async (exact) => {
+            await fill(engine)
+            await fill(exact)
+            await approximate(engine)
+            const shelves = (max: number) =>
+              ({ filter: { kind: "number", field: "shelf", type: "int32", ranges: [{ min: 0, max }] } }) as const
+            for (const query of queries.slice(0, 10)) {
+              for (const max of [0, 2, 9])
+                expect(await hits(engine, planOf(queryOf(query), shelves(max)))).toEqual(
+                  await hits(exact, planOf(queryOf(query), shelves(max)))
+                )
+              // Below the cutoff every passing document is answered, nearest first.
+              const whole = planOf(queryOf(query, { flatSearchCutoff: COUNT / 5 }), shelves(9))
+              expect(await hits(engine, whole)).toEqual(await hits(exact, whole))
+              expect((await answer(engine, whole)).found).toBe(COUNT / 10)
+              expect(
+                (await answer(engine, planOf(queryOf(query), shelves(89)))).hits!.every(
+                  ({ document }) => Number(document.shelf) <= 89
+                )
+              ).toBe(true)
+            }
+            expect(
+              await recallOf(engine, exact, (query) => planOf(queryOf(query), shelves(89)))
+            ).toBeGreaterThanOrEqual(0.95)
+          }
+        )
+    ))
+
+  it("never returns what was deleted or replaced since", () =>
+    using(
+      () => createEngine({ approximateFrom: BOUND }),
+      async (engine) => {
+        await fill(engine)
+        await approximate(engine)
+        for (const query of queries.slice(0, 10)) {
+          const [[first], [second]] = await hits(engine, planOf(queryOf(query)))
+          await engine.write("t", "things", [
+            { kind: "delete", id: first },
+            putOf({ ...documents[Number(second)], embedding: query.map((part) => -part) })
+          ])
+          const after = (await hits(engine, planOf(queryOf(query)))).map(([id]) => id)
+          expect(after.length).toBe(10)
+          expect(after).not.toContain(first)
+          expect(after).not.toContain(second)
+          expect(
+            (
+              await hits(
+                engine,
+                planOf(
+                  queryOf(
+                    query.map((part) => -part),
+                    { k: 1 }
+                  )
+                )
+              )
+            )[0][0]
+          ).toBe(second)
+        }
+      }
+    ))
+
+  it("fuses with text as an exact search does", () =>
+    using(
+      () => createEngine({ approximateFrom: BOUND }),
+      (engine) =>
+        using(
+          () => createEngine({ approximateFrom: Infinity }),
+          async (exact) => {
+            await fill(engine)
+            await fill(exact)
+            await approximate(engine)
+            for (const rerankHybridMatches of [false, true]) {
+              let same = 0
+              for (const query of queries) {
+                const plan = planOf(queryOf(query, { k: 100, rerankHybridMatches }), {
+                  text: suiteText(["lamp"], ["name"]),
+                  sort: [{ kind: "text_match", order: "desc" }],
+                  limit: 10
+                })
+                const [a, b] = [await answer(engine, plan), await answer(exact, plan)]
+                if (
+                  JSON.stringify(
+                    a.hits!.map(({ document, hybrid_search_info }) => [document.id, hybrid_search_info])
+                  ) ===
+                  JSON.stringify(b.hits!.map(({ document, hybrid_search_info }) => [document.id, hybrid_search_info]))
+                )
+                  same++
+              }
+              expect(same).toBeGreaterThanOrEqual(queries.length * 0.9)
+            }
+          }
+        )
+    ))
+
+  for (const worker of [false, true])
+    it(`answers the same after a restart, without building again (${worker ? "worker" : "one thread"})`, () =>
+      inFolder(async (path) => {
+        const open = () => openEngine({ path, worker, approximateFrom: BOUND })
+        const before: Array<Array<[string, number | undefined]>> = []
+        await using(open, async (engine) => {
+          await fill(engine)
+          await approximate(engine)
+          for (const query of queries) before.push(await hits(engine, planOf(queryOf(query))))
+        })
+        const files = await readdir(join(path, "graphs"))
+        expect(files.length).toBeGreaterThan(0)
+        await using(open, async (engine) => {
+          expect(await hits(engine, planOf(queryOf(queries[0])))).toEqual(before[0])
+          // At once: it was read from the file.
+          expect(usageOf(engine)!.approximate).toBe(COUNT)
+          for (let i = 0; i < queries.length; i++)
+            expect(await hits(engine, planOf(queryOf(queries[i])))).toEqual(before[i])
+        })
+        // A lost graph costs a build, never an answer.
+        for (const file of files) await rm(join(path, "graphs", file))
+        await using(open, async (engine) => {
+          expect(await hits(engine, planOf(queryOf(queries[0])))).toEqual(before[0])
+          expect(usageOf(engine)!.approximate).toBe(0)
+          await approximate(engine)
+          await engine.dropCollection("t", "things")
+        })
+        expect(await readdir(join(path, "graphs"))).toEqual([])
+      }))
+
+  it("goes with its segment: merges build anew and leave no file behind", () =>
+    inFolder((path) =>
       using(
-        () => createEngine({ approximateFrom: BOUND }),
+        () => openEngine({ path, worker: true, approximateFrom: BOUND }),
         async (engine) => {
           await fill(engine)
           await approximate(engine)
-          for (const query of queries.slice(0, 10)) {
-            const [[first], [second]] = await hits(engine, planOf(queryOf(query)))
-            await engine.write("t", "things", [
-              { kind: "delete", id: first },
-              putOf({ ...documents[Number(second)], embedding: query.map((part) => -part) })
-            ])
-            const after = (await hits(engine, planOf(queryOf(query)))).map(([id]) => id)
-            expect(after.length).toBe(10)
-            expect(after).not.toContain(first)
-            expect(after).not.toContain(second)
-            expect(
-              (
-                await hits(
-                  engine,
-                  planOf(
-                    queryOf(
-                      query.map((part) => -part),
-                      { k: 1 }
-                    )
-                  )
-                )
-              )[0][0]
-            ).toBe(second)
-          }
-        }
-      ),
-    120_000
-  )
-
-  it(
-    "fuses with text as an exact search does",
-    () =>
-      using(
-        () => createEngine({ approximateFrom: BOUND }),
-        (engine) =>
-          using(
-            () => createEngine({ approximateFrom: Infinity }),
-            async (exact) => {
-              await fill(engine)
-              await fill(exact)
-              await approximate(engine)
-              for (const rerankHybridMatches of [false, true]) {
-                let same = 0
-                for (const query of queries) {
-                  const plan = planOf(queryOf(query, { k: 100, rerankHybridMatches }), {
-                    text: suiteText(["lamp"], ["name"]),
-                    sort: [{ kind: "text_match", order: "desc" }],
-                    limit: 10
-                  })
-                  const [a, b] = [await answer(engine, plan), await answer(exact, plan)]
-                  if (
-                    JSON.stringify(
-                      a.hits!.map(({ document, hybrid_search_info }) => [document.id, hybrid_search_info])
-                    ) ===
-                    JSON.stringify(b.hits!.map(({ document, hybrid_search_info }) => [document.id, hybrid_search_info]))
-                  )
-                    same++
-                }
-                expect(same).toBeGreaterThanOrEqual(queries.length * 0.9)
-              }
-            }
+          const more = vectorsOf(COUNT, 3).map((embedding, i) => ({
+            id: `n${i}`,
+            name: "green door",
+            shelf: 1,
+            embedding
+          }))
+          await engine.write(
+            "t",
+            "things",
+            more.map((document) => putOf(document))
           )
-      ),
-    120_000
-  )
-
-  for (const worker of [false, true])
-    it(
-      `answers the same after a restart, without building again (${worker ? "worker" : "one thread"})`,
-      () =>
-        inFolder(async (path) => {
-          const open = () => openEngine({ path, worker, approximateFrom: BOUND })
-          const before: Array<Array<[string, number | undefined]>> = []
-          await using(open, async (engine) => {
-            await fill(engine)
-            await approximate(engine)
-            for (const query of queries) before.push(await hits(engine, planOf(queryOf(query))))
-          })
-          const files = await readdir(join(path, "graphs"))
-          expect(files.length).toBeGreaterThan(0)
-          await using(open, async (engine) => {
-            expect(await hits(engine, planOf(queryOf(queries[0])))).toEqual(before[0])
-            // At once: it was read from the file.
-            expect(usageOf(engine)!.approximate).toBe(COUNT)
-            for (let i = 0; i < queries.length; i++)
-              expect(await hits(engine, planOf(queryOf(queries[i])))).toEqual(before[i])
-          })
-          // A lost graph costs a build, never an answer.
-          for (const file of files) await rm(join(path, "graphs", file))
-          await using(open, async (engine) => {
-            expect(await hits(engine, planOf(queryOf(queries[0])))).toEqual(before[0])
-            expect(usageOf(engine)!.approximate).toBe(0)
-            await approximate(engine)
-            await engine.dropCollection("t", "things")
-          })
-          expect(await readdir(join(path, "graphs"))).toEqual([])
-        }),
-      120_000
-    )
-
-  it(
-    "goes with its segment: merges build anew and leave no file behind",
-    () =>
-      inFolder((path) =>
-        using(
-          () => openEngine({ path, worker: true, approximateFrom: BOUND }),
-          async (engine) => {
-            await fill(engine)
-            await approximate(engine)
-            const more = vectorsOf(COUNT, 3).map((embedding, i) => ({
-              id: `n${i}`,
-              name: "green door",
-              shelf: 1,
-              embedding
-            }))
-            await engine.write(
-              "t",
-              "things",
-              more.map((document) => putOf(document))
-            )
-            await approximate(engine, 2 * COUNT)
-            for (
-              let i = 0;
-              i < 200 && (await readdir(join(path, "graphs"))).length > engine.usage("t", "things")!.segments;
-              i++
-            )
-              await new Promise((resolve) => {
-                setTimeout(resolve, 50)
-              })
-            expect((await readdir(join(path, "graphs"))).length).toBeLessThanOrEqual(
-              engine.usage("t", "things")!.segments
-            )
-            expect((await hits(engine, planOf(queryOf(more[3].embedding, { k: 1 }))))[0][0]).toBe("n3")
-          }
-        )
-      ),
-    120_000
-  )
+          await approximate(engine, 2 * COUNT)
+          for (
+            let i = 0;
+            i < 200 && (await readdir(join(path, "graphs"))).length > engine.usage("t", "things")!.segments;
+            i++
+          )
+            await new Promise((resolve) => {
+              setTimeout(resolve, 50)
+            })
+          expect((await readdir(join(path, "graphs"))).length).toBeLessThanOrEqual(
+            engine.usage("t", "things")!.segments
+          )
+          expect((await hits(engine, planOf(queryOf(more[3].embedding, { k: 1 }))))[0][0]).toBe("n3")
+        }
+      )
+    ))
 })

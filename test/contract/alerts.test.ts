@@ -18,7 +18,7 @@ beforeAll(async () => {
     await send("POST", "/v1/collections", { name: "goods", fields: [{ name: "title", type: "string" }] }, full_key)
   }
   await send("POST", "/v1/webhooks", { name: "w", url: receiver.url, events: ["alert.fired"] })
-}, 60_000)
+})
 afterAll(async () => {
   await program.stop()
   await receiver.stop()
@@ -52,7 +52,7 @@ describe("alerts", () => {
       state: "ok",
       last_value: null
     })
-  }, 60_000)
+  })
   it("are checked, each wrong field by its name, and belong to their organization", async () => {
     const wrong = await send("POST", "/v1/alerts", {
       name: "",

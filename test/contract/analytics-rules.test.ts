@@ -377,7 +377,7 @@ describe("analytics rules", () => {
     ])
       expect((await send("GET", `/analytics/events?${query}`)).body.data.issues[0].path).toBe(path)
     expect((await send("GET", "/analytics/events?user_id=ann&name=journal", undefined, other)).status).toBe(404)
-  }, 60_000)
+  })
 
   it("store the completed word where they are asked to", async () => {
     await send("POST", "/collections", {
@@ -401,5 +401,5 @@ describe("analytics rules", () => {
       { q: "running shoes", count: 2 },
       { q: "zzz", count: 1 }
     ])
-  }, 40_000)
+  })
 })

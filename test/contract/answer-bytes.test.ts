@@ -68,7 +68,7 @@ beforeAll(async () => {
       })
     ).status
   ).toBe(201)
-}, 60_000)
+})
 afterAll(() => program.stop())
 
 const search = (query: Record<string, string>) =>

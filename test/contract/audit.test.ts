@@ -903,7 +903,7 @@ describe("every writing operation", () => {
       ["api_key", "created"],
       ["organization", "created"]
     ])
-  }, 120_000)
+  })
   it("that is refused leaves none", async () => {
     const before = (await entries()).length
     expect((await send("POST", "/v1/collections", { name: "bad", fields: [] })).status).toBe(400)

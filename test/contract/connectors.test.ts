@@ -16,7 +16,7 @@ beforeAll(async () => {
   other = await program.tenant("Other shop")
   for (const owner of [tenant, other])
     await send("POST", "/collections", { name: "products", fields: [{ name: "title", type: "string" }] }, owner)
-}, 60_000)
+})
 afterAll(() => program.stop())
 
 const send = (

@@ -53,7 +53,7 @@ beforeAll(async () => {
   program = await sharedProgram({ allowPrivateAddresses: true })
   tenant = await program.tenant("Crawls")
   other = await program.tenant("Beside")
-}, 60_000)
+})
 afterAll(() => program.stop())
 afterEach(async () => {
   for (const started of sites.splice(0)) await started.stop()
@@ -304,5 +304,5 @@ describe("a sitemap", () => {
     shop.asked.length = 0
     expect((await crawl(name, config, tenant.full_key, "sitemap")).stats.fetched).toBe(0)
     expect(shop.paths().filter((path) => !path.includes(".xml"))).toEqual([])
-  }, 20_000)
+  })
 })

@@ -62,7 +62,7 @@ const statusOfEngine = async () =>
     })
   ).body
 const until = async (holds: () => Promise<boolean>) => {
-  const deadline = performance.now() + 10_000
+  const deadline = performance.now() + 60_000
   while (!(await holds())) {
     if (performance.now() > deadline) throw new Error("it did not come to be")
     await new Promise((after) => setTimeout(after, 20))
@@ -90,7 +90,7 @@ beforeAll(async () => {
   gateway = await make({ scope: "search", gateway: true })
   connector = await make({ scope: "connector_write" })
   await ask("/indexes/things/documents", { documents: [{ id: "1", name: "kettle" }] }, connector)
-}, 60_000)
+})
 afterAll(() => program.stop())
 beforeEach(async () => {
   searched = undefined
@@ -142,7 +142,7 @@ describe("a slow engine", () => {
     }
     await until(async () => (await queries()).includes("timely"))
     expect(await queries()).not.toContain("late")
-  }, 30_000)
+  })
   it("that holds this thread is told so when it is done", async () => {
     searched = (_, given) => {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, SEARCH_TIME_MAX_MS + 50)
@@ -253,7 +253,7 @@ describe("an engine that is away", () => {
     await until(async () => (await ask("/indexes/things/search")).status === 200)
     expect((await ask("/indexes/things/search")).body.found).toBe(2)
     expect(await used()).toBeGreaterThanOrEqual(before + 2)
-  }, 30_000)
+  })
   it("is seen by the operator and by the probe while it is refused", async () => {
     searched = away
     isElsewhere = true
@@ -267,7 +267,7 @@ describe("an engine that is away", () => {
     searched = undefined
     await until(async () => (await direct()).status === 200 && (await statusOfEngine()).status !== "down")
     expect((await statusOfEngine()).engine_circuits).toEqual({ reads: "closed", writes: "closed" })
-  }, 30_000)
+  })
   it("for writes refuses them alone", async () => {
     writesAre = "away"
     const statuses: Array<number> = []

@@ -42,7 +42,7 @@ describe("a stream of events", () => {
       deduplicated: dealtWith,
       rejected: []
     })
-  }, 60_000)
+  })
   it("counts its bytes for the day, as batches do; what is refused as a whole counts nothing", async () => {
     const other = await program.tenant("Counted")
     expect(await usage(other)).toBe(0)

@@ -315,7 +315,7 @@ beforeAll(async () => {
   operations = await allOperations()
   tenant = await furnish("First")
   people = await furnish("Second")
-}, 120_000)
+})
 afterAll(async () => {
   await program.stop()
   await models.close()
@@ -391,7 +391,7 @@ describe("examples", () => {
     }
     expect(refused).toEqual([])
     console.log(`${operations.length} examples were sent`)
-  }, 180_000)
+  })
 
   it("and descriptions stand in the documents, for every operation of theirs", async () => {
     const documents = await Promise.all(

@@ -77,7 +77,7 @@ beforeAll(async () => {
   }
   await send("PUT", "/v1/aliases/shop", { collection_name: "goods" })
   await send("POST", "/v1/webhooks", { name: "w", url: receiver.url, events: ["*"] })
-}, 60_000)
+})
 afterEach(async () => {
   for (const { id, status } of (await send("GET", "/v1/experiments?limit=100")).body.data)
     if (status === "running") await act(id, "stop")
@@ -270,7 +270,7 @@ describe("an experiment", () => {
       "experiment.promoted": { experiment_id: id, variant_id: "cheap" }
     })
     await done(id, "rollback")
-  }, 20_000)
+  })
 })
 
 describe("a promotion", () => {
@@ -433,7 +433,7 @@ describe("two rankings in one list", () => {
     expect(body).toMatchObject({ units: 0, interleaving: { wins: 0, losses: 0, ties: 0, p_value: 1 } })
     await done(id, "stop")
     await act(theirs, "stop", undefined, other.full_key)
-  }, 30_000)
+  })
 })
 
 describe("the results", () => {
@@ -479,5 +479,5 @@ describe("the results", () => {
     expect([device.value, device.units]).toEqual(["mobile", results.variants.map(({ units }: any) => units)])
     await send("DELETE", "/v1/collections/goods")
     expect((await send("GET", `/v1/experiments/${id}`)).status).toBe(404)
-  }, 30_000)
+  })
 })

@@ -32,7 +32,7 @@ const list = async (query = "", key = tenant.full_key) =>
     readonly next_cursor?: string
   }
 const listed = async (count: number, key = tenant.full_key) => {
-  for (let waited = 0; waited < 10_000; waited += 20) {
+  for (let waited = 0; waited < 60_000; waited += 20) {
     const answer = await list("limit=250", key)
     if (answer.data.length === count) return answer.data
     await new Promise((settle) => setTimeout(settle, 20))
@@ -54,7 +54,7 @@ const counted = async (events: number) => {
         )
       ).body as { readonly events: number }
     ).events
-  for (let waited = 0; waited < 10_000 && (await read()) < events; waited += 20)
+  for (let waited = 0; waited < 60_000 && (await read()) < events; waited += 20)
     await new Promise((settle) => setTimeout(settle, 20))
   expect(await read()).toBe(events)
 }
@@ -131,7 +131,7 @@ describe("failed events", () => {
       key,
       body: { events: events.slice(0, 100).map((event) => ({ ...event, event_id: `${event.event_id}-again` })) }
     })
-    for (let waited = 0; waited < 10_000; waited += 20) {
+    for (let waited = 0; waited < 60_000; waited += 20) {
       const even = (await list("limit=250&collection=even", other.full_key)).data
       if (even.some(({ entry }) => entry?.event_id === "e98-again")) break
       await new Promise((settle) => setTimeout(settle, 20))

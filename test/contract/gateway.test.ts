@@ -90,7 +90,7 @@ beforeAll(async () => {
     (await ask("/indexes/things/documents", otherConnector, { documents: [{ ...things[0], name: "their kettle" }] }))
       .body.succeeded
   ).toBe(1)
-}, 60_000)
+})
 afterAll(() => program.stop())
 
 describe("searching", () => {

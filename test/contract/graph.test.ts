@@ -83,7 +83,7 @@ beforeAll(async () => {
     ],
     other.full_key
   )
-}, 60_000)
+})
 afterAll(() => program.stop())
 
 describe("entities", () => {

@@ -76,7 +76,7 @@ beforeAll(async () => {
       expect(written.status, written.text).toBe(201)
     }
   }
-}, 60_000)
+})
 afterAll(async () => {
   await program.stop()
   site.close()

@@ -21,7 +21,7 @@ beforeAll(async () => {
     headers: { authorization: `Bearer ${program.operatorToken}` },
     body: { credits: 10 }
   })
-}, 60_000)
+})
 afterAll(() => program.stop())
 
 it("an image comes raw or as base64, is read again, and costs a tenth of a credit", async () => {

@@ -43,7 +43,7 @@ beforeAll(async () => {
   tenant = await program.tenant("Uploads")
   for (const name of ["raw", "resumed", "parts"])
     await send("POST", "/v1/collections", { name, fields: [{ name: "title", type: "string" }] })
-}, 60_000)
+})
 afterAll(async () => {
   await program.stop()
   rmSync(folder, { recursive: true, force: true })
@@ -239,4 +239,4 @@ it("what is announced has bounds of bytes and of number, and another organizatio
   expect(statuses).toEqual([201, 201, 201, 201, 409])
   for (let i = 0; i < 200; i++) expect(await announce(many, 1)).toBe(201)
   expect(await announce(many, 1)).toBe(409)
-}, 60_000)
+})

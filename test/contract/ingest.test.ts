@@ -49,7 +49,7 @@ beforeAll(async () => {
   program = await sharedProgram({ allowPrivateAddresses: true })
   tenant = await program.tenant("Feeds")
   other = await program.tenant("Beside")
-}, 60_000)
+})
 afterAll(() => program.stop())
 
 describe("a job", () => {

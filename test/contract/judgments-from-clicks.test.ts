@@ -121,7 +121,7 @@ beforeAll(async () => {
     ).join("\n")
   )
   await visitAll()
-}, 60_000)
+})
 afterAll(() => program.stop())
 
 describe("judgments from clicks", () => {
@@ -166,7 +166,7 @@ describe("judgments from clicks", () => {
     console.log(`${right} pairs right, ${even} even, ${wrong} wrong`)
     expect(right / (right + wrong + even)).toBeGreaterThanOrEqual(0.85)
     expect(wrong / (right + wrong)).toBeLessThanOrEqual(0.02)
-  }, 90_000)
+  })
   it("are not made of pairs that were shown fewer than 20 times, nor of what a person did who was erased", async () => {
     const { id } = await made("POST", "/v1/quality/suites", {
       name: "Few",
@@ -205,5 +205,5 @@ describe("judgments from clicks", () => {
     })
     const wrong = await send("POST", `/v1/quality/suites/${id}/judgments/from-clicks`, { from: day, to: "soon" })
     expect([wrong.status, wrong.body.data.issues[0].path]).toEqual([400, "to"])
-  }, 90_000)
+  })
 })

@@ -60,7 +60,7 @@ beforeAll(async () => {
   tenant = await program.tenant("Media")
   other = await program.tenant("Other")
   receiver = await startReceiver()
-}, 60_000)
+})
 afterAll(async () => {
   await program.stop()
   await receiver.stop()
@@ -240,7 +240,7 @@ it("a plan's bytes are counted from when they are announced, however many come a
     return put.status === 200 ? put : undefined
   })
   expect(answer.body.size).toBe(3_000_000)
-}, 60_000)
+})
 
 it("the console reads what the API keeps", async () => {
   const id = await made({ filename: "logo.png", content_type: "image/png" })

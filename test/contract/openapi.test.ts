@@ -81,8 +81,7 @@ describe("the documents", () => {
         name: JSON.parse(readFileSync(join(root, "package.json"), "utf8")).license,
         identifier: "Apache-2.0"
       })
-    },
-    60_000
+    }
   )
 })
 

@@ -48,7 +48,7 @@ const bought = (user_id: string, ids: ReadonlyArray<string>) =>
 const profileOf = (user: string, key = tenant.full_key) =>
   send("GET", `/v1/personalization/profiles/${user}`, undefined, key)
 const until = async (isSo: () => Promise<boolean>) => {
-  for (const ends = Date.now() + 45_000; !(await isSo());) expect(Date.now()).toBeLessThan(ends)
+  for (const ends = Date.now() + 120_000; !(await isSo());) expect(Date.now()).toBeLessThan(ends)
 }
 
 beforeAll(async () => {

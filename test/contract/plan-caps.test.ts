@@ -302,7 +302,7 @@ describe("what the engine keeps", () => {
         )
       ).every(({ success }) => success)
     ).toBe(true)
-  }, 60_000)
+  })
 })
 
 describe("named resources", () => {

@@ -40,7 +40,7 @@ beforeAll(async () => {
   for (const owner of [tenant, other]) {
     await send("POST", "/collections", { name: "products", fields: [{ name: "title", type: "string" }] }, owner)
   }
-}, 60_000)
+})
 afterAll(async () => {
   await program.stop()
   server.closeAllConnections()
@@ -232,7 +232,7 @@ describe("a pull", () => {
       expect([ended.status, ended.error]).toEqual(["failed", expect.stringContaining(says)])
     }
     expect(asked.every(({ path }) => path.startsWith("/products"))).toBe(true)
-  }, 60_000)
+  })
   it("follows redirects without its token to other origins, and unpacks what is packed", async () => {
     await clear()
     const body = gzipSync(JSON.stringify([product(1, "Packed")]))

@@ -64,7 +64,7 @@ beforeAll(async () => {
     )
   }
   await made("POST", "/v1/webhooks", { name: "all", url: receiver.url, events: ["*"] })
-}, 60_000)
+})
 afterAll(async () => {
   await program.stop()
   await receiver.stop()

@@ -273,7 +273,7 @@ beforeAll(async () => {
     )
     .filter(({ scope }) => !["public", "operator", "console"].includes(scope))
     .sort((a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"))
-}, 60_000)
+})
 afterAll(() => program.stop())
 
 const q = encodeURIComponent
@@ -711,7 +711,7 @@ describe("a key with a list of collections", () => {
         collections?.some((name) => name.includes(closed))
       ).length
     ).toBe(1)
-  }, 120_000)
+  })
   it("does with its own collections what it likes", async () => {
     const does = async (
       operation: Operation,
@@ -809,7 +809,7 @@ describe("a key with a list of collections", () => {
       }
     }
     expect(differing).toEqual([])
-  }, 60_000)
+  })
   it("does not reach through references: neither asks the other collection by writing, nor deletes from it", async () => {
     const own = (method: string, path: string, body?: unknown) => made(tenant.full_key, method, path, body)
     const key = (await own("POST", "/v1/keys", { description: "k", scope: "full", collections: ["cores", "cores_.*"] }))

@@ -8,7 +8,7 @@ import { type Program, startProgram, type Tenant } from "../support/program.ts"
 let program: Program, shop: Tenant, other: Tenant
 const ask = (method: string, path: string, body?: unknown, key = shop.full_key, headers: Record<string, string> = {}) =>
   program.request(method, path, { key, body, headers })
-const until = async <A>(look: () => Promise<A | undefined>, within_ms = 10_000): Promise<A> => {
+const until = async <A>(look: () => Promise<A | undefined>, within_ms = 60_000): Promise<A> => {
   const last = performance.now() + within_ms
   for (;;) {
     const found = await look()
@@ -59,7 +59,7 @@ beforeAll(async () => {
     await furnish(tenant)
     await plan(tenant, { plan: "standard" })
   }
-}, 60_000)
+})
 afterAll(() => program.stop())
 
 describe("documents alike by vectors", () => {

@@ -2,9 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
 import { sharedProgram } from "../support/shared-program.ts"
+import { promised } from "../support/patience.ts"
 
 let program: Program, shop: Tenant, other: Tenant
-const WITHIN_MS = 2_000
+const WITHIN_MS = promised(2_000)
 
 /** What it answers once that is not undefined. */
 const until = async <A>(look: () => Promise<A | undefined>, within_ms: number): Promise<A> => {
@@ -102,7 +103,7 @@ beforeAll(async () => {
   await furnish(() => other)
   for (const type of ["also_viewed", "frequently_bought_together", "personalized", "trending", "popular", "similar"])
     await modelOf(type)
-}, 60_000)
+})
 afterAll(() => program.stop())
 
 describe("models", () => {
@@ -269,7 +270,7 @@ describe("a training", () => {
     return until(async () => {
       const { body } = await full("GET", `/v1/jobs/${job.body.id}`)
       return body.finished_at === undefined ? undefined : body
-    }, 10_000)
+    }, 60_000)
   }
   it("says what the model is worth beside the popular, and by which parameters it answers", async () => {
     const id = models.also_viewed!

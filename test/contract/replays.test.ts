@@ -30,7 +30,7 @@ const send = (method: string, path: string, body?: unknown, key = tenant.full_ke
 const replay = (over: Record<string, unknown> = {}, key = tenant.full_key) =>
   send("POST", "/v1/events/replays", { from: yesterday, to: today, target: "analytics", ...over }, key)
 const ended = async (id: string, key = tenant.full_key): Promise<Job> => {
-  for (let waited = 0; waited < 20_000; waited += 25) {
+  for (let waited = 0; waited < 60_000; waited += 25) {
     const { body } = await send("GET", `/v1/jobs/${id}`, undefined, key)
     if (body.finished_at !== undefined) return body as Job
     await new Promise((settle) => setTimeout(settle, 25))
@@ -40,7 +40,7 @@ const ended = async (id: string, key = tenant.full_key): Promise<Job> => {
 const overview = async (key = tenant.full_key) =>
   (await send("GET", `/v1/analytics/metrics/overview?from=${yesterday}&to=${today}`, undefined, key)).body
 const counted = async (events: number, key = tenant.full_key) => {
-  for (let waited = 0; waited < 10_000 && (await overview(key)).events !== events; waited += 20)
+  for (let waited = 0; waited < 60_000 && (await overview(key)).events !== events; waited += 20)
     await new Promise((settle) => setTimeout(settle, 20))
   expect((await overview(key)).events).toBe(events)
 }
@@ -84,7 +84,7 @@ describe("replays", () => {
           readonly event: string
         }>
       ).filter(({ event }) => event === "event.replayed")
-    for (let waited = 0; waited < 10_000 && (await delivered()).length === 0; waited += 20)
+    for (let waited = 0; waited < 60_000 && (await delivered()).length === 0; waited += 20)
       await new Promise((settle) => setTimeout(settle, 20))
     const [delivery] = await delivered()
     const { data } = JSON.parse((await send("GET", `/v1/webhooks/${webhookId}/deliveries/${delivery!.id}`)).body.body)
@@ -140,7 +140,7 @@ describe("replays", () => {
           readonly event: string
         }>
       ).filter(({ event }) => event === "event.replayed")
-    for (let waited = 0; waited < 10_000 && (await told()).length < 2; waited += 20)
+    for (let waited = 0; waited < 60_000 && (await told()).length < 2; waited += 20)
       await new Promise((settle) => setTimeout(settle, 20))
     const bodies = await Promise.all(
       (await told()).map(async ({ id }) =>

@@ -285,7 +285,7 @@ describe("a redirect", () => {
         (await send("GET", `/v1/analytics/metrics/zero-results?from=${today}&to=${today}&limit=200`)).body
           .data as ReadonlyArray<{ q: string; searches: number; zero_results: number }>
       ).find(({ q }) => q === "my returns please")
-    for (let waited = 0; waited < 5_000 && (await row())?.searches !== 5; waited += 100)
+    for (let waited = 0; waited < 60_000 && (await row())?.searches !== 5; waited += 100)
       await new Promise((settle) => setTimeout(settle, 100))
     expect(await row()).toMatchObject({ searches: 5, zero_results: 0 })
   })
@@ -555,7 +555,7 @@ describe("preview", () => {
       )
         .map(({ q }) => q)
         .filter((q) => q.startsWith(word))
-    for (let waited = 0; waited < 5_000 && (await queries()).length === 0; waited += 100)
+    for (let waited = 0; waited < 60_000 && (await queries()).length === 0; waited += 100)
       await new Promise((settle) => setTimeout(settle, 100))
     expect(await queries()).toEqual([`${word}after`])
   })

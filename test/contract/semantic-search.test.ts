@@ -17,7 +17,7 @@ beforeAll(async () => {
   program = await startProgram({ allowPrivateAddresses: true })
   tenant = await program.tenant("Shop")
   other = await program.tenant("Other shop")
-}, 60_000)
+})
 afterAll(async () => {
   await program.stop()
   await server.close()

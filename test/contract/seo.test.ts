@@ -76,7 +76,7 @@ beforeAll(async () => {
     await made("POST", "/v1/collections", { name: "goods", fields }, full_key)
     await put(products("Acme", 0, 5, full_key === other.full_key ? { title: "Theirs" } : {}), "goods", full_key)
   }
-}, 60_000)
+})
 afterAll(() => program.stop())
 
 describe("rules", () => {

@@ -72,7 +72,7 @@ beforeAll(async () => {
     const { data } = await made("GET", `/v1/analytics/metrics/queries?from=${before}&to=${today}&limit=1000`)
     return data.reduce((sum: number, each: any) => sum + each.searches, 0) >= 0.6 * served.length ? true : undefined
   })
-}, 120_000)
+})
 afterAll(() => program.stop())
 
 describe("suggestions", () => {

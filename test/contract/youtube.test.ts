@@ -50,7 +50,7 @@ beforeAll(async () => {
   })
   tenant = await program.tenant("Videos")
   other = await program.tenant("Beside")
-}, 60_000)
+})
 afterAll(async () => {
   await program.stop()
   await youtube.stop()

@@ -56,5 +56,5 @@ describe("flags of start", () => {
     } finally {
       rmSync(folder, { recursive: true, force: true })
     }
-  }, 60_000)
+  })
 })

@@ -42,7 +42,7 @@ it("answers every request of the guide as it says", async () => {
   expect(statuses).toEqual([201, 202, 200, 200, 202, 200])
   const jobs = await program.request("GET", "/v1/ingest/jobs?status=cancelled", { key })
   expect(jobs.body.data.map(({ name }: { name: string }) => name)).toEqual(["Nightly"])
-}, 30_000)
+})
 
 it("the command uploads a file, follows its job, and ends as the job did", async () => {
   const folder = mkdtempSync(join(tmpdir(), "dowser-ingest-"))
@@ -81,4 +81,4 @@ it("the command uploads a file, follows its job, and ends as the job did", async
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-}, 60_000)
+})

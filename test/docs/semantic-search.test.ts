@@ -34,4 +34,4 @@ it("answers every request of the guide as it says", async (context) => {
   } finally {
     await program.stop()
   }
-}, 180_000)
+})

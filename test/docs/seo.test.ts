@@ -65,4 +65,4 @@ it("makes pages of the demo shop, as the guide shows them", async () => {
   } finally {
     await shop.stop()
   }
-}, 60_000)
+})

@@ -1,6 +1,7 @@
 /** Name patterns match whole names in linear time, whatever a tenant writes. */
 import { expect, it } from "vitest"
 import { namePattern } from "../../engine-sdk/src/schema/mod.ts"
+import { promised } from "../support/patience.ts"
 
 it.each([
   [".*", "anything", true],
@@ -25,5 +26,5 @@ it("does not hang on patterns that break backtracking matchers", () => {
   const started = performance.now()
   expect(namePattern("(a*)*b.*")?.matches("a".repeat(5_000)) ?? false).toBe(false)
   expect(namePattern(".*a.*a.*a.*a.*a.*b")?.matches("a".repeat(5_000))).toBe(false)
-  expect(performance.now() - started).toBeLessThan(1_000)
+  expect(performance.now() - started).toBeLessThan(promised(1_000))
 })

@@ -25,4 +25,4 @@ it("agrees with the golden records", async (context) => {
   expect(
     result.disagreements.length / [...result.groups.values()].reduce((sum, { compared }) => sum + compared, 0)
   ).toBeLessThan(NAMED_MAX)
-}, 120_000)
+})

@@ -57,4 +57,4 @@ it("answers golden requests over the API as in memory", async (context) => {
   // What is marked where a curation or stopwords took words of a query looks at the query as it was asked.
   expect(all.same / (all.asked - all.refused), differing.join("\n")).toBeGreaterThanOrEqual(0.998)
   expect([...groups].filter(([, { refused }]) => refused > 0).map(([name]) => name)).toEqual(["synonyms"])
-}, 120_000)
+})

@@ -59,7 +59,7 @@ beforeAll(() => {
   writeFileSync(join(project, "package.json"), JSON.stringify({ name: "a-shop", private: true, type: "module" }))
   run(["npm", "install", "--no-audit", "--no-fund", join(work, packed.filename)], project)
   for (const name of readdirSync(programs)) copyFileSync(join(programs, name), join(project, name))
-}, 120_000)
+})
 afterAll(() => rmSync(work, { recursive: true, force: true }))
 
 describe("the packed engine-sdk", () => {
@@ -116,7 +116,7 @@ describe("the packed engine-sdk", () => {
     expect(run(["node", join(root, "node_modules", "typescript", "bin", "tsc"), ...flags, "types.ts"], project)).toBe(
       ""
     )
-  }, 60_000)
+  })
 })
 
 const runtimes: ReadonlyArray<readonly [string, () => Runtime]> = [
@@ -129,7 +129,7 @@ describe.each(runtimes)("on %s", (name, find) => {
   let runtime: Runtime
   beforeAll(() => {
     runtime = find()
-  }, 300_000)
+  })
 
   it("runs the README's example", (context) => {
     if (runtime.missing !== undefined) return context.skip(`package lane, ${name}: ${runtime.missing}`)

@@ -35,7 +35,7 @@ export const counterSuite = (
   ) => Effect.Effect<void, unknown>
 ) => {
   const test = (title: string, body: (all: ReadonlyArray<Counter>) => Effect.Effect<void, unknown, Scope.Scope>) =>
-    it.live(`${name}: ${title}`, () => within(body), 60_000)
+    it.live(`${name}: ${title}`, () => within(body))
 
   test("exactly the limit passes, wherever it is asked for and however many ask at once", (all) =>
     Effect.gen(function* () {

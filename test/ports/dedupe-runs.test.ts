@@ -253,7 +253,7 @@ describe("a disk that drops what was not synced", () => {
       assert.isTrue(renames > 12 && removals > 5, `${renames} renames, ${removals} removals`)
       assert.strictEqual(unkept, 0)
     })
-  }, 60_000)
+  })
 })
 
 describe("which runs are merged", () => {

@@ -80,7 +80,7 @@ export const opensearchFilterCases = (make: () => Promise<Made>, makeLarge: () =
       await labs[0].close()
       await dispose()
     }
-  }, 60_000)
+  })
   it("filters that end in a star stand for every word of a collection whose words are not remembered", async () => {
     const { dispose, engine } = await makeLarge()
     const lab = createLab(engine)
@@ -93,5 +93,5 @@ export const opensearchFilterCases = (make: () => Promise<Made>, makeLarge: () =
     } finally {
       await dispose()
     }
-  }, 60_000)
+  })
 }

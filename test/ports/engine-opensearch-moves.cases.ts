@@ -57,7 +57,7 @@ export const opensearchMoveCases = (nodes: () => ReadonlyArray<string>): void =>
     })
     return ((await answer.json()) as any).aggregations.c.buckets.map(({ key }: { key: string }) => key)
   }
-  const eventually = async (holds: () => Promise<boolean>, limit_ms = 15_000): Promise<boolean> => {
+  const eventually = async (holds: () => Promise<boolean>, limit_ms = 60_000): Promise<boolean> => {
     for (let waited = 0; waited < limit_ms && !(await holds()); waited += 100) await pause(100)
     return holds()
   }
@@ -145,7 +145,7 @@ export const opensearchMoveCases = (nodes: () => ReadonlyArray<string>): void =>
             expect(await stocksOf(engine, "b")).toHaveLength(20)
           }
         })()
-      }, 60_000)
+      })
     it(
       "is searched, read and written where it is now by a process that has not heard of it",
       using([{}, { follow_ms: 3_600_000 }], async ([mover, late]) => {
@@ -168,8 +168,7 @@ export const opensearchMoveCases = (nodes: () => ReadonlyArray<string>): void =>
           expect(got.ok && got.value[0]?.stock).toBe(9)
           await written(late!, "a", [putOf({ id: "d0", name: "kettle", stock: 0 })])
         }
-      }),
-      60_000
+      })
     )
     it(
       "is what it was, or moved, wherever the mover ends, and what it leaves is cleared",
@@ -212,8 +211,7 @@ export const opensearchMoveCases = (nodes: () => ReadonlyArray<string>): void =>
         const isClear = async () => (await indicesOf(prefix)).length === 2 && (await keysOf(prefix)).length === 1
         expect(await eventually(isClear), JSON.stringify([await indicesOf(prefix), await keysOf(prefix)])).toBe(true)
         expect(await stocksOf(second!, "a")).toEqual([...model])
-      }),
-      90_000
+      })
     )
     it(
       "leaves the shared index when it is too large for it, or brings along too many fields",
@@ -236,8 +234,7 @@ export const opensearchMoveCases = (nodes: () => ReadonlyArray<string>): void =>
         const plan = suitePlan("products", { text: suiteText(["word32"], ["text_32"]) })
         expect(await foundBy(engine!, "b", plan)).toBe(1)
         expect(await eventually(async () => (await foundBy(engine!, "a", kettles)) === 11)).toBe(true)
-      }),
-      60_000
+      })
     )
   })
 
@@ -293,7 +290,7 @@ export const opensearchMoveCases = (nodes: () => ReadonlyArray<string>): void =>
         const altered = await first!.alterCollection("a", "products", change)
         expect(altered.ok ? undefined : altered.error).toBeUndefined()
         // A busy machine takes its time.
-        for (let waited = 0; waited < 10_000 && answers.new <= 3; waited += 100) await pause(100)
+        for (let waited = 0; waited < 60_000 && answers.new <= 3; waited += 100) await pause(100)
         isOver = true
         await Promise.all([...searching, writing])
         expect(Math.min(answers.old, answers.new), JSON.stringify(answers)).toBeGreaterThan(3)
@@ -308,7 +305,7 @@ export const opensearchMoveCases = (nodes: () => ReadonlyArray<string>): void =>
         )
         expect(await foundBy(first!, "b", byOld)).toBe(300)
       })()
-    }, 60_000)
+    })
     it(
       "that a document does not fit changes nothing and leaves nothing",
       using([{}], async ([engine], prefix) => {
@@ -329,8 +326,7 @@ export const opensearchMoveCases = (nodes: () => ReadonlyArray<string>): void =>
           "int32"
         ])
         expect(await eventually(async () => (await keysOf(prefix)).length === 1)).toBe(true)
-      }),
-      60_000
+      })
     )
   })
 
@@ -372,7 +368,6 @@ export const opensearchMoveCases = (nodes: () => ReadonlyArray<string>): void =>
       } finally {
         await newer.close()
       }
-    }),
-    60_000
+    })
   )
 }

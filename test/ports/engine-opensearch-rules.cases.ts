@@ -76,7 +76,7 @@ export const opensearchRuleCases = (nodes: () => ReadonlyArray<string>): void =>
         await alike(cluster, memory, { q: "kettle07 silver w7x1", drop_tokens_threshold: 20 })
         await alike(cluster, memory, { q: "kettle 07 tin" })
       })
-    }, 60_000)
+    })
     it("are those of now, whoever wrote, replaced or deleted documents", async () => {
       const documents = [{ id: "1", title: "brass bell" }]
       await beside(documents, async (cluster, memory, prefix) => {
@@ -99,7 +99,7 @@ export const opensearchRuleCases = (nodes: () => ReadonlyArray<string>): void =>
           await other.close()
         }
       })
-    }, 60_000)
+    })
     it("of a collection that is too large to list are what the cluster takes for near", async () => {
       const documents = ["kettle", "kettles", "mug"].map((title, id) => ({ id: String(id), title }))
       const bounded = { vocabularyDocuments_max: 2 }
@@ -110,7 +110,7 @@ export const opensearchRuleCases = (nodes: () => ReadonlyArray<string>): void =>
         },
         bounded
       )
-    }, 60_000)
+    })
   })
 
   describe("facets", () => {
@@ -151,7 +151,7 @@ export const opensearchRuleCases = (nodes: () => ReadonlyArray<string>): void =>
       } finally {
         for (const lab of labs) await lab.close()
       }
-    }, 60_000)
+    })
     it("show the values that the contract shows, at a cut through equals too", async () => {
       const documents = Array.from({ length: 1_300 }, (_document, i) => ({
         id: String(i),
@@ -178,6 +178,6 @@ export const opensearchRuleCases = (nodes: () => ReadonlyArray<string>): void =>
         await alike(cluster, memory, { q: "chair", facet_by: ranges, per_page: 1 })
         await alike(cluster, memory, { q: "oak", facet_by: "kind(sort_by: _alpha:desc)", max_facet_values: 5 })
       })
-    }, 60_000)
+    })
   })
 }

@@ -89,8 +89,7 @@ export const opensearchVectorCases = (nodes: () => ReadonlyArray<string>): void 
         expect(idsOf(await answer(first!, around(turned(0), 10), "b"))).toEqual(["t1"])
         await first!.dropCollection("a", "things")
         expect(Object.keys(await get(`/${prefix}-documents-*`)).length).toBe(2)
-      }),
-      60_000
+      })
     )
     it(
       "come to a collection that has documents, and change their length, under writes",
@@ -128,8 +127,7 @@ export const opensearchVectorCases = (nodes: () => ReadonlyArray<string>): void 
         expect(idsOf(await answer(engine!, around([1, 0, 0], 10)))).toEqual(["t0"])
         const page = await engine!.scan("a", { collection: "things", filter: undefined, limit: 1 })
         expect(page.ok && page.value.documents).toEqual([{ id: "t0", direction: [1, 2, 3] }])
-      }),
-      60_000
+      })
     )
     it(
       "are shown as deep as the nearest go, which are at most ten thousand",
@@ -156,8 +154,7 @@ export const opensearchVectorCases = (nodes: () => ReadonlyArray<string>): void 
           "Invalid",
           "The search engine finds at most the 10000 nearest."
         ])
-      }),
-      60_000
+      })
     )
     it(
       "may have any length: none is no direction, and very long ones are found",
@@ -180,8 +177,7 @@ export const opensearchVectorCases = (nodes: () => ReadonlyArray<string>): void 
         expect(!large.ok && large.error.kind === "CapabilityMissing" && large.error.parameter).toBe(
           "fields.direction.num_dim"
         )
-      }),
-      60_000
+      })
     )
     it("are refused by name where a node lacks the plugin", async () => {
       const real = globalThis.fetch
@@ -213,6 +209,6 @@ export const opensearchVectorCases = (nodes: () => ReadonlyArray<string>): void 
       } finally {
         await engine.close()
       }
-    }, 60_000)
+    })
   })
 }

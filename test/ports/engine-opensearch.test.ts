@@ -26,7 +26,7 @@ const make = async (more: Partial<OpensearchOptions> = {}): Promise<EngineUnderT
 const framework = {
   describe,
   it: (name: string, body: () => Promise<void>): void => {
-    it(name, body, 60_000)
+    it(name, body)
   },
   expect
 }
@@ -37,7 +37,7 @@ describe.skipIf(missing !== undefined)(`OpenSearch${missing === undefined ? "" :
     const cluster = await startTestCluster()
     nodes = cluster.nodes
     stop = cluster.stop
-  }, 180_000)
+  })
   afterAll(() => stop())
 
   engineSuite(framework, "exact", make)
@@ -79,10 +79,10 @@ describe.skipIf(missing !== undefined)(`OpenSearch${missing === undefined ? "" :
 
   it("answers generated searches as the engine in memory does", async () => {
     await agreeing(measureAgreement, { products: 1_500, searches: 140, seed: 11 })
-  }, 120_000)
+  })
   it("answers generated searches of vectors as the engine in memory does", async () => {
     await agreeing(measureVectorAgreement, { products: 1_000, searches: 140, seed: 12 })
-  }, 120_000)
+  })
 
   it("answers searches of every kind of value, and what changes them, word for word as the engine in memory", async () => {
     const { engine, dispose } = await make()
@@ -107,5 +107,5 @@ describe.skipIf(missing !== undefined)(`OpenSearch${missing === undefined ? "" :
       await labs[0].close()
       await dispose()
     }
-  }, 120_000)
+  })
 })

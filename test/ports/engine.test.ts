@@ -19,7 +19,7 @@ import { vectorSuite } from "../../engine-sdk/src/testing/vector-suite.ts"
 const framework = {
   describe,
   it: (name: string, body: () => Promise<void>): void => {
-    it(name, body, 30_000)
+    it(name, body)
   },
   expect
 }

@@ -148,7 +148,7 @@ else {
   let broker: TestBroker
   beforeAll(async () => {
     broker = await startTestBroker()
-  }, 120_000)
+  })
   afterAll(() => broker.stop())
   const withLog = <A, E>(
     over: Partial<KafkaLogOptions>,
@@ -299,118 +299,104 @@ else {
       assert.isTrue(found.acknowledged >= acknowledgedMin, `only ${found.acknowledged} were acknowledged`)
     }
 
-    it.live(
-      "loses and repeats nothing when answers are dropped on the way back",
-      () =>
-        Effect.gen(function* () {
-          const wire = yield* Effect.acquireRelease(
-            Effect.promise(() => openWire(broker.port())),
-            (opened) => Effect.promise(opened.close)
-          )
-          const found = yield* withLog({ requestTimeout_ms: 500, socketFactory: wire.socketFactory }, (log) =>
-            underLoad(
-              log,
-              Effect.gen(function* () {
-                wire.lose = (answer) => (answer % 11 === 3 ? "cut" : answer % 23 === 5 ? "silent" : "no")
-                yield* Effect.sleep(8_000)
-                wire.cutAll()
-                wire.lose = () => "no"
-              })
-            )
-          )
-          assert.isTrue(wire.answers().lost >= 10, `${wire.answers().lost} answers were lost`)
-          expectWhole(found, 100)
-        }).pipe(Effect.scoped),
-      60_000
-    )
-
-    it.live(
-      "would be caught if sends of one producer overlapped",
-      () =>
-        Effect.gen(function* () {
-          const wire = yield* Effect.acquireRelease(
-            Effect.promise(() => openWire(broker.port())),
-            (opened) => Effect.promise(opened.close)
-          )
-          yield* withLog({ prefix: "overlap." }, (log) =>
+    it.live("loses and repeats nothing when answers are dropped on the way back", () =>
+      Effect.gen(function* () {
+        const wire = yield* Effect.acquireRelease(
+          Effect.promise(() => openWire(broker.port())),
+          (opened) => Effect.promise(opened.close)
+        )
+        const found = yield* withLog({ requestTimeout_ms: 500, socketFactory: wire.socketFactory }, (log) =>
+          underLoad(
+            log,
             Effect.gen(function* () {
-              const kafka = makeKafka({
-                brokers: [broker.address()],
-                clientId: "overlapping",
-                requestTimeout_ms: 500,
-                socketFactory: wire.socketFactory
-              })
-              const producer = kafka.producer({
-                idempotent: true,
-                retry: { retries: 20, initialRetryTime: 50, maxRetryTime: 200 },
-                createPartitioner: kafkajs.Partitioners.DefaultPartitioner
-              })
-              yield* Effect.promise(() => producer.connect())
-              wire.lose = (answer) => (answer % 11 === 3 ? "cut" : "no")
-              const acknowledged: Array<string> = []
-              yield* Effect.promise(() =>
-                Promise.all(
-                  Array.from({ length: 4 }, async (_, id) => {
-                    for (let i = 0; i < 50; i++) {
-                      const value = `${id}:${String(i).padStart(3, "0")}`
-                      // A send that fails is one more way to be caught.
-                      await producer
-                        .send({ acks: -1, topic: "overlap.t.v1", messages: [{ partition: 0, value }] })
-                        .then(
-                          () => acknowledged.push(value),
-                          () => acknowledged.push(`${value} failed`)
-                        )
-                    }
-                  })
-                )
-              )
-              yield* Effect.promise(() => producer.disconnect())
-              const stored = (yield* readAll(log))[0]!.map(([, id]) => id)
-              const lost = acknowledged.filter((id) => !stored.includes(id)).length
-              assert.isTrue(
-                lost + stored.length - new Set(stored).size > 0,
-                "neither lost nor repeated: the wire shows nothing"
-              )
+              wire.lose = (answer) => (answer % 11 === 3 ? "cut" : answer % 23 === 5 ? "silent" : "no")
+              yield* Effect.sleep(8_000)
+              wire.cutAll()
+              wire.lose = () => "no"
             })
           )
-        }).pipe(Effect.scoped),
-      60_000
+        )
+        assert.isTrue(wire.answers().lost >= 10, `${wire.answers().lost} answers were lost`)
+        expectWhole(found, 100)
+      }).pipe(Effect.scoped)
     )
 
-    it.live(
-      "loses and repeats nothing when the broker is killed and started again, twice",
-      () =>
-        Effect.gen(function* () {
-          const again = Effect.andThen(
-            Effect.promise(broker.kill),
-            Effect.andThen(Effect.sleep(1_000), Effect.promise(broker.restart))
-          )
-          expectWhole(
-            yield* withLog({ requestTimeout_ms: 2_000 }, (log) =>
-              underLoad(log, Effect.andThen(again, Effect.andThen(Effect.sleep(1_500), again)))
-            ),
-            100
-          )
-        }),
-      120_000
+    it.live("would be caught if sends of one producer overlapped", () =>
+      Effect.gen(function* () {
+        const wire = yield* Effect.acquireRelease(
+          Effect.promise(() => openWire(broker.port())),
+          (opened) => Effect.promise(opened.close)
+        )
+        yield* withLog({ prefix: "overlap." }, (log) =>
+          Effect.gen(function* () {
+            const kafka = makeKafka({
+              brokers: [broker.address()],
+              clientId: "overlapping",
+              requestTimeout_ms: 500,
+              socketFactory: wire.socketFactory
+            })
+            const producer = kafka.producer({
+              idempotent: true,
+              retry: { retries: 20, initialRetryTime: 50, maxRetryTime: 200 },
+              createPartitioner: kafkajs.Partitioners.DefaultPartitioner
+            })
+            yield* Effect.promise(() => producer.connect())
+            wire.lose = (answer) => (answer % 11 === 3 ? "cut" : "no")
+            const acknowledged: Array<string> = []
+            yield* Effect.promise(() =>
+              Promise.all(
+                Array.from({ length: 4 }, async (_, id) => {
+                  for (let i = 0; i < 50; i++) {
+                    const value = `${id}:${String(i).padStart(3, "0")}`
+                    // A send that fails is one more way to be caught.
+                    await producer.send({ acks: -1, topic: "overlap.t.v1", messages: [{ partition: 0, value }] }).then(
+                      () => acknowledged.push(value),
+                      () => acknowledged.push(`${value} failed`)
+                    )
+                  }
+                })
+              )
+            )
+            yield* Effect.promise(() => producer.disconnect())
+            const stored = (yield* readAll(log))[0]!.map(([, id]) => id)
+            const lost = acknowledged.filter((id) => !stored.includes(id)).length
+            assert.isTrue(
+              lost + stored.length - new Set(stored).size > 0,
+              "neither lost nor repeated: the wire shows nothing"
+            )
+          })
+        )
+      }).pipe(Effect.scoped)
     )
 
-    it.live(
-      "loses and repeats nothing when the broker is frozen for 20 s",
-      () =>
-        Effect.gen(function* () {
-          const freeze = Effect.andThen(
-            Effect.sync(broker.freeze),
-            Effect.andThen(Effect.sleep(20_000), Effect.sync(broker.thaw))
-          )
-          expectWhole(
-            yield* withLog({ requestTimeout_ms: 5_000 }, (log) =>
-              underLoad(log, Effect.andThen(Effect.sleep(1_500), freeze))
-            ),
-            50
-          )
-        }),
-      90_000
+    it.live("loses and repeats nothing when the broker is killed and started again, twice", () =>
+      Effect.gen(function* () {
+        const again = Effect.andThen(
+          Effect.promise(broker.kill),
+          Effect.andThen(Effect.sleep(1_000), Effect.promise(broker.restart))
+        )
+        expectWhole(
+          yield* withLog({ requestTimeout_ms: 2_000 }, (log) =>
+            underLoad(log, Effect.andThen(again, Effect.andThen(Effect.sleep(1_500), again)))
+          ),
+          100
+        )
+      })
+    )
+
+    it.live("loses and repeats nothing when the broker is frozen for 20 s", () =>
+      Effect.gen(function* () {
+        const freeze = Effect.andThen(
+          Effect.sync(broker.freeze),
+          Effect.andThen(Effect.sleep(20_000), Effect.sync(broker.thaw))
+        )
+        expectWhole(
+          yield* withLog({ requestTimeout_ms: 5_000 }, (log) =>
+            underLoad(log, Effect.andThen(Effect.sleep(1_500), freeze))
+          ),
+          50
+        )
+      })
     )
   })
 }

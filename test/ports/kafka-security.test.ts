@@ -152,7 +152,6 @@ describe("security towards brokers", () => {
       } finally {
         rmSync(folder, { recursive: true, force: true })
       }
-    },
-    180_000
+    }
   )
 })

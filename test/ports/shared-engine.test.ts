@@ -23,7 +23,7 @@ const connected = async (port: number, token = TOKEN) => {
   return engine
 }
 const goods = (name = "goods") => suiteSchema(name, [suiteField("title", "string"), suiteField("n", "int64")])
-const until = async (is: () => boolean, within_ms = 3_000): Promise<void> => {
+const until = async (is: () => boolean, within_ms = 60_000): Promise<void> => {
   const last = performance.now() + within_ms
   while (!is()) {
     if (performance.now() > last) throw new Error(`not within ${within_ms} ms`)

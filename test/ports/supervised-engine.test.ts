@@ -100,8 +100,7 @@ it.each([false, true])(
       await engine.close()
       rmSync(path, { recursive: true, force: true })
     }
-  },
-  30_000
+  }
 )
 it("asks a new engine nothing before it knows the dictionaries", async () => {
   const path = mkdtempSync(join(tmpdir(), "dowser-supervised-"))
@@ -139,4 +138,4 @@ it("asks a new engine nothing before it knows the dictionaries", async () => {
     await engine.close()
     rmSync(path, { recursive: true, force: true })
   }
-}, 30_000)
+})

@@ -15,7 +15,7 @@ export const textEmbedderSuite = (name: string, model: string, embedder: Layer.L
       Effect.flatMap(TextEmbedder, (port) =>
         port.embed({ model, texts, priority: "query", organizationId: "org_a", ...more })
       )
-    const test = <E>(title: string, body: Effect.Effect<void, E, TextEmbedder>) => it.effect(title, () => body, 120_000)
+    const test = <E>(title: string, body: Effect.Effect<void, E, TextEmbedder>) => it.effect(title, () => body)
 
     test(
       "a vector for each text, in order, of length one",

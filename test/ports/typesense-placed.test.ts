@@ -170,4 +170,4 @@ it("plans with placed documents, boosts and windows are answered as the engine i
     for (const engine of engines) await engine.close()
     await node.stop()
   }
-}, 60_000)
+})

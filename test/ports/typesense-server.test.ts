@@ -292,10 +292,10 @@ describe("collections that are remembered", () => {
     const [one, two] = [await opened([server], { follow_ms: 10 }), await opened([server])]
     await filled(two)
     const known = () => one.describeCollection("a", "goods")?.num_documents
-    for (let i = 0; i < 1_000 && known() !== 1; i++) await new Promise((settle) => setTimeout(settle, 5))
+    for (let i = 0; i < 12_000 && known() !== 1; i++) await new Promise((settle) => setTimeout(settle, 5))
     expect(known()).toBe(1)
     await two.dropCollection("a", "goods")
-    for (let i = 0; i < 1_000 && known() !== undefined; i++) await new Promise((settle) => setTimeout(settle, 5))
+    for (let i = 0; i < 12_000 && known() !== undefined; i++) await new Promise((settle) => setTimeout(settle, 5))
     expect([known(), one.namespaces()]).toEqual([undefined, []])
   })
 })

@@ -181,7 +181,7 @@ beforeAll(async () => {
   expect([during.events.length > before.events.length - 3_000, during.presets > presetsBefore]).toEqual([true, true])
   process.kill(program.pid(), "SIGKILL")
   await program.exited
-}, 120_000)
+})
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
@@ -222,7 +222,7 @@ describe("at the same time", () => {
     const restored = await launch(at("twice", "restored"))
     restored.signal("SIGTERM")
     expect(await restored.exited).toBe(0)
-  }, 90_000)
+  })
   it("a folder that is being restored is neither backed up nor started, and a backup that is being written is not restored", async () => {
     mkdirSync(at("restoring"))
     writeFileSync(at("restoring", "restoring"), "")
@@ -237,7 +237,7 @@ describe("at the same time", () => {
     const half = await dowser("restore", at("half"), at("never"))
     expect(half.code).toBe(1)
     expect(existsSync(at("never"))).toBe(false)
-  }, 60_000)
+  })
 })
 
 /** Ids and documents of all clicks in the log of the backup, read from a copy of it. */
@@ -347,7 +347,7 @@ describe("a backup", () => {
       again.signal("SIGTERM")
       await again.exited
     }
-  }, 120_000)
+  })
 })
 
 describe("a restore refuses", () => {
@@ -383,7 +383,7 @@ describe("a restore refuses", () => {
     writeFileSync(at("full", "mine"), "")
     await refused(at("backup"), at("full"), /not an empty folder/)
     expect(readdirSync(at("full"))).toEqual(["mine"])
-  }, 60_000)
+  })
   it("to leave something that starts when it is killed", async () => {
     // The command itself and not its launcher, whose end it would notice and clean up.
     const flags = (globalThis as { readonly Deno?: unknown }).Deno === undefined ? [] : denoFlags
@@ -406,7 +406,7 @@ describe("a restore refuses", () => {
       String(await freePort())
     )
     expect([code, said]).toEqual([1, expect.stringMatching(/A restore into .* was interrupted/)])
-  }, 60_000)
+  })
 })
 
 describe("a backup refuses", () => {
@@ -414,5 +414,5 @@ describe("a backup refuses", () => {
     const idle = await dowser("backup", at("other"), "--data-dir", at("data"))
     expect([idle.code, idle.said]).toEqual([1, expect.stringContaining("No running Dowser owns the data folder")])
     expect(existsSync(at("other"))).toBe(false)
-  }, 30_000)
+  })
 })

@@ -47,7 +47,7 @@ beforeAll(async () => {
     headers: { "content-type": "application/xml" },
     body: `<urlset>${Array.from({ length: PAGES }, (_, i) => `<url><loc>${site.origin}/p${i}</loc></url>`).join("")}</urlset>`
   })
-}, 60_000)
+})
 afterAll(async () => {
   await site.stop()
   program.signal("SIGTERM")
@@ -87,7 +87,7 @@ for (const source of ["url", "sitemap"])
     // What had been asked and was not counted yet; a batch lasts two seconds and a page.
     expect(twice.every(([, count]) => count === 2)).toBe(true)
     expect(twice.length).toBeLessThanOrEqual(Math.min(32, asked.size - before.imported))
-  }, 60_000)
+  })
 
 it("cancelled, it asks no more and what it wrote stays", async () => {
   site.asked.length = 0
@@ -106,4 +106,4 @@ it("cancelled, it asks no more and what it wrote stays", async () => {
   await pause(1_500)
   expect(site.asked.length).toBe(asked)
   expect(await stored("cancelled")).toBeGreaterThan(0)
-}, 30_000)
+})

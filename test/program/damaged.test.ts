@@ -171,7 +171,7 @@ beforeAll(async () => {
   await damageRows()
   await damageFiles()
   program = await startProgram({ dataFolder })
-}, 60_000)
+})
 afterAll(async () => {
   await program.stop()
   rmSync(folder, { recursive: true, force: true })

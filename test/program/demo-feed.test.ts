@@ -25,4 +25,4 @@ it("the demo imports a supplier's feed by a job", async () => {
     expect(await program.exited).toBe(0)
     rmSync(folder, { recursive: true, force: true })
   }
-}, 60_000)
+})

@@ -107,15 +107,15 @@ describe.skipIf(missing !== undefined)(
         }
         over = Effect.runPromise(started(ready, ended)).catch(reject)
       })
-    }, 180_000)
+    })
     afterAll(async () => {
       end()
       await over
-    }, 60_000)
+    })
 
     const suite = {
       describe,
-      it: (name: string, body: () => Promise<void>): void => void it(name, body, 60_000),
+      it: (name: string, body: () => Promise<void>): void => void it(name, body),
       expect
     }
     engineSuite(suite, "exact", make)
@@ -145,7 +145,7 @@ describe.skipIf(missing !== undefined)(
         await labs[0].close()
         await dispose()
       }
-    }, 120_000)
+    })
 
     it("answers searches of every kind of value, and what changes them, word for word as the engine in memory", async () => {
       const { engine, dispose } = await make()
@@ -171,7 +171,7 @@ describe.skipIf(missing !== undefined)(
         await labs[0].close()
         await dispose()
       }
-    }, 120_000)
+    })
 
     it("keeps tenants apart: same names, same ids, names that look like another's, joins, another installation", async () => {
       const prefix = `iso${installations}`
@@ -235,7 +235,7 @@ describe.skipIf(missing !== undefined)(
         await engine.close()
         await other.close()
       }
-    }, 60_000)
+    })
 
     it("goes through a collection from which documents are taken meanwhile without missing one", async () => {
       const engine = await opened()
@@ -268,7 +268,7 @@ describe.skipIf(missing !== undefined)(
       } finally {
         await engine.close()
       }
-    }, 60_000)
+    })
 
     it("is the engine of a process without one, whose searches are those of the server", async () => {
       const { key, third } = servers
@@ -316,7 +316,7 @@ describe.skipIf(missing !== undefined)(
       ])
       const refused = await call("GET", "/collections/shoes/documents/search?q=shoe&query_by=title&ranking=relevance")
       expect([refused.status, refused.body.message]).toEqual([400, expect.stringContaining("ranking `relevance`")])
-    }, 60_000)
+    })
 
     it("fails no search and loses no answered write when one of two nodes is killed", async () => {
       const engine = await opened()
@@ -368,6 +368,6 @@ describe.skipIf(missing !== undefined)(
       } finally {
         await engine.close()
       }
-    }, 90_000)
+    })
   }
 )

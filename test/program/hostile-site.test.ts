@@ -133,7 +133,7 @@ beforeAll(async () => {
   program = await startProgram()
   tenant = await program.tenant("Hunted")
   site = await startSite()
-}, 60_000)
+})
 afterAll(async () => {
   Socket.prototype.connect = connect
   await site.stop()
@@ -218,7 +218,7 @@ describe("a hostile site", () => {
     expect(contents.get("/cyrillic")).toBe("Привет")
     expect(contents.get("/liar")).toMatch(/^caf\ufffd+$/)
     expect(text).not.toContain("secret")
-  }, 300_000)
+  })
   it("that is down, or asks for patience without end, is left alone", async () => {
     site.pages.set("/robots.txt", { status: 500 })
     const down = await crawl({
@@ -246,7 +246,7 @@ describe("a hostile site", () => {
     })
     expect(site.paths()).toEqual(["/robots.txt", "/y1"])
     expect(patient.stats.errors[1].error).toMatch(/asks to come again in 86400 s/)
-  }, 60_000)
+  })
   it("whose sitemap is hostile too ends as an error", async () => {
     const maps = `http://maps.example:${site.port}`
     const xml = (body: string | Uint8Array, more: object = {}): SitePage => ({
@@ -279,5 +279,5 @@ describe("a hostile site", () => {
         error === undefined ? [] : [expect.stringMatching(error)]
       ])
     }
-  }, 60_000)
+  })
 })

@@ -84,7 +84,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "dowser-ingest-kill-"))
   program = await launchPrepared(join(folder, "data"), flags)
   key = program.ready.full_key
-}, 60_000)
+})
 afterAll(async () => {
   program.signal("SIGTERM")
   expect(await program.exited).toBe(0)
@@ -103,14 +103,14 @@ for (const format of Object.keys(feeds))
     const { body } = await made("POST", `/ingest/feeds?collection=${format}&format=${format}`, feeds[format])
     expect(await cutOff(body.id)).toMatchObject(once)
     expect(await titles(format)).toEqual(model())
-  }, 60_000)
+  })
 it("a full pass, which deletes what is missing after the kill", async () => {
   await collection("full")
   await made("POST", "/collections/full/documents/import?action=create", JSON.stringify({ id: "gone", title: "Gone" }))
   const { body } = await made("POST", "/ingest/feeds?collection=full&format=csv&full=true", feeds.csv)
   expect(await cutOff(body.id)).toMatchObject({ ...once, stats: { ...once.stats, deleted: 1 } })
   expect(await titles("full")).toEqual(model())
-}, 60_000)
+})
 it("documents that came with their job", async () => {
   await collection("inline")
   const documents = [...model()].map(([id, title]) => ({ id, title }))
@@ -121,7 +121,7 @@ it("documents that came with their job", async () => {
   )
   expect(await cutOff(body.id)).toMatchObject(once)
   expect(await titles("inline")).toEqual(model())
-}, 60_000)
+})
 it("captions of a video", async () => {
   await collection("captions")
   const time = (at: number) =>
@@ -139,7 +139,7 @@ it("captions of a video", async () => {
   )
   expect(await cutOff(body.id)).toMatchObject(once)
   expect((await titles("captions")).size).toBe(DOCUMENTS)
-}, 60_000)
+})
 it("a reindex", async () => {
   const { body } = await made("POST", "/collections/inline/reindex")
   expect(await cutOff(body.id)).toMatchObject({
@@ -148,7 +148,7 @@ it("a reindex", async () => {
     stats: { imported: DOCUMENTS, failed: 0 }
   })
   expect(await titles("inline")).toEqual(model())
-}, 60_000)
+})
 it("a feed by its address is fetched once", async () => {
   await collection("fetched")
   let asked = 0
@@ -166,7 +166,7 @@ it("a feed by its address is fetched once", async () => {
   expect(await cutOff(body.id)).toMatchObject(once)
   expect([asked, await titles("fetched")]).toEqual([1, model()])
   await new Promise((settle) => shop.close(settle))
-}, 60_000)
+})
 it("a resumable upload", async () => {
   await collection("resumed")
   const text = Buffer.from(feeds.jsonl!)
@@ -189,4 +189,4 @@ it("a resumable upload", async () => {
   const last = await patch(offset, text.length)
   expect(await cutOff(last.headers.get("x-ingest-job")!)).toMatchObject(once)
   expect(await titles("resumed")).toEqual(model())
-}, 60_000)
+})

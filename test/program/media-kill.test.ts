@@ -31,7 +31,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "dowser-media-kill-"))
   program = await launchPrepared(join(folder, "data"), flags)
   key = program.ready.full_key!
-}, 60_000)
+})
 afterAll(async () => {
   program.signal("SIGTERM")
   await program.exited
@@ -59,4 +59,4 @@ it("an upload that a kill cuts off leaves an empty asset, no byte, and its room"
   expect((await send("GET", `/media/${whole}/content`)).text).toBe("whole")
   expect((await send("PUT", `/media/${id}/content`, "again")).status).toBe(200)
   expect((await send("GET", `/media/${id}/content`)).text).toBe("again")
-}, 60_000)
+})

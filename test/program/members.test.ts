@@ -62,4 +62,4 @@ it("members are added, listed, given roles and removed on the command line", asy
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-}, 60_000)
+})

@@ -39,7 +39,7 @@ it("answers first, tells once what could not be had, and serves", async () => {
     program.signal("SIGTERM")
     expect(await program.exited).toBe(0)
   }
-}, 120_000)
+})
 
 const { folder: installed, missing } = await installedModels()
 it("finds models that are installed", async (context) => {
@@ -63,4 +63,4 @@ it("finds models that are installed", async (context) => {
     program.signal("SIGTERM")
     expect(await program.exited).toBe(0)
   }
-}, 60_000)
+})

@@ -58,7 +58,7 @@ beforeAll(async () => {
   )
   adminPort = await freePort()
   program = await launchPrepared(data, ["--no-demo", "--admin-port", String(adminPort)], undefined, {}, tree)
-}, 60_000)
+})
 afterAll(async () => {
   program.signal("SIGTERM")
   await program.exited

@@ -23,7 +23,7 @@ describe("fibers", () => {
     const kept = JSON.parse(stdout) as ReadonlyArray<number>
     expect(kept).toHaveLength(2)
     for (const bytes of kept) expect(bytes).toBeLessThan(BYTES_A_STEP_MAX)
-  }, 60_000)
+  })
   it("are so in every entry of the program: the import comes before all others", () => {
     const entries = ["src", "streams", "log"]
       .flatMap((folder) =>

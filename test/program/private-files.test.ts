@@ -93,7 +93,7 @@ it("every file below the data folder is its owner's alone, after a start over an
   mkdirSync(join(data, "log", "more"), { mode: 0o755 })
   writeFileSync(join(data, "log", "more", "file"), "x", { mode: 0o644 })
   await once(0o022)
-}, 60_000)
+})
 
 const NOBODY = 65_534
 const uidOf = (name: string): number =>
@@ -171,8 +171,7 @@ it.skipIf(!isOpenClone)(
       (error: Error) => error.message
     )
     expect(refusedPostgres).toContain("DOWSER_POSTGRES_RUN_AS names root, as whom Postgres does not run.")
-  },
-  60_000
+  }
 )
 
 it.skipIf(!isOpenClone)(
@@ -206,8 +205,7 @@ it.skipIf(!isOpenClone)(
     expect(await launch(data).catch((error: Error) => error.message)).toContain(
       "postgres.password of the data folder must hold 48 hexadecimal digits"
     )
-  },
-  60_000
+  }
 )
 
 it.skipIf(!isOpenClone)(
@@ -236,22 +234,17 @@ it.skipIf(!isOpenClone)(
     expect([lstatSync(elsewhere).uid, lstatSync(join(elsewhere, "letter")).uid]).toEqual([0, 0])
     other.signal("SIGTERM")
     expect(await other.exited).toBe(0)
-  },
-  60_000
+  }
 )
 
-it.skipIf(!isOpenClone)(
-  "a data folder that nobody else can reach is run as root, and that is said",
-  async () => {
-    const closed = join(folder, "closed")
-    mkdirSync(closed, { mode: 0o700 })
-    const program = await launch(join(closed, "data"))
-    expect(statusOf(program.pid(), "Uid").startsWith("0\t")).toBe(true)
-    expect(program.stderr()).toContain(
-      `Runs as root: the user nobody cannot pass ${closed}: it, or a folder above it, is closed to others.`
-    )
-    program.signal("SIGTERM")
-    expect(await program.exited).toBe(0)
-  },
-  60_000
-)
+it.skipIf(!isOpenClone)("a data folder that nobody else can reach is run as root, and that is said", async () => {
+  const closed = join(folder, "closed")
+  mkdirSync(closed, { mode: 0o700 })
+  const program = await launch(join(closed, "data"))
+  expect(statusOf(program.pid(), "Uid").startsWith("0\t")).toBe(true)
+  expect(program.stderr()).toContain(
+    `Runs as root: the user nobody cannot pass ${closed}: it, or a folder above it, is closed to others.`
+  )
+  program.signal("SIGTERM")
+  expect(await program.exited).toBe(0)
+})

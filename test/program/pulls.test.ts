@@ -73,4 +73,4 @@ it("goes on with the page at which it was killed", async () => {
     await new Promise((settle) => shop.close(settle))
     rmSync(folder, { recursive: true, force: true })
   }
-}, 120_000)
+})

@@ -110,7 +110,7 @@ it("none is lost, applied twice or out of order by kill -9", async () => {
     await program?.exited
     rmSync(folder, { recursive: true, force: true })
   }
-}, 120_000)
+})
 
 describe("a flood", () => {
   let program: Program

@@ -91,4 +91,4 @@ it("a release outlives drafts, schemas, statements and starts, and goes with its
   await send("POST", "collections/goods/search-profiles", { name: "listing", searchable_fields: ["title"] })
   expect((await send("GET", `${profile}/releases`)).body.releases).toEqual([])
   expect((await send("GET", `${profile}/releases/${release.id}`)).status).toBe(404)
-}, 60_000)
+})

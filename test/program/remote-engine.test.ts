@@ -43,83 +43,79 @@ const missing = kafkaMissing()
 if (missing !== undefined) it("several processes over one engine", (ctx) => ctx.skip(missing))
 else
   describe("several processes over one engine", () => {
-    it.live(
-      "see each other's writes with the next request, and outlive each other",
-      () =>
-        inInstallation(1, (place) =>
-          Effect.gen(function* () {
-            const [enginePort, ...ports] = yield* Effect.promise(() =>
-              Promise.all([freePort(), freePort(), freePort(), freePort()])
-            )
-            const start = (name: string, port: number, ...args: ReadonlyArray<string>) =>
-              run(place, name, ["start", "--mode", "distributed", "--port", String(port), ...args])
-            const owning = ["--engine-port", String(enginePort)]
-            const owner = yield* start("owner", ports[0]!, ...owning)
-            const key = readFileSync(join(place.folder, "owner", "operator.key"), "utf8").trim()
-            const sharing = ["--engine", "remote", "--engine-address", `127.0.0.1:${enginePort}`, "--operator-key", key]
-            const b = yield* start("b", ports[1]!, ...sharing)
-            const c = yield* start("c", ports[2]!, ...sharing)
-            const call = caller(owner.ready.full_key!)
-            const search = (process: Process, q: string, more = "") =>
-              call(process, "GET", `/collections/goods/documents/search?q=${q}&query_by=title&facet_by=brand${more}`)
-            const plain = ({ text }: Answer) =>
-              text.replace(/"search_time_ms":\d+/, "").replace(/"query_id":"[^"]*"/, "")
+    it.live("see each other's writes with the next request, and outlive each other", () =>
+      inInstallation(1, (place) =>
+        Effect.gen(function* () {
+          const [enginePort, ...ports] = yield* Effect.promise(() =>
+            Promise.all([freePort(), freePort(), freePort(), freePort()])
+          )
+          const start = (name: string, port: number, ...args: ReadonlyArray<string>) =>
+            run(place, name, ["start", "--mode", "distributed", "--port", String(port), ...args])
+          const owning = ["--engine-port", String(enginePort)]
+          const owner = yield* start("owner", ports[0]!, ...owning)
+          const key = readFileSync(join(place.folder, "owner", "operator.key"), "utf8").trim()
+          const sharing = ["--engine", "remote", "--engine-address", `127.0.0.1:${enginePort}`, "--operator-key", key]
+          const b = yield* start("b", ports[1]!, ...sharing)
+          const c = yield* start("c", ports[2]!, ...sharing)
+          const call = caller(owner.ready.full_key!)
+          const search = (process: Process, q: string, more = "") =>
+            call(process, "GET", `/collections/goods/documents/search?q=${q}&query_by=title&facet_by=brand${more}`)
+          const plain = ({ text }: Answer) => text.replace(/"search_time_ms":\d+/, "").replace(/"query_id":"[^"]*"/, "")
 
-            yield* Effect.promise(async () => {
-              const fields = [
-                { name: "title", type: "string" },
-                { name: "brand", type: "string", facet: true }
-              ]
-              assert.strictEqual((await call(b, "POST", "/collections", { name: "goods", fields })).status, 201)
-              const lines = Array.from({ length: 2_000 }, (_, i) =>
-                JSON.stringify({ id: String(i), title: `cup number ${i}`, brand: `brand ${i % 40}` })
-              ).join("\n")
-              const imported = await call(c, "POST", "/collections/goods/documents/import", lines)
-              assert.strictEqual(imported.text.split("\n").filter((line) => line === '{"success":true}').length, 2_000)
-              const [first, ...others] = await Promise.all([owner, b, c].map((each) => search(each, "cup")))
-              assert.strictEqual(first!.body.found, 2_000)
-              for (const other of others) assert.strictEqual(plain(other), plain(first!))
-              for (let i = 0; i < 20; i++) {
-                const [writing, reading] = [[owner, b, c][i % 3]!, [b, c, owner][i % 3]!]
-                const put = { id: `new${i}`, title: `vase ${i}`, brand: "new" }
-                assert.strictEqual((await call(writing, "POST", "/collections/goods/documents", put)).status, 201)
-                assert.strictEqual((await search(reading, `vase ${i}`)).body.hits[0].document.id, `new${i}`)
-                const { body } = await call(reading, "GET", "/collections/goods")
-                assert.strictEqual(body.num_documents, 2_001 + i)
-              }
-              // A kept answer is of the past as soon as something of it is gone, wherever that was asked for.
-              const kept = () => search(b, "vase 3", "&use_cache=true&cache_ttl=600")
-              assert.strictEqual((await kept()).body.hits[0].document.id, "new3")
-              assert.strictEqual((await kept()).body.hits[0].document.id, "new3")
-              assert.strictEqual((await call(c, "DELETE", "/collections/goods/documents/new3")).status, 200)
-              assert.notStrictEqual((await kept()).body.hits[0]?.document.id, "new3")
-            })
-
-            yield* Effect.promise(async () => {
-              process.kill(c.child.pid!, "SIGKILL")
-              await c.exited
-              const began = performance.now()
-              const put = { id: "after", title: "after", brand: "new" }
-              assert.strictEqual((await call(b, "POST", "/collections/goods/documents", put)).status, 201)
-              // The lease of who died (2 s), at most.
-              assert.isBelow(performance.now() - began, 4_000)
-              process.kill(owner.child.pid!, "SIGKILL")
-              await owner.exited
-              await within("b says that the engine is away", 5_000, async () => {
-                const { body, status } = await search(b, "cup")
-                return status === 502 && String(body.message).includes("cannot be reached")
-              })
-              assert.strictEqual((await call(b, "GET", "/keys")).status, 200)
-            })
-            const again = yield* start("owner", ports[0]!, ...owning)
-            yield* Effect.promise(async () => {
-              await within("b finds the engine again", 10_000, async () => (await search(b, "cup")).status === 200)
-              assert.strictEqual((await search(b, "after")).body.hits[0].document.id, "after")
-              for (const { child } of [again, b]) process.kill(child.pid!, "SIGTERM")
-              assert.deepStrictEqual(await Promise.all([again.exited, b.exited]), [0, 0], b.said())
-            })
+          yield* Effect.promise(async () => {
+            const fields = [
+              { name: "title", type: "string" },
+              { name: "brand", type: "string", facet: true }
+            ]
+            assert.strictEqual((await call(b, "POST", "/collections", { name: "goods", fields })).status, 201)
+            const lines = Array.from({ length: 2_000 }, (_, i) =>
+              JSON.stringify({ id: String(i), title: `cup number ${i}`, brand: `brand ${i % 40}` })
+            ).join("\n")
+            const imported = await call(c, "POST", "/collections/goods/documents/import", lines)
+            assert.strictEqual(imported.text.split("\n").filter((line) => line === '{"success":true}').length, 2_000)
+            const [first, ...others] = await Promise.all([owner, b, c].map((each) => search(each, "cup")))
+            assert.strictEqual(first!.body.found, 2_000)
+            for (const other of others) assert.strictEqual(plain(other), plain(first!))
+            for (let i = 0; i < 20; i++) {
+              const [writing, reading] = [[owner, b, c][i % 3]!, [b, c, owner][i % 3]!]
+              const put = { id: `new${i}`, title: `vase ${i}`, brand: "new" }
+              assert.strictEqual((await call(writing, "POST", "/collections/goods/documents", put)).status, 201)
+              assert.strictEqual((await search(reading, `vase ${i}`)).body.hits[0].document.id, `new${i}`)
+              const { body } = await call(reading, "GET", "/collections/goods")
+              assert.strictEqual(body.num_documents, 2_001 + i)
+            }
+            // A kept answer is of the past as soon as something of it is gone, wherever that was asked for.
+            const kept = () => search(b, "vase 3", "&use_cache=true&cache_ttl=600")
+            assert.strictEqual((await kept()).body.hits[0].document.id, "new3")
+            assert.strictEqual((await kept()).body.hits[0].document.id, "new3")
+            assert.strictEqual((await call(c, "DELETE", "/collections/goods/documents/new3")).status, 200)
+            assert.notStrictEqual((await kept()).body.hits[0]?.document.id, "new3")
           })
-        ),
-      150_000
+
+          yield* Effect.promise(async () => {
+            process.kill(c.child.pid!, "SIGKILL")
+            await c.exited
+            const began = performance.now()
+            const put = { id: "after", title: "after", brand: "new" }
+            assert.strictEqual((await call(b, "POST", "/collections/goods/documents", put)).status, 201)
+            // The lease of who died (2 s), at most.
+            assert.isBelow(performance.now() - began, 4_000)
+            process.kill(owner.child.pid!, "SIGKILL")
+            await owner.exited
+            await within("b says that the engine is away", 5_000, async () => {
+              const { body, status } = await search(b, "cup")
+              return status === 502 && String(body.message).includes("cannot be reached")
+            })
+            assert.strictEqual((await call(b, "GET", "/keys")).status, 200)
+          })
+          const again = yield* start("owner", ports[0]!, ...owning)
+          yield* Effect.promise(async () => {
+            await within("b finds the engine again", 10_000, async () => (await search(b, "cup")).status === 200)
+            assert.strictEqual((await search(b, "after")).body.hits[0].document.id, "after")
+            for (const { child } of [again, b]) process.kill(child.pid!, "SIGTERM")
+            assert.deepStrictEqual(await Promise.all([again.exited, b.exited]), [0, 0], b.said())
+          })
+        })
+      )
     )
   })

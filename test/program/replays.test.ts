@@ -101,7 +101,6 @@ else
               ["subject_erasure", "event_replay"]
             )
           })
-        ),
-      180_000
+        )
     )
   })

@@ -51,7 +51,7 @@ const stop = async () => {
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "dowser-request-memory-"))
   await start("data", BOUND_MB)
-}, 60_000)
+})
 afterAll(async () => {
   await stop()
   rmSync(folder, { recursive: true, force: true })
@@ -139,7 +139,7 @@ describe("bodies that never end", () => {
     expect(ownMemoryMb() - before).toBeLessThan(200)
     for (const socket of held) socket.destroy()
     await until(async () => (await upsert(greedy, document("large", 3 * MEGABYTE))).status === 201)
-  }, 60_000)
+  })
   it("of a compressed kind count what their decoders keep", async () => {
     // 40 MB of blanks behind as much noise as a sender has to pay for them, each: nothing but the decoder's window is
     // held of it.
@@ -164,7 +164,7 @@ describe("bodies that never end", () => {
       told.join("\n")
     ).toBe(true)
     expect((await upsert(greedy, document("large", 3 * MEGABYTE))).status).toBe(201)
-  }, 60_000)
+  })
 })
 
 describe("answers that nobody reads", () => {
@@ -172,7 +172,7 @@ describe("answers that nobody reads", () => {
     await stop()
     // An answer that no socket swallows, and the documents that it is made of, are half of a half.
     await start("answers", 4 * BOUND_MB)
-  }, 60_000)
+  })
   it("are cut off, oldest first, and who reads gets all of every answer", async () => {
     for (let i = 0; i < 3; i++) expect((await upsert(greedy, document(`answer-${i}`, 4 * MEGABYTE))).status).toBe(201)
     const path =
@@ -197,5 +197,5 @@ describe("answers that nobody reads", () => {
     for (const socket of unread) socket.destroy()
     await until(async () => (await upsert(greedy, document("large", 3 * MEGABYTE))).status === 201)
     expect(program.stderr()).toContain("one of")
-  }, 60_000)
+  })
 })

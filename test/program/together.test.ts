@@ -6,7 +6,7 @@ import { opensearchMissing } from "../support/opensearch.ts"
 import { together } from "../support/together/scenario.ts"
 
 const PRODUCTS = 2_000,
-  EVENTS = 16_000
+  EVENTS = 8_000
 /** Two processes that own no engine and share a cluster: what one writes the other finds, and none has what is none. */
 const knowsOfOthers = async (bases: ReadonlyArray<string>, key: string): Promise<void> => {
   const [first, second] = bases as [string, string]
@@ -25,7 +25,7 @@ const knowsOfOthers = async (bases: ReadonlyArray<string>, key: string): Promise
   assert.strictEqual((await call(first, "POST", "/collections", { name: "shoes", fields })).status, 201)
   // A collection is known to the others within a second; what is written to it, at once.
   let known = await call(second, "GET", "/collections/shoes")
-  for (let looks = 0; looks < 50 && known.status !== 200; looks++) {
+  for (let looks = 0; looks < 600 && known.status !== 200; looks++) {
     await new Promise((settle) => setTimeout(settle, 100))
     known = await call(second, "GET", "/collections/shoes")
   }

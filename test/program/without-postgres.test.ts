@@ -28,10 +28,8 @@ interface Loss {
 }
 const scenario = (told: string, acquire: (place: Place) => Effect.Effect<Loss, unknown, Scope.Scope>) => {
   if (missing !== undefined) return it(told, (ctx) => ctx.skip(missing))
-  return it.live(
-    told,
-    () => inInstallation(1, (place) => Effect.flatMap(acquire(place), (loss) => losing(place, loss))),
-    180_000
+  return it.live(told, () =>
+    inInstallation(1, (place) => Effect.flatMap(acquire(place), (loss) => losing(place, loss)))
   )
 }
 const losing = (place: Place, loss: Loss) =>

@@ -36,7 +36,7 @@ for (const { floor, name, queries, queryBy } of sets) {
       collection = await openCollection(`${data}${name}/docs.jsonl.gz`, queryBy)
       judged = await readJudged(`${data}${name}/${queries}`, `${data}${name}/qrels.tsv`)
       clean = await ndcg(collection, judged, "relevance")
-    }, 180_000)
+    })
     afterAll(() => collection?.close())
     it(`reaches nDCG@10 ${floor}`, () => {
       expect(mean(clean)).toBeGreaterThanOrEqual(floor)

@@ -71,7 +71,7 @@ const counted = Effect.fnUntraced(function* (name: string) {
 })
 const until = <E, R>(what: string, holds: Effect.Effect<boolean, E, R>) =>
   Effect.gen(function* () {
-    for (let waited = 0; waited < 15_000; waited += 20) {
+    for (let waited = 0; waited < 60_000; waited += 20) {
       if (yield* holds) return
       yield* Effect.sleep(20)
     }
@@ -91,15 +91,12 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("ownership o
     title: string,
     body: Effect.Effect<void, unknown, EventLog | LeaseStore | OffsetStore | SqlClient.SqlClient | Scope.Scope>
   ) =>
-    it.effect(
-      title,
-      () =>
-        Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          yield* sql`CREATE TABLE IF NOT EXISTS counted (name text, id int4)`
-          yield* Effect.provide(Effect.scoped(body), Layer.fresh(EventLog.layerMemory))
-        }),
-      60_000
+    it.effect(title, () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`CREATE TABLE IF NOT EXISTS counted (name text, id int4)`
+        yield* Effect.provide(Effect.scoped(body), Layer.fresh(EventLog.layerMemory))
+      })
     )
   const owner = (member: string, processor: Runnable, over: Partial<OwnershipOptions> = {}) =>
     Effect.forkChild(

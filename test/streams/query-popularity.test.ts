@@ -211,8 +211,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("the popular
             }
           }
         })
-      ),
-    60_000
+      )
   )
 
   it.effect("takes visitors back with their keystrokes, also when they had been stored", () =>

@@ -165,8 +165,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("replays", (
             yield* streams.stop
           }).pipe(Effect.provide(environment()), Effect.scoped)
         }
-      }),
-    120_000
+      })
   )
 
   it.effect("change nothing of another organization's rows, and nothing outside of their days", () =>

@@ -183,8 +183,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a batch tha
           }
           assert.deepStrictEqual([progress.deadLetters, progress.restarts], [3, 0])
         })
-      ),
-    40_000
+      )
   )
 
   it.effect("never comes from a key that no index takes: the step tells it before anything of it counts", () =>
@@ -249,58 +248,55 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a batch tha
     ).pipe(Effect.scoped)
   )
 
-  it.effect(
-    "is stepped over by a replay of a lost state too, so that what comes later finds what was counted",
-    () =>
-      withLog(
-        Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          const [name, organizationId] = [`refused-${++groups}`, `org_refused_${groups}`]
-          const search = (id: string, q: string, at: number): Partial<BehaviouralEvent> => ({
-            type: "search",
-            q,
-            event_id: id,
-            query_id: id,
-            session_id: "s",
-            timestamp: AT + at
-          })
-          const click = (id: string, at: number): Partial<BehaviouralEvent> => ({
-            type: "click",
-            event_id: id,
-            session_id: "s",
-            timestamp: AT + at
-          })
-          yield* sql`ALTER TABLE query_popularity ADD CONSTRAINT no_poison CHECK (q <> 'poison') NOT VALID`
-          // The second keystroke would take the first one's count back and stand for both.
-          yield* append(organizationId, [
-            [search("a", "poi", 0)],
-            [search("b", "poison", 1_000), search("c", "hat", 60_000)],
-            [click("d", 1_500)]
-          ])
-          yield* runUntilCaughtUp(name, {})
-          yield* sql`ALTER TABLE query_popularity DROP CONSTRAINT no_poison`
-          assert.deepStrictEqual((yield* counted(organizationId)).queries, [
-            ["hat", 1, 0],
-            ["poi", 1, 1]
-          ])
-          assert.deepStrictEqual(
-            (yield* letters).map(({ key, reason }) => [key, reason.includes("23514") && reason.includes("no_poison")]),
-            [["behaviour.events.v1/1/0", true]]
-          )
-
-          // Another state folder, and nothing refuses it any more: still nobody has counted it.
-          const restarted = yield* runUntilCaughtUp(name, {})
-          yield* append(organizationId, [[click("e", 1_600)], [search("f", "poison", 1_000)]])
-          yield* runUntilCaughtUp(name, {})
-          assert.deepStrictEqual((yield* counted(organizationId)).queries, [
-            ["hat", 1, 0],
-            ["poison", 1, 2]
-          ])
-          assert.strictEqual(restarted.deadLetters, 0)
-          assert.strictEqual((yield* letters).length, 1)
+  it.effect("is stepped over by a replay of a lost state too, so that what comes later finds what was counted", () =>
+    withLog(
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const [name, organizationId] = [`refused-${++groups}`, `org_refused_${groups}`]
+        const search = (id: string, q: string, at: number): Partial<BehaviouralEvent> => ({
+          type: "search",
+          q,
+          event_id: id,
+          query_id: id,
+          session_id: "s",
+          timestamp: AT + at
         })
-      ),
-    40_000
+        const click = (id: string, at: number): Partial<BehaviouralEvent> => ({
+          type: "click",
+          event_id: id,
+          session_id: "s",
+          timestamp: AT + at
+        })
+        yield* sql`ALTER TABLE query_popularity ADD CONSTRAINT no_poison CHECK (q <> 'poison') NOT VALID`
+        // The second keystroke would take the first one's count back and stand for both.
+        yield* append(organizationId, [
+          [search("a", "poi", 0)],
+          [search("b", "poison", 1_000), search("c", "hat", 60_000)],
+          [click("d", 1_500)]
+        ])
+        yield* runUntilCaughtUp(name, {})
+        yield* sql`ALTER TABLE query_popularity DROP CONSTRAINT no_poison`
+        assert.deepStrictEqual((yield* counted(organizationId)).queries, [
+          ["hat", 1, 0],
+          ["poi", 1, 1]
+        ])
+        assert.deepStrictEqual(
+          (yield* letters).map(({ key, reason }) => [key, reason.includes("23514") && reason.includes("no_poison")]),
+          [["behaviour.events.v1/1/0", true]]
+        )
+
+        // Another state folder, and nothing refuses it any more: still nobody has counted it.
+        const restarted = yield* runUntilCaughtUp(name, {})
+        yield* append(organizationId, [[click("e", 1_600)], [search("f", "poison", 1_000)]])
+        yield* runUntilCaughtUp(name, {})
+        assert.deepStrictEqual((yield* counted(organizationId)).queries, [
+          ["hat", 1, 0],
+          ["poison", 1, 2]
+        ])
+        assert.strictEqual(restarted.deadLetters, 0)
+        assert.strictEqual((yield* letters).length, 1)
+      })
+    )
   )
 
   it.effect(
@@ -342,7 +338,6 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a batch tha
           yield* runUntilCaughtUp(name, {})
           assert.deepStrictEqual(yield* kept, [])
         })
-      ),
-    40_000
+      )
   )
 })

@@ -195,79 +195,74 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a lost stat
     return { opened, snapshots, openStore }
   }
 
-  it.effect(
-    "is rebuilt with snapshots on the way, through a kill, and counts on exactly",
-    () =>
-      Effect.gen(function* () {
-        const folder = yield* temporaryFolder("replay")
-        const organizationId = "org_replay"
-        const steps = story(organizationId)
-        const first = watched(join(folder, "first"))
-        // As it happened: the worker keeps up with the log, day by day.
-        for (const [i, [day, append]] of steps.entries()) {
-          yield* append
-          if (i + 1 === steps.length || Math.floor(steps[i + 1]![0] / 8) > Math.floor(day / 8))
-            yield* run("replayed", { openStore: first.openStore, snapshotEvery_ms: 0 }, isCaughtUp)
-        }
-        const before = yield* rowsOf(organizationId)
-        assert.deepStrictEqual(before, {
-          queries: [row("kept", 1), row("la", 0), row("lapsed", 0), row("middle", 0), row("newest", 0)],
-          events: 75 * 12 * 4 + 6
-        })
+  it.effect("is rebuilt with snapshots on the way, through a kill, and counts on exactly", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder("replay")
+      const organizationId = "org_replay"
+      const steps = story(organizationId)
+      const first = watched(join(folder, "first"))
+      // As it happened: the worker keeps up with the log, day by day.
+      for (const [i, [day, append]] of steps.entries()) {
+        yield* append
+        if (i + 1 === steps.length || Math.floor(steps[i + 1]![0] / 8) > Math.floor(day / 8))
+          yield* run("replayed", { openStore: first.openStore, snapshotEvery_ms: 0 }, isCaughtUp)
+      }
+      const before = yield* rowsOf(organizationId)
+      assert.deepStrictEqual(before, {
+        queries: [row("kept", 1), row("la", 0), row("lapsed", 0), row("middle", 0), row("newest", 0)],
+        events: 75 * 12 * 4 + 6
+      })
 
-        yield* Effect.promise(() => rm(join(folder, "first"), { recursive: true }))
-        const second = watched(join(folder, "second"))
-        let crashes = 0
-        const bounds = { recordsPerFetch: 5, snapshotEntriesMax: 200, openStore: second.openStore }
-        // A kill between two snapshots of the replay, then one of the whole runner, then to the end.
-        yield* run(
-          "replayed",
-          {
-            ...bounds,
-            probe: (point) =>
-              Effect.suspend(() =>
-                point === "snapshot" && second.snapshots.length === 4 && crashes++ === 0
-                  ? Effect.die(new Error("killed"))
-                  : Effect.void
-              )
-          },
-          ({ isReplaying }) => isReplaying && second.snapshots.length >= 7
-        )
-        const reachedBefore = second.snapshots.at(-1)!.positions
-        yield* run("replayed", bounds, isCaughtUp)
+      yield* Effect.promise(() => rm(join(folder, "first"), { recursive: true }))
+      const second = watched(join(folder, "second"))
+      let crashes = 0
+      const bounds = { recordsPerFetch: 5, snapshotEntriesMax: 200, openStore: second.openStore }
+      // A kill between two snapshots of the replay, then one of the whole runner, then to the end.
+      yield* run(
+        "replayed",
+        {
+          ...bounds,
+          probe: (point) =>
+            Effect.suspend(() =>
+              point === "snapshot" && second.snapshots.length === 4 && crashes++ === 0
+                ? Effect.die(new Error("killed"))
+                : Effect.void
+            )
+        },
+        ({ isReplaying }) => isReplaying && second.snapshots.length >= 7
+      )
+      const reachedBefore = second.snapshots.at(-1)!.positions
+      yield* run("replayed", bounds, isCaughtUp)
 
-        const events = BEHAVIOUR_EVENTS.name
-        assert.strictEqual(crashes, 1)
-        // Each life began where the last snapshot was, none from the log's start but the first.
-        const replayed = second.snapshots.map(({ positions }) => positions[events]!)
-        const opened = second.opened.map((positions) => positions[events] ?? 0)
-        assert.deepStrictEqual(opened.slice(0, 2), [0, replayed[3]!])
-        // The kill may have met a snapshot on its way to disk.
-        assert.isTrue(
-          opened.length === 3 && opened[2]! >= reachedBefore[events]! && replayed.includes(opened[2]!),
-          String(opened)
-        )
-        // Each brought the store further, by a bounded part of the log.
-        assert.isTrue(
-          replayed.length >= 15 &&
-            replayed.every(
-              (position, i) => position > (replayed[i - 1] ?? 0) && position - (replayed[i - 1] ?? 0) <= 60
-            ),
-          String(replayed)
-        )
-        assert.isTrue(second.snapshots.every(({ writes }) => writes <= 300))
-        assert.deepStrictEqual(yield* rowsOf(organizationId), before)
+      const events = BEHAVIOUR_EVENTS.name
+      assert.strictEqual(crashes, 1)
+      // Each life began where the last snapshot was, none from the log's start but the first.
+      const replayed = second.snapshots.map(({ positions }) => positions[events]!)
+      const opened = second.opened.map((positions) => positions[events] ?? 0)
+      assert.deepStrictEqual(opened.slice(0, 2), [0, replayed[3]!])
+      // The kill may have met a snapshot on its way to disk.
+      assert.isTrue(
+        opened.length === 3 && opened[2]! >= reachedBefore[events]! && replayed.includes(opened[2]!),
+        String(opened)
+      )
+      // Each brought the store further, by a bounded part of the log.
+      assert.isTrue(
+        replayed.length >= 15 &&
+          replayed.every((position, i) => position > (replayed[i - 1] ?? 0) && position - (replayed[i - 1] ?? 0) <= 60),
+        String(replayed)
+      )
+      assert.isTrue(second.snapshots.every(({ writes }) => writes <= 300))
+      assert.deepStrictEqual(yield* rowsOf(organizationId), before)
 
-        // What comes now retracts and moves what the rebuilt state says was counted.
-        yield* served(organizationId, 75, [{ id: "next", q: "lamp", session: "s" }])
-        yield* afterwards(organizationId)
-        yield* run("replayed", bounds, isCaughtUp)
-        assert.deepStrictEqual(yield* rowsOf(organizationId), {
-          queries: [row("kept", 1), row("la", 1), row("lamp", 0), row("lapsed", 0), row("middle", 1), row("newest", 0)],
-          events: before.events! + 2
-        })
-      }).pipe(Effect.provide(Layer.fresh(EventLog.layerMemory)), Effect.scoped),
-    60_000
+      // What comes now retracts and moves what the rebuilt state says was counted.
+      yield* served(organizationId, 75, [{ id: "next", q: "lamp", session: "s" }])
+      yield* afterwards(organizationId)
+      yield* run("replayed", bounds, isCaughtUp)
+      assert.deepStrictEqual(yield* rowsOf(organizationId), {
+        queries: [row("kept", 1), row("la", 1), row("lamp", 0), row("lapsed", 0), row("middle", 1), row("newest", 0)],
+        events: before.events! + 2
+      })
+    }).pipe(Effect.provide(Layer.fresh(EventLog.layerMemory)), Effect.scoped)
   )
 })
 

@@ -99,7 +99,7 @@ const runUntilCaughtUp = Effect.fnUntraced(function* (
     })
   )
   const log = yield* EventLog
-  for (let waited = 0; waited < 20_000; waited += 10) {
+  for (let waited = 0; waited < 60_000; waited += 10) {
     yield* Effect.sleep(10)
     const ends = yield* Effect.all(
       [SEARCH_SERVED, BEHAVIOUR_EVENTS].map((topic) =>
@@ -152,146 +152,135 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })(
       )
     )
 
-    it.effect(
-      "counts exactly once through crashes before the commit, after it, and around snapshots",
-      () =>
-        withLog(
-          Effect.gen(function* () {
-            for (let seed = 1; seed <= 4; seed++) {
-              const input = rename(generate(seed, 300, START))
-              const random = seeded(seed)
-              const openStore = keptStore()
-              let crashes = 0
-              // Records trickle in while lives end at random points, each of which the runner must survive by itself.
-              const writer = yield* Effect.forkChild(fill(input, 3, 1))
-              const progress = yield* runUntilCaughtUp(`crashing-${seed}`, {
-                openStore,
-                entriesMax: 20,
-                recordsPerFetch: 5,
-                emittedMax: 10,
-                snapshotEvery_ms: 0,
-                restartAfter_ms: 1,
-                probe: () =>
-                  Effect.suspend(() =>
-                    crashes < 6 && random() < 0.35 ? (crashes++, Effect.die(new Crash())) : Effect.void
-                  )
-              })
-              yield* Fiber.join(writer)
-              yield* runUntilCaughtUp(`crashing-${seed}`, { openStore })
-              assert.isTrue(
-                crashes >= 4 && progress.restarts >= crashes,
-                `${crashes} crashes, ${progress.restarts} restarts`
-              )
-              assert.deepStrictEqual(yield* countedRows(input.organizationId), expectedRows(input), `seed ${seed}`)
-              assert.strictEqual(yield* countedEvents(input.organizationId), distinctEvents(input), `seed ${seed}`)
-            }
-          })
-        ),
-      60_000
+    it.effect("counts exactly once through crashes before the commit, after it, and around snapshots", () =>
+      withLog(
+        Effect.gen(function* () {
+          for (let seed = 1; seed <= 4; seed++) {
+            const input = rename(generate(seed, 300, START))
+            const random = seeded(seed)
+            const openStore = keptStore()
+            let crashes = 0
+            // Records trickle in while lives end at random points, each of which the runner must survive by itself.
+            const writer = yield* Effect.forkChild(fill(input, 3, 1))
+            const progress = yield* runUntilCaughtUp(`crashing-${seed}`, {
+              openStore,
+              entriesMax: 20,
+              recordsPerFetch: 5,
+              emittedMax: 10,
+              snapshotEvery_ms: 0,
+              restartAfter_ms: 1,
+              probe: () =>
+                Effect.suspend(() =>
+                  crashes < 6 && random() < 0.35 ? (crashes++, Effect.die(new Crash())) : Effect.void
+                )
+            })
+            yield* Fiber.join(writer)
+            yield* runUntilCaughtUp(`crashing-${seed}`, { openStore })
+            assert.isTrue(
+              crashes >= 4 && progress.restarts >= crashes,
+              `${crashes} crashes, ${progress.restarts} restarts`
+            )
+            assert.deepStrictEqual(yield* countedRows(input.organizationId), expectedRows(input), `seed ${seed}`)
+            assert.strictEqual(yield* countedEvents(input.organizationId), distinctEvents(input), `seed ${seed}`)
+          }
+        })
+      )
     )
 
-    it.effect(
-      "dead-letters a record it cannot read and an entry that breaks the step, and counts the rest",
-      () =>
-        withLog(
-          Effect.gen(function* () {
-            const log = yield* EventLog
-            const organizationId = `org_${++organizations}`
-            const good = (id: string): BehaviouralEvent => ({
-              type: "view",
-              collection: "c",
-              document_id: "d",
-              event_id: id,
-              timestamp: START
-            })
-            const poison = {
-              ...good("poison"),
-              get collection(): string {
-                return "c"
-              }
+    it.effect("dead-letters a record it cannot read and an entry that breaks the step, and counts the rest", () =>
+      withLog(
+        Effect.gen(function* () {
+          const log = yield* EventLog
+          const organizationId = `org_${++organizations}`
+          const good = (id: string): BehaviouralEvent => ({
+            type: "view",
+            collection: "c",
+            document_id: "d",
+            event_id: id,
+            timestamp: START
+          })
+          const poison = {
+            ...good("poison"),
+            get collection(): string {
+              return "c"
             }
-            yield* log.append([
-              eventsRecord(organizationId, [good("a")]),
-              { topic: BEHAVIOUR_EVENTS.name, partition: 0, value: new Uint8Array([0xc1, 7, 7]) },
-              eventsRecord(organizationId, [good("b"), { ...poison, collection: "breaks" }, good("c")])
-            ])
-            const real = processor("poisoned")
-            const breaking = {
-              ...real,
-              step: (...args: Parameters<typeof real.step>) => {
-                const [, body] = args
-                if (body.kind === "event" && body.event.collection === "breaks") throw new Error("a bug")
-                return real.step(...args)
-              },
-              ahead: () => {
-                throw new Error("a bug on the way to the entry")
-              }
+          }
+          yield* log.append([
+            eventsRecord(organizationId, [good("a")]),
+            { topic: BEHAVIOUR_EVENTS.name, partition: 0, value: new Uint8Array([0xc1, 7, 7]) },
+            eventsRecord(organizationId, [good("b"), { ...poison, collection: "breaks" }, good("c")])
+          ])
+          const real = processor("poisoned")
+          const breaking = {
+            ...real,
+            step: (...args: Parameters<typeof real.step>) => {
+              const [, body] = args
+              if (body.kind === "event" && body.event.collection === "breaks") throw new Error("a bug")
+              return real.step(...args)
+            },
+            ahead: () => {
+              throw new Error("a bug on the way to the entry")
             }
-            const seen: { progress: Progress | undefined } = { progress: undefined }
-            const fiber = yield* Effect.forkChild(
-              runPartition(breaking, {
-                partition: 0,
-                openStore: keptStore(),
-                report: (progress) => {
-                  seen.progress = progress
-                }
-              })
-            )
-            while ((seen.progress?.committed[BEHAVIOUR_EVENTS.name] ?? 0) < 3) yield* Effect.sleep(10)
-            yield* Fiber.interrupt(fiber)
-            assert.strictEqual(yield* countedEvents(organizationId), 3)
-            const letters = yield* log.read({
-              topic: deadLettersOf(BEHAVIOUR_EVENTS).name,
+          }
+          const seen: { progress: Progress | undefined } = { progress: undefined }
+          const fiber = yield* Effect.forkChild(
+            runPartition(breaking, {
               partition: 0,
-              from: 0,
-              recordsMax: 9,
-              bytesMax: 1e6
+              openStore: keptStore(),
+              report: (progress) => {
+                seen.progress = progress
+              }
             })
-            assert.deepStrictEqual(
-              letters.records.map(({ key }) => key),
-              ["behaviour.events.v1/1/-1", "behaviour.events.v1/2/1"]
-            )
-            const reasons = letters.records.map(
-              ({ value }) => (decodeRecord(value).payload as { reason: string }).reason
-            )
-            assert.match(reasons[0]!, /unreadable/)
-            assert.match(reasons[1]!, /keeps failing/)
+          )
+          while ((seen.progress?.committed[BEHAVIOUR_EVENTS.name] ?? 0) < 3) yield* Effect.sleep(10)
+          yield* Fiber.interrupt(fiber)
+          assert.strictEqual(yield* countedEvents(organizationId), 3)
+          const letters = yield* log.read({
+            topic: deadLettersOf(BEHAVIOUR_EVENTS).name,
+            partition: 0,
+            from: 0,
+            recordsMax: 9,
+            bytesMax: 1e6
           })
-        ),
-      20_000
+          assert.deepStrictEqual(
+            letters.records.map(({ key }) => key),
+            ["behaviour.events.v1/1/-1", "behaviour.events.v1/2/1"]
+          )
+          const reasons = letters.records.map(({ value }) => (decodeRecord(value).payload as { reason: string }).reason)
+          assert.match(reasons[0]!, /unreadable/)
+          assert.match(reasons[1]!, /keeps failing/)
+        })
+      )
     )
 
-    it.effect(
-      "starts again when somebody else moved its offsets, without counting twice",
-      () =>
-        withLog(
-          Effect.gen(function* () {
-            const input = rename(generate(9, 200, START))
-            yield* fill(input, 5)
-            // Two consumers of one group over one partition: what must never be, and must not harm when it is.
-            yield* Effect.all(
-              [
-                runUntilCaughtUp("contended", {
-                  openStore: keptStore(),
-                  entriesMax: 30,
-                  recordsPerFetch: 3,
-                  emittedMax: 10,
-                  restartAfter_ms: 1
-                }),
-                runUntilCaughtUp("contended", {
-                  openStore: keptStore(),
-                  entriesMax: 30,
-                  recordsPerFetch: 3,
-                  emittedMax: 10,
-                  restartAfter_ms: 1
-                })
-              ],
-              { concurrency: 2 }
-            )
-            assert.deepStrictEqual(yield* countedRows(input.organizationId), expectedRows(input))
-          })
-        ),
-      30_000
+    it.effect("starts again when somebody else moved its offsets, without counting twice", () =>
+      withLog(
+        Effect.gen(function* () {
+          const input = rename(generate(9, 200, START))
+          yield* fill(input, 5)
+          // Two consumers of one group over one partition: what must never be, and must not harm when it is.
+          yield* Effect.all(
+            [
+              runUntilCaughtUp("contended", {
+                openStore: keptStore(),
+                entriesMax: 30,
+                recordsPerFetch: 3,
+                emittedMax: 10,
+                restartAfter_ms: 1
+              }),
+              runUntilCaughtUp("contended", {
+                openStore: keptStore(),
+                entriesMax: 30,
+                recordsPerFetch: 3,
+                emittedMax: 10,
+                restartAfter_ms: 1
+              })
+            ],
+            { concurrency: 2 }
+          )
+          assert.deepStrictEqual(yield* countedRows(input.organizationId), expectedRows(input))
+        })
+      )
     )
 
     it.effect("throws a snapshot away that is ahead of Postgres", () =>
@@ -316,54 +305,51 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })(
       )
     )
 
-    it.effect(
-      "starts again from the last good snapshot when one cannot be stored, or a store does not let go",
-      () =>
-        withLog(
-          Effect.scoped(
-            Effect.gen(function* () {
-              const path = join(yield* temporaryFolder("stuck"), "state")
-              const input = rename(generate(14, 240, START))
-              let commits = 0,
-                failedCommits = 0,
-                closes = 0,
-                failedCloses = 0
-              const openStore = (): StateStore => {
-                const store = openStateStore(path)
-                return {
-                  ...store,
-                  commit: (writes, positions) => {
-                    if (++commits % 2 === 1 || failedCommits >= 3) return store.commit(writes, positions)
-                    failedCommits++
-                    return Promise.reject(new Error("no space left on device"))
-                  },
-                  close: async () => {
-                    await store.close()
-                    if (++closes % 2 === 0) return
-                    failedCloses++
-                    throw new Error("input/output error")
-                  }
+    it.effect("starts again from the last good snapshot when one cannot be stored, or a store does not let go", () =>
+      withLog(
+        Effect.scoped(
+          Effect.gen(function* () {
+            const path = join(yield* temporaryFolder("stuck"), "state")
+            const input = rename(generate(14, 240, START))
+            let commits = 0,
+              failedCommits = 0,
+              closes = 0,
+              failedCloses = 0
+            const openStore = (): StateStore => {
+              const store = openStateStore(path)
+              return {
+                ...store,
+                commit: (writes, positions) => {
+                  if (++commits % 2 === 1 || failedCommits >= 3) return store.commit(writes, positions)
+                  failedCommits++
+                  return Promise.reject(new Error("no space left on device"))
+                },
+                close: async () => {
+                  await store.close()
+                  if (++closes % 2 === 0) return
+                  failedCloses++
+                  throw new Error("input/output error")
                 }
               }
-              const writer = yield* Effect.forkChild(fill(input, 3, 1))
-              const progress = yield* runUntilCaughtUp("stuck", {
-                openStore,
-                recordsPerFetch: 5,
-                snapshotEvery_ms: 0,
-                restartAfter_ms: 1
-              })
-              yield* Fiber.join(writer)
-              yield* runUntilCaughtUp("stuck", { openStore, snapshotEvery_ms: 0 })
-              assert.isTrue(
-                failedCommits >= 1 && failedCloses >= 1 && progress.restarts >= 1,
-                `${failedCommits} commits and ${failedCloses} closes failed, ${progress.restarts} restarts`
-              )
-              assert.deepStrictEqual(yield* countedRows(input.organizationId), expectedRows(input))
-              assert.strictEqual(yield* countedEvents(input.organizationId), distinctEvents(input))
+            }
+            const writer = yield* Effect.forkChild(fill(input, 3, 1))
+            const progress = yield* runUntilCaughtUp("stuck", {
+              openStore,
+              recordsPerFetch: 5,
+              snapshotEvery_ms: 0,
+              restartAfter_ms: 1
             })
-          )
-        ),
-      30_000
+            yield* Fiber.join(writer)
+            yield* runUntilCaughtUp("stuck", { openStore, snapshotEvery_ms: 0 })
+            assert.isTrue(
+              failedCommits >= 1 && failedCloses >= 1 && progress.restarts >= 1,
+              `${failedCommits} commits and ${failedCloses} closes failed, ${progress.restarts} restarts`
+            )
+            assert.deepStrictEqual(yield* countedRows(input.organizationId), expectedRows(input))
+            assert.strictEqual(yield* countedEvents(input.organizationId), distinctEvents(input))
+          })
+        )
+      )
     )
 
     it.effect("keeps two tenants apart who use the same ids and queries", () =>

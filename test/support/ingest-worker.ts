@@ -139,7 +139,7 @@ export const until = Effect.fnUntraced(function* <A, R>(
   look: Effect.Effect<A, unknown, R>,
   isIt: (seen: A) => boolean
 ) {
-  for (let i = 0; i < 1_000; i++) {
+  for (let i = 0; i < 3_000; i++) {
     const seen = yield* Effect.orDie(look)
     if (isIt(seen)) return seen
     yield* Effect.sleep(20)

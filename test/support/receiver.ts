@@ -27,7 +27,7 @@ export const pause = (ms: number) => new Promise<void>((settle) => setTimeout(se
 export const eventually = async <A>(
   what: string,
   look: () => Promise<A | undefined> | A | undefined,
-  ms = 30_000
+  ms = 120_000
 ): Promise<A> => {
   for (const ends = Date.now() + ms; Date.now() < ends; await pause(20)) {
     const found = await look()

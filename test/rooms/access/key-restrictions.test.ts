@@ -546,113 +546,108 @@ const signedFields = (random: () => number): Signed => {
 
 const ROUNDS = 2_500
 describe("restrictions of a key", () => {
-  it.each([11, 12, 13, 14])(
-    "hold whatever is asked for (seed %i)",
-    async (seed) => {
-      const random = seeded(seed)
-      const answered = { hits: 0, refused: 0, restrictedFields: 0 }
-      for (let round = 0; round < ROUNDS; round++) {
-        const [filter, passes] = pick(random, forced)
-        const hasFilter = chance(random, 0.7)
-        const byEmbedded = hasFilter && chance(random, 0.3)
-        const listed = chance(random, 0.7)
-          ? [...new Set(Array.from({ length: 1 + Math.floor(random() * 6) }, () => pick(random, fieldNames)))]
-          : []
-        const peopleAreFiltered = chance(random, 0.2)
-        // Filters that list collections reach no others: most keys say that people are open.
-        const peopleAreOpen = !peopleAreFiltered && chance(random, 0.8)
-        const own = {
-          ...(hasFilter && !byEmbedded ? { [pick(random, ["goods", "goods", "wares", "go.*", "war.*"])]: filter } : {}),
-          ...(peopleAreFiltered ? { [pick(random, ["people", "friends"])]: `stock:>${numeric("stock", 2)}` } : {})
-        }
-        const isListing = Object.keys(own).length > 0
-        const filter_by: Record<string, string> =
-          isListing && peopleAreOpen
-            ? { ...own, people: "id:*" }
-            : isListing && !("go.*" in own || "goods" in own || "wares" in own || "war.*" in own)
-              ? { ...own, goods: "id:*" }
-              : own
-        const signed = chance(random, 0.35) ? signedFields(random) : undefined
-        const embedded = {
-          ...(byEmbedded
-            ? { filter_by: filter, ...(chance(random, 0.2) ? { facet_by: "secret", include_fields: "*" } : {}) }
-            : {}),
-          ...signed?.parameters
-        }
-        const who = caller({ filter_by, fields: listed }, Object.keys(embedded).length === 0 ? undefined : embedded)
-        const searches = Array.from({ length: 1 + Math.floor(random() * 3) }, () => request(random))
-        const kind = pick(random, ["one", "many", "union"] as const)
-        const covers = (path: string) =>
-          listed.length === 0 || listed.some((name) => path === name || path.startsWith(`${name}.`))
-        const mayShow = (collection: string, name: string, i: number): boolean => {
-          if (collection === "v") return false
-          // A reference holds the other side's value under its own name.
-          const names = collection === "p" && name === "pid" ? ["pid", "owner"] : [name]
-          // What stands in the schema-free part stands there under its parents.
-          if (!names.some(covers)) return false
-          if (signed !== undefined) {
-            const code = collection === "p" ? "people" : "goods"
-            const asked = (kind === "one" ? searches.slice(0, 1) : searches).map(({ collection: of }) =>
-              of === "wares" ? "goods" : of === "friends" ? "people" : of
-            )
-            // The other side of a reference stands in the other collection, where it may be seen.
-            const sides =
-              name === "pid" && collection === "p"
-                ? ([
-                    ["p", "people", "pid"],
-                    ["g", "goods", "owner"]
-                  ] as const)
-                : ([[collection, code, name]] as const)
-            if (
-              !sides.some(([letter, of, path]) =>
-                [...new Set([asked.includes(of), false])].some((isSearched) => signed.leaves(letter, isSearched, path))
-              )
-            )
-              return false
-          }
-          if (collection === "p" && isListing && !peopleAreFiltered && !peopleAreOpen) return name === "pid"
-          if (collection === "p")
-            return name === "pid" || !peopleAreFiltered || numeric("stock", i) > numeric("stock", 2)
-          return !hasFilter || passes(goods(i))
-        }
-        const sent = await send(who, searches, kind, chance(random, 0.3))
-        const said = JSON.stringify([searches, sent.status === 200 ? "" : sent.body])
-        const told = leaks(sent.body, sent.status === 200 ? JSON.stringify(searches.map(({ q }) => q)) : said, mayShow)
-        expect(
-          told,
-          JSON.stringify(
-            { round, kind, filter_by, listed, embedded: who.embedded, searches, body: sent.body.slice(0, 2_000) },
-            undefined,
-            1
-          )
-        ).toEqual([])
-        // Nor is anything counted that the filter does not let through, even where nothing of it is shown.
-        const most = hasFilter ? Array.from({ length: DOCUMENTS }, (_, i) => goods(i)).filter(passes).length : DOCUMENTS
-        const results: ReadonlyArray<{ readonly found?: number }> =
-          sent.status !== 200 || kind === "union"
-            ? []
-            : kind === "one"
-              ? [JSON.parse(sent.body)]
-              : JSON.parse(sent.body).results
-        for (const [at, { found = 0 }] of results.entries())
-          if (["goods", "wares"].includes(searches[at].collection))
-            expect(
-              found,
-              JSON.stringify({ filter_by, embedded: who.embedded, search: searches[at] })
-            ).toBeLessThanOrEqual(most)
-        if (sent.status !== 200) answered.refused++
-        else if (sent.body.includes('"document":{"')) {
-          answered.hits++
-          if (listed.length > 0) answered.restrictedFields++
-        }
+  it.each([11, 12, 13, 14])("hold whatever is asked for (seed %i)", async (seed) => {
+    const random = seeded(seed)
+    const answered = { hits: 0, refused: 0, restrictedFields: 0 }
+    for (let round = 0; round < ROUNDS; round++) {
+      const [filter, passes] = pick(random, forced)
+      const hasFilter = chance(random, 0.7)
+      const byEmbedded = hasFilter && chance(random, 0.3)
+      const listed = chance(random, 0.7)
+        ? [...new Set(Array.from({ length: 1 + Math.floor(random() * 6) }, () => pick(random, fieldNames)))]
+        : []
+      const peopleAreFiltered = chance(random, 0.2)
+      // Filters that list collections reach no others: most keys say that people are open.
+      const peopleAreOpen = !peopleAreFiltered && chance(random, 0.8)
+      const own = {
+        ...(hasFilter && !byEmbedded ? { [pick(random, ["goods", "goods", "wares", "go.*", "war.*"])]: filter } : {}),
+        ...(peopleAreFiltered ? { [pick(random, ["people", "friends"])]: `stock:>${numeric("stock", 2)}` } : {})
       }
-      // Otherwise nothing was tried.
-      expect(answered.hits).toBeGreaterThan(ROUNDS / 10)
-      expect(answered.restrictedFields).toBeGreaterThan(ROUNDS / 40)
-      expect(answered.refused).toBeGreaterThan(ROUNDS / 10)
-    },
-    120_000
-  )
+      const isListing = Object.keys(own).length > 0
+      const filter_by: Record<string, string> =
+        isListing && peopleAreOpen
+          ? { ...own, people: "id:*" }
+          : isListing && !("go.*" in own || "goods" in own || "wares" in own || "war.*" in own)
+            ? { ...own, goods: "id:*" }
+            : own
+      const signed = chance(random, 0.35) ? signedFields(random) : undefined
+      const embedded = {
+        ...(byEmbedded
+          ? { filter_by: filter, ...(chance(random, 0.2) ? { facet_by: "secret", include_fields: "*" } : {}) }
+          : {}),
+        ...signed?.parameters
+      }
+      const who = caller({ filter_by, fields: listed }, Object.keys(embedded).length === 0 ? undefined : embedded)
+      const searches = Array.from({ length: 1 + Math.floor(random() * 3) }, () => request(random))
+      const kind = pick(random, ["one", "many", "union"] as const)
+      const covers = (path: string) =>
+        listed.length === 0 || listed.some((name) => path === name || path.startsWith(`${name}.`))
+      const mayShow = (collection: string, name: string, i: number): boolean => {
+        if (collection === "v") return false
+        // A reference holds the other side's value under its own name.
+        const names = collection === "p" && name === "pid" ? ["pid", "owner"] : [name]
+        // What stands in the schema-free part stands there under its parents.
+        if (!names.some(covers)) return false
+        if (signed !== undefined) {
+          const code = collection === "p" ? "people" : "goods"
+          const asked = (kind === "one" ? searches.slice(0, 1) : searches).map(({ collection: of }) =>
+            of === "wares" ? "goods" : of === "friends" ? "people" : of
+          )
+          // The other side of a reference stands in the other collection, where it may be seen.
+          const sides =
+            name === "pid" && collection === "p"
+              ? ([
+                  ["p", "people", "pid"],
+                  ["g", "goods", "owner"]
+                ] as const)
+              : ([[collection, code, name]] as const)
+          if (
+            !sides.some(([letter, of, path]) =>
+              [...new Set([asked.includes(of), false])].some((isSearched) => signed.leaves(letter, isSearched, path))
+            )
+          )
+            return false
+        }
+        if (collection === "p" && isListing && !peopleAreFiltered && !peopleAreOpen) return name === "pid"
+        if (collection === "p") return name === "pid" || !peopleAreFiltered || numeric("stock", i) > numeric("stock", 2)
+        return !hasFilter || passes(goods(i))
+      }
+      const sent = await send(who, searches, kind, chance(random, 0.3))
+      const said = JSON.stringify([searches, sent.status === 200 ? "" : sent.body])
+      const told = leaks(sent.body, sent.status === 200 ? JSON.stringify(searches.map(({ q }) => q)) : said, mayShow)
+      expect(
+        told,
+        JSON.stringify(
+          { round, kind, filter_by, listed, embedded: who.embedded, searches, body: sent.body.slice(0, 2_000) },
+          undefined,
+          1
+        )
+      ).toEqual([])
+      // Nor is anything counted that the filter does not let through, even where nothing of it is shown.
+      const most = hasFilter ? Array.from({ length: DOCUMENTS }, (_, i) => goods(i)).filter(passes).length : DOCUMENTS
+      const results: ReadonlyArray<{ readonly found?: number }> =
+        sent.status !== 200 || kind === "union"
+          ? []
+          : kind === "one"
+            ? [JSON.parse(sent.body)]
+            : JSON.parse(sent.body).results
+      for (const [at, { found = 0 }] of results.entries())
+        if (["goods", "wares"].includes(searches[at].collection))
+          expect(
+            found,
+            JSON.stringify({ filter_by, embedded: who.embedded, search: searches[at] })
+          ).toBeLessThanOrEqual(most)
+      if (sent.status !== 200) answered.refused++
+      else if (sent.body.includes('"document":{"')) {
+        answered.hits++
+        if (listed.length > 0) answered.restrictedFields++
+      }
+    }
+    // Otherwise nothing was tried.
+    expect(answered.hits).toBeGreaterThan(ROUNDS / 10)
+    expect(answered.restrictedFields).toBeGreaterThan(ROUNDS / 40)
+    expect(answered.refused).toBeGreaterThan(ROUNDS / 10)
+  })
 })
 
 const shownFields = "title,price,meta.level,parts.sku"

@@ -113,110 +113,100 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("kept figure
           }
           assert.strictEqual(plain.kept.bytes(), 0)
         })
-      ),
-    60_000
+      )
   )
 
-  it.effect(
-    "see what is committed late, behind what began after it",
-    () =>
-      Effect.scoped(
-        Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          const [kept, plain] = yield* both
-          const organizationId = "org_late"
-          const [filter] = filtersOf(organizationId) as [RollupFilter]
-          const late = [...flushes(3, organizationId, (name) => `late ${name}`)]
-          const early = [...flushes(4, organizationId, (name) => name)]
-          for (let i = 0; i < Math.min(late.length, early.length); i++) {
-            const [written, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-            const open = yield* Effect.forkChild(
-              sql.withTransaction(
-                Effect.andThen(
-                  writeRollups(late[i]!),
-                  Effect.andThen(Deferred.succeed(written, undefined), Deferred.await(go))
-                )
-              )
-            )
-            yield* Deferred.await(written)
-            yield* sql.withTransaction(writeRollups(early[i]!))
-            assert.deepStrictEqual(yield* answers(kept, filter), yield* answers(plain, filter))
-            yield* kept.kept.settled
-            yield* Deferred.succeed(go, undefined)
-            yield* Fiber.join(open)
-            assert.deepStrictEqual(yield* answers(kept, filter), yield* answers(plain, filter))
-          }
-        })
-      ),
-    60_000
-  )
-
-  it.effect(
-    "are read anew after a rewrite, and a transaction that began earlier does not see later ones",
-    () =>
-      Effect.scoped(
-        Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          const [kept, plain] = yield* both
-          const organizationId = "org_rewritten"
-          const [filter] = filtersOf(organizationId) as [RollupFilter]
-          const [first, second] = [...flushes(5, organizationId, (name) => name)] as [RollupSums, RollupSums]
-          yield* sql.withTransaction(writeRollups(first))
-          const before = yield* answers(kept, filter)
-          yield* kept.kept.settled
-          const [started, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-          const old = yield* Effect.forkChild(
-            kept.atOneMoment(
+  it.effect("see what is committed late, behind what began after it", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const [kept, plain] = yield* both
+        const organizationId = "org_late"
+        const [filter] = filtersOf(organizationId) as [RollupFilter]
+        const late = [...flushes(3, organizationId, (name) => `late ${name}`)]
+        const early = [...flushes(4, organizationId, (name) => name)]
+        for (let i = 0; i < Math.min(late.length, early.length); i++) {
+          const [written, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+          const open = yield* Effect.forkChild(
+            sql.withTransaction(
               Effect.andThen(
-                kept.events(filter),
+                writeRollups(late[i]!),
+                Effect.andThen(Deferred.succeed(written, undefined), Deferred.await(go))
+              )
+            )
+          )
+          yield* Deferred.await(written)
+          yield* sql.withTransaction(writeRollups(early[i]!))
+          assert.deepStrictEqual(yield* answers(kept, filter), yield* answers(plain, filter))
+          yield* kept.kept.settled
+          yield* Deferred.succeed(go, undefined)
+          yield* Fiber.join(open)
+          assert.deepStrictEqual(yield* answers(kept, filter), yield* answers(plain, filter))
+        }
+      })
+    )
+  )
+
+  it.effect("are read anew after a rewrite, and a transaction that began earlier does not see later ones", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const [kept, plain] = yield* both
+        const organizationId = "org_rewritten"
+        const [filter] = filtersOf(organizationId) as [RollupFilter]
+        const [first, second] = [...flushes(5, organizationId, (name) => name)] as [RollupSums, RollupSums]
+        yield* sql.withTransaction(writeRollups(first))
+        const before = yield* answers(kept, filter)
+        yield* kept.kept.settled
+        const [started, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        const old = yield* Effect.forkChild(
+          kept.atOneMoment(
+            Effect.andThen(
+              kept.events(filter),
+              Effect.andThen(
+                Deferred.succeed(started, undefined),
                 Effect.andThen(
-                  Deferred.succeed(started, undefined),
-                  Effect.andThen(
-                    Deferred.await(go),
-                    kept.queryPage(filter, { limit: 1_000, offset: 0, order: "popular" })
-                  )
+                  Deferred.await(go),
+                  kept.queryPage(filter, { limit: 1_000, offset: 0, order: "popular" })
                 )
               )
             )
           )
-          yield* Deferred.await(started)
-          yield* sql.withTransaction(writeRollups(second))
-          assert.deepStrictEqual(yield* answers(kept, filter), yield* answers(plain, filter))
-          yield* Deferred.succeed(go, undefined)
-          assert.deepStrictEqual(yield* Fiber.join(old), before.popular)
+        )
+        yield* Deferred.await(started)
+        yield* sql.withTransaction(writeRollups(second))
+        assert.deepStrictEqual(yield* answers(kept, filter), yield* answers(plain, filter))
+        yield* Deferred.succeed(go, undefined)
+        assert.deepStrictEqual(yield* Fiber.join(old), before.popular)
 
-          yield* sql.withTransaction(
-            Effect.gen(function* () {
-              for (const table of ["analytics_query_rollup", "analytics_instants"])
-                yield* sql`DELETE FROM ${sql(table)} WHERE organization_id = ${organizationId}`
-              yield* sql`INSERT INTO analytics_rewrites (organization_id, rewrites) VALUES (${organizationId}, 1) ON CONFLICT (organization_id) DO UPDATE SET rewrites = analytics_rewrites.rewrites + 1`
-            })
-          )
-          assert.deepStrictEqual((yield* answers(kept, filter)).popular, { total: 0, rows: [] })
-        })
-      ),
-    60_000
+        yield* sql.withTransaction(
+          Effect.gen(function* () {
+            for (const table of ["analytics_query_rollup", "analytics_instants"])
+              yield* sql`DELETE FROM ${sql(table)} WHERE organization_id = ${organizationId}`
+            yield* sql`INSERT INTO analytics_rewrites (organization_id, rewrites) VALUES (${organizationId}, 1) ON CONFLICT (organization_id) DO UPDATE SET rewrites = analytics_rewrites.rewrites + 1`
+          })
+        )
+        assert.deepStrictEqual((yield* answers(kept, filter)).popular, { total: 0, rows: [] })
+      })
+    )
   )
 
-  it.effect(
-    "stay within their bytes",
-    () =>
-      Effect.scoped(
-        Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          const small = yield* made({ worth_ms: 0, bytesMax: 400_000 })
-          const plain = yield* made({ worth_ms: Number.POSITIVE_INFINITY })
-          for (const organizationId of ["org_a", "org_b", "org_c"]) {
-            for (const emitted of flushes(6, organizationId, (name) => name))
-              yield* sql.withTransaction(writeRollups(emitted))
-            for (const filter of filtersOf(organizationId)) {
-              assert.deepStrictEqual(yield* answers(small, filter), yield* answers(plain, filter))
-              yield* small.kept.settled
-              assert.isAtMost(small.kept.bytes(), 400_000)
-            }
+  it.effect("stay within their bytes", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const small = yield* made({ worth_ms: 0, bytesMax: 400_000 })
+        const plain = yield* made({ worth_ms: Number.POSITIVE_INFINITY })
+        for (const organizationId of ["org_a", "org_b", "org_c"]) {
+          for (const emitted of flushes(6, organizationId, (name) => name))
+            yield* sql.withTransaction(writeRollups(emitted))
+          for (const filter of filtersOf(organizationId)) {
+            assert.deepStrictEqual(yield* answers(small, filter), yield* answers(plain, filter))
+            yield* small.kept.settled
+            assert.isAtMost(small.kept.bytes(), 400_000)
           }
-        })
-      ),
-    60_000
+        }
+      })
+    )
   )
 })

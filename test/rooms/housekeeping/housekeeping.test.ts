@@ -123,7 +123,7 @@ it.live("outbound events leave a week after they were settled, or after thirty d
     yield* Effect.scoped(
       Effect.gen(function* () {
         yield* Layer.build(layerHousekeeping({ rowsMax: 3, firstAfter_ms: 0 }))
-        for (let waited = 0; waited < 5_000 && (yield* sql`SELECT 1 FROM outbox`).length > 3; waited += 20)
+        for (let waited = 0; waited < 60_000 && (yield* sql`SELECT 1 FROM outbox`).length > 3; waited += 20)
           yield* Effect.sleep(20)
       })
     ).pipe(atTime(NOW))

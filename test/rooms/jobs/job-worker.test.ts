@@ -37,7 +37,7 @@ const until = Effect.fnUntraced(function* <A>(
   look: Effect.Effect<A, unknown, SqlClient.SqlClient>,
   isIt: (seen: A) => boolean
 ) {
-  for (let i = 0; i < 600; i++) {
+  for (let i = 0; i < 3_000; i++) {
     const seen = yield* Effect.orDie(look)
     if (isIt(seen)) return seen
     yield* Effect.sleep(20)

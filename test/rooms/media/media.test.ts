@@ -188,7 +188,7 @@ layer(whole, { excludeTestServices: true })("media", (it) => {
       yield* store.put({ organizationId: "org_d", id: "blb_lost" }, { length: 3, pieces: pieces(3) })
       yield* within(
         Effect.gen(function* () {
-          for (let i = 0; i < 200 && names("org_d").length > 1; i++)
+          for (let i = 0; i < 3_000 && names("org_d").length > 1; i++)
             yield* Effect.promise(() => new Promise((settle) => setTimeout(settle, 20)))
           expect(names("org_d").length).toBe(1)
           const media = yield* Media
@@ -204,7 +204,7 @@ layer(whole, { excludeTestServices: true })("media", (it) => {
       yield* sql`DELETE FROM organizations WHERE id = 'org_d'`
       yield* within(
         Effect.gen(function* () {
-          for (let i = 0; i < 200 && names("org_d").length > 0; i++)
+          for (let i = 0; i < 3_000 && names("org_d").length > 0; i++)
             yield* Effect.promise(() => new Promise((settle) => setTimeout(settle, 20)))
           expect(names("org_d")).toEqual([])
           expect(names("org_a").length).toBe(5)

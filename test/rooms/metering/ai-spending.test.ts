@@ -26,20 +26,17 @@ const owner = (organizationId: string) => ({ organizationId, scope: "full", sess
 const visitor = (organizationId: string, sessionId: string) => ({ organizationId, scope: "search", sessionId }) as const
 
 const scenario = (title: string, body: (forward: (ms: number) => void) => Effect.Effect<void, unknown, Needs>) =>
-  it.live(
-    title,
-    () =>
-      Effect.gen(function* () {
-        const { clock, forward } = yield* makeSetClock(START)
-        const sql = yield* SqlClient.SqlClient
-        for (const [id, plan] of [
-          ["org_a", "standard"],
-          ["org_b", "free"]
-        ] as const)
-          yield* sql`INSERT INTO organizations (id, name, status, plan, created_at) VALUES (${id}, ${id}, 'active', ${plan}, 0)`
-        yield* Effect.provideService(Effect.provide(body(forward), Layer.fresh(layer)), Clock.Clock, clock)
-      }).pipe(Effect.provide(layerTestSql)),
-    60_000
+  it.live(title, () =>
+    Effect.gen(function* () {
+      const { clock, forward } = yield* makeSetClock(START)
+      const sql = yield* SqlClient.SqlClient
+      for (const [id, plan] of [
+        ["org_a", "standard"],
+        ["org_b", "free"]
+      ] as const)
+        yield* sql`INSERT INTO organizations (id, name, status, plan, created_at) VALUES (${id}, ${id}, 'active', ${plan}, 0)`
+      yield* Effect.provideService(Effect.provide(body(forward), Layer.fresh(layer)), Clock.Clock, clock)
+    }).pipe(Effect.provide(layerTestSql))
   )
 type Needs = AiSpending | Wallet | SqlClient.SqlClient
 

@@ -70,21 +70,18 @@ const scenario = (
     time: { readonly forward: (ms: number) => void; readonly now: () => number }
   ) => Effect.Effect<void, unknown, RowReaders | Scope.Scope | SqlClient.SqlClient>
 ) =>
-  it.live(
-    title,
-    () =>
-      Effect.scoped(
-        Effect.gen(function* () {
-          const { clock, forward, now } = yield* makeSetClock(START)
-          const server = yield* acquireTestPostgres
-          yield* Effect.provideService(
-            Effect.provide(body(server, { forward, now }), Layer.provideMerge(layerMigrations, layerSql(server))),
-            Clock.Clock,
-            clock
-          )
-        })
-      ),
-    60_000
+  it.live(title, () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { clock, forward, now } = yield* makeSetClock(START)
+        const server = yield* acquireTestPostgres
+        yield* Effect.provideService(
+          Effect.provide(body(server, { forward, now }), Layer.provideMerge(layerMigrations, layerSql(server))),
+          Clock.Clock,
+          clock
+        )
+      })
+    )
   )
 const searches = ({ quota }: Member, organizationId: string, times: number) =>
   Effect.map(
@@ -92,7 +89,7 @@ const searches = ({ quota }: Member, organizationId: string, times: number) =>
     (units) => units.filter(({ refusal }) => refusal === undefined)
   )
 const eventually = <E, R>(check: Effect.Effect<void, E, R>) =>
-  Effect.retry(check, { times: 200, schedule: Schedule.spaced(50) })
+  Effect.retry(check, { times: 1_200, schedule: Schedule.spaced(50) })
 const every = (sql: SqlClient.SqlClient) =>
   Effect.map(
     sql<{

@@ -105,27 +105,23 @@ it.live(
       // What no statement of ours does, the table refuses.
       assert.isTrue((yield* Effect.exit(sql`UPDATE wallets SET balance = -1`))._tag === "Failure")
       assert.isTrue((yield* Effect.exit(sql`UPDATE wallets SET reserved = balance + 1`))._tag === "Failure")
-    }).pipe(Effect.provide(layer)),
-  60_000
+    }).pipe(Effect.provide(layer))
 )
 
-it.live(
-  "the last credit is spent by one of 64",
-  () =>
-    Effect.gen(function* () {
-      const wallet = yield* Wallet
-      yield* organization("org_a")
-      yield* wallet.topUp("org_a", 100, "")
-      const outcomes = yield* Effect.forEach(
-        Array.from({ length: 64 }),
-        () => Effect.result(wallet.reserve("org_a", 100, "x")),
-        { concurrency: 64 }
-      )
-      assert.strictEqual(outcomes.filter(({ _tag }) => _tag === "Success").length, 1)
-      const refused = outcomes.find(({ _tag }) => _tag === "Failure") as { readonly failure: CreditsExhausted }
-      assert.deepStrictEqual([refused.failure.available, refused.failure.requested], [0, 0.0001])
-    }).pipe(Effect.provide(layer)),
-  60_000
+it.live("the last credit is spent by one of 64", () =>
+  Effect.gen(function* () {
+    const wallet = yield* Wallet
+    yield* organization("org_a")
+    yield* wallet.topUp("org_a", 100, "")
+    const outcomes = yield* Effect.forEach(
+      Array.from({ length: 64 }),
+      () => Effect.result(wallet.reserve("org_a", 100, "x")),
+      { concurrency: 64 }
+    )
+    assert.strictEqual(outcomes.filter(({ _tag }) => _tag === "Success").length, 1)
+    const refused = outcomes.find(({ _tag }) => _tag === "Failure") as { readonly failure: CreditsExhausted }
+    assert.deepStrictEqual([refused.failure.available, refused.failure.requested], [0, 0.0001])
+  }).pipe(Effect.provide(layer))
 )
 
 it.live(
@@ -170,68 +166,61 @@ it.live(
         assert.deepStrictEqual(yield* sql`SELECT id FROM wallet_reservations`, [])
         yield* checkLedger("org_a")
       }).pipe(Effect.provide(layer), Effect.provideService(Clock.Clock, clock))
-    }),
-  60_000
+    })
 )
 
-it.live(
-  "a payment that is sent again, also at the same time, is booked once",
-  () =>
+it.live("a payment that is sent again, also at the same time, is booked once", () =>
+  Effect.gen(function* () {
+    const wallet = yield* Wallet
+    yield* organization("org_a")
+    yield* organization("org_b")
+    yield* Effect.forEach(Array.from({ length: 16 }), () => wallet.topUp("org_a", 50, "invoice 1"), {
+      concurrency: 16
+    })
+    yield* wallet.topUp("org_b", 50, "invoice 1")
+    assert.deepStrictEqual(
+      [(yield* wallet.balance("org_a")).balance, (yield* wallet.balance("org_b")).balance],
+      [50, 50]
+    )
+    assert.strictEqual((yield* Effect.flip(wallet.topUp("org_none", 1, "")))._tag, "NotFound")
+  }).pipe(Effect.provide(layer))
+)
+
+it.live("a wallet that cannot be reached says so within its time, and works again when it can", () =>
+  Effect.scoped(
     Effect.gen(function* () {
-      const wallet = yield* Wallet
-      yield* organization("org_a")
-      yield* organization("org_b")
-      yield* Effect.forEach(Array.from({ length: 16 }), () => wallet.topUp("org_a", 50, "invoice 1"), {
-        concurrency: 16
-      })
-      yield* wallet.topUp("org_b", 50, "invoice 1")
-      assert.deepStrictEqual(
-        [(yield* wallet.balance("org_a")).balance, (yield* wallet.balance("org_b")).balance],
-        [50, 50]
+      const server = yield* acquireTestPostgres
+      const proxy = yield* Effect.acquireRelease(
+        Effect.promise(() => startBreakableProxy(server.host, server.port)),
+        (started) => Effect.promise(started.stop)
       )
-      assert.strictEqual((yield* Effect.flip(wallet.topUp("org_none", 1, "")))._tag, "NotFound")
-    }).pipe(Effect.provide(layer)),
-  60_000
-)
-
-it.live(
-  "a wallet that cannot be reached says so within its time, and works again when it can",
-  () =>
-    Effect.scoped(
-      Effect.gen(function* () {
-        const server = yield* acquireTestPostgres
-        const proxy = yield* Effect.acquireRelease(
-          Effect.promise(() => startBreakableProxy(server.host, server.port)),
-          (started) => Effect.promise(started.stop)
-        )
-        yield* Effect.provide(organization("org_a"), Layer.provideMerge(layerMigrations, layerSql(server)))
-        const far = PgClient.layer({
-          host: "127.0.0.1",
-          port: proxy.port,
-          username: server.username,
-          password: Redacted.make(server.password),
-          database: server.database,
-          maxConnections: 2
-        })
-        const wallet = Context.get(
-          yield* Layer.build(Layer.provide(Wallet.layer, Layer.mergeAll(Identifiers.layer, layerRowReaders, far))),
-          Wallet
-        )
-        yield* wallet.topUp("org_a", 50, "")
-        for (const cut of [proxy.cut, proxy.block]) {
-          cut()
-          const errors = yield* Effect.all(
-            [Effect.flip(wallet.reserve("org_a", 1, "x")), Effect.flip(wallet.balance("org_a"))],
-            { concurrency: 2 }
-          )
-          assert.deepStrictEqual(
-            errors.map(({ _tag }) => _tag),
-            ["WalletUnreachable", "WalletUnreachable"]
-          )
-          proxy.heal()
-          yield* Effect.retry(wallet.balance("org_a"), { times: 50 })
-        }
+      yield* Effect.provide(organization("org_a"), Layer.provideMerge(layerMigrations, layerSql(server)))
+      const far = PgClient.layer({
+        host: "127.0.0.1",
+        port: proxy.port,
+        username: server.username,
+        password: Redacted.make(server.password),
+        database: server.database,
+        maxConnections: 2
       })
-    ),
-  60_000
+      const wallet = Context.get(
+        yield* Layer.build(Layer.provide(Wallet.layer, Layer.mergeAll(Identifiers.layer, layerRowReaders, far))),
+        Wallet
+      )
+      yield* wallet.topUp("org_a", 50, "")
+      for (const cut of [proxy.cut, proxy.block]) {
+        cut()
+        const errors = yield* Effect.all(
+          [Effect.flip(wallet.reserve("org_a", 1, "x")), Effect.flip(wallet.balance("org_a"))],
+          { concurrency: 2 }
+        )
+        assert.deepStrictEqual(
+          errors.map(({ _tag }) => _tag),
+          ["WalletUnreachable", "WalletUnreachable"]
+        )
+        proxy.heal()
+        yield* Effect.retry(wallet.balance("org_a"), { times: 50 })
+      }
+    })
+  )
 )

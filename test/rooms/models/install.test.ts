@@ -370,5 +370,5 @@ describe("dowser models", () => {
     )
     expect(existsSync(join(folder, "place", "installing.lock"))).toBe(false)
     expect(dowser("remove").stdout).toBe("No models are installed.\n")
-  }, 60_000)
+  })
 })

@@ -89,6 +89,5 @@ it.live(
           Layer.provideMerge(layerMigrations, layerSql(server))
         )
       })
-    ),
-  60_000
+    )
 )

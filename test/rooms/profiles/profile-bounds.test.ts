@@ -306,7 +306,7 @@ describe("a profile", () => {
     // Neither side is empty, or nothing was tried.
     expect(answered).toBeGreaterThan(40)
     expect(refused).toBeGreaterThan(40)
-  }, 30_000)
+  })
 
   it("is the same parameters and filter that anybody else may search with", () => {
     const manifest = manifestOf({

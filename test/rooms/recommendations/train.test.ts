@@ -96,7 +96,7 @@ describe("a training", () => {
       expect([type, other]).toEqual([type, one])
       expect(one.validation!.mrr_at_20).toBeGreaterThanOrEqual(one.validation!.untuned_mrr_at_20)
     }
-  }, 60_000)
+  })
   it("tries some dozen of each type at most, the model's own first and no other twice", () => {
     for (const [type, params] of Object.entries(PARAMS)) {
       const tried = candidatesFor(type as keyof typeof PARAMS, params)

@@ -390,53 +390,43 @@ it.live("housekeeping keeps the 100 newest of each endpoint, all that waits, and
   }).pipe(Effect.scoped, Effect.provide(stack(true)))
 )
 
-it.live(
-  "an endpoint whose row nobody can read gets nothing, and holds up nobody else's",
-  () =>
-    Effect.gen(function* () {
-      const { dispatcher, emit, endpoint, sql, when } = yield* lab
-      const target = yield* receiver()
-      const broken = yield* endpoint(target.url)
-      const { id } = yield* endpoint(target.url)
-      yield* sql`UPDATE webhook_endpoints SET events = '{"no": "list"}'::jsonb WHERE id = ${broken.id}`
-      yield* dispatcher()
-      yield* emit("alert.fired", { alert_id: "alr_1" })
-      yield* when("the other's delivery", id, ([one]) => one?.status === "success")
-    }).pipe(Effect.scoped, Effect.provide(stack(true))),
-  60_000
+it.live("an endpoint whose row nobody can read gets nothing, and holds up nobody else's", () =>
+  Effect.gen(function* () {
+    const { dispatcher, emit, endpoint, sql, when } = yield* lab
+    const target = yield* receiver()
+    const broken = yield* endpoint(target.url)
+    const { id } = yield* endpoint(target.url)
+    yield* sql`UPDATE webhook_endpoints SET events = '{"no": "list"}'::jsonb WHERE id = ${broken.id}`
+    yield* dispatcher()
+    yield* emit("alert.fired", { alert_id: "alr_1" })
+    yield* when("the other's delivery", id, ([one]) => one?.status === "success")
+  }).pipe(Effect.scoped, Effect.provide(stack(true)))
 )
 
-it.live(
-  "events of two organizations in one batch go to each one's own endpoints, and to nobody else's",
-  () =>
-    Effect.gen(function* () {
-      const { dispatcher, endpoint, sql, timed, webhooks, when } = yield* lab
-      const outbox = yield* Outbox
-      yield* sql`INSERT INTO organizations (id, name, status, plan, created_at) VALUES ('org_other', 'Other', 'active', 'standard', 0)`
-      const own = yield* receiver(),
-        others = yield* receiver()
-      const mine = yield* endpoint(own.url)
-      const theirs = yield* timed(
-        webhooks.create("org_other", { name: "n", url: others.url, events: ["*"], enabled: true })
-      )
-      // Before there is a dispatcher: one transaction takes them all.
-      for (let n = 0; n < 3; n++)
-        for (const id of [ORGANIZATION, "org_other"])
-          yield* timed(sql.withTransaction(outbox.put(id, "alert.fired", { alert_id: `${id} ${n}` })))
-      yield* dispatcher()
-      yield* when(
-        "what was ours",
-        mine.id,
-        (all) => all.length === 3 && all.every(({ status }) => status === "success")
-      )
-      yield* Effect.promise(() => others.until(3))
-      yield* Effect.promise(() => pause(200))
-      const named = ({ received }: typeof own) => received.map(({ json }) => json.data.alert_id as string).sort()
-      expect(named(own)).toEqual([0, 1, 2].map((n) => `${ORGANIZATION} ${n}`))
-      expect(named(others)).toEqual([0, 1, 2].map((n) => `org_other ${n}`))
-      expect(
-        (yield* timed(webhooks.deliveries("org_other", theirs.id, { cursor: undefined, limit: 250 }))).length
-      ).toBe(3)
-    }).pipe(Effect.scoped, Effect.provide(stack(true))),
-  60_000
+it.live("events of two organizations in one batch go to each one's own endpoints, and to nobody else's", () =>
+  Effect.gen(function* () {
+    const { dispatcher, endpoint, sql, timed, webhooks, when } = yield* lab
+    const outbox = yield* Outbox
+    yield* sql`INSERT INTO organizations (id, name, status, plan, created_at) VALUES ('org_other', 'Other', 'active', 'standard', 0)`
+    const own = yield* receiver(),
+      others = yield* receiver()
+    const mine = yield* endpoint(own.url)
+    const theirs = yield* timed(
+      webhooks.create("org_other", { name: "n", url: others.url, events: ["*"], enabled: true })
+    )
+    // Before there is a dispatcher: one transaction takes them all.
+    for (let n = 0; n < 3; n++)
+      for (const id of [ORGANIZATION, "org_other"])
+        yield* timed(sql.withTransaction(outbox.put(id, "alert.fired", { alert_id: `${id} ${n}` })))
+    yield* dispatcher()
+    yield* when("what was ours", mine.id, (all) => all.length === 3 && all.every(({ status }) => status === "success"))
+    yield* Effect.promise(() => others.until(3))
+    yield* Effect.promise(() => pause(200))
+    const named = ({ received }: typeof own) => received.map(({ json }) => json.data.alert_id as string).sort()
+    expect(named(own)).toEqual([0, 1, 2].map((n) => `${ORGANIZATION} ${n}`))
+    expect(named(others)).toEqual([0, 1, 2].map((n) => `org_other ${n}`))
+    expect((yield* timed(webhooks.deliveries("org_other", theirs.id, { cursor: undefined, limit: 250 }))).length).toBe(
+      3
+    )
+  }).pipe(Effect.scoped, Effect.provide(stack(true)))
 )

@@ -398,6 +398,19 @@ const encoded = (plain: Buffer, random: Random): HostileBody =>
     })
   ])()
 
+/** A body for the operation as its users write it. */
+export const calmBodyOf = (operation: Described, random: Random, hints: Hints): HostileBody => {
+  if (operation.body === undefined) return { bytes: Buffer.alloc(0), headers: [] }
+  const seeded = seedsFor(operation.id)
+  const value = operation.body.isText
+    ? undefined
+    : seeded !== undefined
+      ? seeded[0]
+      : exampleOf(operation.body.schema, operation.deref, random, hints)
+  const text = operation.body.isText ? '{"id":"n1","title":"Line","stock":1}\n' : JSON.stringify(value)
+  return { bytes: Buffer.from(text ?? "null"), headers: [] }
+}
+
 /** A body for the operation: an example, mostly broken somewhere, in an encoding that may lie. */
 export const bodyOf = (operation: Described, random: Random, hints: Hints): HostileBody => {
   if (operation.body === undefined)
@@ -504,18 +517,20 @@ export const pathTricks: ReadonlyArray<string> = [
 ]
 
 /** A query string: parameters of the operation, well and badly, repeated, as lists and objects. */
-export const queryOf = (operation: Described, random: Random, hints: Hints): string => {
+export const queryOf = (operation: Described, random: Random, hints: Hints, isUsual: boolean): string => {
   if (operation.query.length === 0 && random.chance(0.85)) return ""
   const parts: Array<string> = []
   const add = (name: string, value: unknown) =>
     parts.push(
-      `${escaped(name)}=${random.chance(0.03) ? random.pick(pathTricks) : escaped(typeof value === "string" ? value : (JSON.stringify(value) ?? ""))}`
+      `${escaped(name)}=${!isUsual && random.chance(0.03) ? random.pick(pathTricks) : escaped(typeof value === "string" ? value : (JSON.stringify(value) ?? ""))}`
     )
-  const isCalm = random.chance(0.3)
+  const isCalm = isUsual || random.chance(0.3)
   for (const { name, schema } of operation.query) {
     const hinted = Object.hasOwn(hints, name)
-    if (!random.chance(hinted ? 0.6 : operation.query.length > 12 ? 0.08 : 0.5)) continue
-    if (isCalm && !hinted) continue
+    if (isCalm) {
+      // Few beside what is looked for and where: of many, one is refused beside another.
+      if (!hinted || !random.chance(name === "q" || name === "query_by" ? 0.9 : 0.15)) continue
+    } else if (!random.chance(hinted ? 0.6 : operation.query.length > 12 ? 0.08 : 0.5)) continue
     const value = isCalm
       ? random.pick(hints[name]!)
       : random.chance(0.65)
@@ -527,7 +542,7 @@ export const queryOf = (operation: Described, random: Random, hints: Hints): str
     if (random.chance(0.04)) add(`${name}[]`, value)
     if (random.chance(0.03)) add(`${name}[__proto__]`, value)
   }
-  if (random.chance(0.1))
+  if (!isUsual && random.chance(0.1))
     add(
       random.pick(["__proto__", "constructor", "__proto__[polluted]", "toString", "", "x-svc-api-key"]),
       anyText(random, 50)

@@ -6,7 +6,7 @@ import { makeRandom, type Random } from "../../../fixtures/random.ts"
 import { chunked, RawConnection, type RawAnswer, requestBytes } from "../raw-http.ts"
 import { securedKey } from "../secured.ts"
 import { besideContract, type Described, owedByAll } from "./described.ts"
-import { bodyOf, escaped, exampleOf, mutated, pathTricks, queryOf, texts, type Hints } from "./hostile.ts"
+import { bodyOf, calmBodyOf, escaped, exampleOf, mutated, pathTricks, queryOf, texts, type Hints } from "./hostile.ts"
 import type { Organization } from "./world.ts"
 
 interface FuzzOptions {
@@ -147,8 +147,9 @@ const shotOf = (
   number: number
 ): Shot => {
   const random = makeRandom(`${seed}/${number}`)
-  // Every operation has its turn before chance chooses.
-  const operation = number < operations.length ? operations[number]! : random.pick(wheel)
+  // Every operation has its turn before chance chooses: a request as its users write it, since refusals prove little.
+  const isCalm = number < operations.length
+  const operation = isCalm ? operations[number]! : random.pick(wheel)
   const isConsole = operation.scope === "console" || operation.scope === "operator"
   const owner = isConsole ? decoy : attacker
   const hints = hintsOf(owner)
@@ -157,8 +158,8 @@ const shotOf = (
   const target =
     operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
       if (name === "organizationId")
-        return random.chance(0.85) ? owner.organization_id : escaped(random.pick(texts) || "x")
-      if (random.chance(0.1)) {
+        return isCalm || random.chance(0.85) ? owner.organization_id : escaped(random.pick(texts) || "x")
+      if (!isCalm && random.chance(0.1)) {
         isMatched = false
         return random.pick(pathTricks)
       }
@@ -175,21 +176,22 @@ const shotOf = (
               : destroys
                 ? ["one", "spare"]
                 : ["one", "shop"])
-      const given = random.chance(destroys ? (name in owner.ids ? 0.1 : 0.4) : 0.8)
-        ? random.pick(known)
-        : random.pick(destroys ? strangers : texts)
+      const given =
+        isCalm || random.chance(destroys ? (name in owner.ids ? 0.1 : 0.4) : 0.8)
+          ? random.pick(known)
+          : random.pick(destroys ? strangers : texts)
       // A dot, an empty part or the name of a neighbour is another address.
       if (/^(\.{0,2}|search|import|export|current|failed)$/.test(given)) {
         isMatched = false
         return escaped(given)
       }
       return escaped(given)
-    }) + queryOf(operation, random, hints)
-  const { bytes, headers } = bodyOf(operation, random, hints)
+    }) + queryOf(operation, random, hints, isCalm)
+  const { bytes, headers } = isCalm ? calmBodyOf(operation, random, hints) : bodyOf(operation, random, hints)
   const isRead = operation.method === "GET"
   const body = isRead && random.chance(0.9) ? Buffer.alloc(0) : bytes
   const frame: Array<readonly [string, string]> = []
-  const isChunked = body.length > 0 && body.length < 50_000 && random.chance(0.06)
+  const isChunked = !isCalm && body.length > 0 && body.length < 50_000 && random.chance(0.06)
   if (isChunked) frame.push(["transfer-encoding", "chunked"])
   const payload = isChunked
     ? chunked(
@@ -202,10 +204,10 @@ const shotOf = (
     operation.method,
     target,
     [
-      ...credentials(operation, owner, operatorToken, random, hints),
+      ...credentials(operation, owner, operatorToken, random, hints, isCalm),
       ...(isRead && body.length === 0 ? [] : headers),
       ...frame,
-      ...odd(random)
+      ...(isCalm ? [] : odd(random))
     ],
     payload
   )
@@ -222,7 +224,8 @@ const credentials = (
   owner: Organization,
   operatorToken: string,
   random: Random,
-  hints: Hints
+  hints: Hints,
+  isCalm: boolean
 ): ReadonlyArray<readonly [string, string]> => {
   if (operation.scope === "public") return []
   const isConsole = operation.scope === "console" || operation.scope === "operator"
@@ -234,7 +237,7 @@ const credentials = (
       ? [["authorization", `Bearer ${value}`]]
       : [[random.chance(0.9) ? "x-svc-api-key" : "x-typesense-api-key", value]]
   const way = random.next()
-  if (way < 0.88) return put(key)
+  if (isCalm || way < 0.88) return put(key)
   if (way < 0.92) return put(owner.search_key)
   if (way < 0.95) {
     const parameters = mutated(
