@@ -8,6 +8,7 @@ import type { EmbeddingField } from "@dowser/engine-sdk/embedding"
 import { Reach, resolveCollection } from "@dowser/engine-sdk/operations"
 import { covers } from "@dowser/engine-sdk/query"
 import type { CollectionInfo } from "@dowser/engine-sdk"
+import { Engine } from "../ports/engine/engine.ts"
 import { CurrentEmbedder } from "../ports/embedder/embedder.ts"
 import { modelReads, seesVectors } from "../embedding/vector-access.ts"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
@@ -27,11 +28,11 @@ interface UsedEmbedder {
   readonly used: boolean
 }
 /**
- * How much meaning counts beside words in the fusion of ranks. More is worse: of 225 judged queries in sentences
- * nDCG@10 is .4142 by words, .4196 with .1 and .3996 with .5, of 64 others .5391, .5446 and .5107 (Cranfield and CACM
- * by `bench -- relevance --embedder minilm`).
+ * How much meaning counts beside words. By scores, as `ranking=relevance` fuses them; by ranks, where another ranking
+ * was asked for or the engine has no such one. More of it by ranks is worse: of 225 judged queries in sentences nDCG@10
+ * is .4142 by words, .4196 with .1 and .3996 with .5 (Cranfield by `bench -- relevance --embedder minilm`).
  */
-const ALPHA = 0.1
+const ALPHA = { scores: 0.23, ranks: 0.1 }
 
 const make = Effect.gen(function* () {
   const search = yield* Search
@@ -40,14 +41,23 @@ const make = Effect.gen(function* () {
   const profiles = yield* SearchProfiles
   const contextOf = yield* makeContexts
   const embedder = yield* CurrentEmbedder
+  const ranksByRelevance = (yield* Engine).capabilities().grades.text_score_values !== "none"
 
   const sees = (field: EmbeddingField, request: SearchRequest): boolean =>
     seesVectors(new Reach(contextOf(request.caller.organizationId), restrictionsOf(request.caller)).fields, field)
+  const hasProfile = ({ caller, shared }: SearchRequest, collection: CollectionInfo): boolean =>
+    (shared.profile ?? "") !== "" ||
+    caller.profile !== undefined ||
+    profiles.defaultOf(caller.organizationId, collection) !== undefined
+  /** Where neither the request nor a profile says how words are ranked. */
+  const ranking = (request: SearchRequest, collection: CollectionInfo): Readonly<Record<string, string>> =>
+    request.shared.ranking !== undefined || !ranksByRelevance || hasProfile(request, collection)
+      ? {}
+      : { ranking: "relevance" }
   /** What words are looked for in, where neither the request nor a profile says it. */
   const queryBy = (request: SearchRequest, collection: CollectionInfo): Readonly<Record<string, string>> => {
     const { caller, shared } = request
-    if ((shared.query_by ?? "") !== "" || (shared.profile ?? "") !== "" || caller.profile !== undefined) return {}
-    if (profiles.defaultOf(caller.organizationId, collection) !== undefined) return {}
+    if ((shared.query_by ?? "") !== "" || hasProfile(request, collection)) return {}
     const { fields } = new Reach(contextOf(caller.organizationId), restrictionsOf(caller))
     const names = sourcesOf(collection.schema).filter((name) => fields === undefined || covers(fields, name))
     return { query_by: names.join(",") }
@@ -63,10 +73,12 @@ const make = Effect.gen(function* () {
       const field = yield* vectors.of(caller.organizationId, collection)
       const used =
         sees(field, request) && (yield* Effect.promise(() => modelReads(embedder, field, collection, shared.q ?? "")))
-      const vector_query = `${field.field.name}:([], alpha: ${ALPHA})`
+      const ranked = { ...shared, ...ranking(request, collection) }
+      const alpha = ranked.ranking === "relevance" ? ALPHA.scores : ALPHA.ranks
+      const vector_query = `${field.field.name}:([], alpha: ${alpha})`
       const asked: SearchRequest = {
         ...request,
-        shared: { ...shared, ...queryBy(request, collection), ...(used ? { vector_query } : {}) },
+        shared: { ...ranked, ...queryBy(request, collection), ...(used ? { vector_query } : {}) },
         ...(used ? { vectorQuery: vector_query } : {})
       }
       const found = yield* spending.spend(

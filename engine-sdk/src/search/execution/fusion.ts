@@ -78,18 +78,7 @@ export const fuse = (
   const isByScore = isReranked || plan.sort.length === 0 || plan.sort[0].kind === "text_match"
   const found = isByScore ? undefined : inAskedOrder(scope, reader, plan, matches)
   let texts = textMatches(matches)
-  const only: Array<{ readonly s: number; readonly doc: number }> = []
-  for (const { s, doc, distance } of near) {
-    spend(8)
-    distances[s][doc] = distance
-    const match = matches[s]
-    if (hasBit(match.found, doc)) continue
-    setBit(match.found, doc)
-    match.count++
-    match.high[doc] = 0
-    match.low[doc] = 0
-    only.push({ s, doc })
-  }
+  const only = addNearest(near, matches, distances)
   if (isReranked && plan.text !== undefined) {
     scoreWordsOf(reader, plan.text, only, matches)
     texts = texts.concat(only.map(({ doc, s }) => textMatch(matches[s], s, doc)))
@@ -107,6 +96,26 @@ export const fuse = (
     fused[s][doc] = Math.fround(fused[s][doc] + alpha / (i + 1))
   })
   return { fused: fused.map((table) => table.map(Math.fround)), distances }
+}
+/** Makes matches of the nearest and writes their distances; answers those that the words had not found. */
+export const addNearest = (
+  near: ReadonlyArray<Neighbour>,
+  matches: ReadonlyArray<SegmentMatches>,
+  distances: ReadonlyArray<Float64Array>
+): ReadonlyArray<{ readonly s: number; readonly doc: number }> => {
+  const only: Array<{ readonly s: number; readonly doc: number }> = []
+  for (const { s, doc, distance } of near) {
+    spend(8)
+    distances[s][doc] = distance
+    const match = matches[s]
+    if (hasBit(match.found, doc)) continue
+    setBit(match.found, doc)
+    match.count++
+    match.high[doc] = 0
+    match.low[doc] = 0
+    only.push({ s, doc })
+  }
+  return only
 }
 /** What the words found, in the order of the plan as far as it needs no fused score. */
 const inAskedOrder = (

@@ -31,6 +31,7 @@ import type { DistanceTable } from "../vector/vectors.ts"
 import { fuse, matchNearest, nearestAllowed, type HybridScores } from "./fusion.ts"
 import type { FixedDocument } from "./placed.ts"
 import { windowOf } from "./reordering.ts"
+import { fuseScores } from "./score-fusion.ts"
 import type { SearchRequest } from "./request.ts"
 
 /** Text score of every document where no word was asked. */
@@ -104,10 +105,13 @@ export const collectMatches = (
       relevance === undefined
         ? searchText(reader, text, matches, () => resultCount(request, matches), topKOf(request, matches, pinned))
         : NOTHING
+    const near = vector === undefined ? [] : nearestAllowed(reader, plan, vector, matches, pinned)
     const hybrid =
       vector === undefined
         ? undefined
-        : fuse(request, vector, nearestAllowed(reader, plan, vector, matches, pinned), matches)
+        : relevance === undefined
+          ? fuse(request, vector, near, matches)
+          : fuseScores(reader, vector, near, matches)
     return { combinations, knownTerms, relevance, distances: hybrid?.distances, hybrid }
   }
   if (vector === undefined) {
