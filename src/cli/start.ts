@@ -14,6 +14,8 @@ import { Models } from "../models/models.ts"
 import { Organizations } from "../organizations/organizations.ts"
 import { createWithKeys } from "../tenants/routes.ts"
 import { parseAiPrices } from "../metering/ai-prices.ts"
+import { MICRO } from "../metering/plans.ts"
+import { Wallet } from "../metering/wallet.ts"
 import { parseWeights } from "@dowser/streams/runner/weights"
 import { collectorGivesWay } from "@dowser/log/process/background"
 import { layerTraces, refusalOfTraces } from "@dowser/log/process/traces"
@@ -86,6 +88,9 @@ const prepareDemo = Effect.fnUntraced(function* (folder: DataFolder, config: Ser
       `Demo shop ready: ${seeded.products.toLocaleString("en")} products, ${seeded.events.toLocaleString("en")} visitor events, ${((performance.now() - started) / 1000).toFixed(1)} s`
     )
     writeDemoRecord(file, { organization_id: organizationId, collection: demoCollection, is_seeded: true })
+    // A thousand searches by meaning.
+    const credited = (yield* Wallet).topUp(organizationId, 100 * MICRO, "demo")
+    yield* Effect.catch(credited, (error) => Effect.logError("The demo shop got no credits", error))
     yield* Effect.catch(startDemoFeed(organizationId, demoCollection, config.demoProducts), (error) =>
       Effect.logError("The demo's feed could not be queued", error)
     )

@@ -53,7 +53,11 @@ export const getConfig = operation({
     profile: Schema.String,
     search_key: Schema.String,
     products: Schema.Int,
-    models: Schema.Struct({ also_viewed: Schema.String, bought_together: Schema.String }).annotate({
+    models: Schema.Struct({
+      also_viewed: Schema.String,
+      bought_together: Schema.String,
+      similar: Schema.String
+    }).annotate({
       identifier: "DemoModels"
     })
   }).annotate({

@@ -27,13 +27,6 @@ interface UsedEmbedder {
   readonly embedded: boolean
   readonly used: boolean
 }
-/**
- * How much meaning counts beside words. By scores, as `ranking=relevance` fuses them; by ranks, where another ranking
- * was asked for or the engine has no such one. More of it by ranks is worse: of 225 judged queries in sentences nDCG@10
- * is .4142 by words, .4196 with .1 and .3996 with .5 (Cranfield by `bench -- relevance --embedder minilm`).
- */
-const ALPHA = { scores: 0.23, ranks: 0.1 }
-
 const make = Effect.gen(function* () {
   const search = yield* Search
   const vectors = yield* OwnVectors
@@ -73,12 +66,16 @@ const make = Effect.gen(function* () {
       const field = yield* vectors.of(caller.organizationId, collection)
       const used =
         sees(field, request) && (yield* Effect.promise(() => modelReads(embedder, field, collection, shared.q ?? "")))
-      const ranked = { ...shared, ...ranking(request, collection) }
-      const alpha = ranked.ranking === "relevance" ? ALPHA.scores : ALPHA.ranks
-      const vector_query = `${field.field.name}:([], alpha: ${alpha})`
+      // How much meaning counts is left to the engine: three tenths, of scores as of ranks.
+      const vector_query = `${field.field.name}:([])`
       const asked: SearchRequest = {
         ...request,
-        shared: { ...ranked, ...queryBy(request, collection), ...(used ? { vector_query } : {}) },
+        shared: {
+          ...shared,
+          ...ranking(request, collection),
+          ...queryBy(request, collection),
+          ...(used ? { vector_query } : {})
+        },
         ...(used ? { vectorQuery: vector_query } : {})
       }
       const found = yield* spending.spend(

@@ -11,6 +11,7 @@ import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { launchBrowser } from "../support/browser.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
+import { installedModels } from "../support/models.ts"
 import { type Program, startProgram } from "../support/program.ts"
 
 const page_ = new URL("../../src/demo/page/", import.meta.url).pathname
@@ -120,6 +121,62 @@ describe("a product of the demo page", () => {
     await page.waitForFunction((title) => document.querySelector("#product-title")!.textContent === title, other.title)
     expect(errors).toEqual([])
     await page.close()
+  })
+})
+
+describe("the switch for meaning", () => {
+  it("says why words answer alone, then finds what is meant, at any width", async (context) => {
+    if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
+    const { missing } = await installedModels()
+    if (missing !== undefined) return context.skip(missing)
+    const small = await startProgram({ demoProducts: 60 })
+    try {
+      const { errors, page } = await open(`${small.base}/`)
+      const note = (text: string) =>
+        expect.poll(() => page.textContent("#meaning-note"), { interval: 50, timeout: 60_000 }).toContain(text)
+      await page.fill(".ais-SearchBox-input", "something for reading at night")
+      await page.check("#meaning")
+      await note("Vectors of the catalogue are being made")
+      const again = async () => {
+        await page.uncheck("#meaning")
+        await page.check("#meaning")
+      }
+      const asked = { q: "something for reading at night", profile: "shop", per_page: 24 }
+      const answers = async () => {
+        const path = "/v1/collections/products/documents/semantic_search"
+        return small.request("POST", path, { key: small.demo!.full_key, body: asked })
+      }
+      await expect.poll(async () => (await answers()).status, { interval: 500, timeout: 120_000 }).toBe(402)
+      await again()
+      await note("credits")
+      await small.topUp(small.demo!.organization_id, 10)
+      const expected = (await answers()).body.hits.map(({ document }: any) => document.id)
+      await again()
+      await page.waitForFunction(
+        (ids) =>
+          JSON.stringify(
+            [...document.querySelectorAll<HTMLElement>("[data-open]")].map(({ dataset }) => dataset.open)
+          ) === JSON.stringify(ids),
+        expected
+      )
+      expect(expected.length).toBeGreaterThan(3)
+      expect(await page.isHidden("#meaning-note")).toBe(true)
+      await page.locator("[data-open]").first().click()
+      await page.waitForSelector("#similar:not([hidden])")
+      expect(await page.textContent("#similar li:first-child")).toContain("Much like it")
+      await page.keyboard.press("Escape")
+      for (const width of [1280, 390]) {
+        await page.setViewportSize({ width, height: 844 })
+        expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
+        if (process.env.DOWSER_SCREENSHOTS !== undefined)
+          await page.screenshot({ path: join(process.env.DOWSER_SCREENSHOTS, `meaning-${width}.png`) })
+      }
+      // The two refusals, as the browser tells of them.
+      expect(errors.filter((text) => !/status of (402|409)/.test(text))).toEqual([])
+      await page.close()
+    } finally {
+      await small.stop()
+    }
   })
 })
 

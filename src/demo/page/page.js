@@ -96,11 +96,41 @@ void (async () => {
           ...result,
           facet_counts: result.facet_counts.filter(({ field_name }) => fields.split(",").includes(field_name))
         }
+  const meaning = document.querySelector("#meaning")
+  const meaningNote = document.querySelector("#meaning-note")
+  const note = (text) => {
+    meaningNote.textContent = text
+    meaningNote.hidden = text === ""
+  }
+  /** The search once more by what it means; undefined leaves it to the words, and says why. */
+  const byMeaning = async ({ collection: _of, ...parameters }) => {
+    if (!meaning.checked || (parameters.q ?? "").trim().length < 3 || parameters.sort !== undefined) {
+      note("")
+      return undefined
+    }
+    const response = await fetch(`${api}/v1/collections/${config.collection}/documents/semantic_search`, {
+      method: "POST",
+      headers: { "x-svc-api-key": config.search_key, "x-svc-session-id": visitor.session_id },
+      body: JSON.stringify(parameters)
+    })
+    const answer = await response.json()
+    if (response.ok) {
+      note(answer.embedder.used ? "" : "Answered by words: the model does not read this language.")
+      return answer
+    }
+    const isBeingMade = (answer.job_id ?? answer.data?.job_id) !== undefined
+    note(isBeingMade ? "Vectors of the catalogue are being made; until then words answer alone." : answer.message)
+    return undefined
+  }
   // The adapter keeps only what InstantSearch knows; the answer's query_id ties a later click to its search.
   const perform = adapter.typesenseClient.multiSearch.perform.bind(adapter.typesenseClient.multiSearch)
   adapter.typesenseClient.multiSearch.perform = async ({ searches, ...body }, ...given) => {
-    const answer = await perform({ ...body, searches: searches.map(asked) }, ...given)
-    answer.results = answer.results.map((result, i) => wanted(result, searches[i]))
+    const all = searches.map(asked)
+    const [answer, first] = await Promise.all([
+      perform({ ...body, searches: all }, ...given),
+      byMeaning(all[0]).catch((error) => console.warn("no search by meaning", error))
+    ])
+    answer.results = answer.results.map((result, i) => wanted(i === 0 ? (first ?? result) : result, searches[i]))
     lastQueryId = answer.results?.[0]?.query_id
     showUnderstood(answer.results?.[0])
     return answer
@@ -146,6 +176,10 @@ void (async () => {
   understoodBox.addEventListener("click", (event) => {
     const chip = event.target.closest("[data-field]")
     if (chip !== null) search.helper.toggleFacetRefinement(chip.dataset.field, chip.dataset.value).search()
+  })
+
+  meaning.addEventListener("change", () => {
+    search.helper.search()
   })
 
   const search = instantsearch({
@@ -262,7 +296,8 @@ void (async () => {
     frequently_bought_together: ({ support }) => `Bought with it ${support === 1 ? "once" : `${support} times`}`,
     trending: () => "Trending now",
     popular: () => "Popular",
-    newest: () => "New here"
+    newest: () => "New here",
+    similar: () => "Much like it"
   }
   const card = (query_id, { document: hit, reason }) => {
     const item = document.createElement("li")
@@ -315,6 +350,7 @@ void (async () => {
     track("view", { document_id: hit.id })
     if (!product.open) product.showModal()
     for (const [place, model] of [
+      ["#similar", config.models.similar],
       ["#also-viewed", config.models.also_viewed],
       ["#bought-together", config.models.bought_together]
     ])
