@@ -91,7 +91,8 @@ describe("a product of the demo page", () => {
     await counted(key, one.id)
     const { errors, page } = await open(`${program.base}/`)
     const opener = page.locator(`[data-open="${one.id}"]`)
-    const bought = page.locator("#bought-together li:first-child")
+    const bought = page.locator("#bought-together li:first-child"),
+      seen = page.locator("#also-viewed li:first-child")
     const find = async () => {
       await page.fill(".ais-SearchBox-input", one.title)
       await opener.waitFor()
@@ -101,12 +102,17 @@ describe("a product of the demo page", () => {
       await page.setViewportSize({ width, height: 844 })
       await opener.click()
       await page.waitForSelector("#bought-together:not([hidden])")
+      await page.waitForSelector("#also-viewed:not([hidden])")
       // Where other tests have the processors an answer may be late, and others are shown in its place.
-      for (let looks = 1; looks < 4 && !(await bought.textContent())!.includes("Bought with it"); looks++) {
+      const isLate = async () =>
+        !(await bought.textContent())!.includes("Bought with it") ||
+        !(await seen.textContent())!.includes("Seen with it")
+      for (let looks = 1; looks < 20 && (await isLate()); looks++) {
         await page.reload()
         await find()
         await opener.click()
         await page.waitForSelector("#bought-together:not([hidden])")
+        await page.waitForSelector("#also-viewed:not([hidden])")
       }
       expect(await page.textContent("#product-title")).toBe(one.title)
       expect(await bought.textContent()).toContain("Bought with it 3 times")

@@ -13,6 +13,7 @@ import { type Program, startProgram, type Tenant } from "../support/program.ts"
 
 let program: Program, tenant: Tenant, other: Tenant
 let site: Server
+let fetched = 0
 const goods = [
   { id: "shirt-rose", title: "Shirt", category: "Tops", color: "Rose" },
   { id: "shirt-navy", title: "Shirt", category: "Tops", color: "Navy" },
@@ -52,6 +53,7 @@ const idsOf = (body: any): ReadonlyArray<string> => body.hits.map(({ document }:
 
 beforeAll(async () => {
   site = createServer((request, response) => {
+    fetched++
     const id = /^\/(.+)\.png$/.exec(request.url ?? "")?.[1] ?? ""
     if (id === "moved") return void response.writeHead(302, { location: "/boot-black.png" }).end()
     if (!goods.some((each) => each.id === id)) return void response.writeHead(404).end("none")
@@ -257,4 +259,34 @@ it("is closed to keys that may not see the pictures, and keeps a token's filter"
       })
     ).status
   ).toBe(400)
+})
+it("fetches no picture from inside the network, whatever a document says", async () => {
+  const careful = await startProgram()
+  try {
+    const owner = await careful.tenant("Careful")
+    const ask = (method: string, path: string, body?: unknown) =>
+      careful.request(method, `/v1${path}`, { key: owner.full_key, body })
+    expect((await ask("POST", "/collections", collectionOf("goods", { name: "picture", type: "string" }))).status).toBe(
+      201
+    )
+    const { port } = site.address() as AddressInfo
+    const before = fetched
+    const addresses = [
+      `http://127.0.0.1:${port}/boot-black.png`,
+      `http://localhost:${port}/boot-black.png`,
+      `http://[::1]:${port}/boot-black.png`,
+      `http://2130706433:${port}/boot-black.png`,
+      "http://169.254.169.254/latest/meta-data/",
+      "file:///etc/passwd"
+    ]
+    const lines = addresses.map((picture, i) =>
+      JSON.stringify({ id: String(i), title: "Boot", color: "Black", picture })
+    )
+    const imported = await ask("POST", "/collections/goods/documents/import", lines.join("\n"))
+    const verdicts = imported.text.split("\n").map((line) => JSON.parse(line))
+    expect(verdicts.map(({ success }) => success)).toEqual(addresses.map(() => false))
+    expect(fetched).toBe(before)
+  } finally {
+    await careful.stop()
+  }
 })

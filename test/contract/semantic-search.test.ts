@@ -3,6 +3,7 @@
  * costs and whom it refuses; two organizations side by side.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import { promised } from "../support/patience.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 import { eventually } from "../support/receiver.ts"
 import { securedKey } from "../support/secured.ts"
@@ -257,6 +258,45 @@ describe("meaning", () => {
     expect(ids((await send("GET", "/collections/meant/documents/search?q=sofa&query_by=title")).body)).toEqual(["1"])
     expect(server.asked.length).toBe(asked)
     expect((await send("GET", path(), undefined, other)).body.found).toBe(0)
+  })
+
+  it("a search waits for its model as long and as often as it says, and no longer", async () => {
+    await filled("patient", tenant, [embedded()])
+    await filled("patient", other)
+    server.asked.splice(0)
+    server.misbehaves = () => true
+    const path = (more: string, by = "meaning") =>
+      `/collections/patient/documents/search?q=a+thing+never+asked+${by}&query_by=${by}&exclude_fields=meaning${more}`
+    const began = performance.now()
+    const silent = await send("GET", path("&remote_embedding_timeout_ms=100&remote_embedding_num_tries=3&prefix=false"))
+    expect(silent.status, silent.text).toBe(502)
+    // Deno sends a request once more whose kept connection is closed before an answer, even by who asked.
+    expect([3, 4]).toContain(server.asked.length)
+    expect(performance.now() - began).toBeLessThan(promised(5_000))
+    // Others are not kept waiting, nor are this organization's searches by words.
+    expect((await send("GET", path("", "title"), undefined, other)).status).toBe(200)
+    expect((await send("GET", path("", "title"))).status).toBe(200)
+    const none = await send("GET", path("&remote_embedding_num_tries=0"))
+    expect([none.status, none.text.includes("remote_embedding_num_tries")]).toEqual([400, true])
+    // A body that never ends is cut off where an answer could not be longer.
+    let sent = 0
+    server.misbehaves = (_asked, response) => {
+      response.writeHead(200, { "content-type": "application/json" })
+      response.write('{"data":[')
+      const more = () => {
+        if (response.destroyed) return
+        sent += 100_000
+        response.write(" ".repeat(100_000))
+        setImmediate(more)
+      }
+      more()
+      return true
+    }
+    const endless = await send("GET", path("&remote_embedding_num_tries=1&prefix=false"))
+    expect(endless.status).toBeGreaterThanOrEqual(400)
+    expect(sent).toBeLessThan(100_000_000)
+    server.misbehaves = undefined
+    expect((await send("GET", path("&prefix=false"))).status).toBe(200)
   })
 
   it("embeddings cost what they are long, and name every wrong input", async () => {
