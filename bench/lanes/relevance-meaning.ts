@@ -1,8 +1,9 @@
 /**
  * Question: what do vectors of an embedding model add to the ranking by words? Documents and queries of a judged set
- * are embedded by this program's own model. Both lists are fused in two ways, each with one weight for all queries: by
- * ranks, as the engine does it, and by scores, which are scaled from 0 to 1 over what either found, and added. The
- * model reads 256 word pieces; of a longer text the mean of its passages counts.
+ * are embedded by this program's own model, which reads the first 256 word pieces, as a field of a collection is. Both
+ * lists are fused in two ways, each with one weight for all queries: by ranks, as a search without a named ranking does
+ * it, and by scores, which are scaled from 0 to 1 over what either found, and added. The engine's `alpha` is w / (1 + w)
+ * for a weight w of the scores.
  */
 import { Context, Effect, Layer, Scope } from "effect"
 import { findInstalled, placesOf } from "../../src/models/install/places.ts"
@@ -24,8 +25,6 @@ interface RankedCollection {
     q: string
   ) => Promise<ReadonlyArray<{ readonly document: { readonly id: string }; readonly text_match?: number }>>
 }
-const PASSAGE_WORDS = 150
-const PASSAGES_MAX = 6
 const BATCH = 500
 const WEIGHTS = [0, 0.1, 0.3, 0.5, 1] as const
 /** Of each of the two lists. */
@@ -41,35 +40,19 @@ const textIn = (line: string, queryBy: string): readonly [id: string, text: stri
   const texts = fields.flatMap((name) => (typeof document[name] === "string" ? [document[name]] : []))
   return [String(document.id), texts.join(" ").trim()]
 }
-const passagesOf = (text: string): ReadonlyArray<string> => {
-  const words = text.split(/\s+/)
-  const passages = Array.from({ length: Math.min(PASSAGES_MAX, Math.ceil(words.length / PASSAGE_WORDS)) }, (_, i) =>
-    words.slice(i * PASSAGE_WORDS, (i + 1) * PASSAGE_WORDS).join(" ")
-  )
-  return passages.length === 0 ? [""] : passages
-}
-
 type Embed = (texts: ReadonlyArray<string>) => Promise<ReadonlyArray<Float32Array>>
 const unit = (vector: Float32Array): Float32Array => {
   const length = Math.hypot(...vector)
   return length === 0 ? vector : vector.map((x) => x / length)
 }
-const meanOf = (vectors: ReadonlyArray<Float32Array>): Float32Array => {
-  const sum = new Float32Array(vectors[0]!.length)
-  for (const vector of vectors) vector.forEach((x, i) => (sum[i]! += x))
-  return unit(sum)
-}
 const embedded = async (embed: Embed, texts: ReadonlyArray<string>): Promise<ReadonlyArray<Float32Array>> => {
-  const passages = texts.map(passagesOf)
-  const flat = passages.flat()
   const made: Array<Float32Array> = []
-  for (let from = 0; from < flat.length; from += BATCH) {
-    made.push(...(await embed(flat.slice(from, from + BATCH))))
-    process.stderr.write(`\r${made.length} of ${flat.length} passages embedded`)
+  for (let from = 0; from < texts.length; from += BATCH) {
+    made.push(...(await embed(texts.slice(from, from + BATCH))))
+    process.stderr.write(`\r${made.length} of ${texts.length} texts embedded`)
   }
   process.stderr.write("\n")
-  let at = 0
-  return passages.map(({ length }) => meanOf(made.slice(at, (at += length))))
+  return made.map(unit)
 }
 const dot = (a: Float32Array, b: Float32Array): number => {
   let sum = 0

@@ -47,6 +47,22 @@ const judgedSet = (name: string, queries: string, queryBy: string): Lane => ({
   ],
   figures: [figure("nDCG@10", ""), figure("recall@100", "")]
 })
+/** The same with the vectors of the embedded model beside the words. */
+const judgedByMeaning = (name: string, queries: string, queryBy: string): Lane => {
+  const lane = judgedSet(name, queries, queryBy)
+  return {
+    ...lane,
+    name: `semantic ${name}`,
+    missing: () => lane.missing?.() ?? embeddingsMissing(),
+    arguments: (folder) => [...lane.arguments(folder), "--embedder", "minilm"],
+    figures: [
+      figure("nDCG@10 by words", "", "nDCG@10"),
+      figure("nDCG@10 by vectors", "", "meaning", "vectors_alone"),
+      figure("nDCG@10, scores fused", "", "meaning", "scores_0.5"),
+      figure("nDCG@10, ranks fused", "", "meaning", "ranks_0.3")
+    ]
+  }
+}
 const sharedMissing = (name: string) => (): string | undefined =>
   existsSync(join(data, name)) ? undefined : `the data ${name} is not beside the project (../shared/data)`
 const popularQueries = join(data, "query_suggestions_bestbuy", "suggestions.jsonl.gz")
@@ -500,6 +516,8 @@ export const lanes: ReadonlyArray<Lane> = [
   },
   judgedSet("cranfield", "queries.jsonl.gz", "title,text"),
   judgedSet("chorus_icecat", "queries.jsonl", "title,supplier,short_description,attr_t_*"),
+  judgedByMeaning("cranfield", "queries.jsonl.gz", "title,text"),
+  judgedByMeaning("cacm", "queries.jsonl.gz", "title,text"),
   {
     name: "recommendations, sessions",
     missing: sharedMissing("yoochoose_sessions"),
