@@ -2,8 +2,8 @@
  * Question: what do vectors of an embedding model add to the ranking by words? Documents and queries of a judged set
  * are embedded by this program's own model, which reads the first 256 word pieces, as a field of a collection is. Both
  * lists are fused in two ways, each with one weight for all queries: by ranks, as a search without a named ranking does
- * it, and by scores, which are scaled from 0 to 1 over what either found, and added. The engine's `alpha` is w / (1 + w)
- * for a weight w of the scores.
+ * it, and by scores, which are scaled from 0 to 1 over what either found, and added. The engine's `alpha` is
+ * w / (1 + w) for a weight w of the scores.
  */
 import { Context, Effect, Layer, Scope } from "effect"
 import { findInstalled, placesOf } from "../../src/models/install/places.ts"
