@@ -5,7 +5,7 @@ import { LOOK } from "./look-alike.ts"
 /** Of each hash, of 64. */
 const DIFFERING_MAX = 6
 /** Cosine of what it looks like. */
-const LOOK_MIN = 0.95
+const LOOK_MIN = 0.985
 
 export const isSameImage = (a: ArrayLike<number>, b: ArrayLike<number>): boolean => {
   const half = HASH_BITS / 2
