@@ -260,6 +260,44 @@ describe("meaning", () => {
     expect((await send("GET", path(), undefined, other)).body.found).toBe(0)
   })
 
+  it("vectors of a field say what is similar, and what is another thing on a page, each tenant its own", async () => {
+    const lamps = [
+      { id: "5", title: "Desk lamp with a shade", maker: "Nut", price: 60 },
+      { id: "6", title: "Desk lamp", maker: "Nut", price: 70 }
+    ]
+    for (const owner of [tenant, other]) {
+      await filled("likes", owner, [embedded()])
+      for (const lamp of lamps) await send("POST", "/collections/likes/documents", lamp, owner)
+    }
+    await send(
+      "POST",
+      "/collections/likes/documents",
+      { id: "7", title: "Lantern for a desk", maker: "Nut", price: 9 },
+      other
+    )
+    const made = await send("POST", "/recommendations/models", {
+      name: "alike",
+      collection: "likes",
+      type: "similar",
+      params: { vector_field: "meaning" }
+    })
+    expect(made.status, made.text).toBe(201)
+    const alike = await send("POST", "/recommendations", { model_id: made.body.id, document_id: "2", limit: 2 })
+    expect(alike.status, alike.text).toBe(200)
+    // By facets it would be what has the same maker.
+    expect(ids(alike.body)).toEqual(["6", "5"])
+    expect(alike.body.hits[0].reason).toMatchObject({ kind: "similar", source_document_id: "2" })
+    // Of three lamps one stands first, and what is no lamp follows.
+    const query =
+      "/collections/likes/documents/search?q=*&exclude_fields=meaning&sort_by=price:desc&filter_by=price:<100"
+    expect(ids((await send("GET", query)).body)).toEqual(["6", "5", "2", "4"])
+    const diversity = [{ mmr: { lambda: 0.3, vector_field: "meaning", k: 10 } }]
+    const put = await send("PUT", "/collections/likes/search_rules", { diversity })
+    expect(put.status, put.text).toBe(200)
+    expect(ids((await send("GET", query)).body).slice(0, 2)).toEqual(["6", "4"])
+    expect(ids((await send("GET", query, undefined, other)).body)).toEqual(["6", "5", "2", "7", "4"])
+  })
+
   it("a search waits for its model as long and as often as it says, and no longer", async () => {
     await filled("patient", tenant, [embedded()])
     await filled("patient", other)
