@@ -80,3 +80,15 @@ it("ranks by vectors alone what no word finds, and by words where nothing has a 
   const plain = (await bare.search("c", asked)).body.hits.map((hit: any) => hit.document.id)
   expect((await found(bare, 0.5)).map(([id]: [string]) => id)).toEqual(plain)
 })
+
+it("leaves more to the vectors the less of the query any word stands for", async () => {
+  const made = await lab()
+  const scoreOf = async (q: string) => {
+    const scores = new Map((await found(made, 0.5, { q })).map(([id, score]: [string, number]) => [id, score]))
+    return scores.get("words")
+  }
+  // The best by words is the farthest of the pool: its score is the words' share alone.
+  expect(await scoreOf("oak")).toBe(0.5)
+  expect(await scoreOf("oak qqqqq")).toBe(0.25)
+  expect(await scoreOf("oakk")).toBe(0.5)
+})

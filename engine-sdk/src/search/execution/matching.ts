@@ -111,7 +111,7 @@ export const collectMatches = (
         ? undefined
         : relevance === undefined
           ? fuse(request, vector, near, matches)
-          : fuseScores(reader, vector, near, matches)
+          : fuseScores(reader, vector, near, matches, relevance.certainty())
     return { combinations, knownTerms, relevance, distances: hybrid?.distances, hybrid }
   }
   if (vector === undefined) {

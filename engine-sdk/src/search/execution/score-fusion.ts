@@ -42,12 +42,16 @@ const scaleOf = (least: number, most: number): ((value: number) => number) => {
   return span > 0 ? (value) => (value - least) / span : (value) => (value < least ? value - least : 1)
 }
 
-/** Adds what is near to the matches. O(matches + POOL · dimensions). */
+/**
+ * Adds what is near to the matches. `certainty`: how much of the query the words speak for; scaled, the best of what
+ * was found by a guess looks as good as what was found as written. O(matches + POOL · dimensions).
+ */
 export const fuseScores = (
   reader: CollectionReader,
   vector: VectorQuery,
   near: ReadonlyArray<Neighbour>,
-  matches: ReadonlyArray<SegmentMatches>
+  matches: ReadonlyArray<SegmentMatches>,
+  certainty: number
 ): HybridScores => {
   const fused = matches.map(({ view }) => new Float64Array(view.segment.docs))
   const distances = matches.map(({ view }) => new Float64Array(view.segment.docs).fill(NaN))
@@ -61,7 +65,7 @@ export const fuseScores = (
     }
   })
   const words = scaleOf(best.docs.at(-1)?.score ?? 0, best.docs[0]?.score ?? 0)
-  const share = 1 - vector.alpha
+  const share = certainty * (1 - vector.alpha)
   matches.forEach(({ found, view }, s) => {
     for (let doc = 0; doc < view.segment.docs; doc++)
       if (hasBit(found, doc)) fused[s][doc] = share * words(fused[s][doc])

@@ -25,6 +25,7 @@ export interface QueryTerms {
     readonly b: number
     readonly joined: QueryTerm
   }>
+  /** Words that no document has, and that nothing was taken for. */ readonly unknown: number
 }
 
 const GUESS_FACTOR = 0.8
@@ -78,11 +79,13 @@ export class TermResolver {
     const terms: QueryTerm[] = [],
       order: number[] = []
     const known = new Map<string, number>()
+    let unknown = 0
     for (let i = 0; i < words.length; i++) {
       const joined = this.joined(words[i], words[i + 1])
       if (joined !== undefined) i++
-      for (const { stems, factor, misspelt, typed } of joined ??
-        this.pieces(words[i], completesLast && i === words.length - 1)) {
+      const pieces = joined ?? this.pieces(words[i], completesLast && i === words.length - 1)
+      if (pieces.length === 0) unknown++
+      for (const { stems, factor, misspelt, typed } of pieces) {
         const key = stems.join(" ")
         let at = known.get(key)
         if (at === undefined) {
@@ -94,7 +97,7 @@ export class TermResolver {
         order.push(at)
       }
     }
-    return { terms, order, compounds: this.query.corrects ? this.compounds(words, known) : [] }
+    return { terms, order, unknown, compounds: this.query.corrects ? this.compounds(words, known) : [] }
   }
   /** Two words of which one is unknown, where others write both as one. */
   private joined(word: Word, next: Word | undefined): ReadonlyArray<Piece> | undefined {
