@@ -208,6 +208,20 @@ describe("answers", () => {
       expect(["certificate", "connection"]).toContain(yield* kindOf((yield* receiver()).url.replace("http:", "https:")))
     }).pipe(Effect.scoped, Effect.provide(allowing))
   )
+  it.live("are received once by who does not answer in time, on a kept connection too", () =>
+    Effect.gen(function* () {
+      let received = 0
+      const running = yield* receiver((response) => {
+        received++
+        if (received === 1) response.end("kept")
+      })
+      expect((yield* call(running.url)).status).toBe(200)
+      expect((yield* Effect.flip(call(running.url, 100))).kind).toBe("timeout")
+      // The runtime would send it again at once.
+      yield* Effect.sleep(300)
+      expect(received).toBe(2)
+    }).pipe(Effect.scoped, Effect.provide(allowing))
+  )
   it.live("of a receiver that closed a kept connection meanwhile cost no attempt", () =>
     Effect.gen(function* () {
       const target = yield* receiver((response) => {

@@ -34,6 +34,7 @@ class Exchange {
   readonly #settle: (answer: Answered) => void
   readonly #reject: (error: Error) => void
   #isDone = false
+  /** Whether the connection had been kept from a request before. */ #isReused = false
 
   constructor(call: Call, settle: (answer: Answered) => void, reject: (error: Error) => void) {
     this.#call = call
@@ -41,12 +42,18 @@ class Exchange {
     this.#reject = reject
     const body = call.request.body === undefined ? undefined : Buffer.from(call.request.body as string)
     this.#client = open(call, body)
-    this.#client.on("socket", (socket) => this.#check(socket))
+    this.#client.on("socket", (socket) => {
+      this.#isReused = this.#client.reusedSocket
+      // Deno sends a request once more by itself whose kept connection closes before an answer, also when it was
+      // closed here because the time was over: a message would be received twice. Who calls decides that.
+      this.#client.reusedSocket = false
+      this.#check(socket)
+    })
     this.#client.on("response", (received) => this.#receive(received))
-    this.#client.on("error", (error) => this.#fail(Object.assign(error, { isReused: this.#client.reusedSocket })))
+    this.#client.on("error", (error) => this.#fail(Object.assign(error, { isReused: this.#isReused })))
     this.#client.on("close", () => {
       const error = new Error("The connection was closed without an answer")
-      this.#fail(Object.assign(error, { code: "ECONNRESET", isReused: this.#client.reusedSocket }))
+      this.#fail(Object.assign(error, { code: "ECONNRESET", isReused: this.#isReused }))
     })
     if (call.deadline.aborted) this.#onDeadline()
     else {
