@@ -80,6 +80,13 @@ else
           const recount = yield* together({ products: PRODUCTS, events: EVENTS, before: knowsOfOthers }, () => {})
           assert.deepStrictEqual(recount.load.failed, [])
           assert.isAbove(recount.load.searches, 20)
+          // Of five kills two take a process from under searches: few are told to come again.
+          const again = [...recount.load.again].filter(([kind]) => kind.startsWith("searches "))
+          assert.isAtMost(
+            again.reduce((sum, [, count]) => sum + count, 0),
+            recount.load.searches / 10,
+            JSON.stringify([...again, ["searches", recount.load.searches]])
+          )
           assert.strictEqual(recount.documents, PRODUCTS)
           assert.strictEqual(recount.events, EVENTS)
           // One in eight buys for a cent.
