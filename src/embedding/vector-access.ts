@@ -13,7 +13,7 @@ export const seesVectors = (fields: FieldList | undefined, { field, from }: Embe
   fields === undefined ||
   (from.every((name) => covers(fields, name)) && (field.name === OWN_VECTORS || covers(fields, field.name)))
 
-const words = (q: string): ReadonlyArray<string> => q.split(/\s+/).filter((word) => word !== "")
+export const words = (q: string): ReadonlyArray<string> => q.split(/\s+/).filter((word) => word !== "")
 /**
  * A model reads what it was trained on; a query that nothing tells the language of is read, and so is all by models of
  * servers, which do not say.

@@ -91,7 +91,7 @@ const make = Effect.gen(function* () {
       const searched = Effect.gen(function* () {
         const vector = yield* looked(caller, picture)
         const vector_query = `${field}:([${storedNumbers(vector).join(",")}])`
-        const asked = { ...request, shared: { ...shared, q: "*", vector_query }, vectorQuery: vector_query }
+        const asked = { ...request, shared: { ...shared, q: "*", vector_query }, own: { vector_query } }
         const { text } = yield* search.searchCollection(asked, name)
         const told = yield* Effect.promise(() => withMatches(text, { field, vector, stored, isSame }))
         return told.ok ? ([told.value, 1] as const) : yield* Effect.fail(declaredOf(told.error))

@@ -53,7 +53,7 @@ interface ProfileStepInput {
    * such a search alone.
    */
   readonly distanceSort?: string | undefined
-  /** Of the service itself, beside what the profile searches. */ readonly vectorQuery?: string | undefined
+  /** Of the service itself, beside what the profile searches. */ readonly own?: Parameters | undefined
 }
 
 const cannotApply = (message: string): Result<never, EngineError> => fail({ kind: "RestrictionNotApplicable", message })
@@ -139,7 +139,7 @@ export const profiled = (parts: ProfileStepParts, input: ProfileStepInput): Resu
 /** The request as this profile has it, whatever the request names: also one that nobody has stored. */
 export const profiledBy = (
   parts: Pick<ProfileStepParts, "policies">,
-  { caller, context, distanceSort, fields, request, vectorQuery }: ProfileStepInput,
+  { caller, context, distanceSort, fields, request, own }: ProfileStepInput,
   collection: CollectionInfo,
   profile: ActingProfile
 ): Result<ProfiledRequest> => {
@@ -160,7 +160,7 @@ export const profiledBy = (
       parameters: {
         ...made.value.parameters,
         ...(distanceSort === undefined ? {} : { sort_by: distanceSort }),
-        ...(vectorQuery === undefined ? {} : { vector_query: vectorQuery })
+        ...own
       },
       ...(bounds === undefined ? {} : { bounds })
     },

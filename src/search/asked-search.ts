@@ -235,14 +235,14 @@ export class AskedSearch {
     return ok(step.value.request)
   }
   #profiling(request: ReadRequest) {
-    const { caller, distanceField, vectorQuery } = this.#request
+    const { caller, distanceField, own } = this.#request
     return {
       context: this.#context,
       caller,
       request,
       fields: this.#reach.fields,
       distanceSort: distanceField === undefined ? undefined : distanceSortOf(request.parameters),
-      vectorQuery
+      own
     }
   }
   /** What a running experiment of its collection makes of a search (`src/experiments/experiment-step.ts`). */

@@ -36,7 +36,7 @@ export const asksCache = ({ shared }: SearchRequest): boolean => shared.use_cach
  */
 const keyOf = (
   { epochOf, experiments, policies, profiles, rules }: CachedParts,
-  { caller, distanceField, shared, traits, vectorQuery }: SearchRequest,
+  { caller, distanceField, shared, traits, own }: SearchRequest,
   named: string | undefined,
   searched: MultiSearch | undefined,
   now_ms: number
@@ -51,7 +51,7 @@ const keyOf = (
     policies.version(caller.organizationId),
     caller.sessionId !== undefined,
     distanceField ?? null,
-    vectorQuery ?? null,
+    own ?? null,
     named ?? null,
     Object.entries(parameters).sort(([a], [b]) => (a < b ? -1 : 1)),
     searched ?? null,

@@ -16,8 +16,8 @@ export interface SearchRequest {
   readonly queryText: string
   /** Field of the point that the search is about: hits say their `distance_m` from it. */
   readonly distanceField?: string
-  /** A `vector_query` that the service itself adds, whatever a profile says of the caller's. */
-  readonly vectorQuery?: string
+  /** Parameters that the service itself adds, whatever a profile says of the caller's. */
+  readonly own?: Readonly<Record<string, string>>
   /** Whether the answer may hold so many bytes of memory in all; asked before they are made. */
   readonly reserve: (bytes: number) => boolean
   /** What takes longer is answered with SearchTimedOut, and costs no unit. */

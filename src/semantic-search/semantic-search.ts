@@ -3,14 +3,14 @@
  * is added. It goes by words alone where the model cannot read the query, or where the key may not see everything that
  * the vectors are made of: what is near would tell of it.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import type { EmbeddingField } from "@dowser/engine-sdk/embedding"
 import { Reach, resolveCollection } from "@dowser/engine-sdk/operations"
 import { covers } from "@dowser/engine-sdk/query"
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { Engine } from "../ports/engine/engine.ts"
 import { CurrentEmbedder } from "../ports/embedder/embedder.ts"
-import { modelReads, seesVectors } from "../embedding/vector-access.ts"
+import { modelReads, seesVectors, words } from "../embedding/vector-access.ts"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 import { reachesNamed } from "../engine-plane/reached.ts"
 import { NotFound } from "../http/errors.ts"
@@ -33,6 +33,8 @@ interface UsedEmbedder {
  * change by .004 and .011 (`bench -- relevance --embedder minilm`).
  */
 const ALPHA = 0.333
+/** Where a text begins and ends. */
+const FRAME_TOKENS = 2
 
 const make = Effect.gen(function* () {
   const search = yield* Search
@@ -63,6 +65,17 @@ const make = Effect.gen(function* () {
     return { query_by: names.join(",") }
   }
 
+  /**
+   * Whether this program's model reads every word of the query as one: then none of them is a typing error, whatever
+   * the catalogue's words are, and what is meant says more than the word that looks alike. The vector is kept for the
+   * search.
+   */
+  const isSpelt = Effect.fnUntraced(function* (organizationId: string, { model }: EmbeddingField, q: string) {
+    if (embedder?.isEmbedded(model) !== true) return false
+    const made = yield* Effect.option(embedder.vectors(organizationId, model, [q]))
+    return Option.isSome(made) && made.value.inputTokens === words(q).length + FRAME_TOKENS
+  })
+
   return {
     answer: Effect.fnUntraced(function* (request: SearchRequest, name: string) {
       const { caller, shared } = request
@@ -73,23 +86,19 @@ const make = Effect.gen(function* () {
       const field = yield* vectors.of(caller.organizationId, collection)
       const used =
         sees(field, request) && (yield* Effect.promise(() => modelReads(embedder, field, collection, shared.q ?? "")))
-      const vector_query = `${field.field.name}:([], alpha: ${ALPHA})`
-      const asked: SearchRequest = {
-        ...request,
-        shared: {
-          ...shared,
-          ...ranking(request, collection),
-          ...queryBy(request, collection),
-          ...(used ? { vector_query } : {})
-        },
-        ...(used ? { vectorQuery: vector_query } : {})
-      }
-      const found = yield* spending.spend(
-        caller,
-        "semantic_search",
-        1,
-        Effect.map(search.searchCollection(asked, name), (answer) => [answer, 1] as const)
-      )
+      const searched = Effect.gen(function* () {
+        const own: Record<string, string> = {}
+        if (used) own.vector_query = `${field.field.name}:([], alpha: ${ALPHA})`
+        if (used && shared.num_typos === undefined && (yield* isSpelt(caller.organizationId, field, shared.q ?? "")))
+          own.num_typos = "0"
+        const asked: SearchRequest = {
+          ...request,
+          shared: { ...shared, ...ranking(request, collection), ...queryBy(request, collection), ...own },
+          own
+        }
+        return [yield* search.searchCollection(asked, name), 1] as const
+      })
+      const found = yield* spending.spend(caller, "semantic_search", 1, searched)
       const said: UsedEmbedder = {
         name: String(field.model.model_name),
         embedded: embedder?.isEmbedded(field.model) ?? false,

@@ -3,6 +3,8 @@
  * costs and whom it refuses; two organizations side by side.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import { MODEL_NAME } from "../../src/ports/text-embedder/minilm/layout.ts"
+import { installedModels } from "../support/models.ts"
 import { promised } from "../support/patience.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 import { eventually } from "../support/receiver.ts"
@@ -296,6 +298,31 @@ describe("meaning", () => {
     expect(put.status, put.text).toBe(200)
     expect(ids((await send("GET", query)).body).slice(0, 2)).toEqual(["6", "4"])
     expect(ids((await send("GET", query, undefined, other)).body)).toEqual(["6", "5", "2", "7", "4"])
+  })
+
+  it("no word that the own model reads as one is taken for a typing error", async (context) => {
+    const { missing } = await installedModels()
+    if (missing !== undefined) return context.skip(missing)
+    await topUp(tenant, 1)
+    const field = {
+      name: "meaning",
+      type: "float[]",
+      embed: { from: ["title"], model_config: { model_name: MODEL_NAME } }
+    }
+    const made = await send("POST", "/collections", collectionOf("spelt", [field]))
+    expect(made.status, made.text).toBe(201)
+    const titles = ["Oak tables for the garden", "Wireless headphones", "Table runner", "Vegetable soup"]
+    for (const [i, title] of titles.entries())
+      await send("POST", "/collections/spelt/documents", { id: String(i), title, maker: "Nut", price: i })
+    const first = async (q: string, more: Record<string, string> = {}) => {
+      const found = await send("POST", "/collections/spelt/documents/semantic_search", { q, ...more })
+      expect(found.status, found.text).toBe(200)
+      return ids(found.body)[0]
+    }
+    for (const q of ["music without cables", "cables"]) expect(await first(q)).toBe("1")
+    // One letter from a table: so it is where somebody says that there may be errors.
+    expect(await first("cables", { num_typos: "2" })).toBe("2")
+    expect(await first("oak tabels")).toBe("0")
   })
 
   it("a search waits for its model as long and as often as it says, and no longer", async () => {
