@@ -15,7 +15,10 @@ let program: Program
 let tenant: Tenant
 let other: Tenant
 let server: EmbeddingServer
+let missing: string | undefined
 beforeAll(async () => {
+  // Before the program, which looks for them when it starts.
+  missing = (await installedModels()).missing
   server = await startEmbeddingServer()
   program = await startProgram({ allowPrivateAddresses: true })
   tenant = await program.tenant("Shop")
@@ -301,7 +304,6 @@ describe("meaning", () => {
   })
 
   it("no word that the own model reads as one is taken for a typing error", async (context) => {
-    const { missing } = await installedModels()
     if (missing !== undefined) return context.skip(missing)
     await topUp(tenant, 1)
     const field = {

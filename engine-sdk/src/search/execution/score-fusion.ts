@@ -7,7 +7,7 @@
 import { hasBit } from "../../index/bits.ts"
 import type { CollectionReader } from "../../index/reader.ts"
 import type { VectorQuery } from "../../plan.ts"
-import { spend } from "../../budget/cutoff.ts"
+import { sortSpending, spend } from "../../budget/cutoff.ts"
 import type { SegmentMatches } from "../text/segment-matches.ts"
 import type { Neighbour } from "../vector/nearest.ts"
 import { distanceIn } from "../vector/vectors.ts"
@@ -23,18 +23,24 @@ interface Scored {
   readonly score: number
   readonly seq: number
 }
-const isBefore = (a: Scored, b: Scored): boolean => a.score > b.score || (a.score === b.score && a.seq > b.seq)
-
-/** The first of a list by score, newest first among equals. */
+/** The first of many by score, newest first among equals. What is offered in any order costs a few comparisons each. */
 class Best {
-  readonly docs: Scored[] = []
-  offer(one: Scored): void {
-    const { docs } = this
-    if (docs.length === POOL && !isBefore(one, docs[POOL - 1])) return
-    let at = docs.length
-    while (at > 0 && isBefore(one, docs[at - 1])) at--
-    docs.splice(at, 0, one)
-    if (docs.length > POOL) docs.pop()
+  readonly #kept: Scored[] = []
+  /** What is not before it cannot be among them. */ #last: Scored | undefined
+  offer(s: number, doc: number, score: number, seq: number): void {
+    const last = this.#last
+    if (last !== undefined && (score < last.score || (score === last.score && seq < last.seq))) return
+    this.#kept.push({ s, doc, score, seq })
+    if (this.#kept.length === 2 * POOL) this.#cut()
+  }
+  #cut(): void {
+    sortSpending(this.#kept, (a, b) => b.score - a.score || b.seq - a.seq)
+    this.#kept.length = Math.min(this.#kept.length, POOL)
+    this.#last = this.#kept[POOL - 1]
+  }
+  first(): ReadonlyArray<Scored> {
+    this.#cut()
+    return this.#kept
   }
 }
 const scaleOf = (least: number, most: number): ((value: number) => number) => {
@@ -61,10 +67,11 @@ export const fuseScores = (
       if (!hasBit(found, doc)) continue
       spend(8)
       fused[s][doc] = high[doc] * TWO_32 + low[doc]
-      best.offer({ s, doc, score: fused[s][doc], seq: view.segment.seqs[doc] })
+      best.offer(s, doc, fused[s][doc], view.segment.seqs[doc])
     }
   })
-  const words = scaleOf(best.docs.at(-1)?.score ?? 0, best.docs[0]?.score ?? 0)
+  const first = best.first()
+  const words = scaleOf(first.at(-1)?.score ?? 0, first[0]?.score ?? 0)
   const share = certainty * (1 - vector.alpha)
   matches.forEach(({ found, view }, s) => {
     for (let doc = 0; doc < view.segment.docs; doc++)
@@ -72,8 +79,8 @@ export const fuseScores = (
   })
   const only = addNearest(near, matches, distances)
   const distanceOf = distanceIn(reader, vector)
-  for (const { doc, s } of best.docs) if (Number.isNaN(distances[s][doc])) distances[s][doc] = distanceOf(s, doc)
-  const pool = [...best.docs, ...only].filter(({ doc, s }) => !Number.isNaN(distances[s][doc]))
+  for (const { doc, s } of first) if (Number.isNaN(distances[s][doc])) distances[s][doc] = distanceOf(s, doc)
+  const pool = [...first, ...only].filter(({ doc, s }) => !Number.isNaN(distances[s][doc]))
   const nearness = scaleOf(
     -pool.reduce((most, { doc, s }) => Math.max(most, distances[s][doc]), -Infinity),
     -pool.reduce((least, { doc, s }) => Math.min(least, distances[s][doc]), Infinity)
