@@ -167,6 +167,15 @@ describe("the switch for meaning", () => {
       )
       expect(expected.length).toBeGreaterThan(3)
       expect(await page.isHidden("#meaning-note")).toBe(true)
+      // Twenty letters are one search that is paid for, not twenty.
+      const paid: Array<string> = []
+      page.on("request", (request) => {
+        if (request.url().includes("semantic_search")) paid.push(JSON.parse(request.postData()!).q)
+      })
+      await page.fill(".ais-SearchBox-input", "")
+      await page.type(".ais-SearchBox-input", "gift for a good cook", { delay: 20 })
+      await expect.poll(() => paid.at(-1), { timeout: 30_000 }).toBe("gift for a good cook")
+      expect(paid.length).toBeLessThanOrEqual(3)
       await page.locator("[data-open]").first().click()
       await page.waitForSelector("#similar:not([hidden])")
       expect(await page.textContent("#similar li:first-child")).toContain("Much like it")

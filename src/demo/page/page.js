@@ -182,6 +182,7 @@ void (async () => {
     search.helper.search()
   })
 
+  let typing
   const search = instantsearch({
     indexName: config.collection,
     searchClient: adapter.searchClient,
@@ -200,6 +201,12 @@ void (async () => {
     W.configure({ hitsPerPage: storefront.per_page_max }),
     W.searchBox({
       container: "#searchbox",
+      // By meaning a search is paid for: who types is waited for.
+      queryHook: (text, ask) => {
+        clearTimeout(typing)
+        if (meaning.checked) typing = setTimeout(() => ask(text), 400)
+        else ask(text)
+      },
       placeholder: `Search ${config.products.toLocaleString("en")} products, typos welcome`,
       autofocus: true,
       showLoadingIndicator: true
