@@ -92,6 +92,18 @@ export const blobStoreSuite = (name: string, store: Layer.Layer<BlobStore>) =>
         expect(yield* kindOf(blobs.remove({ organizationId: "org_a", id: "../org_b/med_3" }))).toBe("store")
       })
     )
+    it.effect("removed while somebody asks for them are read to their end, or are missing", () =>
+      Effect.gen(function* () {
+        const blobs = yield* BlobStore
+        for (let round = 0; round < 100; round++) {
+          const key = { ...one, id: "med_6" }
+          yield* blobs.put(key, { length: 5, pieces: piecesOf(bytesOf(5), 5) })
+          const [seen] = yield* Effect.all([Effect.result(read(key)), blobs.remove(key)], { concurrency: 2 })
+          if (seen._tag === "Success") expect(seen.success).toEqual(Buffer.from(bytesOf(5)))
+          else expect(seen.failure.kind).toBe("missing")
+        }
+      })
+    )
     it.effect("are read no faster than somebody reads, and what is broken off leaves nothing open", () =>
       Effect.gen(function* () {
         const blobs = yield* BlobStore

@@ -3,8 +3,7 @@
  * on disk; until then it is `.new`, which is what a killed process leaves.
  */
 import { createHash } from "node:crypto"
-import { createReadStream } from "node:fs"
-import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from "node:fs/promises"
+import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { Effect, Layer } from "effect"
 import { isMissing, PiecesBroken, writePieces } from "../piece-files.ts"
@@ -77,14 +76,14 @@ const put = async (root: string, key: BlobKey, blob: NewBlob): Promise<{ readonl
     underWay.delete(path)
   }
 }
+/** The file is open before the stream is given out: whoever deletes it meanwhile does not break the stream. */
 const get = async (root: string, key: BlobKey, range: BlobRange | undefined) => {
-  const path = join(root, pathOf(key))
   try {
-    await stat(path)
+    const file = await open(join(root, pathOf(key)), "r")
+    return file.createReadStream({ highWaterMark: PIECE_BYTES, ...range })
   } catch (error) {
     throw isMissing(error) ? missingBlob() : error
   }
-  return createReadStream(path, { highWaterMark: PIECE_BYTES, ...range })
 }
 const remove = async (root: string, key: BlobKey): Promise<void> => {
   const path = join(root, pathOf(key))
