@@ -10,6 +10,8 @@ import { findInstalled, placesOf } from "../../src/models/install/places.ts"
 import { readPinned } from "../../src/models/install/pinned.ts"
 import { layerMiniLm } from "../../src/ports/text-embedder/minilm/embedder.ts"
 import { MODEL_NAME } from "../../src/ports/text-embedder/minilm/layout.ts"
+import { encodeModel, LsaModel } from "../../src/ports/text-embedder/lsa/model.ts"
+import { LsaTraining } from "../../src/ports/text-embedder/lsa/training.ts"
 import { TextEmbedder } from "../../src/ports/text-embedder/text-embedder.ts"
 import { type Judgments, mean, scoreOf } from "../../engine-sdk/src/judging/mod.ts"
 import { readLines, round } from "../harness/harness.ts"
@@ -26,7 +28,7 @@ interface RankedCollection {
   ) => Promise<ReadonlyArray<{ readonly document: { readonly id: string }; readonly text_match?: number }>>
 }
 const BATCH = 500
-const WEIGHTS = [0, 0.1, 0.3, 0.5, 1] as const
+const WEIGHTS = [0, 0.1, 0.2, 0.3, 0.5, 1] as const
 /** Of each of the two lists. */
 const POOL = 100
 
@@ -142,18 +144,33 @@ const withModel = async <A>(use: (embed: Embed) => Promise<A>): Promise<A> => {
   )
 }
 
+/** A model that is trained on the documents themselves. */
+const withTrained = <A>(texts: ReadonlyArray<string>, use: (embed: Embed) => Promise<A>): Promise<A> => {
+  const training = new LsaTraining()
+  for (const text of texts) training.add(text)
+  const began = performance.now()
+  const model = new LsaModel(encodeModel(training.trained()))
+  process.stderr.write(`trained in ${Math.round(performance.now() - began)} ms\n`)
+  return use((asked) => Promise.resolve(asked.map((text) => model.embed(text).vector)))
+}
+
+interface MeaningOptions {
+  readonly docs: string
+  readonly queryBy: string
+  readonly embedder: "minilm" | "lsa"
+}
 /** nDCG@10 of each weight, and of vectors alone. Cost: the documents' embedding, some minutes. */
-export const meaningFigures = (
+export const meaningFigures = async (
   collection: RankedCollection,
   queries: ReadonlyArray<JudgedQuery>,
-  { docs, queryBy }: { readonly docs: string; readonly queryBy: string }
-): Promise<Readonly<Record<string, number>>> =>
-  withModel(async (embed) => {
-    const texts = (await readLines(docs)).map((line) => textIn(line, queryBy))
-    const vectors = await embedded(
-      embed,
-      texts.map(([, text]) => text)
-    )
+  { docs, embedder, queryBy }: MeaningOptions
+): Promise<Readonly<Record<string, number>>> => {
+  const texts = (await readLines(docs)).map((line) => textIn(line, queryBy))
+  const contents = texts.map(([, text]) => text)
+  const withChosen = (use: (embed: Embed) => Promise<Readonly<Record<string, number>>>) =>
+    embedder === "lsa" ? withTrained(contents, use) : withModel(use)
+  return withChosen(async (embed) => {
+    const vectors = await embedded(embed, contents)
     const place = new Map(texts.map(([id], i) => [id, i]))
     const asked = await embedded(
       embed,
@@ -183,3 +200,4 @@ export const meaningFigures = (
       )
     }
   })
+}

@@ -30,7 +30,7 @@ export interface RelevanceOptions {
   readonly ranking: Ranking
   /** All rankings, intervals, queries with errors. */ readonly compare: boolean
   /** Where the run of `ranking` is written. */ readonly run: string | undefined
-  /** Whose vectors are fused with the ranking by words. */ readonly embedder: "none" | "minilm"
+  /** Whose vectors are fused with the ranking by words. */ readonly embedder: "none" | "minilm" | "lsa"
   readonly seed: number
   readonly out: string | undefined
 }
@@ -192,7 +192,9 @@ export const benchRelevance = async (options: RelevanceOptions): Promise<void> =
     import_docs_per_s: Math.round(collection.documents / collection.importSeconds),
     ...cost,
     ...summary(main.scores),
-    ...(options.embedder === "none" ? {} : { meaning: await meaningFigures(collection, queries, options) }),
+    ...(options.embedder === "none"
+      ? {}
+      : { meaning: await meaningFigures(collection, queries, { ...options, embedder: options.embedder }) }),
     machine: machine()
   }
   report(

@@ -47,14 +47,14 @@ const judgedSet = (name: string, queries: string, queryBy: string): Lane => ({
   ],
   figures: [figure("nDCG@10", ""), figure("recall@100", "")]
 })
-/** The same with the vectors of the embedded model beside the words. */
-const judgedByMeaning = (name: string, queries: string, queryBy: string): Lane => {
+/** The same with vectors of a model of this program beside the words. */
+const judgedByMeaning = (name: string, queries: string, queryBy: string, embedder: "minilm" | "lsa"): Lane => {
   const lane = judgedSet(name, queries, queryBy)
   return {
     ...lane,
-    name: `semantic ${name}`,
-    missing: () => lane.missing?.() ?? embeddingsMissing(),
-    arguments: (folder) => [...lane.arguments(folder), "--embedder", "minilm"],
+    name: embedder === "lsa" ? `semantic ${name}, trained on it` : `semantic ${name}`,
+    missing: () => lane.missing?.() ?? (embedder === "lsa" ? undefined : embeddingsMissing()),
+    arguments: (folder) => [...lane.arguments(folder), "--embedder", embedder],
     figures: [
       figure("nDCG@10 by words", "", "nDCG@10"),
       figure("nDCG@10 by vectors", "", "meaning", "vectors_alone"),
@@ -516,8 +516,9 @@ export const lanes: ReadonlyArray<Lane> = [
   },
   judgedSet("cranfield", "queries.jsonl.gz", "title,text"),
   judgedSet("chorus_icecat", "queries.jsonl", "title,supplier,short_description,attr_t_*"),
-  judgedByMeaning("cranfield", "queries.jsonl.gz", "title,text"),
-  judgedByMeaning("cacm", "queries.jsonl.gz", "title,text"),
+  judgedByMeaning("cranfield", "queries.jsonl.gz", "title,text", "minilm"),
+  judgedByMeaning("cacm", "queries.jsonl.gz", "title,text", "minilm"),
+  judgedByMeaning("cranfield", "queries.jsonl.gz", "title,text", "lsa"),
   {
     name: "recommendations, sessions",
     missing: sharedMissing("yoochoose_sessions"),

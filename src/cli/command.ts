@@ -917,7 +917,7 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
           Flag.withDescription("All rankings with intervals, times, and queries with errors"),
           Flag.withDefault(false)
         ),
-        embedder: Flag.Literals("embedder", ["none", "minilm"]).pipe(
+        embedder: Flag.Literals("embedder", ["none", "minilm", "lsa"]).pipe(
           Flag.withDescription("Also what vectors of this model add to the ranking by words"),
           Flag.withDefault("none" as const)
         ),

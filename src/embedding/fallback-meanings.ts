@@ -5,13 +5,14 @@
  * no vector came, whyever, nothing is found, as without the fallback.
  */
 import { Context, Effect, Layer, Option, Semaphore } from "effect"
-import { embeddingFieldsOf, embedQuery } from "@dowser/engine-sdk/embedding"
+import { type EmbeddingField, embeddingFieldsOf, embedQuery } from "@dowser/engine-sdk/embedding"
 import { resolveCollection } from "@dowser/engine-sdk/operations"
 import type { MeaningAsked, MerchandiseEnvironment } from "@dowser/engine-sdk/pipeline"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 import type { CatalogResources } from "../engine-plane/resources.ts"
 import type { Entitlements } from "../metering/entitlements.ts"
-import { CurrentEmbedder } from "../ports/embedder/embedder.ts"
+import { CurrentEmbedder, type Embeddings } from "../ports/embedder/embedder.ts"
+import { LSA_NAME } from "../ports/text-embedder/lsa/model.ts"
 import type { Engine } from "../ports/engine/engine.ts"
 import { OrganizationLines } from "../ports/organization-lines.ts"
 import { modelReads, seesVectors } from "./vector-access.ts"
@@ -30,6 +31,13 @@ const DISTANCE_MAX = 0.7
  */
 const OF_ONE_MAX = 4,
   OF_ALL_MAX = 32
+
+/**
+ * A model that was trained on the collection tells words that look alike as well as what is alike: without a word that
+ * is found, its nearest documents are guesses.
+ */
+const isOfLanguage = (embedder: Embeddings, { model }: EmbeddingField): boolean =>
+  embedder.kindOf(model) === "text" && model.model_name !== LSA_NAME
 
 export class FallbackMeanings extends Context.Service<
   FallbackMeanings,
@@ -50,7 +58,7 @@ export class FallbackMeanings extends Context.Service<
         const collection = resolveCollection(contextOf(organizationId), name)
         if (collection === undefined || embedder === undefined) return undefined
         const field = embeddingFieldsOf(collection.schema).find(
-          (each) => embedder.kindOf(each.model) === "text" && seesVectors(fields, each)
+          (each) => isOfLanguage(embedder, each) && seesVectors(fields, each)
         )
         const text = q.slice(0, CHARACTERS_MAX)
         if (field === undefined || !(await modelReads(embedder, field, collection, text))) return undefined

@@ -14,7 +14,12 @@ import { type ClaimedJob, type JobEnd, JobFailed, makeJobWorker } from "../jobs/
 import { makeJobStarter } from "../jobs/jobs.ts"
 import type { Job } from "../jobs/schema.ts"
 import { CollectionChanges } from "../engine-plane/collection-changes.ts"
+import { CollectionDrops } from "../engine-plane/collection-drops.ts"
+import type { CatalogResources } from "../engine-plane/resources.ts"
+import type { Entitlements } from "../metering/entitlements.ts"
 import { Engine, OwnsEngine } from "../ports/engine/engine.ts"
+import { makeModelsRepository } from "./lsa/models-repository.ts"
+import { makeTrain } from "./lsa/train.ts"
 
 const FILL = "embedding"
 /** Documents of a write: some tenths of a second of a model's time, which others wait for. */
@@ -26,6 +31,11 @@ const WAITS_MAX = 120
 interface Fill extends Readonly<Record<string, unknown>> {
   readonly collection: string
   /** Also those that have one. */ readonly again: boolean
+  /** A model is trained on the collection before. */ readonly training?: Training
+}
+export interface Training {
+  /** Of the collection, where it was told. */ readonly language: string | undefined
+  /** Whose vectors there are until then; undefined where there are none. */ readonly instead_of: string | undefined
 }
 
 export class EmbeddingFills extends Context.Service<
@@ -33,6 +43,8 @@ export class EmbeddingFills extends Context.Service<
   {
     /** The job that fills the collection: the one that waits or is at work, or a new one. */
     readonly start: (organizationId: string, collection: string, again: boolean) => Effect.Effect<Job>
+    /** The same, and a model is trained on the collection before. */
+    readonly train: (organizationId: string, collection: string, training: Training) => Effect.Effect<Job>
     /** The newest of the collection, over or not; undefined where there never was one that is still kept. */
     readonly newest: (organizationId: string, collection: string) => Effect.Effect<Job | undefined>
   }
@@ -40,7 +52,15 @@ export class EmbeddingFills extends Context.Service<
   static readonly layer: Layer.Layer<
     EmbeddingFills,
     never,
-    CollectionChanges | Engine | Identifiers | Installation | RowReaders | SqlClient.SqlClient
+    | CatalogResources
+    | CollectionChanges
+    | CollectionDrops
+    | Engine
+    | Entitlements
+    | Identifiers
+    | Installation
+    | RowReaders
+    | SqlClient.SqlClient
   > = Layer.effect(
     EmbeddingFills,
     Effect.gen(function* () {
@@ -54,19 +74,25 @@ export class EmbeddingFills extends Context.Service<
         Effect.flatMap(of(organizationId, collection), ([row]) =>
           row === undefined ? Effect.succeed(undefined) : jobs.get(organizationId, row.id)
         )
-      const begun = (organizationId: string, collection: string, again: boolean) =>
+      const begun = (organizationId: string, collection: string, again: boolean, training?: Training) =>
         sql.withTransaction(
           Effect.gen(function* () {
             yield* sql`SELECT pg_advisory_xact_lock(hashtextextended(${`embedding of ${organizationId} ${collection}`}, 0))`
             const before = yield* newest(organizationId, collection)
             if (before !== undefined && before.finished_at === undefined && before.config.again === again) return before
-            const config: Fill = { collection, again }
+            const config: Fill = { collection, again, ...(training === undefined ? {} : { training }) }
             return yield* jobs.start(organizationId, FILL, config, () => Effect.void)
           })
         )
       const orDie = <A>(effect: Effect.Effect<A, SqlError.SqlError>) => Effect.orDie(effect)
       const start = (organizationId: string, collection: string, again: boolean) =>
         Effect.tap(orDie(begun(organizationId, collection, again)), () => wake)
+      const train = (organizationId: string, collection: string, training: Training) =>
+        Effect.tap(orDie(begun(organizationId, collection, true, training)), () => wake)
+      const models = yield* makeModelsRepository
+      yield* (yield* CollectionDrops).register((organizationId, collection) =>
+        Effect.orDie(Effect.asVoid(models.removeOthers(organizationId, collection, "")))
+      )
       yield* (yield* CollectionChanges).register(({ after, before, organizationId }) =>
         after.num_documents > 0 && hasNewEmbeddings(before, after.schema)
           ? start(organizationId, after.schema.name, true)
@@ -74,7 +100,8 @@ export class EmbeddingFills extends Context.Service<
       )
       return EmbeddingFills.of({
         newest: (organizationId, collection) => orDie(newest(organizationId, collection)),
-        start
+        start,
+        train
       })
     })
   )
@@ -100,8 +127,12 @@ const touch = (id: string, again: boolean): WriteOperation => ({
   ...(again ? { rewrite: true } : {})
 })
 
+/** Of a job that trains, the part that training is. */
+const TRAINING_SHARE = 0.5
+
 const makeFill = Effect.gen(function* () {
   const engine = yield* Engine
+  const { forget, train } = yield* makeTrain
   /** Those that failed for a reason that passes are written again; what is wrong with a document is told. */
   const written = Effect.fnUntraced(function* (
     organizationId: string,
@@ -142,8 +173,13 @@ const makeFill = Effect.gen(function* () {
     tell: (progress: number) => Effect.Effect<void>
   ): Effect.fn.Return<JobEnd, JobFailed> {
     const fill = job.config as Fill
-    const { collection } = fill
+    const { collection, training } = fill
     const { organizationId } = job
+    const trainedPart = training === undefined ? 0 : TRAINING_SHARE
+    const model =
+      training === undefined
+        ? undefined
+        : yield* train(organizationId, collection, training.language, (done) => tell(done * trainedPart))
     const total = engine.describeCollection(organizationId, collection)?.num_documents ?? 0
     const errors: Array<{ readonly id: string; readonly error: string }> = []
     let after: number | undefined
@@ -169,9 +205,12 @@ const makeFill = Effect.gen(function* () {
       errors.push(...failures.slice(0, ERRORS_KEPT - errors.length))
       seen += page.value.ids.length
       after = page.value.next
-      yield* tell(total === 0 ? 1 : Math.min(1, seen / total))
+      yield* tell(trainedPart + (1 - trainedPart) * (total === 0 ? 1 : Math.min(1, seen / total)))
     } while (after !== undefined)
-    return { result: { documents: seen, failed, errors } }
+    return {
+      result: { documents: seen, failed, errors, ...(model === undefined ? {} : { model }) },
+      ...(model === undefined ? {} : { alongside: Effect.asVoid(forget(organizationId, collection, model)) })
+    }
   })
 })
 const ERRORS_KEPT = 100

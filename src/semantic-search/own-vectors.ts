@@ -4,37 +4,25 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { CollectionInfo, CollectionSchema } from "@dowser/engine-sdk"
-import { type EmbeddingField, embeddingFieldsOf, type ModelConfig, OWN_VECTORS } from "@dowser/engine-sdk/embedding"
-import { updateCollection } from "@dowser/engine-sdk/operations"
+import { type EmbeddingField, embeddingFieldsOf, type ModelConfig } from "@dowser/engine-sdk/embedding"
 import { AiProviders } from "../ai-providers/ai-providers.ts"
-import { CurrentEmbedder, type Embeddings } from "../ports/embedder/embedder.ts"
+import { CurrentEmbedder, DEFAULT_MODEL, type Embeddings } from "../ports/embedder/embedder.ts"
+import { LSA_NAME } from "../ports/text-embedder/lsa/model.ts"
+import type { EmbeddingModel } from "../ports/text-embedder/text-embedder.ts"
 import { INSTALL, ModelBusy, ModelFailed, ModelNotInstalled } from "../embedding/errors.ts"
 import { EmbeddingFills } from "../embedding/fills.ts"
+import { isOwn, makeOwnField, ownFieldOf, sourcesOf } from "../embedding/own-field.ts"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 import type { CatalogResources } from "../engine-plane/resources.ts"
-import { Conflict } from "../http/errors.ts"
 import type { Entitlements } from "../metering/entitlements.ts"
 import type { Engine } from "../ports/engine/engine.ts"
+import { makeCollectionLanguage } from "./collection-language.ts"
 import { VectorsNotReady } from "./errors.ts"
+import { AGAIN_MS, type FilledField, notMade, type NotReady, notReady, withoutText } from "./not-ready.ts"
+import { makeTrainedField } from "./trained-field.ts"
 
-/** More say nothing that a model would still read. */
-const SOURCES_MAX = 20
-/** A job that failed is begun again by who asks after that long. */
-const AGAIN_MS = 60_000
 const RETRY_AFTER_S = 5
 
-type NotReady = Conflict | ModelBusy | ModelFailed | ModelNotInstalled | VectorsNotReady
-const isOwn = ({ field }: EmbeddingField): boolean => field.name === OWN_VECTORS
-
-/** Texts that are searched, then texts that are counted: what is read first is what a document is called. */
-export const sourcesOf = ({ fields }: CollectionSchema): ReadonlyArray<string> => {
-  const texts = fields.filter(
-    ({ index, name, type }) => index && name !== "id" && (type === "string" || type === "string[]")
-  )
-  return [...texts.filter(({ facet }) => !facet), ...texts.filter(({ facet }) => facet)]
-    .slice(0, SOURCES_MAX)
-    .map(({ name }) => name)
-}
 const isSame = (a: ModelConfig, b: ModelConfig): boolean =>
   a.model_name === b.model_name && a.url === b.url && a.dimensions === b.dimensions
 
@@ -55,26 +43,20 @@ const makeField = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const fills = yield* EmbeddingFills
   const embedder = yield* CurrentEmbedder
+  const putField = yield* makeOwnField
   return Effect.fnUntraced(function* (organizationId: string, { schema }: CollectionInfo, model: ModelConfig) {
-    const from = sourcesOf(schema)
-    if (from.length === 0)
-      return yield* new Conflict({ message: `\`${schema.name}\` has no field of text to make vectors of.` })
+    if (sourcesOf(schema).length === 0) return yield* withoutText(schema)
     // Before anything is changed: whether the model could make vectors at all.
     yield* isUsable(model, embedder)
-    const had = own(schema) !== undefined
-    const fields = [
-      ...(had ? [{ name: OWN_VECTORS, drop: true }] : []),
-      { name: OWN_VECTORS, type: "float[]", optional: true, embed: { from, model_config: model } }
-    ]
-    const context = contextOf(organizationId)
-    const altered = yield* Effect.promise(() => updateCollection(context, schema.name, JSON.stringify({ fields })))
-    if (!altered.ok) return yield* new ModelFailed({ message: altered.error.message })
-    const now = context.engine.describeCollection(organizationId, schema.name)
+    const had = ownFieldOf(schema) !== undefined
+    const refusal = yield* putField(organizationId, schema, model)
+    if (refusal !== undefined) return yield* new ModelFailed({ message: refusal })
+    const now = contextOf(organizationId).engine.describeCollection(organizationId, schema.name)
     if (now !== undefined && now.num_documents > 0) {
       const { id } = yield* fills.start(organizationId, schema.name, had)
       return yield* new VectorsNotReady({ message: notReady(schema.name), job_id: id })
     }
-    return own(now?.schema ?? schema)!
+    return ownFieldOf(now?.schema ?? schema)!
   })
 })
 /** The field once its job is done; whoever asks after one that failed begins another. */
@@ -91,11 +73,41 @@ const makeFilled = Effect.gen(function* () {
     if (job.finished_at === undefined)
       return yield* new VectorsNotReady({ message: notReady(schema.name), job_id: job.id })
     if (job.status === "failed" && (yield* Clock.currentTimeMillis) - job.finished_at < AGAIN_MS)
-      return yield* new ModelFailed({
-        message: `The vectors of \`${schema.name}\` could not be made: ${job.error ?? "unexpected error"}`
-      })
+      return yield* new ModelFailed({ message: notMade(schema.name, job.error) })
     const { id } = yield* fills.start(organizationId, schema.name, false)
     return yield* new VectorsNotReady({ message: notReady(schema.name), job_id: id })
+  })
+})
+
+/** Whether this program's model is the one to ask of a collection in `language`, where that was told. */
+const isFor = (known: EmbeddingModel | undefined, language: string | undefined): boolean =>
+  known === undefined || language === undefined || known.languages.includes(language)
+
+/**
+ * Which vectors a collection without a model of its organization's own has: this program's, or those of a model that is
+ * trained on the collection, for a language that the other was not trained on and where it is not installed.
+ */
+const makeByDefault = Effect.gen(function* () {
+  const embedder = yield* CurrentEmbedder
+  const languageIn = yield* makeCollectionLanguage
+  const trained = yield* makeTrainedField
+  return Effect.fnUntraced(function* (organizationId: string, collection: CollectionInfo, model: ModelConfig) {
+    const field = ownFieldOf(collection.schema)
+    const isTrained = field?.model.model_name === LSA_NAME
+    if (embedder === undefined || (field !== undefined && !isTrained)) return undefined
+    const name = String(model.model_name)
+    const known = embedder.models().find((each) => each.name === name)
+    const state = embedder.state(name)
+    if (isTrained) {
+      const { language } = field.model
+      const isBetter = state !== "absent" && state !== "installing"
+      return isBetter && isFor(known, typeof language === "string" ? language : undefined)
+        ? undefined
+        : yield* trained(organizationId, collection, field)
+    }
+    const language = yield* languageIn(organizationId, collection.schema)
+    if (state !== "absent" && isFor(known, language)) return undefined
+    return yield* trained(organizationId, collection, undefined, language)
   })
 })
 
@@ -103,7 +115,7 @@ export class OwnVectors extends Context.Service<
   OwnVectors,
   {
     /** Cost where they are ready: a look into the schema. */
-    readonly of: (organizationId: string, collection: CollectionInfo) => Effect.Effect<EmbeddingField, NotReady>
+    readonly of: (organizationId: string, collection: CollectionInfo) => Effect.Effect<FilledField, NotReady>
   }
 >()("dowser/semantic-search/OwnVectors") {
   static readonly layer: Layer.Layer<
@@ -117,23 +129,28 @@ export class OwnVectors extends Context.Service<
       const embedder = yield* CurrentEmbedder
       const made = yield* makeField
       const filled = yield* makeFilled
+      const byDefault = yield* makeByDefault
+      const ofModel = (organizationId: string, collection: CollectionInfo, model: ModelConfig) => {
+        const field = ownFieldOf(collection.schema)
+        return Effect.map(
+          field === undefined || !isSame(field.model, model) || field.pin !== embedder?.pinOf(model)
+            ? made(organizationId, collection, model)
+            : filled(organizationId, field, collection.schema),
+          (ready): FilledField => ({ field: ready, isFilled: true })
+        )
+      }
       return OwnVectors.of({
-        of: (organizationId, collection) =>
-          Effect.suspend((): Effect.Effect<EmbeddingField, NotReady> => {
-            const { schema } = collection
-            const declared = embeddingFieldsOf(schema).find(
-              (each) => !isOwn(each) && embedder?.kindOf(each.model) === "text"
-            )
-            if (declared !== undefined) return Effect.succeed(declared)
-            const field = own(schema)
-            const model = providers.embeddingModel(organizationId)
-            return field === undefined || !isSame(field.model, model) || field.pin !== embedder?.pinOf(model)
-              ? made(organizationId, collection, model)
-              : filled(organizationId, field, schema)
-          })
+        of: Effect.fnUntraced(function* (organizationId, collection) {
+          const declared = embeddingFieldsOf(collection.schema).find(
+            (each) => !isOwn(each) && embedder?.kindOf(each.model) === "text"
+          )
+          if (declared !== undefined) return { field: declared, isFilled: true }
+          const model = providers.embeddingModel(organizationId)
+          const own =
+            model.model_name === DEFAULT_MODEL ? yield* byDefault(organizationId, collection, model) : undefined
+          return own ?? (yield* ofModel(organizationId, collection, model))
+        })
       })
     })
   )
 }
-const own = (schema: CollectionSchema) => embeddingFieldsOf(schema).find(isOwn)
-const notReady = (name: string) => `The vectors of \`${name}\` are being made; ask again when the job is done.`

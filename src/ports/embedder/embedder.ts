@@ -11,6 +11,7 @@ import {
   RemoteEmbeddingFailed
 } from "../text-embedder/remote/remote-embedder.ts"
 import { homeOf, type RemoteModel } from "../text-embedder/remote/providers.ts"
+import { DIMENSIONS as LSA_DIMENSIONS, LSA_NAME } from "../text-embedder/lsa/model.ts"
 import { type Embedded, EmbeddingUnavailable, TextEmbedder } from "../text-embedder/text-embedder.ts"
 import { type Pictures, PictureVectors } from "./pictures.ts"
 import { storedNumbers } from "./stored-numbers.ts"
@@ -39,6 +40,7 @@ export const CurrentEmbedder = Context.Reference<Embeddings | undefined>("dowser
 export const DEFAULT_MODEL = "dowser/minilm-l6-v2"
 /** Of remote models, learned by asking them once. */
 const DIMENSIONS_KEPT = 10_000
+const NOWHERE = Effect.succeed(false)
 const LEARNING = { texts: ["How many dimensions?"], timeout_ms: 10_000, tries: 2 } as const
 const DOCUMENT = { timeout_ms: 60_000, tries: 5 } as const
 const QUERY = { timeout_ms: 30_000, tries: 2 } as const
@@ -55,8 +57,18 @@ const localError = ({ message, reason, retry_after_s }: EmbeddingUnavailable): E
       : { kind: "Unavailable", message, isThere: true }
 
 type Local = TextEmbedder["Service"]
+/** Models that were trained on collections of an organization, by their hash. */
+export interface TrainedModels {
+  readonly isThere: (organizationId: string, hash: string) => Effect.Effect<boolean>
+  readonly embed: (
+    organizationId: string,
+    hash: string,
+    texts: ReadonlyArray<string>
+  ) => Effect.Effect<Embedded, EmbeddingUnavailable>
+}
 interface Makers {
   readonly local: Local | undefined
+  readonly trained: TrainedModels | undefined
   readonly remote: RemoteEmbedder
   readonly pictures: PictureVectors | undefined
 }
@@ -66,15 +78,17 @@ class Embedding implements Embeddings {
   readonly #seal: Sealing
   readonly #run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
   readonly #pictures: PictureVectors | undefined
+  readonly #trained: TrainedModels | undefined
   readonly #dimensions = new Map<string, number>()
   constructor(
-    { local, pictures, remote }: Makers,
+    { local, pictures, remote, trained }: Makers,
     seal: Sealing,
     run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
   ) {
     this.#local = local
     this.#remote = remote
     this.#pictures = pictures
+    this.#trained = trained
     this.#seal = seal
     this.#run = run
   }
@@ -84,18 +98,20 @@ class Embedding implements Embeddings {
   readonly sealed = (config: ModelConfig): ModelConfig => withSealed(this.#seal, config)
   readonly pinOf = (config: ModelConfig): string | undefined => {
     const named = modelIn(this.#seal, config)
+    if (named?.kind === "trained") return named.hash
     return named?.kind === "local" ? this.#facts(named.name)?.hash : undefined
   }
   readonly dimensionsOf = (config: ModelConfig): number | undefined => {
     const named = modelIn(this.#seal, config)
     if (named === undefined) return undefined
+    if (named.kind === "trained") return LSA_DIMENSIONS
     return named.kind === "local" ? this.#facts(named.name)?.dimensions : this.#dimensions.get(identityOf(named.model))
   }
-  readonly isEmbedded = (config: ModelConfig): boolean => modelIn(this.#seal, config)?.kind === "local"
+  readonly isEmbedded = (config: ModelConfig): boolean => (modelIn(this.#seal, config)?.kind ?? "remote") !== "remote"
 
   readonly isKnown = (config: ModelConfig): boolean => {
     const named = modelIn(this.#seal, config)
-    return named !== undefined && (named.kind === "remote" || this.#known(named.name) !== undefined)
+    return named !== undefined && (named.kind !== "local" || this.#known(named.name) !== undefined)
   }
   readonly models = () => this.#local?.models() ?? []
   readonly imageModel = () => this.#pictures?.model
@@ -106,7 +122,9 @@ class Embedding implements Embeddings {
       const { model } = named
       return this.#remote.embed({ organizationId, model, purpose: "query", texts, dimensions: undefined, ...QUERY })
     }
-    return this.#local === undefined || named === undefined || this.#known(named.name) === undefined
+    if (named?.kind === "trained" && this.#trained !== undefined)
+      return this.#trained.embed(organizationId, named.hash, texts)
+    return this.#local === undefined || named?.kind !== "local" || this.#known(named.name) === undefined
       ? Effect.fail(new EmbeddingUnavailable({ message: "There is no such model.", reason: "not_installed" }))
       : this.#local.embed({ model: named.name, texts, priority: "query", organizationId })
   }
@@ -114,7 +132,8 @@ class Embedding implements Embeddings {
   /** A model of a server is asked for one vector, which tells its dimensions and whether it answers at all. */
   readonly learn = async (namespace: string, config: ModelConfig): Promise<EngineError | undefined> => {
     const named = modelIn(this.#seal, config)
-    if (named === undefined || named.kind === "local") return undefined
+    if (config.model_name === LSA_NAME) return this.#learnTrained(namespace, named)
+    if (named?.kind !== "remote") return undefined
     if (named.model.url === undefined && homeOf(named.model.kind) === undefined)
       return {
         kind: "Invalid",
@@ -133,6 +152,7 @@ class Embedding implements Embeddings {
     const named = modelIn(this.#seal, model)
     if (named === undefined) return this.#none(inputs, String(model.model_name))
     if (named.kind === "local") return this.#own(namespace, named.name, purpose, inputs)
+    if (named.kind === "trained") return this.#ofTrained(namespace, named.hash, inputs)
     const byDefault = purpose === "query" ? QUERY : DOCUMENT
     const bounds = { timeout_ms: order.timeout_ms ?? byDefault.timeout_ms, tries: order.tries ?? byDefault.tries }
     return this.#ofServer(
@@ -155,6 +175,28 @@ class Embedding implements Embeddings {
   }
   #none(inputs: ReadonlyArray<string>, name: string): ReadonlyArray<EmbeddedInput> {
     return inputs.map(() => fail({ kind: "Invalid", message: `There is no model \`${name}\`.` }))
+  }
+  /** Nobody but a semantic search names one: it is made of the documents that are there. */
+  async #learnTrained(organizationId: string, named: ReturnType<typeof modelIn>): Promise<EngineError | undefined> {
+    const isThere =
+      named?.kind === "trained" && (await this.#run(this.#trained?.isThere(organizationId, named.hash) ?? NOWHERE))
+    return isThere
+      ? undefined
+      : {
+          kind: "Invalid",
+          message: `\`${LSA_NAME}\` is trained on the documents of a collection when it is first searched by meaning; a field cannot name it.`
+        }
+  }
+  async #ofTrained(
+    organizationId: string,
+    hash: string,
+    inputs: ReadonlyArray<string>
+  ): Promise<ReadonlyArray<EmbeddedInput>> {
+    if (this.#trained === undefined) return this.#none(inputs, LSA_NAME)
+    const made = await this.#run(Effect.result(this.#trained.embed(organizationId, hash, inputs)))
+    return made._tag === "Failure"
+      ? inputs.map(() => fail(localError(made.failure)))
+      : made.success.vectors.map((vector) => ok(storedNumbers(vector)))
   }
   async #own(
     organizationId: string,
@@ -200,10 +242,14 @@ const firstOf = (source: string): string => {
 }
 
 /** Over this program's own models, where it has any, and the servers that fields and organizations name. */
-export const makeEmbeddings = Effect.fnUntraced(function* (seal: Sealing, pictures?: Pictures) {
+export const makeEmbeddings = Effect.fnUntraced(function* (
+  seal: Sealing,
+  pictures?: Pictures,
+  trained?: TrainedModels
+) {
   const local = Option.getOrUndefined(yield* Effect.serviceOption(TextEmbedder))
   const remote = yield* makeRemoteEmbedder
   const run = Effect.runPromiseWith(yield* Effect.context<never>())
-  const makers = { local, remote, pictures: pictures === undefined ? undefined : new PictureVectors(pictures) }
+  const makers = { local, remote, trained, pictures: pictures === undefined ? undefined : new PictureVectors(pictures) }
   return new Embedding(makers, seal, run)
 })

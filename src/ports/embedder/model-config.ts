@@ -4,10 +4,13 @@
  * stay readable, because they are what answers show of it.
  */
 import type { ModelConfig } from "@dowser/engine-sdk/embedding"
+import { LSA_NAME } from "../text-embedder/lsa/model.ts"
 import { isRemoteKind, type RemoteModel } from "../text-embedder/remote/providers.ts"
 
 type NamedModel =
   | { readonly kind: "local"; readonly name: string }
+  /** Of a collection, by its hash. */
+  | { readonly kind: "trained"; readonly hash: string }
   | { readonly kind: "remote"; readonly model: RemoteModel }
 
 const SECRETS = ["api_key", "access_token", "refresh_token", "client_secret"] as const
@@ -47,6 +50,8 @@ export const modelIn = (seal: Sealing, config: ModelConfig): NamedModel | undefi
   const name = config.model_name
   const [, kind, model] = typeof name === "string" ? (/^([a-z]+)\/(.+)$/.exec(name) ?? []) : []
   if (kind === undefined || model === undefined) return undefined
+  if (name === LSA_NAME)
+    return typeof config.model_version === "string" ? { kind: "trained", hash: config.model_version } : undefined
   if (kind === "dowser") return { kind: "local", name: name as string }
   if (!isRemoteKind(kind)) return undefined
   const url = config.url

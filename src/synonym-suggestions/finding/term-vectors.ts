@@ -3,7 +3,7 @@
  * pointwise mutual information of words that are at most five apart, of which the strongest directions are kept).
  */
 import { IntList } from "../../texts/int-list.ts"
-import { type SparseRows, strongestVectors } from "./linear.ts"
+import { type SparseRows, strongestVectors, symmetric } from "../../texts/linear.ts"
 import { wordsOf } from "./words.ts"
 
 const WIDTH = 64
@@ -66,7 +66,7 @@ export class TermTexts {
     for (const [i, id] of chosen.entries()) place[id] = i
     return new TermVectors(
       chosen.map((id) => this.#words[id]!),
-      strongestVectors(this.#information(place, chosen.length), WIDTH, SEED)
+      strongestVectors(symmetric(this.#information(place, chosen.length)), WIDTH, { power: 0.5, seed: SEED })
     )
   }
   #information(place: Int32Array, words: number): SparseRows {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest"
 import { generateCatalog } from "../../../fixtures/catalog/generate.ts"
 import { generateSynonymVisitors } from "../../../fixtures/events/synonyms.ts"
-import { strongestVectors } from "../../../src/synonym-suggestions/finding/linear.ts"
+import { gramOf, strongestVectors, symmetric } from "../../../src/texts/linear.ts"
 import { Reformulations } from "../../../src/synonym-suggestions/finding/reformulations.ts"
 import { leastShare, replaced, suggestionsOf } from "../../../src/synonym-suggestions/finding/suggest.ts"
 import { TermTexts } from "../../../src/synonym-suggestions/finding/term-vectors.ts"
@@ -52,11 +52,14 @@ describe("term vectors", () => {
       columns: Int32Array.of(0, 1, 0, 1),
       values: Float64Array.of(2, 1, 1, 2)
     }
-    const vectors = strongestVectors(sparse, 2, 1)
+    const vectors = strongestVectors(symmetric(sparse), 2, { power: 0.5, seed: 1 })
     const product = (i: number, j: number) =>
       vectors[2 * i]! * vectors[2 * j]! + vectors[2 * i + 1]! * vectors[2 * j + 1]!
     expect([product(0, 0), product(0, 1), product(1, 1)].map((n) => Math.round(n * 1e3) / 1e3)).toEqual([2, 1, 2])
-    expect(strongestVectors(sparse, 2, 1)).toEqual(vectors)
+    expect(strongestVectors(symmetric(sparse), 2, { power: 0.5, seed: 1 })).toEqual(vectors)
+    // The root of its square, which is never made, is the matrix again.
+    const roots = strongestVectors(gramOf(sparse, 2), 2, { power: 0.25, seed: 1 })
+    expect(roots[0]! * roots[2]! + roots[1]! * roots[3]!).toBeCloseTo(1, 5)
   })
   it("are near for words with the same surroundings", () => {
     const texts = new TermTexts()

@@ -1,13 +1,19 @@
 /**
- * As much linear algebra as term vectors take: a sparse symmetric matrix by rows, a random basis of its range, and the
- * eigenvectors of what is left of it there. Deterministic: chance comes from a seed.
+ * As much linear algebra as vectors of terms take: a sparse matrix by rows, a random basis of the range of a symmetric
+ * one, and the eigenvectors of what is left of it there (Halko, Martinsson and Tropp, 2011). Deterministic: chance
+ * comes from a seed.
  */
 
 /** Row `i` has `values[n]` in column `columns[n]`, for `n` from `starts[i]` to `starts[i + 1]`. */
 export interface SparseRows {
   readonly starts: Int32Array
   readonly columns: Int32Array
-  readonly values: Float64Array
+  readonly values: Float32Array | Float64Array
+}
+/** A symmetric matrix, known by what it makes of a dense one that has `width` columns, row after row. */
+export interface Symmetric {
+  readonly rows: number
+  readonly times: (dense: Float64Array, width: number) => Float64Array
 }
 
 /** Normally distributed, of a linear congruential generator (Box and Muller). */
@@ -32,20 +38,59 @@ const times = ({ columns, starts, values }: SparseRows, dense: Float64Array, wid
     }
   return product
 }
-/** Makes columns orthonormal, in place (Gram and Schmidt, twice); what is nothing without the others becomes 0. */
-const orthonormalize = (dense: Float64Array, rows: number, width: number): void => {
+/** `sparseᵀ × dense`. */
+const transposedTimes = (
+  { columns, starts, values }: SparseRows,
+  columnCount: number,
+  dense: Float64Array,
+  width: number
+): Float64Array => {
+  const product = new Float64Array(columnCount * width)
+  for (let i = 0; i + 1 < starts.length; i++)
+    for (let n = starts[i]!; n < starts[i + 1]!; n++) {
+      const value = values[n]!
+      const to = columns[n]! * width
+      for (let k = 0; k < width; k++) product[to + k]! += value * dense[i * width + k]!
+    }
+  return product
+}
+/** `sparse` itself, which is symmetric. */
+export const symmetric = (sparse: SparseRows): Symmetric => ({
+  rows: sparse.starts.length - 1,
+  times: (dense, width) => times(sparse, dense, width)
+})
+/** `sparseᵀ × sparse`, which is never made. */
+export const gramOf = (sparse: SparseRows, columnCount: number): Symmetric => ({
+  rows: columnCount,
+  times: (dense, width) => transposedTimes(sparse, columnCount, times(sparse, dense, width), width)
+})
+
+const transposed = (dense: Float64Array, rows: number, width: number): Float64Array => {
+  const result = new Float64Array(dense.length)
+  for (let i = 0; i < rows; i++) for (let k = 0; k < width; k++) result[k * rows + i] = dense[i * width + k]!
+  return result
+}
+/**
+ * Columns made orthonormal (Gram and Schmidt, twice); what is nothing without the others becomes 0. Column after column
+ * in memory while it works: of 20,000 rows the other way takes several times as long.
+ */
+const orthonormal = (dense: Float64Array, rows: number, width: number): Float64Array => {
+  const columns = transposed(dense, rows, width)
   for (let k = 0; k < width; k++) {
+    const own = columns.subarray(k * rows, (k + 1) * rows)
     for (let pass = 0; pass < 2; pass++)
       for (let j = 0; j < k; j++) {
+        const other = columns.subarray(j * rows, (j + 1) * rows)
         let dot = 0
-        for (let i = 0; i < rows; i++) dot += dense[i * width + k]! * dense[i * width + j]!
-        for (let i = 0; i < rows; i++) dense[i * width + k]! -= dot * dense[i * width + j]!
+        for (let i = 0; i < rows; i++) dot += own[i]! * other[i]!
+        for (let i = 0; i < rows; i++) own[i]! -= dot * other[i]!
       }
     let square = 0
-    for (let i = 0; i < rows; i++) square += dense[i * width + k]! ** 2
+    for (let i = 0; i < rows; i++) square += own[i]! ** 2
     const scale = square < 1e-18 ? 0 : 1 / Math.sqrt(square)
-    for (let i = 0; i < rows; i++) dense[i * width + k]! *= scale
+    for (let i = 0; i < rows; i++) own[i]! *= scale
   }
+  return transposed(columns, width, rows)
 }
 /** Eigenvalues of a small symmetric matrix, which it changes, and eigenvectors as columns (Jacobi's rotations). */
 const eigenOf = (
@@ -83,19 +128,19 @@ const OVERSAMPLED = 8,
 
 /**
  * A vector of `width` numbers for each row, row after row: the strongest eigenvectors of the symmetric matrix, each
- * weighted by the root of its eigenvalue (randomized, with two power iterations). Cost: 4 × (entries × width), and
- * 12 × rows × width².
+ * weighted by its eigenvalue to the power of `power` (randomized, with two power iterations); fewer where the matrix
+ * has fewer. Cost: 4 × the matrix times a dense one of `width` columns, and 12 × rows × width².
  */
-export const strongestVectors = (sparse: SparseRows, width: number, seed: number): Float32Array => {
-  const rows = sparse.starts.length - 1
+export const strongestVectors = (
+  { rows, times: applied }: Symmetric,
+  width: number,
+  { power, seed }: { readonly power: number; readonly seed: number }
+): Float32Array => {
   const wide = Math.min(rows, width + OVERSAMPLED)
   const normal = normals(seed)
   let basis: Float64Array = Float64Array.from({ length: rows * wide }, normal)
-  for (let pass = 0; pass <= POWER_ITERATIONS; pass++) {
-    basis = times(sparse, basis, wide)
-    orthonormalize(basis, rows, wide)
-  }
-  const image = times(sparse, basis, wide)
+  for (let pass = 0; pass <= POWER_ITERATIONS; pass++) basis = orthonormal(applied(basis, wide), rows, wide)
+  const image = applied(basis, wide)
   const small = new Float64Array(wide * wide)
   for (let i = 0; i < rows; i++)
     for (let a = 0; a < wide; a++) {
@@ -108,7 +153,7 @@ export const strongestVectors = (sparse: SparseRows, width: number, seed: number
     .slice(0, width)
   const result = new Float32Array(rows * width)
   for (const [place, k] of strongest.entries()) {
-    const weight = Math.sqrt(Math.max(0, values[k]!))
+    const weight = Math.max(0, values[k]!) ** power
     for (let i = 0; i < rows; i++) {
       let sum = 0
       for (let a = 0; a < wide; a++) sum += basis[i * wide + a]! * vectors[a * wide + k]!

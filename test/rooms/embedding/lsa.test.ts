@@ -1,0 +1,81 @@
+/** Models that are trained on a collection: what they are made of, what they know, and their bytes. */
+import { describe, expect, it } from "vitest"
+import { featuresOf } from "../../../src/ports/text-embedder/lsa/features.ts"
+import { encodeModel, hashOf, LsaModel } from "../../../src/ports/text-embedder/lsa/model.ts"
+import { LsaTraining } from "../../../src/ports/text-embedder/lsa/training.ts"
+import { mostSaid } from "../../../src/semantic-search/collection-language.ts"
+
+const trainedOn = (texts: ReadonlyArray<string>) => {
+  const training = new LsaTraining()
+  for (const text of texts) training.add(text)
+  return training.trained()
+}
+const modelOf = (texts: ReadonlyArray<string>) => new LsaModel(encodeModel(trainedOn(texts)))
+const cosine = (model: LsaModel, a: string, b: string) => {
+  const [x, y] = [model.embed(a).vector, model.embed(b).vector]
+  return x.reduce((sum, value, k) => sum + value * y[k]!, 0)
+}
+/** A word of its own: letters of a number. */
+const wordOf = (n: number): string => ((n * 104_729 + 1_679_616) % 60_466_176).toString(36)
+/** Of forty kinds: some of twelve words of its own, and one of two names, which never stand in one text. */
+const textOf = (i: number): string => {
+  const kind = i % 40
+  const name = wordOf(5_000 + 2 * kind + (Math.floor(i / 40) % 2))
+  return [name, ...[0, 1, 2, 3, 4, 5].map((k) => wordOf(12 * kind + ((Math.floor(i / 40) * 7 + k * 5) % 12)))].join(" ")
+}
+const texts = Array.from({ length: 2_000 }, (_, i) => textOf(i))
+const nameOf = (kind: number, which: 0 | 1): string => wordOf(5_000 + 2 * kind + which)
+
+describe("features", () => {
+  it("are four characters in a row, short words whole, and characters where words are not set apart", () => {
+    expect(featuresOf("Öl-Lampe")).toEqual(["_ol_", "_lam", "lamp", "ampe", "mpe_"])
+    expect(featuresOf("tea")).toEqual(["_tea_"])
+    expect(featuresOf("台灯")).toEqual(["台", "台灯", "灯"])
+    expect(featuresOf(" ,.! ")).toEqual([])
+    expect(featuresOf("x".repeat(100_000)).length).toBeLessThan(45)
+  })
+})
+
+describe("a trained model", () => {
+  it("puts together what stands beside the same words, and gives the same bytes for the same texts", () => {
+    const model = modelOf(texts)
+    for (const kind of [0, 7, 39]) {
+      expect(cosine(model, nameOf(kind, 0), nameOf(kind, 1))).toBeGreaterThan(0.8)
+      expect(cosine(model, nameOf(kind, 0), nameOf((kind + 1) % 40, 0))).toBeLessThan(0.4)
+    }
+    expect(Math.hypot(...model.embed(texts[1]!).vector)).toBeCloseTo(1, 5)
+    expect(hashOf(encodeModel(trainedOn(texts)))).toBe(hashOf(encodeModel(trainedOn(texts))))
+    expect(hashOf(encodeModel(trainedOn(texts)))).not.toBe(hashOf(encodeModel(trainedOn(texts.slice(1)))))
+  })
+  it("knows nothing of what it never read, and can be made of few texts, or of none", () => {
+    const model = modelOf(texts)
+    expect(model.embed("диван")).toEqual({ vector: new Float32Array(64), known: 0 })
+    expect(model.embed("").known).toBe(0)
+    expect(modelOf([]).embed(texts[0]!).known).toBe(0)
+    expect(modelOf(["", "", ""]).documents).toBe(3)
+    const one = modelOf(["a blue lamp"])
+    expect(cosine(one, "lamp", "a blue lamp")).toBeGreaterThan(0.9)
+  })
+  it("takes no more than it says, of hostile texts too", () => {
+    const hostile = Array.from({ length: 300 }, (_, i) =>
+      Array.from({ length: 3_000 }, (_, w) => ((i * 7_919 + w * 104_729) % 1_679_616).toString(36)).join(" ")
+    )
+    const trained = trainedOn(hostile)
+    expect(trained.features.length).toBeLessThanOrEqual(20_000)
+    expect(encodeModel(trained).length).toBeLessThan(2_000_000)
+  })
+  it("is not made of damaged bytes", () => {
+    const bytes = encodeModel(trainedOn(texts))
+    expect(() => new LsaModel(bytes.slice(0, -1))).toThrow()
+    expect(() => new LsaModel(Buffer.from("no model"))).toThrow()
+  })
+})
+
+describe("the language of a collection", () => {
+  it("is the one that most documents are in, where enough of them tell", () => {
+    expect(mostSaid(["de", "de", "de", "en", "de", undefined])).toBe("de")
+    expect(mostSaid(["de", "de", "de", "de", undefined])).toBeUndefined()
+    expect(mostSaid(["de", "de", "de", "en", "en", "fr"])).toBeUndefined()
+    expect(mostSaid([])).toBeUndefined()
+  })
+})
