@@ -34,6 +34,7 @@ export interface ServerConfig {
   /** Threads that search for the one that takes requests; 0: none. */ readonly searchWorkers: number
   /** Whether models that are missing are installed beside serving. */ readonly models: "background" | "off"
   /** Where they are; "": in the program's folder, or the data folder. */ readonly modelsDir: string
+  /** The operator's list of embedding models; "": none. */ readonly embeddingModels: string
 }
 
 export const SEARCH_WORKERS_MAX = 16

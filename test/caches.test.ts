@@ -54,7 +54,7 @@ const caches: ReadonlyMap<string, { readonly bytes: number; readonly each?: stri
   ["src/ingest/crawl/hosts.ts", { bytes: 18 * MEGABYTE }],
   ["src/ports/embedder/pictures.ts", { bytes: 10 * MEGABYTE }],
   ["src/ports/outbound-http/node.ts", { bytes: 8 * MEGABYTE }],
-  ["src/ports/text-embedder/minilm/vector-cache.ts", { bytes: 24 * MEGABYTE }],
+  ["src/ports/text-embedder/inference/vector-cache.ts", { bytes: 24 * MEGABYTE }],
   ["src/profiles/ready-profile.ts", { bytes: 4 * MEGABYTE }],
   ["src/search/answer-cache.ts", { bytes: 64 * MEGABYTE }],
   ["engine-sdk/src/operations/seen-fields.ts", { bytes: 16 * MEGABYTE }],

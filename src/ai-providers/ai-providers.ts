@@ -14,10 +14,11 @@ import { stored } from "../configuration/stored.ts"
 import { CurrentEmbedder, DEFAULT_MODEL } from "../ports/embedder/embedder.ts"
 import { type ConfigurationUnavailable, type InputInvalid, inputInvalid } from "../http/errors.ts"
 import { OutboundHttp } from "../ports/outbound-http/outbound-http.ts"
+import { OPERATOR_KIND } from "../ports/text-embedder/operator/models-file.ts"
 import { isRemoteKind } from "../ports/text-embedder/remote/providers.ts"
 import { makeRemoteEmbedder } from "../ports/text-embedder/remote/remote-embedder.ts"
 import { makeProvidersRepository, type ProviderRow } from "./providers-repository.ts"
-import { ownModels } from "./own-models.ts"
+import { ownModel, ownModels } from "./own-models.ts"
 import { remoteReranker } from "./remote-reranker.ts"
 import { kindsOf, type Provider, ProviderBody, type ProviderPort, type ProvidersInUse } from "./schema.ts"
 
@@ -136,8 +137,21 @@ const makeTrial = Effect.gen(function* () {
       }
     )
   }
-  return (organizationId: string, port: ProviderPort, body: ProviderBody) =>
-    port === "text_embedder" ? embedder(organizationId, body) : reranker(body)
+  const models = yield* CurrentEmbedder
+  /** One that the operator named: no server is asked. */
+  const operator = (organizationId: string, { model }: ProviderBody) => {
+    const config = { model_name: `${OPERATOR_KIND}/${model}` }
+    return models?.isKnown(config) !== true
+      ? Effect.succeed("The operator of this installation has named no such model")
+      : Effect.match(models.vectors(organizationId, config, TEST.texts), {
+          onFailure: ({ message }) => message,
+          onSuccess: () => undefined
+        })
+  }
+  return (organizationId: string, port: ProviderPort, body: ProviderBody) => {
+    if (port === "reranker") return reranker(body)
+    return body.kind === OPERATOR_KIND ? operator(organizationId, body) : embedder(organizationId, body)
+  }
 })
 
 export class AiProviders extends Context.Service<AiProviders, AiProvidersShape>()("dowser/ai-providers/AiProviders") {
@@ -173,11 +187,14 @@ export class AiProviders extends Context.Service<AiProviders, AiProvidersShape>(
               ...(embedder === undefined
                 ? {}
                 : {
-                    text_embedder: {
-                      name: `${embedder.kind}/${embedder.model ?? ""}`,
-                      embedded: false,
-                      ...(embedder.dimensions === undefined ? {} : { dimensions: embedder.dimensions })
-                    }
+                    text_embedder:
+                      embedder.kind === OPERATOR_KIND
+                        ? ownModel(models, `${OPERATOR_KIND}/${embedder.model}`)
+                        : {
+                            name: `${embedder.kind}/${embedder.model ?? ""}`,
+                            embedded: false,
+                            ...(embedder.dimensions === undefined ? {} : { dimensions: embedder.dimensions })
+                          }
                   }),
               ...(reranker === undefined
                 ? {}
@@ -190,7 +207,8 @@ export class AiProviders extends Context.Service<AiProviders, AiProvidersShape>(
             if (body.model === undefined && body.kind !== "tei")
               return yield* inputInvalid("model", "The name of a model of the server")
             const refusal = yield* trial(organizationId, port, body)
-            if (refusal !== undefined) return yield* inputInvalid("url", refusal)
+            if (refusal !== undefined)
+              return yield* inputInvalid(body.kind === OPERATOR_KIND ? "model" : "url", refusal)
             const now = yield* Clock.currentTimeMillis
             const before = get(organizationId, port)
             const sealed = body.api_key === undefined ? null : seal.seal(new TextEncoder().encode(body.api_key))

@@ -2,20 +2,24 @@
 import { DEFAULT_MODEL, type Embeddings } from "../ports/embedder/embedder.ts"
 import type { ProvidersInUse } from "./schema.ts"
 
+/** One that embeds texts. */
+export const ownModel = (embedder: Embeddings | undefined, named: string): ProvidersInUse["text_embedder"] => {
+  const text = embedder?.models().find(({ name }) => name === named)
+  return text === undefined
+    ? { name: null, embedded: true, state: "absent" }
+    : {
+        name: text.name,
+        embedded: true,
+        dimensions: text.dimensions,
+        ...(text.languages.length === 0 ? {} : { languages: text.languages }),
+        state: embedder!.state(text.name)
+      }
+}
+
 export const ownModels = (embedder: Embeddings | undefined): ProvidersInUse => {
-  const text = embedder?.models().find(({ name }) => name === DEFAULT_MODEL)
   const image = embedder?.imageModel()
   return {
-    text_embedder:
-      text === undefined
-        ? { name: null, embedded: true, state: "absent" }
-        : {
-            name: text.name,
-            embedded: true,
-            dimensions: text.dimensions,
-            languages: text.languages,
-            state: embedder!.state(text.name)
-          },
+    text_embedder: ownModel(embedder, DEFAULT_MODEL),
     image_embedder:
       image === undefined
         ? { name: null, embedded: true, state: "absent" }

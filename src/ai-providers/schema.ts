@@ -1,5 +1,6 @@
 /** Models that an organization names in place of this program's own (contract part 10). */
 import { Schema } from "effect"
+import { OPERATOR_KIND } from "../ports/text-embedder/operator/models-file.ts"
 import { remoteKinds } from "../ports/text-embedder/remote/providers.ts"
 
 /** What can be somebody else's. */
@@ -7,7 +8,7 @@ export const PORTS = ["text_embedder", "reranker"] as const
 export type ProviderPort = (typeof PORTS)[number]
 /** By which interfaces it is asked. */
 export const kindsOf = (port: ProviderPort): ReadonlyArray<string> =>
-  port === "text_embedder" ? remoteKinds : ["tei", "cohere", "jina"]
+  port === "text_embedder" ? [...remoteKinds, OPERATOR_KIND] : ["tei", "cohere", "jina"]
 
 export const ProviderBody = Schema.Struct({
   kind: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(40)),

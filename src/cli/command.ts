@@ -293,6 +293,11 @@ const startCommand = Command.make(
       Flag.withDefault("background" as const)
     ),
     modelsDir,
+    embeddingModels: Flag.String("embedding-models").pipe(
+      Flag.withDescription("Your own embedding models: a file of names, paths and hashes (docs/models.md)"),
+      Flag.withFallbackConfig(Config.String("DOWSER_EMBEDDING_MODELS")),
+      Flag.withDefault("")
+    ),
     demoProducts: Flag.Int("demo-products").pipe(
       Flag.withDescription("Products of the demo shop"),
       Flag.withFallbackConfig(Config.Int("DOWSER_DEMO_PRODUCTS")),

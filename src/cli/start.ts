@@ -17,6 +17,7 @@ import { parseAiPrices } from "../metering/ai-prices.ts"
 import { MICRO } from "../metering/plans.ts"
 import { Wallet } from "../metering/wallet.ts"
 import { parseWeights } from "@dowser/streams/runner/weights"
+import { readOperatorModels } from "../ports/text-embedder/operator/models-file.ts"
 import { collectorGivesWay } from "@dowser/log/process/background"
 import { layerTraces, refusalOfTraces } from "@dowser/log/process/traces"
 import { type DataFolder, type GivenSecrets, openDataFolder, StartRefused } from "../runtime/data-folder.ts"
@@ -161,7 +162,11 @@ const checkedFlags = Effect.fnUntraced(function* (config: ServerConfig) {
     return yield* Effect.fail(new StartRefused(`--search-workers: from 0 to ${SEARCH_WORKERS_MAX}.`))
   if (config.requestMegabytesMax < 1)
     return yield* Effect.fail(new StartRefused("--request-megabytes-max: at least 1."))
-  return { aiPrices, weights, logSpace, trustedProxies }
+  const embeddingModels = yield* Effect.try({
+    try: () => (config.embeddingModels === "" ? [] : readOperatorModels(config.embeddingModels)),
+    catch: (error) => new StartRefused(`--embedding-models: ${error instanceof Error ? error.message : String(error)}`)
+  })
+  return { aiPrices, embeddingModels, weights, logSpace, trustedProxies }
 })
 
 const checkedEngine = ({ engine, engineAddress, enginePort, mode }: ServerConfig) => {
@@ -198,7 +203,7 @@ const running = Effect.fn("start")(function* (
     }),
     (opened) => Effect.sync(opened.release)
   )
-  const { aiPrices, logSpace, trustedProxies, weights } = yield* checkedFlags(config)
+  const { aiPrices, embeddingModels, logSpace, trustedProxies, weights } = yield* checkedFlags(config)
   const listening = {
     host: config.host,
     port: config.port,
@@ -216,7 +221,8 @@ const running = Effect.fn("start")(function* (
     countryHeader: config.countryHeader?.toLowerCase(),
     allowPrivateAddresses: config.allowPrivateAddresses,
     searchWorkers: config.searchWorkers,
-    modelsFolder: config.modelsDir
+    modelsFolder: config.modelsDir,
+    embeddingModels
   }
   const admin = config.adminPort === 0 ? Layer.empty : layerAdmin({ host: config.adminHost, port: config.adminPort })
   const servers = Layer.mergeAll(layerServer(listening), admin)

@@ -3,6 +3,7 @@ import type { CollectionInfo } from "@dowser/engine-sdk"
 import { type EmbeddingField, OWN_VECTORS } from "@dowser/engine-sdk/embedding"
 import { covers, type FieldList } from "@dowser/engine-sdk/query"
 import type { Embeddings } from "../ports/embedder/embedder.ts"
+import { readsLanguage } from "../ports/text-embedder/text-embedder.ts"
 import { languageOf } from "../understanding/language.ts"
 
 /**
@@ -27,6 +28,5 @@ export const modelReads = async (
   const known = embedder?.models().find(({ name }) => name === model.model_name)
   if (known === undefined) return true
   const locale = schema.fields.find(({ type }) => type === "string")?.locale ?? ""
-  const language = await languageOf(q, words(q), locale)
-  return language === undefined || known.languages.includes(language)
+  return readsLanguage(known, await languageOf(q, words(q), locale))
 }

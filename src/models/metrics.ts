@@ -1,7 +1,7 @@
 /** The embedded model's work, as measures. */
 import { Effect } from "effect"
 import { type Measure, type Sample, single } from "../metrics/measure.ts"
-import { CurrentEmbedderFigures, type EmbedderFigures } from "../ports/text-embedder/minilm/embedder.ts"
+import { CurrentEmbedderFigures, type EmbedderFigures } from "../ports/text-embedder/inference/local-embedder.ts"
 
 export const metrics = Effect.map(CurrentEmbedderFigures, (figures): ReadonlyArray<Measure> => {
   const read = (of: (now: EmbedderFigures) => ReadonlyArray<Sample>) =>

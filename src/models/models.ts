@@ -3,7 +3,7 @@
  * of its own that ends with this one. A failure is told once, with the way out; the program goes on without models.
  */
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
-import type { InstalledModel } from "../ports/text-embedder/minilm/embedder.ts"
+import type { InstalledModel } from "../ports/text-embedder/inference/local-embedder.ts"
 import { MODEL_NAME } from "../ports/text-embedder/minilm/layout.ts"
 import { type Installer, startInstaller } from "./install/installer.ts"
 import { findInstalled } from "./install/places.ts"

@@ -23,6 +23,7 @@ import { DedupeWindow } from "../ports/dedupe/dedupe-window.ts"
 import { RequestFigures } from "../http/request-figures.ts"
 import type { BlobStore } from "../ports/blob-store/blob-store.ts"
 import type { Engine } from "../ports/engine/engine.ts"
+import type { OperatorModel } from "../ports/text-embedder/operator/models-file.ts"
 import type { TextEmbedder } from "../ports/text-embedder/text-embedder.ts"
 import type { FeedStore } from "../ports/feed-store/feed-store.ts"
 import type { EventLog } from "@dowser/log/event-log/event-log"
@@ -54,7 +55,8 @@ export interface RuntimeOptions {
   /** Where models are; by itself in the program's folder, or the data folder. */ readonly modelsFolder?:
     | string
     | undefined
-  /** Another embedder than the model of this program. */ readonly textEmbedder?: Layer.Layer<
+  /** The operator's list of embedding models. */ readonly embeddingModels?: ReadonlyArray<OperatorModel>
+  /** Another embedder than the models of this program. */ readonly textEmbedder?: Layer.Layer<
     TextEmbedder,
     never,
     Models
@@ -95,7 +97,8 @@ export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({
     countryHeader,
     modelsFolder,
     serviceDomain,
-    textEmbedder = layerTextEmbedder,
+    embeddingModels = [],
+    textEmbedder = layerTextEmbedder(embeddingModels),
     weights
   },
   sql,

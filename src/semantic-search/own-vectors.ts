@@ -8,7 +8,7 @@ import { type EmbeddingField, embeddingFieldsOf, type ModelConfig } from "@dowse
 import { AiProviders } from "../ai-providers/ai-providers.ts"
 import { CurrentEmbedder, DEFAULT_MODEL, type Embeddings } from "../ports/embedder/embedder.ts"
 import { LSA_NAME } from "../ports/text-embedder/lsa/model.ts"
-import type { EmbeddingModel } from "../ports/text-embedder/text-embedder.ts"
+import { type EmbeddingModel, readsLanguage } from "../ports/text-embedder/text-embedder.ts"
 import { INSTALL, ModelBusy, ModelFailed, ModelNotInstalled } from "../embedding/errors.ts"
 import { EmbeddingFills } from "../embedding/fills.ts"
 import { isOwn, makeOwnField, ownFieldOf, sourcesOf } from "../embedding/own-field.ts"
@@ -81,7 +81,7 @@ const makeFilled = Effect.gen(function* () {
 
 /** Whether this program's model is the one to ask of a collection in `language`, where that was told. */
 const isFor = (known: EmbeddingModel | undefined, language: string | undefined): boolean =>
-  known === undefined || language === undefined || known.languages.includes(language)
+  known === undefined || readsLanguage(known, language)
 
 /**
  * Which vectors a collection without a model of its organization's own has: this program's, or those of a model that is

@@ -67,7 +67,7 @@ const counted = async (key: string, document_id: string) => {
           const { body } = await program.request("POST", "/v1/recommendations", { key, body: asked })
           return body.hits?.[0]?.reason.support ?? body
         },
-        { interval: 100, timeout: 30_000 }
+        { interval: 100, timeout: 60_000 }
       )
       .toBe(3)
 }
@@ -174,7 +174,7 @@ describe("the switch for meaning", () => {
       })
       await page.fill(".ais-SearchBox-input", "")
       await page.type(".ais-SearchBox-input", "gift for a good cook", { delay: 20 })
-      await expect.poll(() => paid.at(-1), { timeout: 30_000 }).toBe("gift for a good cook")
+      await expect.poll(() => paid.at(-1), { timeout: 60_000 }).toBe("gift for a good cook")
       expect(paid.length).toBeLessThanOrEqual(3)
       await page.locator("[data-open]").first().click()
       await page.waitForSelector("#similar:not([hidden])")

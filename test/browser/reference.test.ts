@@ -36,7 +36,7 @@ const open = async (address: string, viewport: { readonly width: number; readonl
     if (!request.url().startsWith("data:")) hosts.add(new URL(request.url()).hostname)
   })
   await page.goto(`${program.base}${address}`)
-  await page.waitForSelector(".opblock", { timeout: 30_000 })
+  await page.waitForSelector(".opblock", { timeout: 60_000 })
   return { page, errors, hosts }
 }
 

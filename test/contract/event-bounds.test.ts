@@ -49,7 +49,7 @@ describe("a stream of events", () => {
     const text = lines(3_000)
     expect((await send(other.search_key, gzipSync(text), { "content-encoding": "gzip" })).status).toBe(200)
     const counted = text.length - 2_999
-    await expect.poll(() => usage(other), { timeout: 5_000 }).toBe(counted)
+    await expect.poll(() => usage(other), { timeout: 60_000 }).toBe(counted)
     const batch = JSON.stringify({ events: [JSON.parse(event(1))] })
     expect((await program.request("POST", "/v1/events", { key: other.search_key, body: batch })).status).toBe(200)
     expect(
@@ -60,7 +60,7 @@ describe("a stream of events", () => {
         })
       ).status
     ).toBe(400)
-    await expect.poll(() => usage(other), { timeout: 5_000 }).toBe(counted + batch.length)
+    await expect.poll(() => usage(other), { timeout: 60_000 }).toBe(counted + batch.length)
   })
 })
 

@@ -83,5 +83,5 @@ it("counts what was asked, appended and answered, of all tenants together and un
     [...(await scraped())]
       .filter(([name]) => name.startsWith('dowser_stream_flushes_total{group="attribution"'))
       .reduce((sum, [, value]) => sum + value, 0)
-  await expect.poll(flushes, { interval: 200, timeout: 15_000 }).toBeGreaterThan(0)
+  await expect.poll(flushes, { interval: 200, timeout: 60_000 }).toBeGreaterThan(0)
 })

@@ -82,6 +82,6 @@ it("measures what is active and the draft, and publishes what passes", async () 
   const run = await own("POST", `/quality/suites/${suite}/run`, { profile: "listing" })
   expect(run.status).toBe(202)
   await expect
-    .poll(async () => (await own("GET", `/jobs/${run.body.id}`)).body.result, { timeout: 20_000 })
+    .poll(async () => (await own("GET", `/jobs/${run.body.id}`)).body.result, { timeout: 60_000 })
     .toMatchObject({ profile: "listing", ndcg_at_10: 0, judged_at_10: expect.any(Number) })
 })

@@ -630,18 +630,18 @@ describe("a key with a list of collections", () => {
   })
   it("learns nothing of the others and changes nothing of them, whatever it asks", async () => {
     await expect
-      .poll(async () => (await send(tenant.full_key, "GET", `/v1/jobs/${ids.jobId}`)).body.status, { timeout: 15_000 })
+      .poll(async () => (await send(tenant.full_key, "GET", `/v1/jobs/${ids.jobId}`)).body.status, { timeout: 60_000 })
       .toBe("ready")
     await expect
       .poll(
         async () => (await send(tenant.full_key, "GET", `/v1/analytics/metrics/queries?from=${day}&to=${day}`)).text,
-        { timeout: 15_000 }
+        { timeout: 60_000 }
       )
       .toContain(secret)
     // One is searched above, eight with the suggestions; those of before midnight are of the day before.
     const overview = `/v1/analytics/metrics/overview?from=${yesterday}&to=${day}&collection=${closed}`
     await expect
-      .poll(async () => (await send(tenant.full_key, "GET", overview)).body.totals.searches, { timeout: 15_000 })
+      .poll(async () => (await send(tenant.full_key, "GET", overview)).body.totals.searches, { timeout: 60_000 })
       .toBe(9)
     const before = await everything()
     let tried = 0

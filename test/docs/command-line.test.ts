@@ -38,7 +38,7 @@ describe("flags of start", () => {
         spawnSync(
           "node",
           [join(root, "scripts", "bootstrap.mjs"), "start", "--data-dir", join(folder, "data"), ...args],
-          { cwd: root, encoding: "utf8", env: { ...process.env, ...variables }, timeout: 30_000 }
+          { cwd: root, encoding: "utf8", env: { ...process.env, ...variables }, timeout: 60_000 }
         )
       const distributed = run([], { DOWSER_MODE: "distributed", DOWSER_PORT: "0", KAFKA_BROKERS: "", DATABASE_URL: "" })
       expect([distributed.status, distributed.stderr]).toEqual([

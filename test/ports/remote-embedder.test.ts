@@ -180,12 +180,12 @@ describe("servers of embedding models", () => {
         const slow = Array.from({ length: 6 }, (_, i) =>
           Effect.runPromise(Effect.result(remote.embed(order("openai", { texts: [`slow ${i}`], tries: 1 }))))
         )
-        yield* Effect.promise(() => expect.poll(() => waiting.length, { timeout: 10_000 }).toBe(4))
+        yield* Effect.promise(() => expect.poll(() => waiting.length, { timeout: 60_000 }).toBe(4))
         const other = yield* remote.embed(order("openai", { organizationId: "org_b" }))
         expect(other.vectors).toHaveLength(2)
         expect(waiting).toHaveLength(4)
         for (const answer of waiting.splice(0)) answer()
-        yield* Effect.promise(() => expect.poll(() => waiting.length, { timeout: 10_000 }).toBe(2))
+        yield* Effect.promise(() => expect.poll(() => waiting.length, { timeout: 60_000 }).toBe(2))
         for (const answer of waiting.splice(0)) answer()
         yield* Effect.promise(() => Promise.all(slow))
       }) as Effect.Effect<void>

@@ -174,7 +174,7 @@ describe("starting and stopping", () => {
 })
 
 describe("kill -9 at random moments under load", () => {
-  it("loses no acknowledged document and counts every acknowledged event once", { timeout: 180_000 }, async () => {
+  it("loses no acknowledged document and counts every acknowledged event once", async () => {
     const data = join(folder, "crash")
     let program = await launchPrepared(data)
     const { full_key } = program.ready

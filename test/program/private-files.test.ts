@@ -184,8 +184,8 @@ it.skipIf(!isOpenClone)(
     const pid = program.pid()
     program.signal("SIGKILL")
     await program.exited
-    await expect.poll(() => servers().length, { timeout: 15_000 }).toBe(0)
-    await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 15_000 }).toBe(false)
+    await expect.poll(() => servers().length, { timeout: 60_000 }).toBe(0)
+    await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 60_000 }).toBe(false)
     const again = await launch(data)
     expect((await fetch(`http://127.0.0.1:${again.port}/health`)).status).toBe(200)
     process.kill(again.pid(), "SIGKILL")

@@ -83,7 +83,7 @@ it("shows a search its stages and a batch its way to Postgres, and tells no text
     })
     expect(statuses).toEqual([201, 201, 200, 200])
     const named = (name: string) => collector.spans().filter((span) => span.name === name)
-    await expect.poll(() => named("searchCollection").length, { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => named("searchCollection").length, { timeout: 60_000 }).toBe(1)
     const [search] = named("searchCollection")
     expect(search).not.toHaveProperty("parentSpanId", expect.stringMatching(/./))
     // A stranger does not choose the trace.
@@ -96,7 +96,7 @@ it("shows a search its stages and a batch its way to Postgres, and tells no text
     )
     const place = /behaviour\.events\.v1\/\d+:(\d+)/
     const stored = () => named("storeEvents").find((span) => place.test(String(said(span, "dowser.log.places"))))
-    await expect.poll(stored, { timeout: 20_000 }).toBeDefined()
+    await expect.poll(stored, { timeout: 60_000 }).toBeDefined()
     const offset = Number(place.exec(String(said(stored()!, "dowser.log.places")))![1])
     const ranges = () =>
       named("flush").filter((span) => {
@@ -104,7 +104,7 @@ it("shows a search its stages and a batch its way to Postgres, and tells no text
           /behaviour\.events\.v1\/\d+:(\d+)-(\d+)/.exec(String(said(span, "dowser.log.places"))) ?? []
         return from !== undefined && Number(from) <= offset && offset < Number(until)
       })
-    await expect.poll(() => ranges().length, { timeout: 30_000 }).toBeGreaterThan(0)
+    await expect.poll(() => ranges().length, { timeout: 60_000 }).toBeGreaterThan(0)
     const [flush] = ranges()
     const below = (parent: OtlpSpan): ReadonlyArray<OtlpSpan> =>
       collector

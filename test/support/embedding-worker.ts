@@ -6,7 +6,7 @@ import { appendFileSync, existsSync } from "node:fs"
 import { join } from "node:path"
 import { parentPort, workerData } from "node:worker_threads"
 import { HIDDEN } from "../../src/ports/text-embedder/minilm/graph.ts"
-import type { FromThread, ThreadSettings, ToThread } from "../../src/ports/text-embedder/minilm/messages.ts"
+import type { FromThread, ThreadSettings, ToThread } from "../../src/ports/text-embedder/inference/messages.ts"
 
 const { folder } = workerData as ThreadSettings
 const send = (message: FromThread) => parentPort!.postMessage(message)

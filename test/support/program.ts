@@ -24,6 +24,7 @@ import type { PublishGate } from "../../src/profiles/publish-gate.ts"
 import type { Rerankers } from "../../src/rerankers/rerankers.ts"
 import { GatewaySettings } from "../../src/gateway/settings.ts"
 import type { GuardOptions } from "../../src/ports/engine/guarded-engine.ts"
+import type { OperatorModel } from "../../src/ports/text-embedder/operator/models-file.ts"
 import { openDataFolder } from "../../src/runtime/data-folder.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
 import { preparePostgres } from "./prepared-postgres.ts"
@@ -73,6 +74,7 @@ interface ProgramOptions {
   /** Around the real engine and inside its circuits. */ readonly wrapEngine?: (engine: SearchEngine) => SearchEngine
   readonly guard?: GuardOptions
   /** Receivers of webhooks that a test starts listen on loopback. */ readonly allowPrivateAddresses?: boolean
+  /** The operator's. */ readonly embeddingModels?: ReadonlyArray<OperatorModel>
   /** What a program has a value of its own for, such as addresses of others. */ readonly services?: Layer.Layer<never>
 }
 
@@ -107,6 +109,7 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
             allowPrivateAddresses: options.allowPrivateAddresses === true,
             serviceDomain: options.serviceDomain,
             countryHeader: options.countryHeader,
+            ...(options.embeddingModels === undefined ? {} : { embeddingModels: options.embeddingModels }),
             ...(options.wrapEngine === undefined ? {} : { engine: layerWrapped(options.wrapEngine, options.guard) })
           })
         ),

@@ -5,6 +5,7 @@
  */
 import type { ModelConfig } from "@dowser/engine-sdk/embedding"
 import { LSA_NAME } from "../text-embedder/lsa/model.ts"
+import { OPERATOR_KIND } from "../text-embedder/operator/models-file.ts"
 import { isRemoteKind, type RemoteModel } from "../text-embedder/remote/providers.ts"
 
 type NamedModel =
@@ -52,7 +53,7 @@ export const modelIn = (seal: Sealing, config: ModelConfig): NamedModel | undefi
   if (kind === undefined || model === undefined) return undefined
   if (name === LSA_NAME)
     return typeof config.model_version === "string" ? { kind: "trained", hash: config.model_version } : undefined
-  if (kind === "dowser") return { kind: "local", name: name as string }
+  if (kind === "dowser" || kind === OPERATOR_KIND) return { kind: "local", name: name as string }
   if (!isRemoteKind(kind)) return undefined
   const url = config.url
   return {

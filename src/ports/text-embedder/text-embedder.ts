@@ -11,10 +11,13 @@ export interface EmbeddingModel {
   /** As a schema names it: `dowser/minilm-l6-v2`. */ readonly name: string
   readonly dimensions: number
   /** Runs in this program; nothing leaves the machine. */ readonly embedded: boolean
-  /** ISO 639-1, as it was trained. */ readonly languages: ReadonlyArray<string>
+  /** ISO 639-1, as it was trained; none where it is to be asked in all. */ readonly languages: ReadonlyArray<string>
   /** Of one text; more is refused by those who take texts from outside. */ readonly charactersMax: number
   /** Of the weights. A field keeps it: vectors of another hash are not comparable. */ readonly hash: string
 }
+
+export const readsLanguage = ({ languages }: EmbeddingModel, language: string | undefined): boolean =>
+  language === undefined || languages.length === 0 || languages.includes(language)
 
 type EmbeddingState = "ready" | "loading" | "installing" | "absent"
 

@@ -10,14 +10,13 @@ import { Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import {
   CurrentEmbedderFigures,
-  type EmbedderOptions,
-  type InstalledModel,
-  layerMiniLm
-} from "../../../src/ports/text-embedder/minilm/embedder.ts"
+  type InstalledModel
+} from "../../../src/ports/text-embedder/inference/local-embedder.ts"
+import { layerMiniLm } from "../../../src/ports/text-embedder/minilm/model.ts"
 import { MODEL_NAME } from "../../../src/ports/text-embedder/minilm/layout.ts"
-import { Line } from "../../../src/ports/text-embedder/minilm/line.ts"
-import { Pace, runsOf } from "../../../src/ports/text-embedder/minilm/runs.ts"
-import { VectorCache } from "../../../src/ports/text-embedder/minilm/vector-cache.ts"
+import { Line } from "../../../src/ports/text-embedder/inference/line.ts"
+import { Pace, runsOf } from "../../../src/ports/text-embedder/inference/runs.ts"
+import { VectorCache } from "../../../src/ports/text-embedder/inference/vector-cache.ts"
 import { type EmbedRequest, TextEmbedder } from "../../../src/ports/text-embedder/text-embedder.ts"
 
 const entry = new URL("../../support/embedding-worker.ts", import.meta.url)
@@ -35,7 +34,7 @@ const told = (folder: string): ReadonlyArray<string> => {
     return []
   }
 }
-const make = Effect.fnUntraced(function* (options: Partial<EmbedderOptions> = {}) {
+const make = Effect.fnUntraced(function* (options: Partial<Parameters<typeof layerMiniLm>[0]> = {}) {
   const folder = yield* temporary
   const layer = layerMiniLm({ installed: () => ({ state: "installed", folder }), entry, ...options })
   const context = yield* Layer.build(layer)

@@ -4,42 +4,13 @@
  */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import { type InferenceEngine, type OnnxRuntime, type Open, rowsOf, SESSION } from "../inference/engine.ts"
+import type { MiniLmSettings } from "../inference/messages.ts"
 import { HIDDEN, TOKENS_MAX } from "./graph.ts"
 import { LAYOUT, requireFrom } from "./layout.ts"
+import { loadTokens } from "./tokens.ts"
 
-interface Run {
-  readonly texts: ReadonlyArray<string>
-  /** Of each text, at least one. */ readonly tokens: ReadonlyArray<ReadonlyArray<number>>
-}
-export interface InferenceEngine {
-  readonly kind: "native" | "portable"
-  /** The vectors of a run, one after the other. */ readonly run: (run: Run) => Promise<Float32Array>
-  readonly close: () => Promise<void>
-}
-
-interface OnnxTensor {
-  readonly data: Float32Array
-}
-interface OnnxRuntime {
-  readonly Tensor: new (kind: string, data: BigInt64Array | Int32Array, shape: ReadonlyArray<number>) => OnnxTensor
-  readonly InferenceSession: {
-    readonly create: (path: string, options: Readonly<Record<string, unknown>>) => Promise<OnnxSession>
-  }
-}
-interface OnnxSession {
-  readonly run: (inputs: Readonly<Record<string, OnnxTensor>>) => Promise<Readonly<Record<string, OnnxTensor>>>
-  readonly release: () => Promise<void>
-}
-const QUIET = 3
-/** No arena and no plan by shape: texts come in all lengths, and each would keep its own blocks. */
-const SESSION = {
-  intraOpNumThreads: 1,
-  interOpNumThreads: 1,
-  executionMode: "sequential",
-  enableCpuMemArena: false,
-  enableMemPattern: false,
-  logSeverityLevel: QUIET
-} as const
+const PADDING = 0
 
 export const openNative = async (folder: string, graph = join(folder, LAYOUT.graph)): Promise<InferenceEngine> => {
   const { InferenceSession, Tensor } = requireFrom(folder)("onnxruntime-node") as OnnxRuntime
@@ -47,13 +18,7 @@ export const openNative = async (folder: string, graph = join(folder, LAYOUT.gra
   return {
     kind: "native",
     run: async ({ tokens }) => {
-      const longest = tokens.reduce((most, { length }) => Math.max(most, length), 0)
-      const ids = new BigInt64Array(tokens.length * longest)
-      const mask = new Int32Array(tokens.length * longest)
-      for (const [text, own] of tokens.entries()) {
-        for (const [at, id] of own.entries()) ids[text * longest + at] = BigInt(id)
-        mask.fill(1, text * longest, text * longest + own.length)
-      }
+      const { ids, longest, mask } = rowsOf(tokens, PADDING)
       const shape = [tokens.length, longest]
       const { vectors } = await session.run({
         ids: new Tensor("int64", ids, shape),
@@ -87,4 +52,16 @@ export const openPortable = (folder: string): InferenceEngine => {
     },
     close: async () => {}
   }
+}
+
+export const openMiniLm: Open<MiniLmSettings> = async ({ folder, isPortable }) => {
+  const tokens = loadTokens(folder)
+  let why: string | undefined
+  const engine = isPortable
+    ? openPortable(folder)
+    : await openNative(folder).catch((error: unknown) => {
+        why = error instanceof Error ? error.message : String(error)
+        return openPortable(folder)
+      })
+  return { engine, tokens, dimensions: HIDDEN, why }
 }

@@ -5,6 +5,7 @@
  */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import type { Tokens } from "../inference/engine.ts"
 import { TOKENS_MAX } from "./graph.ts"
 import { LAYOUT, requireFrom } from "./layout.ts"
 
@@ -24,7 +25,7 @@ const PIECE_CHARACTERS = 512
 const CUT = /[\s.,;:!?/|"'()*+\-_=<>~\p{Pd}\p{Po}]/u
 
 /** Pieces whose tokens, one after the other, are those of the text. */
-function* piecesOf(text: string): Generator<string> {
+export function* piecesOf(text: string): Generator<string> {
   for (let from = 0; from < text.length;) {
     let to = from + PIECE_CHARACTERS
     if (to < text.length) {
@@ -36,7 +37,6 @@ function* piecesOf(text: string): Generator<string> {
   }
 }
 
-export type Tokens = (text: string) => ReadonlyArray<number>
 /** A quarter of a second of a thread, 25 MB. A text without a word has no tokens. */
 export const loadTokens = (folder: string): Tokens => {
   const { Tokenizer } = requireFrom(folder)(join(folder, LAYOUT.tokenizers)) as {

@@ -4,15 +4,15 @@
  */
 import { parentPort, workerData } from "node:worker_threads"
 import { giveWayHere, HALF_BACKGROUND } from "@dowser/log/process/background"
-import { HIDDEN } from "./graph.ts"
-import { type InferenceEngine, openNative, openPortable } from "./engines.ts"
+import { openMiniLm } from "../minilm/engines.ts"
+import { openOperatorModel } from "../operator/engine.ts"
+import type { Opened } from "./engine.ts"
 import type { EmbedMessage, FromThread, ThreadSettings, ToThread } from "./messages.ts"
 import { Pace, runsOf } from "./runs.ts"
-import { loadTokens, type Tokens } from "./tokens.ts"
 
 giveWayHere(HALF_BACKGROUND)
 
-const { folder, isPortable } = workerData as ThreadSettings
+const settings = workerData as ThreadSettings
 const send = (message: FromThread, transfer: ReadonlyArray<ArrayBuffer> = []) =>
   parentPort!.postMessage(message, transfer)
 const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error))
@@ -35,12 +35,12 @@ class Work {
   readonly #vectors: Float32Array<ArrayBuffer>
   #took_ms = 0
 
-  constructor(message: EmbedMessage) {
+  constructor(message: EmbedMessage, { dimensions }: Opened) {
     this.message = message
-    this.#vectors = new Float32Array(message.texts.length * HIDDEN)
+    this.#vectors = new Float32Array(message.texts.length * dimensions)
   }
   /** True when it was the last slice. */
-  async slice(engine: InferenceEngine, tokens: Tokens, pace: Pace): Promise<boolean> {
+  async slice({ dimensions, engine, tokens }: Opened, pace: Pace): Promise<boolean> {
     const { texts } = this.message
     const began = performance.now()
     if (this.#runs === undefined) {
@@ -59,7 +59,7 @@ class Work {
     pace.took(own.length * own.at(-1)!.length, ended - runs_at)
     this.#took_ms += ended - began
     for (const [at, index] of run.entries())
-      this.#vectors.set(vectors.subarray(at * HIDDEN, (at + 1) * HIDDEN), index * HIDDEN)
+      this.#vectors.set(vectors.subarray(at * dimensions, (at + 1) * dimensions), index * dimensions)
     return this.#runs.length === 0
   }
   answer(): void {
@@ -77,19 +77,7 @@ const documents: Array<Work> = []
 let isWorking = false
 let isStopping = false
 
-const open = async (): Promise<InferenceEngine> => {
-  let why: string | undefined
-  const engine = isPortable
-    ? openPortable(folder)
-    : await openNative(folder).catch((error: unknown) => {
-        why = sentence(error)
-        return openPortable(folder)
-      })
-  send({ kind: "loaded", engine: engine.kind, why })
-  return engine
-}
-
-const work = async (engine: InferenceEngine, tokens: Tokens, pace: Pace) => {
+const work = async (opened: Opened, pace: Pace) => {
   if (isWorking) return
   isWorking = true
   while (!isStopping) {
@@ -97,7 +85,7 @@ const work = async (engine: InferenceEngine, tokens: Tokens, pace: Pace) => {
     const next = line[0]
     if (next === undefined) break
     try {
-      if (await next.slice(engine, tokens, pace)) {
+      if (await next.slice(opened, pace)) {
         line.shift()
         next.answer()
       }
@@ -109,16 +97,16 @@ const work = async (engine: InferenceEngine, tokens: Tokens, pace: Pace) => {
   }
   isWorking = false
   if (!isStopping) return
-  await engine.close()
+  await opened.engine.close()
   process.exit(0)
 }
 
-const tokens = loadTokens(folder)
-const engine = await open()
+const opened = await (settings.kind === "minilm" ? openMiniLm(settings) : openOperatorModel(settings))
+send({ kind: "loaded", engine: opened.engine.kind, why: opened.why })
 const pace = new Pace()
 parentPort!.on("message", (message: ToThread) => {
   if (message.kind === "stop") isStopping = true
-  else if (message.isQuery) queries.push(new Work(message))
-  else documents.push(new Work(message))
-  void work(engine, tokens, pace)
+  else if (message.isQuery) queries.push(new Work(message, opened))
+  else documents.push(new Work(message, opened))
+  void work(opened, pace)
 })

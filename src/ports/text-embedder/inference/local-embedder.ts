@@ -1,6 +1,7 @@
 /**
- * The embedded text embedder: MiniLM in a thread of this program. Here texts are made equal to what the model may see,
- * each looked for among those that are known, and the rest is asked for (`inference.ts`).
+ * Models that run in this program, each in a thread of its own that begins when it is first asked: the one that is
+ * installed, and the operator's. Here texts are made equal to what a model may see, each looked for among those that
+ * are known, and the rest is asked for (`inference.ts`).
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import {
@@ -10,20 +11,10 @@ import {
   type EmbedRequest,
   TextEmbedder
 } from "../text-embedder.ts"
-import { HIDDEN } from "./graph.ts"
 import { Inference } from "./inference.ts"
 import { InferenceThread } from "./inference-thread.ts"
-import { MODEL_NAME, WEIGHTS_SHA256 } from "./layout.ts"
+import type { ThreadSettings } from "./messages.ts"
 import { type Known, VectorCache } from "./vector-cache.ts"
-
-const miniLm: EmbeddingModel = {
-  name: MODEL_NAME,
-  dimensions: HIDDEN,
-  embedded: true,
-  languages: ["en"],
-  charactersMax: 8_192,
-  hash: WEIGHTS_SHA256
-}
 
 /** Where the model is, said by who installs it. */
 export type InstalledModel =
@@ -31,12 +22,15 @@ export type InstalledModel =
   | { readonly state: "installing"; readonly retry_after_s: number }
   | { readonly state: "installed"; readonly folder: string }
 
-export interface EmbedderOptions {
+export interface LocalModel {
+  readonly model: EmbeddingModel
   readonly installed: () => InstalledModel
+  /** `folder`: of what is installed. */ readonly settings: (folder: string) => ThreadSettings
+}
+export interface LocalEmbedderOptions {
   readonly idle_ms?: number
   readonly cacheBytes_max?: number
-  /** The native runtime is not tried. */ readonly isPortable?: boolean
-  /** Another entry of the thread, for tests. */ readonly entry?: URL
+  /** Another entry of the threads, for tests. */ readonly entry?: URL
 }
 
 /** What operators watch of it. */
@@ -61,14 +55,13 @@ export const CurrentEmbedderFigures = Context.Reference<() => EmbedderFigures | 
 const IDLE_MS = 10 * 60_000
 const CACHE_BYTES = 24_000_000
 const WORD = /[^\s\p{C}]/u
-const NOTHING: Known = { vector: new Float32Array(HIDDEN), tokens: 0 }
 
-const unavailable = (installed: InstalledModel): EmbeddingUnavailable | undefined => {
-  if (installed.state === "installed") return undefined
-  if (installed.state === "absent")
-    return new EmbeddingUnavailable({ message: installed.message, reason: "not_installed" })
-  const { retry_after_s } = installed
-  return new EmbeddingUnavailable({ message: `${MODEL_NAME} is being installed.`, reason: "installing", retry_after_s })
+const unavailable = ({ installed, model }: LocalModel): EmbeddingUnavailable | undefined => {
+  const found = installed()
+  if (found.state === "installed") return undefined
+  if (found.state === "absent") return new EmbeddingUnavailable({ message: found.message, reason: "not_installed" })
+  const { retry_after_s } = found
+  return new EmbeddingUnavailable({ message: `${model.name} is being installed.`, reason: "installing", retry_after_s })
 }
 
 /** What is known of each text of a request, and which have to be asked for. */
@@ -79,13 +72,14 @@ class Lookup {
   readonly missing: ReadonlyArray<string>
   /** Of different texts. */ readonly known: number
 
-  constructor(request: EmbedRequest, cache: VectorCache) {
-    this.#texts = request.texts.map((text) => text.slice(0, miniLm.charactersMax).toWellFormed())
+  constructor(request: EmbedRequest, { charactersMax, dimensions }: EmbeddingModel, cache: VectorCache) {
+    this.#texts = request.texts.map((text) => text.slice(0, charactersMax).toWellFormed())
+    const nothing: Known = { vector: new Float32Array(dimensions), tokens: 0 }
     const missing: Array<string> = []
     for (const text of this.#texts) {
       if (this.#byText.has(text)) continue
       const key = cache.keyOf(request, text)
-      const known = WORD.test(text) ? cache.get(key) : NOTHING
+      const known = WORD.test(text) ? cache.get(key) : nothing
       this.#byText.set(text, known)
       this.#keys.set(text, key)
       if (known === undefined) missing.push(text)
@@ -105,12 +99,10 @@ class Lookup {
   }
 }
 
-const makeInference = Effect.fnUntraced(function* ({
-  entry,
-  idle_ms = IDLE_MS,
-  installed,
-  isPortable = false
-}: EmbedderOptions) {
+const makeInference = Effect.fnUntraced(function* (
+  { installed, model, settings }: LocalModel,
+  { entry, idle_ms = IDLE_MS }: LocalEmbedderOptions
+) {
   const services = yield* Effect.context<never>()
   const clock = yield* Clock.Clock
   const log = (line: Effect.Effect<void>) => Effect.runSyncWith(services)(line)
@@ -118,20 +110,19 @@ const makeInference = Effect.fnUntraced(function* ({
     Effect.sync(
       () =>
         new Inference({
+          dimensions: model.dimensions,
           now: () => clock.currentTimeMillisUnsafe(),
           open: () => {
             const found = installed()
-            return found.state === "installed"
-              ? new InferenceThread({ folder: found.folder, isPortable }, entry)
-              : undefined
+            return found.state === "installed" ? new InferenceThread(settings(found.folder), entry) : undefined
           },
           onLoaded: ({ engine, why }) =>
             log(
               why === undefined
-                ? Effect.logInfo(`${MODEL_NAME} is loaded (${engine})`)
-                : Effect.logWarning(`${MODEL_NAME} runs in WebAssembly, fifteen times slower: ${why}`)
+                ? Effect.logInfo(`${model.name} is loaded (${engine})`)
+                : Effect.logWarning(`${model.name} runs in WebAssembly, fifteen times slower: ${why}`)
             ),
-          onLost: (message) => log(Effect.logError(`The thread of ${MODEL_NAME} was lost: ${message}`))
+          onLost: (message) => log(Effect.logError(`The thread of ${model.name} was lost: ${message}`))
         })
     ),
     (opened) => Effect.promise(() => opened.close())
@@ -141,58 +132,68 @@ const makeInference = Effect.fnUntraced(function* ({
   return inference
 })
 
-export const layerMiniLm = (options: EmbedderOptions): Layer.Layer<TextEmbedder> =>
+const asked = (inference: Inference, request: EmbedRequest, texts: ReadonlyArray<string>) =>
+  Effect.callback<ReadonlyArray<Known>, EmbeddingUnavailable>((resume) => {
+    const cancel = inference.ask(
+      { ...request, texts },
+      {
+        resolve: (found) => resume(Effect.succeed(found)),
+        reject: (error) => resume(Effect.fail(error))
+      }
+    )
+    return Effect.sync(cancel)
+  })
+
+/** No two models of one name; the first is the one whose engine operators are shown. */
+export const layerLocalModels = (
+  models: ReadonlyArray<LocalModel>,
+  options: LocalEmbedderOptions = {}
+): Layer.Layer<TextEmbedder> =>
   Layer.effectContext(
     Effect.gen(function* () {
-      const inference = yield* makeInference(options)
+      const all = new Map<string, { readonly local: LocalModel; readonly inference: Inference }>()
+      for (const local of models) all.set(local.model.name, { local, inference: yield* makeInference(local, options) })
       const cache = new VectorCache(options.cacheBytes_max ?? CACHE_BYTES)
       let known = 0
-      const ask = (request: EmbedRequest, texts: ReadonlyArray<string>) =>
-        Effect.callback<ReadonlyArray<Known>, EmbeddingUnavailable>((resume) => {
-          const cancel = inference.ask(
-            { ...request, texts },
-            {
-              resolve: (found) => resume(Effect.succeed(found)),
-              reject: (error) => resume(Effect.fail(error))
-            }
-          )
-          return Effect.sync(cancel)
-        })
       const embed = Effect.fnUntraced(function* (request: EmbedRequest) {
-        if (request.model !== MODEL_NAME)
+        const found = all.get(request.model)
+        if (found === undefined)
           return yield* new EmbeddingUnavailable({
             message: `There is no embedded model \`${request.model}\`.`,
             reason: "not_installed"
           })
-        const lookup = new Lookup(request, cache)
+        const { inference, local } = found
+        const lookup = new Lookup(request, local.model, cache)
         if (lookup.missing.length > 0) {
-          const refusal = unavailable(options.installed())
+          const refusal = unavailable(local)
           if (refusal !== undefined) return yield* refusal
-          const found = yield* ask(request, lookup.missing)
-          lookup.learn(found, request, cache)
+          lookup.learn(yield* asked(inference, request, lookup.missing), request, cache)
         }
         known += lookup.known
         return lookup.answer
       })
       const embedder = TextEmbedder.of({
-        models: () => [miniLm],
+        models: () => models.map(({ model }) => model),
         state: (name) => {
-          if (name !== MODEL_NAME) return "absent"
-          const { state } = options.installed()
+          const found = all.get(name)
+          if (found === undefined) return "absent"
+          const { state } = found.local.installed()
           if (state !== "installed") return state
-          return inference.isLoading ? "loading" : "ready"
+          return found.inference.isLoading ? "loading" : "ready"
         },
         embed
       })
+      const inferences = Array.from(all.values(), ({ inference }) => inference)
+      const sum = (of: (inference: Inference) => number) => inferences.reduce((total, each) => total + of(each), 0)
       const figures = (): EmbedderFigures => ({
-        texts: inference.texts,
+        texts: sum(({ texts }) => texts),
         known,
-        seconds: inference.seconds,
-        losses: inference.losses,
-        queriesWaiting: inference.waiting("query"),
-        documentsWaiting: inference.waiting("document"),
+        seconds: sum(({ seconds }) => seconds),
+        losses: sum(({ losses }) => losses),
+        queriesWaiting: sum((inference) => inference.waiting("query")),
+        documentsWaiting: sum((inference) => inference.waiting("document")),
         cacheBytes: cache.bytes,
-        engine: inference.engine
+        engine: inferences[0]?.engine
       })
       return Context.make(TextEmbedder, embedder).pipe(Context.add(CurrentEmbedderFigures, figures))
     })

@@ -1,8 +1,26 @@
 /** What the front and the thread that runs the model say to each other. */
-export interface ThreadSettings {
+export interface MiniLmSettings {
+  readonly kind: "minilm"
   /** Of the installed model. */ readonly folder: string
   /** The native runtime is not tried. */ readonly isPortable: boolean
 }
+/** A file of the operator's, run by what is installed. */
+export interface OperatorSettings {
+  readonly kind: "operator"
+  readonly folder: string
+  readonly model: HashedFile
+  readonly tokenizer: HashedFile
+  readonly dimensions: number
+  readonly tokensMax: number
+  readonly pooling: Pooling
+}
+export interface HashedFile {
+  readonly path: string
+  /** Hexadecimal. */ readonly sha256: string
+}
+/** How the vector of a text comes of those of its tokens; `none` where the model answers one a text. */
+export type Pooling = "mean" | "first" | "none"
+export type ThreadSettings = MiniLmSettings | OperatorSettings
 export interface EmbedMessage {
   readonly kind: "embed"
   readonly id: number

@@ -5,13 +5,13 @@
  * that died are asked again once.
  */
 import { EmbeddingUnavailable, type EmbedRequest } from "../text-embedder.ts"
-import { HIDDEN } from "./graph.ts"
 import { type ChunkAnswer, type InferenceThread, type Loaded, ThreadLost } from "./inference-thread.ts"
 import { Line } from "./line.ts"
 import type { Known } from "./vector-cache.ts"
 
 type Priority = EmbedRequest["priority"]
 interface InferenceOptions {
+  readonly dimensions: number
   /** Unix milliseconds. */ readonly now: () => number
   /** undefined: there is no model any more. */ readonly open: () => InferenceThread | undefined
   readonly onLoaded: (loaded: Loaded) => void
@@ -62,12 +62,14 @@ class Request {
   readonly chunks: ReadonlyArray<Chunk>
   readonly #known: Array<Known> = []
   readonly #answer: Answer
+  readonly #dimensions: number
   #missing: number
   isOver = false
 
-  constructor(asked: Asked, answer: Answer) {
+  constructor(asked: Asked, answer: Answer, dimensions: number) {
     this.asked = asked
     this.#answer = answer
+    this.#dimensions = dimensions
     this.#missing = asked.texts.length
     this.chunks = this.#cut()
   }
@@ -89,7 +91,10 @@ class Request {
     if (this.isOver) return
     // Copied: a part of a chunk that somebody keeps would keep all of it.
     for (let i = 0; i < texts.length; i++)
-      this.#known[at + i] = { vector: vectors.slice(i * HIDDEN, (i + 1) * HIDDEN), tokens: tokens[i]! }
+      this.#known[at + i] = {
+        vector: vectors.slice(i * this.#dimensions, (i + 1) * this.#dimensions),
+        tokens: tokens[i]!
+      }
     this.#missing -= texts.length
     if (this.#missing > 0) return
     this.isOver = true
@@ -134,7 +139,7 @@ export class Inference {
 
   /** One answer, later. Answers what takes back what has not begun. */
   ask(asked: Asked, answer: Answer): () => void {
-    const request = new Request(asked, answer)
+    const request = new Request(asked, answer, this.#options.dimensions)
     const line = this.#lines[asked.priority]
     const refusal = this.#refusalOf(request)
     if (refusal !== undefined) {

@@ -1,0 +1,72 @@
+/**
+ * The operator's list of embedding models (`--embedding-models FILE`): where each is, what its bytes hash to, and how
+ * its vectors are taken. It is read when the program starts, which does not start with a list that is wrong; the models
+ * themselves are read and hashed when they are first asked.
+ */
+import { Schema } from "effect"
+import { createHash } from "node:crypto"
+import { readFileSync } from "node:fs"
+import { dirname, resolve } from "node:path"
+import type { InstalledModel, LocalModel } from "../inference/local-embedder.ts"
+
+/** As fields and organizations name one: `onnx/<name>`. */
+export const OPERATOR_KIND = "onnx"
+const MODELS_MAX = 20
+
+const HashedFile = Schema.Struct({
+  path: Schema.String.check(Schema.isMinLength(1)),
+  sha256: Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/))
+})
+const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
+const OperatorModel = Schema.Struct({
+  name: Schema.String.check(Schema.isPattern(/^[a-z0-9][a-z0-9._-]{0,99}$/)),
+  model: HashedFile,
+  tokenizer: HashedFile,
+  dimensions: between(1, 4_096),
+  /** That it reads of a text. */ tokens: between(8, 8_192),
+  pooling: Schema.Literals(["mean", "first", "none"]),
+  /** ISO 639-1; none said: all. */ languages: Schema.optionalKey(
+    Schema.Array(Schema.String.check(Schema.isPattern(/^[a-z]{2}$/)))
+  )
+})
+export type OperatorModel = typeof OperatorModel.Type
+const Models = Schema.Array(OperatorModel).check(Schema.isMaxLength(MODELS_MAX))
+
+/** Five characters a token: more of a text is never read. */
+const CHARACTERS_A_TOKEN = 5
+const CHARACTERS_MAX = 32_768
+
+/** `runtime`: what runs it, which is installed with this program's own model. */
+export const operatorModel = (
+  { dimensions, languages = [], model, name, pooling, tokenizer, tokens }: OperatorModel,
+  runtime: () => InstalledModel
+): LocalModel => ({
+  model: {
+    name: `${OPERATOR_KIND}/${name}`,
+    dimensions,
+    embedded: true,
+    languages,
+    charactersMax: Math.min(CHARACTERS_MAX, CHARACTERS_A_TOKEN * tokens),
+    // Another tokenizer makes other vectors of the same weights.
+    hash: createHash("sha256").update([model.sha256, tokenizer.sha256, tokens, pooling].join(" ")).digest("hex")
+  },
+  installed: runtime,
+  settings: (folder) => ({ kind: "operator", folder, model, tokenizer, dimensions, tokensMax: tokens, pooling })
+})
+
+/** Paths are relative to the file's folder. Throws what is wrong with the file, in a sentence. */
+export const readOperatorModels = (file: string): ReadonlyArray<OperatorModel> => {
+  let found: ReadonlyArray<OperatorModel>
+  try {
+    found = Schema.decodeUnknownSync(Models)(JSON.parse(readFileSync(file, "utf8")), { errors: "all" })
+  } catch (error) {
+    throw new Error(
+      `The list of embedding models ${file} cannot be used: ${error instanceof Error ? error.message : String(error)}`
+    )
+  }
+  const names = found.map(({ name }) => name)
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  if (twice !== undefined) throw new Error(`The list of embedding models ${file} names \`${twice}\` twice.`)
+  const placed = (of: typeof HashedFile.Type) => ({ ...of, path: resolve(dirname(resolve(file)), of.path) })
+  return found.map((each) => ({ ...each, model: placed(each.model), tokenizer: placed(each.tokenizer) }))
+}
