@@ -72,7 +72,7 @@ const countsOf = (found: ReadonlyArray<Document>, field: "brand" | "tags" | "pri
   return counts
 }
 
-it("finds, counts and ranks common words as a look at every document does", { timeout: 120_000 }, async () => {
+it("finds, counts and ranks common words as a look at every document does", async () => {
   const engine = createEngine()
   const kept = new Map<string, ReadonlyArray<{ readonly document: Document; readonly own: ReadonlySet<string> }>>()
   for (const [at, namespace] of ["acme", "other"].entries()) {

@@ -214,7 +214,7 @@ it("sums of a numeric facet do not depend on how documents lie", async () => {
       "c",
       documents.map((row) => putOf(row))
     )
-    await expect.poll(() => engine.usage("t", "c")?.segments, { timeout: 30_000 }).toBe(1)
+    await expect.poll(() => engine.usage("t", "c")?.segments, { timeout: 60_000 }).toBe(1)
     const [answer] = await engine.search("t", [
       suitePlan("c", {
         filter: { kind: "number", field: "price", type: "float", ranges: [{ min: 0.5, max: Infinity }] },

@@ -205,7 +205,7 @@ it("ranges over an evenly split column agree with a look at every document, what
     "c",
     rows.map((row) => putOf(row))
   )
-  await expect.poll(() => engine.usage("t", "c")?.segments, { timeout: 30_000 }).toBe(1)
+  await expect.poll(() => engine.usage("t", "c")?.segments, { timeout: 60_000 }).toBe(1)
   const end = (): number => {
     const kind = random()
     return kind < 0.1
@@ -277,7 +277,7 @@ it("remembers of each field and each value its own, in a large segment and besid
     "c",
     rows.map((row) => putOf({ ...row }))
   )
-  await expect.poll(() => engine.usage("t", "c")?.segments, { timeout: 30_000 }).toBe(1)
+  await expect.poll(() => engine.usage("t", "c")?.segments, { timeout: 60_000 }).toBe(1)
   const number = (field: "low" | "high", min: number, max: number, more: object = {}): Filter => ({
     kind: "number",
     field,

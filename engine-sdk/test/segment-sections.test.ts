@@ -103,7 +103,7 @@ describe("the index of a relevance ranking", () => {
     expect(await shown(engine)).toBe(before)
     expect(here).not.toHaveBeenCalled()
     for (let from = 3_000; from < 8_000; from += 1_000) await add(engine, documentsOf(from, 1_000, from))
-    await expect.poll(() => engine.usage("a", "c")!.segments, { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => engine.usage("a", "c")!.segments, { timeout: 60_000 }).toBe(1)
     const merged = await shown(engine)
     expect(here).not.toHaveBeenCalled()
     await engine.close()
@@ -203,7 +203,7 @@ describe("the index of a relevance ranking", () => {
         await one.createCollection(namespace, schema, 1)
         await add(one, documentsOf(namespace === "a" ? 11 : 12, 2_000), namespace)
       }
-    await expect.poll(() => engine.searchWorkers().ready, { timeout: 20_000 }).toBe(2)
+    await expect.poll(() => engine.searchWorkers().ready, { timeout: 60_000 }).toBe(2)
     const here = readHere()
     const agree = async () => {
       for (const namespace of namespaces) {
@@ -220,7 +220,7 @@ describe("the index of a relevance ranking", () => {
     await agree()
     for (const one of [engine, alone]) {
       for (let from = 2_000; from < 6_000; from += 1_000) await add(one, documentsOf(from, 1_000, from))
-      await expect.poll(() => one.usage("a", "c")!.segments, { timeout: 10_000 }).toBe(1)
+      await expect.poll(() => one.usage("a", "c")!.segments, { timeout: 60_000 }).toBe(1)
     }
     await agree()
     await alone.close()
@@ -321,7 +321,7 @@ describe("counts of facets", () => {
     const changed = await counted(engine)
     expect(changed).not.toBe(first)
     await add(engine, taggedOf(2, 3_000, 6_000))
-    await expect.poll(() => engine.usage("a", "c")!.segments, { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => engine.usage("a", "c")!.segments, { timeout: 60_000 }).toBe(1)
     sorted.mockClear()
     looked.mockClear()
     const merged = await counted(engine)
@@ -396,7 +396,7 @@ describe("sections of the writing thread", () => {
     expect(sections().length).toBe(4 * live.size)
     expect(pool.lentBytes).toBe(published())
     for (let from = 2_000; from < 6_000; from += 1_000) await write(documentsOf(from, 1_000, from))
-    await expect.poll(() => live.size, { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => live.size, { timeout: 60_000 }).toBe(1)
     expect(merged.every((segment) => segment.sections!.length >= 2)).toBe(true)
     expect(merged.at(-1)!.sections!.length).toBe(4)
     expect(pool.lentBytes).toBe(published())

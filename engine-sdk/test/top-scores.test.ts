@@ -100,7 +100,7 @@ it.each([
       "c",
       Array.from({ length: Math.min(batch, size - at) }, (_document, i) => document(at + i))
     )
-  if (batch === size) await expect.poll(() => engine.usage("t", "c")?.segments, { timeout: 30_000 }).toBe(1)
+  if (batch === size) await expect.poll(() => engine.usage("t", "c")?.segments, { timeout: 60_000 }).toBe(1)
   await engine.write(
     "t",
     "c",

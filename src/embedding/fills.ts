@@ -127,14 +127,10 @@ const touch = (id: string, again: boolean): WriteOperation => ({
   ...(again ? { rewrite: true } : {})
 })
 
-/** Of a job that trains, the part that training is. */
-const TRAINING_SHARE = 0.5
-
-const makeFill = Effect.gen(function* () {
+const makeWritten = Effect.gen(function* () {
   const engine = yield* Engine
-  const { forget, train } = yield* makeTrain
   /** Those that failed for a reason that passes are written again; what is wrong with a document is told. */
-  const written = Effect.fnUntraced(function* (
+  return Effect.fnUntraced(function* (
     organizationId: string,
     { again: isAgain, collection }: Fill,
     ids: ReadonlyArray<string>
@@ -168,6 +164,15 @@ const makeFill = Effect.gen(function* () {
     }
     return failures
   })
+})
+
+/** Of a job that trains, the part that training is. */
+const TRAINING_SHARE = 0.5
+
+const makeFill = Effect.gen(function* () {
+  const engine = yield* Engine
+  const written = yield* makeWritten
+  const { forget, train } = yield* makeTrain
   return Effect.fnUntraced(function* (
     job: ClaimedJob,
     tell: (progress: number) => Effect.Effect<void>

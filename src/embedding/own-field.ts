@@ -20,7 +20,9 @@ export const sourcesOf = ({ fields }: CollectionSchema): ReadonlyArray<string> =
 export const isOwn = ({ field }: EmbeddingField): boolean => field.name === OWN_VECTORS
 export const ownFieldOf = (schema: CollectionSchema) => embeddingFieldsOf(schema).find(isOwn)
 
-/** Adds the field, or puts another model's in its place; answers why it cannot be. Vectors are somebody else's matter. */
+/**
+ * Adds the field, or puts another model's in its place; answers why it cannot be. Vectors are somebody else's matter.
+ */
 export const makeOwnField = Effect.map(
   makeContexts,
   (contextOf) =>

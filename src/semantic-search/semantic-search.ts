@@ -56,6 +56,33 @@ const FRAME_TOKENS = 2
 
 const isTrained = ({ model_name }: ModelConfig): boolean => model_name === LSA_NAME
 
+/** What a collection's model makes of a query. */
+const makeReading = Effect.map(CurrentEmbedder, (embedder) => {
+  /**
+   * Whether this program's model reads every word of the query as one: then none of them is a typing error, whatever
+   * the catalogue's words are, and what is meant says more than the word that looks alike. The vector is kept for the
+   * search.
+   */
+  const isSpelt = Effect.fnUntraced(function* (organizationId: string, { model }: EmbeddingField, q: string) {
+    if (embedder?.isEmbedded(model) !== true || isTrained(model)) return false
+    const made = yield* Effect.option(embedder.vectors(organizationId, model, [q]))
+    return Option.isSome(made) && made.value.inputTokens === words(q).length + FRAME_TOKENS
+  })
+  /** A model that was trained on the collection knows what stands in it, and nothing of another query. */
+  const isRead = Effect.fnUntraced(function* (
+    organizationId: string,
+    collection: CollectionInfo,
+    field: EmbeddingField,
+    q: string
+  ) {
+    if (!isTrained(field.model)) return yield* Effect.promise(() => modelReads(embedder, field, collection, q))
+    if (embedder === undefined) return false
+    const made = yield* Effect.option(embedder.vectors(organizationId, field.model, [q]))
+    return Option.isSome(made) && made.value.inputTokens > 0
+  })
+  return { isRead, isSpelt }
+})
+
 const make = Effect.gen(function* () {
   const search = yield* Search
   const vectors = yield* OwnVectors
@@ -63,6 +90,7 @@ const make = Effect.gen(function* () {
   const profiles = yield* SearchProfiles
   const contextOf = yield* makeContexts
   const embedder = yield* CurrentEmbedder
+  const { isRead, isSpelt } = yield* makeReading
   const ranksByRelevance = (yield* Engine).capabilities().grades.text_score_values !== "none"
 
   const sees = (field: EmbeddingField, request: SearchRequest): boolean =>
@@ -84,30 +112,6 @@ const make = Effect.gen(function* () {
     const names = sourcesOf(collection.schema).filter((name) => fields === undefined || covers(fields, name))
     return { query_by: names.join(",") }
   }
-
-  /**
-   * Whether this program's model reads every word of the query as one: then none of them is a typing error, whatever
-   * the catalogue's words are, and what is meant says more than the word that looks alike. The vector is kept for the
-   * search.
-   */
-  const isSpelt = Effect.fnUntraced(function* (organizationId: string, { model }: EmbeddingField, q: string) {
-    if (embedder?.isEmbedded(model) !== true || isTrained(model)) return false
-    const made = yield* Effect.option(embedder.vectors(organizationId, model, [q]))
-    return Option.isSome(made) && made.value.inputTokens === words(q).length + FRAME_TOKENS
-  })
-
-  /** A model that was trained on the collection knows what stands in it, and nothing of another query. */
-  const isRead = Effect.fnUntraced(function* (
-    organizationId: string,
-    collection: CollectionInfo,
-    field: EmbeddingField,
-    q: string
-  ) {
-    if (!isTrained(field.model)) return yield* Effect.promise(() => modelReads(embedder, field, collection, q))
-    if (embedder === undefined) return false
-    const made = yield* Effect.option(embedder.vectors(organizationId, field.model, [q]))
-    return Option.isSome(made) && made.value.inputTokens > 0
-  })
 
   return {
     answer: Effect.fnUntraced(function* (request: SearchRequest, name: string) {

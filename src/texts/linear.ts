@@ -11,7 +11,7 @@ export interface SparseRows {
   readonly values: Float32Array | Float64Array
 }
 /** A symmetric matrix, known by what it makes of a dense one that has `width` columns, row after row. */
-export interface Symmetric {
+interface Symmetric {
   readonly rows: number
   readonly times: (dense: Float64Array, width: number) => Float64Array
 }

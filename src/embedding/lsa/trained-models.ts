@@ -4,6 +4,7 @@
  */
 import { BoundedMap, givingWay } from "@dowser/engine-sdk/host"
 import { Effect } from "effect"
+import type { TrainedModels } from "../../ports/embedder/embedder.ts"
 import { type Embedded, EmbeddingUnavailable } from "../../ports/text-embedder/text-embedder.ts"
 import { LsaModel } from "../../ports/text-embedder/lsa/model.ts"
 import { makeModelsRepository } from "./models-repository.ts"
@@ -51,5 +52,5 @@ export const makeTrainedModels = Effect.gen(function* () {
       })
       return { vectors, inputTokens }
     })
-  }
+  } satisfies TrainedModels
 })

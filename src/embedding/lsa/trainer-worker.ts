@@ -3,7 +3,7 @@ import type { Document } from "@dowser/engine-sdk"
 import { sourceOf } from "@dowser/engine-sdk/embedding"
 import { answerJob } from "../../jobs/answer-job.ts"
 import { encodeModel } from "../../ports/text-embedder/lsa/model.ts"
-import { LsaTraining } from "../../ports/text-embedder/lsa/training.ts"
+import { LsaTraining } from "./training.ts"
 import type { ToTrainer, TrainedBytes } from "./messages.ts"
 
 const training = new LsaTraining()

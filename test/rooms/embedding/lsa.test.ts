@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest"
 import { featuresOf } from "../../../src/ports/text-embedder/lsa/features.ts"
 import { encodeModel, hashOf, LsaModel } from "../../../src/ports/text-embedder/lsa/model.ts"
-import { LsaTraining } from "../../../src/ports/text-embedder/lsa/training.ts"
+import { LsaTraining } from "../../../src/embedding/lsa/training.ts"
 import { mostSaid } from "../../../src/semantic-search/collection-language.ts"
 
 const trainedOn = (texts: ReadonlyArray<string>) => {

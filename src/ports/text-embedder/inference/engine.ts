@@ -33,7 +33,7 @@ export const rowsOf = (tokens: ReadonlyArray<ReadonlyArray<number>>, padding: nu
   return { ids, mask, longest }
 }
 
-export interface OnnxTensor {
+interface OnnxTensor {
   readonly data: Float32Array
   readonly dims: ReadonlyArray<number>
 }

@@ -95,15 +95,15 @@ const engineOf = (
     run: async ({ tokens }) => {
       const { ids, longest, mask } = rowsOf(tokens, padding)
       const shape = [tokens.length, longest]
-      const given: Readonly<Record<string, BigInt64Array>> = {
-        input_ids: ids,
-        attention_mask: BigInt64Array.from(mask, BigInt),
-        token_type_ids: new BigInt64Array(ids.length)
-      }
+      const given = new Map([
+        ["input_ids", ids],
+        ["attention_mask", BigInt64Array.from(mask, BigInt)],
+        ["token_type_ids", new BigInt64Array(ids.length)]
+      ])
       const inputs = Object.fromEntries(
-        session.inputNames.map((name) => [name, new Tensor("int64", given[name]!, shape)])
+        session.inputNames.map((name) => [name, new Tensor("int64", given.get(name)!, shape)])
       )
-      const answer = (await session.run(inputs))[output]!
+      const answer = new Map(Object.entries(await session.run(inputs))).get(output)!
       const rows = settings.pooling === "none" ? tokens.length : ids.length
       if (answer.data.length !== rows * settings.dimensions)
         throw new Error(

@@ -4,10 +4,10 @@
  * Cost: 8 × entries × 72: 1.3 s for 19,406 product texts, 8 s for 50,000 of 665 characters; memory is bounded by the
  * constants below.
  */
-import { IntList } from "../../../texts/int-list.ts"
-import { gramOf, type SparseRows, strongestVectors } from "../../../texts/linear.ts"
-import { featuresOf } from "./features.ts"
-import { CHARACTERS_MAX, DIMENSIONS, type Trained } from "./model.ts"
+import { IntList } from "../../texts/int-list.ts"
+import { gramOf, type SparseRows, strongestVectors } from "../../texts/linear.ts"
+import { featuresOf } from "../../ports/text-embedder/lsa/features.ts"
+import { CHARACTERS_MAX, DIMENSIONS, type Trained } from "../../ports/text-embedder/lsa/model.ts"
 
 const SEED = 1
 const FEATURES_MAX = 20_000
