@@ -14,6 +14,7 @@ import {
   type SearchPlan,
   type VectorQuery
 } from "../src/mod.ts"
+import { openGraph, vectorLibrary } from "../src/index/vector-graph.ts"
 import { putOf, suiteField, suitePlan, suiteSchema, suiteText } from "../src/testing/engine-suite.ts"
 
 const DIMENSIONS = 24,
@@ -156,7 +157,10 @@ describe("approximate vector index", () => {
                 recall: 1
               })
               expect(usageOf(engine)!.recall).toBeGreaterThanOrEqual(0.95)
-              expect(usageOf(engine)!.graph_bytes).toBeGreaterThan(COUNT * DIMENSIONS)
+              // A byte a number where only directions count, two where lengths do; links of 152 bytes at most.
+              const numbers = metric === "cosine" ? 1 : 2
+              expect(usageOf(engine)!.graph_bytes / COUNT - 152).toBeGreaterThan(DIMENSIONS * numbers - 1)
+              expect(usageOf(engine)!.graph_bytes / COUNT - 152).toBeLessThan(DIMENSIONS * numbers + 1)
               expect(engine.usage("t", "things")!.index_bytes).toBeGreaterThan(exact.usage("t", "things")!.index_bytes)
               expect(await recallOf(engine, exact, (query) => planOf(queryOf(query)))).toBeGreaterThanOrEqual(0.95)
               expect(
@@ -171,6 +175,48 @@ describe("approximate vector index", () => {
             }
           )
       ))
+
+  it("takes a vector of zeros, and finds the others as if it were not there", () =>
+    using(
+      () => createEngine({ approximateFrom: BOUND }),
+      (engine) =>
+        using(
+          () => createEngine({ approximateFrom: Infinity }),
+          async (exact) => {
+            for (const each of [engine, exact]) {
+              await fill(each)
+              const none = Array.from({ length: DIMENSIONS }, () => 0)
+              const zeros = Array.from({ length: 50 }, (_, i) => putOf({ ...documents[i]!, embedding: none }))
+              await each.write("t", "things", zeros)
+            }
+            await approximate(engine)
+            expect(await recallOf(engine, exact, (query) => planOf(queryOf(query)))).toBeGreaterThanOrEqual(0.95)
+          }
+        )
+    ))
+
+  it("opens a graph of half precision that was written before there were others", () =>
+    inFolder(async (folder) => {
+      const shape = { dimensions: DIMENSIONS, metric: "cos", M: 16, ef_construction: 200 } as const
+      const { library } = vectorLibrary()
+      const index = new library!.Index({
+        dimensions: DIMENSIONS,
+        metric: "cos",
+        quantization: "f16",
+        connectivity: 16,
+        expansion_add: 200,
+        expansion_search: 1,
+        multi: false
+      })
+      vectors.slice(0, 100).forEach((vector, i) => index.add(BigInt(i), Float32Array.from(vector), 1))
+      const file = join(folder, "old.usearch")
+      index.save(file)
+      const record = { field: "embedding", ...shape, vectors: 100, bytes: 1, ef: 64, recall: 1, name: "old.usearch" }
+      const opened = openGraph(record, file)
+      expect(opened.failure).toBeUndefined()
+      for (const i of [0, 42, 99])
+        expect(opened.index!.search(Float32Array.from(vectors[i]!), 1, 1).keys[0]).toBe(BigInt(i))
+    }))
 
   it("respects filters: narrow ones exactly, wide ones through the index", () =>
     using(

@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 export const trainedModels = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`CREATE TABLE trained_models (
-    organization_id text NOT NULL REFERENCES organizations (id),
+    organization_id text NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
     hash text COLLATE "C" NOT NULL,
     collection text NOT NULL,
     bytes bytea NOT NULL,
