@@ -31,10 +31,10 @@ interface Library {
 }
 
 /**
- * What a graph's own copy of a vector is made of. Distances are computed again from the column, so a byte a number finds
- * what half precision does: of 19,406 product titles by MiniLM (384 dimensions, 250 queries) the ten nearest with a
- * recall of .991 and .993 at a width of 64, .9996 and .998 at 128, in 533 and 917 bytes a vector, built in 12 and 22 s.
- * A byte keeps directions and no lengths, so it is for cosines.
+ * What a graph's own copy of a vector is made of. Distances are computed again from the column, so a byte a number
+ * finds what half precision does: of 19,406 product titles by MiniLM (384 dimensions, 250 queries) the ten nearest with
+ * a recall of .991 and .993 at a width of 64, .9996 and .998 at 128, in 533 and 917 bytes a vector, built in 12 and 22
+ * s. A byte keeps directions and no lengths, so it is for cosines.
  */
 type GraphNumbers = "i8" | "f16"
 
