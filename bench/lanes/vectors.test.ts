@@ -11,6 +11,7 @@ it("measures both ways of searching", async () => {
     approximateFrom: 1_000
   })
   expect(figures.behind_graphs).toBe(4_000)
+  expect(figures.hybrid).toEqual({ p50_ms: expect.any(Number), p99_ms: expect.any(Number) })
   expect(figures["approximate, 100 % pass"]).toMatchObject({ recall_at_10: expect.any(Number) })
   for (const [name, measured] of Object.entries(figures)) {
     if (name.startsWith("approximate,"))

@@ -9,7 +9,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { openEngine, type LocalEngine, type SearchPlan } from "../../engine-sdk/src/mod.ts"
-import { putOf, suiteField, suitePlan, suiteSchema } from "../../engine-sdk/src/testing/engine-suite.ts"
+import { putOf, suiteField, suitePlan, suiteSchema, suiteText } from "../../engine-sdk/src/testing/engine-suite.ts"
 import { makeRandom } from "../../fixtures/random.ts"
 import { machine, percentiles, report, round, rssMb } from "../harness/harness.ts"
 
@@ -24,6 +24,8 @@ export interface VectorsOptions {
 type Kind = "clustered" | "uniform"
 
 const NEAREST = 10
+/** Of a hybrid search: as many as the engine takes where the query names no number. */
+const HYBRID_NEAREST = 100
 const CLUSTERS = 200
 /** Deviation of a vector from the centre of its cluster, both with normal parts. */
 const SPREAD = 0.6
@@ -85,6 +87,41 @@ const planOf = (query: Float32Array, shelves: number): SearchPlan =>
         : { kind: "number", field: "shelf", type: "int32", ranges: [{ min: 0, max: shelves - 1 }] }
   })
 
+/** A word that one of twenty documents has, and one that one of two thousand has. */
+const wordsOf = (i: number): ReadonlyArray<string> => [`common${i % 20}`, `rare${i % 2_000}`]
+/** As a search by meaning asks: words ranked by relevance, both scores fused, ten hits. */
+const hybridOf = (query: Float32Array, q: number): SearchPlan => {
+  const { vector } = planOf(query, SHELVES)
+  return suitePlan("vectors", {
+    vector: { ...vector!, k: HYBRID_NEAREST },
+    text: suiteText(wordsOf(q * 7), ["title"], {
+      relevance: {
+        ranking: "relevance",
+        text: wordsOf(q * 7).join(" "),
+        variants: [],
+        units: [{ name: "title", locale: "", weight: 1 }],
+        corrects: true,
+        completes: true,
+        mayDropWords: true
+      }
+    }),
+    limit: NEAREST
+  })
+}
+const measureHybrid = async (engine: LocalEngine, queries: ReadonlyArray<Float32Array>) => {
+  const times = new Float64Array(queries.length)
+  for (let round = 0; round < 2; round++)
+    for (let q = 0; q < queries.length; q++) {
+      const plan = hybridOf(queries[q], q),
+        at = performance.now()
+      const [answer] = await engine.search("bench", [plan])
+      times[q] = performance.now() - at
+      if (!answer.ok || answer.value.hits?.length !== NEAREST) throw new Error("a hybrid search found too little")
+    }
+  const { p50_ms, p99_ms } = percentiles(times)
+  return { p50_ms, p99_ms }
+}
+
 interface Truth {
   readonly shelves: number
   readonly nearest: ReadonlyArray<ReadonlySet<string>>
@@ -112,6 +149,7 @@ const fill = async (engine: LocalEngine, values: Float32Array, count: number, di
   const made = await engine.createCollection(
     "bench",
     suiteSchema("vectors", [
+      suiteField("title", "string"),
       suiteField("shelf", "int32"),
       suiteField("embedding", "float[]", {
         num_dim: dim,
@@ -127,6 +165,7 @@ const fill = async (engine: LocalEngine, values: Float32Array, count: number, di
     const batch = Array.from({ length: Math.min(BATCH, count - from) }, (_, b) =>
       putOf({
         id: String(from + b),
+        title: wordsOf(from + b).join(" "),
         shelf: (from + b) % SHELVES,
         embedding: Array.from(values.subarray((from + b) * dim, (from + b + 1) * dim))
       })
@@ -196,6 +235,7 @@ export const measureVectors = async (kind: Kind, options: Omit<VectorsOptions, "
     figures.recall_measured_by_engine = vectors.recall
     if (vectors.note !== undefined) figures.note = vectors.note
     for (const truth of truths) figures[`approximate, ${truth.shelves} % pass`] = await measure(engine, queries, truth)
+    figures.hybrid = await measureHybrid(engine, queries)
     await engine.close()
     const exact = await openEngine({ path, worker: true, approximateFrom: Infinity })
     for (const truth of truths) figures[`exact, ${truth.shelves} % pass`] = await measure(exact, queries, truth)

@@ -594,6 +594,7 @@ export const lanes: ReadonlyArray<Lane> = [
       figure("approximate, recall@10", "", "clustered", "approximate, 100 % pass", "recall_at_10"),
       figure("approximate, p50", "ms", "clustered", "approximate, 100 % pass", "p50_ms"),
       figure("exact, p50", "ms", "clustered", "exact, 100 % pass", "p50_ms"),
+      figure("with words, p50", "ms", "clustered", "hybrid", "p50_ms"),
       figure("graph", "bytes/vector", "clustered", "graph_bytes_per_vector")
     ]
   },
