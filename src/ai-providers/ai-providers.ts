@@ -12,6 +12,7 @@ import { Seal } from "../access/seal.ts"
 import { Configuration } from "../configuration/configuration.ts"
 import { stored } from "../configuration/stored.ts"
 import { CurrentEmbedder, DEFAULT_MODEL } from "../ports/embedder/embedder.ts"
+import { refused } from "../http/checks.ts"
 import { type ConfigurationUnavailable, type InputInvalid, inputInvalid } from "../http/errors.ts"
 import { OutboundHttp } from "../ports/outbound-http/outbound-http.ts"
 import { OPERATOR_KIND } from "../ports/text-embedder/operator/models-file.ts"
@@ -44,6 +45,7 @@ interface AiProvidersShape {
 const decode = Schema.decodeUnknownSync(ProviderBody)
 const KIND = "ai_provider"
 const change = (organizationId: string, port: string) => ({ kind: KIND, organizationId, id: port })
+const OF_SERVERS = ["url", "api_key", "dimensions"] as const
 const TEST = { texts: ["A lamp."], timeout_ms: 10_000, tries: 1 } as const
 
 const shownOf = (port: ProviderPort, { body, row }: Pick<Known, "body" | "row">): typeof Provider.Type => ({
@@ -205,7 +207,14 @@ export class AiProviders extends Context.Service<AiProviders, AiProvidersShape>(
             const kinds = kindsOf(port)
             if (!kinds.includes(body.kind)) return yield* inputInvalid("kind", `One of ${kinds.join(", ")}`)
             if (body.model === undefined && body.kind !== "tei")
-              return yield* inputInvalid("model", "The name of a model of the server")
+              return yield* inputInvalid("model", "The name of a model")
+            if (body.kind === OPERATOR_KIND)
+              yield* refused(
+                OF_SERVERS.filter((path) => body[path] !== undefined).map((path) => ({
+                  path,
+                  message: "None: a model of this installation needs its name alone"
+                }))
+              )
             const refusal = yield* trial(organizationId, port, body)
             if (refusal !== undefined)
               return yield* inputInvalid(body.kind === OPERATOR_KIND ? "model" : "url", refusal)

@@ -36,7 +36,7 @@ const OF_ONE_MAX = 4,
  * A model that was trained on the collection tells words that look alike as well as what is alike: without a word that
  * is found, its nearest documents are guesses.
  */
-const isOfLanguage = (embedder: Embeddings, { model }: EmbeddingField): boolean =>
+const tellsMeaning = (embedder: Embeddings, { model }: EmbeddingField): boolean =>
   embedder.kindOf(model) === "text" && model.model_name !== LSA_NAME
 
 export class FallbackMeanings extends Context.Service<
@@ -58,7 +58,7 @@ export class FallbackMeanings extends Context.Service<
         const collection = resolveCollection(contextOf(organizationId), name)
         if (collection === undefined || embedder === undefined) return undefined
         const field = embeddingFieldsOf(collection.schema).find(
-          (each) => isOfLanguage(embedder, each) && seesVectors(fields, each)
+          (each) => tellsMeaning(embedder, each) && seesVectors(fields, each)
         )
         const text = q.slice(0, CHARACTERS_MAX)
         if (field === undefined || !(await modelReads(embedder, field, collection, text))) return undefined

@@ -214,7 +214,7 @@ const makeFill = Effect.gen(function* () {
     } while (after !== undefined)
     return {
       result: { documents: seen, failed, errors, ...(model === undefined ? {} : { model }) },
-      ...(model === undefined ? {} : { alongside: Effect.asVoid(forget(organizationId, collection, model)) })
+      alongside: forget(organizationId, collection)
     }
   })
 })

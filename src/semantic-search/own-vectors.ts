@@ -8,7 +8,6 @@ import { type EmbeddingField, embeddingFieldsOf, type ModelConfig } from "@dowse
 import { AiProviders } from "../ai-providers/ai-providers.ts"
 import { CurrentEmbedder, DEFAULT_MODEL, type Embeddings } from "../ports/embedder/embedder.ts"
 import { LSA_NAME } from "../ports/text-embedder/lsa/model.ts"
-import { type EmbeddingModel, readsLanguage } from "../ports/text-embedder/text-embedder.ts"
 import { INSTALL, ModelBusy, ModelFailed, ModelNotInstalled } from "../embedding/errors.ts"
 import { EmbeddingFills } from "../embedding/fills.ts"
 import { isOwn, makeOwnField, ownFieldOf, sourcesOf } from "../embedding/own-field.ts"
@@ -16,6 +15,7 @@ import { makeContexts } from "../engine-plane/engine-plane.ts"
 import type { CatalogResources } from "../engine-plane/resources.ts"
 import type { Entitlements } from "../metering/entitlements.ts"
 import type { Engine } from "../ports/engine/engine.ts"
+import { firstChoice, nextChoice } from "./choice.ts"
 import { makeCollectionLanguage } from "./collection-language.ts"
 import { VectorsNotReady } from "./errors.ts"
 import { AGAIN_MS, type FilledField, notMade, type NotReady, notReady, withoutText } from "./not-ready.ts"
@@ -79,35 +79,27 @@ const makeFilled = Effect.gen(function* () {
   })
 })
 
-/** Whether this program's model is the one to ask of a collection in `language`, where that was told. */
-const isFor = (known: EmbeddingModel | undefined, language: string | undefined): boolean =>
-  known === undefined || readsLanguage(known, language)
-
-/**
- * Which vectors a collection without a model of its organization's own has: this program's, or those of a model that is
- * trained on the collection, for a language that the other was not trained on and where it is not installed.
- */
+/** Vectors of a trained model; undefined where the model that is named is to make them. */
 const makeByDefault = Effect.gen(function* () {
   const embedder = yield* CurrentEmbedder
   const languageIn = yield* makeCollectionLanguage
   const trained = yield* makeTrainedField
-  return Effect.fnUntraced(function* (organizationId: string, collection: CollectionInfo, model: ModelConfig) {
+  return Effect.fnUntraced(function* (organizationId: string, collection: CollectionInfo, { model_name }: ModelConfig) {
     const field = ownFieldOf(collection.schema)
     const isTrained = field?.model.model_name === LSA_NAME
     if (embedder === undefined || (field !== undefined && !isTrained)) return undefined
-    const name = String(model.model_name)
-    const known = embedder.models().find((each) => each.name === name)
-    const state = embedder.state(name)
+    const name = String(model_name)
+    const installed = { model: embedder.models().find((each) => each.name === name), state: embedder.state(name) }
     if (isTrained) {
-      const { language } = field.model
-      const isBetter = state !== "absent" && state !== "installing"
-      return isBetter && isFor(known, typeof language === "string" ? language : undefined)
-        ? undefined
-        : yield* trained(organizationId, collection, field)
+      const language = typeof field.model.language === "string" ? field.model.language : undefined
+      return nextChoice(installed, language) === "trained"
+        ? yield* trained(organizationId, collection, field)
+        : undefined
     }
     const language = yield* languageIn(organizationId, collection.schema)
-    if (state !== "absent" && isFor(known, language)) return undefined
-    return yield* trained(organizationId, collection, undefined, language)
+    return firstChoice(installed, language) === "trained"
+      ? yield* trained(organizationId, collection, undefined, language)
+      : undefined
   })
 })
 

@@ -103,6 +103,16 @@ describe("an operator's model", () => {
         program.request(method, `/v1${path}`, { key: owner.full_key, body })
       const unknown = await send("PUT", "/ai/providers/text_embedder", { kind: "onnx", model: "huge" })
       expect([unknown.status, unknown.text]).toEqual([400, expect.stringContaining("model")])
+      const needless = await send("PUT", "/ai/providers/text_embedder", {
+        kind: "onnx",
+        model: "tiny",
+        url: "https://models.example",
+        dimensions: 4
+      })
+      expect([needless.status, needless.body.data.issues.map(({ path }: { path: string }) => path)]).toEqual([
+        400,
+        ["url", "dimensions"]
+      ])
       const put = await send("PUT", "/ai/providers/text_embedder", { kind: "onnx", model: "tiny" })
       expect([put.status, put.body.kind]).toEqual([200, "onnx"])
       expect((await send("GET", "/ai/providers")).body.text_embedder).toMatchObject({

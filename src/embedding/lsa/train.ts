@@ -9,7 +9,7 @@ import { makeCollectionDocuments } from "../../jobs/collection-documents.ts"
 import { startedThread, threadAnswer } from "../../jobs/job-thread.ts"
 import { JobFailed } from "../../jobs/job-worker.ts"
 import { hashOf, LSA_NAME } from "../../ports/text-embedder/lsa/model.ts"
-import { makeOwnField, sourcesOf } from "../own-field.ts"
+import { makeOwnField, ownFieldOf, sourcesOf } from "../own-field.ts"
 import type { ToTrainer, TrainedBytes } from "./messages.ts"
 import { makeModelsRepository } from "./models-repository.ts"
 
@@ -80,7 +80,11 @@ export const makeTrain = Effect.gen(function* () {
       if (refusal !== undefined) return yield* new JobFailed({ message: refusal })
       return hash
     }),
-    /** Those of before. */
-    forget: repository.removeOthers
+    /** Models that the collection's field is not of: those of before, and all where it is of another kind. */
+    forget: Effect.fnUntraced(function* (organizationId: string, collection: string) {
+      const info = resolveCollection(contextOf(organizationId), collection)
+      const pin = info === undefined ? undefined : ownFieldOf(info.schema)?.pin
+      yield* repository.removeOthers(organizationId, collection, pin ?? "")
+    })
   }
 })

@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest"
 import { featuresOf } from "../../../src/ports/text-embedder/lsa/features.ts"
 import { encodeModel, hashOf, LsaModel } from "../../../src/ports/text-embedder/lsa/model.ts"
 import { LsaTraining } from "../../../src/embedding/lsa/training.ts"
+import type { EmbeddingModel } from "../../../src/ports/text-embedder/text-embedder.ts"
+import { firstChoice, nextChoice } from "../../../src/semantic-search/choice.ts"
 import { mostSaid } from "../../../src/semantic-search/collection-language.ts"
 
 const trainedOn = (texts: ReadonlyArray<string>) => {
@@ -64,10 +66,39 @@ describe("a trained model", () => {
     expect(trained.features.length).toBeLessThanOrEqual(20_000)
     expect(encodeModel(trained).length).toBeLessThan(2_000_000)
   })
+  it("cuts no character in two, which would make features of others when it is stored", () => {
+    const adlam = ["𞤀𞤣𞤤𞤢𞤥", "𞤀𞤣𞤤𞤢𞤲", "𞤆𞤵𞤤𞤢𞤪"]
+    expect(featuresOf("𞤀𞤣𞤤𞤢𞤥").every((feature) => feature.isWellFormed())).toBe(true)
+    const model = modelOf(Array.from({ length: 60 }, (_, i) => `${adlam[i % 3]} ${textOf(i % 3)}`))
+    for (const [i, word] of adlam.entries()) {
+      const [own, next] = [0, 1].map((step) => cosine(model, word, nameOf((i + step) % 3, 0)))
+      expect(own).toBeGreaterThan(next!)
+    }
+  })
   it("is not made of damaged bytes", () => {
     const bytes = encodeModel(trainedOn(texts))
     expect(() => new LsaModel(bytes.slice(0, -1))).toThrow()
     expect(() => new LsaModel(Buffer.from("no model"))).toThrow()
+  })
+})
+
+describe("the model of a collection whose organization names none", () => {
+  const model = { languages: ["en"] } as unknown as EmbeddingModel
+  it("is the installed one where that reads the language, or is about to be there", () => {
+    const first = (state: "ready" | "installing" | "absent", language?: string) =>
+      firstChoice({ model, state }, language)
+    expect([first("ready", "en"), first("ready"), first("installing", "en"), first("installing")]).toEqual(
+      Array(4).fill("installed")
+    )
+    expect([first("ready", "de"), first("installing", "de"), first("absent", "en"), first("absent")]).toEqual(
+      Array(4).fill("trained")
+    )
+    expect(firstChoice({ model: { ...model, languages: [] }, state: "ready" }, "de")).toBe("installed")
+  })
+  it("stays the trained one until the other is there", () => {
+    const next = (state: "ready" | "installing" | "absent", language?: string) => nextChoice({ model, state }, language)
+    expect([next("ready", "en"), next("ready")]).toEqual(["installed", "installed"])
+    expect([next("installing", "en"), next("absent", "en"), next("ready", "de")]).toEqual(Array(3).fill("trained"))
   })
 })
 

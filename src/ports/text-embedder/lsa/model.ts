@@ -64,7 +64,9 @@ export class LsaModel {
     if (format !== FORMAT || bytes.length !== numbersAt + DIMENSIONS * features)
       throw new Error("no model of this kind")
     if (features > 0)
-      for (const feature of bytes.toString("utf8", at, scalesAt).split("\n")) this.#rows.set(feature, this.#rows.size)
+      for (const [row, feature] of bytes.toString("utf8", at, scalesAt).split("\n").entries())
+        this.#rows.set(feature, row)
+    if (this.#rows.size !== features) throw new Error("a model with another number of features")
     this.#scales = Float32Array.from({ length: features }, (_, row) => bytes.readFloatLE(scalesAt + 4 * row))
     this.#numbers = Int8Array.from(bytes.subarray(numbersAt))
     this.documents = documents

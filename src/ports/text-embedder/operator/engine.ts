@@ -36,8 +36,12 @@ const framesOf = (tokenizer: Tokenizer): readonly [before: ReadonlyArray<number>
   const inner = tokenizer.encode("a", { add_special_tokens: false }).ids
   const whole = tokenizer.encode("a", { add_special_tokens: true }).ids
   const at = whole.findIndex((_, i) => inner.every((id, k) => whole[i + k] === id))
-  return at < 0 ? [[], []] : [whole.slice(0, at), whole.slice(at + inner.length)]
+  if (at < 0) throw new Error("The tokenizer makes other tokens of a text when it puts its own around it.")
+  return [whole.slice(0, at), whole.slice(at + inner.length)]
 }
+/** Text is given in pieces of some 512 characters, so that hostile text costs no more; where two meet, a tokenizer that
+ * minds what stands before a word may write one token otherwise.
+ */
 const tokensOf = (tokenizer: Tokenizer, tokensMax: number) => {
   const [before, behind] = framesOf(tokenizer)
   const room = tokensMax - before.length - behind.length

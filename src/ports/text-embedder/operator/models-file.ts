@@ -32,8 +32,8 @@ const OperatorModel = Schema.Struct({
 export type OperatorModel = typeof OperatorModel.Type
 const Models = Schema.Array(OperatorModel).check(Schema.isMaxLength(MODELS_MAX))
 
-/** Five characters a token: more of a text is never read. */
-const CHARACTERS_A_TOKEN = 5
+/** A text of so many fills the model's tokens, but for words that are far longer than a language's; the rest is cut. */
+const CHARACTERS_A_TOKEN = 8
 const CHARACTERS_MAX = 32_768
 
 /** `runtime`: what runs it, which is installed with this program's own model. */
