@@ -212,6 +212,42 @@ describe("meaning", () => {
     expect(ids(profiled.body).slice(0, 2)).toContain("5")
   })
 
+  it("vectors of another model take the place of those before, of other dimensions too, and writes go on", async () => {
+    const owner = await program.tenant("Changing")
+    await topUp(owner, 10)
+    const own = (method: string, path: string, body?: unknown) => send(method, path, body, owner)
+    const fields = [{ name: "title", type: "string", locale: "de" }]
+    expect((await own("POST", "/collections", { name: "wechsel", fields })).status).toBe(201)
+    for (const { id, title } of products)
+      expect((await own("POST", "/collections/wechsel/documents", { id, title })).status).toBe(201)
+    const ready = () =>
+      eventually("the vectors are made", async () => {
+        const found = await own("POST", "/collections/wechsel/documents/semantic_search", { q: "sofa" })
+        if (found.status !== 409) expect(found.status, found.text).toBe(200)
+        return found.status === 409 ? undefined : found.body
+      })
+    const trained = await ready()
+    expect([trained.embedder.name, ids(trained)[0]]).toEqual(["dowser/lsa", "1"])
+    // Its server says how many dimensions there are and no more: the vectors of before stay where they are.
+    expect((await own("PUT", "/ai/providers/text_embedder", provider())).status).toBe(200)
+    server.misbehaves = ({ body }, response) => {
+      if ((body.input as string[]).some((text) => text.includes("dimensions"))) return false
+      response.writeHead(503)
+      response.end()
+      return true
+    }
+    expect((await own("POST", "/collections/wechsel/documents/semantic_search", { q: "sofa" })).status).toBe(409)
+    expect((await own("GET", "/collections/wechsel/documents/search?q=lamp&query_by=title")).body.found).toBe(1)
+    server.misbehaves = undefined
+    expect((await own("PATCH", "/collections/wechsel/documents/2", { title: "Lantern for a desk" })).status).toBe(200)
+    const other = await ready()
+    expect([other.embedder.name, ids(other)[0]]).toEqual(["openai/words", "1"])
+    const meant = await own("POST", "/collections/wechsel/documents/semantic_search", { q: "settee" })
+    expect(ids(meant.body)[0]).toBe("1")
+    expect((await own("DELETE", "/ai/providers/text_embedder")).status).toBe(200)
+    expect((await ready()).embedder.name).not.toBe("openai/words")
+  })
+
   it("refuses what it is not about, other people's collections, and who cannot pay", async () => {
     const bad = await send("POST", "/collections/plain/documents/semantic_search", {
       q: "*",

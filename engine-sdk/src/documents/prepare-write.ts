@@ -20,6 +20,7 @@ import { isObject, parseDocument } from "./json.ts"
 import { applyOperations, mergeDocument, sameJson } from "./merge.ts"
 import { leavesOf, valueAt, withValueAt } from "./nested.ts"
 import { ownValue, putOwn } from "./own-value.ts"
+import { isVectorOf } from "./vector-value.ts"
 
 export interface Prepared {
   readonly id: string
@@ -57,13 +58,16 @@ export const prepareWrite = (
   if (!parsed.ok) return parsed
   const identity = identityOf(parsed.value, operation)
   if (!identity.ok) return identity
-  const previous = identity.value === undefined ? undefined : existing(identity.value)
+  const plan = documentPlanOf(schema)
+  const before = identity.value === undefined ? undefined : existing(identity.value)
+  const previous = before === undefined ? undefined : withoutOldVectors(plan, before)
   const refusal = refusalOf(operation, identity.value, previous)
   if (refusal !== undefined) return fail(refusal)
   const id = identity.value ?? nextId()
   const merges = previous !== undefined && (operation.action === "update" || operation.action === "emplace")
-  const operated = applyOperations(schema, parsed.value, previous)
-  const plan = documentPlanOf(schema)
+  // What is written again is what was stored.
+  const given = operation.rewrite === true ? withoutOldVectors(plan, parsed.value) : parsed.value
+  const operated = applyOperations(schema, given, previous)
   if (merges) {
     const cleared = clearedRequired(plan, operated)
     if (cleared !== undefined) return fail(invalid(cleared))
@@ -98,7 +102,8 @@ export const flatten = (schema: CollectionSchema, document: Document): ReadonlyM
  * of a refused alter. `values` are coerced, the stored document stays as it is.
  */
 export const revalidate = (schema: CollectionSchema, document: Document): Result<Prepared> => {
-  const checked = checkDocument(documentPlanOf(schema), { ...document }, "coerce_or_reject", false)
+  const plan = documentPlanOf(schema)
+  const checked = checkDocument(plan, { ...withoutOldVectors(plan, document) }, "coerce_or_reject", false)
   if (checked.ok) return ok({ id: String(document.id), ...checked.value, stored: document, changed: false })
   return fail(invalid(alterRefusal(checked.error.message, schema)))
 }
@@ -142,6 +147,19 @@ const nullRefusal = (field: Field): string => {
   if (field.reference !== "") return `Field \`${field.name}\` cannot have \`null\` value.`
   const checked = coerceValue(field, null, "reject")
   return checked.error ?? `Field \`${field.name}\` cannot have \`null\` value.`
+}
+/**
+ * Without vectors of a model of other dimensions that made them before the field was another's: they are made anew. The
+ * document itself where it has none.
+ */
+const withoutOldVectors = (plan: DocumentPlan, document: Document): Document => {
+  let kept: { [key: string]: unknown } | undefined
+  for (const field of plan.plain) {
+    if (field.embed === undefined || isVectorOf(field, ownValue(document, field.name))) continue
+    kept ??= { ...document }
+    delete kept[field.name]
+  }
+  return kept ?? document
 }
 /** An upsert keeps generated embeddings whose sources did not change. */
 const keepEmbeddings = (plan: DocumentPlan, document: { [key: string]: unknown }, previous: Document): void => {

@@ -4,6 +4,7 @@
  */
 import { isObject, mergeDocument, parseDocument, sameJson } from "../documents/mod.ts"
 import { ownValue, putOwn } from "../documents/own-value.ts"
+import { isVectorOf } from "../documents/vector-value.ts"
 import { invalid, type EngineError } from "../errors.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { Document } from "../schema.ts"
@@ -95,7 +96,7 @@ export const vectorNeeds = (
       if (operation.rewrite !== true && ownValue(document, name) !== undefined) continue
       const source = sourceOf(field, after)
       const held = before === undefined ? undefined : ownValue(before, name)
-      const had = held !== undefined
+      const had = held !== undefined && isVectorOf(field.field, held)
       if (source === undefined) {
         // What is not stored (`store: false`) cannot be read again: its vector stays.
         if (had && isMerged && sourceOf(field, before!) !== undefined)

@@ -1,0 +1,5 @@
+/** Whether a stored value can be what a field's model made: a vector of its dimensions, or nothing. */
+import type { Field } from "../schema.ts"
+
+export const isVectorOf = ({ num_dim }: Pick<Field, "num_dim">, value: unknown): boolean =>
+  !Array.isArray(value) || value.length === num_dim
