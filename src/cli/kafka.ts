@@ -163,8 +163,27 @@ const watched = (child: ChildProcess) => {
   return { exited, stop, hasExited: () => code !== undefined }
 }
 
-/** Resolves jars once per folder and version, formats once, starts (2-6 s), waits until ready. */
+class PortTaken extends StartRefused {}
+/** `log`: what the broker said before it ended. */
+const endedOf = (log: string, ports: ReadonlyArray<number>): StartRefused =>
+  log.includes("Address already in use")
+    ? new PortTaken(`The broker found a port taken: ${ports.join(", or for its controller ")}.`)
+    : new StartRefused(`The broker ended while starting: ${log.trim().slice(-600)}`)
+
+const STARTS_MAX = 3
+/**
+ * Resolves jars once per folder and version, formats once, starts (2-6 s), waits until ready. Ports are chosen seconds
+ * before the broker takes them: where somebody else did meanwhile, others are chosen.
+ */
 export const startKafka = async (options: BrokerOptions): Promise<Broker> => {
+  for (let starts = 1; ; starts++)
+    try {
+      return await started(options)
+    } catch (error) {
+      if (!(error instanceof PortTaken) || starts >= STARTS_MAX) throw error
+    }
+}
+const started = async (options: BrokerOptions): Promise<Broker> => {
   const folder = resolve(options.folder)
   mkdirSync(folder, { recursive: true })
   const jars = resolveJars(options.jarsFolder ?? folder, options.version, options.report)
@@ -187,8 +206,7 @@ export const startKafka = async (options: BrokerOptions): Promise<Broker> => {
   const child = spawnBroker(folder, classpath, file, log, options.isShortLived === true ? [QUICKLY] : [])
   const { exited, hasExited, stop } = watched(child)
   for (let waited_ms = 0; !readFileSync(log, "utf8").includes("Kafka Server started"); waited_ms += 50) {
-    if (hasExited())
-      throw new StartRefused(`The broker ended while starting: ${readFileSync(log, "utf8").trim().slice(-600)}`)
+    if (hasExited()) throw endedOf(readFileSync(log, "utf8"), [port, controller])
     if (waited_ms > 120_000) {
       await stop()
       throw new StartRefused("The broker was not ready within 120 s.")
