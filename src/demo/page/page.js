@@ -439,11 +439,14 @@ void (async () => {
       if (refusal !== undefined || isReady) return
     }
   }
-  const looked = (picture) =>
-    lookFor(picture).catch((error) => {
-      looksNote.textContent = "The search failed. Is the program running?"
-      console.warn("no search by picture", error)
-    })
+  const looked = (picture) => {
+    Promise.resolve(picture)
+      .then(lookFor)
+      .catch((error) => {
+        looksNote.textContent = "The search failed. Is the program running?"
+        console.warn("no search by picture", error)
+      })
+  }
   const pictureFile = document.querySelector("#picture-file")
   pictureFile.addEventListener("change", () => {
     const [picture] = pictureFile.files
@@ -451,9 +454,9 @@ void (async () => {
     // The same file may be chosen again.
     pictureFile.value = ""
   })
-  document.querySelector("#product-looks").addEventListener("click", async () => {
+  document.querySelector("#product-looks").addEventListener("click", () => {
     product.close()
-    looked(await (await fetch(pictureOf(product.dataset.id))).blob())
+    looked(fetch(pictureOf(product.dataset.id)).then((answer) => answer.blob()))
   })
   const closeLooks = () => {
     looking = undefined
