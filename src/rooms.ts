@@ -67,6 +67,7 @@ import { room as seo } from "./seo/room.ts"
 import { room as suggestions } from "./suggestions/room.ts"
 import { room as synonymSuggestions } from "./synonym-suggestions/room.ts"
 import { room as understanding } from "./understanding/room.ts"
+import { room as voice } from "./voice/room.ts"
 import { room as webhooks } from "./webhooks/room.ts"
 
 /**
@@ -124,6 +125,7 @@ export const rooms = RoomList.over<Ground>()
   .with(search)
   .with(semanticSearch)
   .with(imageSearch)
+  .with(voice)
   .with(analyticsRules)
   .with(connectors)
   .with(cms)

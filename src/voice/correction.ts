@@ -1,0 +1,87 @@
+/**
+ * What was heard, as the collection writes it: words that no document has, and that the transcriber was not sure of,
+ * become indexed words that sound alike; two or three of them may be one word that was torn apart. What is known, or
+ * what nothing sounds like, stays as it is. Pure.
+ */
+import type { SpokenWord } from "../ports/transcriber/transcriber.ts"
+
+/** A transcriber that is as sure of an unknown word is believed: it is a name that the collection lacks. */
+const SURE = 0.93
+const ALIKE_MIN = 0.7
+/** Of words that were torn apart: more may sound alike by accident. */
+const JOINED_ALIKE_MIN = 0.78
+const JOINED_MAX = 3
+const LETTERS_MIN = 3
+/** Of a request; each is a walk over a part of the vocabulary. */
+const WORDS_MAX = 60
+
+/** Without what is not spoken: a dash before a word, or a quotation mark, would mean something in a query. */
+const plainOf = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "")
+    .replace(/[^\p{L}\p{M}\p{N}'’.&+/-]+/gu, " ")
+    .trim()
+
+/** Words of the collection (`Vocabulary`). */
+interface Lexicon {
+  readonly has: (word: string) => boolean
+  readonly nearest: (word: string) => { readonly word: string; readonly alike: number } | undefined
+}
+interface Heard {
+  readonly text: string
+  readonly isDoubtful: boolean
+}
+interface Correction {
+  /** A query: words with a blank between them. */ readonly text: string
+  /** Indexed words that were put in. */ readonly put: ReadonlyArray<string>
+}
+
+const heardOf = (
+  words: ReadonlyArray<SpokenWord>,
+  vocabulary: Pick<Lexicon, "has"> | undefined
+): ReadonlyArray<Heard> =>
+  words.flatMap(({ score, text }) =>
+    plainOf(text)
+      .split(/[\s-]+/)
+      .filter((part) => part !== "")
+      .map((part) => ({
+        text: part,
+        isDoubtful: vocabulary !== undefined && !vocabulary.has(part) && (score ?? 0) < SURE && !/\d/.test(part)
+      }))
+  )
+/** Those that may be corrected. */
+export const doubtful = (words: ReadonlyArray<SpokenWord>, vocabulary: Pick<Lexicon, "has">): ReadonlyArray<string> => [
+  ...new Set(heardOf(words, vocabulary).flatMap(({ isDoubtful, text }) => (isDoubtful ? [text] : [])))
+]
+/** The longest run of doubtful words from there that sounds like one word. */
+const replacement = (heard: ReadonlyArray<Heard>, at: number, vocabulary: Lexicon) => {
+  for (let length = Math.min(JOINED_MAX, heard.length - at); length >= 1; length--) {
+    const run = heard.slice(at, at + length)
+    // One of two may be a word that the collection has by accident ("sans some"); it is joined, never replaced alone.
+    if (run.filter(({ isDoubtful }) => isDoubtful).length < Math.max(1, length - 1)) continue
+    const joined = run.map(({ text }) => text).join("")
+    if (joined.length < LETTERS_MIN) continue
+    const found = vocabulary.nearest(joined)
+    if (found !== undefined && found.alike >= (length === 1 ? ALIKE_MIN : JOINED_ALIKE_MIN))
+      return { word: found.word, length }
+  }
+  return undefined
+}
+
+/** `undefined`: nothing is known of the collection, and what was heard is only made a query. */
+export const corrected = (words: ReadonlyArray<SpokenWord>, vocabulary: Lexicon | undefined): Correction => {
+  const heard = heardOf(words, vocabulary)
+  const text: Array<string> = []
+  const put: Array<string> = []
+  for (let at = 0; at < heard.length;) {
+    const found = vocabulary === undefined || at >= WORDS_MAX ? undefined : replacement(heard, at, vocabulary)
+    if (found === undefined) text.push(heard[at++]!.text)
+    else {
+      text.push(found.word)
+      put.push(found.word)
+      at += found.length
+    }
+  }
+  return { text: text.join(" "), put }
+}
