@@ -2,6 +2,9 @@
  * Work for one thread that begins with the first of it and ends when none came for a while: organizations take turns by
  * the time that theirs took, what waits is bounded by a weight, and each piece has a time, after which the thread is
  * ended with it. Whoever waits hears of everything; the next piece has a new thread.
+ *
+ * A question is numbers, and travels as a plain buffer: Deno walks over every element of a typed array that a thread is
+ * sent, which takes seconds, and what a thread answers must be plain too.
  */
 import type { Worker } from "node:worker_threads"
 import { makeFairQueue } from "../fair-queue.ts"
@@ -27,17 +30,18 @@ export interface LineOptions {
   /** Of all that wait, and of one organization's. */ readonly weightMax: number
   readonly weightMaxEach: number
 }
-interface Piece<Q, A> {
+type Numbers = Uint8Array | Float32Array
+interface Piece<A> {
   readonly organizationId: string
-  readonly question: Q
+  readonly question: Numbers
   readonly weight: number
   readonly settle: (outcome: LineOutcome<A>) => void
   isGivenUp: boolean
 }
 
-export class WorkerLine<Q, A> {
+export class WorkerLine<A> {
   readonly #options: LineOptions
-  readonly #queue = makeFairQueue<Piece<Q, A>>(() => 1)
+  readonly #queue = makeFairQueue<Piece<A>>(() => 1)
   readonly #weights = new Map<string, number>()
   #weight = 0
   #worker: Worker | undefined
@@ -61,14 +65,14 @@ export class WorkerLine<Q, A> {
   }
 
   /** Calling what is answered takes the piece back; one that is at work goes on, and nobody hears of it. */
-  ask(organizationId: string, question: Q, weight: number, settle: Piece<Q, A>["settle"]): () => void {
+  ask(organizationId: string, question: Numbers, weight: number, settle: Piece<A>["settle"]): () => void {
     const own = this.#weights.get(organizationId) ?? 0
     const { weightMax, weightMaxEach } = this.#options
     if (this.#isClosed || this.#weight + weight > weightMax || own + weight > weightMaxEach) {
       settle({ kind: "busy" })
       return () => {}
     }
-    const piece: Piece<Q, A> = { organizationId, question, weight, settle, isGivenUp: false }
+    const piece: Piece<A> = { organizationId, question, weight, settle, isGivenUp: false }
     this.#weights.set(organizationId, own + weight)
     this.#weight += weight
     this.#queue.put(organizationId, piece)
@@ -102,19 +106,21 @@ export class WorkerLine<Q, A> {
     if (this.#worker !== undefined && !this.#isClosed)
       this.#idle = setTimeout(() => void this.#end(), this.#options.idle_ms).unref()
   }
-  #settle({ isGivenUp, organizationId, settle, weight }: Piece<Q, A>, outcome: LineOutcome<A>): void {
+  #settle({ isGivenUp, organizationId, settle, weight }: Piece<A>, outcome: LineOutcome<A>): void {
     this.#weight -= weight
     const left = this.#weights.get(organizationId)! - weight
     if (left > 0) this.#weights.set(organizationId, left)
     else this.#weights.delete(organizationId)
     if (!isGivenUp) settle(outcome)
   }
-  async #work({ question }: Piece<Q, A>): Promise<LineOutcome<A>> {
+  async #work({ question }: Piece<A>): Promise<LineOutcome<A>> {
     const failure = await this.#begin()
     if (failure !== undefined) return { kind: "lost", message: failure, hasBegun: false }
     this.pieces++
     const began = performance.now()
-    const said = await this.#said(() => this.#worker?.postMessage(question), this.#options.within_ms)
+    const { buffer, byteLength, byteOffset } = question
+    const sent = buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer
+    const said = await this.#said(() => this.#worker?.postMessage(sent, [sent]), this.#options.within_ms)
     const took_ms = performance.now() - began
     this.seconds += took_ms / 1_000
     if (said.kind === "done") return { kind: "done", answer: said.answer, took_ms }

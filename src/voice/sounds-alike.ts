@@ -14,6 +14,7 @@ const SPELLINGS: ReadonlyArray<readonly [RegExp, string]> = [
   [/ph/g, "f"],
   [/gh(?=[^aeiou]|$)/g, ""],
   [/ck/g, "k"],
+  [/ng(?=[^aeiouy]|$)/g, "n"],
   [/qu/g, "kw"],
   [/x/g, "ks"],
   [/[sc]h/g, "$"],

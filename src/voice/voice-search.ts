@@ -28,17 +28,20 @@ interface Understood {
 }
 /** Searches for words that were put in, of a caller who sees a part. */
 const LOOKS_MAX = 6
+/** Parameters of a search that say what it looks at. */
+const SEEN_BY = ["query_by", "filter_by", "profile", "preset"] as const
 const wordsOf = ({ segments }: Listened): ReadonlyArray<SpokenWord> => segments.flatMap(({ words }) => words)
 const rawOf = (words: ReadonlyArray<SpokenWord>): string => words.map(({ text }) => text).join(" ")
 
-const nothing = (name: string, perPage: string | undefined): string =>
+/** As a search answers that finds nothing. */
+const nothing = (name: string, perPage = "10"): string =>
   JSON.stringify({
     facet_counts: [],
     found: 0,
     hits: [],
     out_of: 0,
     page: 1,
-    request_params: { collection_name: name, per_page: Number(perPage ?? 10), q: "" },
+    request_params: { collection_name: name, per_page: /^\d{1,3}$/.test(perPage) ? Number(perPage) : 10, q: "" },
     search_cutoff: false,
     search_time_ms: 0
   })
@@ -65,18 +68,18 @@ const makeUnderstanding = Effect.gen(function* () {
     const uses = yield* Effect.promise(async () => engine.words!(organizationId, asked))
     return new Set(uses.ok ? words.filter((_, at) => uses.value[at]?.isIndexed === true) : words)
   })
-  const sees = (caller: Caller, collection: string, filter_by: string | undefined) => (word: string) =>
+  const sees = (caller: Caller, collection: string, shared: SearchRequest["shared"]) => (word: string) =>
     Effect.map(
       Effect.promise((signal) =>
         search.rank({
           organizationId: caller.organizationId,
           collection,
           parameters: {
+            ...Object.fromEntries(SEEN_BY.flatMap((name) => (shared[name] === undefined ? [] : [[name, shared[name]]]))),
             q: word,
             num_typos: "0",
             prefix: "false",
             drop_tokens_threshold: "0",
-            ...(filter_by === undefined ? {} : { filter_by }),
             ...(caller.profile === undefined ? {} : { profile: caller.profile.name })
           },
           depth: 1,
@@ -106,7 +109,7 @@ const makeUnderstanding = Effect.gen(function* () {
     const { put, text } = corrected(words, lexicon)
     if (put.length === 0 || seesWhole(caller)) return { text, raw_text }
     // What a hidden document says must not be heard from here.
-    const shown = yield* Effect.forEach(put.slice(0, LOOKS_MAX), sees(caller, name, shared.filter_by))
+    const shown = yield* Effect.forEach(put.slice(0, LOOKS_MAX), sees(caller, name, shared))
     return { text: put.length <= LOOKS_MAX && shown.every((isShown) => isShown) ? text : plain, raw_text }
   })
 })

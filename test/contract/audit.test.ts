@@ -63,6 +63,8 @@ const exempt: Readonly<Record<string, string>> = {
   consoleCreateEmbeddings: "reads",
   semanticSearch: "reads",
   imageSearch: "reads",
+  transcribeVoice: "reads",
+  voiceSearch: "reads",
   uploadImage: "data: visitors send them",
   ingestEvents: "data",
   reportCmsRuntime: "data",

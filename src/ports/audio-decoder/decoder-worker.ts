@@ -6,13 +6,22 @@ import type { DecodedAudio } from "./audio-decoder.ts"
 import { decodedAudio } from "./decode.ts"
 import { AudioRefused, NO_AUDIO } from "./format.ts"
 
+/** `samples`: of `Float32Array`. */
+export interface DecodedPlain extends Omit<DecodedAudio, "samples"> {
+  readonly samples: ArrayBuffer
+}
 giveWayHere(HALF_BACKGROUND)
-const send = (said: FromLine<DecodedAudio>, transfer: ReadonlyArray<ArrayBuffer> = []) =>
+// Its libraries write a line there for each broken packet of a file that anybody may send.
+console.error = () => {}
+const send = (said: FromLine<DecodedPlain>, transfer: ReadonlyArray<ArrayBuffer> = []) =>
   parentPort!.postMessage(said, transfer)
 
-parentPort!.on("message", (bytes: Uint8Array) => {
-  decodedAudio(bytes).then(
-    (answer) => send({ kind: "done", answer }, [answer.samples.buffer as ArrayBuffer]),
+parentPort!.on("message", (bytes: ArrayBuffer) => {
+  decodedAudio(new Uint8Array(bytes)).then(
+    ({ samples: own, ...answer }) => {
+      const samples = own.buffer as ArrayBuffer
+      send({ kind: "done", answer: { ...answer, samples } }, [samples])
+    },
     (error: unknown) =>
       send({
         kind: "refused",

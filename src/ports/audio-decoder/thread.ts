@@ -3,6 +3,7 @@ import { Worker } from "node:worker_threads"
 import { Effect, Layer } from "effect"
 import { type LineOutcome, WorkerLine } from "../worker-line.ts"
 import { AudioDecoder, AudioFailure, type DecodedAudio } from "./audio-decoder.ts"
+import type { DecodedPlain } from "./decoder-worker.ts"
 import { audioFormatOf, NO_AUDIO } from "./format.ts"
 
 const HEAP_MB = 256
@@ -14,7 +15,7 @@ const IDLE_MS = 60_000
 const WAITING_BYTES_MAX = 100_000_000,
   WAITING_BYTES_MAX_EACH = 50_000_000
 
-const failureOf = (outcome: Exclude<LineOutcome<DecodedAudio>, { kind: "done" }>): AudioFailure => {
+const failureOf = (outcome: Exclude<LineOutcome<DecodedPlain>, { kind: "done" }>): AudioFailure => {
   switch (outcome.kind) {
     case "busy":
       return new AudioFailure({ kind: "busy", message: "Too much sound waits to be decoded; send it again later." })
@@ -35,7 +36,7 @@ export const layerDecoderThread = (within_ms = WITHIN_MS): Layer.Layer<AudioDeco
       const line = yield* Effect.acquireRelease(
         Effect.sync(
           () =>
-            new WorkerLine<Uint8Array, DecodedAudio>({
+            new WorkerLine<DecodedPlain>({
               open: () =>
                 new Worker(new URL("./decoder-worker.ts", import.meta.url), {
                   resourceLimits: { maxOldGenerationSizeMb: HEAP_MB }
@@ -55,7 +56,11 @@ export const layerDecoderThread = (within_ms = WITHIN_MS): Layer.Layer<AudioDeco
             ? Effect.fail(new AudioFailure({ kind: "refused", message: NO_AUDIO }))
             : Effect.callback<DecodedAudio, AudioFailure>((resume) => {
                 const giveUp = line.ask(organizationId, bytes, bytes.length, (outcome) =>
-                  resume(outcome.kind === "done" ? Effect.succeed(outcome.answer) : Effect.fail(failureOf(outcome)))
+                  resume(
+                    outcome.kind === "done"
+                      ? Effect.succeed({ ...outcome.answer, samples: new Float32Array(outcome.answer.samples) })
+                      : Effect.fail(failureOf(outcome))
+                  )
                 )
                 return Effect.sync(giveUp)
               })

@@ -67,7 +67,7 @@ const failureOf = (outcome: Exclude<LineOutcome<unknown>, { kind: "done" }>) =>
 
 class Threads {
   readonly #options: LocalTranscriberOptions
-  #line: WorkerLine<Float32Array, ReadonlyArray<SpokenWord>> | undefined
+  #line: WorkerLine<ReadonlyArray<SpokenWord>> | undefined
   #of = ""
 
   constructor(options: LocalTranscriberOptions) {

@@ -18,8 +18,8 @@ const sentence = (error: unknown): string => (error instanceof Error ? error.mes
 const { folder, runtime, size } = workerData as TranscriberSettings
 try {
   const model = await openMoonshine(size, folder, runtime)
-  parentPort!.on("message", (samples: Float32Array) => {
-    model.words(samples).then(
+  parentPort!.on("message", (samples: ArrayBuffer) => {
+    model.words(new Float32Array(samples)).then(
       (answer) => send({ kind: "done", answer }),
       (error: unknown) => send({ kind: "refused", message: sentence(error) })
     )

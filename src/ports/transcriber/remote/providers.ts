@@ -39,7 +39,7 @@ interface TimedWord extends SpokenWord {
 }
 
 const homes: ReadonlyMap<TranscriberKind, string> = new Map([
-  ["openai", "https://api.openai.com/v1"],
+  ["openai", "https://api.openai.com"],
   ["deepgram", "https://api.deepgram.com"],
   ["assemblyai", "https://api.assemblyai.com"]
 ])
@@ -125,7 +125,7 @@ export const openaiAsked = (model: RemoteTranscriberModel, spoken: Spoken): Aske
     `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="speech.wav"\r\ncontent-type: audio/wav\r\n\r\n`
   return {
     method: "POST",
-    url: addressOf(model, "/audio/transcriptions"),
+    url: addressOf(model, "/v1/audio/transcriptions"),
     headers: {
       accept: "application/json",
       "content-type": `multipart/form-data; boundary=${boundary}`,
