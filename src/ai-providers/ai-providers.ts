@@ -178,6 +178,27 @@ const makeTrial = Effect.gen(function* () {
   }
 })
 
+const named = ({ kind, model = "" }: ProviderBody) => ({ name: `${kind}/${model}`, embedded: false })
+const modelsInUse = (
+  own: ProvidersInUse,
+  models: Parameters<typeof ownModel>[0],
+  bodyOf: (port: ProviderPort) => ProviderBody | undefined
+): ProvidersInUse => {
+  const embedder = bodyOf("text_embedder"),
+    reranker = bodyOf("reranker"),
+    transcriber = bodyOf("transcriber")
+  const textEmbedder = (body: ProviderBody) =>
+    body.kind === OPERATOR_KIND
+      ? ownModel(models, `${OPERATOR_KIND}/${body.model}`)
+      : { ...named(body), ...(body.dimensions === undefined ? {} : { dimensions: body.dimensions }) }
+  return {
+    ...own,
+    ...(embedder === undefined ? {} : { text_embedder: textEmbedder(embedder) }),
+    ...(reranker === undefined ? {} : { reranker: named(reranker) }),
+    ...(transcriber === undefined ? {} : { transcriber: named(transcriber) })
+  }
+}
+
 export class AiProviders extends Context.Service<AiProviders, AiProvidersShape>()("dowser/ai-providers/AiProviders") {
   static readonly layer: Layer.Layer<
     AiProviders,
@@ -211,31 +232,8 @@ export class AiProviders extends Context.Service<AiProviders, AiProvidersShape>(
           return own === undefined ? undefined : transcriberOf(own.body)
         },
         inUse: (organizationId) => {
-          const embedder = get(organizationId, "text_embedder")?.body
-          const reranker = get(organizationId, "reranker")?.body
-          const transcriber = get(organizationId, "transcriber")?.body
-          const own = ownModels(models, ownTranscriber.inUse())
-          return {
-            ...own,
-            ...(embedder === undefined
-              ? {}
-              : {
-                  text_embedder:
-                    embedder.kind === OPERATOR_KIND
-                      ? ownModel(models, `${OPERATOR_KIND}/${embedder.model}`)
-                      : {
-                          name: `${embedder.kind}/${embedder.model ?? ""}`,
-                          embedded: false,
-                          ...(embedder.dimensions === undefined ? {} : { dimensions: embedder.dimensions })
-                        }
-                }),
-            ...(reranker === undefined
-              ? {}
-              : { reranker: { name: `${reranker.kind}/${reranker.model ?? ""}`, embedded: false } }),
-            ...(transcriber === undefined
-              ? {}
-              : { transcriber: { name: `${transcriber.kind}/${transcriber.model ?? ""}`, embedded: false } })
-          }
+          const bodyOf = (port: ProviderPort) => get(organizationId, port)?.body
+          return modelsInUse(ownModels(models, ownTranscriber.inUse()), models, bodyOf)
         },
         put: Effect.fn("AiProviders.put")(function* (organizationId, port, body) {
           const kinds = kindsOf(port)

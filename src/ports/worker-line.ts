@@ -7,7 +7,7 @@
  * sent, which takes seconds, and what a thread answers must be plain too.
  */
 import type { Worker } from "node:worker_threads"
-import { makeFairQueue } from "../fair-queue.ts"
+import { Turns } from "./image-process/turns.ts"
 
 /** `refused`: by the work itself, which goes on. `lost`: the thread ended, or was ended because of this. */
 export type LineOutcome<A> =
@@ -22,7 +22,7 @@ export type FromLine<A> =
   | { readonly kind: "done"; readonly answer: A }
   | { readonly kind: "refused"; readonly message: string }
 
-export interface LineOptions {
+interface LineOptions {
   readonly open: () => Worker
   /** Of one piece, once the thread is ready. */ readonly within_ms: number
   /** Until it is ready. */ readonly readyWithin_ms: number
@@ -30,6 +30,7 @@ export interface LineOptions {
   /** Of all that wait, and of one organization's. */ readonly weightMax: number
   readonly weightMaxEach: number
 }
+type Said<A> = FromLine<A> | { readonly kind: "lost"; readonly message: string }
 type Numbers = Uint8Array | Float32Array
 interface Piece<A> {
   readonly organizationId: string
@@ -41,7 +42,7 @@ interface Piece<A> {
 
 export class WorkerLine<A> {
   readonly #options: LineOptions
-  readonly #queue = makeFairQueue<Piece<A>>(() => 1)
+  readonly #queue = new Turns<Piece<A>>()
   readonly #weights = new Map<string, number>()
   #weight = 0
   #worker: Worker | undefined
@@ -49,7 +50,7 @@ export class WorkerLine<A> {
   #isAtWork = false
   #isClosed = false
   #idle: NodeJS.Timeout | undefined
-  #heard: ((said: FromLine<A> | { readonly kind: "lost"; readonly message: string }) => void) | undefined
+  #heard: ((said: Said<A>) => void) | undefined
   pieces = 0
   seconds = 0
   losses = 0
@@ -58,7 +59,7 @@ export class WorkerLine<A> {
     this.#options = options
   }
   get waiting(): number {
-    return this.#queue.size()
+    return this.#queue.size
   }
   get isLoaded(): boolean {
     return this.#worker !== undefined
@@ -85,8 +86,10 @@ export class WorkerLine<A> {
     this.#isClosed = true
     clearTimeout(this.#idle)
     this.#heard?.({ kind: "lost", message: "the program ends" })
-    for (let taken = this.#queue.take(); taken !== undefined; taken = this.#queue.take())
+    for (let taken = this.#queue.take(); taken !== undefined; taken = this.#queue.take()) {
+      this.#queue.done(taken.organizationId, 0)
       this.#settle(taken.entry, { kind: "lost", message: "the program ends", hasBegun: false })
+    }
     await this.#end()
   }
 
@@ -99,7 +102,7 @@ export class WorkerLine<A> {
       const began = performance.now()
       const outcome = entry.isGivenUp ? ({ kind: "busy" } as const) : await this.#work(entry)
       const took_ms = performance.now() - began
-      this.#queue.worked(organizationId, took_ms)
+      this.#queue.done(organizationId, took_ms)
       this.#settle(entry, outcome)
     }
     this.#isAtWork = false
@@ -152,16 +155,15 @@ export class WorkerLine<A> {
     })
     return ready
   }
-  #said(ask: () => void, within_ms: number) {
-    return new Promise<FromLine<A> | { readonly kind: "lost"; readonly message: string }>((resolve) => {
-      const timer = setTimeout(() => this.#heard?.({ kind: "lost", message: "it took too long" }), within_ms)
-      this.#heard = (said) => {
-        clearTimeout(timer)
-        this.#heard = undefined
-        resolve(said)
-      }
-      ask()
-    })
+  async #said(ask: () => void, within_ms: number): Promise<Said<A>> {
+    const { promise, resolve } = Promise.withResolvers<Said<A>>()
+    const timer = setTimeout(resolve, within_ms, { kind: "lost", message: "it took too long" })
+    this.#heard = resolve
+    ask()
+    const said = await promise
+    clearTimeout(timer)
+    this.#heard = undefined
+    return said
   }
   async #end(): Promise<void> {
     const worker = this.#worker

@@ -18,7 +18,7 @@ import {
 } from "../ports/transcriber/transcriber.ts"
 import type { AskedSound } from "./read.ts"
 
-export const INSTALL_VOICE = "dowser models install --voice base"
+const INSTALL_VOICE = "dowser models install --voice base"
 const RETRY_AFTER_S = 5
 
 /** All that is said of a recording. */

@@ -4,6 +4,7 @@
  * query is looked for as the caller sees the collection (`voice-search.ts`).
  */
 import type { CollectionInfo, Document } from "@dowser/engine-sdk"
+import { sourceOf } from "@dowser/engine-sdk/embedding"
 import { BoundedMap } from "@dowser/engine-sdk/host"
 import { Clock, Effect, Semaphore } from "effect"
 import { nextTurn } from "@dowser/log/process/next-turn"
@@ -15,7 +16,8 @@ import { bytesOfKept, type KeptWords, keptWords, Vocabulary } from "./vocabulary
 const BYTES_MAX = 4_000_000
 const DOCUMENTS_MAX = 10_000
 const PAGE = 200
-const TEXT_CHARACTERS_MAX = 400
+/** Of a document. */
+const TEXT_CHARACTERS_MAX = 2_000
 const WORDS_MAX = 10_000
 /** While they are counted. */
 const COUNTED_MAX = 100_000
@@ -37,9 +39,6 @@ const mostUsed = (counts: ReadonlyMap<string, number>): ReadonlyArray<string> =>
     .slice(0, WORDS_MAX)
     .map(([word]) => word)
 
-const textsOf = (value: unknown): ReadonlyArray<string> =>
-  typeof value === "string" ? [value] : Array.isArray(value) ? value.filter((each) => typeof each === "string") : []
-
 export const makeVocabularies = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const held = new BoundedMap<string, Held>({
@@ -53,11 +52,10 @@ export const makeVocabularies = Effect.gen(function* () {
     const analyzer = wordsOf(schema)
     const counts = new Map<string, number>()
     const count = (document: Document) => {
-      for (const field of fields)
-        for (const text of textsOf(document[field]))
-          for (const word of new Set(analyzer.tokenize(text.slice(0, TEXT_CHARACTERS_MAX))))
-            if (LETTERS.test(word) && (counts.size < COUNTED_MAX || counts.has(word)))
-              counts.set(word, (counts.get(word) ?? 0) + 1)
+      const text = sourceOf({ from: fields }, document) ?? ""
+      for (const word of new Set(analyzer.tokenize(text.slice(0, TEXT_CHARACTERS_MAX))))
+        if (LETTERS.test(word) && (counts.size < COUNTED_MAX || counts.has(word)))
+          counts.set(word, (counts.get(word) ?? 0) + 1)
     }
     const selection = { include: ["id", ...fields], exclude: [], joins: [] }
     let after: number | undefined

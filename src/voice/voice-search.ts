@@ -26,6 +26,7 @@ interface Understood {
   readonly text: string
   readonly raw_text: string
 }
+type Told = Understood & Pick<Listened, "language" | "model">
 /** Searches for words that were put in, of a caller who sees a part. */
 const LOOKS_MAX = 6
 /** Parameters of a search that say what it looks at. */
@@ -34,7 +35,7 @@ const wordsOf = ({ segments }: Listened): ReadonlyArray<SpokenWord> => segments.
 const rawOf = (words: ReadonlyArray<SpokenWord>): string => words.map(({ text }) => text).join(" ")
 
 /** As a search answers that finds nothing. */
-const nothing = (name: string, perPage = "10"): string =>
+export const nothing = (name: string, perPage = "10"): string =>
   JSON.stringify({
     facet_counts: [],
     found: 0,
@@ -45,7 +46,7 @@ const nothing = (name: string, perPage = "10"): string =>
     search_cutoff: false,
     search_time_ms: 0
   })
-const withTranscript = (text: string, transcript: Understood & Pick<Listened, "language" | "model">): string => {
+const withTranscript = (text: string, transcript: Told): string => {
   const answer = JSON.parse(text) as unknown
   return JSON.stringify({ ...(isObject(answer) ? answer : {}), transcript })
 }
@@ -75,7 +76,9 @@ const makeUnderstanding = Effect.gen(function* () {
           organizationId: caller.organizationId,
           collection,
           parameters: {
-            ...Object.fromEntries(SEEN_BY.flatMap((name) => (shared[name] === undefined ? [] : [[name, shared[name]]]))),
+            ...Object.fromEntries(
+              SEEN_BY.flatMap((name) => (shared[name] === undefined ? [] : [[name, shared[name]]]))
+            ),
             q: word,
             num_typos: "0",
             prefix: "false",
@@ -120,24 +123,40 @@ const make = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const understood = yield* makeUnderstanding
 
+  /** Searches for what is said; `told` writes the answer's text. */
+  const asking = (
+    request: SearchRequest,
+    name: string,
+    collection: CollectionInfo,
+    sound: AskedSound,
+    told: (answer: string, transcript: Told) => string
+  ) =>
+    speech.listen(request.caller, sound, (listened) =>
+      Effect.gen(function* () {
+        const { language, model } = listened
+        const { raw_text, text } = yield* understood(request, name, collection, wordsOf(listened))
+        const transcript = { text, raw_text, language, model }
+        if (text === "") return told(nothing(name, request.shared.per_page), transcript)
+        const asked = { ...request, shared: { ...request.shared, q: text } }
+        return told((yield* search.searchCollection(asked, name)).text, transcript)
+      })
+    )
+
   return {
     listen: speech.listen,
+    asking,
+    /** What was said, in the words of the collection. */
+    heard: (request: SearchRequest, name: string, collection: CollectionInfo, sound: AskedSound) =>
+      speech.listen(request.caller, sound, (listened) =>
+        Effect.map(understood(request, name, collection, wordsOf(listened)), ({ text }) => text)
+      ),
     answer: Effect.fnUntraced(function* (request: SearchRequest, name: string, sound: AskedSound) {
-      const { caller, shared } = request
+      const { caller } = request
       const context = contextOf(caller.organizationId)
       if (!reachesNamed(context, caller, name)) return yield* collectionClosed()
       const collection = resolveCollection(context, name)
       if (collection === undefined) return yield* new NotFound({ message: "Collection not found" })
-      return yield* speech.listen(caller, sound, (listened) =>
-        Effect.gen(function* () {
-          const { language, model } = listened
-          const { raw_text, text } = yield* understood(request, name, collection, wordsOf(listened))
-          if (text === "") return withTranscript(nothing(name, shared.per_page), { text, raw_text, language, model })
-          const asked = { ...request, shared: { ...shared, q: text } }
-          const { text: answer } = yield* search.searchCollection(asked, name)
-          return withTranscript(answer, { text, raw_text, language, model })
-        })
-      )
+      return yield* asking(request, name, collection, sound, withTranscript)
     })
   }
 })

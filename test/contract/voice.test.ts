@@ -26,8 +26,6 @@ const search = (body: unknown, query = "", owner = tenant, key = owner.full_key)
   send("POST", `/collections/goods/documents/voice_search${query}`, body, owner, key)
 const credits = async (owner: Tenant): Promise<number> =>
   (await send("GET", "/entitlement", undefined, owner)).body.credits.balance as number
-const searches = async (owner: Tenant): Promise<number> =>
-  (await send("GET", "/entitlement", undefined, owner)).body.searches?.used ?? 0
 const titles = (body: any): ReadonlyArray<string> => body.hits.map(({ document }: any) => document.title)
 const goods = [
   { id: "1", title: "Samsung television 55 inches", price: 700, seller: "a" },
@@ -166,7 +164,7 @@ describe("a voice search", () => {
       language: "en",
       model: "deepgram/nova"
     })
-    expect(raw.body.request_params.q).toBe("kitchen knife set")
+    expect([raw.body.request_params.q, typeof raw.body.query_id]).toEqual(["kitchen knife set", "string"])
     const filtered = await search({ audio: speech.toString("base64"), query_by: "title", filter_by: "price:>100" })
     expect(filtered.body.found).toBe(0)
   })
@@ -205,7 +203,7 @@ describe("a voice search", () => {
     expect([body.transcript.text, titles(body)[0]]).toEqual(["television samsung", "Samsung television 55 inches"])
   })
   it("where nothing was understood finds nothing and charges no search", async () => {
-    const before = [await credits(tenant), await searches(tenant)] as const
+    const before = await credits(tenant)
     for (const body of [speech, Buffer.from(QUIET, "base64")]) {
       const answer = await search(body, "?query_by=title&per_page=7")
       expect(answer.status, answer.text).toBe(200)
@@ -215,9 +213,10 @@ describe("a voice search", () => {
         request_params: { q: "", per_page: 7, collection_name: "goods" },
         transcript: { text: "", raw_text: "" }
       })
+      // What was searched for is accounted, and has one.
+      expect(answer.body.query_id).toBe(undefined)
     }
-    expect(before[0] - (await credits(tenant))).toBeCloseTo(1, 5)
-    expect(await searches(tenant)).toBe(before[1])
+    expect(before - (await credits(tenant))).toBeCloseTo(1, 5)
   })
   it("refuses words, parameters that are none, and collections that are none, before anybody listens", async () => {
     const refused = await search({ audio: speech.toString("base64"), q: "lamp", voice_query: "x", nothing: 1 })
@@ -257,5 +256,70 @@ describe("a transcriber of an organization", () => {
     expect((await write(speech, "", bare)).body).toMatchObject({ text: "mine", model: "openai/whisper" })
     await send("DELETE", "/ai/providers/transcriber", undefined, bare)
     expect((await write(speech, "", bare)).status).toBe(409)
+  })
+})
+
+describe("a spoken query of a search", () => {
+  const spoken = speech.toString("base64")
+  const many = (searches: ReadonlyArray<unknown>, owner = tenant, key = owner.full_key, headers = SESSION as any) =>
+    program.request("POST", "/v1/multi_search", { key, body: { searches }, headers })
+
+  it("takes the query's place in collections that name the transcriber", async () => {
+    const entry = { collection: "goods", query_by: "title", voice_query: spoken }
+    const closed = await many([entry])
+    expect(closed.body.results[0]).toMatchObject({
+      code: 400,
+      error: expect.stringMatching(/^Voice query is not enabled/)
+    })
+    expect(server.asked).toEqual([])
+    for (const [model_name, status] of [
+      ["dowser/nobody", 400],
+      ["dowser/transcriber", 200]
+    ] as const) {
+      await send("DELETE", "/collections/spoken")
+      const made = await send("POST", "/collections", {
+        name: "spoken",
+        fields: [{ name: "title", type: "string" }],
+        voice_query_model: { model_name }
+      })
+      expect(made.status, made.text).toBe(201)
+      await send("POST", "/collections/spoken/documents", { id: "3", title: "Kitchen knife set" })
+      server.says = saying("Kitchen knife said.", 0.6)
+      const answer = await many([
+        { ...entry, collection: "spoken" },
+        { collection: "goods", q: "television", query_by: "title" }
+      ])
+      expect(answer.status, answer.text).toBe(status)
+      if (status === 400) expect(answer.text).toContain("`dowser/transcriber` is the one in use")
+      else {
+        const [first, second] = answer.body.results
+        expect([titles(first), titles(second)]).toEqual([["Kitchen knife set"], ["Samsung television 55 inches"]])
+        expect(first.request_params).toMatchObject({ voice_query: { transcribed_query: "kitchen knife set" } })
+        expect(second.request_params.voice_query).toBe(undefined)
+      }
+    }
+    const before = await credits(tenant)
+    server.says = []
+    const silent = await many([{ ...entry, collection: "spoken" }])
+    expect(silent.body.results[0]).toMatchObject({
+      found: 0,
+      hits: [],
+      request_params: { q: "", voice_query: { transcribed_query: "" } }
+    })
+    expect(before - (await credits(tenant))).toBeCloseTo(0.5, 5)
+  })
+  it("needs sound that can be decoded, a session of a search key, and is no more than five of a request", async () => {
+    const entry = { collection: "spoken", query_by: "title" }
+    const wrong = await many([{ ...entry, voice_query: Buffer.from("no sound").toString("base64") }])
+    expect([wrong.status, wrong.text]).toEqual([400, expect.stringContaining("wav, ogg (Opus)")])
+    const six = await many(new Array(6).fill({ ...entry, voice_query: spoken }))
+    expect(six.status).toBe(400)
+    const unknown = await many([{ ...entry, voice_query: spoken }], tenant, tenant.search_key, {})
+    expect(unknown.text).toContain("X-SVC-SESSION-ID")
+    expect(server.asked).toEqual([])
+    // In an address there is room for a breath.
+    const tiny = Buffer.from(writeWav(voiceLike(0.04, 0, 0.04, 8_000), 8_000)).toString("base64url")
+    const one = await send("GET", `/collections/spoken/documents/search?query_by=title&voice_query=${tiny}`)
+    expect(one.body).toMatchObject({ found: 0, request_params: { voice_query: { transcribed_query: "" } } })
   })
 })

@@ -1,4 +1,7 @@
-/** The entry of the thread that decodes sound. What its libraries throw is the file's fault; they are made anew each time. */
+/**
+ * The entry of the thread that decodes sound. What its libraries throw is the file's fault; they are made anew each
+ * time.
+ */
 import { parentPort } from "node:worker_threads"
 import { giveWayHere, HALF_BACKGROUND } from "@dowser/log/process/background"
 import type { FromLine } from "../worker-line.ts"
@@ -12,7 +15,7 @@ export interface DecodedPlain extends Omit<DecodedAudio, "samples"> {
 }
 giveWayHere(HALF_BACKGROUND)
 // Its libraries write a line there for each broken packet of a file that anybody may send.
-console.error = () => {}
+Object.assign(console, { error() {} })
 const send = (said: FromLine<DecodedPlain>, transfer: ReadonlyArray<ArrayBuffer> = []) =>
   parentPort!.postMessage(said, transfer)
 

@@ -1,4 +1,7 @@
-/** What is known of Opus before it is decoded (RFC 6716, RFC 7845): channels, what to leave out, and how long it is. Pure. */
+/**
+ * What is known of Opus before it is decoded (RFC 6716, RFC 7845): channels, what to leave out, and how long it is.
+ * Pure.
+ */
 
 export interface OpusPackets {
   readonly channels: number

@@ -45,7 +45,7 @@ const AROUND_S = 0.25
 /** The model hears nothing in less. */
 const LEAST_S = 0.8
 
-export interface LocalTranscriberOptions {
+interface LocalTranscriberOptions {
   readonly installed: () => InstalledTranscriber
   readonly idle_ms?: number
   readonly within_ms?: number

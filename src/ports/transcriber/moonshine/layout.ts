@@ -11,7 +11,7 @@ const graphs = (folder: string) => ({
   encoder: `${folder}/encoder_model.onnx`,
   decoder: `${folder}/decoder_model_merged.onnx`
 })
-export const shapes = {
+const shapes = {
   tiny: {
     layers: 6,
     heads: 8,
@@ -25,3 +25,5 @@ export const shapes = {
     ...graphs("node_modules/@usefulsensors/moonshine-js/dist/model/base/quantized")
   }
 } as const
+const bySize = new Map(Object.entries(shapes))
+export const shapeOf = (size: TranscriberSize): (typeof shapes)[TranscriberSize] => bySize.get(size)!

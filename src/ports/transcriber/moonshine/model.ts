@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url"
 import { SESSION } from "../../text-embedder/inference/engine.ts"
 import { requireFrom } from "../../text-embedder/minilm/layout.ts"
 import type { SpokenWord } from "../transcriber.ts"
-import { shapes, type TranscriberSize } from "./layout.ts"
+import { shapeOf, type TranscriberSize } from "./layout.ts"
 import { wordsOfTokens } from "./words.ts"
 
 const BEGIN = 1,
@@ -48,13 +48,13 @@ const best = (logits: Float32Array): { readonly token: number; readonly score: n
   return { token, score: 1 / sum }
 }
 
-export interface Moonshine {
+interface Moonshine {
   /** Of one channel at 16,000 a second. */
   readonly words: (samples: Float32Array) => Promise<ReadonlyArray<SpokenWord>>
 }
 
 export const openMoonshine = async (size: TranscriberSize, folder: string, runtime: string): Promise<Moonshine> => {
-  const { decoder: decoderPath, encoder: encoderPath, headSize, heads, layers, tokens } = shapes[size]
+  const { decoder: decoderPath, encoder: encoderPath, headSize, heads, layers, tokens } = shapeOf(size)
   const onnx = requireFrom(runtime)("onnxruntime-node") as Runtime
   const encoder = await onnx.InferenceSession.create(join(folder, encoderPath), SESSION)
   const decoder = await onnx.InferenceSession.create(join(folder, decoderPath), SESSION)

@@ -1,7 +1,7 @@
 /** Pieces that a model says, as words: each as sure as its least sure piece. Pure. */
 import type { SpokenWord } from "../transcriber.ts"
 
-export interface SaidPiece {
+interface SaidPiece {
   /** As a vocabulary of SentencePiece writes it. */ readonly piece: string
   readonly score: number
 }

@@ -5,7 +5,7 @@
 import type { SpokenSegment, SpokenWord } from "../transcriber.ts"
 
 export const transcriberKinds = ["openai", "deepgram", "assemblyai"] as const
-export type TranscriberKind = (typeof transcriberKinds)[number]
+type TranscriberKind = (typeof transcriberKinds)[number]
 export const isTranscriberKind = (text: string): text is TranscriberKind =>
   transcriberKinds.some((kind) => kind === text)
 

@@ -51,11 +51,8 @@ const quoted = (text: string): string => {
 }
 const isPassing = ({ status }: OutboundResponse): boolean => status === 408 || status === 429 || status >= 500
 
-export const makeRemoteTranscriber = Effect.gen(function* () {
-  const http = yield* OutboundHttp
-  const identifiers = yield* Identifiers
-  const lines = new OrganizationLines(AT_ONCE_MAX)
-
+/** What a server answers, as JSON. */
+const makeAnswered = Effect.map(OutboundHttp, (http) => {
   const sent = (model: RemoteTranscriberModel, asked: Asked) =>
     Effect.mapError(
       http.send({ ...asked, timeout_ms: TIMEOUT_MS, responseBytesMax: ANSWER_BYTES_MAX }),
@@ -64,8 +61,7 @@ export const makeRemoteTranscriber = Effect.gen(function* () {
         error: failed(model, `cannot be asked (${message.replace(/\.$/, "")})`)
       })
     )
-  /** What it answers, as JSON. */
-  const answered = Effect.fnUntraced(function* (model: RemoteTranscriberModel, asked: Asked) {
+  return Effect.fnUntraced(function* (model: RemoteTranscriberModel, asked: Asked) {
     const once = Effect.flatMap(sent(model, asked), (response) =>
       isPassing(response)
         ? Effect.fail({
@@ -86,6 +82,13 @@ export const makeRemoteTranscriber = Effect.gen(function* () {
       catch: () => failed(model, "answered something that is not JSON")
     })
   })
+})
+
+export const makeRemoteTranscriber = Effect.gen(function* () {
+  const identifiers = yield* Identifiers
+  const answered = yield* makeAnswered
+  const lines = new OrganizationLines(AT_ONCE_MAX)
+
   const known = <A>(model: RemoteTranscriberModel, found: A | undefined) =>
     found === undefined
       ? Effect.fail(failed(model, "answered something that holds no transcript"))
@@ -140,4 +143,3 @@ export const makeRemoteTranscriber = Effect.gen(function* () {
     return transcript
   })
 })
-export type RemoteTranscriber = Effect.Success<typeof makeRemoteTranscriber>
