@@ -14,6 +14,7 @@ import {
   benchConfiguration,
   benchCounting,
   benchEmbeddings,
+  benchVoice,
   benchEngine,
   benchEvents,
   benchFirstSearches,
@@ -1255,6 +1256,19 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
     ).pipe(
       Command.withDescription("Vectors of texts by the embedded model: time, memory, and a catalogue beside serving")
     ),
+    Command.make(
+      "voice",
+      {
+        texts: Flag.Int("texts").pipe(Flag.withDescription("Product queries"), Flag.withDefault(200)),
+        voices: Flag.Int("voices").pipe(
+          Flag.withDescription("Synthetic voices, at most 3, each of which speaks all of them"),
+          Flag.withDefault(3)
+        ),
+        seed: inputs.seed,
+        out: inputs.out
+      },
+      (flags) => benchVoice({ ...flags, out: Option.getOrUndefined(flags.out) })
+    ).pipe(Command.withDescription("Spoken product queries: wrong words, the right product, time")),
     Command.make(
       "graph",
       {
