@@ -7,10 +7,14 @@ import type { SpokenWord } from "../ports/transcriber/transcriber.ts"
 
 /** A transcriber that is as sure of an unknown word is believed: it is a name that the collection lacks. */
 const SURE = 0.93
-const ALIKE_MIN = 0.7
+const ALIKE_MIN = 0.72
 /** Of words that were torn apart: more may sound alike by accident. */
 const JOINED_ALIKE_MIN = 0.78
+/** The collection may have a part of a word as a word by accident ("sam some"). */
+const KNOWN_ALIKE_MIN = 0.82
 const JOINED_MAX = 3
+/** That a word more is explained. */
+const JOINED_WORTH = 0.12
 const LETTERS_MIN = 3
 /** Of a request; each is a walk over a part of the vocabulary. */
 const WORDS_MAX = 60
@@ -54,19 +58,26 @@ const heardOf = (
 export const doubtful = (words: ReadonlyArray<SpokenWord>, vocabulary: Pick<Lexicon, "has">): ReadonlyArray<string> => [
   ...new Set(heardOf(words, vocabulary).flatMap(({ isDoubtful, text }) => (isDoubtful ? [text] : [])))
 ]
-/** The longest run of doubtful words from there that sounds like one word. */
-const replacement = (heard: ReadonlyArray<Heard>, at: number, vocabulary: Lexicon) => {
+interface Replacement {
+  readonly word: string
+  readonly length: number
+  readonly worth: number
+}
+/** The word that a run of words from there sounds most like, a longer run rather than a shorter one. */
+const replacement = (heard: ReadonlyArray<Heard>, at: number, vocabulary: Lexicon): Replacement | undefined => {
+  let best: Replacement | undefined
   for (let length = Math.min(JOINED_MAX, heard.length - at); length >= 1; length--) {
     const run = heard.slice(at, at + length)
-    // One of two may be a word that the collection has by accident ("sans some"); it is joined, never replaced alone.
-    if (run.filter(({ isDoubtful }) => isDoubtful).length < Math.max(1, length - 1)) continue
+    const known = run.filter(({ isDoubtful }) => !isDoubtful).length
     const joined = run.map(({ text }) => text).join("")
-    if (joined.length < LETTERS_MIN) continue
+    if (known > 1 || known === length || joined.length < LETTERS_MIN) continue
     const found = vocabulary.nearest(joined)
-    if (found !== undefined && found.alike >= (length === 1 ? ALIKE_MIN : JOINED_ALIKE_MIN))
-      return { word: found.word, length }
+    const least = length === 1 ? ALIKE_MIN : known === 0 ? JOINED_ALIKE_MIN : KNOWN_ALIKE_MIN
+    if (found === undefined || found.alike < least) continue
+    const worth = found.alike + JOINED_WORTH * (length - 1)
+    if (worth > (best?.worth ?? 0)) best = { word: found.word, length, worth }
   }
-  return undefined
+  return best
 }
 
 /** `undefined`: nothing is known of the collection, and what was heard is only made a query. */

@@ -22,6 +22,10 @@ const SPELLINGS: ReadonlyArray<readonly [RegExp, string]> = [
   [/[cq]/g, "k"],
   [/z/g, "s"],
   [/th/g, "t"],
+  [/igh|ee|ie/g, "i"],
+  [/ai|ay|ea|ei/g, "e"],
+  [/oo|ou|ue/g, "u"],
+  [/au|oa/g, "o"],
   [/(.)\1+/gu, "$1"],
   [/(?<=[^aeiou\d])e$/g, ""]
 ]
@@ -71,5 +75,10 @@ export const alikeness = (a: string, b: string): number => {
   }
   return Math.max(0, 1 - row[b.length]! / most)
 }
+/** The lips make both. */
+const LIPS = [classOf.get("b"), classOf.get("f")]
 /** Words that may be alike begin in the same place of the mouth. */
-export const beginningOf = (sound: string): number | string => classOf.get(sound[0] ?? "") ?? sound[0] ?? ""
+export const beginningOf = (sound: string): number | string => {
+  const own = classOf.get(sound[0] ?? "")
+  return own === LIPS[1] ? LIPS[0]! : (own ?? sound[0] ?? "")
+}
