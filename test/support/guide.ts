@@ -5,7 +5,7 @@ interface GuideStep {
   readonly method: string
   readonly path: string
   /** Name of the variable that holds the key. */ readonly key: string
-  readonly body: string | undefined
+  readonly body: string | Buffer | undefined
   /** What the answer holds, as far as the guide says it. */ readonly answer: unknown
 }
 /** Every `sh` block with the `json` block that stands below it before the next one. */
@@ -14,8 +14,9 @@ export const stepsOfGuide = (name: string): ReadonlyArray<GuideStep> =>
     .split("```sh\n")
     .slice(1)
     .map((part) => {
-      const [, method = "GET", path, key, body] =
-        /^curl (?:-X (\w+) )?"\$DOWSER([^"]+)" -H "X-SVC-API-KEY: \$(\w+)"(?: -d '([\s\S]*?)')?\n```/.exec(part)!
+      const [, method = "GET", path, key, text, file] =
+        /^curl (?:-X (\w+) )?"\$DOWSER([^"]+)" -H "X-SVC-API-KEY: \$(\w+)"(?: -d '([\s\S]*?)'| --data-binary @(\S+))?\n```/.exec(part)!
+      const body = file === undefined ? text : readFileSync(new URL(`../../${file}`, import.meta.url))
       const answer = /```json\n([\s\S]*?)```/.exec(part)?.[1]
       return { method, path: path!, key: key!, body, answer: answer === undefined ? undefined : JSON.parse(answer) }
     })

@@ -17,6 +17,9 @@ const BEGIN = 1,
 const TOKENS_PER_SECOND = 6.5
 const TOKENS_LEAST = 6
 
+/** A token is a hundred small steps: memory that is kept between them makes it twice as fast, for 80 MB. */
+const KEEPING = { ...SESSION, enableCpuMemArena: true } as const
+
 interface Tensor {
   readonly data: Float32Array
   readonly dispose?: () => void
@@ -56,8 +59,8 @@ interface Moonshine {
 export const openMoonshine = async (size: TranscriberSize, folder: string, runtime: string): Promise<Moonshine> => {
   const { decoder: decoderPath, encoder: encoderPath, headSize, heads, layers, tokens } = shapeOf(size)
   const onnx = requireFrom(runtime)("onnxruntime-node") as Runtime
-  const encoder = await onnx.InferenceSession.create(join(folder, encoderPath), SESSION)
-  const decoder = await onnx.InferenceSession.create(join(folder, decoderPath), SESSION)
+  const encoder = await onnx.InferenceSession.create(join(folder, encoderPath), KEEPING)
+  const decoder = await onnx.InferenceSession.create(join(folder, decoderPath), KEEPING)
   const { default: tokenizer } = (await import(pathToFileURL(join(folder, tokens)).href)) as {
     readonly default: Tokenizer
   }
