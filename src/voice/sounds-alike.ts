@@ -38,47 +38,58 @@ export const soundOfWord = (word: string): string => {
   return heard === "" ? plain : heard
 }
 
-const CLASSES = ["aeiouy", "bp", "dt", "gkj", "fvw", "s$", "mn", "lr", "h"]
-const classOf = new Map(CLASSES.flatMap((letters, at) => Array.from(letters, (letter) => [letter, at] as const)))
-const VOWELS = 0
+/** By the place of the mouth: 1 are vowels, 0 what is no Latin letter. */
+const CLASSES = ["", "aeiouy", "bp", "dt", "gkj", "fvw", "s$", "mn", "lr", "h"]
+const VOWEL = 1,
+  BREATH = 9
+const LATIN = 128
+const classes = new Uint8Array(LATIN)
+for (const [at, letters] of CLASSES.entries()) for (const letter of letters) classes[letter.charCodeAt(0)] = at
+const classOf = (code: number): number => (code < LATIN ? classes[code]! : 0)
 const NEAR = 0.35,
   VOWEL_NEAR = 0.25,
   VOWEL_LOST = 0.45,
   LOST = 0.85
 
-const isVowel = (letter: string): boolean => classOf.get(letter) === VOWELS
-const lost = (letter: string): number => (isVowel(letter) || letter === "h" ? VOWEL_LOST : LOST)
-const changed = (a: string, b: string): number => {
+const lost = (code: number): number => {
+  const own = classOf(code)
+  return own === VOWEL || own === BREATH ? VOWEL_LOST : LOST
+}
+const changed = (a: number, b: number): number => {
   if (a === b) return 0
-  const own = classOf.get(a)
-  if (own === undefined || own !== classOf.get(b)) return 1
-  return own === VOWELS ? VOWEL_NEAR : NEAR
+  const own = classOf(a)
+  if (own === 0 || own !== classOf(b)) return 1
+  return own === VOWEL ? VOWEL_NEAR : NEAR
 }
 
-/** Of two sounds (`soundOfWord`). */
-export const alikeness = (a: string, b: string): number => {
+/** Of two sounds (`soundOfWord`); 0 where it is less than `least`, which is found out early. */
+export const alikeness = (a: string, b: string, least = 0): number => {
   const most = Math.max(a.length, b.length)
   if (most === 0) return 0
-  let row = new Float64Array(b.length + 1)
-  for (let j = 1; j <= b.length; j++) row[j] = row[j - 1]! + lost(b[j - 1]!)
+  const costMax = (1 - least) * most
+  const row = new Float64Array(b.length + 1)
+  for (let j = 1; j <= b.length; j++) row[j] = row[j - 1]! + lost(b.charCodeAt(j - 1))
   for (let i = 1; i <= a.length; i++) {
-    const next = new Float64Array(b.length + 1)
-    const letter = a[i - 1]!
-    next[0] = row[0]! + lost(letter)
-    for (let j = 1; j <= b.length; j++)
-      next[j] = Math.min(
-        row[j - 1]! + changed(letter, b[j - 1]!),
-        row[j]! + lost(letter),
-        next[j - 1]! + lost(b[j - 1]!)
-      )
-    row = next
+    const letter = a.charCodeAt(i - 1)
+    const own = lost(letter)
+    let diagonal = row[0]!
+    row[0] = diagonal + own
+    let fewest = row[0]
+    for (let j = 1; j <= b.length; j++) {
+      const other = b.charCodeAt(j - 1)
+      const cost = Math.min(diagonal + changed(letter, other), row[j]! + own, row[j - 1]! + lost(other))
+      diagonal = row[j]!
+      row[j] = cost
+      if (cost < fewest) fewest = cost
+    }
+    if (fewest > costMax) return 0
   }
-  return Math.max(0, 1 - row[b.length]! / most)
+  return row[b.length]! > costMax ? 0 : Math.max(0, 1 - row[b.length]! / most)
 }
-/** The lips make both. */
-const LIPS = [classOf.get("b"), classOf.get("f")]
-/** Words that may be alike begin in the same place of the mouth. */
-export const beginningOf = (sound: string): number | string => {
-  const own = classOf.get(sound[0] ?? "")
-  return own === LIPS[1] ? LIPS[0]! : (own ?? sound[0] ?? "")
+const [LIPS, LIPS_AND_TEETH] = [2, 5]
+/** Words that may be alike begin in the same place of the mouth; other letters are places of their own. */
+export const beginningOf = (sound: string): number => {
+  const code = sound.charCodeAt(0)
+  const own = classOf(code)
+  return own === LIPS_AND_TEETH ? LIPS : own === 0 ? LATIN + code : own
 }

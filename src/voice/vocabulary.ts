@@ -31,18 +31,18 @@ export class Vocabulary {
   has(word: string): boolean {
     return this.#known.has(word)
   }
-  /** The word that sounds most like it, and how much so; undefined where none does. O(words). */
-  nearest(heard: string): { readonly word: string; readonly alike: number } | undefined {
+  /** The word that sounds most like it, at least so much; undefined where none does. O(words). */
+  nearest(heard: string, least = 0): { readonly word: string; readonly alike: number } | undefined {
     const sound = soundOfWord(heard)
     const beginning = beginningOf(sound)
     let best: { readonly word: string; readonly alike: number } | undefined
-    let most = 0
+    let most = least
     for (const [at, other] of this.#sounds.entries()) {
       if (Math.abs(other.length - sound.length) > LENGTH_MAX || beginningOf(other) !== beginning) continue
-      const alike = alikeness(sound, other)
+      const alike = alikeness(sound, other, most)
       const weighed = alike - (RANK_WEIGHT * at) / this.#sounds.length
-      if (weighed <= most) continue
-      most = weighed
+      if (best === undefined ? alike < least || alike === 0 : weighed <= most) continue
+      most = Math.max(least, weighed)
       best = { word: this.#words[at]!, alike }
     }
     return best

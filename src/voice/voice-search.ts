@@ -16,8 +16,9 @@ import { sourcesOf } from "../embedding/own-field.ts"
 import type { SpokenWord } from "../ports/transcriber/transcriber.ts"
 import type { SearchRequest } from "../search/request.ts"
 import { Search } from "../search/search.ts"
+import { inSlices } from "../suggestions/typeahead/sliced.ts"
 import { seesWhole } from "../suggestions/sees-whole.ts"
-import { corrected, doubtful } from "./correction.ts"
+import { correcting, doubtful, plainQuery } from "./correction.ts"
 import type { AskedSound } from "./read.ts"
 import { type Listened, makeSpeech } from "./speech.ts"
 import { makeVocabularies } from "./vocabularies.ts"
@@ -101,15 +102,15 @@ const makeUnderstanding = Effect.gen(function* () {
     words: ReadonlyArray<SpokenWord>
   ) {
     const raw_text = rawOf(words)
-    const plain = corrected(words, undefined).text
+    const plain = plainQuery(words)
     const vocabulary = plain === "" ? undefined : yield* vocabularies.of(caller.organizationId, collection)
     if (vocabulary === undefined) return { text: plain, raw_text }
     const more = yield* indexed(caller.organizationId, collection, doubtful(words, vocabulary))
     const lexicon = {
       has: (word: string) => vocabulary.has(word) || more.has(word),
-      nearest: (word: string) => vocabulary.nearest(word)
+      nearest: (word: string, least: number) => vocabulary.nearest(word, least)
     }
-    const { put, text } = corrected(words, lexicon)
+    const { put, text } = yield* inSlices(correcting(words, lexicon))
     if (put.length === 0 || seesWhole(caller)) return { text, raw_text }
     // What a hidden document says must not be heard from here.
     const shown = yield* Effect.forEach(put.slice(0, LOOKS_MAX), sees(caller, name, shared))

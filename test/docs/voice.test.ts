@@ -21,8 +21,8 @@ it("answers every request of the guide as it says", async (context) => {
     await program.topUp(organization_id, 5)
     const steps = stepsOfGuide("voice.md")
     expect(steps).toHaveLength(2)
-    for (const { answer, body, method, path } of steps) {
-      const response = await program.request(method, path, { key, body })
+    for (const { answer, file, method, path } of steps) {
+      const response = await program.request(method, path, { key, body: file })
       expect([path, response.status, response.body]).toMatchObject([path, 200, answer])
       if (path.includes("voice_search")) expect(response.body.hits[0].document.title).toMatch(/Backpack.*Waterproof/)
     }

@@ -5,18 +5,28 @@ interface GuideStep {
   readonly method: string
   readonly path: string
   /** Name of the variable that holds the key. */ readonly key: string
-  readonly body: string | Buffer | undefined
+  readonly body: string | undefined
+  /** What is sent in its place. */ readonly file: Buffer | undefined
   /** What the answer holds, as far as the guide says it. */ readonly answer: unknown
 }
 /** Every `sh` block with the `json` block that stands below it before the next one. */
-export const stepsOfGuide = (name: string): ReadonlyArray<GuideStep> =>
-  readFileSync(new URL(`../../docs/${name}`, import.meta.url), "utf8")
+export const stepsOfGuide = (guide: string): ReadonlyArray<GuideStep> =>
+  readFileSync(new URL(`../../docs/${guide}`, import.meta.url), "utf8")
     .split("```sh\n")
     .slice(1)
     .map((part) => {
-      const [, method = "GET", path, key, text, file] =
-        /^curl (?:-X (\w+) )?"\$DOWSER([^"]+)" -H "X-SVC-API-KEY: \$(\w+)"(?: -d '([\s\S]*?)'| --data-binary @(\S+))?\n```/.exec(part)!
-      const body = file === undefined ? text : readFileSync(new URL(`../../${file}`, import.meta.url))
+      const [, method = "GET", path, key, body, name] =
+        /^curl (?:-X (\w+) )?"\$DOWSER([^"]+)" -H "X-SVC-API-KEY: \$(\w+)"(?: -d '([\s\S]*?)'| --data-binary @(\S+))?\n```/.exec(
+          part
+        )!
+      const file = name === undefined ? undefined : readFileSync(new URL(`../../${name}`, import.meta.url))
       const answer = /```json\n([\s\S]*?)```/.exec(part)?.[1]
-      return { method, path: path!, key: key!, body, answer: answer === undefined ? undefined : JSON.parse(answer) }
+      return {
+        method,
+        path: path!,
+        key: key!,
+        body,
+        file,
+        answer: answer === undefined ? undefined : JSON.parse(answer)
+      }
     })
