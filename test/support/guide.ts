@@ -5,6 +5,7 @@ interface GuideStep {
   readonly method: string
   readonly path: string
   /** Name of the variable that holds the key. */ readonly key: string
+  /** Beside it. */ readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
   /** What is sent in its place. */ readonly file: Buffer | undefined
   /** What the answer holds, as far as the guide says it. */ readonly answer: unknown
@@ -15,16 +16,20 @@ export const stepsOfGuide = (guide: string): ReadonlyArray<GuideStep> =>
     .split("```sh\n")
     .slice(1)
     .map((part) => {
-      const [, method = "GET", path, key, body, name] =
-        /^curl (?:-X (\w+) )?"\$DOWSER([^"]+)" -H "X-SVC-API-KEY: \$(\w+)"(?: -d '([\s\S]*?)'| --data-binary @(\S+))?\n```/.exec(
+      const [, method = "GET", path, key, more = "", body, named] =
+        /^curl (?:-X (\w+) )?"\$DOWSER([^"]+)" -H "X-SVC-API-KEY: \$(\w+)"((?: -H "[^"]+")*)(?: -d '([\s\S]*?)'| --data-binary @(\S+))?\n```/.exec(
           part
         )!
-      const file = name === undefined ? undefined : readFileSync(new URL(`../../${name}`, import.meta.url))
+      const file = named === undefined ? undefined : readFileSync(new URL(`../../${named}`, import.meta.url))
       const answer = /```json\n([\s\S]*?)```/.exec(part)?.[1]
+      const headers = Object.fromEntries(
+        [...more.matchAll(/-H "([^:]+): ([^"]+)"/g)].map(([, name, value]) => [name, value])
+      )
       return {
         method,
         path: path!,
         key: key!,
+        headers,
         body,
         file,
         answer: answer === undefined ? undefined : JSON.parse(answer)
