@@ -16,14 +16,14 @@ export const stepsOfGuide = (guide: string): ReadonlyArray<GuideStep> =>
     .split("```sh\n")
     .slice(1)
     .map((part) => {
-      const [, method = "GET", path, key, more = "", body, name] =
+      const [, method = "GET", path, key, more = "", body, named] =
         /^curl (?:-X (\w+) )?"\$DOWSER([^"]+)" -H "X-SVC-API-KEY: \$(\w+)"((?: -H "[^"]+")*)(?: -d '([\s\S]*?)'| --data-binary @(\S+))?\n```/.exec(
           part
         )!
-      const file = name === undefined ? undefined : readFileSync(new URL(`../../${name}`, import.meta.url))
+      const file = named === undefined ? undefined : readFileSync(new URL(`../../${named}`, import.meta.url))
       const answer = /```json\n([\s\S]*?)```/.exec(part)?.[1]
       const headers = Object.fromEntries(
-        [...more.matchAll(/-H "([^:]+): ([^"]+)"/g)].map(([, header, value]) => [header, value])
+        [...more.matchAll(/-H "([^:]+): ([^"]+)"/g)].map(([, name, value]) => [name, value])
       )
       return {
         method,
