@@ -2,6 +2,7 @@
  * What fields are about, told by their names, and the words of five languages for it. A field is of the first concept
  * of which its name has a word. Pure.
  */
+import { stemOf } from "./stems.ts"
 import { folded } from "./tokens.ts"
 
 export type Concept =
@@ -43,9 +44,9 @@ const names: Readonly<Record<Concept, string>> = {
   on_sale: "on_sale onsale discounted is_discounted is_on_sale sale reduced promo promotion special_offer",
   free_shipping: "free_shipping freeshipping free_delivery",
   price:
-    "price prices cost amount preis preise kosten precio precios prix tarif coste цена цены цене ценой ценам стоимость",
+    "price prices cost costs costing priced amount preis preise kosten kostet precio cueste cuesta cuesten coûte coûtent стоит стоят precios prix tarif coste цена цены цене ценой ценам стоимость",
   rating:
-    "rating ratings stars star score bewertung bewertungen sterne sternen valoración puntuación estrellas estrella note notes étoiles étoile рейтинг рейтингом рейтинга звезд звезды звезда оценка оценкой",
+    "rating ratings rated stars star score bewertung bewertungen sterne sternen valoración puntuación estrellas estrella note notes noté notée notés valorado bewertet étoiles étoile рейтинг рейтингом рейтинга звезд звезды звезда оценка оценкой",
   reviews:
     "reviews review reviews_count rezensionen opiniones reseñas avis commentaires отзывы отзывов отзыва kundenmeinungen bewertungen_anzahl",
   stock: "stock quantity inventory units bestand existencias inventario quantité остаток",
@@ -56,7 +57,8 @@ const names: Readonly<Record<Concept, string>> = {
   ram: "ram memory arbeitsspeicher память памяти memoria mémoire оперативной",
   storage:
     "storage disk ssd hdd capacity speicher speicherplatz festplatte kapazität almacenamiento capacidad stockage capacité накопитель накопителя",
-  weight: "weight mass gewicht peso poids вес весом",
+  weight:
+    "weight mass weighs weighing weigh wiegt wiegen pese pesa pesen pèse pèsent весит gewicht peso poids вес весом",
   width: "width breite ancho anchura largeur ширина шириной",
   height: "height höhe alto altura hauteur высота высотой",
   depth: "depth tiefe profundidad profondeur глубина глубиной",
@@ -81,11 +83,17 @@ const names: Readonly<Record<Concept, string>> = {
 const table: ReadonlyArray<readonly [Concept, ReadonlySet<string>]> = (
   Object.entries(names) as ReadonlyArray<[Concept, string]>
 ).map(([concept, text]) => [concept, new Set(text.split(" ").map(folded))])
+const CYRILLIC = /^\p{Script=Cyrillic}/u
 const byWord = new Map<string, Array<Concept>>()
 for (const [concept, words] of table) for (const word of words) byWord.set(word, [...(byWord.get(word) ?? []), concept])
 
+/** Of languages whose words have many endings. */
+const byStem = new Map<string, ReadonlyArray<Concept>>()
+for (const [word, concepts] of byWord) if (CYRILLIC.test(word)) byStem.set(stemOf(word, "ru"), concepts)
+
 /** Of a word of a request; none for most. */
-export const conceptsOfWord = (word: string): ReadonlyArray<Concept> => byWord.get(word) ?? []
+export const conceptsOfWord = (word: string): ReadonlyArray<Concept> =>
+  byWord.get(word) ?? (CYRILLIC.test(word) ? byStem.get(stemOf(word, "ru")) : undefined) ?? []
 
 /** Words of a field's name: `release_date`, `product.priceEur`. */
 export const nameWords = (name: string): ReadonlyArray<string> =>

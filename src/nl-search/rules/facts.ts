@@ -4,11 +4,11 @@
  * requests. Pure. O(values).
  */
 import type { Field } from "@dowser/engine-sdk"
-import { stemmerOf } from "@dowser/engine-sdk/analysis"
 import type { FieldValues } from "@dowser/engine-sdk/understanding"
 import { colorOf } from "./colors.ts"
 import { type Concept, conceptsOfField, nameWords } from "./concepts.ts"
-import { folded, type Token, tokensOf } from "./tokens.ts"
+import { stemOf } from "./stems.ts"
+import { type Token, tokensOf } from "./tokens.ts"
 import { type Unit, unitOf } from "./units.ts"
 import { functionWords, type Language, LANGUAGES } from "./words.ts"
 
@@ -41,8 +41,6 @@ const VALUE_CHARACTERS_MAX = 100
 /** Names that a filter text can hold as they are. */
 const NAME = /^[\p{L}\p{N}_][\p{L}\p{M}\p{N}_.-]*$/u
 const NUMBERS = new Set(["int32", "int64", "float", "int32[]", "int64[]", "float[]"])
-/** A stem of fewer letters says too little. */
-const STEM_MIN = 3
 const ENTRY_BYTES = 120
 
 /** The words of a value or a request as they are compared: numbers by what they are, signs but for a few left out. */
@@ -51,32 +49,23 @@ export const comparedTexts = (tokens: ReadonlyArray<Token>): ReadonlyArray<strin
 /** Signs that values have: `72 %`, `27"`, `90°`. */
 const VALUE_SIGNS = new Set(["%", '"', "°", "+"])
 export const isValueToken = ({ kind, text }: Token): boolean => kind !== "sign" || VALUE_SIGNS.has(text)
-const VALUES_READ = { isComma: false, isSpaced: false } as const
-
-/** Of a word in a language: what is left without its ending, without accents. */
-export const stemOf = (word: string, language: Language): string => {
-  const stem = folded(stemmerOf(language)(word))
-  return stem.length < STEM_MIN ? word : stem
-}
 
 type Typed = Pick<Field, "name" | "type" | "facet" | "index" | "sort" | "num_dim">
 
 export class RuleFacts {
   readonly numbers: ReadonlyArray<NumberField>
   readonly flags: ReadonlyArray<TextField>
-  /** The minus before a word leaves it out of the search. */ readonly excludes: boolean
   readonly #values = new Map<string, Array<NamedValue>>()
   readonly #measured: Array<Measured> = []
   #bytes = 0
 
   /** `values`: of facet fields, those of most documents first. */
   constructor(
-    schema: { readonly fields: ReadonlyArray<Typed>; readonly symbols_to_index?: ReadonlyArray<string> },
+    schema: { readonly fields: ReadonlyArray<Typed> },
     values: ReadonlyArray<FieldValues> = [],
     bytes_max = Infinity
   ) {
     const usable = schema.fields.filter(({ index, name }) => index && NAME.test(name) && name !== "id")
-    this.excludes = schema.symbols_to_index?.includes("-") !== true
     this.numbers = usable
       .filter(({ num_dim, type }) => NUMBERS.has(type) && num_dim === 0)
       .map(({ name, sort, type }) => ({
@@ -108,7 +97,7 @@ export class RuleFacts {
   #add(field: TextField, value: string): void {
     // A backtick cannot be quoted.
     if (value.length > VALUE_CHARACTERS_MAX || value.includes("`") || !value.isWellFormed()) return
-    const tokens = tokensOf(value.replaceAll("-", " "), VALUES_READ).filter(isValueToken)
+    const tokens = tokensOf(value.replaceAll("-", " "), false).filter(isValueToken)
     const texts = comparedTexts(tokens)
     if (texts.length === 0 || texts.length > VALUE_WORDS_MAX || !tokens.some(({ kind }) => kind !== "sign")) return
     const named = { field, value }

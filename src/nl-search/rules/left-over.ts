@@ -7,13 +7,12 @@ import { functionWords, orWords, andWords } from "./words.ts"
 const isIdle = ({ isKept, kind, text }: Token): boolean =>
   isKept !== true && (kind === "sign" || functionWords.has(text) || orWords.has(text) || andWords.has(text))
 
-/** `asked`: how the request begins, and what is polite; `excluded`: words that are not to be found. */
+/** `asked`: how the request begins, and what is polite. */
 export const leftOver = (
   q: string,
   tokens: ReadonlyArray<Token>,
   read: ReadonlyArray<Span>,
-  asked: ReadonlyArray<Span>,
-  excluded: ReadonlyArray<number>
+  asked: ReadonlyArray<Span>
 ): string => {
   if (read.length === 0 && asked.length === 0) return q
   const isGone = new Uint8Array(tokens.length)
@@ -36,7 +35,6 @@ export const leftOver = (
     while (at < tokens.length && isGone[at] === 0) at++
     parts.push(q.slice(tokens[from]!.start - openingsBefore(q, tokens[from]!.start), tokens[at - 1]!.end))
   }
-  for (const at of excluded) parts.push(`-${q.slice(tokens[at]!.start, tokens[at]!.end)}`)
   const left = parts.join(" ").replace(/\s+/g, " ").trim()
   return left === "" ? "*" : left
 }

@@ -24,14 +24,13 @@ const CLAUSES_MAX = 16
 const SORTS_MAX = 3
 
 const COMMA_LANGUAGES: ReadonlySet<Language | undefined> = new Set<Language | undefined>(["de", "es", "fr", "ru"])
-const SPACE_LANGUAGES: ReadonlySet<Language | undefined> = new Set<Language | undefined>(["fr", "ru"])
 
 export const parseRules = (text: string, facts: RuleFacts): ParsedRules => {
   const q = text.slice(0, CHARACTERS_MAX).toWellFormed().replace(/\s/g, " ")
-  const words = tokensOf(q, { isComma: false, isSpaced: false })
+  const words = tokensOf(q, false)
   const language = languageOfWords(words.map((token) => token.text))
-  const tokens = tokensOf(q, { isComma: COMMA_LANGUAGES.has(language), isSpaced: SPACE_LANGUAGES.has(language) })
-  const { asked, excluded, readings } = new Reader(q, tokens, facts, language).read()
+  const tokens = tokensOf(q, COMMA_LANGUAGES.has(language))
+  const { asked, readings } = new Reader(q, tokens, facts, language).read()
   const constraints = merged(tokens, readings)
   const filters = new Set<string>()
   for (const constraint of constraints) {
@@ -43,7 +42,7 @@ export const parseRules = (text: string, facts: RuleFacts): ParsedRules => {
     if (sort !== undefined && sorts.size < SORTS_MAX && !sorts.has(sort.field)) sorts.set(sort.field, sort.order)
   const rest = text.slice(CHARACTERS_MAX)
   return {
-    q: leftOver(q, tokens, readings, asked, excluded) + rest,
+    q: leftOver(q, tokens, readings, asked) + rest,
     filter_by: [...filters].join(" && "),
     sort_by: [...sorts].map(([field, order]) => `${field}:${order}`).join(",")
   }

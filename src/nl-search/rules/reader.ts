@@ -10,7 +10,7 @@ import {
   type RuleFacts,
   type TextField
 } from "./facts.ts"
-import { isPriced, numberFieldOf, type Quantity, quantityAt } from "./quantities.ts"
+import { behindAt, isPriced, numberFieldOf, type Quantity, quantityAt } from "./quantities.ts"
 import type { Token } from "./tokens.ts"
 import { conceptsMeasuredIn, type Unit } from "./units.ts"
 import {
@@ -38,7 +38,6 @@ export interface Span {
 export interface Reading extends Span {
   readonly constraint?: Constraint
   readonly sort?: { readonly field: string; readonly order: "asc" | "desc" }
-  /** A word that is not to be found. */ readonly excluded?: number
 }
 
 const VALUE_WORDS_MAX = 8
@@ -68,7 +67,6 @@ export class Reader {
   read(): {
     readonly readings: ReadonlyArray<Reading>
     readonly asked: ReadonlyArray<Span>
-    readonly excluded: ReadonlyArray<number>
   } {
     const readings: Array<Reading> = [],
       asked: Array<Span> = []
@@ -92,7 +90,7 @@ export class Reader {
       }
       at = please?.end ?? at + 1
     }
-    return { readings, asked, excluded: readings.flatMap(({ excluded }) => (excluded === undefined ? [] : [excluded])) }
+    return { readings, asked }
   }
 
   #best(at: number): Reading | undefined {
@@ -129,18 +127,30 @@ export class Reader {
     const operator = isNot ? FLIPPED[said] : said
     const last = quantities.at(-1)
     if (operator === undefined || last === undefined || (said === "between" && quantities.length < 2)) return undefined
-    const unit = last.unit ?? quantities[0]!.unit
-    const behind = last.field ?? quantities[0]!.field
-    const before = this.#fieldBefore(at)
-    const start = before?.start ?? at
+    if (this.#belongsBehind(at, end, quantities)) return undefined
+    // "4+ stars": the unit stands behind the sign.
+    const tail = end > last.end ? behindAt(this.#tokens, end, this.#facts, this.#language) : undefined
+    const to = tail?.end ?? end
+    const unit = last.unit ?? quantities[0]!.unit ?? tail?.unit
+    const behind = last.field ?? quantities[0]!.field ?? tail?.field
+    const before = behind === undefined ? this.#fieldBefore(at) : undefined
     // "Preis von 20 bis 50": what stands before says what the numbers are of.
-    const field = before?.field ?? behind ?? this.#measuredField(unit)
-    if (field !== undefined) return this.#numbers(start, end, field, operator, quantities, unit)
+    const named =
+      before === undefined ? undefined : this.#numbers(before.start, to, before.field, operator, quantities, unit)
+    if (named !== undefined) return named
+    const field = behind ?? this.#measuredField(unit)
+    if (field !== undefined) return this.#numbers(at, to, field, operator, quantities, unit)
     if (unit !== undefined)
-      return unit.dimension === "currency" ? undefined : this.#texts(at, end, operator, quantities, unit)
-    if (isWeak || this.#isOtherwise(at, end)) return undefined
+      return unit.dimension === "currency" ? undefined : this.#texts(at, to, operator, quantities, unit)
+    if (isWeak || this.#isOtherwise(at, to)) return undefined
     const price = this.#facts.about(["price"])
-    return price === undefined ? undefined : this.#numbers(at, end, price, operator, quantities, unit)
+    return price === undefined ? undefined : this.#numbers(at, to, price, operator, quantities, unit)
+  }
+  /** "128 GB at most 500 euros": words behind a number that compare the next one. */
+  #belongsBehind(at: number, end: number, quantities: ReadonlyArray<Quantity>): boolean {
+    const [first] = quantities
+    const isBehind = quantities.length === 1 && first!.end < end && this.#quantityAt(at)?.end === first!.end
+    return isBehind && comparisons.at(this.#tokens, first!.end, this.#quantityAt).some((next) => next.end > end)
   }
   #numbers(
     start: number,
@@ -212,6 +222,7 @@ export class Reader {
       this.#flag(at) !== undefined ||
       this.#sort(at) !== undefined ||
       this.#valueAt(at) !== undefined ||
+      conceptsOfWord(this.#tokens[at]!.text).length > 0 ||
       polite.at(this.#tokens, at).length > 0
     )
   }
@@ -220,6 +231,12 @@ export class Reader {
     const quantity = this.#quantityAt(at)
     if (quantity === undefined || quantity.unit === undefined || quantity.unit.dimension === "stars") return undefined
     if (quantity.unit.dimension === "currency") return undefined
+    const before = quantity.field === undefined ? this.#fieldBefore(at) : undefined
+    const named =
+      before === undefined
+        ? undefined
+        : this.#numbers(before.start, quantity.end, before.field, "=", [quantity], quantity.unit)
+    if (named !== undefined) return named
     const field = quantity.field ?? this.#measuredField(quantity.unit)
     if (field === undefined || isPriced(field)) return undefined
     return this.#numbers(at, quantity.end, field, "=", [quantity], quantity.unit)
@@ -348,7 +365,7 @@ export class Reader {
   // ---- what is not wanted --------------------------------------------------------------------------------------------
 
   #not(at: number): Reading | undefined {
-    for (const { action, end } of negations.at(this.#tokens, at)) {
+    for (const { end } of negations.at(this.#tokens, at)) {
       const compared = this.#comparison(end, true)
       if (compared !== undefined) return { ...compared, start: at }
       for (let from = end; from <= end + BETWEEN_MAX && from < this.#tokens.length; from++) {
@@ -357,26 +374,8 @@ export class Reader {
         const { kind, text } = this.#tokens[from]!
         if (kind !== "word" || !(functionWords.has(text) || isTextConcept(text))) break
       }
-      const word = this.#excludedAt(at, end, action)
-      if (word !== undefined) return { start: at, end: word + 1, excluded: word }
     }
     return undefined
-  }
-  /** "without wires": a word that names no value is left out of the search. What begins with it is a name: "Sin City". */
-  #excludedAt(
-    at: number,
-    end: number,
-    { isWithout, language }: { readonly isWithout: boolean; readonly language: Language }
-  ): number | undefined {
-    if (!isWithout || !this.#facts.excludes || language !== this.#language || !this.#hasWordsBefore(at))
-      return undefined
-    let word = end
-    while (functionWords.has(this.#tokens[word]?.text ?? "")) word++
-    const token = this.#tokens[word]
-    return token?.kind === "word" && token.isKept !== true && token.text.length > 2 ? word : undefined
-  }
-  #hasWordsBefore(at: number): boolean {
-    return this.#tokens.slice(0, at).some(({ kind, text }) => kind === "word" && !functionWords.has(text))
   }
 }
 

@@ -18,12 +18,9 @@ export const folded = (word: string): string => {
 
 const TOKEN =
   /(?<number>\d+(?:[.,’'\u00a0\u202f]\d{3})+(?:[.,]\d{1,2})?(?![\d])|\d+[.,]\d+|\d+)|(?<word>\p{L}[\p{L}\p{M}\p{N}]*)|(?<sign>[€$£¥₽₴<>≤≥=+%,"“”«»°–—-])/gu
-/** "1 000" where a language writes it so. */
-const SPACED = /(?<![\d.,])(\d{1,3}) (\d{3})(?![\d.,]?\d)/g
 const TOKENS_MAX = 200
 
-/** `isComma`: the comma stands before decimals. */
-export const numberOf = (text: string, isComma: boolean): number => {
+const numberOf = (text: string, isComma: boolean): number => {
   const digits = text.replace(/[’'\u00a0\u202f ]/g, "")
   const point = digits.lastIndexOf("."),
     comma = digits.lastIndexOf(",")
@@ -40,15 +37,11 @@ export const numberOf = (text: string, isComma: boolean): number => {
   return Number(parts.join("."))
 }
 
-export interface Reading {
-  readonly isComma: boolean
-  /** "1 000" is a thousand. */ readonly isSpaced: boolean
-}
-export const tokensOf = (text: string, { isComma, isSpaced }: Reading): ReadonlyArray<Token> => {
-  const read = isSpaced ? text.replace(SPACED, "$1\u00a0$2") : text
+/** `isComma`: the comma stands before decimals. */
+export const tokensOf = (text: string, isComma: boolean): ReadonlyArray<Token> => {
   const tokens: Array<Token> = []
-  const kept = keptRanges(read)
-  for (const match of read.matchAll(TOKEN)) {
+  const kept = keptRanges(text)
+  for (const match of text.matchAll(TOKEN)) {
     if (tokens.length === TOKENS_MAX) break
     const [written] = match
     const start = match.index,
@@ -58,7 +51,7 @@ export const tokensOf = (text: string, { isComma, isSpaced }: Reading): Readonly
     if (match.groups!.number !== undefined)
       tokens.push({ kind: "number", text: written, value: numberOf(written, isComma), ...place })
     else if (match.groups!.word !== undefined) tokens.push({ kind: "word", text: folded(written), ...place })
-    else if (!isHyphen(read, start)) tokens.push({ kind: "sign", text: signOf(written), ...place })
+    else if (!isHyphen(text, start)) tokens.push({ kind: "sign", text: signOf(written), ...place })
   }
   return tokens
 }

@@ -34,7 +34,7 @@ export interface Flag {
 }
 
 export const comparisons = new Phrases<Comparison>()
-export const negations = new Phrases<{ readonly isWithout: boolean; readonly language: Language }>()
+export const negations = new Phrases<true>()
 export const sortings = new Phrases<Sorting>()
 export const orderings = new Phrases<true>()
 export const ordered = new Phrases<true>()
@@ -104,8 +104,7 @@ for (const [language, lexicon] of lexicons) {
   for (const text of Object.values(lexicon)) learn(language, text)
   for (const [part, operator, isWeak] of COMPARED)
     for (const phrase of phrasesIn(lexicon[part])) comparisons.add(phrase, { operator, isWeak })
-  for (const phrase of phrasesIn(lexicon.without)) negations.add(phrase, { isWithout: true, language })
-  for (const phrase of phrasesIn(lexicon.not)) negations.add(phrase, { isWithout: false, language })
+  for (const phrase of phrasesIn(lexicon.not)) negations.add(phrase, true)
   for (const [part, concepts, order] of SORTED)
     for (const phrase of phrasesIn(lexicon[part])) sortings.add(phrase, { concepts, order })
   for (const [part, concept, value] of FLAGS)

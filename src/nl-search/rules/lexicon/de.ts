@@ -8,7 +8,7 @@ export const de: Lexicon = {
   above:
     "über # | mehr als # | teurer als # | größer als # | schwerer als # | höher als # | länger als # | oberhalb von # | besser als #",
   atLeast:
-    "mindestens # | ab # | wenigstens # | minimum # | minimal # | min # | nicht weniger als # | nicht unter # | # oder mehr | # und mehr | # aufwärts | # oder höher | # oder besser | # mindestens | # und höher | # und darüber | # oder darüber | mit mindestens # | zumindest #",
+    "mindest # | mindestens # | ab # | wenigstens # | minimum # | minimal # | min # | nicht weniger als # | nicht unter # | # oder mehr | # und mehr | # aufwärts | # oder höher | # oder besser | # mindestens | # und höher | # und darüber | # oder darüber | mit mindestens # | zumindest #",
   exactly: "genau # | exakt #",
   between: "zwischen # und # | zwischen # bis # | von # bis # | ab # bis #",
   around: "etwa # | ungefähr # | circa # | ca # | rund # | um die #",
@@ -16,7 +16,6 @@ export const de: Lexicon = {
   weakAtLeast: "von #",
   weakAtMost: "",
   not: "nicht | ohne | kein | keine | keinen | keiner | keinem | keines | außer | ausgenommen | bloß nicht | auf keinen fall | ausser | bis auf | bitte nicht | nicht die | nicht der",
-  without: "ohne",
   or: "oder | noch",
   and: "und | sowie",
   cheapest:

@@ -17,7 +17,6 @@ export const en: Lexicon = {
   weakAtLeast: "from #",
   weakAtMost: "for less #",
   not: "not | no | without | except | except for | excluding | other than | anything but | but not | never | non | minus | apart from | aside from | isn t | aren t | not a | exclude | don t want | do not want",
-  without: "without | excluding",
   or: "or | nor",
   and: "and",
   cheapest:

@@ -4,19 +4,18 @@ export const es: Lexicon = {
   below:
     "menos de # | por menos de # | bajo # | por debajo de # | inferior a # | inferiores a # | debajo de # | menor que # | menor de # | menor a # | más barato que # | más barata que # | más baratos que # | más baratas que # | de menos de # | menores de # | más ligero que #",
   atMost:
-    "hasta # | como máximo # | máximo # | máximo de # | un máximo de # | no más de # | a lo sumo # | # o menos | # como máximo | # máximo | # como mucho | como mucho # | max # | presupuesto # | presupuesto de # | que no pase de # | que no supere # | que no superen # | que no cueste más de # | que no cuesten más de # | # a lo sumo | de hasta #",
+    "hasta # | como máximo # | máximo # | máximo de # | un máximo de # | máxima # | máxima de # | máximos # | no más de # | a lo sumo # | # o menos | # como máximo | # máximo | # como mucho | como mucho # | max # | presupuesto # | presupuesto de # | que no pase de # | que no supere # | que no superen # | que no cueste más de # | que no cuesten más de # | # a lo sumo | de hasta #",
   above:
     "más de # | mayor que # | mayor de # | mayor a # | por encima de # | superior a # | superiores a # | por más de # | de más de # | más caro que # | más cara que # | más caros que # | mayores de # | más pesado que # | encima de #",
   atLeast:
-    "al menos # | por lo menos # | mínimo # | mínimo de # | un mínimo de # | como mínimo # | a partir de # | desde # | no menos de # | # o más | # como mínimo | # mínimo | # en adelante | # por lo menos | # al menos | # para arriba | min # | # o mejor | # o superior | # o superiores",
+    "al menos # | por lo menos # | mínimo # | mínimo de # | un mínimo de # | mínima # | mínima de # | como mínimo # | a partir de # | desde # | no menos de # | # o más | # como mínimo | # mínimo | # en adelante | # por lo menos | # al menos | # para arriba | min # | # o mejor | # o superior | # o superiores",
   exactly: "exactamente # | justo #",
   between: "entre # y # | entre # e # | desde # hasta # | entre los # y # | entre los # y los # | entre # a #",
   around: "alrededor de # | unos # | unas # | aproximadamente # | cerca de # | sobre los #",
   weakBetween: "de # a # | # a # | de # hasta # | # hasta #",
-  weakAtLeast: "de #",
+  weakAtLeast: "",
   weakAtMost: "por #",
   not: "no | sin | excepto | salvo | que no sea | que no sean | menos | ni | nada de | excluyendo | que no sea de | que no sean de",
-  without: "sin | excluyendo",
   or: "o | u | ni",
   and: "y | e",
   cheapest:

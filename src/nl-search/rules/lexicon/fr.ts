@@ -4,19 +4,18 @@ export const fr: Lexicon = {
   below:
     "moins de # | à moins de # | sous # | sous les # | en dessous de # | inférieur à # | inférieure à # | inférieurs à # | inférieures à # | moins cher que # | moins chère que # | moins chers que # | moins chères que # | au dessous de # | plus léger que # | plus petit que # | de moins de # | pour moins de #",
   atMost:
-    "jusqu à # | jusque # | au maximum # | maximum # | un maximum de # | maximum de # | max # | au plus # | tout au plus # | pas plus de # | # ou moins | # maximum | # max | # au maximum | # au plus | # grand maximum | budget # | budget de # | ne dépassant pas # | qui ne dépasse pas # | qui ne coûte pas plus de # | ne dépasse pas # | d au plus #",
+    "jusqu à # | jusque # | au maximum # | maximum # | un maximum de # | maximum de # | maximale # | maximale de # | maximal # | max # | au plus # | tout au plus # | pas plus de # | # ou moins | # maximum | # max | # au maximum | # au plus | # grand maximum | budget # | budget de # | ne dépassant pas # | qui ne dépasse pas # | qui ne coûte pas plus de # | ne dépasse pas # | d au plus #",
   above:
     "plus de # | au dessus de # | supérieur à # | supérieure à # | supérieurs à # | supérieures à # | plus cher que # | plus chère que # | plus chers que # | plus grand que # | à plus de # | de plus de # | plus lourd que #",
   atLeast:
-    "au moins # | d au moins # | minimum # | un minimum de # | minimum de # | au minimum # | à partir de # | dès # | pas moins de # | # ou plus | # et plus | # minimum | # au minimum | # au moins | # ou mieux | min # | # et au delà | # et au dessus",
+    "au moins # | d au moins # | minimum # | un minimum de # | minimum de # | minimale # | minimale de # | au minimum # | à partir de # | dès # | pas moins de # | # ou plus | # et plus | # minimum | # au minimum | # au moins | # ou mieux | min # | # et au delà | # et au dessus",
   exactly: "exactement # | pile #",
   between: "entre # et # | entre les # et # | compris entre # et # | comprise entre # et # | situé entre # et #",
   around: "environ # | autour de # | dans les # | à peu près # | aux alentours de #",
   weakBetween: "de # à # | # à # | de # jusqu à # | # jusqu à #",
-  weakAtLeast: "de #",
+  weakAtLeast: "",
   weakAtMost: "pour # | à #",
   not: "pas | sans | sauf | excepté | hors | hormis | non | autre que | autres que | aucun | aucune | pas de | pas en | à part | ni | à l exception de | à l exclusion de | surtout pas | mais pas",
-  without: "sans",
   or: "ou | ni",
   and: "et",
   cheapest:

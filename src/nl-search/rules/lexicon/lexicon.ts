@@ -15,7 +15,6 @@ export interface Lexicon {
   readonly weakAtLeast: string
   readonly weakAtMost: string
   /** Before what is not wanted. */ readonly not: string
-  /** Those among them that leave a word out of the search that names no value. */ readonly without: string
   readonly or: string
   readonly and: string
   readonly cheapest: string
