@@ -36,7 +36,7 @@ export const factsFor = (language: RequestLanguage): RuleFacts =>
     requestValues(language)
   )
 
-export interface Reading {
+export interface RequestReading {
   readonly request: Request
   readonly filter_by: string
   readonly sort_by: string
@@ -48,7 +48,7 @@ export interface Reading {
 /** Words that articles and prepositions are not. */
 const contentOf = (text: string): ReadonlyArray<string> => text.toLowerCase().match(/[\p{L}\p{N}]{5,}/gu) ?? []
 
-export const readRequests = (seed: number, count: number): ReadonlyArray<Reading> => {
+export const readRequests = (seed: number, count: number): ReadonlyArray<RequestReading> => {
   const facts = new Map(requestLanguages.map((language) => [language, factsFor(language)]))
   return generateRequests(seed, count).map((request) => {
     const from = performance.now()

@@ -3,7 +3,7 @@ import { type Concept, conceptsOfWord } from "./concepts.ts"
 import type { NumberField, RuleFacts } from "./facts.ts"
 import type { Token } from "./tokens.ts"
 import { type Unit, unitOf } from "./units.ts"
-import { functionWords, type Language, magnitudes, writtenNumbers } from "./words.ts"
+import { functionWords, isLexical, type Language, magnitudes, writtenNumbers } from "./words.ts"
 
 export interface Quantity {
   readonly end: number
@@ -55,10 +55,17 @@ export const quantityAt = (
   const number = numberAt(tokens, at, language)
   if (number === undefined) return undefined
   const { end, value } = number
-  if (isCurrency(before)) return { end, value, unit: before, field: led.field }
+  if (isCurrency(before)) return { end, value: moneyOf(tokens[at]!, value), unit: before, field: led.field }
   const behind = behindAt(tokens, end, facts, language)
-  return { ...behind, value, field: behind.field ?? led.field }
+  return {
+    ...behind,
+    value: isCurrency(behind.unit) ? moneyOf(tokens[at]!, value) : value,
+    field: behind.field ?? led.field
+  }
 }
+/** No price has three decimals: "1.200 €" is twelve hundred, whatever the language. */
+const moneyOf = ({ text }: Token, value: number): number =>
+  /^[1-9]\d{0,2}[.,]\d{3}$/.test(text) && value < 1_000 ? Number(text.replace(/[.,]/, "")) : value
 /** The name of what the number is of, where it stands before: "maximum price 250", "minimum rating of 4". */
 const ledBy = (
   tokens: ReadonlyArray<Token>,
@@ -81,11 +88,15 @@ const numberAt = (
   const number = token.value ?? writtenNumbers.get(token.text)
   if (number === undefined || !Number.isFinite(number)) return undefined
   const next = tokens[at + 1]
+  // Behind a name the first number is the name's: "iphone 15 120 €".
+  const before = tokens[at - 1]
+  const isOfName = before?.kind === "word" && !isLexical(before.text)
   // "1 500" where the language writes thousands so.
   const isSpaced =
+    !isOfName &&
     SPACED.has(language) &&
     /^[1-9]\d{0,2}$/.test(token.text) &&
-    /^\d{3}$/.test(next?.text ?? "") &&
+    /^\d{3}(?:[.,]\d{1,2})?$/.test(next?.text ?? "") &&
     next!.start === token.end + 1
   if (isSpaced) return { end: at + 2, value: 1_000 * number + next!.value! }
   const magnitude = number >= 1_000 ? undefined : magnitudes.get(next?.text ?? "")

@@ -45,6 +45,8 @@ const VALUE_WORDS_MAX = 8
 const BETWEEN_MAX = 3
 /** How far before a number words for people are looked for. */
 const PEOPLE_BEFORE = 3
+/** Of those whose age is told by such words. */
+const AGE_MAX = 18
 
 const FLIPPED: Readonly<Partial<Record<Operator, Operator>>> = { "<": ">=", "<=": ">", ">": "<=", ">=": "<" }
 
@@ -142,7 +144,7 @@ export class Reader {
     if (field !== undefined) return this.#numbers(at, to, field, operator, quantities, unit)
     if (unit !== undefined)
       return unit.dimension === "currency" ? undefined : this.#texts(at, to, operator, quantities, unit)
-    if (isWeak || this.#isOtherwise(at, to)) return undefined
+    if (isWeak || this.#isOtherwise(at, to, last.value)) return undefined
     const price = this.#facts.about(["price"])
     return price === undefined ? undefined : this.#numbers(at, to, price, operator, quantities, unit)
   }
@@ -209,8 +211,8 @@ export class Reader {
     return undefined
   }
   /** Whether a bare number is no price: of people, or before a word that it counts. */
-  #isOtherwise(start: number, end: number): boolean {
-    for (let i = start - 1; i >= 0 && i >= start - PEOPLE_BEFORE; i--)
+  #isOtherwise(start: number, end: number, value: number): boolean {
+    for (let i = start - 1; i >= 0 && i >= start - PEOPLE_BEFORE && value <= AGE_MAX; i--)
       if (peopleWords.has(this.#tokens[i]!.text)) return true
     const next = this.#tokens[end]
     if (next === undefined || next.kind === "sign") return next !== undefined && next.text === "-"
@@ -223,6 +225,7 @@ export class Reader {
       this.#sort(at) !== undefined ||
       this.#valueAt(at) !== undefined ||
       conceptsOfWord(this.#tokens[at]!.text).length > 0 ||
+      comparisons.at(this.#tokens, at, this.#quantityAt).length > 0 ||
       polite.at(this.#tokens, at).length > 0
     )
   }
@@ -364,10 +367,20 @@ export class Reader {
 
   // ---- what is not wanted --------------------------------------------------------------------------------------------
 
+  /** "not more than", "won't cost me more than". */
+  #comparisonNot(at: number, end: number): Reading | undefined {
+    for (let from = end; from <= end + BETWEEN_MAX && from < this.#tokens.length; from++) {
+      const compared = this.#comparison(from, true)
+      if (compared !== undefined) return { ...compared, start: Math.min(at, compared.start) }
+      const { kind, text } = this.#tokens[from]!
+      if (kind !== "word" || !(functionWords.has(text) || isCost(text))) return undefined
+    }
+    return undefined
+  }
   #not(at: number): Reading | undefined {
     for (const { end } of negations.at(this.#tokens, at)) {
-      const compared = this.#comparison(end, true)
-      if (compared !== undefined) return { ...compared, start: at }
+      const compared = this.#comparisonNot(at, end)
+      if (compared !== undefined) return compared
       for (let from = end; from <= end + BETWEEN_MAX && from < this.#tokens.length; from++) {
         const read = this.#flag(from, true) ?? this.#value(from, true)
         if (read !== undefined) return { ...read, start: at }
@@ -379,6 +392,8 @@ export class Reader {
   }
 }
 
+/** Said of the price. */
+const isCost = (word: string): boolean => conceptsOfWord(word).includes("price")
 const TEXT_CONCEPTS: ReadonlySet<Concept> = new Set<Concept>([
   "brand",
   "color",

@@ -127,6 +127,9 @@ for (const [language, lexicon] of lexicons) {
   }
 }
 
+/** Whether a language has it for a constraint, or for a sentence. */
+export const isLexical = (word: string): boolean => languagesOf.has(word)
+
 /** By the words that languages have for constraints; undefined where none of them stands there. O(words). */
 export const languageOfWords = (words: Iterable<string>): Language | undefined => {
   const votes = new Map<Language, number>()

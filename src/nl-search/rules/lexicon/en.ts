@@ -2,7 +2,7 @@ import type { Lexicon } from "./lexicon.ts"
 
 export const en: Lexicon = {
   below:
-    "under # | below # | less than # | lower than # | cheaper than # | lighter than # | smaller than # | shorter than # | fewer than # | beneath # | underneath #",
+    "sub # | under # | below # | less than # | lower than # | cheaper than # | lighter than # | smaller than # | shorter than # | fewer than # | beneath # | underneath #",
   atMost:
     "up to # | at most # | at the most # | max # | maximum # | maximum of # | a maximum of # | max of # | no more than # | not more than # | not exceeding # | not over # | not above # | # or less | # or cheaper | # or below | # or under | # or fewer | # max | # maximum | # tops | # at most | budget # | budget of # | budget is # | as low as # | within # | # or lower",
   above:
@@ -16,7 +16,7 @@ export const en: Lexicon = {
   weakBetween: "# to # | # until #",
   weakAtLeast: "from #",
   weakAtMost: "for less #",
-  not: "not | no | without | except | except for | excluding | other than | anything but | but not | never | non | minus | apart from | aside from | isn t | aren t | not a | exclude | don t want | do not want",
+  not: "not | no | without | except | except for | excluding | other than | anything but | but not | never | non | minus | apart from | aside from | isn t | aren t | not a | exclude | don t want | do not want | won t | doesn t | does not | will not | shouldn t | must not",
   or: "or | nor",
   and: "and",
   cheapest:
