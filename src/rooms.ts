@@ -33,6 +33,7 @@ import { room as media } from "./media/room.ts"
 import { room as metering } from "./metering/room.ts"
 import { room as models } from "./models/room.ts"
 import type { Models } from "./models/models.ts"
+import { room as nlSearch } from "./nl-search/room.ts"
 import { room as organizations } from "./organizations/room.ts"
 import { room as tenants } from "./tenants/room.ts"
 import type { Outbox } from "@dowser/log/outbox"
@@ -112,6 +113,7 @@ export const rooms = RoomList.over<Ground>()
   .with(analytics)
   .with(suggestions)
   .with(understanding)
+  .with(nlSearch)
   .with(rerankers)
   .with(recommendationModels)
   .with(rules)
