@@ -22,10 +22,8 @@ const colors: Readonly<Record<string, string>> = {
     "silber silbern silberne silbernen plateado plateada argenté argentée серебристый серебристая серебристые серебряный",
   gold: "golden goldene goldenen goldfarben dorado dorada dorados doré dorée dorés золотой золотая золотые золотистый"
 }
-const english = new Map<string, string>()
-for (const [color, words] of Object.entries(colors)) {
-  english.set(color, color)
-  for (const word of words.split(" ")) english.set(folded(word), color)
-}
+const english: ReadonlyMap<string, string> = new Map(
+  Object.entries(colors).flatMap(([color, words]) => [color, ...words.split(" ")].map((word) => [folded(word), color]))
+)
 /** The English word for a colour; the word itself where it is none. */
 export const colorOf = (word: string): string => english.get(word) ?? word

@@ -84,12 +84,14 @@ const table: ReadonlyArray<readonly [Concept, ReadonlySet<string>]> = (
   Object.entries(names) as ReadonlyArray<[Concept, string]>
 ).map(([concept, text]) => [concept, new Set(text.split(" ").map(folded))])
 const CYRILLIC = /^\p{Script=Cyrillic}/u
-const byWord = new Map<string, Array<Concept>>()
-for (const [concept, words] of table) for (const word of words) byWord.set(word, [...(byWord.get(word) ?? []), concept])
-
-/** Of languages whose words have many endings. */
-const byStem = new Map<string, ReadonlyArray<Concept>>()
-for (const [word, concepts] of byWord) if (CYRILLIC.test(word)) byStem.set(stemOf(word, "ru"), concepts)
+const words = [...new Set(table.flatMap(([, own]) => [...own]))]
+const conceptsOf = (word: string): ReadonlyArray<Concept> =>
+  table.flatMap(([concept, own]) => (own.has(word) ? [concept] : []))
+const byWord: ReadonlyMap<string, ReadonlyArray<Concept>> = new Map(words.map((word) => [word, conceptsOf(word)]))
+/** Of the language whose words have most endings. */
+const byStem: ReadonlyMap<string, ReadonlyArray<Concept>> = new Map(
+  words.filter((word) => CYRILLIC.test(word)).map((word) => [stemOf(word, "ru"), conceptsOf(word)])
+)
 
 /** Of a word of a request; none for most. */
 export const conceptsOfWord = (word: string): ReadonlyArray<Concept> =>

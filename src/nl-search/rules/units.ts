@@ -70,9 +70,9 @@ const units: ReadonlyArray<readonly [Dimension, number, string]> = [
   ["noise", 1, "db decibels dezibel дб decibelios"],
   ["pixels", 1, "mp megapixel megapixels мп"]
 ]
-const byWord = new Map<string, Unit>()
-for (const [dimension, factor, words] of units)
-  for (const word of words.split(" ")) byWord.set(folded(word), { dimension, factor })
+const byWord: ReadonlyMap<string, Unit> = new Map(
+  units.flatMap(([dimension, factor, words]) => words.split(" ").map((word) => [folded(word), { dimension, factor }]))
+)
 
 export const unitOf = (word: string): Unit | undefined => byWord.get(word)
 

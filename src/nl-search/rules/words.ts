@@ -33,24 +33,6 @@ export interface Flag {
   readonly value: boolean
 }
 
-export const comparisons = new Phrases<Comparison>()
-export const negations = new Phrases<true>()
-export const sortings = new Phrases<Sorting>()
-export const orderings = new Phrases<true>()
-export const ordered = new Phrases<true>()
-export const directions = new Phrases<"asc" | "desc">()
-export const flags = new Phrases<Flag>()
-export const asking = new Phrases<true>()
-export const polite = new Phrases<true>()
-export const functionWords = new Set<string>()
-export const orWords = new Set<string>(["/"])
-export const andWords = new Set<string>()
-export const peopleWords = new Set<string>()
-export const magnitudes = new Map<string, number>()
-export const writtenNumbers = new Map<string, number>()
-/** Languages that have a word for one of these things. */
-const languagesOf = new Map<string, Set<Language>>()
-
 const COMPARED: ReadonlyArray<readonly [keyof Lexicon, Operator, boolean]> = [
   ["below", "<", false],
   ["atMost", "<=", false],
@@ -91,41 +73,99 @@ const SIGNS: ReadonlyArray<readonly [string, Operator, boolean]> = [
 ]
 
 const wordsIn = (text: string): ReadonlyArray<string> => text.split(/[\s|]+/).filter((word) => word !== "")
-const learn = (language: Language, text: string): void => {
-  for (const word of wordsIn(text).map(folded)) {
-    if (word === "#" || word.includes("=")) continue
-    const own = languagesOf.get(word) ?? new Set<Language>()
-    languagesOf.set(word, own.add(language))
+/** Made once, when the module is. */
+const make = () => {
+  const comparisons = new Phrases<Comparison>()
+  const negations = new Phrases<true>()
+  const sortings = new Phrases<Sorting>()
+  const orderings = new Phrases<true>()
+  const ordered = new Phrases<true>()
+  const directions = new Phrases<"asc" | "desc">()
+  const flags = new Phrases<Flag>()
+  const asking = new Phrases<true>()
+  const polite = new Phrases<true>()
+  const functionWords = new Set<string>()
+  const orWords = new Set<string>(["/"])
+  const andWords = new Set<string>()
+  const peopleWords = new Set<string>()
+  const magnitudes = new Map<string, number>()
+  const writtenNumbers = new Map<string, number>()
+  /** Languages that have a word for one of these things. */
+  const languagesOf = new Map<string, Set<Language>>()
+
+  const learn = (language: Language, text: string): void => {
+    for (const word of wordsIn(text).map(folded)) {
+      if (word === "#" || word.includes("=")) continue
+      const own = languagesOf.get(word) ?? new Set<Language>()
+      languagesOf.set(word, own.add(language))
+    }
+  }
+  for (const [text, operator, isWeak] of SIGNS)
+    for (const phrase of phrasesIn(text)) comparisons.add(phrase, { operator, isWeak })
+  for (const [language, lexicon] of lexicons) {
+    for (const text of Object.values(lexicon)) learn(language, text)
+    for (const [part, operator, isWeak] of COMPARED)
+      for (const phrase of phrasesIn(lexicon[part])) comparisons.add(phrase, { operator, isWeak })
+    for (const phrase of phrasesIn(lexicon.not)) negations.add(phrase, true)
+    for (const [part, concepts, order] of SORTED)
+      for (const phrase of phrasesIn(lexicon[part])) sortings.add(phrase, { concepts, order })
+    for (const [part, concept, value] of FLAGS)
+      for (const phrase of phrasesIn(lexicon[part])) flags.add(phrase, { concept, value })
+    for (const phrase of phrasesIn(lexicon.orderBy)) orderings.add(phrase, true)
+    for (const phrase of phrasesIn(lexicon.ordered)) ordered.add(phrase, true)
+    for (const phrase of phrasesIn(lexicon.ascending)) directions.add(phrase, "asc")
+    for (const phrase of phrasesIn(lexicon.descending)) directions.add(phrase, "desc")
+    for (const phrase of phrasesIn(lexicon.asking)) asking.add(phrase, true)
+    for (const phrase of phrasesIn(lexicon.polite)) polite.add(phrase, true)
+    for (const word of wordsIn(lexicon.function)) functionWords.add(folded(word))
+    for (const [word] of phrasesIn(lexicon.or)) orWords.add(word!)
+    for (const [word] of phrasesIn(lexicon.and)) andWords.add(word!)
+    for (const word of wordsIn(lexicon.people)) peopleWords.add(folded(word))
+    for (const [word] of phrasesIn(lexicon.thousand)) magnitudes.set(word!, 1_000)
+    for (const [word] of phrasesIn(lexicon.million)) magnitudes.set(word!, 1_000_000)
+    for (const pair of wordsIn(lexicon.numbers)) {
+      const [word = "", value = ""] = pair.split("=")
+      if (!writtenNumbers.has(folded(word))) writtenNumbers.set(folded(word), Number(value))
+    }
+  }
+  return {
+    comparisons,
+    negations,
+    sortings,
+    orderings,
+    ordered,
+    directions,
+    flags,
+    asking,
+    polite,
+    functionWords,
+    orWords,
+    andWords,
+    peopleWords,
+    magnitudes,
+    writtenNumbers,
+    languagesOf
   }
 }
-for (const [text, operator, isWeak] of SIGNS)
-  for (const phrase of phrasesIn(text)) comparisons.add(phrase, { operator, isWeak })
-for (const [language, lexicon] of lexicons) {
-  for (const text of Object.values(lexicon)) learn(language, text)
-  for (const [part, operator, isWeak] of COMPARED)
-    for (const phrase of phrasesIn(lexicon[part])) comparisons.add(phrase, { operator, isWeak })
-  for (const phrase of phrasesIn(lexicon.not)) negations.add(phrase, true)
-  for (const [part, concepts, order] of SORTED)
-    for (const phrase of phrasesIn(lexicon[part])) sortings.add(phrase, { concepts, order })
-  for (const [part, concept, value] of FLAGS)
-    for (const phrase of phrasesIn(lexicon[part])) flags.add(phrase, { concept, value })
-  for (const phrase of phrasesIn(lexicon.orderBy)) orderings.add(phrase, true)
-  for (const phrase of phrasesIn(lexicon.ordered)) ordered.add(phrase, true)
-  for (const phrase of phrasesIn(lexicon.ascending)) directions.add(phrase, "asc")
-  for (const phrase of phrasesIn(lexicon.descending)) directions.add(phrase, "desc")
-  for (const phrase of phrasesIn(lexicon.asking)) asking.add(phrase, true)
-  for (const phrase of phrasesIn(lexicon.polite)) polite.add(phrase, true)
-  for (const word of wordsIn(lexicon.function)) functionWords.add(folded(word))
-  for (const [word] of phrasesIn(lexicon.or)) orWords.add(word!)
-  for (const [word] of phrasesIn(lexicon.and)) andWords.add(word!)
-  for (const word of wordsIn(lexicon.people)) peopleWords.add(folded(word))
-  for (const [word] of phrasesIn(lexicon.thousand)) magnitudes.set(word!, 1_000)
-  for (const [word] of phrasesIn(lexicon.million)) magnitudes.set(word!, 1_000_000)
-  for (const pair of wordsIn(lexicon.numbers)) {
-    const [word = "", value = ""] = pair.split("=")
-    if (!writtenNumbers.has(folded(word))) writtenNumbers.set(folded(word), Number(value))
-  }
-}
+const made = make()
+export const {
+  comparisons,
+  negations,
+  sortings,
+  orderings,
+  ordered,
+  directions,
+  flags,
+  asking,
+  polite,
+  functionWords,
+  orWords,
+  andWords,
+  peopleWords,
+  magnitudes,
+  writtenNumbers
+} = made
+const languagesOf: ReadonlyMap<string, ReadonlySet<Language>> = made.languagesOf
 
 /** Whether a language has it for a constraint, or for a sentence. */
 export const isLexical = (word: string): boolean => languagesOf.has(word)
