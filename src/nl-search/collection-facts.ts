@@ -24,9 +24,15 @@ const COLLECTION_BYTES = 2_000
 const REST_MIN_MS = 5_000
 const REST_SHARE = 20
 
-interface Held {
-  readonly schema: CollectionInfo["schema"]
+/** Of each facet field, for models elsewhere. */
+const SAMPLES = 10
+
+export interface Known {
   readonly facts: RuleFacts
+  readonly samples: ReadonlyArray<FieldValues>
+}
+interface Held extends Known {
+  readonly schema: CollectionInfo["schema"]
   readonly changes: number
   readonly read_at: number
   readonly took_ms: number
@@ -49,13 +55,16 @@ export interface FactsAsked {
   /** How old they may be; 0: they are read. */ readonly age_max_ms: number
 }
 
+const samplesOf = (values: ReadonlyArray<FieldValues>): ReadonlyArray<FieldValues> =>
+  values.map(({ field, values: own }) => ({ field, values: own.slice(0, SAMPLES) }))
+
 export class CollectionFacts {
   readonly #parts: Parts
   readonly #held = new BoundedMap<string, Held>({
     bytes_max: BYTES_MAX,
     bytesOf: (key, { facts }) => COLLECTION_BYTES + 2 * key.length + facts.bytes
   })
-  /** On their way, one a collection. */ readonly #reading = new Map<string, Promise<RuleFacts>>()
+  /** On their way, one a collection. */ readonly #reading = new Map<string, Promise<Known>>()
   constructor(parts: Parts) {
     this.#parts = parts
   }
@@ -64,7 +73,7 @@ export class CollectionFacts {
   }
 
   /** Never fails: values that cannot be read are not known. */
-  of(asked: FactsAsked): RuleFacts | Promise<RuleFacts> {
+  of(asked: FactsAsked): Known | Promise<Known> {
     const { bounds, collection, organizationId, reach, seesWhole } = asked
     if (!seesWhole || bounds !== undefined || reach.fields !== undefined) return this.#own(asked)
     const key = `${organizationId}\n${collection.schema.name}`
@@ -76,17 +85,17 @@ export class CollectionFacts {
     const isOld = this.#parts.changesOf(organizationId) !== known.changes
     if (isOld && age >= Math.max(REST_MIN_MS, REST_SHARE * known.took_ms))
       void this.#read(key, organizationId, collection)
-    return known.facts
+    return known
   }
 
-  #read(key: string, organizationId: string, collection: CollectionInfo): Promise<RuleFacts> {
+  #read(key: string, organizationId: string, collection: CollectionInfo): Promise<Known> {
     const on = this.#reading.get(key)
     if (on !== undefined) return on
     const reading = this.#readNow(key, organizationId, collection).finally(() => this.#reading.delete(key))
     this.#reading.set(key, reading)
     return reading
   }
-  async #readNow(key: string, organizationId: string, collection: CollectionInfo): Promise<RuleFacts> {
+  async #readNow(key: string, organizationId: string, collection: CollectionInfo): Promise<Known> {
     const { changesOf, contextOf, now_ms } = this.#parts
     const read_at = now_ms(),
       started = performance.now(),
@@ -95,15 +104,16 @@ export class CollectionFacts {
     const values = await this.#values(context, new Reach(context, {}), collection, undefined, VALUES_MAX)
     const facts = new RuleFacts(collection.schema, values ?? [], COLLECTION_BYTES_MAX)
     const took_ms = performance.now() - started
-    if (values !== undefined) this.#held.set(key, { schema: collection.schema, facts, changes, read_at, took_ms })
-    return facts
+    const known = { facts, samples: samplesOf(values ?? []) }
+    if (values !== undefined) this.#held.set(key, { ...known, schema: collection.schema, changes, read_at, took_ms })
+    return known
   }
   /** Of fields that the caller may name. */
-  async #own({ bounds, collection, context, reach }: FactsAsked): Promise<RuleFacts> {
+  async #own({ bounds, collection, context, reach }: FactsAsked): Promise<Known> {
     const sees = (name: string) => reach.fields === undefined || covers(reach.fields, name)
     const fields = collection.schema.fields.filter(({ name }) => sees(name))
     const values = await this.#values(context, reach, collection, bounds, OWN_VALUES_MAX)
-    return new RuleFacts({ fields }, values ?? [], COLLECTION_BYTES_MAX)
+    return { facts: new RuleFacts({ fields }, values ?? [], COLLECTION_BYTES_MAX), samples: samplesOf(values ?? []) }
   }
   async #values(
     context: OperationContext,
