@@ -45,7 +45,7 @@ interface Parts {
   readonly now_ms: () => number
   readonly failed: (why: unknown) => void
 }
-export interface FactsAsked {
+interface FactsAsked {
   readonly organizationId: string
   readonly collection: CollectionInfo
   /** Of the request. */ readonly context: OperationContext

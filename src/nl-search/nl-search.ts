@@ -28,7 +28,7 @@ import {
 } from "./parsed-query.ts"
 import { parseRules } from "./rules/parse-rules.ts"
 
-export interface WordsAsked {
+interface WordsAsked {
   readonly caller: Caller
   readonly context: OperationContext
   readonly reach: Reach
@@ -54,11 +54,11 @@ const PROMPT_CACHE_S = 86_400
 /** Of a model's text, where the request asks to see it. */
 const RESPONSE_CHARACTERS_MAX = 4_000
 
-const make = Effect.gen(function* () {
+/** What is known of collections, and what the models say. */
+const makeSaying = Effect.gen(function* () {
+  const models = yield* NlModels
   const services = yield* Effect.context<never>()
   const clock = yield* Clock.Clock
-  const spending = yield* AiSpending
-  const models = yield* NlModels
   const facts = new CollectionFacts({
     contextOf: yield* makeContexts,
     changesOf: yield* CurrentChanges,
@@ -103,6 +103,15 @@ const make = Effect.gen(function* () {
     return yield* byModel(asked, model, known)
   })
 
+  return { said, bytes: () => facts.bytes }
+})
+
+const make = Effect.gen(function* () {
+  const services = yield* Effect.context<never>()
+  const spending = yield* AiSpending
+  const models = yield* NlModels
+  const { bytes, said } = yield* makeSaying
+
   /** The model that the request names, else the one called `default`; undefined: this program's own. */
   const modelOf = ({ caller, parameters }: WordsAsked): Result<NlModel | undefined> => {
     const name = parameters.nl_model_id ?? ""
@@ -146,7 +155,7 @@ const make = Effect.gen(function* () {
     }
   })
   return NlSearch.of({
-    bytes: () => facts.bytes,
+    bytes,
     meant: (asked) =>
       Effect.runPromiseWith(services)(Effect.match(meant(asked), { onFailure: fail, onSuccess: ok }), {
         signal: asked.signal

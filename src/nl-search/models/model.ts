@@ -5,9 +5,9 @@
 import { fail, invalid, ok, type Result } from "@dowser/engine-sdk"
 import { maskSecret } from "@dowser/engine-sdk/schema"
 
-export type Provider = "openai" | "azure" | "cloudflare" | "vllm" | "google" | "dowser"
+type Provider = "openai" | "azure" | "cloudflare" | "vllm" | "google" | "dowser"
 /** What may be read by everybody who reads the row. */
-export type ModelFields = Readonly<Record<string, string | number | ReadonlyArray<string>>>
+type ModelFields = Readonly<Record<string, string | number | ReadonlyArray<string>>>
 export interface NlModel {
   readonly id: string
   readonly provider: Provider
@@ -18,8 +18,6 @@ export interface NlModel {
 
 type Body = Readonly<Record<string, unknown>>
 const SECRET = "api_key"
-/** Where a credential is sent to: where one of these changes, the credential is given anew. */
-const ADDRESSES = ["api_url", "url", "account_id"] as const
 const RULES = "dowser/rules"
 
 const ID = /^[\p{L}\p{N}_.:-]{1,120}$/u
@@ -140,17 +138,19 @@ export const readModel = (body: Body, id: string): Result<NlModel> => {
   return ok({ id: given, provider: provider as Provider, name, fields, apiKey })
 }
 
+/** Where a credential is sent to: where it changes, the credential is given anew. */
+const addressOf = ({ account_id = "", api_url = "", url = "" }: ModelFields): string =>
+  JSON.stringify([account_id, api_url, url])
 /** A body over a stored model: what it does not name stays, and so does a secret that is sent back as it was shown. */
 export const mergedModel = (stored: NlModel, body: Body): Result<NlModel> => {
-  const isSame = stored.apiKey !== "" && body[SECRET] === maskSecret(stored.apiKey)
-  const { [SECRET]: _, ...others } = body
+  const isSame = stored.apiKey !== "" && body.api_key === maskSecret(stored.apiKey)
+  const { api_key: _, ...others } = body
   const before = { id: stored.id, ...stored.fields, ...(stored.apiKey === "" ? {} : { [SECRET]: stored.apiKey }) }
   const merged = readModel({ ...before, ...(isSame ? others : body) }, stored.id)
   if (!merged.ok) return merged
   const { apiKey, fields, provider } = merged.value
-  const isElsewhere =
-    provider !== stored.provider || ADDRESSES.some((address) => fields[address] !== stored.fields[address])
-  return isElsewhere && apiKey !== "" && apiKey === stored.apiKey && (isSame || body[SECRET] === undefined)
+  const isElsewhere = provider !== stored.provider || addressOf(fields) !== addressOf(stored.fields)
+  return isElsewhere && apiKey !== "" && apiKey === stored.apiKey && (isSame || body.api_key === undefined)
     ? wrong("Property `api_key` must be given again when the address of the model changes.", SECRET)
     : merged
 }

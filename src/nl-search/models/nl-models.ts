@@ -16,7 +16,7 @@ import { makeModelsRepository, type ModelRow } from "./models-repository.ts"
 
 const KIND = "nl_search_model"
 /** Of an organization. */
-export const MODELS_MAX = 100
+const MODELS_MAX = 100
 const change = (organizationId: string, id: string) => ({ kind: KIND, organizationId, id })
 const refusal = (status: 400 | 404 | 409, message: string) => new EngineRefusal({ status, message })
 const notFound = () => refusal(404, "Model not found")

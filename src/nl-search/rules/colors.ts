@@ -1,4 +1,4 @@
-/** Words of five languages for the same colour, by the English one, as stems of each language leave them or as written. */
+/** Words of five languages for the same colour, by the English one. */
 import { folded } from "./tokens.ts"
 
 const colors: Readonly<Record<string, string>> = {

@@ -1,8 +1,8 @@
 /**
  * A request in words as a query, a filter and an order: the embedded model `dowser/rules` (English, German, Spanish,
  * French, Russian). Read from the left, the longest reading of each place counts: a comparison with its number, what is
- * not wanted, an order, a yes-or-no field, a value of a facet. Every other word stays in the query. Pure, deterministic;
- * some ten microseconds a word.
+ * not wanted, an order, a yes-or-no field, a value of a facet. Every other word stays in the query. Pure; some ten
+ * microseconds a word.
  */
 import { filterText } from "./constraints.ts"
 import type { RuleFacts } from "./facts.ts"
@@ -12,7 +12,7 @@ import { tokensOf } from "./tokens.ts"
 import { type Language, languageOfWords } from "./words.ts"
 import { merged } from "./merged.ts"
 
-export interface ParsedRules {
+interface ParsedRules {
   /** What is left to search for, `*` where nothing is. */ readonly q: string
   /** Empty where the request says none. */ readonly filter_by: string
   readonly sort_by: string

@@ -7,7 +7,7 @@ interface Node<A> {
   action: A | undefined
 }
 const node = <A>(): Node<A> => ({ next: new Map(), quantity: undefined, action: undefined })
-export interface PhraseMatch<A, Q> {
+interface PhraseMatch<A, Q> {
   readonly end: number
   readonly action: A
   readonly quantities: ReadonlyArray<Q>

@@ -48,7 +48,12 @@ const PEOPLE_BEFORE = 3
 /** Of those whose age is told by such words. */
 const AGE_MAX = 18
 
-const FLIPPED: Readonly<Partial<Record<Operator, Operator>>> = { "<": ">=", "<=": ">", ">": "<=", ">=": "<" }
+const FLIPPED: ReadonlyMap<Operator, Operator> = new Map<Operator, Operator>([
+  ["<", ">="],
+  ["<=", ">"],
+  [">", "<="],
+  [">=", "<"]
+])
 
 export class Reader {
   /** As it is written, for capitals. */ readonly #text: string
@@ -108,7 +113,7 @@ export class Reader {
     return found.length < 2 ? found[0] : found.reduce((a, b) => (b.end > a.end ? b : a))
   }
 
-  // ---- numbers -------------------------------------------------------------------------------------------------------
+  // ---- numbers
 
   #quantityAt = (at: number): Quantity | undefined => quantityAt(this.#tokens, at, this.#facts, this.#language)
 
@@ -126,7 +131,7 @@ export class Reader {
     quantities: ReadonlyArray<Quantity>,
     isNot: boolean
   ): Reading | undefined {
-    const operator = isNot ? FLIPPED[said] : said
+    const operator = isNot ? FLIPPED.get(said) : said
     const last = quantities.at(-1)
     if (operator === undefined || last === undefined || (said === "between" && quantities.length < 2)) return undefined
     if (this.#belongsBehind(at, end, quantities)) return undefined
@@ -245,7 +250,7 @@ export class Reader {
     return this.#numbers(at, quantity.end, field, "=", [quantity], quantity.unit)
   }
 
-  // ---- orders and flags ----------------------------------------------------------------------------------------------
+  // ---- orders and flags
 
   #sort(at: number): Reading | undefined {
     const [named] = orderings.at(this.#tokens, at)
@@ -301,7 +306,7 @@ export class Reader {
     return token?.kind === "word" && token.isKept !== true && token.text === word
   }
 
-  // ---- values --------------------------------------------------------------------------------------------------------
+  // ---- values
 
   /** The longest run of words here that names values. */
   #valueAt(at: number): { readonly end: number; readonly values: ReadonlyArray<NamedValue> } | undefined {
@@ -365,7 +370,7 @@ export class Reader {
     return token?.kind !== "word" || token.isKept === true ? undefined : namedField(token.text, values)
   }
 
-  // ---- what is not wanted --------------------------------------------------------------------------------------------
+  // ---- what is not wanted
 
   /** "not more than", "won't cost me more than". */
   #comparisonNot(at: number, end: number): Reading | undefined {

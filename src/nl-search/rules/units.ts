@@ -1,8 +1,8 @@
-/** Units of numbers, and what they measure. A request's number is turned into the unit that a field's name says. Pure. */
+/** Units of numbers, and what they measure. Pure. */
 import type { Concept } from "./concepts.ts"
 import { folded } from "./tokens.ts"
 
-export type Dimension =
+type Dimension =
   | "currency"
   | "bytes"
   | "mass"

@@ -24,11 +24,11 @@ export interface Comparison {
   readonly operator: Operator
   /** Says something only of a quantity that says what it is of. */ readonly isWeak: boolean
 }
-export interface Sorting {
+interface Sorting {
   readonly concepts: ReadonlyArray<Concept>
   readonly order: "asc" | "desc"
 }
-export interface Flag {
+interface Flag {
   readonly concept: Concept
   readonly value: boolean
 }
