@@ -65,6 +65,21 @@ export const getConfig = operation({
   }),
   errors: [NotFound]
 })
+export const lookAtPictures = operation({
+  ...at,
+  ...described.lookAtPictures,
+  id: "lookAtDemoPictures",
+  summary: "Get the shop's pictures ready to be searched by",
+  method: "POST",
+  path: "/demo/looks",
+  success: Schema.Struct({
+    collection: Schema.String,
+    status: Schema.Literals(["working", "ready", "failed"]),
+    done: Schema.Int,
+    total: Schema.Int
+  }).annotate({ identifier: "DemoLooks" }),
+  errors: [NotFound]
+})
 export const getFigures = operation({
   ...at,
   ...described.getFigures,

@@ -7,6 +7,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { Access, neverExpires } from "../access/access.ts"
 import { Analytics } from "../analytics/service.ts"
 import { Ingest } from "../ingest/ingest.ts"
+import { type Looked, looksOf, makeLooks } from "./looks.ts"
 import { type DemoModels, makeDemoModels } from "./models.ts"
 import { makeStorefront } from "./storefront.ts"
 
@@ -65,6 +66,8 @@ export class Demo extends Context.Service<
     /** undefined until opened, and for ever without a demo. */ readonly shop: () => Shop | undefined
     readonly open: (organizationId: string, collection: string) => Effect.Effect<Shop>
     readonly figures: (shop: Shop) => Effect.Effect<Figures>
+    /** Begins to look at the shop's pictures, where nobody has, and says how far that is. */
+    readonly looks: (shop: Shop) => Effect.Effect<Looked>
   }
 >()("dowser/demo/Demo") {
   static readonly layer = Layer.effect(
@@ -86,9 +89,11 @@ export class Demo extends Context.Service<
       })
       const storefront = yield* makeStorefront
       const modelsOf = yield* makeDemoModels
+      const looked = yield* makeLooks
       let shop: Shop | undefined
       return Demo.of({
         shop: () => shop,
+        looks: ({ collection, organizationId }) => looked(organizationId, collection),
         open: Effect.fn("Demo.open")(function* (organizationId, collection) {
           for (const key of access.listKeys(organizationId)) {
             if (key.description === pageKeyDescription) yield* Effect.orDie(access.revokeKey(organizationId, key.id))
@@ -99,7 +104,7 @@ export class Demo extends Context.Service<
               scope: "search",
               description: pageKeyDescription,
               actions: ["documents:search"],
-              collections: [collection],
+              collections: [collection, looksOf(collection)],
               isGateway: false,
               cidrs: [],
               origins: [],

@@ -16,6 +16,11 @@ export const described = {
       "Shows a product of the demo shop as it is drawn from its category, colour and material. An unknown product is a 404.",
     example: { params: { productId: "p1" } }
   },
+  lookAtPictures: {
+    description:
+      "Begins to look at the pictures of the demo shop's products, the first time that somebody wants to search by one, and says how many of them can be found so far. Asked again it only says so. Without a demo shop this is a 404.",
+    example: {}
+  },
   getConfig: {
     description:
       "Tells the demo page which collection it shows and which search key it uses. Without a demo shop this is a 404.",

@@ -23,13 +23,19 @@ const tooMany = new Throttled({
   kind: "backpressure",
   retry_after_s: 2
 })
-const SHOWS = ["id", "model_id", "title", "category", "color", "attributes"]
+/** What a picture shows of a product. */
+export const SHOWS = ["id", "model_id", "title", "category", "color", "attributes"]
 
 const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
-const drawn = (id: string, { attributes, category, color, model_id, title }: Document): ProductPicture => {
+/** A png. */
+export const drawnFrom = (
+  id: string,
+  { attributes, category, color, model_id, title }: Document,
+  side: number
+): Buffer => {
   const model = textOf(model_id),
     colour = textOf(color)
-  const png = pngOf(
+  return pngOf(
     drawPicture(
       {
         id,
@@ -39,9 +45,12 @@ const drawn = (id: string, { attributes, category, color, model_id, title }: Doc
         ...(model === undefined ? {} : { model_id: model }),
         ...(colour === undefined ? {} : { color: colour })
       },
-      SIDE
+      side
     )
   )
+}
+const drawn = (id: string, document: Document): ProductPicture => {
+  const png = drawnFrom(id, document, SIDE)
   return { png, etag: `"${createHash("sha256").update(png).digest("hex").slice(0, 24)}"` }
 }
 

@@ -7,6 +7,7 @@ import { Reply } from "../http/reply.ts"
 import { implement } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import { Demo } from "./demo.ts"
+import { looksOf } from "./looks.ts"
 import { DEMO_PROFILE } from "./storefront.ts"
 import { loadPageFiles, type PageFile } from "./page-files.ts"
 import { makePictures, type ProductPicture } from "./pictures.ts"
@@ -65,6 +66,11 @@ export const routes = Effect.gen(function* () {
         if (picture === undefined) return yield* new NotFound({ message: "Not Found" })
         return pictureReply(picture, headers)
       })
+    ),
+    implement(contract.lookAtPictures, () =>
+      Effect.flatMap(opened, (shop) =>
+        Effect.map(demo.looks(shop), (looked) => ({ collection: looksOf(shop.collection), ...looked }))
+      )
     ),
     implement(contract.getFigures, () => Effect.flatMap(opened, demo.figures)),
     implement(contract.getFile, ({ headers, params }) =>

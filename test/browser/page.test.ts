@@ -8,6 +8,7 @@ import { createServer, type Server } from "node:http"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Browser, Page } from "playwright-core"
+import sharp from "sharp"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { launchBrowser } from "../support/browser.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
@@ -301,6 +302,68 @@ describe("demo page", () => {
       (expected) => document.querySelector("#figures")?.textContent?.includes(expected),
       shown.purchases.toLocaleString("en")
     )
+    await page.close()
+  })
+
+  it("searches by a picture that is brought, and by a product's own, on a laptop and a phone", async (context) => {
+    if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
+    const { errors, hosts, page } = await open(`${program.base}/`)
+    const opened = page.locator("[data-open]").first()
+    const id = (await opened.getAttribute("data-open"))!
+    const shown = `/demo/pictures/${id}`
+    const picture = await fetch(`${program.base}${shown}`)
+    await program.topUp(program.demo!.organization_id, 10)
+    // As somebody has it who took it from elsewhere: smaller, and another format.
+    const buffer = await sharp(Buffer.from(await picture.arrayBuffer()))
+      .resize(120)
+      .jpeg({ quality: 80 })
+      .toBuffer()
+    await page.setInputFiles("#picture-file", { name: "seen.jpg", mimeType: "image/jpeg", buffer })
+    const first = page.locator("#looks ol li").first()
+    await expect
+      .poll(() => page.textContent("#looks-note"), { timeout: 60_000 })
+      .toMatch(/being looked at for the first time: \d+ of 1,500/)
+    await expect.poll(() => page.textContent("#looks-note"), { timeout: 180_000, interval: 200 }).toBe("")
+    await page.waitForFunction((own) => document.querySelector("#looks ol li img")?.getAttribute("src") === own, shown)
+    expect(await page.locator("#looks ol li").count()).toBe(24)
+    expect(await first.locator(".match").textContent()).toBe("The same picture")
+    expect(await page.isVisible("#results")).toBe(false)
+    const screenshots = process.env.DOWSER_SCREENSHOTS
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 900 })
+      const overflow = await page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth
+      )
+      expect(overflow).toBeLessThanOrEqual(0)
+      if (screenshots !== undefined) await page.screenshot({ path: join(screenshots, `looks-${width}.png`) })
+    }
+    // No picture at all is told, and the page goes on.
+    await page.setInputFiles("#picture-file", {
+      name: "a.png",
+      mimeType: "image/png",
+      buffer: Buffer.from("no picture")
+    })
+    await page.waitForFunction(() => /image/i.test(document.querySelector("#looks-note")?.textContent ?? ""))
+    expect(errors.splice(0).join()).toMatch(/^(.*400.*)$/)
+    await page.click("#looks-close")
+    expect(await page.isVisible("#results")).toBe(true)
+    await opened.click()
+    const own = await page.getAttribute("#product-picture", "src")
+    await page.click("#product-looks")
+    await page.waitForFunction(
+      (picture) =>
+        [...document.querySelectorAll("#looks ol li")].some(
+          (item) =>
+            item.querySelector("img")?.getAttribute("src") === picture &&
+            item.querySelector(".match")?.textContent === "The same picture"
+        ),
+      own
+    )
+    expect(await page.locator("#product").isVisible()).toBe(false)
+    await page.fill(".ais-SearchBox-input", "lamp")
+    await page.waitForSelector("#results:not([hidden])")
+    expect(errors).toEqual([])
+    expect([...hosts]).toEqual(["127.0.0.1"])
     await page.close()
   })
 

@@ -363,6 +363,109 @@ void (async () => {
     ])
       recommend(hit.id, place, model).catch((error) => console.warn("no recommendations", error))
   }
+
+  /** Search by a picture: what looks like one that the visitor brings, or like a product's. */
+  const looks = document.querySelector("#looks")
+  const looksNote = document.querySelector("#looks-note")
+  const lookedAgain_ms = 8_000
+  const pause = (ms) => new Promise((resume) => setTimeout(resume, ms))
+  const lookCard = (position, { document: hit, match }) => {
+    const item = document.createElement("li")
+    item.className = "ais-Hits-item"
+    item.innerHTML = `<article><img class="picture" alt="" width="160" height="160"><div class="text"><h3><button type="button"></button></h3><span class="of"></span><div class="row"><span class="price"></span><span class="match"></span></div></div></article>`
+    const put = (place, text) => {
+      item.querySelector(place).textContent = text
+    }
+    item.querySelector("img").src = pictureOf(hit.id)
+    put("h3 button", hit.title)
+    put(".of", `${hit.category} · ★ ${hit.rating.toFixed(1)}${hit.in_stock ? "" : " · out of stock"}`)
+    put(".price", money(hit.price))
+    put(".match", match === "same_image" ? "The same picture" : "")
+    item.querySelector("button").addEventListener("click", () => {
+      track("click", { document_id: hit.id, position, q: undefined })
+      openProduct(hit)
+    })
+    return item
+  }
+  let looking
+  const searchByPicture = async (picture, collection, isWanted) => {
+    const parameters = "per_page=24&exclude_fields=look"
+    const response = await fetch(`${api}/v1/collections/${collection}/documents/image_search?${parameters}`, {
+      method: "POST",
+      headers: {
+        "x-svc-api-key": config.search_key,
+        "x-svc-session-id": visitor.session_id,
+        "content-type": picture.type || "image/png"
+      },
+      body: picture
+    })
+    const answer = await response.json()
+    if (!isWanted()) return undefined
+    if (!response.ok) return answer.issues?.[0]?.message ?? answer.data?.issues?.[0]?.message ?? answer.message
+    looks.querySelector("ol").replaceChildren(...answer.hits.map((hit, i) => lookCard(i + 1, hit)))
+    return undefined
+  }
+  const lookFor = async (picture) => {
+    const asked = (looking = {})
+    const isWanted = () => looking === asked
+    const thumbnail = looks.querySelector("img")
+    const reader = new FileReader()
+    reader.addEventListener("load", () => {
+      if (isWanted()) thumbnail.src = reader.result
+    })
+    thumbnail.removeAttribute("src")
+    reader.readAsDataURL(picture)
+    looks.querySelector("ol").replaceChildren()
+    looksNote.textContent = ""
+    looks.hidden = false
+    document.querySelector("#results").hidden = true
+    document.querySelector("#looks-title").focus()
+    for (let searched = 0; isWanted(); await pause(500)) {
+      const response = await fetch(`${api}/demo/looks`, { method: "POST" })
+      const { collection, done, message, status, total } = await response.json()
+      if (!isWanted()) return
+      if (!response.ok || status === "failed") {
+        looksNote.textContent = message ?? "The shop's pictures could not be looked at: its log says why."
+        return
+      }
+      const isReady = status === "ready"
+      looksNote.textContent = isReady
+        ? ""
+        : `The shop's pictures are being looked at for the first time: ${done.toLocaleString("en")} of ${total.toLocaleString("en")}.`
+      if (!isReady && (done === 0 || Date.now() - searched < lookedAgain_ms)) continue
+      searched = Date.now()
+      const refusal = await searchByPicture(picture, collection, isWanted)
+      if (refusal !== undefined) looksNote.textContent = refusal
+      if (refusal !== undefined || isReady) return
+    }
+  }
+  const looked = (picture) => {
+    Promise.resolve(picture)
+      .then(lookFor)
+      .catch((error) => {
+        looksNote.textContent = "The search failed. Is the program running?"
+        console.warn("no search by picture", error)
+      })
+  }
+  const pictureFile = document.querySelector("#picture-file")
+  pictureFile.addEventListener("change", () => {
+    const [picture] = pictureFile.files
+    if (picture !== undefined) looked(picture)
+    // The same file may be chosen again.
+    pictureFile.value = ""
+  })
+  document.querySelector("#product-looks").addEventListener("click", () => {
+    product.close()
+    looked(fetch(pictureOf(product.dataset.id)).then((answer) => answer.blob()))
+  })
+  const closeLooks = () => {
+    looking = undefined
+    looks.hidden = true
+    document.querySelector("#results").hidden = false
+  }
+  document.querySelector("#looks-close").addEventListener("click", closeLooks)
+  document.querySelector("#searchbox").addEventListener("input", closeLooks)
+
   document.querySelector("#hits").addEventListener("click", (event) => {
     const open = event.target.closest("[data-open]")
     if (open !== null) {

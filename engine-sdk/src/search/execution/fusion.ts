@@ -95,7 +95,8 @@ export const fuse = (
   ordered.forEach(({ s, doc }, i) => {
     fused[s][doc] = Math.fround(fused[s][doc] + alpha / (i + 1))
   })
-  return { fused: fused.map((table) => table.map(Math.fround)), distances }
+  for (const { doc, s } of texts) fused[s][doc] = Math.fround(fused[s][doc])
+  return { fused, distances }
 }
 /** Makes matches of the nearest and writes their distances; answers those that the words had not found. */
 export const addNearest = (

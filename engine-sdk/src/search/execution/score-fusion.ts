@@ -4,7 +4,7 @@
  * is before the second: of three judged sets nDCG@10 is .430, .572 and .822 with an `alpha` of a third, .414, .539 and
  * .806 by words, and .422, .546 and .774 by ranks with .3 (`bench -- relevance --embedder minilm`).
  */
-import { hasBit } from "../../index/bits.ts"
+import { eachBit } from "../../index/bits.ts"
 import type { CollectionReader } from "../../index/reader.ts"
 import type { VectorQuery } from "../../plan.ts"
 import { sortSpending, spend } from "../../budget/cutoff.ts"
@@ -63,28 +63,33 @@ export const fuseScores = (
   const distances = matches.map(({ view }) => new Float64Array(view.segment.docs).fill(NaN))
   const best = new Best()
   matches.forEach(({ found, high, low, view }, s) => {
-    for (let doc = 0; doc < view.segment.docs; doc++) {
-      if (!hasBit(found, doc)) continue
+    eachBit(found, (doc) => {
       spend(8)
       fused[s][doc] = high[doc] * TWO_32 + low[doc]
       best.offer(s, doc, fused[s][doc], view.segment.seqs[doc])
-    }
+    })
   })
   const first = best.first()
   const words = scaleOf(first.at(-1)?.score ?? 0, first[0]?.score ?? 0)
   const share = certainty * (1 - vector.alpha)
-  matches.forEach(({ found, view }, s) => {
-    for (let doc = 0; doc < view.segment.docs; doc++)
-      if (hasBit(found, doc)) fused[s][doc] = share * words(fused[s][doc])
+  matches.forEach(({ found }, s) => {
+    eachBit(found, (doc) => {
+      fused[s][doc] = Math.fround(share * words(fused[s][doc]))
+    })
   })
   const only = addNearest(near, matches, distances)
   const distanceOf = distanceIn(reader, vector)
   for (const { doc, s } of first) if (Number.isNaN(distances[s][doc])) distances[s][doc] = distanceOf(s, doc)
-  const pool = [...first, ...only].filter(({ doc, s }) => !Number.isNaN(distances[s][doc]))
+  const pool = [...first, ...only.map(({ doc, s }) => ({ doc, s, score: undefined }))].filter(
+    ({ doc, s }) => !Number.isNaN(distances[s][doc])
+  )
   const nearness = scaleOf(
     -pool.reduce((most, { doc, s }) => Math.max(most, distances[s][doc]), -Infinity),
     -pool.reduce((least, { doc, s }) => Math.min(least, distances[s][doc]), Infinity)
   )
-  for (const { doc, s } of pool) fused[s][doc] += vector.alpha * nearness(-distances[s][doc])
-  return { fused: fused.map((table) => table.map(Math.fround)), distances }
+  for (const { doc, s, score } of pool)
+    fused[s][doc] = Math.fround(
+      (score === undefined ? 0 : share * words(score)) + vector.alpha * nearness(-distances[s][doc])
+    )
+  return { fused, distances }
 }

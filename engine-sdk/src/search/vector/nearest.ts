@@ -40,6 +40,11 @@ interface NearestRequest {
  * vectors are, 14 to 38 where 100,000 are).
  */
 const CANDIDATE_COST = 24
+/**
+ * Steps of a candidate and dimension, in one piece: the library says nothing while it searches. 216 candidates of 384
+ * dimensions take 1 ms, 3 ns a step.
+ */
+const CANDIDATE_STEPS = 4
 
 /** Nearest first, of equal distance the newest. At most `k`, unless the filtered set is below `flat_search_cutoff`. */
 export const nearest = (reader: CollectionReader, request: NearestRequest): Neighbour[] => {
@@ -130,8 +135,7 @@ class NearestSearch {
   }
   private candidates(s: number, column: VectorColumn, index: NativeIndex, width: number, most: number): number[] {
     const docs: number[] = []
-    // The library says nothing while it searches.
-    spend(width * CANDIDATE_COST * column.dimensions)
+    spend(width * CANDIDATE_STEPS * column.dimensions)
     const { keys } = index.search(
       this.vector instanceof Float32Array ? this.vector : Float32Array.from(this.vector),
       width,
