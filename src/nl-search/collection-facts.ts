@@ -16,7 +16,7 @@ import { RuleFacts } from "./rules/facts.ts"
 /** Of each facet field, those of most documents first. */
 const VALUES_MAX = 1_000
 /** Of a caller whose values are read for each request. */
-const OWN_VALUES_MAX = 100
+const OWN_VALUES_MAX = 50
 const BYTES_MAX = 8_000_000,
   COLLECTION_BYTES_MAX = 1_500_000
 const COLLECTION_BYTES = 2_000
@@ -43,6 +43,7 @@ interface Parts {
   /** Differs after each change of the organization's documents. */
   readonly changesOf: (organizationId: string) => number
   readonly now_ms: () => number
+  readonly inSlices: <A>(steps: Generator<void, A>) => Promise<A>
   readonly failed: (why: unknown) => void
 }
 interface FactsAsked {
@@ -102,7 +103,7 @@ export class CollectionFacts {
       changes = changesOf(organizationId)
     const context = contextOf(organizationId)
     const values = await this.#values(context, new Reach(context, {}), collection, undefined, VALUES_MAX)
-    const facts = new RuleFacts(collection.schema, values ?? [], COLLECTION_BYTES_MAX)
+    const facts = await this.#parts.inSlices(RuleFacts.build(collection.schema, values ?? [], COLLECTION_BYTES_MAX))
     const took_ms = performance.now() - started
     const known = { facts, samples: samplesOf(values ?? []) }
     if (values !== undefined) this.#held.set(key, { ...known, schema: collection.schema, changes, read_at, took_ms })
@@ -113,7 +114,8 @@ export class CollectionFacts {
     const sees = (name: string) => reach.fields === undefined || covers(reach.fields, name)
     const fields = collection.schema.fields.filter(({ name }) => sees(name))
     const values = await this.#values(context, reach, collection, bounds, OWN_VALUES_MAX)
-    return { facts: new RuleFacts({ fields }, values ?? [], COLLECTION_BYTES_MAX), samples: samplesOf(values ?? []) }
+    const facts = await this.#parts.inSlices(RuleFacts.build({ fields }, values ?? [], COLLECTION_BYTES_MAX))
+    return { facts, samples: samplesOf(values ?? []) }
   }
   async #values(
     context: OperationContext,

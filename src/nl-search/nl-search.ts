@@ -11,6 +11,7 @@ import { makeContexts } from "../engine-plane/engine-plane.ts"
 import type { Caller } from "../identity/caller.ts"
 import { AiSpending, type SpendingError } from "../metering/ai-spending.ts"
 import { CurrentChanges } from "../ports/engine/engine.ts"
+import { inSlices } from "../suggestions/typeahead/sliced.ts"
 import { seesWhole } from "../suggestions/sees-whole.ts"
 import { CollectionFacts, type Known } from "./collection-facts.ts"
 import type { NlModel } from "./models/model.ts"
@@ -63,6 +64,7 @@ const makeSaying = Effect.gen(function* () {
     contextOf: yield* makeContexts,
     changesOf: yield* CurrentChanges,
     now_ms: () => clock.currentTimeMillisUnsafe(),
+    inSlices: (steps) => Effect.runPromiseWith(services)(inSlices(steps)),
     failed: (why) =>
       Effect.runSyncWith(services)(
         Effect.logError("Facet values could not be read; requests in words name none of them", why)

@@ -42,6 +42,8 @@ const VALUE_CHARACTERS_MAX = 100
 const NAME = /^[\p{L}\p{N}_][\p{L}\p{M}\p{N}_.-]*$/u
 const NUMBERS = new Set(["int32", "int64", "float", "int32[]", "int64[]", "float[]"])
 const ENTRY_BYTES = 120
+/** Values that are read between two rests. */
+const SLICE_VALUES = 32
 
 /** The words of a value or a request as they are compared: numbers by what they are, signs but for a few left out. */
 export const comparedTexts = (tokens: ReadonlyArray<Token>): ReadonlyArray<string> =>
@@ -52,7 +54,12 @@ export const isValueToken = ({ kind, text }: Token): boolean => kind !== "sign" 
 
 type Typed = Pick<Field, "name" | "type" | "facet" | "index" | "sort" | "num_dim">
 
+interface Schema {
+  readonly fields: ReadonlyArray<Typed>
+}
+
 export class RuleFacts {
+  readonly #texts: ReadonlyArray<TextField>
   readonly numbers: ReadonlyArray<NumberField>
   readonly flags: ReadonlyArray<TextField>
   readonly #values = new Map<string, Array<NamedValue>>()
@@ -60,11 +67,7 @@ export class RuleFacts {
   #bytes = 0
 
   /** `values`: of facet fields, those of most documents first. */
-  constructor(
-    schema: { readonly fields: ReadonlyArray<Typed> },
-    values: ReadonlyArray<FieldValues> = [],
-    bytes_max = Infinity
-  ) {
+  constructor(schema: Schema, values: ReadonlyArray<FieldValues> = [], bytes_max = Infinity) {
     const usable = schema.fields.filter(({ index, name }) => index && NAME.test(name) && name !== "id")
     this.numbers = usable
       .filter(({ num_dim, type }) => NUMBERS.has(type) && num_dim === 0)
@@ -83,11 +86,28 @@ export class RuleFacts {
       words: nameWords(name)
     })
     this.flags = usable.filter(({ type }) => type === "bool" || type === "bool[]").map(named)
-    const texts = usable.filter(({ facet, type }) => facet && (type === "string" || type === "string[]")).map(named)
+    this.#texts = usable
+      .filter(({ facet, type }) => facet && (type === "string" || type === "string[]"))
+      .map(named)
+      .toSorted((x, y) => Number(x.isList) - Number(y.isList))
+    for (const _ of this.#adding(values, bytes_max));
+  }
+  /** The same in pieces: yields where it may be interrupted. */
+  static *build(schema: Schema, values: ReadonlyArray<FieldValues>, bytes_max: number): Generator<void, RuleFacts> {
+    const facts = new RuleFacts(schema)
+    yield* facts.#adding(values, bytes_max)
+    return facts
+  }
+  /** Of a value that several fields have, the field of one value a document is meant: those come first. */
+  *#adding(values: ReadonlyArray<FieldValues>, bytes_max: number): Generator<void> {
     const valuesOf = new Map(values.map(({ field, values: own }) => [field, own]))
-    // Of a value that several fields have, the field of one value a document is meant.
-    for (const field of texts.toSorted((a, b) => Number(a.isList) - Number(b.isList)))
-      for (const value of valuesOf.get(field.name) ?? []) if (this.#bytes < bytes_max) this.#add(field, value)
+    let read = 0
+    for (const field of this.#texts)
+      for (const value of valuesOf.get(field.name) ?? []) {
+        if (this.#bytes >= bytes_max) return
+        this.#add(field, value)
+        if (++read % SLICE_VALUES === 0) yield
+      }
   }
   /** About. */
   get bytes(): number {
