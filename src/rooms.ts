@@ -43,6 +43,7 @@ import type { Counters } from "./ports/counter/counter.ts"
 import type { DedupeWindow } from "./ports/dedupe/dedupe-window.ts"
 import type { Engine } from "./ports/engine/engine.ts"
 import type { FeedStore } from "./ports/feed-store/feed-store.ts"
+import type { Generator } from "./ports/generator/generator.ts"
 import type { ImageEmbedder } from "./ports/image-embedder/image-embedder.ts"
 import type { ImageProcess } from "./ports/image-process/image-process.ts"
 import type { EventLog } from "@dowser/log/event-log/event-log"
@@ -80,6 +81,7 @@ type Ground =
   | Engine
   | EventLog
   | FeedStore
+  | Generator
   | ImageEmbedder
   | ImageProcess
   | Identifiers

@@ -150,12 +150,60 @@ describe("models", () => {
     const refused = await send("POST", base, model())
     expect([refused.status, refused.body.message]).toEqual([
       400,
-      "The server of the model `vllm/any` refused the credential (401)."
+      "The server of the model `openai/any` refused the credential (401)."
     ])
     server.misbehaves = (_asked, response) => json(response, 500, `{"error": "broken with ${KEY}"}`)
     const broken = await send("POST", base, model())
     expect([broken.status, broken.body.message.includes("500"), broken.text.includes(KEY)]).toEqual([400, true, false])
+    const short = "k-short"
+    server.misbehaves = (_asked, response) => json(response, 500, `{"error": "broken with ${short}"}`)
+    for (const own of [
+      model({ api_key: short }),
+      { model_name: "azure/a", max_bytes: 9, api_key: short, url: server.url }
+    ])
+      expect((await send("POST", base, own)).body.message).toMatch(/answered 500: \{"error": "broken with …"\}/)
     expect((await send("GET", base)).body).toEqual([])
+  })
+  it("of other interfaces are asked by those", async () => {
+    const shared = { max_bytes: 9_000, api_key: KEY }
+    const said = '{"q": "fridge", "filter_by": "price:<600"}'
+    server.misbehaves = ({ path }, response) =>
+      json(
+        response,
+        200,
+        JSON.stringify(
+          path.includes(":generateContent")
+            ? { candidates: [{ content: { parts: [{ text: said }] } }] }
+            : { choices: [{ message: { content: said } }] }
+        )
+      )
+    const own = [
+      { id: "azure", model_name: "azure/any", url: `${server.url}/deployments/any?api-version=1`, ...shared },
+      {
+        id: "google",
+        model_name: "google/gemini-any",
+        api_url: server.url,
+        top_k: 3,
+        stop_sequences: ["x"],
+        ...shared
+      },
+      { id: "openai", model_name: "openai/any", api_url: `${server.url}/v1`, ...shared }
+    ]
+    for (const one of own) {
+      expect((await send("POST", base, one)).status).toBe(201)
+      const found = await search({ q: "a cold box", nl_model_id: one.id })
+      expect([one.id, found.body.parsed_nl_query.generated_params]).toEqual([
+        one.id,
+        { q: "fridge", filter_by: "price:<600" }
+      ])
+      expect((await send("DELETE", `${base}/${one.id}`)).status).toBe(200)
+    }
+    expect([...new Set(server.asked.map(({ path }) => path))]).toEqual([
+      "/deployments/any?api-version=1",
+      "/v1beta/models/gemini-any:generateContent",
+      "/v1/chat/completions"
+    ])
+    expect(server.asked.at(-1)!.body.response_format).toEqual({ type: "json_object" })
   })
   it("send a credential to no other address than the one that it was given for", async () => {
     await send("POST", base, model({ id: "moving" }))
@@ -247,7 +295,7 @@ describe("searches", () => {
       expect([name, found.status, idsOf(found).length]).toEqual([name, 200, 2])
       expect(found.body.parsed_nl_query.generated_params).toEqual({})
       expect(found.body.parsed_nl_query.error).toMatch(
-        /^Error generating search parameters: The server of the model `vllm\/any`/
+        /^Error generating search parameters: The server of the model `openai\/any`/
       )
       expect(found.text).not.toContain(KEY)
     }

@@ -9,7 +9,8 @@ import { Seal } from "../../access/seal.ts"
 import { Configuration } from "../../configuration/configuration.ts"
 import { stored } from "../../configuration/stored.ts"
 import { type ConfigurationUnavailable, EngineRefusal } from "../../http/errors.ts"
-import { OutboundHttp } from "../../ports/outbound-http/outbound-http.ts"
+import type { Generator } from "../../ports/generator/generator.ts"
+import type { OutboundHttp } from "../../ports/outbound-http/outbound-http.ts"
 import { makeAskModel, type ModelFailed } from "./ask-model.ts"
 import { mergedModel, type NlModel, readModel } from "./model.ts"
 import { makeModelsRepository, type ModelRow } from "./models-repository.ts"
@@ -21,7 +22,7 @@ const change = (organizationId: string, id: string) => ({ kind: KIND, organizati
 const refusal = (status: 400 | 404 | 409, message: string) => new EngineRefusal({ status, message })
 const notFound = () => refusal(404, "Model not found")
 /** What a model is asked when it is stored. */
-const TRIAL = { system: "Answer with one word.", user: "Say hello." }
+const TRIAL = { system: 'Answer with the JSON object {"q": "hello"} and with nothing else.', user: "hello" }
 
 type Body = Readonly<Record<string, unknown>>
 type Failure = EngineRefusal | ConfigurationUnavailable
@@ -87,7 +88,7 @@ export class NlModels extends Context.Service<NlModels, NlModelsShape>()("dowser
   static readonly layer: Layer.Layer<
     NlModels,
     never,
-    Configuration | Identifiers | OutboundHttp | Seal | SqlClient.SqlClient
+    Configuration | Generator | Identifiers | OutboundHttp | Seal | SqlClient.SqlClient
   > = Layer.effect(
     NlModels,
     Effect.gen(function* () {

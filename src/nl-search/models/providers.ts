@@ -1,4 +1,7 @@
-/** How each provider is asked for one answer to a system's and a user's text, and where its text stands. Pure. */
+/**
+ * How providers that no port speaks to are asked for one answer to a system's and a user's text, and where its text
+ * stands. Pure.
+ */
 import type { NlModel } from "./model.ts"
 
 interface Asked {
@@ -13,19 +16,14 @@ interface Texts {
 const json = { "content-type": "application/json" }
 const bearer = (key: string): Readonly<Record<string, string>> =>
   key === "" ? json : { ...json, authorization: `Bearer ${key}` }
-const COMPLETIONS = "/chat/completions"
-/** Of an address that is a server's, its API's, or the operation's own. */
-const completionsOf = (address: string): string => {
-  const base = address.replace(/\/+$/, "")
-  return base.endsWith(COMPLETIONS) ? base : /\/v\d+$/.test(base) ? base + COMPLETIONS : `${base}/v1${COMPLETIONS}`
-}
 const chat = ({ system, user }: Texts) => [
   { role: "system", content: system },
   { role: "user", content: user }
 ]
 const text = (value: unknown, otherwise: string): string => (typeof value === "string" ? value : otherwise)
 
-export const askedOf = ({ apiKey, fields, name, provider }: NlModel, texts: Texts): Asked => {
+/** Undefined: by the port `Generator`, or by nobody. */
+export const askedOf = ({ apiKey, fields, name, provider }: NlModel, texts: Texts): Asked | undefined => {
   const temperature = fields.temperature === undefined ? {} : { temperature: fields.temperature }
   switch (provider) {
     case "azure":
@@ -58,11 +56,7 @@ export const askedOf = ({ apiKey, fields, name, provider }: NlModel, texts: Text
       }
     }
     default:
-      return {
-        url: completionsOf(text(fields.api_url, "https://api.openai.com")),
-        headers: bearer(apiKey),
-        body: { model: name, messages: chat(texts), ...temperature }
-      }
+      return undefined
   }
 }
 
