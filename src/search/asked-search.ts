@@ -222,8 +222,8 @@ export class AskedSearch {
     if (read.value.length === 0) return ok({ texts: [], isMany: true, searches: [], failures: [] })
     if (!read.value.every(({ name }) => this.#reach.reaches(name))) return fail(collectionClosed())
     const requests: Array<ReadRequest> = []
-    for (const each of read.value) {
-      const meant = await this.#meant(each)
+    // At once: a model that is slow is waited for one time.
+    for (const meant of await Promise.all(read.value.map((each) => this.#meant(each)))) {
       if (!meant.ok) return meant
       requests.push(meant.value)
     }
