@@ -75,6 +75,14 @@ const beginningOf = ({ body }: OutboundStream) =>
     Effect.orElseSucceed(() => new Uint8Array())
   )
 
+const timeoutOf = ({ timeout_ms }: GenerateRequest) => Math.min(TIMEOUT_MAX_MS, Math.max(1, timeout_ms))
+const within = <A, E, R>(request: GenerateRequest, work: Effect.Effect<A, E, R>) =>
+  Effect.timeoutOrElse(work, {
+    duration: timeoutOf(request),
+    orElse: () => Effect.fail(failed(request.model, "timeout", `did not answer within ${timeoutOf(request) / 1_000} s`))
+  })
+const noAddress = (request: GenerateRequest) => failed(request.model, "refused", "has no address: name a `url`")
+
 const make = Effect.gen(function* () {
   const http = yield* OutboundHttp
   const clock = yield* Clock.Clock
@@ -100,15 +108,6 @@ const make = Effect.gen(function* () {
     error,
     wait_ms: isPassing(error) ? waitOf(retryAfter, clock.currentTimeMillisUnsafe(), at) : undefined
   })
-  const timeoutOf = ({ timeout_ms }: GenerateRequest) => Math.min(TIMEOUT_MAX_MS, Math.max(1, timeout_ms))
-  const within = <A, E, R>(request: GenerateRequest, work: Effect.Effect<A, E, R>) =>
-    Effect.timeoutOrElse(work, {
-      duration: timeoutOf(request),
-      orElse: () =>
-        Effect.fail(failed(request.model, "timeout", `did not answer within ${timeoutOf(request) / 1_000} s`))
-    })
-  const noAddress = (request: GenerateRequest) => failed(request.model, "refused", "has no address: name a `url`")
-
   const complete = Effect.fnUntraced(function* (request: GenerateRequest) {
     const asked = askedOf(request, false)
     if (asked === undefined) return yield* noAddress(request)
