@@ -67,8 +67,14 @@ const parse = (
   }
   if (headers["transfer-encoding"] === "chunked") {
     const parts: Array<Buffer> = []
+    // A stream of events goes on: what it begins with is looked at, and the connection ends.
+    const isStream = headers["content-type"]?.startsWith("text/event-stream") === true
     for (let at = from; ;) {
       const line = bytes.indexOf("\r\n", at)
+      if (line < 0 && isStream && parts.length > 0) {
+        const { answer } = done(Buffer.concat(parts), at)
+        return { answer: { ...answer, isClosed: true }, used: bytes.length }
+      }
       if (line < 0) return undefined
       const size = Number.parseInt(bytes.subarray(at, line).toString("latin1"), 16)
       if (bytes.length < line + 2 + size + 2) return undefined

@@ -250,6 +250,11 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       if (content !== undefined) await put("PUT", `/v1/media/${id}/content`, content)
       mediaIds.push(id)
     }
+    const threadIds: Array<string> = []
+    for (let i = 0; i < 3; i++) {
+      const thread = { subject: "one", text: "two", session_id: "s", media_ids: mediaIds.slice(1) }
+      threadIds.push((await put("POST", "/v1/support/threads", thread)).id as string)
+    }
     await put("PUT", "/v1/presets/tried", { value: { query_by: "title" } })
     // One that is a draft, one that may be promoted, and one that was.
     const experiments: Array<string> = []
@@ -296,6 +301,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       modelId: [modelId],
       model_id: [modelId],
       mediaId: mediaIds,
+      threadId: threadIds,
       media_id: mediaIds,
       fallback_model_id: [modelId],
       port: ["text_embedder", "reranker"],
