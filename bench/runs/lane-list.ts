@@ -6,6 +6,7 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { catalogueMissing, catalogueNames } from "../inputs/catalogues.ts"
 import { embeddingsMissing } from "../lanes/embeddings.ts"
+import { voiceMissing } from "../lanes/voice.ts"
 import { luceneMissing } from "../peers/lucene.ts"
 
 export interface Figure {
@@ -385,6 +386,18 @@ export const lanes: ReadonlyArray<Lane> = [
       figure("a query beside them, p99", "ms", "query_beside", "p99_ms"),
       figure("searches, quiet, p99", "ms", "searches_quiet", "p99_ms"),
       figure("searches beside them, p99", "ms", "searches_beside", "p99_ms")
+    ]
+  },
+  {
+    name: "voice",
+    missing: voiceMissing,
+    arguments: () => ["voice", "--texts", "20", "--voices", "1"],
+    figures: [
+      figure("wrong words, as heard", "", "voices", "slt", "wer_raw"),
+      figure("wrong words, corrected", "", "voices", "slt", "wer_corrected"),
+      figure("right product in the first five", "", "voices", "slt", "first_five"),
+      figure("a spoken query, p50", "ms", "voices", "slt", "took", "p50_ms"),
+      figure("five seconds of speech, p50", "ms", "five_seconds", "took", "p50_ms")
     ]
   },
   {

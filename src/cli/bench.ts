@@ -34,6 +34,7 @@ import type { SuggestionsOptions } from "../../bench/lanes/suggestions.ts"
 import type { TogetherOptions } from "../../bench/lanes/together.ts"
 import type { RequestsOptions } from "../../bench/lanes/requests.ts"
 import type { UnderstandingOptions } from "../../bench/lanes/understanding.ts"
+import type { VoiceOptions } from "../../bench/lanes/voice.ts"
 import type { VectorsOptions } from "../../bench/lanes/vectors.ts"
 import type { PushesOptions } from "../../bench/lanes/pushes.ts"
 import type { WebhooksOptions } from "../../bench/lanes/webhooks.ts"
@@ -209,6 +210,11 @@ export const benchUnderstanding = (options: UnderstandingOptions) =>
   running(
     () => import("../../bench/lanes/understanding.ts"),
     (module) => module.benchUnderstanding(options)
+  )
+export const benchVoice = (options: VoiceOptions) =>
+  running(
+    () => import("../../bench/lanes/voice.ts"),
+    (module) => module.benchVoice(options)
   )
 export const benchVectors = (options: VectorsOptions) =>
   running(

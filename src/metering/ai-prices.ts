@@ -12,6 +12,7 @@ const entries = [
   ["image_search", { micro: 100_000, unit: 1 }],
   /** Characters. */ ["embeddings", { micro: 50_000, unit: 1_000 }],
   ["image_upload", { micro: 100_000, unit: 1 }],
+  /** Seconds of sound. */ ["voice", { micro: 500_000, unit: 15 }],
   /** Queries. */ ["synonym_suggestions", { micro: 1_000_000, unit: 1_000 }],
   /** Documents. */ ["graph", { micro: 1_000_000, unit: 1_000 }]
 ] as const

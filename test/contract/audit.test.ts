@@ -65,6 +65,8 @@ const exempt: Readonly<Record<string, string>> = {
   consoleCreateEmbeddings: "reads",
   semanticSearch: "reads",
   imageSearch: "reads",
+  transcribeVoice: "reads",
+  voiceSearch: "reads",
   uploadImage: "data: visitors send them",
   createSupportThread: "data: visitors write them",
   updateSupportThread: "data",

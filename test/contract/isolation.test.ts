@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import { QUIET } from "../../src/voice/quiet.ts"
 import { suggested } from "../support/synonym-suggestions.ts"
 
 let program: Program
@@ -250,6 +251,8 @@ const bodies: Record<string, unknown> = {
   updateSeoRule: { name: "mine", collection: "goods", facet_field: "title" },
   semanticSearch: { q: "mine" },
   imageSearch: { media_id: "med_mine" },
+  transcribeVoice: { audio: QUIET },
+  voiceSearch: { audio: QUIET },
   suggestSynonyms: {},
   acceptSynonymSuggestion: { synonym_set: "mine" },
   createMedia: { filename: "mine.txt" },

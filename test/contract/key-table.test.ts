@@ -241,12 +241,14 @@ describe("every operation with every kind of key", () => {
       "POST /api/v1/scoped-tokens",
       "POST /v1/collections/nowhere/documents/image_search",
       "POST /v1/collections/nowhere/documents/semantic_search",
+      "POST /v1/collections/nowhere/documents/voice_search",
       "POST /v1/events",
       "POST /v1/media/images",
       "POST /v1/multi_search",
       "POST /v1/recommendations",
       "POST /v1/support/threads",
-      "POST /v1/support/threads/nowhere/messages"
+      "POST /v1/support/threads/nowhere/messages",
+      "POST /v1/voice/transcriptions"
     ])
   })
 })
