@@ -7,7 +7,6 @@
 import { BoundedMap } from "@dowser/engine-sdk/host"
 import { type CollectionInfo, ok } from "@dowser/engine-sdk"
 import { type OperationContext, Reach, type SearchRequest } from "@dowser/engine-sdk/operations"
-import { covers } from "@dowser/engine-sdk/query"
 import type { FieldValues } from "@dowser/engine-sdk/understanding"
 import { facetCountsOf } from "../suggestions/facet-counts.ts"
 import { facetFieldsOf } from "../understanding/entity-indexes.ts"
@@ -51,6 +50,7 @@ interface FactsAsked {
   readonly collection: CollectionInfo
   /** Of the request. */ readonly context: OperationContext
   readonly reach: Reach
+  /** That may be named; undefined: all. */ readonly fields: CollectionInfo["schema"]["fields"] | undefined
   readonly seesWhole: boolean
   readonly bounds: SearchRequest["bounds"]
   /** How old they may be; 0: they are read. */ readonly age_max_ms: number
@@ -75,8 +75,8 @@ export class CollectionFacts {
 
   /** Never fails: values that cannot be read are not known. */
   of(asked: FactsAsked): Known | Promise<Known> {
-    const { bounds, collection, organizationId, reach, seesWhole } = asked
-    if (!seesWhole || bounds !== undefined || reach.fields !== undefined) return this.#own(asked)
+    const { bounds, collection, fields, organizationId, seesWhole } = asked
+    if (!seesWhole || bounds !== undefined || fields !== undefined) return this.#own(asked)
     const key = `${organizationId}\n${collection.schema.name}`
     const known = this.#held.get(key)
     const age = known === undefined ? Infinity : this.#parts.now_ms() - known.read_at
@@ -102,7 +102,12 @@ export class CollectionFacts {
       started = performance.now(),
       changes = changesOf(organizationId)
     const context = contextOf(organizationId)
-    const values = await this.#values(context, new Reach(context, {}), collection, undefined, VALUES_MAX)
+    const values = await this.#values(
+      context,
+      new Reach(context, {}),
+      { collection, bounds: undefined, fields: undefined },
+      VALUES_MAX
+    )
     const facts = await this.#parts.inSlices(RuleFacts.build(collection.schema, values ?? [], COLLECTION_BYTES_MAX))
     const took_ms = performance.now() - started
     const known = { facts, samples: samplesOf(values ?? []) }
@@ -110,26 +115,24 @@ export class CollectionFacts {
     return known
   }
   /** Of fields that the caller may name. */
-  async #own({ bounds, collection, context, reach }: FactsAsked): Promise<Known> {
-    const sees = (name: string) => reach.fields === undefined || covers(reach.fields, name)
-    const fields = collection.schema.fields.filter(({ name }) => sees(name))
-    const values = await this.#values(context, reach, collection, bounds, OWN_VALUES_MAX)
+  async #own({ bounds, collection, context, fields = collection.schema.fields, reach }: FactsAsked): Promise<Known> {
+    const values = await this.#values(context, reach, { collection, bounds, fields }, OWN_VALUES_MAX)
     const facts = await this.#parts.inSlices(RuleFacts.build({ fields }, values ?? [], COLLECTION_BYTES_MAX))
     return { facts, samples: samplesOf(values ?? []) }
   }
   async #values(
     context: OperationContext,
     reach: Reach,
-    collection: CollectionInfo,
-    bounds: SearchRequest["bounds"],
+    { bounds, collection, fields }: Pick<FactsAsked, "bounds" | "collection" | "fields">,
     values_max: number
   ): Promise<ReadonlyArray<FieldValues> | undefined> {
-    const fields = facetFieldsOf(collection).filter((name) => reach.fields === undefined || covers(reach.fields, name))
-    if (fields.length === 0 || collection.num_documents === 0) return []
+    const mayBeNamed = fields === undefined ? undefined : new Set(fields.map(({ name }) => name))
+    const facetFields = facetFieldsOf(collection).filter((name) => mayBeNamed?.has(name) ?? true)
+    if (facetFields.length === 0 || collection.num_documents === 0) return []
     const asked = {
       q: "*",
       per_page: 0,
-      facet_by: fields.join(","),
+      facet_by: facetFields.join(","),
       max_facet_values: values_max,
       enable_curations: false
     }

@@ -3,7 +3,7 @@
  * organization has none. Only money, a session's allowance and the request's own mistakes refuse a search; whatever
  * else fails, it is made as it was asked, and the answer says why.
  */
-import { type CollectionInfo, fail, notFound, ok, type Result } from "@dowser/engine-sdk"
+import { type CollectionInfo, fail, type Field, notFound, ok, type Result } from "@dowser/engine-sdk"
 import type { OperationContext, Reach, SearchRequest } from "@dowser/engine-sdk/operations"
 import { covers, type Parameters } from "@dowser/engine-sdk/query"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -37,6 +37,8 @@ interface WordsAsked {
   /** Merged: request, scoped key, preset. */ readonly parameters: Parameters
   /** What holds for everything that is shown, beside what the caller may see. */
   readonly bounds: SearchRequest["bounds"]
+  /** Fields that the acting profile lets clients filter by; it orders by its own sorts. */
+  readonly filterable: ReadonlyArray<string> | undefined
   readonly signal: AbortSignal
 }
 interface Meant {
@@ -55,6 +57,16 @@ const PROMPT_CACHE_S = 86_400
 /** Of a model's text, where the request asks to see it. */
 const RESPONSE_CHARACTERS_MAX = 4_000
 
+/** What a request may filter and order by; undefined: all. */
+const namedFields = ({ collection, filterable, reach }: WordsAsked): ReadonlyArray<Field> | undefined => {
+  if (reach.fields === undefined && filterable === undefined) return undefined
+  const sees = (name: string) =>
+    (reach.fields === undefined || covers(reach.fields, name)) &&
+    (filterable === undefined || filterable.includes(name))
+  const fields = collection.schema.fields.filter(({ name }) => sees(name))
+  return filterable === undefined ? fields : fields.map((field) => ({ ...field, sort: false }))
+}
+
 /** What is known of collections, and what the models say. */
 const makeSaying = Effect.gen(function* () {
   const models = yield* NlModels
@@ -71,28 +83,24 @@ const makeSaying = Effect.gen(function* () {
       )
   })
 
-  const knownOf = async ({ bounds, caller, collection, context, parameters, reach }: WordsAsked): Promise<Known> => {
+  const knownOf = async (asked: WordsAsked): Promise<Known> => {
+    const { bounds, caller, collection, context, parameters, reach } = asked
     const ttl = Number(parameters.nl_query_prompt_cache_ttl ?? PROMPT_CACHE_S)
     return facts.of({
       organizationId: caller.organizationId,
       collection,
       context,
       reach,
+      fields: namedFields(asked),
       seesWhole: seesWhole(caller),
       bounds,
       age_max_ms: 1_000 * (Number.isFinite(ttl) ? ttl : PROMPT_CACHE_S)
     })
   }
   /** What the organization's own model answers; its price is of an answer, whatever it says. */
-  const byModel = Effect.fnUntraced(function* (
-    { caller, collection, parameters, reach }: WordsAsked,
-    model: NlModel,
-    known: Known
-  ) {
-    const fields = collection.schema.fields.filter(
-      ({ name }) => reach.fields === undefined || covers(reach.fields, name)
-    )
-    const system = promptOf(model, fields, known.samples)
+  const byModel = Effect.fnUntraced(function* (asked: WordsAsked, model: NlModel, known: Known) {
+    const { caller, collection, parameters } = asked
+    const system = promptOf(model, namedFields(asked) ?? collection.schema.fields, known.samples)
     const text = yield* models.ask(caller.organizationId, model, { system, user: parameters.q ?? "" })
     return { text, said: objectIn(text) }
   })

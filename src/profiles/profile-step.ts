@@ -32,6 +32,7 @@ export interface UsedProfile {
   readonly ignored: ReadonlyArray<Ignored>
   readonly per_page_max: number
   /** Fields that it counts. */ readonly facets: ReadonlyArray<string>
+  /** Fields that clients filter by. */ readonly filterable: ReadonlyArray<string>
   /** What holds for everything that is shown; undefined = all. */ readonly bounds: SearchRequest["bounds"]
 }
 interface ProfiledRequest {
@@ -172,6 +173,7 @@ export const profiledBy = (
       ignored: made.value.ignored,
       per_page_max: ready.manifest.per_page_max,
       facets: ready.compiled.fields.facets,
+      filterable: ready.manifest.filterable_fields,
       bounds
     }
   })

@@ -263,6 +263,7 @@ export class AskedSearch {
       collection,
       parameters,
       bounds: plain.value.bounds,
+      filterable: this.#used.get(plain.value.parameters)?.filterable,
       signal: this.#signal
     })
     if (!made.ok) return made

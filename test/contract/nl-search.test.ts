@@ -194,6 +194,35 @@ describe("keys", () => {
   })
 })
 
+it("a profile's fixed filter holds, and what it lets nobody filter by is no filter of a request in words either", async () => {
+  const key = tenant.full_key
+  const made = await program.request("POST", "/v1/collections/goods/search-profiles", {
+    key,
+    body: {
+      name: "dear",
+      label: "Dear",
+      searchable_fields: ["title"],
+      facet_fields: [{ field: "maker", label: "Maker" }],
+      filterable_fields: ["maker"],
+      fixed_filter_by: "price:>100"
+    }
+  })
+  expect(made.status).toBe(201)
+  const asked = (q: string) => search({ q, profile: "dear", query_by: "" })
+  const found = await asked("fridge by beta under 600")
+  expect(found.body.profile.name).toBe("dear")
+  expect(found.body.parsed_nl_query.generated_params).toEqual({ q: "fridge under 600", filter_by: "maker:=`Beta`" })
+  expect((await asked("fridge by beta, cheapest first")).body.parsed_nl_query.generated_params).toEqual({
+    q: "fridge by beta, cheapest first".replace(" by beta,", ""),
+    filter_by: "maker:=`Beta`"
+  })
+  expect([found.status, idsOf(found).toSorted()]).toEqual([200, ["2", "3"]])
+  // A value that the profile shows nothing of is not known to it.
+  expect((await asked("fridge by secretive")).body.parsed_nl_query.generated_params).toEqual({
+    q: "fridge by secretive"
+  })
+})
+
 it("a cached answer in words is answered again as it was", async () => {
   const query = { q: "fridge under 600", use_cache: "true" }
   const first = await search(query)
