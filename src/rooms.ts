@@ -33,6 +33,7 @@ import { room as media } from "./media/room.ts"
 import { room as metering } from "./metering/room.ts"
 import { room as models } from "./models/room.ts"
 import type { Models } from "./models/models.ts"
+import { room as nlSearch } from "./nl-search/room.ts"
 import { room as organizations } from "./organizations/room.ts"
 import { room as tenants } from "./tenants/room.ts"
 import type { Outbox } from "@dowser/log/outbox"
@@ -43,6 +44,7 @@ import type { Counters } from "./ports/counter/counter.ts"
 import type { DedupeWindow } from "./ports/dedupe/dedupe-window.ts"
 import type { Engine } from "./ports/engine/engine.ts"
 import type { FeedStore } from "./ports/feed-store/feed-store.ts"
+import type { Generator } from "./ports/generator/generator.ts"
 import type { ImageEmbedder } from "./ports/image-embedder/image-embedder.ts"
 import type { ImageProcess } from "./ports/image-process/image-process.ts"
 import type { EventLog } from "@dowser/log/event-log/event-log"
@@ -84,6 +86,7 @@ type Ground =
   | Engine
   | EventLog
   | FeedStore
+  | Generator
   | ImageEmbedder
   | ImageProcess
   | Identifiers
@@ -118,6 +121,7 @@ export const rooms = RoomList.over<Ground>()
   .with(analytics)
   .with(suggestions)
   .with(understanding)
+  .with(nlSearch)
   .with(rerankers)
   .with(recommendationModels)
   .with(rules)

@@ -401,6 +401,21 @@ export const lanes: ReadonlyArray<Lane> = [
     ]
   },
   {
+    name: "requests",
+    arguments: () => ["requests"],
+    figures: [
+      figure("read exactly", "", "exact", "all"),
+      figure("read exactly, English", "", "exact", "en"),
+      figure("read exactly, German", "", "exact", "de"),
+      figure("read exactly, Spanish", "", "exact", "es"),
+      figure("read exactly, French", "", "exact", "fr"),
+      figure("read exactly, Russian", "", "exact", "ru"),
+      figure("other words kept", "", "kept"),
+      figure("one request, p50", "µs", "p50"),
+      figure("one request, p99", "µs", "p99")
+    ]
+  },
+  {
     name: "understanding",
     arguments: () => ["understanding", "--query-count", "500"],
     figures: [

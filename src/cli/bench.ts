@@ -32,6 +32,7 @@ import type { SeoOptions } from "../../bench/lanes/seo.ts"
 import type { SynonymsOptions } from "../../bench/lanes/synonyms.ts"
 import type { SuggestionsOptions } from "../../bench/lanes/suggestions.ts"
 import type { TogetherOptions } from "../../bench/lanes/together.ts"
+import type { RequestsOptions } from "../../bench/lanes/requests.ts"
 import type { UnderstandingOptions } from "../../bench/lanes/understanding.ts"
 import type { VoiceOptions } from "../../bench/lanes/voice.ts"
 import type { VectorsOptions } from "../../bench/lanes/vectors.ts"
@@ -194,6 +195,11 @@ export const benchSynonyms = (options: SynonymsOptions) =>
   running(
     () => import("../../bench/lanes/synonyms.ts"),
     (module) => module.benchSynonyms(options)
+  )
+export const benchRequests = (options: RequestsOptions) =>
+  running(
+    () => import("../../bench/lanes/requests.ts"),
+    (module) => module.benchRequests(options)
   )
 export const benchSuggestions = (options: SuggestionsOptions) =>
   running(

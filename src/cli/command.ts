@@ -39,6 +39,7 @@ import {
   benchSuggestions,
   benchSynonyms,
   benchTogether,
+  benchRequests,
   benchUnderstanding,
   benchVectors,
   benchPushes,
@@ -1198,6 +1199,19 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
           out: Option.getOrUndefined(flags.out)
         })
     ).pipe(Command.withDescription("Completions over many popular queries: time, and how soon the wanted one comes")),
+    Command.make(
+      "requests",
+      {
+        count: Flag.Int("count").pipe(Flag.withDescription("Generated requests"), Flag.withDefault(500)),
+        seed: Flag.Int("seed").pipe(Flag.withDescription("Of the requests"), Flag.withDefault(1)),
+        out: inputs.out
+      },
+      (flags) => benchRequests({ ...flags, out: Option.getOrUndefined(flags.out) })
+    ).pipe(
+      Command.withDescription(
+        "How often requests in words are read exactly as they are meant, by language, and how fast"
+      )
+    ),
     Command.make(
       "understanding",
       {

@@ -33,6 +33,7 @@ import type { LogSpaceOptions } from "@dowser/log/event-log/log-space"
 import { Identifiers } from "@dowser/log/identifiers"
 import { layerLookAlike } from "../ports/image-embedder/look-alike.ts"
 import { layerChildren } from "../ports/image-process/children.ts"
+import { layer as layerGenerator } from "../ports/generator/remote/remote-generator.ts"
 import { layer as layerOutboundHttp } from "../ports/outbound-http/node.ts"
 import { Models } from "../models/models.ts"
 import { placesOf } from "../models/install/places.ts"
@@ -134,7 +135,7 @@ export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({
       Identifiers.layer,
       Seal.layer(operatorKey),
       OperatorAuth.layer(operatorToken),
-      layerOutboundHttp({ allowPrivateAddresses }),
+      Layer.provideMerge(layerGenerator, layerOutboundHttp({ allowPrivateAddresses })),
       RequestFigures.layer,
       Layer.provideMerge(layerLookAlike, layerChildren()),
       Layer.provideMerge(layerMeasured, parts.ports)

@@ -809,7 +809,9 @@ describe("a key with a list of collections", () => {
           "promoteExperiment",
           "rollbackExperimentPromotion",
           "createEmbeddings",
-          "semanticSearch"
+          "semanticSearch",
+          "transcribeVoice",
+          "voiceSearch"
         ]
         const fits = isAllowed
           ? / 2\d\d$/.test(outcome) || (conflicting.includes(operation.id) && outcome.includes(" 409 "))
