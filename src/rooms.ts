@@ -62,6 +62,7 @@ import { room as search } from "./search/room.ts"
 import { room as imageSearch } from "./image-search/room.ts"
 import { room as semanticSearch } from "./semantic-search/room.ts"
 import { room as seo } from "./seo/room.ts"
+import { room as support } from "./support/room.ts"
 import { room as suggestions } from "./suggestions/room.ts"
 import { room as synonymSuggestions } from "./synonym-suggestions/room.ts"
 import { room as understanding } from "./understanding/room.ts"
@@ -126,6 +127,7 @@ export const rooms = RoomList.over<Ground>()
   .with(ingest)
   .with(jobs)
   .with(media)
+  .with(support)
   .with(quality)
   .with(seo)
   .with(graph)

@@ -190,7 +190,7 @@ class OperationRoute {
       address,
       origin,
       collection: params.collectionName,
-      isOfAll: this.#reach === "organization",
+      isOfAll: this.#reach === "session" ? "with a full key" : this.#reach === "organization",
       sessionId: sessionOf(node.headers),
       isRateFree: operation.isRateFree,
       isGateway: operation.plane === "gateway",

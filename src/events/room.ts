@@ -6,6 +6,7 @@ import { Installation } from "../installation.ts"
 import { Replays } from "./replays/replays.ts"
 import { SearchServed } from "../search/serve-log.ts"
 import { expireRejections } from "./failed/failed-repository.ts"
+import { PersonErasures } from "../identity/person-erasures.ts"
 import { layerAdmission } from "./intake/admission.ts"
 import { metrics } from "./metrics.ts"
 import { routes } from "./routes.ts"
@@ -34,6 +35,7 @@ export const room = defineRoom({
           Layer.provide(Events.layer({ visitorPartitions }), layerAdmission(weights === undefined ? {} : { weights }))
         ),
         Replays.layer({ visitorPartitions }),
+        PersonErasures.layer,
         SearchServed.layer({ visitorPartitions })
       )
     )

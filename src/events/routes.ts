@@ -18,6 +18,7 @@ import { implement } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import { FailedEvents } from "./failed/failed.ts"
 import { ingestLines, withinDay } from "./intake/ingest-lines.ts"
+import { PersonErasures } from "../identity/person-erasures.ts"
 import { Replays } from "./replays/replays.ts"
 import { EVENTS_PER_BATCH_MAX, IDENTIFIER_BYTES_MAX, RETRIES_MAX } from "@dowser/log/event-schema"
 import { Events } from "./intake/service.ts"
@@ -54,9 +55,21 @@ const userIdOf = (text: string) => {
     ? Effect.fail(inputInvalid("user_id", `1 to ${IDENTIFIER_BYTES_MAX} bytes without NUL`))
     : Effect.succeed(userId)
 }
+/** A person goes from the log by a job, and at once from what rooms keep beside it. */
+const makeErased = Effect.gen(function* () {
+  const replays = yield* Replays
+  const erasures = yield* PersonErasures
+  return Effect.fnUntraced(function* (organizationId: string, userId: string) {
+    const job = yield* replays.erase(organizationId, userId)
+    yield* erasures.erased(organizationId, userId)
+    return job
+  })
+})
+
 export const routes = Effect.gen(function* () {
   const events = yield* Events
   const replays = yield* Replays
+  const erased = yield* makeErased
   const entitlements = yield* Entitlements
   const failed = yield* FailedEvents
   const search = yield* Search
@@ -128,7 +141,7 @@ export const routes = Effect.gen(function* () {
     implement(
       contract.eraseSubject,
       Effect.fnUntraced(function* ({ caller, params }) {
-        const job = yield* replays.erase(caller.organizationId, yield* userIdOf(params.userId))
+        const job = yield* erased(caller.organizationId, yield* userIdOf(params.userId))
         // Suggested refinements of kept answers are queries that people made.
         search.forgetAnswers(caller.organizationId)
         return job

@@ -9,7 +9,9 @@ export interface Presented {
   readonly address: string
   readonly origin: string | undefined
   readonly collection: string | undefined
-  /** The operation is for keys that reach every collection (`reach.ts`). */ readonly isOfAll?: boolean
+  /** The operation is for keys that reach every collection (`reach.ts`). */ readonly isOfAll?:
+    | boolean
+    | "with a full key"
   readonly sessionId: string | undefined
   readonly isRateFree: boolean
   /** On the search gateway, the one place for scoped tokens. */ readonly isGateway: boolean

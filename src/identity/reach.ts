@@ -30,9 +30,10 @@ export type NamesOf = (asked: Asked) => ReadonlyArray<string> | "organization"
  *   reach;
  * - `filtered`: lists show, and ids lead to, only what the key reaches; all else does not exist for it;
  * - `organization`: only keys that reach every collection;
+ * - `session`: what visitors keep: those of its session with a search key, and with a full key `organization`;
  * - `none`: touches no collection and tells of none.
  */
-export type Reach = "path" | "each" | "filtered" | "organization" | "none" | NamesOf
+export type Reach = "path" | "each" | "filtered" | "organization" | "session" | "none" | NamesOf
 
 /** Whether a key may touch a collection by this name; an alias is a name of its own. */
 export const reachesCollection = (

@@ -1,24 +1,21 @@
 /** Handlers of media: the asset is looked for before anything else is read. */
 import { Effect } from "effect"
 import type { IncomingHttpHeaders } from "node:http"
-import type { Readable } from "node:stream"
 import { implement } from "../api/implement.ts"
 import { inputInvalid } from "../http/errors.ts"
 import { byId, pageOf } from "../http/page.ts"
-import { render } from "../http/render.ts"
-import { Reply } from "../http/reply.ts"
 import type { Caller } from "../identity/caller.ts"
 import { AiSpending } from "../metering/ai-spending.ts"
 import { filenameRefusal, isMediaType, normalizedType } from "./asset-input.ts"
 import type { StoredAsset } from "./assets-repository.ts"
-import { isKnown, rangeOf } from "./content-range.ts"
 import * as contract from "./contract.ts"
-import { ContentLengthRequired, ContentTooLarge, RangeNotSatisfiable } from "./errors.ts"
+import { ContentLengthRequired, ContentTooLarge } from "./errors.ts"
 import { imageBodyOf } from "./image-body.ts"
 import { Images } from "./images.ts"
 import { Media } from "./media.ts"
 import { CONTENT_BYTES_MAX, type MediaAsset } from "./schema.ts"
-import { etagOf, servedHeaders, typeOf } from "./served-content.ts"
+import { typeOf } from "./served-content.ts"
+import { makeServed } from "./serving.ts"
 import { contentThere } from "./storing.ts"
 
 const shownAsset = (asset: StoredAsset): MediaAsset => ({
@@ -56,37 +53,6 @@ const sentType = (headers: IncomingHttpHeaders): string | undefined => {
     ? undefined
     : normalizedType(type)
 }
-
-/** The content as the request's headers ask for it. */
-const makeServed = Effect.map(Media, (media) =>
-  Effect.fnUntraced(function* (asset: StoredAsset, headers: IncomingHttpHeaders) {
-    const type = typeOf(asset),
-      size = asset.size ?? 0,
-      etag = etagOf(asset)
-    if (asset.blob !== null && isKnown(headers["if-none-match"], etag))
-      return new Reply(304, "", type, servedHeaders(asset))
-    const range =
-      asset.blob === null
-        ? undefined
-        : rangeOf(headers.range, headers["if-range"] as string | undefined, { etag, size })
-    if (range === "none") {
-      const error = new RangeNotSatisfiable({
-        message: `The content has ${size} bytes, none of them in this range.`,
-        size
-      })
-      return new Reply(416, JSON.stringify(render(error, "control").body), "application/json", {
-        "content-range": `bytes */${size}`
-      })
-    }
-    const stream: Readable = yield* media.read(asset, range)
-    const length = range === undefined ? size : range.end - range.start + 1
-    return new Reply(range === undefined ? 200 : 206, stream, type, {
-      ...servedHeaders(asset),
-      "content-length": String(length),
-      ...(range === undefined ? {} : { "content-range": `bytes ${range.start}-${range.end}/${size}` })
-    })
-  })
-)
 
 /** The picture is looked at, and paid for, before anything is kept. */
 const makeUpload = Effect.gen(function* () {

@@ -35,6 +35,8 @@ const operatorEntries = async () =>
       headers: operator()
     })
   ).body.data as ReadonlyArray<Entry>
+const supportThread = async (): Promise<string> =>
+  (await send("POST", "/v1/support/threads", { subject: "A question", session_id: "ses-1" })).body.id
 const send = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
   program.request(method, path, { key: tenant.full_key, ...(body === undefined ? {} : { body }), headers })
 
@@ -64,6 +66,12 @@ const exempt: Readonly<Record<string, string>> = {
   semanticSearch: "reads",
   imageSearch: "reads",
   uploadImage: "data: visitors send them",
+  createSupportThread: "data: visitors write them",
+  updateSupportThread: "data",
+  postSupportMessage: "data: visitors write them",
+  consoleCreateSupportThread: "data",
+  consoleUpdateSupportThread: "data",
+  consolePostSupportMessage: "data",
   ingestEvents: "data",
   reportCmsRuntime: "data",
   pushCmsEvents: "data",
@@ -468,6 +476,11 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
       body: { ...alert, threshold: 2 },
       kind: "alert"
     }),
+    deleteSupportThread: async () => ({
+      method: "DELETE",
+      path: `/v1/support/threads/${await supportThread()}`,
+      kind: "support_thread"
+    }),
     deleteAlert: () => ({ method: "DELETE", path: `/v1/alerts/${made.alert}`, kind: "alert" }),
     ...experimentSteps(made, "", "/v1"),
     ...experimentSteps(made, "console", organization),
@@ -558,6 +571,8 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
         body: { ...alert, threshold: 3 },
         kind: "alert"
       }),
+    consoleDeleteSupportThread: async () =>
+      twin({ method: "DELETE", path: `/v1/support/threads/${await supportThread()}`, kind: "support_thread" }),
     consoleDeleteAlert: () => twin({ method: "DELETE", path: `/v1/alerts/${made.alert}`, kind: "alert" }),
     consoleTrainRerankModel: () =>
       twin({

@@ -232,7 +232,10 @@ const furnish = async (name: string): Promise<Furnished> => {
       job: await idOf("POST", "/v1/collections/drafts/reindex"),
       upload: await upload(),
       oldUpload: await upload(),
-      ...(await furnishMedia(full, must)),
+      ...(await furnishMedia(full, must).then(async (media) => ({
+        ...media,
+        ...(await furnishSupport(must, media.media))
+      }))),
       connector: shop.id,
       oldConnector: await idOf("POST", "/v1/connectors", connector),
       cmsInstallation: await idOf("POST", "/v1/cms/installations", cms),
@@ -245,6 +248,16 @@ const furnish = async (name: string): Promise<Furnished> => {
   }
 }
 
+/** A thread with an attachment, and one to delete. */
+const furnishSupport = async (
+  must: (method: string, path: string, body?: unknown) => Promise<{ readonly body: any }>,
+  media: string
+) => {
+  const thread = { subject: "A question", text: "Where is it?", session_id: "ses-1" }
+  const make = async (more: object) =>
+    (await must("POST", "/v1/support/threads", { ...thread, ...more })).body.id as string
+  return { supportThread: await make({ media_ids: [media] }), oldSupportThread: await make({}) }
+}
 /** Media with content, without any, and one to delete. */
 const furnishMedia = async (
   key: string,
@@ -330,7 +343,9 @@ const credential = (
   if (scope === "full") return { "x-svc-api-key": full }
   if (scope === "connector_write") return { authorization: `Bearer ${connector}` }
   if (scope === "search")
-    return plane === "gateway" ? { authorization: `Bearer ${gateway}` } : { "x-svc-api-key": search }
+    return plane === "gateway"
+      ? { authorization: `Bearer ${gateway}` }
+      : { "x-svc-api-key": search, ...(group === "support" ? { "x-svc-session-id": "ses-1" } : {}) }
   if (scope === "installation") return { authorization: `Bearer ${installation}` }
   return group === "console sessions" ? { cookie } : operator()
 }
@@ -364,6 +379,14 @@ const requestOf = (operation: Operation, furnished: Furnished) => {
   }
 }
 
+/** Of a stream that goes on. */
+const beginningOf = async (answer: Response): Promise<string> => {
+  const reader = answer.body!.getReader()
+  const { value } = await reader.read()
+  await reader.cancel()
+  return new TextDecoder().decode(value)
+}
+
 describe("examples", () => {
   it("of every operation are sent and answered as the operation declares", async () => {
     const refused: Array<string> = []
@@ -375,7 +398,7 @@ describe("examples", () => {
       const furnished = operation.scope === "console" && operation.group !== "console sessions" ? people : tenant
       const { url, ...request } = requestOf(operation, cookie === undefined ? furnished : { ...furnished, cookie })
       const answer = await fetch(url, { ...request, redirect: "manual" })
-      const text = await answer.text()
+      const text = operation.success.type === "event_stream" ? await beginningOf(answer) : await answer.text()
       // A new password ends the session that it was given in; the answer brings another.
       if (operation.group === "console sessions") cookie = answer.headers.get("set-cookie")?.split(";")[0] ?? cookie
       const { created, status } = operation.success

@@ -115,6 +115,8 @@ const fill = async (tenant: Tenant, word: string) => {
   const modelId = (await send("POST", "/v1/recommendations/models", recommendation)).body.id as string
   const mediaId = (await send("POST", "/v1/media", { filename: `${word}.txt` })).body.id as string
   await program.request("PUT", `/v1/media/${mediaId}/content`, { key: tenant.full_key, body: word })
+  const thread = { subject: word, text: word, session_id: `ses-${word}`, media_ids: [mediaId] }
+  const threadId = (await send("POST", "/v1/support/threads", thread)).body.id as string
   const signedIn = await program.request("POST", "/console/v1/sessions", {
     body: { email: `${word}@shop.example`, password }
   })
@@ -134,6 +136,7 @@ const fill = async (tenant: Tenant, word: string) => {
     experimentId,
     modelId,
     mediaId,
+    threadId,
     memberId,
     queryId,
     session: (signedIn.headers.get("set-cookie") ?? "").split(";")[0]!
@@ -183,7 +186,8 @@ const pathOf = (path: string, operationId: string) =>
             name === "alertId" ||
             name === "experimentId" ||
             name === "modelId" ||
-            name === "mediaId"
+            name === "mediaId" ||
+            name === "threadId"
           ? ids[name]
           : name === "keyId"
             ? ids.keyId
@@ -236,6 +240,9 @@ const bodies: Record<string, unknown> = {
   createQualitySuite: { name: "mine", collection: "goods", judgments: [] },
   replaceQualitySuite: { name: "mine", collection: "goods", judgments: [] },
   judgeFromClicks: { from: "2026-01-01", to: "2026-01-31" },
+  createSupportThread: { subject: "mine", session_id: "mine" },
+  updateSupportThread: { status: "closed" },
+  postSupportMessage: { text: "mine" },
   createSeoRule: { name: "mine", collection: "goods", facet_field: "title" },
   updateSeoRule: { name: "mine", collection: "goods", facet_field: "title" },
   semanticSearch: { q: "mine" },

@@ -150,7 +150,7 @@ const always =
     outcome
 /** Without a collection they concern all, which a key of some may not; or they are of all (`reach.ts`). */
 const ofAllCollections =
-  /^\/v1\/(?:analytics\/metrics\/.*|events\/(?:failed|replays|subjects\/.*)|aliases\/.*|audit|ai\/providers.*|media(?!\/images$).*|connectors.*|cms.*|webhooks.*|(?:presets|search_policies|stopwords|stemming|synonym_sets|curation_sets).*)$/
+  /^\/v1\/(?:analytics\/metrics\/.*|events\/(?:failed|replays|subjects\/.*)|aliases\/.*|audit|ai\/providers.*|media(?!\/images$).*|support\/.*|connectors.*|cms.*|webhooks.*|(?:presets|search_policies|stopwords|stemming|synonym_sets|curation_sets).*)$/
 const isGateway = ({ path }: Pick<Place, "path">): boolean => path.startsWith("/api/v1/")
 /**
  * The index of the walk does not exist, which the gateway tells as one that is somebody else's: behind scope and rate.
@@ -228,6 +228,12 @@ describe("every operation with every kind of key", () => {
       "GET /v1/collections/nowhere/prompts",
       "GET /v1/collections/nowhere/search-profiles/nowhere/storefront",
       "GET /v1/collections/nowhere/suggestions",
+      "GET /v1/support/threads",
+      "GET /v1/support/threads/nowhere",
+      "GET /v1/support/threads/nowhere/media/nowhere",
+      "GET /v1/support/threads/nowhere/messages",
+      "GET /v1/support/threads/nowhere/stream",
+      "PATCH /v1/support/threads/nowhere",
       "POST /api/v1/federated-search",
       "POST /api/v1/indexes/nowhere/geo-search",
       "POST /api/v1/indexes/nowhere/search",
@@ -238,7 +244,9 @@ describe("every operation with every kind of key", () => {
       "POST /v1/events",
       "POST /v1/media/images",
       "POST /v1/multi_search",
-      "POST /v1/recommendations"
+      "POST /v1/recommendations",
+      "POST /v1/support/threads",
+      "POST /v1/support/threads/nowhere/messages"
     ])
   })
 })

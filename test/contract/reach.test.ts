@@ -37,6 +37,7 @@ interface Ids {
   readonly experimentId: string
   readonly modelId: string
   readonly mediaId: string
+  readonly threadId: string
 }
 let ownSuite: string
 let ownModel: string
@@ -57,7 +58,8 @@ const nobodys: Ids = {
   alertId: "alr_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   experimentId: "exp_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   modelId: "rec_01ARZ3NDEKTSV4RRFFQ69G5FAV",
-  mediaId: "med_01ARZ3NDEKTSV4RRFFQ69G5FAV"
+  mediaId: "med_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+  threadId: "sup_01ARZ3NDEKTSV4RRFFQ69G5FAV"
 }
 const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
 const day = new Date().toISOString().slice(0, 10)
@@ -233,6 +235,8 @@ beforeAll(async () => {
   const modelId = (await own("POST", "/v1/recommendations/models", recommendation)).body.id as string
   ownModel = (await own("POST", "/v1/recommendations/models", recommendationOf("apples"))).body.id
   const mediaId = (await own("POST", "/v1/media", { filename: `${secret}.txt` })).body.id as string
+  const thread = { subject: secret, text: secret, session_id: "ses-1" }
+  const threadId = (await own("POST", "/v1/support/threads", thread)).body.id as string
   ids = {
     jobId,
     uploadId,
@@ -247,7 +251,8 @@ beforeAll(async () => {
     alertId,
     experimentId,
     modelId,
-    mediaId
+    mediaId,
+    threadId
   }
   const collections = ["apples", "apples_.*"]
   // Every operation is asked several times within a minute.
@@ -748,7 +753,8 @@ describe("a key with a list of collections", () => {
       experimentId: (await made(full, "POST", "/v1/experiments", experimentOf("apples"))).body.id as string,
       modelId: (await made(full, "POST", "/v1/recommendations/models", recommendationOf("apples"))).body.id as string,
       modelName: "clicks",
-      mediaId: ids.mediaId
+      mediaId: ids.mediaId,
+      threadId: ids.threadId
     }
     await storeModel(program, tenant.organization_id, "apples", "clicks")
     const differing: Array<string> = []
@@ -791,7 +797,7 @@ describe("a key with a list of collections", () => {
                     ? { body: { model_id: ownModel } }
                     : {}
         const outcome = await does(operation, key, fresh, others)
-        const isAllowed = reach !== "organization"
+        const isAllowed = reach !== "organization" && reach !== "session"
         // The job is over by then, or it is cancelled; a reindex may still be going on. An experiment over all searches
         // of a collection has no place that its parameters could be promoted to.
         // Where no model is installed those that need one say so.

@@ -5,6 +5,7 @@ interface GuideStep {
   readonly method: string
   readonly path: string
   /** Name of the variable that holds the key. */ readonly key: string
+  /** Beside it. */ readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
   /** What the answer holds, as far as the guide says it. */ readonly answer: unknown
 }
@@ -14,8 +15,20 @@ export const stepsOfGuide = (name: string): ReadonlyArray<GuideStep> =>
     .split("```sh\n")
     .slice(1)
     .map((part) => {
-      const [, method = "GET", path, key, body] =
-        /^curl (?:-X (\w+) )?"\$DOWSER([^"]+)" -H "X-SVC-API-KEY: \$(\w+)"(?: -d '([\s\S]*?)')?\n```/.exec(part)!
+      const [, method = "GET", path, key, more = "", body] =
+        /^curl (?:-X (\w+) )?"\$DOWSER([^"]+)" -H "X-SVC-API-KEY: \$(\w+)"((?: -H "[^"]+")*)(?: -d '([\s\S]*?)')?\n```/.exec(
+          part
+        )!
       const answer = /```json\n([\s\S]*?)```/.exec(part)?.[1]
-      return { method, path: path!, key: key!, body, answer: answer === undefined ? undefined : JSON.parse(answer) }
+      const headers = Object.fromEntries(
+        [...more.matchAll(/-H "([^:]+): ([^"]+)"/g)].map(([, name, value]) => [name, value])
+      )
+      return {
+        method,
+        path: path!,
+        key: key!,
+        headers,
+        body,
+        answer: answer === undefined ? undefined : JSON.parse(answer)
+      }
     })

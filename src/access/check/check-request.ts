@@ -102,7 +102,7 @@ export const makeCheck = ({ configuration, known, organizationOf, rates, service
       address: presented.address,
       origin: presented.origin,
       collection: presented.collection,
-      isOfAll: presented.isOfAll === true,
+      isOfAll: presented.isOfAll === true || (presented.isOfAll === "with a full key" && key.scope === "full"),
       takeRateToken: () => token.take()
     }
     let refusal = decide(input)

@@ -1,0 +1,15 @@
+/** Refusals of support threads. */
+import { Schema } from "effect"
+
+/** A search key asks for a thread of somebody else. */
+export class OtherSession extends Schema.TaggedError<OtherSession>()(
+  "OtherSession",
+  { message: Schema.String },
+  { httpApiStatus: 403 }
+) {}
+/** A thread takes no more messages. */
+export class ThreadFull extends Schema.TaggedError<ThreadFull>()(
+  "ThreadFull",
+  { message: Schema.String, limit: Schema.Int },
+  { httpApiStatus: 409 }
+) {}
