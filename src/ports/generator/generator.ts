@@ -31,7 +31,7 @@ export interface GenerateRequest {
   /** The answer is to be one JSON object; whether it is, the caller checks. */ readonly isJson?: boolean
 }
 /** As the server counts; a quarter of the characters where it says nothing. */
-export interface GeneratorUsage {
+interface GeneratorUsage {
   readonly input_tokens: number
   readonly output_tokens: number
 }

@@ -5,7 +5,7 @@
 import type { Generated, GeneratorFinish, GeneratorKind } from "../generator.ts"
 
 /** A part of an answer that is being written; fields are absent where an event says nothing of them. */
-export interface Part {
+interface Part {
   readonly text?: string | undefined
   readonly finish?: GeneratorFinish | undefined
   readonly input_tokens?: number | undefined

@@ -1,4 +1,4 @@
-/** Events in pieces of a body: `data` of server-sent events, or a line of JSON each. Bounded, and pure apart from itself. */
+/** Events in pieces of a body: `data` of server-sent events, or a line of JSON each. Bounded. */
 export class EventLines {
   readonly #isServerSent: boolean
   readonly #lineMax: number

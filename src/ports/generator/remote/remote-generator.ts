@@ -75,11 +75,16 @@ const beginningOf = ({ body }: OutboundStream) =>
     Effect.orElseSucceed(() => new Uint8Array())
   )
 
-const make = Effect.gen(function* () {
-  const http = yield* OutboundHttp
-  const clock = yield* Clock.Clock
-  const lines = new OrganizationLines(AT_ONCE_MAX)
+const timeoutOf = ({ timeout_ms }: GenerateRequest) => Math.min(TIMEOUT_MAX_MS, Math.max(1, timeout_ms))
+const within = <A, E, R>(request: GenerateRequest, work: Effect.Effect<A, E, R>) =>
+  Effect.timeoutOrElse(work, {
+    duration: timeoutOf(request),
+    orElse: () => Effect.fail(failed(request.model, "timeout", `did not answer within ${timeoutOf(request) / 1_000} s`))
+  })
+const noAddress = (request: GenerateRequest) => failed(request.model, "refused", "has no address: name a `url`")
 
+const makeTries = Effect.gen(function* () {
+  const clock = yield* Clock.Clock
   /** What a try came to, again and again while that may help. */
   const tried = Effect.fnUntraced(function* <A, R>(
     { tries = TRIES }: GenerateRequest,
@@ -100,14 +105,14 @@ const make = Effect.gen(function* () {
     error,
     wait_ms: isPassing(error) ? waitOf(retryAfter, clock.currentTimeMillisUnsafe(), at) : undefined
   })
-  const timeoutOf = ({ timeout_ms }: GenerateRequest) => Math.min(TIMEOUT_MAX_MS, Math.max(1, timeout_ms))
-  const within = <A, E, R>(request: GenerateRequest, work: Effect.Effect<A, E, R>) =>
-    Effect.timeoutOrElse(work, {
-      duration: timeoutOf(request),
-      orElse: () =>
-        Effect.fail(failed(request.model, "timeout", `did not answer within ${timeoutOf(request) / 1_000} s`))
-    })
-  const noAddress = (request: GenerateRequest) => failed(request.model, "refused", "has no address: name a `url`")
+  return { later, tried }
+})
+
+const make = Effect.gen(function* () {
+  const http = yield* OutboundHttp
+  const clock = yield* Clock.Clock
+  const { later, tried } = yield* makeTries
+  const lines = new OrganizationLines(AT_ONCE_MAX)
 
   const complete = Effect.fnUntraced(function* (request: GenerateRequest) {
     const asked = askedOf(request, false)
