@@ -33,21 +33,25 @@ import { room as media } from "./media/room.ts"
 import { room as metering } from "./metering/room.ts"
 import { room as models } from "./models/room.ts"
 import type { Models } from "./models/models.ts"
+import { room as nlSearch } from "./nl-search/room.ts"
 import { room as organizations } from "./organizations/room.ts"
 import { room as tenants } from "./tenants/room.ts"
 import type { Outbox } from "@dowser/log/outbox"
 import { room as outbox } from "./outbox/room.ts"
+import type { AudioDecoder } from "./ports/audio-decoder/audio-decoder.ts"
 import type { BlobStore } from "./ports/blob-store/blob-store.ts"
 import type { Counters } from "./ports/counter/counter.ts"
 import type { DedupeWindow } from "./ports/dedupe/dedupe-window.ts"
 import type { Engine } from "./ports/engine/engine.ts"
 import type { FeedStore } from "./ports/feed-store/feed-store.ts"
+import type { Generator } from "./ports/generator/generator.ts"
 import type { ImageEmbedder } from "./ports/image-embedder/image-embedder.ts"
 import type { ImageProcess } from "./ports/image-process/image-process.ts"
 import type { EventLog } from "@dowser/log/event-log/event-log"
 import type { Identifiers } from "@dowser/log/identifiers"
 import type { OutboundHttp } from "./ports/outbound-http/outbound-http.ts"
 import type { TextEmbedder } from "./ports/text-embedder/text-embedder.ts"
+import type { Transcriber } from "./ports/transcriber/transcriber.ts"
 import { room as quality } from "./quality/room.ts"
 import { RoomList } from "./room.ts"
 import { room as personalization } from "./personalization/room.ts"
@@ -66,6 +70,7 @@ import { room as support } from "./support/room.ts"
 import { room as suggestions } from "./suggestions/room.ts"
 import { room as synonymSuggestions } from "./synonym-suggestions/room.ts"
 import { room as understanding } from "./understanding/room.ts"
+import { room as voice } from "./voice/room.ts"
 import { room as webhooks } from "./webhooks/room.ts"
 
 /**
@@ -73,6 +78,7 @@ import { room as webhooks } from "./webhooks/room.ts"
  * (`src/runtime`).
  */
 type Ground =
+  | AudioDecoder
   | BlobStore
   | Configuration
   | Counters
@@ -80,6 +86,7 @@ type Ground =
   | Engine
   | EventLog
   | FeedStore
+  | Generator
   | ImageEmbedder
   | ImageProcess
   | Identifiers
@@ -94,6 +101,7 @@ type Ground =
   | SqlClient.SqlClient
   | StreamWorker
   | TextEmbedder
+  | Transcriber
 
 export const rooms = RoomList.over<Ground>()
   .with(outbox)
@@ -113,6 +121,7 @@ export const rooms = RoomList.over<Ground>()
   .with(analytics)
   .with(suggestions)
   .with(understanding)
+  .with(nlSearch)
   .with(rerankers)
   .with(recommendationModels)
   .with(rules)
@@ -121,6 +130,7 @@ export const rooms = RoomList.over<Ground>()
   .with(search)
   .with(semanticSearch)
   .with(imageSearch)
+  .with(voice)
   .with(analyticsRules)
   .with(connectors)
   .with(cms)

@@ -6,6 +6,7 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { catalogueMissing, catalogueNames } from "../inputs/catalogues.ts"
 import { embeddingsMissing } from "../lanes/embeddings.ts"
+import { voiceMissing } from "../lanes/voice.ts"
 import { luceneMissing } from "../peers/lucene.ts"
 
 export interface Figure {
@@ -407,6 +408,33 @@ export const lanes: ReadonlyArray<Lane> = [
       figure(`${language}: refused without its paragraph`, "", "languages", language, "refused without its paragraph"),
       figure(`${language}: one question, p50`, "ms", "languages", language, "p50_ms")
     ])
+  },
+  {
+    name: "voice",
+    missing: voiceMissing,
+    arguments: () => ["voice", "--texts", "20", "--voices", "1"],
+    figures: [
+      figure("wrong words, as heard", "", "voices", "slt", "wer_raw"),
+      figure("wrong words, corrected", "", "voices", "slt", "wer_corrected"),
+      figure("right product in the first five", "", "voices", "slt", "first_five"),
+      figure("a spoken query, p50", "ms", "voices", "slt", "took", "p50_ms"),
+      figure("five seconds of speech, p50", "ms", "five_seconds", "took", "p50_ms")
+    ]
+  },
+  {
+    name: "requests",
+    arguments: () => ["requests"],
+    figures: [
+      figure("read exactly", "", "exact", "all"),
+      figure("read exactly, English", "", "exact", "en"),
+      figure("read exactly, German", "", "exact", "de"),
+      figure("read exactly, Spanish", "", "exact", "es"),
+      figure("read exactly, French", "", "exact", "fr"),
+      figure("read exactly, Russian", "", "exact", "ru"),
+      figure("other words kept", "", "kept"),
+      figure("one request, p50", "µs", "p50"),
+      figure("one request, p99", "µs", "p99")
+    ]
   },
   {
     name: "understanding",

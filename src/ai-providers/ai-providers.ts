@@ -8,6 +8,7 @@ import type { ModelConfig } from "@dowser/engine-sdk/embedding"
 import { maskSecret } from "@dowser/engine-sdk/schema"
 import type { Candidate } from "@dowser/engine-sdk/pipeline"
 import type { Reranker } from "@dowser/engine-sdk/rerank"
+import type { Identifiers } from "@dowser/log/identifiers"
 import { Seal } from "../access/seal.ts"
 import { Configuration } from "../configuration/configuration.ts"
 import { stored } from "../configuration/stored.ts"
@@ -18,6 +19,9 @@ import { OutboundHttp } from "../ports/outbound-http/outbound-http.ts"
 import { OPERATOR_KIND } from "../ports/text-embedder/operator/models-file.ts"
 import { isRemoteKind } from "../ports/text-embedder/remote/providers.ts"
 import { makeRemoteEmbedder } from "../ports/text-embedder/remote/remote-embedder.ts"
+import { isTranscriberKind, type RemoteTranscriberModel } from "../ports/transcriber/remote/providers.ts"
+import { makeRemoteTranscriber } from "../ports/transcriber/remote/remote-transcriber.ts"
+import { Transcriber } from "../ports/transcriber/transcriber.ts"
 import { makeProvidersRepository, type ProviderRow } from "./providers-repository.ts"
 import { ownModel, ownModels } from "./own-models.ts"
 import { remoteReranker } from "./remote-reranker.ts"
@@ -33,6 +37,8 @@ interface AiProvidersShape {
   readonly embeddingModel: (organizationId: string) => ModelConfig
   /** undefined where the organization has none. */
   readonly reranker: (organizationId: string) => Reranker | undefined
+  /** undefined where the organization has none. */
+  readonly transcriber: (organizationId: string) => RemoteTranscriberModel | undefined
   readonly inUse: (organizationId: string) => ProvidersInUse
   readonly put: (
     organizationId: string,
@@ -46,7 +52,11 @@ const decode = Schema.decodeUnknownSync(ProviderBody)
 const KIND = "ai_provider"
 const change = (organizationId: string, port: string) => ({ kind: KIND, organizationId, id: port })
 const OF_SERVERS = ["url", "api_key", "dimensions"] as const
+const TEST_SOUND = { samples: new Float32Array(16_000), speech: [], hints: [] } as const
 const TEST = { texts: ["A lamp."], timeout_ms: 10_000, tries: 1 } as const
+
+const transcriberOf = ({ api_key, kind, model, url }: ProviderBody): RemoteTranscriberModel | undefined =>
+  isTranscriberKind(kind) ? { kind, model: model ?? "", url, apiKey: api_key } : undefined
 
 const shownOf = (port: ProviderPort, { body, row }: Pick<Known, "body" | "row">): typeof Provider.Type => ({
   port,
@@ -139,6 +149,17 @@ const makeTrial = Effect.gen(function* () {
       }
     )
   }
+  const transcribe = yield* makeRemoteTranscriber
+  /** A second of silence, in which nobody says anything: any transcript will do. */
+  const transcriber = (organizationId: string, body: ProviderBody) => {
+    const model = transcriberOf(body)
+    return model === undefined
+      ? Effect.succeed("Not a kind of server")
+      : Effect.match(transcribe(model, { ...TEST_SOUND, organizationId, language: "en" }), {
+          onFailure: ({ message }) => message,
+          onSuccess: () => undefined
+        })
+  }
   const models = yield* CurrentEmbedder
   /** One that the operator named: no server is asked. */
   const operator = (organizationId: string, { model }: ProviderBody) => {
@@ -152,84 +173,96 @@ const makeTrial = Effect.gen(function* () {
   }
   return (organizationId: string, port: ProviderPort, body: ProviderBody) => {
     if (port === "reranker") return reranker(body)
+    if (port === "transcriber") return transcriber(organizationId, body)
     return body.kind === OPERATOR_KIND ? operator(organizationId, body) : embedder(organizationId, body)
   }
 })
 
+const named = ({ kind, model = "" }: ProviderBody) => ({ name: `${kind}/${model}`, embedded: false })
+const modelsInUse = (
+  own: ProvidersInUse,
+  models: Parameters<typeof ownModel>[0],
+  bodyOf: (port: ProviderPort) => ProviderBody | undefined
+): ProvidersInUse => {
+  const embedder = bodyOf("text_embedder"),
+    reranker = bodyOf("reranker"),
+    transcriber = bodyOf("transcriber")
+  const textEmbedder = (body: ProviderBody) =>
+    body.kind === OPERATOR_KIND
+      ? ownModel(models, `${OPERATOR_KIND}/${body.model}`)
+      : { ...named(body), ...(body.dimensions === undefined ? {} : { dimensions: body.dimensions }) }
+  return {
+    ...own,
+    ...(embedder === undefined ? {} : { text_embedder: textEmbedder(embedder) }),
+    ...(reranker === undefined ? {} : { reranker: named(reranker) }),
+    ...(transcriber === undefined ? {} : { transcriber: named(transcriber) })
+  }
+}
+
 export class AiProviders extends Context.Service<AiProviders, AiProvidersShape>()("dowser/ai-providers/AiProviders") {
-  static readonly layer: Layer.Layer<AiProviders, never, Configuration | OutboundHttp | Seal | SqlClient.SqlClient> =
-    Layer.effect(
-      AiProviders,
-      Effect.gen(function* () {
-        const configuration = yield* Configuration
-        const seal = yield* Seal
-        const repository = yield* makeProvidersRepository
-        const get = yield* keepProviders
-        const trial = yield* makeTrial
-        const models = yield* CurrentEmbedder
-        return AiProviders.of({
-          embeddingModel: (organizationId) => {
-            const own = get(organizationId, "text_embedder")?.body
-            if (own === undefined) return { model_name: DEFAULT_MODEL }
-            const { api_key, dimensions, kind, model = "", url } = own
-            return {
-              model_name: `${kind}/${model === "" ? kind : model}`,
-              ...(url === undefined ? {} : { url }),
-              ...(api_key === undefined ? {} : { api_key }),
-              ...(dimensions === undefined ? {} : { dimensions })
-            }
-          },
-          reranker: (organizationId) => get(organizationId, "reranker")?.reranker,
-          inUse: (organizationId) => {
-            const embedder = get(organizationId, "text_embedder")?.body
-            const reranker = get(organizationId, "reranker")?.body
-            const own = ownModels(models)
-            return {
-              ...own,
-              ...(embedder === undefined
-                ? {}
-                : {
-                    text_embedder:
-                      embedder.kind === OPERATOR_KIND
-                        ? ownModel(models, `${OPERATOR_KIND}/${embedder.model}`)
-                        : {
-                            name: `${embedder.kind}/${embedder.model ?? ""}`,
-                            embedded: false,
-                            ...(embedder.dimensions === undefined ? {} : { dimensions: embedder.dimensions })
-                          }
-                  }),
-              ...(reranker === undefined
-                ? {}
-                : { reranker: { name: `${reranker.kind}/${reranker.model ?? ""}`, embedded: false } })
-            }
-          },
-          put: Effect.fn("AiProviders.put")(function* (organizationId, port, body) {
-            const kinds = kindsOf(port)
-            if (!kinds.includes(body.kind)) return yield* inputInvalid("kind", `One of ${kinds.join(", ")}`)
-            if (body.model === undefined && body.kind !== "tei")
-              return yield* inputInvalid("model", "The name of a model")
-            if (body.kind === OPERATOR_KIND)
-              yield* refused(
-                OF_SERVERS.filter((path) => body[path] !== undefined).map((path) => ({
-                  path,
-                  message: "None: a model of this installation needs its name alone"
-                }))
-              )
-            const refusal = yield* trial(organizationId, port, body)
-            if (refusal !== undefined)
-              return yield* inputInvalid(body.kind === OPERATOR_KIND ? "model" : "url", refusal)
-            const now = yield* Clock.currentTimeMillis
-            const before = get(organizationId, port)
-            const sealed = body.api_key === undefined ? null : seal.seal(new TextEncoder().encode(body.api_key))
-            yield* stored(
-              configuration.write(change(organizationId, port), repository.put(organizationId, port, body, sealed, now))
+  static readonly layer: Layer.Layer<
+    AiProviders,
+    never,
+    Configuration | Identifiers | OutboundHttp | Seal | SqlClient.SqlClient | Transcriber
+  > = Layer.effect(
+    AiProviders,
+    Effect.gen(function* () {
+      const configuration = yield* Configuration
+      const seal = yield* Seal
+      const repository = yield* makeProvidersRepository
+      const get = yield* keepProviders
+      const trial = yield* makeTrial
+      const models = yield* CurrentEmbedder
+      const ownTranscriber = yield* Transcriber
+      return AiProviders.of({
+        embeddingModel: (organizationId) => {
+          const own = get(organizationId, "text_embedder")?.body
+          if (own === undefined) return { model_name: DEFAULT_MODEL }
+          const { api_key, dimensions, kind, model = "", url } = own
+          return {
+            model_name: `${kind}/${model === "" ? kind : model}`,
+            ...(url === undefined ? {} : { url }),
+            ...(api_key === undefined ? {} : { api_key }),
+            ...(dimensions === undefined ? {} : { dimensions })
+          }
+        },
+        reranker: (organizationId) => get(organizationId, "reranker")?.reranker,
+        transcriber: (organizationId) => {
+          const own = get(organizationId, "transcriber")
+          return own === undefined ? undefined : transcriberOf(own.body)
+        },
+        inUse: (organizationId) => {
+          const bodyOf = (port: ProviderPort) => get(organizationId, port)?.body
+          return modelsInUse(ownModels(models, ownTranscriber.inUse()), models, bodyOf)
+        },
+        put: Effect.fn("AiProviders.put")(function* (organizationId, port, body) {
+          const kinds = kindsOf(port)
+          if (!kinds.includes(body.kind)) return yield* inputInvalid("kind", `One of ${kinds.join(", ")}`)
+          if (body.model === undefined && body.kind !== "tei")
+            return yield* inputInvalid("model", "The name of a model")
+          if (port === "transcriber" && body.dimensions !== undefined)
+            return yield* inputInvalid("dimensions", "None: a transcriber has no vectors")
+          if (body.kind === OPERATOR_KIND)
+            yield* refused(
+              OF_SERVERS.filter((path) => body[path] !== undefined).map((path) => ({
+                path,
+                message: "None: a model of this installation needs its name alone"
+              }))
             )
-            const created_at = before?.row.created_at ?? now
-            return shownOf(port, { body, row: { created_at, updated_at: now } as ProviderRow })
-          }),
-          remove: (organizationId, port) =>
-            stored(configuration.write(change(organizationId, port), repository.remove(organizationId, port)))
-        })
+          const refusal = yield* trial(organizationId, port, body)
+          if (refusal !== undefined) return yield* inputInvalid(body.kind === OPERATOR_KIND ? "model" : "url", refusal)
+          const now = yield* Clock.currentTimeMillis
+          const before = get(organizationId, port)
+          const sealed = body.api_key === undefined ? null : seal.seal(new TextEncoder().encode(body.api_key))
+          yield* stored(
+            configuration.write(change(organizationId, port), repository.put(organizationId, port, body, sealed, now))
+          )
+          const created_at = before?.row.created_at ?? now
+          return shownOf(port, { body, row: { created_at, updated_at: now } as ProviderRow })
+        }),
+        remove: (organizationId, port) =>
+          stored(configuration.write(change(organizationId, port), repository.remove(organizationId, port)))
       })
-    )
+    })
+  )
 }

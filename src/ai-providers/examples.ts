@@ -9,7 +9,7 @@ export const described = {
   },
   putAiProvider: {
     description:
-      "Names a model of the organization's own in place of this program's: `text_embedder` by `openai` (any compatible server), `jina`, `cohere`, `ollama` or `tei`, `reranker` by `tei`, `cohere` or `jina`. The server is asked once before anything is stored; where it does not answer as it should, that is a 400 with the reason. Credentials are stored sealed and never shown again. Vectors beside a collection's schema are made anew by the next semantic search of it.",
+      "Names a model of the organization's own in place of this program's: `text_embedder` by `openai` (any compatible server), `jina`, `cohere`, `ollama` or `tei`, `reranker` by `tei`, `cohere` or `jina`, `transcriber` by `openai` (any server of `/audio/transcriptions`), `deepgram` or `assemblyai`. The server is asked once before anything is stored; where it does not answer as it should, that is a 400 with the reason. Credentials are stored sealed and never shown again. Vectors beside a collection's schema are made anew by the next semantic search of it.",
     example: {
       params: { port: "text_embedder" },
       body: { kind: "openai", model: "all-minilm", url: "https://models.example/v1", api_key: "sk-example" }

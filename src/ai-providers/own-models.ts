@@ -1,5 +1,6 @@
 /** The models that this program runs itself, as every organization has them that names none of its own. Pure. */
 import { DEFAULT_MODEL, type Embeddings } from "../ports/embedder/embedder.ts"
+import type { TranscriberInUse } from "../ports/transcriber/transcriber.ts"
 import type { ProvidersInUse } from "./schema.ts"
 
 /** One that embeds texts. */
@@ -16,7 +17,7 @@ export const ownModel = (embedder: Embeddings | undefined, named: string): Provi
       }
 }
 
-export const ownModels = (embedder: Embeddings | undefined): ProvidersInUse => {
+export const ownModels = (embedder: Embeddings | undefined, transcriber: TranscriberInUse): ProvidersInUse => {
   const image = embedder?.imageModel()
   return {
     text_embedder: ownModel(embedder, DEFAULT_MODEL),
@@ -24,6 +25,7 @@ export const ownModels = (embedder: Embeddings | undefined): ProvidersInUse => {
       image === undefined
         ? { name: null, embedded: true, state: "absent" }
         : { name: image.name, embedded: image.embedded, dimensions: image.dimensions, state: "ready" },
-    reranker: { name: "linear", embedded: true }
+    reranker: { name: "linear", embedded: true },
+    transcriber
   }
 }

@@ -2,13 +2,22 @@
 import { Schema } from "effect"
 import { OPERATOR_KIND } from "../ports/text-embedder/operator/models-file.ts"
 import { remoteKinds } from "../ports/text-embedder/remote/providers.ts"
+import { transcriberKinds } from "../ports/transcriber/remote/providers.ts"
 
 /** What can be somebody else's. */
-export const PORTS = ["text_embedder", "reranker"] as const
+export const PORTS = ["text_embedder", "reranker", "transcriber"] as const
 export type ProviderPort = (typeof PORTS)[number]
 /** By which interfaces it is asked. */
-export const kindsOf = (port: ProviderPort): ReadonlyArray<string> =>
-  port === "text_embedder" ? [...remoteKinds, OPERATOR_KIND] : ["tei", "cohere", "jina"]
+export const kindsOf = (port: ProviderPort): ReadonlyArray<string> => {
+  switch (port) {
+    case "text_embedder":
+      return [...remoteKinds, OPERATOR_KIND]
+    case "reranker":
+      return ["tei", "cohere", "jina"]
+    case "transcriber":
+      return transcriberKinds
+  }
+}
 
 export const ProviderBody = Schema.Struct({
   kind: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(40)),
@@ -53,6 +62,7 @@ const InUse = Schema.Struct({
 export const ProvidersInUse = Schema.Struct({
   text_embedder: InUse,
   image_embedder: InUse,
-  reranker: InUse
+  reranker: InUse,
+  transcriber: InUse
 }).annotate({ identifier: "AiProvidersInUse" })
 export type ProvidersInUse = typeof ProvidersInUse.Type

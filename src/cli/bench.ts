@@ -33,7 +33,9 @@ import type { SeoOptions } from "../../bench/lanes/seo.ts"
 import type { SynonymsOptions } from "../../bench/lanes/synonyms.ts"
 import type { SuggestionsOptions } from "../../bench/lanes/suggestions.ts"
 import type { TogetherOptions } from "../../bench/lanes/together.ts"
+import type { RequestsOptions } from "../../bench/lanes/requests.ts"
 import type { UnderstandingOptions } from "../../bench/lanes/understanding.ts"
+import type { VoiceOptions } from "../../bench/lanes/voice.ts"
 import type { VectorsOptions } from "../../bench/lanes/vectors.ts"
 import type { PushesOptions } from "../../bench/lanes/pushes.ts"
 import type { WebhooksOptions } from "../../bench/lanes/webhooks.ts"
@@ -200,6 +202,11 @@ export const benchSynonyms = (options: SynonymsOptions) =>
     () => import("../../bench/lanes/synonyms.ts"),
     (module) => module.benchSynonyms(options)
   )
+export const benchRequests = (options: RequestsOptions) =>
+  running(
+    () => import("../../bench/lanes/requests.ts"),
+    (module) => module.benchRequests(options)
+  )
 export const benchSuggestions = (options: SuggestionsOptions) =>
   running(
     () => import("../../bench/lanes/suggestions.ts"),
@@ -209,6 +216,11 @@ export const benchUnderstanding = (options: UnderstandingOptions) =>
   running(
     () => import("../../bench/lanes/understanding.ts"),
     (module) => module.benchUnderstanding(options)
+  )
+export const benchVoice = (options: VoiceOptions) =>
+  running(
+    () => import("../../bench/lanes/voice.ts"),
+    (module) => module.benchVoice(options)
   )
 export const benchVectors = (options: VectorsOptions) =>
   running(

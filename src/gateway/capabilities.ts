@@ -5,6 +5,7 @@ import { version } from "../config.ts"
 import { bodyBytesMaxDefault } from "../http/operation.ts"
 import { CurrentEmbedder } from "../ports/embedder/embedder.ts"
 import { Engine } from "../ports/engine/engine.ts"
+import { Transcriber } from "../ports/transcriber/transcriber.ts"
 import { LIMIT_MAX } from "../suggestions/schema.ts"
 import { gatewayOperations } from "./contract.ts"
 import { DOCUMENTS_MAX, EXPIRES_IN_MAX_S, SEARCHES_MAX } from "./limits.ts"
@@ -14,8 +15,9 @@ export const makeCapabilities = Effect.gen(function* () {
   const { searchTimeMax_ms } = yield* GatewaySettings
   const engine = yield* Engine
   const embedder = yield* CurrentEmbedder
+  const transcriber = yield* Transcriber
   return () => ({
-    ...ownModels(embedder),
+    ...ownModels(embedder, transcriber.inUse()),
     version,
     operations: gatewayOperations.map(({ method, path }) => `${method} ${path.replace(":collectionName", "{index}")}`),
     engine: engine.capabilities().grades,

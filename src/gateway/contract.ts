@@ -11,7 +11,7 @@ import { operation } from "../http/operation.ts"
 import { DOCUMENTS_MAX, EXPIRES_IN_MAX_S, FILTER_CHARACTERS_MAX, SEARCH_TIME_MAX_MS } from "./limits.ts"
 import { EngineOverloaded, SearchTimedOut } from "../http/errors.ts"
 import { engineErrors } from "../engine-plane/engine-errors.ts"
-import { quotaErrors } from "../metering/errors.ts"
+import { aiErrors } from "../metering/errors.ts"
 import { described } from "./examples.ts"
 
 const anything = Schema.Record(Schema.String, Schema.Unknown)
@@ -111,7 +111,7 @@ const searching = {
   ...at,
   scope: "search",
   payloadIsChecked: false,
-  errors: [...engineErrors(), ...quotaErrors, SearchTimedOut]
+  errors: [...engineErrors(), ...aiErrors, SearchTimedOut]
 } as const
 export const getCapabilities = operation({
   ...at,

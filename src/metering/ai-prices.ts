@@ -7,10 +7,12 @@ import { MICRO } from "./plans.ts"
 
 /** Millionths of a credit for a unit, and how many make one: of what, the operation says. */
 const entries = [
+  /** Searches in words, by a model of an organization's own. */ ["nl_query", { micro: 500_000, unit: 1 }],
   ["semantic_search", { micro: 100_000, unit: 1 }],
   ["image_search", { micro: 100_000, unit: 1 }],
   /** Characters. */ ["embeddings", { micro: 50_000, unit: 1_000 }],
   ["image_upload", { micro: 100_000, unit: 1 }],
+  /** Seconds of sound. */ ["voice", { micro: 500_000, unit: 15 }],
   /** Queries. */ ["synonym_suggestions", { micro: 1_000_000, unit: 1_000 }],
   /** Documents. */ ["graph", { micro: 1_000_000, unit: 1_000 }]
 ] as const

@@ -17,7 +17,12 @@ import type { AllowanceExhausted, CreditsExhausted, LimitsUnavailable, WalletUnr
 import { RESERVATION_MS, type Reservation, Wallet } from "./wallet.ts"
 
 type Spender = Pick<Caller, "organizationId" | "scope" | "sessionId">
-type SpendingError = AllowanceExhausted | CreditsExhausted | LimitsUnavailable | SessionRequired | WalletUnreachable
+export type SpendingError =
+  | AllowanceExhausted
+  | CreditsExhausted
+  | LimitsUnavailable
+  | SessionRequired
+  | WalletUnreachable
 /** What stands in a job's configuration; absent where the operation is free. */
 export type JobReservation = Pick<Reservation, "id" | "amount"> | undefined
 

@@ -4,10 +4,12 @@
  */
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import type { InstalledModel } from "../ports/text-embedder/inference/local-embedder.ts"
+import { TRANSCRIBER_SIZES, transcriberName } from "../ports/transcriber/moonshine/layout.ts"
+import type { InstalledTranscriber } from "../ports/transcriber/local/local-transcriber.ts"
 import { MODEL_NAME } from "../ports/text-embedder/minilm/layout.ts"
 import { type Installer, startInstaller } from "./install/installer.ts"
 import { findInstalled } from "./install/places.ts"
-import { type Pinned, readPinned } from "./install/pinned.ts"
+import { type Pinned, readPinned, readPinnedTranscriber } from "./install/pinned.ts"
 
 /** What is not installed is looked for again after so long: a command, or another process, may have brought it. */
 const LOOK_AGAIN_MS = 5_000
@@ -20,6 +22,8 @@ export class Models extends Context.Service<
   Models,
   {
     /** From memory, or some file sizes every five seconds. */ readonly installed: () => InstalledModel
+    /** The best that was asked for (`dowser models install --voice`); nothing installs one by itself. */
+    readonly transcriber: () => InstalledTranscriber
     /** One line for the operator. */ readonly detail: () => string
     /** Installs what is missing, in the background until the scope ends. Nothing where it is there or going on. */
     readonly installInBackground: Effect.Effect<void, never, Scope.Scope>
@@ -29,7 +33,10 @@ export class Models extends Context.Service<
   static readonly layer = (places: ReadonlyArray<string>, start = startInstaller): Layer.Layer<Models> =>
     Layer.effect(
       Models,
-      Effect.map(Clock.Clock, (clock) => makeModels(new Look(places, clock), places, start))
+      Effect.map(Clock.Clock, (clock) => {
+        const look = new Look(places, clock)
+        return makeModels(look, makeTranscriber(look, places, clock), places, start)
+      })
     )
 }
 
@@ -37,19 +44,21 @@ export class Models extends Context.Service<
 class Look {
   readonly #places: ReadonlyArray<string>
   readonly #clock: Clock.Clock
+  readonly #read: () => Pinned
   #pinned: Pinned | undefined
   #lookedAt = -Infinity
   #folder: string | undefined
 
-  constructor(places: ReadonlyArray<string>, clock: Clock.Clock) {
+  constructor(places: ReadonlyArray<string>, clock: Clock.Clock, pinned: () => Pinned = readPinned) {
     this.#places = places
     this.#clock = clock
+    this.#read = pinned
   }
   get folder(): string | undefined {
     const now = this.#clock.currentTimeMillisUnsafe()
     if (now - this.#lookedAt < LOOK_AGAIN_MS) return this.#folder
     this.#lookedAt = now
-    this.#pinned ??= readPinned()
+    this.#pinned ??= this.#read()
     this.#folder = findInstalled(this.#places, this.#pinned)
     return this.#folder
   }
@@ -58,12 +67,33 @@ class Look {
   }
 }
 
+/** The larger hears better, so it is preferred where both are there. */
+const makeTranscriber = (runtime: Look, places: ReadonlyArray<string>, clock: Clock.Clock) => {
+  const looks = TRANSCRIBER_SIZES.map(
+    (size) => [size, new Look(places, clock, () => readPinnedTranscriber(size))] as const
+  )
+  return (): InstalledTranscriber => {
+    for (const [size, look] of looks) {
+      const { folder } = look
+      if (folder === undefined) continue
+      if (runtime.folder !== undefined) return { state: "installed", size, folder, runtime: runtime.folder }
+      return { state: "absent", message: `${transcriberName(size)} is there, and what runs it is not` }
+    }
+    return { state: "absent", message: "No transcriber is installed" }
+  }
+}
+
 type Going =
   | { readonly kind: "idle" }
   | { readonly kind: "installing"; readonly step: string; readonly done: number }
   | { readonly kind: "failed"; readonly message: string }
 
-const makeModels = (look: Look, places: ReadonlyArray<string>, start: typeof startInstaller) => {
+const makeModels = (
+  look: Look,
+  transcriber: () => InstalledTranscriber,
+  places: ReadonlyArray<string>,
+  start: typeof startInstaller
+) => {
   let going: Going = { kind: "idle" }
   let told = -1
   const installed = (): InstalledModel => {
@@ -101,6 +131,7 @@ const makeModels = (look: Look, places: ReadonlyArray<string>, start: typeof sta
   })
   return Models.of({
     installed,
+    transcriber,
     detail: () => {
       const found = installed()
       if (found.state === "installed") return `${MODEL_NAME} is installed`

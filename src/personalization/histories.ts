@@ -13,7 +13,7 @@ import { joined, type Take, unpackSeenAs, unpackTakes } from "@dowser/streams/fi
 import type { Visitor } from "../identity/visitor.ts"
 
 const FRESH_MS = 500
-const BYTES_MAX = 32_000_000
+const BYTES_MAX = 28_000_000
 /** A search waits no longer. */
 const WAIT = "100 millis"
 /** Of one visitor in all collections, newest first; and of all the ids seen with a user. */

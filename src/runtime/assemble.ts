@@ -26,17 +26,20 @@ import type { Engine } from "../ports/engine/engine.ts"
 import type { OperatorModel } from "../ports/text-embedder/operator/models-file.ts"
 import type { TextEmbedder } from "../ports/text-embedder/text-embedder.ts"
 import type { FeedStore } from "../ports/feed-store/feed-store.ts"
+import type { Transcriber } from "../ports/transcriber/transcriber.ts"
 import type { EventLog } from "@dowser/log/event-log/event-log"
 import { layerMeasured } from "@dowser/log/event-log/measured"
 import type { LogSpaceOptions } from "@dowser/log/event-log/log-space"
 import { Identifiers } from "@dowser/log/identifiers"
 import { layerLookAlike } from "../ports/image-embedder/look-alike.ts"
 import { layerChildren } from "../ports/image-process/children.ts"
+import { layer as layerGenerator } from "../ports/generator/remote/remote-generator.ts"
 import { layer as layerOutboundHttp } from "../ports/outbound-http/node.ts"
 import { Models } from "../models/models.ts"
 import { placesOf } from "../models/install/places.ts"
 import { rooms } from "../rooms.ts"
 import { layerHousekeeping } from "./housekeeping.ts"
+import { layerDecoder, layerTranscriber } from "./speech.ts"
 import { layerTextEmbedder } from "./text-embedder.ts"
 
 /** What the person who starts the program chooses, whatever the mode. */
@@ -58,6 +61,11 @@ export interface RuntimeOptions {
   /** The operator's list of embedding models. */ readonly embeddingModels?: ReadonlyArray<OperatorModel>
   /** Another embedder than the models of this program. */ readonly textEmbedder?: Layer.Layer<
     TextEmbedder,
+    never,
+    Models
+  >
+  /** Another transcriber than the one that is installed. */ readonly transcriber?: Layer.Layer<
+    Transcriber,
     never,
     Models
   >
@@ -99,6 +107,7 @@ export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({
     serviceDomain,
     embeddingModels = [],
     textEmbedder = layerTextEmbedder(embeddingModels),
+    transcriber = layerTranscriber,
     weights
   },
   sql,
@@ -114,15 +123,19 @@ export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({
     recommendationsPath,
     isAlone
   })
-  const models = Layer.provideMerge(textEmbedder, Models.layer(placesOf(dataPath, modelsFolder)))
+  const models = Layer.provideMerge(
+    Layer.mergeAll(textEmbedder, transcriber),
+    Models.layer(placesOf(dataPath, modelsFolder))
+  )
   const ports = Layer.provideMerge(
     layerEmbedding,
     Layer.mergeAll(
       models,
+      layerDecoder,
       Identifiers.layer,
       Seal.layer(operatorKey),
       OperatorAuth.layer(operatorToken),
-      layerOutboundHttp({ allowPrivateAddresses }),
+      Layer.provideMerge(layerGenerator, layerOutboundHttp({ allowPrivateAddresses })),
       RequestFigures.layer,
       Layer.provideMerge(layerLookAlike, layerChildren()),
       Layer.provideMerge(layerMeasured, parts.ports)

@@ -46,6 +46,8 @@ import { type Shown, shownBy, withParams } from "../experiments/experiment-step.
 import type { ExperimentTable } from "../experiments/running-experiments.ts"
 import { profiled, profiledBy, type ProfileStepParts, type UsedProfile } from "../profiles/profile-step.ts"
 import { actingStrength, isImpersonal, type Personalization, strengthOf } from "../personalization/personalized.ts"
+import type { NlSearch } from "../nl-search/nl-search.ts"
+import { asksInWords, failedQuery, NL_ERROR, type SaidInWords, showsParsed } from "../nl-search/parsed-query.ts"
 import { mayMerge, mergeHits } from "./interleaved.ts"
 import type { SearchFailure } from "./search-errors.ts"
 import type { SearchRules } from "../rules/search-rules.ts"
@@ -86,6 +88,7 @@ export interface AskedParts extends ProfileStepParts {
   readonly rules: SearchRules["Service"]
   readonly accounts: SearchAccounts
   readonly understanding: Understanding["Service"]
+  readonly words: Pick<NlSearch["Service"], "meant">
   /** Those that run. */ readonly experiments: ExperimentTable
   readonly personalization: Pick<Personalization["Service"], "personalized">
   readonly now_ms: () => number
@@ -111,6 +114,8 @@ export class AskedSearch {
   readonly #shown = new Map<ReadRequest["parameters"], Shown>()
   /** Searches whose hits are merged into those of another, by the other's parameters. */
   readonly #against = new Map<ReadRequest["parameters"], ReadRequest>()
+  /** What was said in words, by the same. */
+  readonly #said = new Map<ReadRequest["parameters"], SaidInWords>()
   #isPersonal = false
 
   constructor(
@@ -136,8 +141,11 @@ export class AskedSearch {
   async one(name: string): Promise<Outcome<Written>> {
     const asked = readSearch(this.#context, name, this.#request.shared, this.#reach.restrictions)
     if (!asked.ok) return refusedBy(asked.error)
-    const read = this.#experimented(asked.value)
+    const meant = await this.#meant(asked.value)
+    if (!meant.ok) return meant
+    const read = this.#experimented(meant.value)
     if (!read.ok) return this.#refusedByProfile(read.error)
+    this.#keepSaid(meant.value, read.value)
     const order = checkedParameters(read.value.parameters)
     if (!order.ok) return refusedBy(order.error)
     const refused = this.#sessionOf([read.value])
@@ -193,6 +201,7 @@ export class AskedSearch {
           if (used !== undefined) this.#used.set(parameters, used)
           const shown = this.#shown.get(request.parameters)
           if (shown !== undefined) this.#shown.set(parameters, shown)
+          this.#keepSaid(request, { ...request, parameters })
           const prepared = await prepareSearch(context, { ...request, parameters }, reach)
           if (!prepared.ok) return prepared
           const planned = await this.#payable([prepared.value])
@@ -210,11 +219,20 @@ export class AskedSearch {
   async many(searches: MultiSearch): Promise<Outcome<Written>> {
     const read = readSearches(this.#context, searches, this.#request.shared, this.#reach.restrictions)
     if (!read.ok) return refusedBy(read.error)
-    const requests = read.value
-    if (requests.length === 0) return ok({ texts: [], isMany: true, searches: [], failures: [] })
-    if (!requests.every(({ name }) => this.#reach.reaches(name))) return fail(collectionClosed())
+    if (read.value.length === 0) return ok({ texts: [], isMany: true, searches: [], failures: [] })
+    if (!read.value.every(({ name }) => this.#reach.reaches(name))) return fail(collectionClosed())
+    const requests: Array<ReadRequest> = []
+    // At once: a model that is slow is waited for one time.
+    for (const meant of await Promise.all(read.value.map((each) => this.#meant(each)))) {
+      if (!meant.ok) return meant
+      requests.push(meant.value)
+    }
     // A union is one answer of several searches: no experiment could tell whose it is.
-    const profiled = requests.map((request) => (searches.union ? this.#profiled(request) : this.#experimented(request)))
+    const profiled = requests.map((request) => {
+      const made = searches.union ? this.#profiled(request) : this.#experimented(request)
+      if (made.ok) this.#keepSaid(request, made.value)
+      return made
+    })
     for (const each of profiled) if (!each.ok && isRestriction(each.error)) return this.#refusedByProfile(each.error)
     const refused = this.#sessionOf(profiled.flatMap((each) => (each.ok ? [each.value] : [])))
     if (refused !== undefined) return fail(refused)
@@ -225,6 +243,46 @@ export class AskedSearch {
       profiled.flatMap((each) => (each.ok ? [each.value] : [])),
       searches.removeDuplicates
     )
+  }
+
+  /**
+   * What a search in words means (`src/nl-search`). Nothing is spent on one that is wrong in itself, or refused; what
+   * the model makes of it only narrows what the caller asks for, and where that cannot be searched it is left out.
+   */
+  async #meant(asked: ReadRequest): Promise<Outcome<ReadRequest>> {
+    const { collection, parameters } = asked
+    if (!asksInWords(parameters) || collection === undefined) return ok(asked)
+    if (this.#charge.unit.refusal !== undefined || sessionRefusal(this.#request.caller, parameters) !== undefined)
+      return ok(asked)
+    const plain = this.#profiled(asked)
+    if (!plain.ok || !(await prepareSearch(this.#context, plain.value, this.#reach)).ok) return ok(asked)
+    const made = await this.#parts.words.meant({
+      caller: this.#request.caller,
+      context: this.#context,
+      reach: this.#reach,
+      collection,
+      parameters,
+      bounds: plain.value.bounds,
+      signal: this.#signal
+    })
+    if (!made.ok) return made
+    const own = { ...asked, parameters: made.value.parameters }
+    const narrowed = this.#profiled(own)
+    const prepared = narrowed.ok ? await prepareSearch(this.#context, narrowed.value, this.#reach) : narrowed
+    const { parsed } = made.value
+    const request = prepared.ok ? own : { ...asked, parameters: { ...parameters } }
+    this.#said.set(request.parameters, {
+      q: parameters.q ?? "",
+      parsed: prepared.ok
+        ? parsed
+        : failedQuery(parameters, `${NL_ERROR} ${prepared.error.message}`, parsed.parse_time_ms)
+    })
+    return ok(request)
+  }
+  /** Under the parameters that a step made of others. */
+  #keepSaid({ parameters: before }: ReadRequest, { parameters: after }: ReadRequest): void {
+    const said = this.#said.get(before)
+    if (said !== undefined) this.#said.set(after, said)
   }
 
   /** What the profile of the request makes of it, or the policy that it names (`src/profiles/profile-step.ts`). */
@@ -351,6 +409,10 @@ export class AskedSearch {
     const found = await runUnion(this.#context, { ...union.value, searches: planned.value }, this.#environment)
     if (!found.ok) return this.#unionFailed(found.error)
     this.#stages?.ended("engine")
+    for (const [i, params] of found.value.answer.union_request_params.entries()) {
+      const said = this.#said.get(requests[i]?.parameters ?? {})
+      if (said !== undefined) Object.assign(params, { q: said.q, first_q: said.q })
+    }
     // One answer, one account: the first entry's query over its collection stands for the whole.
     const [search] = planned.value
     return this.#whole({ search: search!, found: found.value, typed: search!.parameters.q ?? "", tried: [] }, undefined)
@@ -440,9 +502,13 @@ export class AskedSearch {
     const { found, search: planned } = made
     const { caller, distanceField } = this.#request
     if (distanceField !== undefined) sayDistances(found, distanceField)
+    const said = this.#said.get(planned.parameters)
+    if (said !== undefined && "request_params" in found.answer)
+      found.answer.request_params = { ...found.answer.request_params, first_q: said.q, q: said.q }
     const open = writeAnswer(planned, found)
     if (!open.ok) return refusedBy(open.error)
-    const understood = await this.#understood(made)
+    const typed = said?.q ?? made.typed
+    const understood = await this.#understood({ ...made, typed })
     if (this.#signal.aborted) return abandoned()
     const { answer, asked, trace } = found
     this.#isPersonal ||= trace?.fallback === "recommendations"
@@ -450,7 +516,8 @@ export class AskedSearch {
     const search: AccountedSearch = {
       collection: planned.collection,
       // What the visitor typed is reported, whatever was found with.
-      parameters: made.used === undefined ? planned.parameters : { ...planned.parameters, q: made.typed },
+      parameters:
+        made.used === undefined && said === undefined ? planned.parameters : { ...planned.parameters, q: typed },
       found: answer.found,
       asked,
       exposure: shown?.exposure
@@ -462,6 +529,7 @@ export class AskedSearch {
     const { parameters } = planned
     const rest =
       understood +
+      (said === undefined || !showsParsed(parameters) ? "" : `,"parsed_nl_query":${JSON.stringify(said.parsed)}`) +
       this.#parts.accounts.members(caller, named, { ...search, parameters, facet_counts, trace, profile, shown })
     const written = { open: open.value, rest, search }
     const weighed = weigh(this.#charge.budget, rest.length)

@@ -4,7 +4,9 @@
  */
 import { Schema } from "effect"
 import { SearchResponse } from "../engine-plane/search-response.ts"
+import { embeddingErrors } from "../embedding/errors.ts"
 import { operation } from "../http/operation.ts"
+import { aiErrors } from "../metering/errors.ts"
 import { searchErrors } from "./search-errors.ts"
 import { described } from "./examples.ts"
 
@@ -118,6 +120,8 @@ export const SearchParameters = Schema.Struct(
   >
 ).annotate({ identifier: "SearchParameters" })
 
+/** A query that is spoken (`voice_query`) is an AI operation. */
+const errors = [...searchErrors, ...aiErrors, ...embeddingErrors] as const
 const at = { plane: "engine", scope: "search", payloadIsChecked: false, group: "search" } as const
 export const searchCollection = operation({
   ...at,
@@ -128,7 +132,7 @@ export const searchCollection = operation({
   path: "/v1/collections/:collectionName/documents/search",
   query: SearchParameters,
   success: SearchResponse,
-  errors: searchErrors
+  errors
 })
 export const multiSearch = operation({
   ...at,
@@ -147,5 +151,5 @@ export const multiSearch = operation({
     identifier: "MultiSearchResponse",
     description: "`{results: [SearchResponse | {code, error}]}`, or one merged answer with `union`."
   }),
-  errors: searchErrors
+  errors
 })

@@ -8,6 +8,7 @@ import { Installation } from "../installation.ts"
 import * as contract from "./contract.ts"
 import type { SearchAnswer, SearchRequest } from "./request.ts"
 import { Search } from "./search.ts"
+import { SpokenQueries } from "./spoken-queries.ts"
 import { withoutLimit } from "../engine-plane/time-limit.ts"
 import { traitsOf } from "../identity/visitor.ts"
 
@@ -28,17 +29,23 @@ export const replyOf = ({ text }: SearchAnswer): Reply => new Reply(200, text)
 
 export const routes = Effect.gen(function* () {
   const search = yield* Search
+  const spoken = yield* SpokenQueries
   const { countryHeader } = yield* Installation
   return [
     implement(contract.searchCollection, (input) =>
       Effect.map(
-        withoutLimit(search.searchCollection(searchRequestOf(input, countryHeader), input.params.collectionName)),
+        withoutLimit(
+          spoken.one(searchRequestOf(input, countryHeader), input.params.collectionName, search.searchCollection)
+        ),
         replyOf
       )
     ),
     implement(contract.multiSearch, (input) =>
       Effect.flatMap(input.bytes, (body) =>
-        Effect.map(withoutLimit(search.multiSearch(searchRequestOf(input, countryHeader), textOf(body))), replyOf)
+        Effect.map(
+          withoutLimit(spoken.many(searchRequestOf(input, countryHeader), textOf(body), search.multiSearch)),
+          replyOf
+        )
       )
     )
   ]

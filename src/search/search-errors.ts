@@ -1,14 +1,15 @@
 /** What searches refuse, as their contracts declare it and as the compiler knows it. */
 import { engineErrors, type EngineFailure } from "../engine-plane/engine-errors.ts"
+import type { SpendingError } from "../metering/ai-spending.ts"
 import type { SearchTimedOut, SessionRequired } from "../http/errors.ts"
 import type { KeyRefusal } from "../http/refusals.ts"
-import { quotaErrors } from "../metering/errors.ts"
+import { aiErrors } from "../metering/errors.ts"
 import type { QuotaRefusal } from "../metering/quota.ts"
 
-/** Of a search of the tenant API. */
-export const searchErrors = [...engineErrors(404), ...quotaErrors] as const
+/** Of a search of the tenant API; one in words may cost credits. */
+export const searchErrors = [...engineErrors(404), ...aiErrors] as const
 
 /**
  * `SearchTimedOut` where a time is set. Entries of a multi-search may have keys of their own, each of which is checked.
  */
-export type SearchFailure = EngineFailure | KeyRefusal | QuotaRefusal | SearchTimedOut | SessionRequired
+export type SearchFailure = EngineFailure | KeyRefusal | QuotaRefusal | SearchTimedOut | SessionRequired | SpendingError

@@ -34,6 +34,7 @@ import { SearchProfiles } from "../profiles/search-profiles.ts"
 import { SearchRules } from "../rules/search-rules.ts"
 import { Personalization } from "../personalization/personalized.ts"
 import { PopularQueries } from "../suggestions/popular-queries.ts"
+import { NlSearch } from "../nl-search/nl-search.ts"
 import { Understanding } from "../understanding/understanding.ts"
 import { SearchAccounts } from "./accounts.ts"
 import { type CacheFigures, makeAnswerCache } from "./answer-cache.ts"
@@ -285,6 +286,7 @@ export class Search extends Context.Service<Search, SearchShape>()("dowser/searc
           ...profiles,
           experiments: (yield* Experiments).running,
           understanding: yield* Understanding,
+          words: yield* NlSearch,
           personalization: yield* Personalization,
           popular,
           models,

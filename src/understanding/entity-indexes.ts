@@ -17,7 +17,7 @@ import { wordsOf } from "./words-of.ts"
 const FIELDS_MAX = 12
 const VALUES_MAX = 5_000
 /** Of all collections together, and of one. */
-const BYTES_MAX = 48_000_000,
+const BYTES_MAX = 40_000_000,
   COLLECTION_BYTES_MAX = 8_000_000
 const COLLECTION_BYTES = 1_000
 /** Between two readings of a collection: at least, and as many times as long as one takes. */

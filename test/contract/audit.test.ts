@@ -65,6 +65,8 @@ const exempt: Readonly<Record<string, string>> = {
   consoleCreateEmbeddings: "reads",
   semanticSearch: "reads",
   imageSearch: "reads",
+  transcribeVoice: "reads",
+  voiceSearch: "reads",
   uploadImage: "data: visitors send them",
   createSupportThread: "data: visitors write them",
   updateSupportThread: "data",
@@ -412,6 +414,30 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
       body: { kind: "openai", model: "words", url: models.url, api_key: "sk-audited-key" },
       kind: "ai_provider"
     }),
+    createNlSearchModel: () => ({
+      method: "POST",
+      path: "/v1/nl_search_models",
+      body: { id: "words", model_name: "vllm/any", max_bytes: 1_000, api_url: models.url, api_key: "sk-audited-key" },
+      kind: "nl_search_model"
+    }),
+    updateNlSearchModel: () => ({
+      method: "PUT",
+      path: "/v1/nl_search_models/words",
+      body: { max_bytes: 2_000 },
+      kind: "nl_search_model"
+    }),
+    deleteNlSearchModel: () => ({ method: "DELETE", path: "/v1/nl_search_models/words", kind: "nl_search_model" }),
+    consoleCreateNlSearchModel: () =>
+      twin({
+        method: "POST",
+        path: "/v1/nl_search_models",
+        body: { id: "words", model_name: "vllm/any", max_bytes: 1_000, api_url: models.url, api_key: "sk-audited-key" },
+        kind: "nl_search_model"
+      }),
+    consoleUpdateNlSearchModel: () =>
+      twin({ method: "PUT", path: "/v1/nl_search_models/words", body: { max_bytes: 2_000 }, kind: "nl_search_model" }),
+    consoleDeleteNlSearchModel: () =>
+      twin({ method: "DELETE", path: "/v1/nl_search_models/words", kind: "nl_search_model" }),
     deleteAiProvider: () => ({ method: "DELETE", path: "/v1/ai/providers/text_embedder", kind: "ai_provider" }),
     consolePutAiProvider: () =>
       twin({

@@ -11,6 +11,7 @@ import { allOperations } from "../support/operations.ts"
 import { suggested } from "../support/synonym-suggestions.ts"
 import { storeModel } from "../support/rerank-model.ts"
 import { type EmbeddingServer, startEmbeddingServer } from "../support/embedding-server.ts"
+import { startTranscriberServer, type TranscriberServer } from "../support/transcriber-server.ts"
 import { type Program, startProgram } from "../support/program.ts"
 import { eventually } from "../support/receiver.ts"
 
@@ -28,6 +29,7 @@ interface Furnished {
 
 let program: Program
 let models: EmbeddingServer
+let transcriber: TranscriberServer
 let operations: ReadonlyArray<Operation>
 const operator = () => ({ authorization: `Bearer ${program.operatorToken}` })
 
@@ -82,6 +84,7 @@ const furnish = async (name: string): Promise<Furnished> => {
   for (const collection of ["products", "old_products", "drafts"])
     await must("POST", "/v1/collections", { name: collection, fields })
   await must("PUT", "/v1/ai/providers/text_embedder", { kind: "openai", model: "words", url: models.url })
+  await must("PUT", "/v1/ai/providers/transcriber", { kind: "openai", model: "words", url: transcriber.url })
   const model_config = { model_name: "openai/words", url: models.url }
   await must("POST", "/v1/collections", {
     name: "meanings",
@@ -324,6 +327,7 @@ const furnishExperiments = async (
 let tenant: Furnished, people: Furnished
 beforeAll(async () => {
   models = await startEmbeddingServer()
+  transcriber = await startTranscriberServer()
   program = await startProgram({ demoProducts: 20, allowPrivateAddresses: true })
   operations = await allOperations()
   tenant = await furnish("First")
@@ -332,6 +336,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await program.stop()
   await models.close()
+  await transcriber.close()
 })
 
 /** The credential that the least of the callers of the scope has. */

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import { QUIET } from "../../src/voice/quiet.ts"
 import { suggested } from "../support/synonym-suggestions.ts"
 
 let program: Program
@@ -113,6 +114,9 @@ const fill = async (tenant: Tenant, word: string) => {
   ).body.id as string
   const recommendation = { name: word, collection: "goods", type: "popular" }
   const modelId = (await send("POST", "/v1/recommendations/models", recommendation)).body.id as string
+  // Under the same id, so that every path of a model names one of each kind.
+  const words = { id: modelId, model_name: "dowser/rules", max_bytes: 1_000, system_prompt: word }
+  expect((await send("POST", "/v1/nl_search_models", words)).status).toBe(201)
   const mediaId = (await send("POST", "/v1/media", { filename: `${word}.txt` })).body.id as string
   await program.request("PUT", `/v1/media/${mediaId}/content`, { key: tenant.full_key, body: word })
   const thread = { subject: word, text: word, session_id: `ses-${word}`, media_ids: [mediaId] }
@@ -247,6 +251,8 @@ const bodies: Record<string, unknown> = {
   updateSeoRule: { name: "mine", collection: "goods", facet_field: "title" },
   semanticSearch: { q: "mine" },
   imageSearch: { media_id: "med_mine" },
+  transcribeVoice: { audio: QUIET },
+  voiceSearch: { audio: QUIET },
   suggestSynonyms: {},
   acceptSynonymSuggestion: { synonym_set: "mine" },
   createMedia: { filename: "mine.txt" },
@@ -256,6 +262,8 @@ const bodies: Record<string, unknown> = {
   createRecommendationModel: { name: "mine", collection: "goods", type: "popular" },
   replaceRecommendationModel: { name: "mine", collection: "goods", type: "popular" },
   recommend: { model_id: "rec_01ARZ3NDEKTSV4RRFFQ69G5FAV" },
+  createNlSearchModel: { model_name: "dowser/rules", max_bytes: 9, system_prompt: "mine" },
+  updateNlSearchModel: { max_bytes: 9, system_prompt: "mine" },
   trainRerankModel: { name: "mine", from: "2026-01-01", to: "2026-01-31" },
   replayEvents: { from: "2026-01-01", to: "2026-01-31", target: "analytics" },
   ingestEvents: {
@@ -316,6 +324,7 @@ const everything = async (tenant: Tenant) => {
     "/v1/collections/goods/graph/communities",
     "/v1/curation_sets",
     "/v1/stopwords",
+    "/v1/nl_search_models",
     "/v1/stemming/dictionaries",
     "/v1/analytics/rules",
     "/v1/audit",

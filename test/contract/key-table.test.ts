@@ -150,7 +150,7 @@ const always =
     outcome
 /** Without a collection they concern all, which a key of some may not; or they are of all (`reach.ts`). */
 const ofAllCollections =
-  /^\/v1\/(?:analytics\/metrics\/.*|events\/(?:failed|replays|subjects\/.*)|aliases\/.*|audit|ai\/providers.*|media(?!\/images$).*|support\/.*|connectors.*|cms.*|webhooks.*|(?:presets|search_policies|stopwords|stemming|synonym_sets|curation_sets).*)$/
+  /^\/v1\/(?:analytics\/metrics\/.*|events\/(?:failed|replays|subjects\/.*)|aliases\/.*|audit|ai\/providers.*|media(?!\/images$).*|support\/.*|connectors.*|cms.*|webhooks.*|(?:presets|nl_search_models|search_policies|stopwords|stemming|synonym_sets|curation_sets).*)$/
 const isGateway = ({ path }: Pick<Place, "path">): boolean => path.startsWith("/api/v1/")
 /**
  * The index of the walk does not exist, which the gateway tells as one that is somebody else's: behind scope and rate.
@@ -241,12 +241,14 @@ describe("every operation with every kind of key", () => {
       "POST /api/v1/scoped-tokens",
       "POST /v1/collections/nowhere/documents/image_search",
       "POST /v1/collections/nowhere/documents/semantic_search",
+      "POST /v1/collections/nowhere/documents/voice_search",
       "POST /v1/events",
       "POST /v1/media/images",
       "POST /v1/multi_search",
       "POST /v1/recommendations",
       "POST /v1/support/threads",
-      "POST /v1/support/threads/nowhere/messages"
+      "POST /v1/support/threads/nowhere/messages",
+      "POST /v1/voice/transcriptions"
     ])
   })
 })

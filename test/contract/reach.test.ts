@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { rooms } from "../../src/rooms.ts"
 import { storeModel } from "../support/rerank-model.ts"
 import { type Answer, type Program, startProgram, type Tenant } from "../support/program.ts"
+import { QUIET } from "../../src/voice/quiet.ts"
 import { suggested } from "../support/synonym-suggestions.ts"
 
 const reaches = rooms.table("reaches")
@@ -480,6 +481,8 @@ const plainBodies: Readonly<Record<string, unknown>> = {
   createEmbeddings: { input: "an apple" },
   semanticSearch: { q: "an apple" },
   imageSearch: { image: ONE_PIXEL },
+  transcribeVoice: { audio: QUIET },
+  voiceSearch: { audio: QUIET },
   upsertAlias: { collection_name: "apples" },
   upsertPreset: { value: { q: "x" } },
   upsertSearchPolicy: { params: { num_typos: 0 } },
@@ -806,7 +809,9 @@ describe("a key with a list of collections", () => {
           "promoteExperiment",
           "rollbackExperimentPromotion",
           "createEmbeddings",
-          "semanticSearch"
+          "semanticSearch",
+          "transcribeVoice",
+          "voiceSearch"
         ]
         const fits = isAllowed
           ? / 2\d\d$/.test(outcome) || (conflicting.includes(operation.id) && outcome.includes(" 409 "))

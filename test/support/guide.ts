@@ -7,18 +7,20 @@ interface GuideStep {
   /** Name of the variable that holds the key. */ readonly key: string
   /** Beside it. */ readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
+  /** What is sent in its place. */ readonly file: Buffer | undefined
   /** What the answer holds, as far as the guide says it. */ readonly answer: unknown
 }
 /** Every `sh` block with the `json` block that stands below it before the next one. */
-export const stepsOfGuide = (name: string): ReadonlyArray<GuideStep> =>
-  readFileSync(new URL(`../../docs/${name}`, import.meta.url), "utf8")
+export const stepsOfGuide = (guide: string): ReadonlyArray<GuideStep> =>
+  readFileSync(new URL(`../../docs/${guide}`, import.meta.url), "utf8")
     .split("```sh\n")
     .slice(1)
     .map((part) => {
-      const [, method = "GET", path, key, more = "", body] =
-        /^curl (?:-X (\w+) )?"\$DOWSER([^"]+)" -H "X-SVC-API-KEY: \$(\w+)"((?: -H "[^"]+")*)(?: -d '([\s\S]*?)')?\n```/.exec(
+      const [, method = "GET", path, key, more = "", body, named] =
+        /^curl (?:-X (\w+) )?"\$DOWSER([^"]+)" -H "X-SVC-API-KEY: \$(\w+)"((?: -H "[^"]+")*)(?: -d '([\s\S]*?)'| --data-binary @(\S+))?\n```/.exec(
           part
         )!
+      const file = named === undefined ? undefined : readFileSync(new URL(`../../${named}`, import.meta.url))
       const answer = /```json\n([\s\S]*?)```/.exec(part)?.[1]
       const headers = Object.fromEntries(
         [...more.matchAll(/-H "([^:]+): ([^"]+)"/g)].map(([, name, value]) => [name, value])
@@ -29,6 +31,7 @@ export const stepsOfGuide = (name: string): ReadonlyArray<GuideStep> =>
         key: key!,
         headers,
         body,
+        file,
         answer: answer === undefined ? undefined : JSON.parse(answer)
       }
     })

@@ -74,6 +74,7 @@ interface ProgramOptions {
   /** Around the real engine and inside its circuits. */ readonly wrapEngine?: (engine: SearchEngine) => SearchEngine
   readonly guard?: GuardOptions
   /** Receivers of webhooks that a test starts listen on loopback. */ readonly allowPrivateAddresses?: boolean
+  /** Where models are, in place of the program's own folder. */ readonly modelsFolder?: string
   /** The operator's. */ readonly embeddingModels?: ReadonlyArray<OperatorModel>
   /** What a program has a value of its own for, such as addresses of others. */ readonly services?: Layer.Layer<never>
 }
@@ -109,6 +110,7 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
             allowPrivateAddresses: options.allowPrivateAddresses === true,
             serviceDomain: options.serviceDomain,
             countryHeader: options.countryHeader,
+            modelsFolder: options.modelsFolder,
             ...(options.embeddingModels === undefined ? {} : { embeddingModels: options.embeddingModels }),
             ...(options.wrapEngine === undefined ? {} : { engine: layerWrapped(options.wrapEngine, options.guard) })
           })

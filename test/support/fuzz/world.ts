@@ -100,6 +100,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       "/v1/presets",
       "/v1/search_policies",
       "/v1/stopwords",
+      "/v1/nl_search_models",
       "/v1/synonym_sets",
       "/v1/curation_sets",
       "/v1/stemming/dictionaries",
@@ -241,6 +242,8 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     const modelId = (
       await put("POST", "/v1/recommendations/models", { name: "one", collection: "goods", type: "popular" })
     ).id as string
+    // Of the same id: a path of a model then names one of each kind.
+    await put("POST", "/v1/nl_search_models", { id: modelId, model_name: "dowser/rules", max_bytes: 1_000 })
     const mediaIds: Array<string> = []
     for (const content of [undefined, "bytes of one"]) {
       const id = (await put("POST", "/v1/media", { filename: "one.txt" })).id as string
@@ -320,6 +323,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     "/v1/synonym_sets",
     "/v1/curation_sets",
     "/v1/stopwords",
+    "/v1/nl_search_models",
     "/v1/stemming/dictionaries",
     "/v1/keys",
     "/v1/webhooks",

@@ -1,4 +1,7 @@
-/** Events in pieces of a body: `data` of server-sent events, or a line of JSON each. Bounded. */
+/**
+ * Events in pieces of a body: `data` of server-sent events, or a line of JSON each. Bounded, and pure apart from
+ * itself.
+ */
 export class EventLines {
   readonly #isServerSent: boolean
   readonly #lineMax: number

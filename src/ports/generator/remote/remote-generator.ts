@@ -83,8 +83,11 @@ const within = <A, E, R>(request: GenerateRequest, work: Effect.Effect<A, E, R>)
   })
 const noAddress = (request: GenerateRequest) => failed(request.model, "refused", "has no address: name a `url`")
 
-const makeTries = Effect.gen(function* () {
+const make = Effect.gen(function* () {
+  const http = yield* OutboundHttp
   const clock = yield* Clock.Clock
+  const lines = new OrganizationLines(AT_ONCE_MAX)
+
   /** What a try came to, again and again while that may help. */
   const tried = Effect.fnUntraced(function* <A, R>(
     { tries = TRIES }: GenerateRequest,
@@ -105,15 +108,6 @@ const makeTries = Effect.gen(function* () {
     error,
     wait_ms: isPassing(error) ? waitOf(retryAfter, clock.currentTimeMillisUnsafe(), at) : undefined
   })
-  return { later, tried }
-})
-
-const make = Effect.gen(function* () {
-  const http = yield* OutboundHttp
-  const clock = yield* Clock.Clock
-  const { later, tried } = yield* makeTries
-  const lines = new OrganizationLines(AT_ONCE_MAX)
-
   const complete = Effect.fnUntraced(function* (request: GenerateRequest) {
     const asked = askedOf(request, false)
     if (asked === undefined) return yield* noAddress(request)

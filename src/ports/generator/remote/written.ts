@@ -1,4 +1,6 @@
-/** An answer as it is written: events of a server's stream to pieces of the port, within bounds. */
+/**
+ * An answer as it is written: events of a server's stream to pieces of the port, within bounds. One for each answer.
+ */
 import { GenerationFailed, type GeneratorFinish, type GeneratorPiece, type GenerateRequest } from "../generator.ts"
 import { isServerSent, partOf, tokensAbout } from "./answers.ts"
 import { EventLines } from "./event-lines.ts"

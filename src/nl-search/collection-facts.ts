@@ -1,0 +1,148 @@
+/**
+ * What the embedded model knows of collections (`rules/facts.ts`): read from the engine for the first request in words
+ * about one, kept as long as the request says it may be, and read again beside requests when documents changed. A
+ * caller that sees a part of a collection is told of what it sees alone: its values are read for it, by a search as it
+ * may make one, and not kept.
+ */
+import { BoundedMap } from "@dowser/engine-sdk/host"
+import { type CollectionInfo, ok } from "@dowser/engine-sdk"
+import { type OperationContext, Reach, type SearchRequest } from "@dowser/engine-sdk/operations"
+import { covers } from "@dowser/engine-sdk/query"
+import type { FieldValues } from "@dowser/engine-sdk/understanding"
+import { facetCountsOf } from "../suggestions/facet-counts.ts"
+import { facetFieldsOf } from "../understanding/entity-indexes.ts"
+import { RuleFacts } from "./rules/facts.ts"
+
+/** Of each facet field, those of most documents first. */
+const VALUES_MAX = 1_000
+/** Of a caller whose values are read for each request. */
+const OWN_VALUES_MAX = 50
+const BYTES_MAX = 8_000_000,
+  COLLECTION_BYTES_MAX = 1_500_000
+const COLLECTION_BYTES = 2_000
+/** Between two readings of a collection whose documents change: at least, and as many times as long as one takes. */
+const REST_MIN_MS = 5_000
+const REST_SHARE = 20
+
+/** Of each facet field, for models elsewhere. */
+const SAMPLES = 10
+
+export interface Known {
+  readonly facts: RuleFacts
+  readonly samples: ReadonlyArray<FieldValues>
+}
+interface Held extends Known {
+  readonly schema: CollectionInfo["schema"]
+  readonly changes: number
+  readonly read_at: number
+  readonly took_ms: number
+}
+interface Parts {
+  /** Of the program itself: no request's budget and no turn. */
+  readonly contextOf: (organizationId: string) => OperationContext
+  /** Differs after each change of the organization's documents. */
+  readonly changesOf: (organizationId: string) => number
+  readonly now_ms: () => number
+  readonly inSlices: <A>(steps: Generator<void, A>) => Promise<A>
+  readonly failed: (why: unknown) => void
+}
+interface FactsAsked {
+  readonly organizationId: string
+  readonly collection: CollectionInfo
+  /** Of the request. */ readonly context: OperationContext
+  readonly reach: Reach
+  readonly seesWhole: boolean
+  readonly bounds: SearchRequest["bounds"]
+  /** How old they may be; 0: they are read. */ readonly age_max_ms: number
+}
+
+const samplesOf = (values: ReadonlyArray<FieldValues>): ReadonlyArray<FieldValues> =>
+  values.map(({ field, values: own }) => ({ field, values: own.slice(0, SAMPLES) }))
+
+export class CollectionFacts {
+  readonly #parts: Parts
+  readonly #held = new BoundedMap<string, Held>({
+    bytes_max: BYTES_MAX,
+    bytesOf: (key, { facts }) => COLLECTION_BYTES + 2 * key.length + facts.bytes
+  })
+  /** On their way, one a collection. */ readonly #reading = new Map<string, Promise<Known>>()
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+  get bytes(): number {
+    return this.#held.bytes
+  }
+
+  /** Never fails: values that cannot be read are not known. */
+  of(asked: FactsAsked): Known | Promise<Known> {
+    const { bounds, collection, organizationId, reach, seesWhole } = asked
+    if (!seesWhole || bounds !== undefined || reach.fields !== undefined) return this.#own(asked)
+    const key = `${organizationId}\n${collection.schema.name}`
+    const known = this.#held.get(key)
+    const age = known === undefined ? Infinity : this.#parts.now_ms() - known.read_at
+    if (known?.schema !== collection.schema || age >= asked.age_max_ms)
+      return this.#read(key, organizationId, collection)
+    this.#held.renew(key)
+    const isOld = this.#parts.changesOf(organizationId) !== known.changes
+    if (isOld && age >= Math.max(REST_MIN_MS, REST_SHARE * known.took_ms))
+      void this.#read(key, organizationId, collection)
+    return known
+  }
+
+  #read(key: string, organizationId: string, collection: CollectionInfo): Promise<Known> {
+    const on = this.#reading.get(key)
+    if (on !== undefined) return on
+    const reading = this.#readNow(key, organizationId, collection).finally(() => this.#reading.delete(key))
+    this.#reading.set(key, reading)
+    return reading
+  }
+  async #readNow(key: string, organizationId: string, collection: CollectionInfo): Promise<Known> {
+    const { changesOf, contextOf, now_ms } = this.#parts
+    const read_at = now_ms(),
+      started = performance.now(),
+      changes = changesOf(organizationId)
+    const context = contextOf(organizationId)
+    const values = await this.#values(context, new Reach(context, {}), collection, undefined, VALUES_MAX)
+    const facts = await this.#parts.inSlices(RuleFacts.build(collection.schema, values ?? [], COLLECTION_BYTES_MAX))
+    const took_ms = performance.now() - started
+    const known = { facts, samples: samplesOf(values ?? []) }
+    if (values !== undefined) this.#held.set(key, { ...known, schema: collection.schema, changes, read_at, took_ms })
+    return known
+  }
+  /** Of fields that the caller may name. */
+  async #own({ bounds, collection, context, reach }: FactsAsked): Promise<Known> {
+    const sees = (name: string) => reach.fields === undefined || covers(reach.fields, name)
+    const fields = collection.schema.fields.filter(({ name }) => sees(name))
+    const values = await this.#values(context, reach, collection, bounds, OWN_VALUES_MAX)
+    const facts = await this.#parts.inSlices(RuleFacts.build({ fields }, values ?? [], COLLECTION_BYTES_MAX))
+    return { facts, samples: samplesOf(values ?? []) }
+  }
+  async #values(
+    context: OperationContext,
+    reach: Reach,
+    collection: CollectionInfo,
+    bounds: SearchRequest["bounds"],
+    values_max: number
+  ): Promise<ReadonlyArray<FieldValues> | undefined> {
+    const fields = facetFieldsOf(collection).filter((name) => reach.fields === undefined || covers(reach.fields, name))
+    if (fields.length === 0 || collection.num_documents === 0) return []
+    const asked = {
+      q: "*",
+      per_page: 0,
+      facet_by: fields.join(","),
+      max_facet_values: values_max,
+      enable_curations: false
+    }
+    const facets = await facetCountsOf(context, reach, collection.schema.name, asked, (request) =>
+      ok({ ...request, bounds })
+    )
+    if (!facets.ok) {
+      this.#parts.failed(facets.error)
+      return undefined
+    }
+    return facets.value.map(({ counts, field_name }) => ({
+      field: field_name,
+      values: counts.filter(({ count }) => count > 0).map(({ value }) => value)
+    }))
+  }
+}

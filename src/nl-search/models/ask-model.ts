@@ -1,0 +1,103 @@
+/**
+ * Asks an organization's own model: one request to its own address, by the port `Generator` where it speaks to such
+ * servers, bounded in time and bytes, some at once of an organization. It is not asked twice: a visitor waits. What a
+ * server says is quoted on one line and without anything that looks like a credential.
+ */
+import { Data, Effect } from "effect"
+import { Generator } from "../../ports/generator/generator.ts"
+import { OrganizationLines } from "../../ports/organization-lines.ts"
+import { OutboundHttp, type OutboundResponse } from "../../ports/outbound-http/outbound-http.ts"
+import type { NlModel } from "./model.ts"
+import { askedOf, textIn } from "./providers.ts"
+
+export class ModelFailed extends Data.TaggedError("ModelFailed")<{ readonly message: string }> {}
+
+const TIMEOUT_MS = 10_000
+/** With the wait for others of the organization. */
+const WAIT_MS = 12_000
+const ANSWER_BYTES_MAX = 1_000_000
+const AT_ONCE_MAX = 8
+const QUOTED_MAX = 200
+
+/** Parameters of a search are short. */
+const TOKENS_MAX = 600
+
+interface Texts {
+  readonly system: string
+  readonly user: string
+}
+const quoted = ({ body }: OutboundResponse, { apiKey }: NlModel): string => {
+  const said = new TextDecoder().decode(body.subarray(0, 2_000))
+  const text = (apiKey === "" ? said : said.replaceAll(apiKey, "…"))
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+    .replace(/[A-Za-z0-9_-]{24,}/g, "…")
+    .trim()
+  return text === "" ? "" : `: ${text.slice(0, QUOTED_MAX)}`
+}
+const failed = (model: NlModel, what: string) =>
+  new ModelFailed({ message: `The server of the model \`${String(model.fields.model_name)}\` ${what}.` })
+
+const judged = (model: NlModel, response: OutboundResponse): Effect.Effect<string, ModelFailed> => {
+  const { isTruncated, status } = response
+  if (status === 401 || status === 403) return Effect.fail(failed(model, `refused the credential (${status})`))
+  if (status < 200 || status >= 300) return Effect.fail(failed(model, `answered ${status}${quoted(response, model)}`))
+  if (isTruncated) return Effect.fail(failed(model, "answered more than 1 MB, or did not end in time"))
+  let answer: unknown
+  try {
+    answer = JSON.parse(new TextDecoder().decode(response.body))
+  } catch {
+    return Effect.fail(failed(model, "answered something that is not JSON"))
+  }
+  const text = textIn(model, answer)
+  return text === undefined ? Effect.fail(failed(model, "answered without a text")) : Effect.succeed(text)
+}
+
+export const makeAskModel = Effect.gen(function* () {
+  const http = yield* OutboundHttp
+  const generator = yield* Generator
+  const lines = new OrganizationLines(AT_ONCE_MAX)
+  const compatible = (organizationId: string, { apiKey, fields, name, provider }: NlModel, { system, user }: Texts) =>
+    generator.complete({
+      organizationId,
+      model: {
+        kind: "openai",
+        model: name,
+        ...(typeof fields.api_url === "string" ? { url: fields.api_url } : {}),
+        ...(apiKey === "" ? {} : { api_key: apiKey })
+      },
+      messages: [
+        { role: "system", content: system },
+        { role: "user", content: user }
+      ],
+      maxTokens: TOKENS_MAX,
+      timeout_ms: TIMEOUT_MS,
+      tries: 1,
+      // Not every server that speaks the interface knows how to be held to it.
+      isJson: provider === "openai",
+      ...(typeof fields.temperature === "number" ? { temperature: fields.temperature } : {})
+    })
+  return (organizationId: string, model: NlModel, texts: Texts): Effect.Effect<string, ModelFailed> => {
+    const asked = askedOf(model, texts)
+    if (asked === undefined)
+      return Effect.matchEffect(compatible(organizationId, model, texts), {
+        onFailure: ({ message }) => Effect.fail(new ModelFailed({ message })),
+        onSuccess: ({ text }) => Effect.succeed(text)
+      })
+    const sent = http.send({
+      method: "POST",
+      url: asked.url,
+      headers: asked.headers,
+      body: JSON.stringify(asked.body),
+      timeout_ms: TIMEOUT_MS,
+      responseBytesMax: ANSWER_BYTES_MAX
+    })
+    const answered = Effect.matchEffect(sent, {
+      onFailure: ({ message }) => Effect.fail(failed(model, `cannot be asked (${message.replace(/\.$/, "")})`)),
+      onSuccess: (response) => judged(model, response)
+    })
+    return Effect.timeoutOrElse(lines.of(organizationId).withPermits(1)(answered), {
+      duration: WAIT_MS,
+      orElse: () => Effect.fail(failed(model, "did not answer in time"))
+    })
+  }
+})

@@ -1,0 +1,85 @@
+/**
+ * How providers that no port speaks to are asked for one answer to a system's and a user's text, and where its text
+ * stands. Pure.
+ */
+import type { NlModel } from "./model.ts"
+
+interface Asked {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Readonly<Record<string, unknown>>
+}
+interface Texts {
+  readonly system: string
+  readonly user: string
+}
+const json = { "content-type": "application/json" }
+const bearer = (key: string): Readonly<Record<string, string>> =>
+  key === "" ? json : { ...json, authorization: `Bearer ${key}` }
+const chat = ({ system, user }: Texts) => [
+  { role: "system", content: system },
+  { role: "user", content: user }
+]
+const text = (value: unknown, otherwise: string): string => (typeof value === "string" ? value : otherwise)
+
+/** Undefined: by the port `Generator`, or by nobody. */
+export const askedOf = ({ apiKey, fields, name, provider }: NlModel, texts: Texts): Asked | undefined => {
+  const temperature = fields.temperature === undefined ? {} : { temperature: fields.temperature }
+  switch (provider) {
+    case "azure":
+      return {
+        url: text(fields.url, ""),
+        headers: { ...json, "api-key": apiKey },
+        body: { messages: chat(texts), ...temperature }
+      }
+    case "cloudflare":
+      return {
+        url: `https://api.cloudflare.com/client/v4/accounts/${text(fields.account_id, "")}/ai/run/${name}`,
+        headers: bearer(apiKey),
+        body: { messages: chat(texts) }
+      }
+    case "google": {
+      const base = text(fields.api_url, "https://generativelanguage.googleapis.com").replace(/\/+$/, "")
+      return {
+        url: `${base}/${text(fields.api_version, "v1beta")}/models/${encodeURIComponent(name)}:generateContent`,
+        headers: { ...json, "x-goog-api-key": apiKey },
+        body: {
+          systemInstruction: { parts: [{ text: texts.system }] },
+          contents: [{ role: "user", parts: [{ text: texts.user }] }],
+          generationConfig: {
+            ...temperature,
+            ...(fields.top_p === undefined ? {} : { topP: fields.top_p }),
+            ...(fields.top_k === undefined ? {} : { topK: fields.top_k }),
+            ...(fields.stop_sequences === undefined ? {} : { stopSequences: fields.stop_sequences })
+          }
+        }
+      }
+    }
+    default:
+      return undefined
+  }
+}
+
+const at = (value: unknown, ...path: ReadonlyArray<string | number>): unknown =>
+  path.reduce<unknown>(
+    (under, name) =>
+      typeof under === "object" && under !== null
+        ? (Object.getOwnPropertyDescriptor(under, name)?.value as unknown)
+        : undefined,
+    value
+  )
+/** Undefined where the answer is none of this provider's. */
+export const textIn = ({ provider }: NlModel, answer: unknown): string | undefined => {
+  const found =
+    provider === "google"
+      ? at(answer, "candidates", 0, "content", "parts", 0, "text")
+      : provider === "cloudflare"
+        ? at(answer, "result", "response")
+        : at(answer, "choices", 0, "message", "content")
+  // Cloudflare gives an object where the model's text was one.
+  return typeof found === "string"
+    ? found
+    : typeof found === "object" && found !== null
+      ? JSON.stringify(found)
+      : undefined
+}

@@ -1,0 +1,177 @@
+/**
+ * Searches in words (`nl_query=true`): what the model that the request names makes of it, or the embedded one where the
+ * organization has none. Only money, a session's allowance and the request's own mistakes refuse a search; whatever
+ * else fails, it is made as it was asked, and the answer says why.
+ */
+import { type CollectionInfo, fail, notFound, ok, type Result } from "@dowser/engine-sdk"
+import type { OperationContext, Reach, SearchRequest } from "@dowser/engine-sdk/operations"
+import { covers, type Parameters } from "@dowser/engine-sdk/query"
+import { Clock, Context, Effect, Layer } from "effect"
+import { makeContexts } from "../engine-plane/engine-plane.ts"
+import type { Caller } from "../identity/caller.ts"
+import { AiSpending, type SpendingError } from "../metering/ai-spending.ts"
+import { CurrentChanges } from "../ports/engine/engine.ts"
+import { inSlices } from "../suggestions/typeahead/sliced.ts"
+import { seesWhole } from "../suggestions/sees-whole.ts"
+import { CollectionFacts, type Known } from "./collection-facts.ts"
+import type { NlModel } from "./models/model.ts"
+import { NlModels } from "./models/nl-models.ts"
+import { objectIn, promptOf } from "./models/prompt.ts"
+import {
+  augmented,
+  failedQuery,
+  generatedOf,
+  NL_ERROR,
+  NL_MODEL_ERROR,
+  type ParsedNlQuery,
+  shownParameters,
+  showsResponse
+} from "./parsed-query.ts"
+import { parseRules } from "./rules/parse-rules.ts"
+
+interface WordsAsked {
+  readonly caller: Caller
+  readonly context: OperationContext
+  readonly reach: Reach
+  readonly collection: CollectionInfo
+  /** Merged: request, scoped key, preset. */ readonly parameters: Parameters
+  /** What holds for everything that is shown, beside what the caller may see. */
+  readonly bounds: SearchRequest["bounds"]
+  readonly signal: AbortSignal
+}
+interface Meant {
+  readonly parameters: Parameters
+  readonly parsed: ParsedNlQuery
+}
+/** A model's text, and the object in it. */
+interface Said {
+  readonly text: string
+  readonly said: unknown
+}
+/** The model that needs no credential. */
+const RULES_MODEL = "dowser/rules"
+const DEFAULT_MODEL = "default"
+const PROMPT_CACHE_S = 86_400
+/** Of a model's text, where the request asks to see it. */
+const RESPONSE_CHARACTERS_MAX = 4_000
+
+/** What is known of collections, and what the models say. */
+const makeSaying = Effect.gen(function* () {
+  const models = yield* NlModels
+  const services = yield* Effect.context<never>()
+  const clock = yield* Clock.Clock
+  const facts = new CollectionFacts({
+    contextOf: yield* makeContexts,
+    changesOf: yield* CurrentChanges,
+    now_ms: () => clock.currentTimeMillisUnsafe(),
+    inSlices: (steps) => Effect.runPromiseWith(services)(inSlices(steps)),
+    failed: (why) =>
+      Effect.runSyncWith(services)(
+        Effect.logError("Facet values could not be read; requests in words name none of them", why)
+      )
+  })
+
+  const knownOf = async ({ bounds, caller, collection, context, parameters, reach }: WordsAsked): Promise<Known> => {
+    const ttl = Number(parameters.nl_query_prompt_cache_ttl ?? PROMPT_CACHE_S)
+    return facts.of({
+      organizationId: caller.organizationId,
+      collection,
+      context,
+      reach,
+      seesWhole: seesWhole(caller),
+      bounds,
+      age_max_ms: 1_000 * (Number.isFinite(ttl) ? ttl : PROMPT_CACHE_S)
+    })
+  }
+  /** What the organization's own model answers; its price is of an answer, whatever it says. */
+  const byModel = Effect.fnUntraced(function* (
+    { caller, collection, parameters, reach }: WordsAsked,
+    model: NlModel,
+    known: Known
+  ) {
+    const fields = collection.schema.fields.filter(
+      ({ name }) => reach.fields === undefined || covers(reach.fields, name)
+    )
+    const system = promptOf(model, fields, known.samples)
+    const text = yield* models.ask(caller.organizationId, model, { system, user: parameters.q ?? "" })
+    return { text, said: objectIn(text) }
+  })
+  const said = Effect.fnUntraced(function* (asked: WordsAsked, model: NlModel | undefined) {
+    const known = yield* Effect.promise(() => knownOf(asked))
+    if (model === undefined) {
+      const own = parseRules(asked.parameters.q ?? "", known.facts)
+      return { text: JSON.stringify(own), said: own as unknown }
+    }
+    return yield* byModel(asked, model, known)
+  })
+
+  return { said, bytes: () => facts.bytes }
+})
+
+const make = Effect.gen(function* () {
+  const services = yield* Effect.context<never>()
+  const spending = yield* AiSpending
+  const models = yield* NlModels
+  const { bytes, said } = yield* makeSaying
+
+  /** The model that the request names, else the one called `default`; undefined: this program's own. */
+  const modelOf = ({ caller, parameters }: WordsAsked): Result<NlModel | undefined> => {
+    const name = parameters.nl_model_id ?? ""
+    if (name === RULES_MODEL) return ok(undefined)
+    const model = models.get(caller.organizationId, name === "" ? DEFAULT_MODEL : name)
+    if (model === undefined && name !== "" && name !== DEFAULT_MODEL) return fail(notFound("Model not found"))
+    return ok(model?.provider === "dowser" ? undefined : model)
+  }
+
+  const meant = Effect.fnUntraced(function* (asked: WordsAsked) {
+    const began = performance.now()
+    const { caller, parameters } = asked
+    const without = (error: string): Meant => ({
+      parameters: { ...parameters },
+      parsed: failedQuery(parameters, error, Math.round(performance.now() - began))
+    })
+    const model = modelOf(asked)
+    if (!model.ok) return without(`${NL_MODEL_ERROR} ${model.error.message}`)
+    const price = model.value === undefined ? 0 : 1
+    const answered = Effect.match(said(asked, model.value), {
+      onFailure: ({ message }): readonly [Result<Said, string>, number] => [fail(message), 0],
+      onSuccess: (answer): readonly [Result<Said, string>, number] => [ok(answer), price]
+    })
+    const answer = yield* spending.spend(caller, "nl_query", price, answered)
+    if (!answer.ok) return without(`${NL_ERROR} ${answer.error}`)
+    const shown = showsResponse(parameters) ? { llm_response: answer.value.text.slice(0, RESPONSE_CHARACTERS_MAX) } : {}
+    const generated = generatedOf(answer.value.said)
+    const own = generated.ok ? augmented(parameters, generated.value) : generated
+    if (!own.ok) {
+      const failed = without(`${NL_ERROR} ${own.error.message}`)
+      return { ...failed, parsed: { ...failed.parsed, ...shown } }
+    }
+    return {
+      parameters: own.value,
+      parsed: {
+        parse_time_ms: Math.round(performance.now() - began),
+        generated_params: generated.ok ? generated.value : {},
+        augmented_params: shownParameters(own.value),
+        ...shown
+      }
+    }
+  })
+  return NlSearch.of({
+    bytes,
+    meant: (asked) =>
+      Effect.runPromiseWith(services)(Effect.match(meant(asked), { onFailure: fail, onSuccess: ok }), {
+        signal: asked.signal
+      })
+  })
+})
+
+export class NlSearch extends Context.Service<
+  NlSearch,
+  {
+    /** Rejects where nobody waits any more. */
+    readonly meant: (asked: WordsAsked) => Promise<Result<Meant, SpendingError>>
+    /** Of what is known of collections. */ readonly bytes: () => number
+  }
+>()("dowser/nl-search/NlSearch") {
+  static readonly layer = Layer.effect(NlSearch, make)
+}

@@ -1,0 +1,87 @@
+/**
+ * What a model made of a request in words, and what the search is made of: only what a model may say is taken, and a
+ * filter is joined to the caller's own so that it can only narrow. Pure.
+ */
+import { fail, invalid, ok, type Result } from "@dowser/engine-sdk"
+import { isClosedFilterText, joinFilterTexts, type Parameters } from "@dowser/engine-sdk/query"
+
+/** The answer's member `parsed_nl_query`, as the wire spells it. */
+export interface ParsedNlQuery {
+  readonly parse_time_ms: number
+  readonly generated_params: Parameters
+  readonly augmented_params: Parameters
+  readonly error?: string
+  readonly llm_response?: string
+}
+/** A search in words, and what became of it. */
+export interface SaidInWords {
+  /** As it was asked. */ readonly q: string
+  readonly parsed: ParsedNlQuery
+}
+
+/** All that a model may set; what else it says is dropped. */
+const GENERATED: ReadonlyArray<string> = [
+  "q",
+  "filter_by",
+  "sort_by",
+  "group_by",
+  "group_limit",
+  "num_typos",
+  "prefix",
+  "drop_tokens_threshold"
+]
+const SHOWN: ReadonlyArray<string> = ["q", "filter_by", "sort_by"]
+const VALUE_CHARACTERS_MAX = 4_000
+export const NL_ERROR = "Error generating search parameters:"
+export const NL_MODEL_ERROR = "Error getting natural language search model:"
+
+/** Of what a model answered, which may be anything. */
+export const generatedOf = (said: unknown): Result<Parameters> => {
+  if (typeof said !== "object" || said === null || Array.isArray(said))
+    return fail(invalid("The model did not answer with a JSON object.", "q"))
+  const entries = new Map(Object.entries(said))
+  const generated: Record<string, string> = {}
+  for (const name of GENERATED) {
+    const value: unknown = entries.get(name)
+    if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") continue
+    const text = String(value).trim()
+    if (text.length > VALUE_CHARACTERS_MAX) return fail(invalid(`The model's \`${name}\` is too long.`, name))
+    if (text !== "" || name === "q") generated[name] = text
+  }
+  if (!isClosedFilterText(generated.filter_by ?? ""))
+    return fail(invalid("The model's `filter_by` has unbalanced parentheses.", "filter_by"))
+  return ok(generated)
+}
+
+/** An object of its own: plans carry it. */
+export const augmented = (asked: Parameters, generated: Parameters): Result<Parameters> => {
+  const { filter_by: own, q, ...others } = generated
+  const filter_by = own === undefined ? ok(asked.filter_by) : joined(asked.filter_by, own)
+  if (!filter_by.ok) return filter_by
+  return ok({
+    ...asked,
+    ...others,
+    // Nothing left to search for: everything that passes the filter.
+    ...(q === undefined ? {} : { q: q === "" ? "*" : q }),
+    ...(filter_by.value === undefined ? {} : { filter_by: filter_by.value })
+  })
+}
+const joined = (asked: string | undefined, own: string): Result<string | undefined> =>
+  asked === undefined || asked.trim() === "" ? ok(own) : joinFilterTexts(asked, own)
+
+export const shownParameters = (parameters: Parameters): Parameters =>
+  Object.fromEntries(SHOWN.flatMap((name) => (parameters[name] === undefined ? [] : [[name, parameters[name]]])))
+/** The search goes on as it was asked. */
+export const failedQuery = (asked: Parameters, error: string, parse_time_ms: number): ParsedNlQuery => ({
+  parse_time_ms,
+  generated_params: {},
+  augmented_params: shownParameters(asked),
+  error
+})
+
+const isOn = (value: string | undefined): boolean => value === "true" || value === "1"
+export const asksInWords = ({ nl_query, q }: Parameters): boolean =>
+  isOn(nl_query) && q !== undefined && q.trim() !== "" && q.trim() !== "*"
+export const showsResponse = ({ nl_query_debug }: Parameters): boolean => isOn(nl_query_debug)
+export const showsParsed = ({ exclude_fields = "" }: Parameters): boolean =>
+  !exclude_fields.split(",").some((name) => name.trim() === "parsed_nl_query")

@@ -1,0 +1,45 @@
+/**
+ * What the words of one language do in a request. Phrases stand between bars; `#` is a quantity ("20 euros"), and one
+ * that is `weak` counts only where its quantity says what it is of. Accents and case make no difference.
+ */
+export interface Lexicon {
+  readonly below: string
+  readonly atMost: string
+  readonly above: string
+  readonly atLeast: string
+  readonly exactly: string
+  readonly between: string
+  readonly around: string
+  /** As `between`, `atLeast`, `atMost`. */
+  readonly weakBetween: string
+  readonly weakAtLeast: string
+  readonly weakAtMost: string
+  /** Before what is not wanted. */ readonly not: string
+  readonly or: string
+  readonly and: string
+  readonly cheapest: string
+  readonly dearest: string
+  readonly newest: string
+  readonly oldest: string
+  readonly bestRated: string
+  readonly mostPopular: string
+  readonly lightest: string
+  readonly heaviest: string
+  /** Before the name of what is ordered by, and behind it. */
+  readonly orderBy: string
+  readonly ordered: string
+  readonly ascending: string
+  readonly descending: string
+  readonly inStock: string
+  readonly outOfStock: string
+  readonly onSale: string
+  readonly freeShipping: string
+  /** How a request begins, and what is only polite. */ readonly asking: string
+  readonly polite: string
+  /** Articles, prepositions, forms of "to be": they say nothing of what is looked for. */
+  readonly function: string
+  readonly thousand: string
+  readonly million: string
+  /** Whose number is no price: "for children under 6". */ readonly people: string
+  /** Numbers that are written out, as `word=value`. */ readonly numbers: string
+}

@@ -1,0 +1,29 @@
+/**
+ * Sound from outside as numbers: decoded in a thread of its own, by WebAssembly that sees nothing but the bytes. The
+ * port promises: an answer or a refusal within its time whatever the bytes are; at most `SECONDS_MAX` of sound, asked
+ * of the file before or while it is decoded; organizations take turns; what waits is bounded.
+ */
+import { Context, Data, type Effect } from "effect"
+import type { Span } from "./speech.ts"
+
+/** Of a file (spec part 8), and of what it holds (contract part 10: of a stream). */
+export const AUDIO_BYTES_MAX = 25_000_000
+export const SECONDS_MAX = 300
+/** Of what comes out, one channel. */
+export const RATE = 16_000
+
+export interface DecodedAudio {
+  readonly samples: Float32Array
+  readonly seconds: number
+  /** Where somebody may be speaking, in order; none where nobody is. */ readonly speech: ReadonlyArray<Span>
+}
+/** `refused`: no sound that can be read, or too much. `busy`: too much waits. `failed`: the thread is not to be had. */
+export class AudioFailure extends Data.TaggedError("AudioFailure")<{
+  readonly kind: "refused" | "busy" | "failed"
+  readonly message: string
+}> {}
+
+export class AudioDecoder extends Context.Service<
+  AudioDecoder,
+  { readonly decode: (organizationId: string, bytes: Uint8Array) => Effect.Effect<DecodedAudio, AudioFailure> }
+>()("dowser/ports/AudioDecoder") {}

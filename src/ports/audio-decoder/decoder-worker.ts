@@ -1,0 +1,35 @@
+/**
+ * The entry of the thread that decodes sound. What its libraries throw is the file's fault; they are made anew each
+ * time.
+ */
+import { parentPort } from "node:worker_threads"
+import { giveWayHere, HALF_BACKGROUND } from "@dowser/log/process/background"
+import type { FromLine } from "../worker-line.ts"
+import type { DecodedAudio } from "./audio-decoder.ts"
+import { decodedAudio } from "./decode.ts"
+import { AudioRefused, NO_AUDIO } from "./format.ts"
+
+/** `samples`: of `Float32Array`. */
+export interface DecodedPlain extends Omit<DecodedAudio, "samples"> {
+  readonly samples: ArrayBuffer
+}
+giveWayHere(HALF_BACKGROUND)
+// Its libraries write a line there for each broken packet of a file that anybody may send.
+Object.assign(console, { error() {} })
+const send = (said: FromLine<DecodedPlain>, transfer: ReadonlyArray<ArrayBuffer> = []) =>
+  parentPort!.postMessage(said, transfer)
+
+parentPort!.on("message", (bytes: ArrayBuffer) => {
+  decodedAudio(new Uint8Array(bytes)).then(
+    ({ samples: own, ...answer }) => {
+      const samples = own.buffer as ArrayBuffer
+      send({ kind: "done", answer: { ...answer, samples } }, [samples])
+    },
+    (error: unknown) =>
+      send({
+        kind: "refused",
+        message: error instanceof AudioRefused ? error.message : `The sound cannot be decoded. ${NO_AUDIO}`
+      })
+  )
+})
+send({ kind: "ready" })

@@ -1,0 +1,97 @@
+/**
+ * Where somebody may be speaking: frames of 20 ms that are louder than the floor of the recording, with a hangover over
+ * the pauses between words. The floor is what the quietest tenth of the frames has, so steady noise of any loudness is
+ * none, and a recording without pauses has one by the gaps inside its words. Pure, O(samples).
+ */
+
+/** In seconds. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+const FRAME_S = 0.02
+/** Over the floor; frames of steady noise are within a fifth of it. */
+const LOUDER = 3
+/** Mean square of what nobody hears: -75 dB of full scale. */
+const SILENCE = 3e-8
+const ONSET_FRAMES = 3
+const PAUSE_FRAMES = 30
+/** Speech of less is a click. */
+const SPEECH_FRAMES_MIN = 5
+const FLOOR_SHARE = 0.1
+/** A hum, or a microphone's offset, is below it. */
+const HIGH_PASS_HZ = 80
+/** Of one span, cut at its quietest frame behind the half. */
+const SPAN_S_MAX = 15
+
+/** Mean square of each frame, without what is too low to be a voice. */
+const powersOf = (samples: Float32Array, rate: number): Float32Array => {
+  const size = Math.round(rate * FRAME_S)
+  const powers = new Float32Array(Math.floor(samples.length / size))
+  const keep = 1 - (2 * Math.PI * HIGH_PASS_HZ) / rate
+  let before = samples[0] ?? 0,
+    passed = 0
+  for (let frame = 0; frame < powers.length; frame++) {
+    let sum = 0
+    for (let i = frame * size; i < (frame + 1) * size; i++) {
+      const sample = samples[i]!
+      passed = keep * (passed + sample - before)
+      before = sample
+      sum += passed * passed
+    }
+    powers[frame] = sum / size
+  }
+  return powers
+}
+
+/** First frames and those behind the last. */
+const runsOf = (powers: Float32Array, threshold: number): ReadonlyArray<readonly [number, number]> => {
+  const runs: Array<[number, number]> = []
+  let loud = 0,
+    quiet = 0,
+    from = -1,
+    heard = 0
+  const close = (end: number) => {
+    if (from >= 0 && heard >= SPEECH_FRAMES_MIN) runs.push([from, end])
+    from = -1
+  }
+  for (let frame = 0; frame < powers.length; frame++) {
+    if (powers[frame]! > threshold) {
+      loud++
+      quiet = 0
+      if (from < 0 && loud >= ONSET_FRAMES) {
+        from = frame - ONSET_FRAMES + 1
+        heard = ONSET_FRAMES
+      } else heard++
+    } else {
+      loud = 0
+      if (from >= 0 && ++quiet >= PAUSE_FRAMES) close(frame - quiet + 1)
+    }
+  }
+  close(powers.length - quiet)
+  return runs
+}
+
+/** Runs of at most `SPAN_S_MAX`. */
+function* pieces([from, to]: readonly [number, number], powers: Float32Array): Generator<readonly [number, number]> {
+  const most = Math.floor(SPAN_S_MAX / FRAME_S)
+  let start = from
+  while (to - start > most) {
+    let cut = start + most
+    for (let frame = start + (most >> 1); frame < start + most; frame++) if (powers[frame]! < powers[cut]!) cut = frame
+    yield [start, cut]
+    start = cut
+  }
+  if (to > start) yield [start, to]
+}
+
+export const speechIn = (samples: Float32Array, rate: number): ReadonlyArray<Span> => {
+  const powers = powersOf(samples, rate)
+  if (powers.length === 0) return []
+  const floor = powers.toSorted()[Math.floor(powers.length * FLOOR_SHARE)]!
+  const threshold = Math.max(SILENCE, LOUDER * floor)
+  return runsOf(powers, threshold).flatMap((run) =>
+    Array.from(pieces(run, powers), ([from, to]) => ({ start: from * FRAME_S, end: to * FRAME_S }))
+  )
+}

@@ -1,0 +1,154 @@
+/**
+ * The transcriber that runs in this program, in a thread of its own that begins when it is first asked and ends after
+ * ten minutes in which nobody does. Pieces of speech are asked for one by one, so a long recording of one organization
+ * lets the others in between.
+ */
+import { Worker } from "node:worker_threads"
+import { Context, Effect, Layer } from "effect"
+import { type LineOutcome, WorkerLine } from "../../worker-line.ts"
+import type { Span } from "../../audio-decoder/speech.ts"
+import { transcriberName, type TranscriberSize } from "../moonshine/layout.ts"
+import { type SpokenWord, Transcriber, TranscriptionUnavailable, type TranscribeOrder } from "../transcriber.ts"
+import type { TranscriberSettings } from "./transcriber-worker.ts"
+
+/** Where it is, said by who installs it. */
+export type InstalledTranscriber =
+  | { readonly state: "absent"; readonly message: string }
+  | { readonly state: "installed"; readonly size: TranscriberSize; readonly folder: string; readonly runtime: string }
+
+/** What operators watch of it. */
+export interface TranscriberFigures {
+  readonly pieces: number
+  readonly seconds: number
+  readonly losses: number
+  readonly waiting: number
+  readonly isLoaded: boolean
+}
+/** undefined: this process has none. */
+export const CurrentTranscriberFigures = Context.Reference<() => TranscriberFigures | undefined>(
+  "dowser/ports/CurrentTranscriberFigures",
+  { defaultValue: () => () => undefined }
+)
+
+const LANGUAGES = ["en"] as const
+const RATE = 16_000
+/** A second of speech takes a tenth of one; a piece has at most fifteen. */
+const WITHIN_MS = 60_000
+const READY_MS = 60_000
+const IDLE_MS = 10 * 60_000
+const HEAP_MB = 192
+/** Seconds of speech that wait, 64 kB each. */
+const WAITING_MAX_S = 1_200,
+  WAITING_MAX_EACH_S = 600
+/** Heard beside a piece: a word's soft beginning and end. */
+const AROUND_S = 0.25
+/** The model hears nothing in less. */
+const LEAST_S = 0.8
+
+interface LocalTranscriberOptions {
+  readonly installed: () => InstalledTranscriber
+  readonly idle_ms?: number
+  readonly within_ms?: number
+  /** Another entry of the thread, for tests. */ readonly entry?: URL
+}
+
+/** With something around it; silence where the recording has no more. */
+const piece = (samples: Float32Array, { end, start }: Span): Float32Array => {
+  const from = Math.max(0, Math.round((start - AROUND_S) * RATE))
+  const to = Math.min(samples.length, Math.round((end + AROUND_S) * RATE))
+  const cut = new Float32Array(Math.max(to - from, Math.round(LEAST_S * RATE)))
+  cut.set(samples.subarray(from, to))
+  return cut
+}
+const failureOf = (outcome: Exclude<LineOutcome<unknown>, { kind: "done" }>) =>
+  outcome.kind === "busy"
+    ? new TranscriptionUnavailable({ reason: "busy", message: "Too much speech waits for the transcriber." })
+    : new TranscriptionUnavailable({ reason: "failed", message: `The transcriber failed: ${outcome.message}.` })
+
+class Threads {
+  readonly #options: LocalTranscriberOptions
+  #line: WorkerLine<ReadonlyArray<SpokenWord>> | undefined
+  #of = ""
+
+  constructor(options: LocalTranscriberOptions) {
+    this.#options = options
+  }
+  /** Another installation has another thread; the one before ends when its work is done. */
+  lineOf(settings: TranscriberSettings) {
+    const { entry, idle_ms = IDLE_MS, within_ms = WITHIN_MS } = this.#options
+    if (this.#line !== undefined && this.#of === settings.folder) return this.#line
+    void this.#line?.close()
+    this.#of = settings.folder
+    this.#line = new WorkerLine({
+      open: () =>
+        new Worker(entry ?? new URL("./transcriber-worker.ts", import.meta.url), {
+          workerData: settings,
+          resourceLimits: { maxOldGenerationSizeMb: HEAP_MB }
+        }),
+      within_ms,
+      readyWithin_ms: READY_MS,
+      idle_ms,
+      weightMax: WAITING_MAX_S,
+      weightMaxEach: WAITING_MAX_EACH_S
+    })
+    return this.#line
+  }
+  get line() {
+    return this.#line
+  }
+}
+
+const make = (options: LocalTranscriberOptions) =>
+  Effect.gen(function* () {
+    const threads = yield* Effect.acquireRelease(
+      Effect.sync(() => new Threads(options)),
+      (own) => Effect.promise(async () => own.line?.close())
+    )
+    const transcribe = Effect.fnUntraced(function* (order: TranscribeOrder) {
+      const found = options.installed()
+      if (found.state === "absent")
+        return yield* new TranscriptionUnavailable({ reason: "not_installed", message: `${found.message}.` })
+      const { language = "en", organizationId, samples, speech } = order
+      if (!LANGUAGES.some((known) => known === language))
+        return yield* new TranscriptionUnavailable({
+          reason: "language",
+          message: `${transcriberName(found.size)} knows English (en) alone`
+        })
+      const line = threads.lineOf(found)
+      const asked = (span: Span) =>
+        Effect.callback<ReadonlyArray<SpokenWord>, TranscriptionUnavailable>((resume) => {
+          const sound = piece(samples, span)
+          const giveUp = line.ask(organizationId, sound, sound.length / RATE, (outcome) =>
+            resume(outcome.kind === "done" ? Effect.succeed(outcome.answer) : Effect.fail(failureOf(outcome)))
+          )
+          return Effect.sync(giveUp)
+        })
+      const segments = yield* Effect.forEach(speech, (span) =>
+        Effect.map(asked(span), (words) => ({ start: span.start, end: span.end, words }))
+      )
+      return {
+        segments: segments.filter(({ words }) => words.length > 0),
+        language,
+        model: transcriberName(found.size)
+      }
+    })
+    const transcriber = Transcriber.of({
+      inUse: () => {
+        const found = options.installed()
+        return found.state === "absent"
+          ? { name: null, embedded: true, languages: LANGUAGES, state: "absent" }
+          : { name: transcriberName(found.size), embedded: true, languages: LANGUAGES, state: "ready" }
+      },
+      transcribe
+    })
+    const figures = (): TranscriberFigures | undefined => {
+      const { line } = threads
+      if (line === undefined) return undefined
+      const { isLoaded, losses, pieces, seconds, waiting } = line
+      return { isLoaded, losses, pieces, seconds, waiting }
+    }
+    return Context.make(Transcriber, transcriber).pipe(Context.add(CurrentTranscriberFigures, figures))
+  })
+
+export const layerLocalTranscriber = (options: LocalTranscriberOptions): Layer.Layer<Transcriber> =>
+  Layer.effectContext(make(options))

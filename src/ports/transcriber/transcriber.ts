@@ -1,0 +1,55 @@
+/**
+ * Speech into text. The port promises: words in the order in which they were spoken, each with how sure the model is of
+ * it where it says so; nothing that was not heard is made up by us; a language that the model does not know is refused
+ * and not guessed at; organizations take turns at a model that runs here, and what waits is bounded.
+ */
+import { Context, Data, type Effect } from "effect"
+import type { Span } from "../audio-decoder/speech.ts"
+
+/** What can be said of a transcriber, whether or not it is there. */
+export interface TranscriberInUse {
+  /** null: there is none. */ readonly name: string | null
+  /** Runs in this program; nothing leaves the machine. */ readonly embedded: boolean
+  /** ISO 639-1; none where it is to be asked in all. */ readonly languages: ReadonlyArray<string>
+  readonly state: "ready" | "loading" | "absent"
+}
+export interface SpokenWord {
+  readonly text: string
+  /** 0 to 1; undefined where the model does not say. */ readonly score: number | undefined
+}
+export interface SpokenSegment extends Span {
+  readonly words: ReadonlyArray<SpokenWord>
+}
+export interface Transcript {
+  readonly segments: ReadonlyArray<SpokenSegment>
+  /** ISO 639-1, as the model says, or as it was asked. */ readonly language: string
+  readonly model: string
+}
+/** Sound of one channel, 16,000 numbers a second, and where in it somebody speaks. */
+export interface TranscribeOrder {
+  readonly organizationId: string
+  readonly samples: Float32Array
+  readonly speech: ReadonlyArray<Span>
+  /** undefined: the model's own guess, or the one language that it has. */ readonly language: string | undefined
+  /** Words that are likely, for models that can be told. */ readonly hints: ReadonlyArray<string>
+}
+
+/**
+ * There is no transcript. `not_installed` stays until somebody installs or names one, `busy` passes by itself,
+ * `language` is the request's, `failed` the model's or its server's. `message` is a sentence for who asked.
+ */
+export class TranscriptionUnavailable extends Data.TaggedError("TranscriptionUnavailable")<{
+  readonly message: string
+  readonly reason: "not_installed" | "busy" | "language" | "failed"
+}> {}
+
+export class Transcriber extends Context.Service<
+  Transcriber,
+  {
+    readonly inUse: () => TranscriberInUse
+    readonly transcribe: (order: TranscribeOrder) => Effect.Effect<Transcript, TranscriptionUnavailable>
+  }
+>()("dowser/ports/Transcriber") {}
+
+/** Of all words, in order. */
+export const textOfSegment = ({ words }: SpokenSegment): string => words.map(({ text }) => text).join(" ")

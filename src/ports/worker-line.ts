@@ -1,0 +1,174 @@
+/**
+ * Work for one thread that begins with the first of it and ends when none came for a while: organizations take turns by
+ * the time that theirs took, what waits is bounded by a weight, and each piece has a time, after which the thread is
+ * ended with it. Whoever waits hears of everything; the next piece has a new thread.
+ *
+ * A question is numbers, and travels as a plain buffer: Deno walks over every element of a typed array that a thread is
+ * sent, which takes seconds, and what a thread answers must be plain too.
+ */
+import type { Worker } from "node:worker_threads"
+import { Turns } from "./image-process/turns.ts"
+
+/** `refused`: by the work itself, which goes on. `lost`: the thread ended, or was ended because of this. */
+export type LineOutcome<A> =
+  | { readonly kind: "done"; readonly answer: A; readonly took_ms: number }
+  | { readonly kind: "refused"; readonly message: string }
+  | { readonly kind: "lost"; readonly message: string; /** With this piece in it. */ readonly hasBegun: boolean }
+  | { readonly kind: "busy" }
+
+/** What a thread says of each piece, beside `ready` once. */
+export type FromLine<A> =
+  | { readonly kind: "ready" }
+  | { readonly kind: "done"; readonly answer: A }
+  | { readonly kind: "refused"; readonly message: string }
+
+interface LineOptions {
+  readonly open: () => Worker
+  /** Of one piece, once the thread is ready. */ readonly within_ms: number
+  /** Until it is ready. */ readonly readyWithin_ms: number
+  readonly idle_ms: number
+  /** Of all that wait, and of one organization's. */ readonly weightMax: number
+  readonly weightMaxEach: number
+}
+type Said<A> = FromLine<A> | { readonly kind: "lost"; readonly message: string }
+type Numbers = Uint8Array | Float32Array
+interface Piece<A> {
+  readonly organizationId: string
+  readonly question: Numbers
+  readonly weight: number
+  readonly settle: (outcome: LineOutcome<A>) => void
+  isGivenUp: boolean
+}
+
+export class WorkerLine<A> {
+  readonly #options: LineOptions
+  readonly #queue = new Turns<Piece<A>>()
+  readonly #weights = new Map<string, number>()
+  #weight = 0
+  #worker: Worker | undefined
+  #ready: Promise<string | undefined> | undefined
+  #isAtWork = false
+  #isClosed = false
+  #idle: NodeJS.Timeout | undefined
+  #heard: ((said: Said<A>) => void) | undefined
+  pieces = 0
+  seconds = 0
+  losses = 0
+
+  constructor(options: LineOptions) {
+    this.#options = options
+  }
+  get waiting(): number {
+    return this.#queue.size
+  }
+  get isLoaded(): boolean {
+    return this.#worker !== undefined
+  }
+
+  /** Calling what is answered takes the piece back; one that is at work goes on, and nobody hears of it. */
+  ask(organizationId: string, question: Numbers, weight: number, settle: Piece<A>["settle"]): () => void {
+    const own = this.#weights.get(organizationId) ?? 0
+    const { weightMax, weightMaxEach } = this.#options
+    if (this.#isClosed || this.#weight + weight > weightMax || own + weight > weightMaxEach) {
+      settle({ kind: "busy" })
+      return () => {}
+    }
+    const piece: Piece<A> = { organizationId, question, weight, settle, isGivenUp: false }
+    this.#weights.set(organizationId, own + weight)
+    this.#weight += weight
+    this.#queue.put(organizationId, piece)
+    void this.#next()
+    return () => {
+      piece.isGivenUp = true
+    }
+  }
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#idle)
+    this.#heard?.({ kind: "lost", message: "the program ends" })
+    for (let taken = this.#queue.take(); taken !== undefined; taken = this.#queue.take()) {
+      this.#queue.done(taken.organizationId, 0)
+      this.#settle(taken.entry, { kind: "lost", message: "the program ends", hasBegun: false })
+    }
+    await this.#end()
+  }
+
+  async #next(): Promise<void> {
+    if (this.#isAtWork) return
+    this.#isAtWork = true
+    clearTimeout(this.#idle)
+    for (let taken = this.#queue.take(); taken !== undefined; taken = this.#queue.take()) {
+      const { entry, organizationId } = taken
+      const began = performance.now()
+      const outcome = entry.isGivenUp ? ({ kind: "busy" } as const) : await this.#work(entry)
+      const took_ms = performance.now() - began
+      this.#queue.done(organizationId, took_ms)
+      this.#settle(entry, outcome)
+    }
+    this.#isAtWork = false
+    if (this.#worker !== undefined && !this.#isClosed)
+      this.#idle = setTimeout(() => void this.#end(), this.#options.idle_ms).unref()
+  }
+  #settle({ isGivenUp, organizationId, settle, weight }: Piece<A>, outcome: LineOutcome<A>): void {
+    this.#weight -= weight
+    const left = this.#weights.get(organizationId)! - weight
+    if (left > 0) this.#weights.set(organizationId, left)
+    else this.#weights.delete(organizationId)
+    if (!isGivenUp) settle(outcome)
+  }
+  async #work({ question }: Piece<A>): Promise<LineOutcome<A>> {
+    const failure = await this.#begin()
+    if (failure !== undefined) return { kind: "lost", message: failure, hasBegun: false }
+    this.pieces++
+    const began = performance.now()
+    const { buffer, byteLength, byteOffset } = question
+    const sent = buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer
+    const said = await this.#said(() => this.#worker?.postMessage(sent, [sent]), this.#options.within_ms)
+    const took_ms = performance.now() - began
+    this.seconds += took_ms / 1_000
+    if (said.kind === "done") return { kind: "done", answer: said.answer, took_ms }
+    if (said.kind === "refused") return said
+    this.losses++
+    await this.#end()
+    return { kind: "lost", message: said.kind === "lost" ? said.message : "it said something else", hasBegun: true }
+  }
+  /** Why there is no thread. */
+  #begin(): Promise<string | undefined> {
+    if (this.#worker !== undefined && this.#ready !== undefined) return this.#ready
+    const worker = this.#options.open()
+    this.#worker = worker
+    const lost = (message: string) => {
+      if (this.#worker === worker) this.#heard?.({ kind: "lost", message })
+    }
+    const ready = this.#said(() => {}, this.#options.readyWithin_ms).then(async (said) => {
+      if (said.kind === "ready") return undefined
+      this.losses++
+      await this.#end()
+      return said.kind === "lost" || said.kind === "refused" ? said.message : "its thread began otherwise"
+    })
+    this.#ready = ready
+    worker.on("message", (said: FromLine<A>) => this.#heard?.(said))
+    worker.on("error", (error) => lost(error instanceof Error ? error.message : String(error)))
+    worker.on("exit", (code) => {
+      lost(`its thread ended (exit code ${code})`)
+      if (this.#worker === worker) this.#worker = undefined
+    })
+    return ready
+  }
+  async #said(ask: () => void, within_ms: number): Promise<Said<A>> {
+    const { promise, resolve } = Promise.withResolvers<Said<A>>()
+    const timer = setTimeout(resolve, within_ms, { kind: "lost", message: "it took too long" })
+    this.#heard = resolve
+    ask()
+    const said = await promise
+    clearTimeout(timer)
+    this.#heard = undefined
+    return said
+  }
+  async #end(): Promise<void> {
+    const worker = this.#worker
+    this.#worker = undefined
+    this.#ready = undefined
+    await worker?.terminate()
+  }
+}

@@ -1,0 +1,87 @@
+/** Speech: written down, and searched by (contract part 10). */
+import { Schema } from "effect"
+import { embeddingErrors } from "../embedding/errors.ts"
+import { SearchResponse } from "../engine-plane/search-response.ts"
+import { NotFound } from "../http/errors.ts"
+import { operation } from "../http/operation.ts"
+import { aiErrors } from "../metering/errors.ts"
+import { SearchParameters } from "../search/contract.ts"
+import { searchErrors } from "../search/search-errors.ts"
+import { described } from "./examples.ts"
+
+const AUDIO_MEDIA = [
+  "audio/wav",
+  "audio/ogg",
+  "audio/webm",
+  "audio/mpeg",
+  "audio/flac",
+  "application/octet-stream",
+  "application/json"
+]
+/** 25 MB as base64, and what stands around it in JSON. */
+const AUDIO_BODY_BYTES_MAX = 34_000_000
+
+const language = Schema.optionalKey(
+  Schema.String.annotate({ description: "That is spoken, ISO 639-1; the transcriber's own guess where absent." })
+)
+const spoken = {
+  plane: "control",
+  scope: "search",
+  group: "voice",
+  isAi: true,
+  method: "POST",
+  payloadIsChecked: false,
+  payloadType: "bytes",
+  payloadMedia: AUDIO_MEDIA,
+  bodyBytesMax: AUDIO_BODY_BYTES_MAX
+} as const
+
+export const Transcription = Schema.Struct({
+  text: Schema.String,
+  language: Schema.String,
+  duration_seconds: Schema.Number,
+  segments: Schema.Array(
+    Schema.Struct({ start: Schema.Number, end: Schema.Number, text: Schema.String }).annotate({
+      identifier: "SpokenSegment",
+      description: "In seconds from the beginning."
+    })
+  ),
+  model: Schema.String
+}).annotate({ identifier: "Transcription" })
+const Spoken = Schema.Struct({
+  text: Schema.String.annotate({ description: "That was searched for." }),
+  raw_text: Schema.String.annotate({ description: "As the transcriber wrote it down." }),
+  language: Schema.String,
+  model: Schema.String
+}).annotate({ identifier: "VoiceTranscript" })
+
+export const transcribeVoice = operation({
+  ...spoken,
+  ...described.transcribeVoice,
+  id: "transcribeVoice",
+  summary: "Write down what is said",
+  path: "/v1/voice/transcriptions",
+  query: Schema.Struct({ language }),
+  payload: Schema.Record(Schema.String, Schema.Unknown).annotate({
+    identifier: "TranscriptionBody",
+    description: "`audio` as base64, and `language`."
+  }),
+  success: Transcription,
+  errors: [...aiErrors, ...embeddingErrors]
+})
+export const voiceSearch = operation({
+  ...spoken,
+  ...described.voiceSearch,
+  id: "voiceSearch",
+  summary: "Search by speech",
+  path: "/v1/collections/:collectionName/documents/voice_search",
+  query: Schema.Struct({ ...SearchParameters.fields, language }),
+  payload: Schema.Record(Schema.String, Schema.Unknown).annotate({
+    identifier: "VoiceSearchBody",
+    description: "`audio` as base64, `language`, and search parameters without `q`."
+  }),
+  success: Schema.Struct({ ...SearchResponse.fields, transcript: Spoken }).annotate({
+    identifier: "VoiceSearchResponse"
+  }),
+  errors: [NotFound, ...searchErrors, ...aiErrors, ...embeddingErrors]
+})

@@ -1,0 +1,18 @@
+/** What the operations do, in words, and a request of each that succeeds (`src/http/operation.ts`). */
+import type { Described } from "../http/operation.ts"
+import { QUIET } from "./quiet.ts"
+
+const headers = { "x-svc-session-id": "session-1" } as const
+
+export const described = {
+  transcribeVoice: {
+    description:
+      "Writes down what is said in a recording: raw sound, or JSON with `audio` as base64 and `language`; wav, ogg or webm with Opus, mp3 or flac, at most 25 MB and five minutes, and what cannot be decoded is a 400 before anything else. The program's own transcriber knows English alone and is there once somebody installed it, else 409 says how; `PUT /v1/ai/providers/transcriber` names another. It costs 0.5 credits a started 15 seconds, and a recording in which nobody speaks has an empty text.",
+    example: { body: { audio: QUIET, language: "en" }, headers }
+  },
+  voiceSearch: {
+    description:
+      "Searches a collection by speech: raw sound with search parameters in the query, or JSON with `audio` as base64, `language` and parameters beside it; words (`q`) are refused. Words that the transcriber was not sure of, and that no document has, are replaced by indexed words that sound alike; `transcript` has both. It costs 0.5 credits a started 15 seconds, and a search, which is not charged where nothing was understood; formats, bounds and refusals are those of a transcription.",
+    example: { params: { collectionName: "products" }, body: { audio: QUIET, query_by: "title", per_page: 5 }, headers }
+  }
+} as const satisfies Readonly<Record<string, Described>>

@@ -1,0 +1,102 @@
+/**
+ * Sound into words, for whoever asks: decoded first (400), then the organization's own transcriber or this program's
+ * (409 where there is none), then paid for by the seconds of sound, and given back where nothing came of it.
+ */
+import { Effect } from "effect"
+import { AiProviders } from "../ai-providers/ai-providers.ts"
+import { ModelBusy, ModelFailed, ModelNotInstalled } from "../embedding/errors.ts"
+import { inputInvalid } from "../http/errors.ts"
+import type { Caller } from "../identity/caller.ts"
+import { AiSpending } from "../metering/ai-spending.ts"
+import { AudioDecoder, type AudioFailure } from "../ports/audio-decoder/audio-decoder.ts"
+import { makeRemoteTranscriber } from "../ports/transcriber/remote/remote-transcriber.ts"
+import {
+  type SpokenSegment,
+  type Transcript,
+  Transcriber,
+  type TranscriptionUnavailable
+} from "../ports/transcriber/transcriber.ts"
+import type { AskedSound } from "./read.ts"
+
+const INSTALL_VOICE = "dowser models install --voice base"
+const RETRY_AFTER_S = 5
+
+/** All that is said of a recording. */
+export interface Listened extends Transcript {
+  readonly seconds: number
+}
+
+const soundRefused =
+  (path: string) =>
+  ({ kind, message }: AudioFailure) =>
+    kind === "refused"
+      ? inputInvalid(path, message)
+      : kind === "busy"
+        ? new ModelBusy({ message, retry_after_s: RETRY_AFTER_S })
+        : new ModelFailed({ message })
+const noTranscriber = (message: string) =>
+  new ModelNotInstalled({
+    message: `${message.replace(/\.$/, "")}: \`${INSTALL_VOICE}\` installs one, and PUT /v1/ai/providers/transcriber names another.`,
+    setting: INSTALL_VOICE
+  })
+const notHeard = ({ message, reason }: TranscriptionUnavailable) => {
+  switch (reason) {
+    case "not_installed":
+      return noTranscriber(message)
+    case "busy":
+      return new ModelBusy({ message, retry_after_s: RETRY_AFTER_S })
+    case "language":
+      return inputInvalid("language", message)
+    case "failed":
+      return new ModelFailed({ message })
+  }
+}
+const bySegment = ({ start: a }: SpokenSegment, { start: b }: SpokenSegment): number => a - b
+
+export const makeSpeech = Effect.gen(function* () {
+  const decoder = yield* AudioDecoder
+  const embedded = yield* Transcriber
+  const remote = yield* makeRemoteTranscriber
+  const providers = yield* AiProviders
+  const spending = yield* AiSpending
+
+  /** Who transcribes for the organization, or why nobody does in this language. */
+  const transcriberFor = Effect.fnUntraced(function* (organizationId: string, language: string | undefined) {
+    const own = providers.transcriber(organizationId)
+    if (own !== undefined) return (order: Parameters<typeof embedded.transcribe>[0]) => remote(own, order)
+    const { languages, name, state } = embedded.inUse()
+    if (name === null || state === "absent") return yield* noTranscriber("No transcriber is installed")
+    if (language !== undefined && languages.length > 0 && !languages.includes(language))
+      return yield* inputInvalid("language", `${name} knows ${languages.join(", ")} alone`)
+    return embedded.transcribe
+  })
+
+  return {
+    /** Runs what is done with the words at the price of hearing them. */
+    listen: Effect.fnUntraced(function* <A, E, R>(
+      caller: Caller,
+      { bytes, language, path }: AskedSound,
+      then: (listened: Listened) => Effect.Effect<A, E, R>
+    ) {
+      const { organizationId } = caller
+      const sound = yield* Effect.mapError(decoder.decode(organizationId, bytes), soundRefused(path))
+      const transcribe = yield* transcriberFor(organizationId, language)
+      const { samples, seconds, speech } = sound
+      const nobody: Transcript = {
+        segments: [],
+        language: language ?? "und",
+        model: providers.inUse(organizationId).transcriber.name ?? ""
+      }
+      const heard =
+        speech.length === 0
+          ? Effect.succeed(nobody)
+          : Effect.mapError(transcribe({ organizationId, samples, speech, language, hints: [] }), notHeard)
+      const done = Effect.gen(function* () {
+        const transcript = yield* heard
+        const segments = transcript.segments.toSorted(bySegment)
+        return [yield* then({ ...transcript, segments, seconds }), seconds] as const
+      })
+      return yield* spending.spend(caller, "voice", seconds, done)
+    })
+  }
+})

@@ -1,0 +1,149 @@
+/**
+ * Queries of a search that are spoken: `voice_query`, WAV as base64, in place of `q`, of collections that name a
+ * `voice_query_model`. Whatever a search would refuse by itself (a key, a collection, a session, a collection without
+ * a model) is left to it.
+ */
+import { Effect, Layer } from "effect"
+import type { CollectionInfo } from "@dowser/engine-sdk"
+import { resolveCollection } from "@dowser/engine-sdk/operations"
+import { makeContexts } from "../engine-plane/engine-plane.ts"
+import { reachesNamed } from "../engine-plane/reached.ts"
+import { EngineRefusal } from "../http/errors.ts"
+import { isObject } from "../http/json-fields.ts"
+import { sessionRefusal } from "../identity/restrictions.ts"
+import { Transcriber } from "../ports/transcriber/transcriber.ts"
+import type { SearchRequest } from "../search/request.ts"
+import { SpokenQueries } from "../search/spoken-queries.ts"
+import { type AskedSound, soundOf, soundRefusal } from "./read.ts"
+import { nothing, VoiceSearch } from "./voice-search.ts"
+
+/** The organization's own transcriber, or this program's. */
+const OWN_TRANSCRIBER = "dowser/transcriber"
+/** Of one multi-search. */
+const SPOKEN_MAX = 5
+const MENTION = '"voice_query"'
+
+const refusal = (message: string) => new EngineRefusal({ message, status: 400 })
+const withQuery = (answer: unknown, transcribed_query: string): unknown =>
+  isObject(answer)
+    ? {
+        ...answer,
+        request_params: {
+          ...(isObject(answer.request_params) ? answer.request_params : {}),
+          voice_query: { transcribed_query }
+        }
+      }
+    : answer
+/** Both are ours or checked: the body was read by a search's own reader afterwards, the answer was written by one. */
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+interface Entry {
+  readonly at: number
+  readonly name: string
+  readonly voice_query: string
+}
+const entriesOf = (searches: ReadonlyArray<unknown>): ReadonlyArray<Entry> =>
+  searches.flatMap((entry, at) =>
+    isObject(entry) &&
+    typeof entry.collection === "string" &&
+    typeof entry.voice_query === "string" &&
+    entry.voice_query !== "" &&
+    // Those of another caller are not this one's to pay for.
+    entry["x-svc-api-key"] === undefined
+      ? [{ at, name: entry.collection, voice_query: entry.voice_query }]
+      : []
+  )
+
+/** Which collections a request's queries are heard for, and the sound of each. */
+const makeHearing = Effect.gen(function* () {
+  const transcriber = yield* Transcriber
+  const contextOf = yield* makeContexts
+  return {
+    /** undefined where the search itself has something to say first. */
+    collectionFor: ({ caller }: SearchRequest, name: string): CollectionInfo | undefined => {
+      const context = contextOf(caller.organizationId)
+      if (!reachesNamed(context, caller, name) || sessionRefusal(caller, { voice_query: "x" }) !== undefined) return
+      const collection = resolveCollection(context, name)
+      return collection?.schema.voice_query_model === undefined ? undefined : collection
+    },
+    soundFor: ({ schema }: CollectionInfo, voice_query: string): Effect.Effect<AskedSound, EngineRefusal> => {
+      const model = schema.voice_query_model!.model_name
+      if (model !== OWN_TRANSCRIBER && model !== transcriber.inUse().name)
+        return Effect.fail(
+          refusal(`Voice query model \`${model.slice(0, 80)}\` is not there; \`${OWN_TRANSCRIBER}\` is the one in use.`)
+        )
+      const bytes = soundOf(voice_query)
+      const message = bytes === undefined ? "Sound as base64" : soundRefusal(bytes)
+      return bytes === undefined || message !== undefined
+        ? Effect.fail(refusal(`Parameter \`voice_query\` cannot be heard: ${message}.`))
+        : Effect.succeed({ bytes, path: "voice_query", language: undefined })
+    }
+  }
+})
+
+/** Entries with what was heard in place of sound. */
+const written = (searches: ReadonlyArray<unknown>, heard: ReadonlyMap<number, string>): ReadonlyArray<unknown> =>
+  searches.map((entry, at) => {
+    const q = heard.get(at)
+    if (q === undefined || !isObject(entry)) return entry
+    const { voice_query: _, ...others } = entry
+    return { ...others, q }
+  })
+/** The answer once more, which says what was heard; where nothing was, nothing is shown. */
+const told = (answer: string, spoken: ReadonlyArray<Entry>, heard: ReadonlyMap<number, string>): string => {
+  const all = parsed(answer)
+  if (!isObject(all) || !Array.isArray(all.results)) return answer
+  const names = new Map(spoken.map(({ at, name }) => [at, name]))
+  const results = (all.results as ReadonlyArray<unknown>).map((result, at) => {
+    const q = heard.get(at)
+    if (q === undefined) return result
+    return withQuery(q === "" ? parsed(nothing(names.get(at)!)) : result, q)
+  })
+  return JSON.stringify({ ...all, results })
+}
+
+const make = Effect.gen(function* () {
+  const voice = yield* VoiceSearch
+  const { collectionFor, soundFor } = yield* makeHearing
+
+  const one: SpokenQueries["Service"]["one"] = (request, name, search) =>
+    Effect.gen(function* () {
+      const { voice_query = "", ...shared } = request.shared
+      const collection = voice_query === "" ? undefined : collectionFor(request, name)
+      if (collection === undefined) return yield* search(request, name)
+      const sound = yield* soundFor(collection, voice_query)
+      const text = yield* voice.asking({ ...request, shared }, name, collection, sound, (answer, { text: q }) =>
+        JSON.stringify(withQuery(parsed(answer), q))
+      )
+      return { text, failures: [] }
+    })
+  /** Each is heard before any is searched for. */
+  const many: SpokenQueries["Service"]["many"] = (request, body, search) =>
+    Effect.gen(function* () {
+      const asked = body.includes(MENTION) ? parsed(body) : undefined
+      const searches = isObject(asked) && Array.isArray(asked.searches) ? (asked.searches as Array<unknown>) : []
+      const spoken = entriesOf(searches).flatMap((entry) => {
+        const collection = collectionFor(request, entry.name)
+        return collection === undefined ? [] : [{ ...entry, collection }]
+      })
+      if (spoken.length === 0) return yield* search(request, body)
+      if (spoken.length > SPOKEN_MAX) return yield* refusal(`At most ${SPOKEN_MAX} searches may be spoken.`)
+      const heard = new Map<number, string>()
+      for (const { at, collection, name, voice_query } of spoken)
+        heard.set(at, yield* voice.heard(request, name, collection, yield* soundFor(collection, voice_query)))
+      const { failures, text } = yield* search(
+        request,
+        JSON.stringify({ ...(asked as object), searches: written(searches, heard) })
+      )
+      return { failures, text: told(text, spoken, heard) }
+    })
+  return SpokenQueries.of({ one, many })
+})
+
+export const layerSpokenQueries = Layer.effect(SpokenQueries, make)

@@ -1,0 +1,11 @@
+/** A thread in the transcriber's place, told by the first number of a piece what to do. */
+import { parentPort } from "node:worker_threads"
+
+parentPort!.on("message", (sent: ArrayBuffer) => {
+  // Half a second of what is around a piece stands before it only where there is something.
+  const [first] = new Float32Array(sent)
+  if (first === 1) parentPort!.postMessage({ kind: "done", answer: [{ text: "heard", score: 1 }] })
+  else if (first === 2) process.exit(3)
+  else if (first === 4) parentPort!.postMessage({ kind: "refused", message: "it cannot be heard" })
+})
+parentPort!.postMessage({ kind: "ready" })
