@@ -389,6 +389,27 @@ export const lanes: ReadonlyArray<Lane> = [
     ]
   },
   {
+    name: "assistants",
+    missing: () =>
+      existsSync(join(data, "xquad"))
+        ? undefined
+        : "the questions of xquad are not beside the project (../shared/data)",
+    arguments: () => ["assistants", "--data", join(data, "xquad"), "--languages", "en,de,es"],
+    figures: ["en", "de", "es"].flatMap((language) => [
+      figure(
+        `${language}: the answer is in two sentences`,
+        "",
+        "languages",
+        language,
+        "the answer is in two sentences"
+      ),
+      figure(`${language}: answered`, "", "languages", language, "answered"),
+      figure(`${language}: answered rightly`, "", "languages", language, "answered rightly"),
+      figure(`${language}: refused without its paragraph`, "", "languages", language, "refused without its paragraph"),
+      figure(`${language}: one question, p50`, "ms", "languages", language, "p50_ms")
+    ])
+  },
+  {
     name: "voice",
     missing: voiceMissing,
     arguments: () => ["voice", "--texts", "20", "--voices", "1"],

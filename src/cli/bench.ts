@@ -5,6 +5,7 @@ import type { AllOptions } from "../../bench/runs/all.ts"
 import type { AnalyticsOptions } from "../../bench/lanes/analytics.ts"
 import type { ConfigurationOptions } from "../../bench/lanes/configuration.ts"
 import type { CountingOptions } from "../../bench/lanes/counting.ts"
+import type { AssistantsOptions } from "../../bench/lanes/assistants.ts"
 import type { EmbeddingsOptions } from "../../bench/lanes/embeddings.ts"
 import type { EngineOptions } from "../../bench/lanes/engine.ts"
 import type { EventsOptions } from "../../bench/lanes/events.ts"
@@ -60,6 +61,11 @@ export const benchConfiguration = (options: ConfigurationOptions) =>
   running(
     () => import("../../bench/lanes/configuration.ts"),
     (module) => module.benchConfiguration(options)
+  )
+export const benchAssistants = (options: AssistantsOptions) =>
+  running(
+    () => import("../../bench/lanes/assistants.ts"),
+    (module) => module.benchAssistants(options)
   )
 export const benchEmbeddings = (options: EmbeddingsOptions) =>
   running(

@@ -11,6 +11,7 @@ import {
   benchAll,
   benchAnalytics,
   benchExperiments,
+  benchAssistants,
   benchConfiguration,
   benchCounting,
   benchEmbeddings,
@@ -1249,6 +1250,26 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
       },
       (flags) => benchSeo({ ...flags, out: Option.getOrUndefined(flags.out) })
     ).pipe(Command.withDescription("Landing pages of all values of a field, and what searches beside it notice")),
+    Command.make(
+      "assistants",
+      {
+        data: Flag.String("data").pipe(Flag.withDescription("Folder of XQuAD: documents, questions, judgments")),
+        languages: Flag.String("languages").pipe(
+          Flag.withDescription("Of en, de, es, zh and ar"),
+          Flag.withDefault("en,de,es,zh,ar")
+        ),
+        threshold: Flag.Finite("threshold").pipe(
+          Flag.withDescription("Share of a question that a sentence has to hold"),
+          Flag.withDefault(0.5)
+        ),
+        out: inputs.out
+      },
+      (flags) => benchAssistants({ ...flags, out: Option.getOrUndefined(flags.out) })
+    ).pipe(
+      Command.withDescription(
+        "How often the embedded model says the sentence that answers, and refuses where none does"
+      )
+    ),
     Command.make(
       "embeddings",
       {
