@@ -79,6 +79,8 @@ const unbounded: ReadonlyMap<string, string> = new Map([
   ["engine-sdk/src/lane/search-worker.ts: preparing", "some of those collections"],
   ["engine-sdk/src/lane/search-worker.ts: dictionaries", "dictionaries of those collections"],
   ["streams/host/worker.ts: listeners", "parts of the program that listen"],
+  ["src/assistants/extractive/extract.ts: segmenters", "languages, at most 40"],
+  ["src/assistants/extractive/terms.ts: made", "languages that have a stemmer or words of their own"],
   ["src/http/body.ts: endings", "bodies on their way"],
   ["src/ports/blob-store/files.ts: underWay", "blobs that are being written, as many as requests"],
   ["src/docs/reference-page.ts: read", "files of the viewer, by a list of ours"]

@@ -3,12 +3,13 @@ import type { IncomingMessage } from "node:http"
 import { isBearer, type Operation } from "../http/operation.ts"
 
 /**
- * Where a key may stand (contract part 0): its header, the stock clients' header, or their query parameter. One request
- * has one key: where several are given and differ, a proxy and we might go by different ones, so they are answered as
- * an unknown one is (a header sent twice arrives joined, and is unknown by itself).
+ * Where a key may stand (contract part 0): its header, the stock clients' header, or their query parameter; and
+ * `api_key` in the query of a stream of events. One request has one key: where several are given and differ, a proxy
+ * and we might go by different ones, so they are answered as an unknown one is (a header sent twice arrives joined, and
+ * is unknown by itself).
  */
 export const presentedKey = (
-  operation: Pick<Operation, "plane" | "scope">,
+  operation: Pick<Operation, "plane" | "scope"> & { readonly success?: Pick<Operation["success"], "type"> },
   headers: IncomingMessage["headers"],
   search: Readonly<Record<string, string>>
 ): string | undefined => {
@@ -17,7 +18,9 @@ export const presentedKey = (
     headers["x-svc-api-key"],
     headers["x-typesense-api-key"],
     search["x-typesense-api-key"],
-    operation.scope === "search" ? search["x-svc-api-key"] : undefined
+    operation.scope === "search" ? search["x-svc-api-key"] : undefined,
+    // Where a browser can set no header.
+    operation.success?.type === "event_stream" ? search.api_key : undefined
   ]
   const keys = new Set(places.filter((value) => value !== undefined && value !== ""))
   return keys.size > 1 ? ambiguousKey : ([...keys][0] as string | undefined)

@@ -1,5 +1,6 @@
 /** Tells of each hit whether it has the very picture that was asked with, or looks alike. */
 import { ok, type Result, type SearchEngine } from "@dowser/engine-sdk"
+import { parseJson, stringifyJson } from "@dowser/engine-sdk/documents"
 import { isObject } from "../http/json-fields.ts"
 
 interface Comparison {
@@ -28,7 +29,7 @@ export const withMatches = async (
   text: string,
   { field, isSame, stored, vector }: Comparison
 ): Promise<Result<string>> => {
-  const answer = JSON.parse(text) as unknown
+  const answer = parseJson(text)
   if (!isObject(answer)) return ok(text)
   const hits = hitsIn(answer)
   const ids = [...new Set(hits.map(({ document }) => document?.id).filter((id) => typeof id === "string"))]
@@ -42,5 +43,5 @@ export const withMatches = async (
       : (hit.vector_distance ?? 1) <= SAME_DISTANCE_MAX
     hit.match = same ? "same_image" : "look_alike"
   }
-  return ok(JSON.stringify(answer))
+  return ok(stringifyJson(answer))
 }

@@ -19,7 +19,7 @@ import {
 } from "./schema.ts"
 
 const at = { group: "support", plane: "control", scope: "search" } as const
-const threadId = Schema.String.annotate({ description: "The id of a thread, `sup_…`." })
+const threadId = Schema.String.annotate({ description: "The id of a thread, `thr_…`." })
 const params = { threadId }
 const path = "/v1/support/threads/:threadId"
 const errors = [NotFound, OtherSession, SessionRequired] as const

@@ -26,7 +26,7 @@ const sessionOf = Effect.fnUntraced(function* ({ scope, sessionId }: Caller, giv
 const cursorOf = ({ id, last_message_at }: Place): string => `${last_message_at}.${id}`
 const placeOf = Effect.fnUntraced(function* (cursor: string | undefined) {
   if (cursor === undefined) return undefined
-  const [, at, id] = /^(\d{1,15})\.(sup_\w{1,60})$/.exec(cursor) ?? []
+  const [, at, id] = /^(\d{1,15})\.(thr_\w{1,60})$/.exec(cursor) ?? []
   return at === undefined || id === undefined
     ? yield* inputInvalid("cursor", "The `next_cursor` of the page before")
     : { last_message_at: Number(at), id }

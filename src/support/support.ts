@@ -92,7 +92,7 @@ const makeCreate = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const thread: StoredThread = {
       organization_id: organizationId,
-      id: yield* identifiers.make("sup"),
+      id: yield* identifiers.make("thr"),
       session_id: sessionId,
       subject: body.subject.trim(),
       status: "open",

@@ -5,6 +5,7 @@
  */
 import { Effect, Layer } from "effect"
 import type { CollectionInfo } from "@dowser/engine-sdk"
+import { parseBounded, parseJson, stringifyJson } from "@dowser/engine-sdk/documents"
 import { resolveCollection } from "@dowser/engine-sdk/operations"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 import { reachesNamed } from "../engine-plane/reached.ts"
@@ -34,13 +35,10 @@ const withQuery = (answer: unknown, transcribed_query: string): unknown =>
         }
       }
     : answer
-/** Both are ours or checked: the body was read by a search's own reader afterwards, the answer was written by one. */
+/** Of a body that is no JSON, or nested too deep, nothing: the search's own reader says what is wrong with it. */
 const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
+  const read = parseBounded(text, undefined, parseJson)
+  return typeof read === "object" ? read.value : undefined
 }
 
 interface Entry {
@@ -105,7 +103,7 @@ const told = (answer: string, spoken: ReadonlyArray<Entry>, heard: ReadonlyMap<n
     if (q === undefined) return result
     return withQuery(q === "" ? parsed(nothing(names.get(at)!)) : result, q)
   })
-  return JSON.stringify({ ...all, results })
+  return stringifyJson({ ...all, results })
 }
 
 const make = Effect.gen(function* () {
@@ -119,7 +117,7 @@ const make = Effect.gen(function* () {
       if (collection === undefined) return yield* search(request, name)
       const sound = yield* soundFor(collection, voice_query)
       const text = yield* voice.asking({ ...request, shared }, name, collection, sound, (answer, { text: q }) =>
-        JSON.stringify(withQuery(parsed(answer), q))
+        stringifyJson(withQuery(parsed(answer), q))
       )
       return { text, failures: [] }
     })
@@ -139,7 +137,7 @@ const make = Effect.gen(function* () {
         heard.set(at, yield* voice.heard(request, name, collection, yield* soundFor(collection, voice_query)))
       const { failures, text } = yield* search(
         request,
-        JSON.stringify({ ...(asked as object), searches: written(searches, heard) })
+        stringifyJson({ ...(asked as object), searches: written(searches, heard) })
       )
       return { failures, text: told(text, spoken, heard) }
     })

@@ -4,6 +4,7 @@
  */
 import { Context, Effect, Layer } from "effect"
 import type { CollectionInfo } from "@dowser/engine-sdk"
+import { parseJson, stringifyJson } from "@dowser/engine-sdk/documents"
 import { resolveCollection } from "@dowser/engine-sdk/operations"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 import { reachesNamed } from "../engine-plane/reached.ts"
@@ -48,8 +49,8 @@ export const nothing = (name: string, perPage = "10"): string =>
     search_time_ms: 0
   })
 const withTranscript = (text: string, transcript: Told): string => {
-  const answer = JSON.parse(text) as unknown
-  return JSON.stringify({ ...(isObject(answer) ? answer : {}), transcript })
+  const answer = parseJson(text)
+  return stringifyJson({ ...(isObject(answer) ? answer : {}), transcript })
 }
 
 /** What was heard, in the words of the collection, as far as the caller sees them. */

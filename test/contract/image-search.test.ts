@@ -43,6 +43,7 @@ const collectionOf = (name: string, picture: Record<string, unknown>, more: Reco
   fields: [
     { name: "title", type: "string" },
     { name: "color", type: "string", facet: true },
+    { name: "stock_keeping_unit", type: "int64", optional: true },
     picture,
     look("picture", more)
   ]
@@ -107,6 +108,10 @@ it("finds the same picture re-encoded, scaled and with a border, raw and as base
   expect(coded.body.hits.map(({ document, match }: any) => [document, match])).toEqual([
     [{ title: "Shirt", color: "Rose" }, "same_image"]
   ])
+  // An integer that no double is.
+  await send("PATCH", "/collections/goods/documents/shirt-rose", '{"stock_keeping_unit": 9007199254740993}')
+  const exact = await byImage("goods", { image: png.toString("base64"), per_page: 1, exclude_fields: "look" })
+  expect(exact.text).toContain('"stock_keeping_unit":9007199254740993')
   const filtered = await byImage("goods", {
     image: png.toString("base64"),
     filter_by: "color:!=Rose",

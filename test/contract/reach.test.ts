@@ -60,7 +60,7 @@ const nobodys: Ids = {
   experimentId: "exp_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   modelId: "rec_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   mediaId: "med_01ARZ3NDEKTSV4RRFFQ69G5FAV",
-  threadId: "sup_01ARZ3NDEKTSV4RRFFQ69G5FAV"
+  threadId: "thr_01ARZ3NDEKTSV4RRFFQ69G5FAV"
 }
 const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
 const day = new Date().toISOString().slice(0, 10)

@@ -204,7 +204,7 @@ it("streams both ways, and goes on where it was left", async () => {
   const { id } = await begun("ses-live")
   const { id: foreign } = await begun("ses-foreign")
   const path = `/support/threads/${id}`
-  const visitor = await listening(`${path}/stream?session_id=ses-live&x-svc-api-key=${searchKey}`, "")
+  const visitor = await listening(`${path}/stream?session_id=ses-live&api_key=${searchKey}`, "")
   const agent = await listening(`${path}/stream`, tenant.full_key)
   const texts = (stream: { events: () => Array<any> }) => () =>
     stream

@@ -689,8 +689,8 @@ export const faults = [
     name: "understanding-rewritten-report",
     why: "analytics count the rewrite in place of what was typed",
     file: "src/search/asked-search.ts",
-    from: "made.used === undefined ? planned.parameters :",
-    to: "made.used !== undefined ? planned.parameters :",
+    from: "made.used === undefined && said === undefined ? planned.parameters :",
+    to: "made.used !== undefined && said === undefined ? planned.parameters :",
     tests: ["test/contract/understanding.test.ts"]
   },
   {

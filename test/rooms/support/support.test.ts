@@ -43,27 +43,27 @@ it.live("a thread ends a year after its last message, with what its visitor atta
     ] as const)
       yield* sql`INSERT INTO media_assets (id, organization_id, kind, blob, created_at, updated_at, expires_at)
         VALUES (${id}, ${organization}, 'image', ${id}, 0, 0, ${id === "med_shop" ? null : "1"}::text::int8)`
-    for (const id of ["sup_old", "sup_young"]) yield* repository.insert(thread(id, 1_000))
+    for (const id of ["thr_old", "thr_young"]) yield* repository.insert(thread(id, 1_000))
     expect(yield* repository.attach("org_a", ["med_visitor", "med_shop", "med_other"], "visitor")).toEqual(
       new Set(["med_visitor"])
     )
     const message = { seq: 1, id: "msg_1", text: "x", created_at: 2_000 }
     yield* repository.add("org_a", {
       ...message,
-      thread_id: "sup_old",
+      thread_id: "thr_old",
       author: "visitor",
       media_ids: ["med_visitor", "med_other"]
     })
     yield* repository.add("org_a", {
       ...message,
       seq: 2,
-      thread_id: "sup_old",
+      thread_id: "thr_old",
       author: "agent",
       media_ids: ["med_shop"]
     })
     yield* repository.add("org_a", {
       ...message,
-      thread_id: "sup_young",
+      thread_id: "thr_young",
       author: "visitor",
       media_ids: [],
       created_at: 3_000
@@ -71,9 +71,9 @@ it.live("a thread ends a year after its last message, with what its visitor atta
     const at = 365 * DAY_MS + 2_000
     expect(yield* atTime(at)(expireThreads(10))).toBe(0)
     expect(yield* atTime(at + 1)(expireThreads(10))).toBe(1)
-    expect(yield* repository.get("org_a", "sup_old", "agent")).toBeUndefined()
-    expect(yield* repository.messages("org_a", "sup_old", 0, 10)).toEqual([])
-    expect((yield* repository.get("org_a", "sup_young", "agent"))?.unread).toBe(1)
+    expect(yield* repository.get("org_a", "thr_old", "agent")).toBeUndefined()
+    expect(yield* repository.messages("org_a", "thr_old", 0, 10)).toEqual([])
+    expect((yield* repository.get("org_a", "thr_young", "agent"))?.unread).toBe(1)
     const ends = yield* sql<{ id: string; at: number | null }>`SELECT id, expires_at::float8 AS at FROM media_assets`
     expect(new Map(ends.map(({ at: end, id }) => [id, end]))).toEqual(
       new Map([
@@ -90,18 +90,18 @@ it.live("another process hears of a thread when the change is committed, and of 
     const { sql } = yield* furnished
     const live = yield* makeLiveThreads
     const heard: Array<string> = []
-    const unwatch = yield* live.watch("org_a", "sup_1", () => heard.push("1"))
-    yield* live.watch("org_b", "sup_1", () => heard.push("other"))
+    const unwatch = yield* live.watch("org_a", "thr_1", () => heard.push("1"))
+    yield* live.watch("org_b", "thr_1", () => heard.push("other"))
     // What listening begins with wakes everybody once.
     yield* Effect.promise(() => expect.poll(() => heard.length, { timeout: 60_000 }).toBe(2))
     heard.length = 0
-    yield* Effect.ignore(sql.withTransaction(Effect.andThen(tellThread("org_a", "sup_1"), Effect.fail("taken back"))))
-    yield* tellThread("org_a", "sup_2")
-    yield* sql.withTransaction(tellThread("org_a", "sup_1"))
+    yield* Effect.ignore(sql.withTransaction(Effect.andThen(tellThread("org_a", "thr_1"), Effect.fail("taken back"))))
+    yield* tellThread("org_a", "thr_2")
+    yield* sql.withTransaction(tellThread("org_a", "thr_1"))
     yield* Effect.promise(() => expect.poll(() => heard.join(), { timeout: 60_000 }).toBe("1"))
     unwatch()
-    yield* tellThread("org_a", "sup_1")
-    yield* tellThread("org_b", "sup_1")
+    yield* tellThread("org_a", "thr_1")
+    yield* tellThread("org_b", "thr_1")
     yield* Effect.promise(() => expect.poll(() => heard.join(), { timeout: 60_000 }).toBe("1,other"))
   }).pipe(Effect.scoped, Effect.provide(Layer.fresh(layerTestSql)))
 )
