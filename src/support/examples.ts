@@ -40,7 +40,7 @@ export const described = {
     example: { params, body: { text: "It left the warehouse this morning." } }
   },
   streamSupportThread: {
-    description: `Sends each message as an event \`message\` whose \`id\` counts up, and \`thread\` when the thread changes; a comment every 15 seconds says that the connection lives. Begins behind the id in \`Last-Event-ID\` or \`last_event_id\`, else with what is written from now on; \`api_key\` and \`session_id\` stand in the query where no header can be set. It ends after an hour, and when the key does; an organization has at most 500 streams a process and a session 5, 429 beyond. ${OWN}`,
+    description: `Sends each message as an event \`message\` whose \`id\` counts up, and \`thread\` when the thread changes; a comment every 15 seconds says that the connection lives. Begins behind the id in \`Last-Event-ID\` or \`last_event_id\`, else with what is written from now on; \`api_key\` and \`session_id\` stand in the query where no header can be set. It ends after an hour, and when the key does; an organization has at most 500 streams a process, its visitors 400 of them, and a session 5, 429 beyond. ${OWN}`,
     example: { params }
   },
   getSupportAttachment: {

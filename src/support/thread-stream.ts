@@ -10,6 +10,7 @@ const PING_MS = 15_000
 const KEY_LOOKED_AT_MS = 30_000
 const LIFE_MS = 3_600_000
 const AT_ONCE_MAX = 500,
+  /** Whoever opens sessions by the hundred leaves room for those who answer. */ OF_VISITORS_MAX = 400,
   OF_SESSION_MAX = 5
 const PAGE = 100
 const RETRY_MS = 2_000
@@ -104,7 +105,12 @@ export const makeThreadStreams = Effect.fnUntraced(function* (
     const { organizationId, sessionId, threadId } = asked
     const keys = [
       [organizationId, AT_ONCE_MAX] as const,
-      ...(sessionId === undefined ? [] : [[`${organizationId} ${sessionId}`, OF_SESSION_MAX] as const])
+      ...(sessionId === undefined
+        ? []
+        : ([
+            [`${organizationId} visitors`, OF_VISITORS_MAX],
+            [`${organizationId} of ${sessionId}`, OF_SESSION_MAX]
+          ] as const))
     ]
     if (!open.take(keys))
       return yield* new Throttled({ message: "Too many streams are open.", kind: "backpressure", retry_after_s: 5 })

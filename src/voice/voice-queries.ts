@@ -110,10 +110,10 @@ const make = Effect.gen(function* () {
   const voice = yield* VoiceSearch
   const { collectionFor, soundFor } = yield* makeHearing
 
-  const one: SpokenQueries["Service"]["one"] = (request, name, search) =>
+  const spokenOne: SpokenQueries["Service"]["one"] = (request, name, search) =>
     Effect.gen(function* () {
       const { voice_query = "", ...shared } = request.shared
-      const collection = voice_query === "" ? undefined : collectionFor(request, name)
+      const collection = collectionFor(request, name)
       if (collection === undefined) return yield* search(request, name)
       const sound = yield* soundFor(collection, voice_query)
       const text = yield* voice.asking({ ...request, shared }, name, collection, sound, (answer, { text: q }) =>
@@ -122,9 +122,9 @@ const make = Effect.gen(function* () {
       return { text, failures: [] }
     })
   /** Each is heard before any is searched for. */
-  const many: SpokenQueries["Service"]["many"] = (request, body, search) =>
+  const spokenMany: SpokenQueries["Service"]["many"] = (request, body, search) =>
     Effect.gen(function* () {
-      const asked = body.includes(MENTION) ? parsed(body) : undefined
+      const asked = parsed(body)
       const searches = isObject(asked) && Array.isArray(asked.searches) ? (asked.searches as Array<unknown>) : []
       const spoken = entriesOf(searches).flatMap((entry) => {
         const collection = collectionFor(request, entry.name)
@@ -141,7 +141,13 @@ const make = Effect.gen(function* () {
       )
       return { failures, text: told(text, spoken, heard) }
     })
-  return SpokenQueries.of({ one, many })
+  // Nearly every search is typed: it goes on as it came.
+  return SpokenQueries.of({
+    one: (request, name, search) =>
+      (request.shared.voice_query ?? "") === "" ? search(request, name) : spokenOne(request, name, search),
+    many: (request, body, search) =>
+      body.includes(MENTION) ? spokenMany(request, body, search) : search(request, body)
+  })
 })
 
 export const layerSpokenQueries = Layer.effect(SpokenQueries, make)
