@@ -163,7 +163,8 @@ describe("bodies that never end", () => {
       told.every((text) => text.includes("memory")),
       told.join("\n")
     ).toBe(true)
-    expect((await upsert(greedy, document("large", 3 * MEGABYTE))).status).toBe(201)
+    // A decoder gives back what it held a moment after its answer.
+    await until(async () => (await upsert(greedy, document("large", 3 * MEGABYTE))).status === 201)
   })
 })
 
