@@ -22,6 +22,7 @@ export interface Extract {
 interface Candidate extends Sentence {
   readonly coverage: number
   readonly score: number
+  /** Of the question, what the passage's title holds. */ readonly titled: number
 }
 
 /**
@@ -78,11 +79,30 @@ interface Question {
   /** How much a word says, from how few documents hold it. */ readonly weightOf: (term: string) => number
   /** Of a sentence, below which nothing is answered. */ readonly threshold: number
   /** 1 to 3. */ readonly sentences_max: number
+  /** Sentences that may be said; all where absent. */ readonly isQuotable?: (sentence: string) => boolean
+}
+
+/**
+ * What a title says, its sentences do not repeat: words of it count for each of them, where the sentence holds as great
+ * a share of the other words by itself. So "the noise of the Polar" is answered of a document that is called Polar by
+ * the sentence of the noise, and by no other.
+ */
+const besideTitle = (weights: ReadonlyMap<string, number>, title: ReadonlySet<string>) => {
+  let titled = 0,
+    others = 0,
+    count = 0
+  for (const [term, weight] of weights)
+    if (title.has(term)) titled += weight
+    else {
+      others += weight
+      count++
+    }
+  return { titled, total: count === 0 ? Infinity : others * (1 + UNSAID / count) }
 }
 
 /** O(the three best passages). */
 export const extract = (question: Question, passages: ReadonlyArray<Passage>): Extract => {
-  const { terms, threshold } = question
+  const { isQuotable = () => true, terms, threshold } = question
   const asked = terms.asked(question.text)
   const weights = new Map(asked.map((term) => [term, question.weightOf(term)]))
   const named = [...weights.values()].reduce((sum, weight) => sum + weight, 0)
@@ -91,17 +111,23 @@ export const extract = (question: Question, passages: ReadonlyArray<Passage>): E
   const best = Math.max(...passages.map(({ score }) => score), Number.MIN_VALUE)
   const candidates = passages.slice(0, PASSAGES_MAX).flatMap((passage, place) => {
     const title = new Set(passage.title === undefined ? [] : terms.all(passage.title))
+    const beside = besideTitle(weights, title)
     let before = new Set<string>()
-    return sentencesOf(passage.text, terms.language).map(({ start, text }): Candidate => {
+    return sentencesOf(passage.text, terms.language).flatMap(({ start, text }): ReadonlyArray<Candidate> => {
+      if (!isQuotable(text)) return []
       const own = new Set(terms.all(text))
       let said = 0,
-        around = 0
+        around = 0,
+        more = 0
       for (const [term, weight] of weights)
-        if (own.has(term)) said += weight
-        else if (before.has(term) || title.has(term)) around += weight
+        if (own.has(term)) {
+          said += weight
+          if (!title.has(term)) more += weight
+        } else if (before.has(term) || title.has(term)) around += weight
       before = own
-      const score = (said + BEFORE * around) / total + (PASSAGE * passage.score) / best
-      return { text, passage: place, start, coverage: said / total, score }
+      const coverage = Math.max(said / total, Math.min((more + beside.titled) / total, more / beside.total))
+      const score = Math.max((said + BEFORE * around) / total, coverage) + (PASSAGE * passage.score) / best
+      return [{ text, passage: place, start, coverage, score, titled: beside.titled }]
     })
   })
   const ranked = candidates.toSorted((a, b) => b.score - a.score || a.passage - b.passage || a.start - b.start)
@@ -112,7 +138,8 @@ export const extract = (question: Question, passages: ReadonlyArray<Passage>): E
     coverage,
     sentences: ranked
       .slice(0, question.sentences_max)
-      .filter(({ score }) => score >= worth)
+      // Where the question names what the best is about, nothing is said of another.
+      .filter(({ score, titled }) => score >= worth && titled >= ranked[0]!.titled)
       .map(({ passage, start, text }) => ({ text, passage, start }))
   }
 }
