@@ -2,7 +2,7 @@
  * The answer of the embedded model: sentences as they stand in documents, or documents that fit what was asked for,
  * each cited; or that nothing answers. Pure.
  */
-import { extract, type Extract, type Passage } from "../extractive/extract.ts"
+import { coverageOf, extract, type Extract, type Passage } from "../extractive/extract.ts"
 import type { Terms } from "../extractive/terms.ts"
 import type { FoundDocument } from "./found-document.ts"
 import { isInstruction, plainText } from "./hostile.ts"
@@ -33,6 +33,7 @@ export interface Found {
    * undefined where it says nothing of the kind.
    */
   readonly constraint: "measure" | "value" | undefined
+  /** Of such a question, the words that are left. */ readonly rest: string
 }
 
 const SENTENCES_MAX = 2
@@ -108,36 +109,63 @@ const refused = (language: string, collections: string): Written => ({
   isRefused: true
 })
 
+/** Words that only say that something is looked for. */
+const looking = new Set(
+  (
+    "sell offer carry show find need want looking search recommend list got get give buy " +
+    "gibt habt verkauft bietet suche zeig zeige brauche möchte will kaufen " +
+    "vendéis vende busco quiero muestra necesito comprar " +
+    "cherche avez vendez montre veux acheter"
+  ).split(" ")
+)
+/** Terms of a question that are no constraint. */
+const leftOf = ({ terms }: Question, rest: string): ReadonlySet<string> =>
+  new Set([...terms.askedWords(rest)].filter(([, word]) => !looking.has(word.toLowerCase())).map(([term]) => term))
+/** What the constraint says holds of every document; the words that are left, the document has to hold. */
+const isCovered = (
+  { terms, text: asked, threshold, weightOf }: Question,
+  left: ReadonlySet<string>,
+  { labels, text, title = "" }: FoundDocument
+): boolean => {
+  const held = new Set(terms.all([title, text, labels].join("\n")))
+  const all = new Set([...terms.asked(asked), ...left])
+  let sum = 0,
+    covered = 0
+  for (const term of all) {
+    const weight = weightOf(term)
+    sum += weight
+    if (!left.has(term) || held.has(term)) covered += weight
+  }
+  return covered >= threshold * sum && [...left].some((term) => held.has(term))
+}
 /** Documents whose names hold what is asked for: "do you have a canon 80d?". */
 const titled = (question: Question, documents: ReadonlyArray<FoundDocument>) =>
-  documents.flatMap((document, source) => {
-    if (document.title === undefined || isInstruction(document.title)) return []
-    const { coverage } = extract({ ...question, threshold: TITLE_COVERAGE_MIN, sentences_max: 1 }, [
-      { text: document.title, score: 1 }
-    ])
-    return coverage >= TITLE_COVERAGE_MIN ? [[document, source] as const] : []
-  })
+  documents.flatMap((document, source) =>
+    document.title === undefined ||
+    isInstruction(document.title) ||
+    coverageOf(question, document.title) < TITLE_COVERAGE_MIN
+      ? []
+      : [[document, source] as const]
+  )
 
 /** `collections`: as they are told to the reader. */
 export const extractiveAnswer = (
   question: Question,
-  { constraint, count, documents }: Found,
+  { constraint, count, documents, rest }: Found,
   collections: string,
   linked: Linked
 ): Written => {
   const { language } = question.terms
-  const matching = () =>
-    listed(
-      language,
-      documents.map((document, source) => [document, source] as const),
-      count,
-      linked
-    )
+  const all = documents.map((document, source) => [document, source] as const)
   if (documents.length === 0) return refused(language, collections)
-  if (constraint === "measure" || (constraint === "value" && !ASKS.test(question.text))) return matching()
+  const left = constraint === undefined ? undefined : leftOf(question, rest)
+  if (constraint === "measure" || left?.size === 0 || (left !== undefined && !ASKS.test(question.text)))
+    return listed(language, all, count, linked)
   const found = supported(question, documents)
   if (found.sentences.length > 0) return quoted(found, linked)
-  if (constraint !== undefined) return matching()
-  const named = titled(question, documents)
-  return named.length > 0 ? listed(language, named, named.length, linked) : refused(language, collections)
+  // "Do you have red lamps?" is answered by red lamps; "how do I clean a red lamp?" is not.
+  const own =
+    left === undefined ? titled(question, documents) : all.filter(([document]) => isCovered(question, left, document))
+  if (own.length === 0) return refused(language, collections)
+  return listed(language, own, constraint !== undefined && own.length === all.length ? count : own.length, linked)
 }

@@ -9,12 +9,14 @@ export interface FoundDocument {
   /** 0 to 1, the best of its collection 1. */ readonly score: number
   /** What it is called; undefined where no field is short enough. */ readonly title: string | undefined
   /** What it says beside its title, as a reader sees it. */ readonly text: string
+  /** What it is counted by: words that are about it, and no sentence. */ readonly labels: string
   /** Fields that the question names, with what they hold. */ readonly facts: ReadonlyArray<readonly [string, string]>
 }
 
 const TITLE_CHARACTERS_MAX = 200
 /** Of a document; the rest is not read. */
 const TEXT_CHARACTERS_MAX = 20_000
+const LABEL_CHARACTERS_MAX = 2_000
 const VALUES_MAX = 50
 
 const textsOf = (value: unknown): ReadonlyArray<string> =>
@@ -59,6 +61,7 @@ export const namedFields = (...texts: ReadonlyArray<string>): ReadonlyArray<stri
 interface Reading {
   readonly collection: string
   /** Fields of text, the one that names the document first. */ readonly sources: ReadonlyArray<string>
+  /** Fields that are counted. */ readonly labels: ReadonlyArray<string>
   readonly template: string | undefined
   /** Fields that the question names. */ readonly named: ReadonlyArray<string>
 }
@@ -66,9 +69,11 @@ interface Reading {
 export const foundDocument = (
   document: Readonly<Record<string, unknown>>,
   score: number,
-  { collection, named, sources, template }: Reading
+  { collection, labels, named, sources, template }: Reading
 ): FoundDocument => {
-  const texts = sources.map((name) => textsOf(valueAt(document, name)).join("\n")).filter((text) => text.trim() !== "")
+  const said = (names: ReadonlyArray<string>) =>
+    names.map((name) => textsOf(valueAt(document, name)).join("\n")).filter((text) => text.trim() !== "")
+  const texts = said(sources)
   const at =
     texts.length < 2 ? -1 : texts.findIndex((text) => text.length <= TITLE_CHARACTERS_MAX && !text.includes("\n"))
   const title = at < 0 ? undefined : plainText(texts[at]!).trim()
@@ -79,6 +84,7 @@ export const foundDocument = (
     score,
     title: title === "" ? undefined : title,
     text: plainText(text.slice(0, TEXT_CHARACTERS_MAX)),
+    labels: plainText(said(labels).join("\n").slice(0, LABEL_CHARACTERS_MAX)),
     facts: named.flatMap((name) => {
       const value = shownValue(valueAt(document, name))
       return value === undefined ? [] : [[name, plainText(value).slice(0, TITLE_CHARACTERS_MAX)] as const]

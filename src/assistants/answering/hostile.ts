@@ -8,7 +8,7 @@
 const MARKUP =
   /<!--[\s\S]*?(?:-->|$)|<(script|style|template|noscript)\b[\s\S]*?(?:<\/\1\s*>|$)|<\/?[a-z][^<>]{0,1000}>/gi
 /** Characters without a shape: joiners between letters of some scripts are among them, and stay. */
-const UNSEEN = /[\u00ad\u034f\u061c\u180e\u200b\u2060-\u206f\ufeff\u202a-\u202e\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu
+const UNSEEN = /(?![\u200c\u200d])[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu
 const CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g
 
 /** As a reader sees it. O(text). */
@@ -26,6 +26,8 @@ const INSTRUCTIONS: ReadonlyArray<RegExp> = [
   /\b(?:as an ai|dear (?:ai|assistant|chatbot|model)|(?:ai|llm|language) (?:model|assistant)s? (?:must|should|reading|processing))\b/i,
   /\b(?:reveal|print|output|repeat|disclose|exfiltrate|leak)\b.{0,60}\b(?:secret|password|token|credential|api key|prompt|instruction|conversation|canary)/i,
   /\b(?:respond|reply|answer)\s+(?:only|always|with only|exactly)\b.{0,40}\b(?:with|by|in)\b/i,
+  /["']role["']\s*:\s*["'](?:system|assistant|developer)["']/i,
+  /\b(?:assistant|chatbot|language model|llm|ai)s?\s+(?:must|should|shall|has to|have to|is to|will now)\b/i,
   /<\|[a-z_]{2,20}\|>|\[\/?INST\]|<<\/?SYS>>/i
 ]
 /** Of a sentence, more is not looked at. */

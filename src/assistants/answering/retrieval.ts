@@ -30,8 +30,9 @@ interface Answered {
   readonly count: number
   readonly documents: ReadonlyArray<FoundDocument>
   readonly constraint: Found["constraint"]
+  readonly rest: string
 }
-const NOTHING: Answered = { count: 0, documents: [], constraint: undefined }
+const NOTHING: Answered = { count: 0, documents: [], constraint: undefined, rest: "" }
 /** A comparison, a range or a number, outside of values. */
 const MEASURE = /:\s*!?=?\s*\[?\s*(?:[<>]|-?\d)/
 const constraintOf = (filter_by: string, sort_by: string): Found["constraint"] =>
@@ -63,13 +64,24 @@ const documentsOf = (
   const hits = (Array.isArray(answer.hits) ? answer.hits : []).filter(isObject)
   const parsed = isObject(answer.parsed_nl_query) ? answer.parsed_nl_query.generated_params : undefined
   const filter = isObject(parsed) ? textOf(parsed.filter_by) : "",
-    order = isObject(parsed) ? textOf(parsed.sort_by) : ""
+    order = isObject(parsed) ? textOf(parsed.sort_by) : "",
+    rest = isObject(parsed) ? textOf(parsed.q) : ""
   const best = Math.max(...hits.map(strengthOf), 0)
   const isSorted = order !== "" || best === 0
-  const reading = { collection: name, sources: sourcesOf(schema), template, named: namedFields(filter, order) }
+  const isLabel = new Set(schema.fields.filter(({ facet }) => facet).map((field) => field.name))
+  const all = sourcesOf(schema)
+  const texts = all.filter((each) => !isLabel.has(each))
+  const reading = {
+    collection: name,
+    sources: texts.length === 0 ? all : texts,
+    labels: all.filter((each) => isLabel.has(each)),
+    template,
+    named: namedFields(filter, order)
+  }
   return {
     count: numberOf(answer.found),
     constraint: constraintOf(filter, order),
+    rest: rest === "*" ? "" : rest,
     documents: hits.flatMap((hit, place) =>
       isObject(hit.document)
         ? [foundDocument(hit.document, isSorted ? 1 / (1 + place) : strengthOf(hit) / best, reading)]
@@ -85,6 +97,7 @@ const together = (answers: ReadonlyArray<Answered>, documentsMax: number): Found
   return {
     constraint:
       constrained.find(({ constraint }) => constraint === "measure")?.constraint ?? constrained[0]?.constraint,
+    rest: constrained[0]?.rest ?? "",
     count: own.reduce((sum, { count }) => sum + count, 0),
     documents: own
       .flatMap(({ documents }) => documents)
@@ -121,7 +134,6 @@ const makeOne = Effect.gen(function* () {
       page: "1",
       per_page: String(Math.max(DOCUMENTS_MIN, documentsMax)),
       enable_analytics: "false",
-      highlight_fields: "none",
       ...(query_by === undefined ? {} : { query_by }),
       ...(filter_by === undefined ? {} : { filter_by }),
       ...(excluded === "" ? {} : { exclude_fields: excluded }),

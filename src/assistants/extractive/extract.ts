@@ -22,7 +22,9 @@ export interface Extract {
 interface Candidate extends Sentence {
   readonly coverage: number
   readonly score: number
-  /** Of the question, what the passage's title holds. */ readonly titled: number
+  /** Of the question, what the passage's title holds, and what the sentence holds beside it. */
+  readonly titled: number
+  readonly more: number
 }
 
 /**
@@ -100,6 +102,23 @@ const besideTitle = (weights: ReadonlyMap<string, number>, title: ReadonlySet<st
   return { titled, total: count === 0 ? Infinity : others * (1 + UNSAID / count) }
 }
 
+/** The share of a question's words that a text holds anywhere, the rare ones counting more. O(text). */
+export const coverageOf = (
+  { terms, text: asked, weightOf }: Pick<Question, "terms" | "text" | "weightOf">,
+  text: string
+) => {
+  const held = new Set(terms.all(text))
+  const words = terms.asked(asked)
+  let named = 0,
+    said = 0
+  for (const term of words) {
+    const weight = weightOf(term)
+    named += weight
+    if (held.has(term)) said += weight
+  }
+  return named === 0 ? 0 : said / (named * (1 + UNSAID / words.length))
+}
+
 /** O(the three best passages). */
 export const extract = (question: Question, passages: ReadonlyArray<Passage>): Extract => {
   const { isQuotable = () => true, terms, threshold } = question
@@ -127,19 +146,24 @@ export const extract = (question: Question, passages: ReadonlyArray<Passage>): E
       before = own
       const coverage = Math.max(said / total, Math.min((more + beside.titled) / total, more / beside.total))
       const score = Math.max((said + BEFORE * around) / total, coverage) + (PASSAGE * passage.score) / best
-      return [{ text, passage: place, start, coverage, score, titled: beside.titled }]
+      return [{ text, passage: place, start, coverage, score, titled: beside.titled, more }]
     })
   })
   const ranked = candidates.toSorted((a, b) => b.score - a.score || a.passage - b.passage || a.start - b.start)
   const coverage = ranked[0]?.coverage ?? 0
   if (ranked.length === 0 || coverage < threshold) return { coverage, sentences: [] }
-  const worth = ALSO * ranked[0]!.score
+  const [first] = ranked
+  const worth = ALSO * first!.score
+  const others = first!.titled > 0 ? ALSO * first!.more : 0
+  // Two documents that say the same say it once.
+  const said = new Set<string>()
+  const distinct = ranked.filter(({ text }) => !said.has(text) && said.add(text))
   return {
     coverage,
-    sentences: ranked
+    sentences: distinct
       .slice(0, question.sentences_max)
-      // Where the question names what the best is about, nothing is said of another.
-      .filter(({ score, titled }) => score >= worth && titled >= ranked[0]!.titled)
+      // Where the question names what the best is about, nothing is said of another, and nothing beside the question.
+      .filter(({ more, score, titled }) => score >= worth && titled >= first!.titled && more >= others)
       .map(({ passage, start, text }) => ({ text, passage, start }))
   }
 }
