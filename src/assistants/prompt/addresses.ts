@@ -1,0 +1,71 @@
+/**
+ * Addresses in texts: where one begins and ends as renderers of Markdown see it, and which are the same. Pure. Where
+ * renderers differ, the longer address counts: who wrote it may have hidden something in its tail.
+ */
+const ADDRESS =
+  /(?:[a-z][a-z0-9+.-]{0,20}:\/\/|\bwww\.(?=[^\s.])|(?:mailto|javascript|vbscript|xmpp):(?=\S)|data:(?=[\w.+-]{0,80}[/;,])|(?<![\w:/])\/\/(?=[\w-]{1,63}\.))[^\s<>"`]*|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+/gi
+const EMAIL = /^[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+$/
+const PUNCTUATION = /[?!.,:;*_~'’)\]}|\\]$/
+const TRIMMED_MAX = 8
+/** Letters of scripts that put no space behind an address, and their punctuation. */
+const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\u3001-\u3003\u3008-\u3011\uff01-\uff5e]/u
+const ENCLOSED = /[)\]}'|\\]/
+const ADDRESS_MAX = 2_000
+
+/** Equal where two addresses lead to the same place; undefined: none that an answer may hold. */
+export const placeOf = (address: string): string | undefined => {
+  const bare = address.trim()
+  if (bare.length > ADDRESS_MAX) return undefined
+  const whole = /^www\./i.test(bare)
+    ? `http://${bare}`
+    : bare.startsWith("//")
+      ? `http:${bare}`
+      : EMAIL.test(bare)
+        ? `mailto:${bare}`
+        : bare
+  if (!URL.canParse(whole)) return undefined
+  const { hash, host, pathname, protocol, search, username } = new URL(whole)
+  if (protocol === "mailto:") return `mailto:${pathname.toLowerCase()}${search}${hash}`
+  if ((protocol !== "http:" && protocol !== "https:") || username !== "") return undefined
+  return `${host}${pathname}${search}${hash}`
+}
+
+/** The address, and it without the punctuation behind it. */
+const endings = (address: string): ReadonlyArray<string> => {
+  const all = [address]
+  while (all.length <= TRIMMED_MAX && PUNCTUATION.test(all.at(-1)!)) all.push(all.at(-1)!.slice(0, -1))
+  return all
+}
+const before = (text: string, end: RegExp): string | undefined => {
+  const at = text.search(end)
+  return at < 0 ? undefined : text.slice(0, at)
+}
+
+/** Every address in a text, in each of the ways in which it may be meant to end. */
+export const addressesIn = (text: string): ReadonlyArray<string> =>
+  [...text.matchAll(ADDRESS)].flatMap(([found]) => {
+    const cuts = [before(found, UNSPACED), before(found, ENCLOSED)]
+    return [found, ...cuts.filter((cut) => cut !== undefined)].flatMap(endings)
+  })
+
+/** A word without the addresses in it that are not allowed. One that stays is followed by a space or punctuation. */
+export const withoutAddresses = (word: string, isAllowed: (address: string) => boolean): string => {
+  let out = "",
+    at = 0
+  for (;;) {
+    ADDRESS.lastIndex = at
+    const found = ADDRESS.exec(word)
+    if (found === null) return out + word.slice(at)
+    const [address] = found
+    const head = before(address, UNSPACED)
+    out += word.slice(at, found.index)
+    const whole = endings(address).find(isAllowed)
+    const part = whole === undefined && head !== undefined ? endings(head).find(isAllowed) : undefined
+    const kept = whole ?? part
+    const end = head ?? address
+    out += kept === undefined ? "" : part === undefined ? kept : `${part} `
+    at = found.index + (kept ?? endings(end).at(-1)!).length
+    // Letters that were the tail of what is left out may look like one again.
+    if (kept === undefined && at === found.index) at += end.length
+  }
+}

@@ -1,0 +1,223 @@
+/**
+ * Markdown and HTML in an answer that is being written: links, images, definitions of references, autolinks and tags,
+ * wherever a delta breaks them. What leads somewhere that is not allowed becomes its words; tags and comments go. The
+ * state is the text that may still become one of these, at most `HELD_MAX` characters, and the last one given out.
+ */
+interface Piece {
+  readonly text: string
+  /** A link that stays, to be left as it is. */ readonly isKept: boolean
+}
+interface Step {
+  /** Of the text that is held. */ readonly taken: number
+  readonly piece?: Piece
+  /** To be read in place of what was taken. */ readonly again?: string
+}
+interface Parts {
+  readonly isAllowed: (address: string) => boolean
+  /** Of a text that is all there. */ readonly wordsOf: (markdown: string) => string
+}
+
+const HELD_MAX = 1_000
+const SPECIAL = /[<[\]!&\u00ad\u200b\u2060\ufeff\udb40]/g
+const ENTITY = /^&(?:#(\d{1,7})(?!\d)|#x([\da-f]{1,6})(?![\da-f])|([a-z]{2,31})(?=;));?/i
+/** Of those that make markup and addresses of a text; the others stay as they are. */
+const NAMED: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    amp: "&",
+    apos: "'",
+    bsol: "\\",
+    colon: ":",
+    commat: "@",
+    excl: "!",
+    gt: ">",
+    lbrack: "[",
+    lpar: "(",
+    lsqb: "[",
+    lt: "<",
+    newline: "\n",
+    period: ".",
+    quot: '"',
+    rbrack: "]",
+    rpar: ")",
+    rsqb: "]",
+    sol: "/",
+    tab: "\t"
+  })
+)
+const AUTOLINK = /^(?:[a-z][a-z0-9+.-]{1,31}:[^\s<>]*|[\w.+-]{1,64}@[\w.-]{1,255})$/i
+const DEFINED = /^[ \t]*(?:\n[ \t]*)?(<[^<>\n]*>|[^\s<]\S*)(?=\s)/
+/** What may stand before a definition on its line. */
+const LINE_START = /^[\s>*+\-\d.)]*$/
+const SPACED = /\s$/
+
+type Found = number | "none" | "wait"
+/** Where what opens at `from` closes, by counting; nothing longer than `HELD_MAX`, and no empty line in it. */
+const closing = (text: string, from: number, open: string, close: string, isEnd: boolean): Found => {
+  let depth = 0
+  const to = Math.min(text.length, from + HELD_MAX)
+  for (let at = from; at < to; at++) {
+    const character = text[at]
+    if (character === open) depth++
+    else if (character === close && --depth === 0) return at
+    else if (character === "\n" && text[at - 1] === "\n") return "none"
+  }
+  return isEnd || to < text.length || to === from + HELD_MAX ? "none" : "wait"
+}
+const plain = (text: string): Piece => ({ text, isKept: false })
+const bareOf = (destination: string): string => {
+  const trimmed = destination.trim()
+  if (!trimmed.startsWith("<")) return trimmed.split(/\s/, 1)[0]!
+  const end = trimmed.indexOf(">")
+  return end < 0 ? trimmed : trimmed.slice(1, end)
+}
+
+export class Markup {
+  readonly #parts: Parts
+  #held = ""
+  #last = ""
+  #isLineStart = true
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** All that is certain by now; with `isEnd`, all. */
+  read(delta: string, isEnd: boolean): ReadonlyArray<Piece> {
+    this.#held += delta
+    const pieces: Piece[] = []
+    const give = (piece: Piece) => {
+      if (piece.text === "") return
+      pieces.push(piece)
+      this.#note(piece.text)
+    }
+    let at = 0
+    while (at < this.#held.length) {
+      SPECIAL.lastIndex = at
+      const special = SPECIAL.exec(this.#held)?.index ?? this.#held.length
+      give(plain(this.#held.slice(at, special)))
+      at = special
+      if (at === this.#held.length) break
+      const step = this.#step(this.#held.slice(at, at + 2 * HELD_MAX + 2), isEnd)
+      if (step === undefined) break
+      if (step.piece !== undefined) give(step.piece)
+      at += step.taken
+      if (step.again === undefined) continue
+      this.#held = step.again + this.#held.slice(at)
+      at = 0
+    }
+    this.#held = this.#held.slice(at)
+    return pieces
+  }
+
+  #note(text: string): void {
+    this.#last = text.at(-1)!
+    const line = text.lastIndexOf("\n")
+    this.#isLineStart = (line >= 0 || this.#isLineStart) && LINE_START.test(text.slice(line + 1))
+  }
+
+  /** undefined: what stands there is not all there. */
+  #step(text: string, isEnd: boolean): Step | undefined {
+    switch (text[0]) {
+      case "<":
+        return this.#angle(text, isEnd)
+      case "&":
+        return entity(text, isEnd)
+      case "[":
+        return this.#bracket(text, "", isEnd)
+      case "]":
+        return this.#orphan(text, isEnd)
+      case "!":
+        if (text.length === 1 && !isEnd) return undefined
+        return text[1] === "[" ? this.#bracket(text.slice(1), "!", isEnd) : { taken: 1, piece: plain("!") }
+      case "\udb40":
+        // Half of an invisible twin of ASCII.
+        if (text.length === 1 && !isEnd) return undefined
+        return { taken: text.length === 1 ? 1 : 2 }
+      default:
+        return { taken: 1 }
+    }
+  }
+
+  /** A space where nothing separates what stood before what is left out from what stands behind it. */
+  #gap(): Piece {
+    return plain(this.#last === "" || SPACED.test(this.#last) ? "" : " ")
+  }
+
+  #angle(text: string, isEnd: boolean): Step | undefined {
+    if (text.length === 1) return isEnd ? { taken: 1, piece: plain("<") } : undefined
+    if (!/[a-z/!?]/i.test(text[1]!))
+      return { taken: 1, piece: plain(/[<[\]&\u00ad\u200b\u2060\ufeff\udb40]/.test(text[1]!) ? "< " : "<") }
+    const close = text.startsWith("<!--") ? "-->" : ">"
+    const end = text.slice(0, HELD_MAX).indexOf(close)
+    if (end < 0) return isEnd || text.length >= HELD_MAX ? { taken: 1, piece: plain("< ") } : undefined
+    const inner = text.slice(1, end)
+    const isLink = AUTOLINK.test(inner) && this.#parts.isAllowed(inner)
+    return { taken: end + close.length, piece: isLink ? { text: `<${inner}>`, isKept: true } : this.#gap() }
+  }
+
+  #bracket(text: string, image: "" | "!", isEnd: boolean): Step | undefined {
+    const asText: Step = { taken: image.length + 1, piece: plain(`${image}[`) }
+    const end = closing(text, 0, "[", "]", isEnd)
+    if (end === "wait" || (end !== "none" && text.length === end + 1 && !isEnd)) return undefined
+    if (end === "none") return asText
+    const inner = text.slice(1, end)
+    if (text[end + 1] === ":" && image === "" && this.#isLineStart && !/[[\]]/.test(inner))
+      return this.#definition(text, inner, isEnd)
+    if (text[end + 1] !== "(") return asText
+    const close = closing(text, end + 1, "(", ")", isEnd)
+    if (close === "wait") return undefined
+    if (close === "none") return asText
+    const taken = image.length + close + 1
+    const words = this.#parts.wordsOf(inner)
+    const address = bareOf(text.slice(end + 2, close))
+    if (this.#parts.isAllowed(address))
+      return { taken, piece: { text: `${image}[${words}](${address})`, isKept: true } }
+    if (words === "") return { taken, piece: this.#gap() }
+    // What ends in a sign could make markup of what follows.
+    return { taken, piece: { text: /[\p{L}\p{N}]$/u.test(words) ? words : `${words} `, isKept: words.includes("](") } }
+  }
+
+  #definition(text: string, label: string, isEnd: boolean): Step | undefined {
+    const colon = label.length + 2
+    const rest = text.slice(colon + 1, colon + 1 + HELD_MAX)
+    const found = DEFINED.exec(isEnd ? `${rest}\n` : rest)
+    if (
+      found === null &&
+      !isEnd &&
+      rest.length < HELD_MAX &&
+      /^[ \t]*(?:\n[ \t]*)?\S*$|^[ \t]*(?:\n[ \t]*)?<[^<>\n]*$/.test(rest)
+    )
+      return undefined
+    const address = bareOf(found?.[1] ?? "")
+    if (found === null || !this.#parts.isAllowed(address)) return { taken: colon + 1, piece: plain(`[${label}] :`) }
+    return { taken: colon + 1 + found[0].length, piece: { text: `[${label}]: ${address}`, isKept: true } }
+  }
+
+  /** `](…)` without a beginning that we see: a renderer may see one. */
+  #orphan(text: string, isEnd: boolean): Step | undefined {
+    if (text.length === 1 && !isEnd) return undefined
+    if (text[1] !== "(") return { taken: 1, piece: plain("]") }
+    const close = closing(text, 1, "(", ")", isEnd)
+    if (close === "wait") return undefined
+    if (close === "none") return { taken: 1, piece: plain("] ") }
+    const address = bareOf(text.slice(2, close))
+    return {
+      taken: close + 1,
+      piece: this.#parts.isAllowed(address) ? { text: `](${address})`, isKept: true } : plain("] ")
+    }
+  }
+}
+
+const entity = (text: string, isEnd: boolean): Step | undefined => {
+  if (!isEnd && /^&[#\w]{0,32}$/.test(text)) return undefined
+  const found = ENTITY.exec(text)
+  const [whole = "", decimal, hexadecimal, name] = found ?? []
+  const code = decimal !== undefined ? Number(decimal) : hexadecimal !== undefined ? parseInt(hexadecimal, 16) : NaN
+  const again =
+    name !== undefined
+      ? NAMED.get(name.toLowerCase())
+      : code >= 32 && code < 127
+        ? String.fromCharCode(code)
+        : undefined
+  return again === undefined ? { taken: 1, piece: plain("&") } : { taken: whole.length, again }
+}
