@@ -7,7 +7,7 @@ import { Data, Effect } from "effect"
 import { Generator } from "../../ports/generator/generator.ts"
 import { OrganizationLines } from "../../ports/organization-lines.ts"
 import { OutboundHttp, type OutboundResponse } from "../../ports/outbound-http/outbound-http.ts"
-import type { NlModel } from "./model.ts"
+import { apiKeyOf, type LanguageModel } from "../../language-models/model.ts"
 import { askedOf, textIn } from "./providers.ts"
 
 export class ModelFailed extends Data.TaggedError("ModelFailed")<{ readonly message: string }> {}
@@ -26,7 +26,8 @@ interface Texts {
   readonly system: string
   readonly user: string
 }
-const quoted = ({ body }: OutboundResponse, { apiKey }: NlModel): string => {
+const quoted = ({ body }: OutboundResponse, model: LanguageModel): string => {
+  const apiKey = apiKeyOf(model)
   const said = new TextDecoder().decode(body.subarray(0, 2_000))
   const text = (apiKey === "" ? said : said.replaceAll(apiKey, "…"))
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
@@ -34,10 +35,10 @@ const quoted = ({ body }: OutboundResponse, { apiKey }: NlModel): string => {
     .trim()
   return text === "" ? "" : `: ${text.slice(0, QUOTED_MAX)}`
 }
-const failed = (model: NlModel, what: string) =>
+const failed = (model: LanguageModel, what: string) =>
   new ModelFailed({ message: `The server of the model \`${String(model.fields.model_name)}\` ${what}.` })
 
-const judged = (model: NlModel, response: OutboundResponse): Effect.Effect<string, ModelFailed> => {
+const judged = (model: LanguageModel, response: OutboundResponse): Effect.Effect<string, ModelFailed> => {
   const { isTruncated, status } = response
   if (status === 401 || status === 403) return Effect.fail(failed(model, `refused the credential (${status})`))
   if (status < 200 || status >= 300) return Effect.fail(failed(model, `answered ${status}${quoted(response, model)}`))
@@ -56,8 +57,10 @@ export const makeAskModel = Effect.gen(function* () {
   const http = yield* OutboundHttp
   const generator = yield* Generator
   const lines = new OrganizationLines(AT_ONCE_MAX)
-  const compatible = (organizationId: string, { apiKey, fields, name, provider }: NlModel, { system, user }: Texts) =>
-    generator.complete({
+  const compatible = (organizationId: string, own: LanguageModel, { system, user }: Texts) => {
+    const { fields, name, provider } = own
+    const apiKey = apiKeyOf(own)
+    return generator.complete({
       organizationId,
       model: {
         kind: "openai",
@@ -76,7 +79,8 @@ export const makeAskModel = Effect.gen(function* () {
       isJson: provider === "openai",
       ...(typeof fields.temperature === "number" ? { temperature: fields.temperature } : {})
     })
-  return (organizationId: string, model: NlModel, texts: Texts): Effect.Effect<string, ModelFailed> => {
+  }
+  return (organizationId: string, model: LanguageModel, texts: Texts): Effect.Effect<string, ModelFailed> => {
     const asked = askedOf(model, texts)
     if (asked === undefined)
       return Effect.matchEffect(compatible(organizationId, model, texts), {

@@ -2,7 +2,7 @@
  * How providers that no port speaks to are asked for one answer to a system's and a user's text, and where its text
  * stands. Pure.
  */
-import type { NlModel } from "./model.ts"
+import { apiKeyOf, type LanguageModel } from "../../language-models/model.ts"
 
 interface Asked {
   readonly url: string
@@ -23,7 +23,9 @@ const chat = ({ system, user }: Texts) => [
 const text = (value: unknown, otherwise: string): string => (typeof value === "string" ? value : otherwise)
 
 /** Undefined: by the port `Generator`, or by nobody. */
-export const askedOf = ({ apiKey, fields, name, provider }: NlModel, texts: Texts): Asked | undefined => {
+export const askedOf = (model: LanguageModel, texts: Texts): Asked | undefined => {
+  const { fields, name, provider } = model
+  const apiKey = apiKeyOf(model)
   const temperature = fields.temperature === undefined ? {} : { temperature: fields.temperature }
   switch (provider) {
     case "azure":
@@ -69,7 +71,7 @@ const at = (value: unknown, ...path: ReadonlyArray<string | number>): unknown =>
     value
   )
 /** Undefined where the answer is none of this provider's. */
-export const textIn = ({ provider }: NlModel, answer: unknown): string | undefined => {
+export const textIn = ({ provider }: LanguageModel, answer: unknown): string | undefined => {
   const found =
     provider === "google"
       ? at(answer, "candidates", 0, "content", "parts", 0, "text")
