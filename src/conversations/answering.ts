@@ -118,7 +118,7 @@ export const makeAnswering = Effect.gen(function* () {
     if (asked.model.provider !== "dowser") return byModel(asked, sources, say)
     return Effect.sync(() => {
       const written = new Written(sources, say)
-      written.push(bySentences(meant, sources, asked.language))
+      written.push(bySentences({ question: asked.question, meant }, sources, asked.language))
       written.end()
       return { text: written.text.trim() }
     })

@@ -1,10 +1,16 @@
 /** Answers of `dowser/extractive`: sentences as they stand in the documents that were found, or that there is none. Pure. */
 import type { Source } from "../assistants/prompt/fence.ts"
-import { extract, type Passage } from "../assistants/extractive/extract.ts"
-import { termsOf } from "../assistants/extractive/terms.ts"
+import { extract } from "../assistants/extractive/extract.ts"
+import { type Terms, termsOf } from "../assistants/extractive/terms.ts"
 
 const THRESHOLD = 0.5
-const SENTENCES_MAX = 3
+const SOURCES_MAX = 3
+/** Of a document that answers alone. */
+const SENTENCES_MAX = 2
+/** Between the scores of two documents that say the same much. */
+const AS_MUCH = 0.01
+/** Of a title whose every word is asked for, beside what its document says. */
+const NAMED = 0.5
 /** A word of the question that no document holds says most of what is missing. */
 const ABSENT = 2
 
@@ -16,32 +22,57 @@ const NOTHING: ReadonlyMap<string, string> = new Map([
 ])
 const NOTHING_FOUND = "I found nothing about this in the documents."
 
-/** O(the three best documents). */
-export const bySentences = (question: string, sources: ReadonlyArray<Source>, language: string): string => {
-  const terms = termsOf(language)
-  const held = new Set(sources.flatMap(({ text, title }) => terms.all(`${title}\n${text}`)))
-  const passages = sources.map(({ text, title }, rank): Passage => ({
-    text: `${title}\n${text}`,
-    title,
-    score: 1 / (rank + 1)
-  }))
-  const { sentences } = extract(
-    {
-      text: question,
-      terms,
-      weightOf: (term) => (held.has(term) ? 1 : ABSENT),
-      threshold: THRESHOLD,
-      sentences_max: SENTENCES_MAX
-    },
-    passages
+interface Question {
+  /** As it was asked. */ readonly question: string
+  /** By itself, after what was said before. */ readonly meant: string
+}
+interface Found {
+  readonly title: string
+  /** How much of the question it says, and of its title the question. */ readonly score: number
+  readonly sentences: ReadonlyArray<string>
+}
+/**
+ * Sentences of one document. What its title says is said of all of them: it is not asked for again, unless nothing else
+ * is.
+ */
+const foundIn = (
+  { meant, question }: Question,
+  { text, title }: Source,
+  terms: Terms,
+  held: ReadonlySet<string>
+): Found => {
+  const asked = terms.asked(question)
+  const named = new Set(terms.all(title))
+  const isNamedAlone = asked.every((term) => named.has(term))
+  const weightOf = (term: string): number => (named.has(term) ? (isNamedAlone ? 1 : 0) : held.has(term) ? 1 : ABSENT)
+  const { coverage, sentences } = extract(
+    { text: question, terms, weightOf, threshold: THRESHOLD, sentences_max: SENTENCES_MAX },
+    [{ text: `${title}\n${text}`, title, score: 1 }]
   )
-  if (sentences.length === 0) return NOTHING.get(language) ?? NOTHING_FOUND
-  return sentences
-    .map(({ passage, text }, i) => {
-      const { title } = sources[passage]!
-      const isNew = i === 0 || sentences[i - 1]!.passage !== passage
-      const ended = /[\p{L}\p{N}]$/u.test(text) ? `${text}.` : text
-      return isNew && title !== "" && !text.includes(title) ? `${title}: ${ended}` : ended
-    })
-    .join(" ")
+  const whole = new Set(terms.asked(meant))
+  const share = [...named].filter((term) => whole.has(term)).length / Math.max(1, named.size)
+  return { title, score: coverage + NAMED * share, sentences: sentences.map((sentence) => sentence.text) }
+}
+const ended = (sentence: string): string => (/[\p{L}\p{N}]$/u.test(sentence) ? `${sentence}.` : sentence)
+const saidOf = ({ sentences, title }: Found): string => {
+  const text = sentences.map(ended).join(" ")
+  return title === "" || text.includes(title) ? text : `${title}: ${text}`
+}
+
+/** Of the document that says most of what is asked, and of others that say as much. O(the three best documents). */
+export const bySentences = (asked: Question, sources: ReadonlyArray<Source>, language: string): string => {
+  const terms = termsOf(language)
+  // Without words of its own a question is what it means.
+  const question = terms.asked(asked.question).length === 0 ? { ...asked, question: asked.meant } : asked
+  const held = new Set(sources.flatMap(({ text, title }) => terms.all(`${title}\n${text}`)))
+  const found = sources
+    .slice(0, SOURCES_MAX)
+    .map((source) => foundIn(question, source, terms, held))
+    .filter(({ sentences }) => sentences.length > 0)
+  const best = Math.max(...found.map(({ score }) => score))
+  const told = found.filter(({ score }) => score > best - AS_MUCH)
+  if (told.length === 0) return NOTHING.get(language) ?? NOTHING_FOUND
+  const [only] = told
+  if (told.length === 1) return saidOf(only!)
+  return told.map((one) => saidOf({ ...one, sentences: one.sentences.slice(0, 1) })).join(" ")
 }
