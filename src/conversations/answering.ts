@@ -20,6 +20,8 @@ const ANSWER_TOKENS = 1_500
 const STANDALONE_MS = 15_000
 const STANDALONE_TOKENS = 300
 const MARK = 12
+/** Before a question, that say what it means. */
+const QUESTIONS_MAX = 5
 
 export interface Asked {
   readonly organizationId: string
@@ -28,7 +30,7 @@ export interface Asked {
   readonly history: ReadonlyArray<Message>
   readonly language: string
 }
-export interface Answer {
+interface Answer {
   readonly text: string
   /** Why there is none, or only its beginning. */ readonly error?: string
 }
@@ -72,8 +74,9 @@ export const makeAnswering = Effect.gen(function* () {
   const standalone = Effect.fnUntraced(function* (asked: Asked) {
     const { history, language, model, question } = asked
     if (history.length === 0) return question
-    const before = history.findLast(({ role }) => role === "user")?.text
-    const byWords = standaloneByWords(question, before, language)
+    const questions = history.flatMap(({ role, text }) => (role === "user" ? [text] : [])).slice(-QUESTIONS_MAX)
+    // One that goes on with one before it goes on with what that means.
+    const byWords = [...questions, question].reduce((before, next) => standaloneByWords(next, before, language), "")
     if (model.provider === "dowser") return byWords
     const rewritten = generator.complete({
       ...requestOf(asked),

@@ -1,6 +1,13 @@
 /** What a request says of a conversation, and what is wrong with that (engine contract 14.2). Pure. */
-import { fail, type Field, invalid, ok, type Result } from "@dowser/engine-sdk"
+import { fail, type Field, invalid, ok, type Result, type SearchPlan } from "@dowser/engine-sdk"
+import { parseBounded, parseJson } from "@dowser/engine-sdk/documents"
 import { isObject } from "../http/json-fields.ts"
+
+/** Of a text that is no JSON, or nested too deep, nothing: the search's own reader says what is wrong with it. */
+export const parsed = (text: string): unknown => {
+  const read = parseBounded(text, undefined, parseJson)
+  return typeof read === "object" ? read.value : undefined
+}
 
 export type Parameters = Readonly<Record<string, string>>
 /** Entries of a multi-search share one question and one answer. */
@@ -9,7 +16,7 @@ const NOT_SEARCHED: ReadonlySet<string> = new Set([...SHARED, "use_cache"])
 
 const isOn = (value: string | undefined): boolean => value === "true" || value === "1"
 export const mentions = (parameters: Readonly<Record<string, unknown>>): boolean =>
-  SHARED.some((name) => parameters[name] !== undefined)
+  SHARED.some((name) => Object.hasOwn(parameters, name))
 export const mentionsInBody = (body: string): boolean => body.includes('"conversation')
 
 export interface Talking {
@@ -56,7 +63,7 @@ export const bodyProblem = (body: unknown, isTalking: boolean): Result<void> => 
   for (const entry of (body.searches as ReadonlyArray<unknown>).filter(isObject)) {
     if (isTalking && entry.q !== undefined)
       return moved("q", "parameter cannot be used in POST body if `conversation` is enabled")
-    const name = SHARED.find((one) => entry[one] !== undefined)
+    const name = SHARED.find((one) => Object.hasOwn(entry, one))
     if (name !== undefined) return moved(name, "cannot be used in POST body")
   }
   return isTalking && body.union === true
@@ -68,12 +75,24 @@ export const bodyProblem = (body: unknown, isTalking: boolean): Result<void> => 
 export const searchedOf = (shared: Parameters): Parameters =>
   Object.fromEntries(Object.entries(shared).filter(([name]) => !NOT_SEARCHED.has(name)))
 
-/** Whether a search goes by what a query means: it is asked the whole question. */
-export const goesByMeaning = (parameters: Parameters, fields: ReadonlyArray<Field>): boolean => {
-  const named = new Set((parameters.query_by ?? "").split(",").map((name) => name.trim()))
-  return (
-    isOn(parameters.nl_query) ||
-    (parameters.vector_query ?? "") !== "" ||
-    fields.some(({ embed, name }) => embed !== undefined && named.has(name))
-  )
+/** A collection that is searched, and by which fields. */
+export interface Searched {
+  readonly collection: string
+  readonly parameters: Parameters
+  readonly fields: ReadonlyArray<Field>
+  /** What restricts its caller. */ readonly filter?: NonNullable<SearchPlan["filter"]>
 }
+const namedIn = ({ fields, parameters }: Searched): ReadonlyArray<Field> => {
+  const named = new Set((parameters.query_by ?? "").split(",").map((name) => name.trim()))
+  return fields.filter(({ name }) => named.has(name))
+}
+/** Whether a search goes by what a query means: it is asked the whole question. */
+export const goesByMeaning = (searched: Searched): boolean =>
+  isOn(searched.parameters.nl_query) ||
+  (searched.parameters.vector_query ?? "") !== "" ||
+  namedIn(searched).some(({ embed }) => embed !== undefined)
+/** Fields whose words are searched. */
+export const textFieldsOf = (searched: Searched): ReadonlyArray<string> =>
+  namedIn(searched)
+    .filter(({ embed, type }) => embed === undefined && type.startsWith("string"))
+    .map(({ name }) => name)

@@ -1,4 +1,4 @@
-/** Answers of `dowser/extractive`: sentences as they stand in the documents that were found, or that there is none. Pure. */
+/** Answers of `dowser/extractive`: sentences as they stand in documents, or that there is none. Pure. */
 import type { Source } from "../assistants/prompt/fence.ts"
 import { extract } from "../assistants/extractive/extract.ts"
 import { type Terms, termsOf } from "../assistants/extractive/terms.ts"

@@ -119,4 +119,3 @@ export const makeHistory = Effect.gen(function* () {
   })
   return { problem, read, append, expire }
 })
-export type History = Effect.Success<typeof makeHistory>

@@ -49,7 +49,7 @@ const fitting = (sources: ReadonlyArray<Source>, mark: string, bytes_max: number
   return told
 }
 
-export interface Prompt {
+interface Prompt {
   readonly messages: ReadonlyArray<GeneratorMessage>
   /** That the model sees. */ readonly sources: ReadonlyArray<Source>
 }

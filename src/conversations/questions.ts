@@ -19,9 +19,9 @@ const toldWords = (question: string, terms: Terms): ReadonlyArray<string> =>
     .map((word) => word.replace(/^[.,;:()]+|[.,;:()]+$/g, ""))
     .filter((word) => word !== "" && terms.asked(word).length > 0)
 
-/** `before`: the question before it. */
-export const standaloneByWords = (question: string, before: string | undefined, language: string): string => {
-  if (before === undefined) return question
+/** `before`: what the question before it means; "" where it is the first. */
+export const standaloneByWords = (question: string, before: string, language: string): string => {
+  if (before === "") return question
   const terms = termsOf(language)
   const own = toldWords(question, terms)
   if (own.length >= WHOLE_FROM && !SAID_BEFORE.test(question)) return question
@@ -30,10 +30,7 @@ export const standaloneByWords = (question: string, before: string | undefined, 
   return added.length === 0 ? question : `${added.slice(0, BEFORE_MAX).join(" ")} ${question}`
 }
 
-/** What an index of words is asked for: without those that only make a question of it. */
-export const searchedWords = (question: string, language: string): string => {
+/** What an index of words is asked for: without those that only make a question of it, each as it was written. */
+export const searchedWords = (question: string, language: string): ReadonlyArray<string> =>
   // Languages that put no space between words are cut where they are searched.
-  if (/^(?:zh|ja|th)$/.test(language)) return question
-  const words = toldWords(question, termsOf(language))
-  return words.length === 0 ? question : words.join(" ")
-}
+  /^(?:zh|ja|th)$/.test(language) ? [] : toldWords(question, termsOf(language))

@@ -34,15 +34,17 @@ const spoken = (name: string): string => name.replace(/[_.]+/g, " ").trim()
 
 /** A sentence ends with its line, or a title would run into what follows. */
 const sourceOf = (document: Readonly<Record<string, unknown>>, n: number): Source => {
-  const lines = Object.entries(document)
+  const members = Object.entries(document)
+  const texts = new Set(members.flatMap(([name, value]) => (typeof value === "string" ? [name] : [])))
+  const lines = members
     .filter(([name]) => name !== "id")
     .flatMap(([name, value]) => linesOf(name, value, 0))
     .slice(0, FIELDS_MAX)
   const named = TITLES.flatMap((name) => lines.filter(([own]) => own === name))[0]
-  const title = named ?? lines.find(([name, text]) => typeof document[name] === "string" && text.length <= TITLE_MAX)
+  const title = named ?? lines.find(([name, text]) => texts.has(name) && text.length <= TITLE_MAX)
   const text = lines
     .filter((line) => line !== title)
-    .map(([name, value]) => (typeof document[name] === "string" ? value : `${spoken(name)}: ${value}`))
+    .map(([name, value]) => (texts.has(name) ? value : `${spoken(name)}: ${value}`))
     .join("\n")
   return { n, title: (title?.[1] ?? String(document.id ?? "")).slice(0, TITLE_MAX), text: text.slice(0, TEXT_MAX) }
 }

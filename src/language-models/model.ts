@@ -7,7 +7,7 @@ import { maskSecret } from "@dowser/engine-sdk/schema"
 import { isWhole, type Property } from "./properties.ts"
 
 /** What may be read by everybody who reads the row. */
-export type ModelFields = Readonly<Record<string, string | number | ReadonlyArray<string>>>
+type ModelFields = Readonly<Record<string, string | number | ReadonlyArray<string>>>
 export interface LanguageModel {
   readonly id: string
   /** The namespace of its name. */ readonly provider: string
@@ -32,7 +32,7 @@ const wrong = (message: string, field: string): Result<never> => fail(invalid(me
 
 export const apiKeyOf = ({ secrets }: LanguageModel): string => secrets.get("api_key") ?? ""
 export const textField = ({ fields }: LanguageModel, name: string): string | undefined => {
-  const value = fields[name]
+  const value = Object.hasOwn(fields, name) ? fields[name] : undefined
   return typeof value === "string" ? value : undefined
 }
 
@@ -98,7 +98,7 @@ export const shownModel = ({ fields, id, secrets }: LanguageModel): Body => ({
 
 /** Where a credential is sent to: where it changes, the credential is given anew. */
 const addressOf = ({ addresses }: ModelShape, { fields, provider }: LanguageModel): string =>
-  JSON.stringify([provider, ...addresses.map((name) => fields[name] ?? "")])
+  JSON.stringify([provider, ...addresses.map((name) => (Object.hasOwn(fields, name) ? fields[name] : ""))])
 /** A body over a stored model: what it does not name stays, and so does a secret that is sent back as it was shown. */
 export const mergedModel = (shape: ModelShape, stored: LanguageModel, body: Body): Result<LanguageModel> => {
   const shown = new Map(Object.entries(shownModel(stored)))

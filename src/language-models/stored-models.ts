@@ -14,7 +14,7 @@ import { makeModelRows, type ModelRow, type ModelsTable } from "./model-rows.ts"
 /** Of an organization. */
 const MODELS_MAX = 100
 type Body = Readonly<Record<string, unknown>>
-export type ModelFailure = EngineRefusal | ConfigurationUnavailable
+type ModelFailure = EngineRefusal | ConfigurationUnavailable
 
 interface ModelsKind {
   /** In the audit log. */ readonly kind: string
