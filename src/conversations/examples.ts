@@ -10,7 +10,8 @@ const model = {
 }
 export const described = {
   listConversationModels: {
-    description: "Shows the models that answer searches in words, oldest first, without their credentials.",
+    description:
+      "Shows the models that answer searches in words, oldest first, without their credentials. It changes nothing.",
     example: {}
   },
   createConversationModel: {
@@ -19,12 +20,12 @@ export const described = {
     example: { body: model }
   },
   getConversationModel: {
-    description: "Shows one model without its credential. It changes nothing.",
+    description: "Shows one model that answers searches in words, without its credential. It changes nothing.",
     example: { params: { modelId: "shop-assistant" } }
   },
   updateConversationModel: {
     description:
-      "Changes what the body names and asks the server once. A credential that comes back as it was shown stays; where the address changes, it has to be given again.",
+      "Changes what the body names of a model that answers searches in words; its history's collection and its server are looked at as when it was made. A credential that comes back as it was shown stays, and is given again where the address changes.",
     example: { params: { modelId: "shop-assistant" }, body: { system_prompt: "You work for a shop that sells lamps." } }
   },
   deleteConversationModel: {

@@ -28,7 +28,7 @@ export const room = defineRoom({
   },
   seeds: {
     createConversationModel: [
-      { id: "own", model_name: "dowser/extractive", max_bytes: 1_000, history_collection: "goods" },
+      { id: "own", model_name: "dowser/extractive", max_bytes: 1_000, history_collection: "talks" },
       {
         model_name: "vllm/any",
         max_bytes: 8_000,

@@ -16,7 +16,7 @@ export const isWhole =
   (from: number, to: number): Check =>
   (value) =>
     Number.isInteger(value) && isNumber(from, to)(value)
-const isKey: Check = (value) => typeof value === "string" && KEY.test(value)
+export const isKey: Check = (value) => typeof value === "string" && KEY.test(value)
 export const isUrl: Check = (value) =>
   typeof value === "string" && value.length <= TEXT_MAX && /^https?:\/\//i.test(value) && URL.canParse(value)
 

@@ -159,7 +159,7 @@ export const multiSearch = operation({
   }).annotate({ identifier: "MultiSearchBody" }),
   success: Schema.Unknown.annotate({
     identifier: "MultiSearchResponse",
-    description: "`{results: [SearchResponse | {code, error}]}`, or one merged answer with `union`."
+    description: "`{results: [SearchResponse | {code, error}], conversation?}`, or one merged answer with `union`."
   }),
   errors
 })

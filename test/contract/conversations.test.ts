@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
 import { startProgram } from "../support/program.ts"
+import { talkFields } from "../support/talks.ts"
 
 let program: Program
 let tenant: Tenant, other: Tenant
@@ -28,13 +29,6 @@ const fields = [
   { name: "title", type: "string" },
   { name: "description", type: "string" },
   { name: "price", type: "float" }
-]
-const historyFields = [
-  { name: "conversation_id", type: "string" },
-  { name: "role", type: "string", index: false, optional: true },
-  { name: "message", type: "string", index: false, optional: true },
-  { name: "timestamp", type: "int32" },
-  { name: "model_id", type: "string" }
 ]
 const send = (
   method: string,
@@ -71,7 +65,7 @@ beforeAll(async () => {
   for (const { full_key, organization_id } of [tenant, other]) {
     await program.topUp(organization_id, 10)
     await send("POST", "/v1/collections", { name: "goods", fields }, full_key)
-    await send("POST", "/v1/collections", { name: "talks", fields: historyFields }, full_key)
+    await send("POST", "/v1/collections", { name: "talks", fields: talkFields }, full_key)
     const lines = goods.map((one) => JSON.stringify(one)).join("\n")
     await send("POST", "/v1/collections/goods/documents/import", lines, full_key)
     const model = { id: "mine", model_name: "dowser/extractive", max_bytes: 16_000, history_collection: "talks" }

@@ -7,8 +7,9 @@ import { Data, Effect } from "effect"
 import { Generator } from "../../ports/generator/generator.ts"
 import { OrganizationLines } from "../../ports/organization-lines.ts"
 import { OutboundHttp, type OutboundResponse } from "../../ports/outbound-http/outbound-http.ts"
+import { makeGoogleTokens } from "../../language-models/google-tokens.ts"
 import { apiKeyOf, type LanguageModel } from "../../language-models/model.ts"
-import { askedOf, textIn } from "./providers.ts"
+import { type AskedModel, askedOf, textIn } from "./providers.ts"
 
 export class ModelFailed extends Data.TaggedError("ModelFailed")<{ readonly message: string }> {}
 
@@ -27,9 +28,9 @@ interface Texts {
   readonly user: string
 }
 const quoted = ({ body }: OutboundResponse, model: LanguageModel): string => {
-  const apiKey = apiKeyOf(model)
   const said = new TextDecoder().decode(body.subarray(0, 2_000))
-  const text = (apiKey === "" ? said : said.replaceAll(apiKey, "…"))
+  const text = [...model.secrets.values()]
+    .reduce((left, secret) => left.replaceAll(secret, "…"), said)
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
     .replace(/[A-Za-z0-9_-]{24,}/g, "…")
     .trim()
@@ -56,6 +57,7 @@ const judged = (model: LanguageModel, response: OutboundResponse): Effect.Effect
 export const makeAskModel = Effect.gen(function* () {
   const http = yield* OutboundHttp
   const generator = yield* Generator
+  const tokens = yield* makeGoogleTokens
   const lines = new OrganizationLines(AT_ONCE_MAX)
   const compatible = (organizationId: string, own: LanguageModel, { system, user }: Texts) => {
     const { fields, name, provider } = own
@@ -80,25 +82,36 @@ export const makeAskModel = Effect.gen(function* () {
       ...(typeof fields.temperature === "number" ? { temperature: fields.temperature } : {})
     })
   }
+  const sent = (model: LanguageModel, { body, headers, url }: AskedModel) =>
+    Effect.mapError(
+      http.send({
+        method: "POST",
+        url,
+        headers,
+        body: JSON.stringify(body),
+        timeout_ms: TIMEOUT_MS,
+        responseBytesMax: ANSWER_BYTES_MAX
+      }),
+      ({ message }) => failed(model, `cannot be asked (${message.replace(/\.$/, "")})`)
+    )
+  /** A token that is refused is asked for once more. */
+  const byToken = Effect.fnUntraced(function* (model: LanguageModel, texts: Texts) {
+    const tokenOf = (refused?: string) =>
+      Effect.mapError(tokens.of(model, refused), ({ message }) => failed(model, message))
+    const token = yield* tokenOf()
+    const first = yield* sent(model, askedOf(model, texts, token)!)
+    return first.status === 401 ? yield* sent(model, askedOf(model, texts, yield* tokenOf(token))!) : first
+  })
   return (organizationId: string, model: LanguageModel, texts: Texts): Effect.Effect<string, ModelFailed> => {
-    const asked = askedOf(model, texts)
+    const asked = askedOf(model, texts, "")
     if (asked === undefined)
       return Effect.matchEffect(compatible(organizationId, model, texts), {
         onFailure: ({ message }) => Effect.fail(new ModelFailed({ message })),
         onSuccess: ({ text }) => Effect.succeed(text)
       })
-    const sent = http.send({
-      method: "POST",
-      url: asked.url,
-      headers: asked.headers,
-      body: JSON.stringify(asked.body),
-      timeout_ms: TIMEOUT_MS,
-      responseBytesMax: ANSWER_BYTES_MAX
-    })
-    const answered = Effect.matchEffect(sent, {
-      onFailure: ({ message }) => Effect.fail(failed(model, `cannot be asked (${message.replace(/\.$/, "")})`)),
-      onSuccess: (response) => judged(model, response)
-    })
+    const answered = Effect.flatMap(model.provider === "gcp" ? byToken(model, texts) : sent(model, asked), (response) =>
+      judged(model, response)
+    )
     return Effect.timeoutOrElse(lines.of(organizationId).withPermits(1)(answered), {
       duration: WAIT_MS,
       orElse: () => Effect.fail(failed(model, "did not answer in time"))
