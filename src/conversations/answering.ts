@@ -9,7 +9,7 @@ import { type Source, unmarked } from "../assistants/prompt/fence.ts"
 import { allowedAddresses, LinkFilter } from "../assistants/prompt/links.ts"
 import type { LanguageModel } from "../language-models/model.ts"
 import { type GenerateRequest, type GenerationFailed, Generator } from "../ports/generator/generator.ts"
-import { bySentences } from "./by-sentences.ts"
+import { bySentences, subjectOf } from "./by-sentences.ts"
 import type { Message } from "./history.ts"
 import { generatorOf } from "./model.ts"
 import { promptOf, standaloneIn, standalonePromptOf } from "./prompt.ts"
@@ -75,8 +75,10 @@ export const makeAnswering = Effect.gen(function* () {
     const { history, language, model, question } = asked
     if (history.length === 0) return question
     const questions = history.flatMap(({ role, text }) => (role === "user" ? [text] : [])).slice(-QUESTIONS_MAX)
-    // One that goes on with one before it goes on with what that means.
-    const byWords = [...questions, question].reduce((before, next) => standaloneByWords(next, before, language), "")
+    // One that goes on with one before it goes on with what that means, or with what the last answer was about.
+    const before = questions.reduce((known, next) => standaloneByWords(next, known, language), "")
+    const subject = model.provider === "dowser" ? subjectOf(history.at(-1)?.text ?? "") : undefined
+    const byWords = standaloneByWords(question, subject ?? before, language)
     if (model.provider === "dowser") return byWords
     const rewritten = generator.complete({
       ...requestOf(asked),

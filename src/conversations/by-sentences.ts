@@ -22,6 +22,15 @@ const NOTHING: ReadonlyMap<string, string> = new Map([
 ])
 const NOTHING_FOUND = "I found nothing about this in the documents."
 
+/** A sentence that says no more of what is asked than those before it is not said. */
+const withoutRepeats = (sentences: ReadonlyArray<string>, asked: ReadonlyArray<string>, terms: Terms) => {
+  const left = new Set(asked)
+  return sentences.filter((sentence, i) => {
+    const said = terms.all(sentence).filter((term) => left.delete(term))
+    return i === 0 || said.length > 0
+  })
+}
+
 interface Question {
   /** As it was asked. */ readonly question: string
   /** By itself, after what was said before. */ readonly meant: string
@@ -51,13 +60,24 @@ const foundIn = (
   )
   const whole = new Set(terms.asked(meant))
   const share = [...named].filter((term) => whole.has(term)).length / Math.max(1, named.size)
-  return { title, score: coverage + NAMED * share, sentences: sentences.map((sentence) => sentence.text) }
+  return {
+    title,
+    score: coverage + NAMED * share,
+    sentences: withoutRepeats(
+      sentences.map((sentence) => sentence.text),
+      asked,
+      terms
+    )
+  }
 }
 const ended = (sentence: string): string => (/[\p{L}\p{N}]$/u.test(sentence) ? `${sentence}.` : sentence)
 const saidOf = ({ sentences, title }: Found): string => {
   const text = sentences.map(ended).join(" ")
   return title === "" || text.includes(title) ? text : `${title}: ${text}`
 }
+
+/** The title of the document that an answer of these was taken from. */
+export const subjectOf = (answer: string): string | undefined => /^(.{2,200}?): /.exec(answer)?.[1]
 
 /** Of the document that says most of what is asked, and of others that say as much. O(the three best documents). */
 export const bySentences = (asked: Question, sources: ReadonlyArray<Source>, language: string): string => {

@@ -5,7 +5,7 @@
 import { type Terms, termsOf } from "../assistants/extractive/terms.ts"
 
 /** Of a question before, that make a short one whole. */
-const BEFORE_MAX = 6
+const BEFORE_MAX = 12
 /** With fewer words of its own, or a word that stands for something said before, a question is a follow-up. */
 const WHOLE_FROM = 2
 const SAID_BEFORE =

@@ -7,7 +7,7 @@ import { Clock, Data, Effect } from "effect"
 import { OutboundHttp } from "../ports/outbound-http/outbound-http.ts"
 import { type LanguageModel, textField } from "./model.ts"
 
-export class NoToken extends Data.TaggedError("NoToken")<{ readonly message: string }> {}
+class NoToken extends Data.TaggedError("NoToken")<{ readonly message: string }> {}
 
 const HOME = "https://oauth2.googleapis.com/token"
 const SCOPE = "https://www.googleapis.com/auth/cloud-platform"

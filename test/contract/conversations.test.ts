@@ -228,15 +228,6 @@ describe("a conversation", () => {
     const missing = await send("GET", "/v1/collections/nowhere/documents/search?q=x&conversation=true")
     expect(missing.status).toBe(404)
   })
-  it("is over with the model's ttl, and then leaves its collection", async () => {
-    await send("PUT", "/v1/conversations/models/mine", { ttl: 0 })
-    const { conversation_id } = (await ask({ q: "What noise level has the Polar 300?" })).body.conversation
-    await new Promise((resolve) => setTimeout(resolve, 1_100))
-    expect((await ask({ q: "And its weight?", conversation_id })).body.message).toBe("`conversation_id` is invalid.")
-    await send("PUT", "/v1/conversations/models/mine", { ttl: 86_400 })
-    expect(await said(conversation_id)).toHaveLength(2)
-    expect((await ask({ q: "And its weight?", conversation_id })).status).toBe(200)
-  })
   it("says so where it cannot be remembered, and the search is answered", async () => {
     await send("DELETE", "/v1/collections/talks", undefined, other.full_key)
     const found = await ask({ q: "What noise level has the Polar 300?" }, other.full_key)
