@@ -19,6 +19,7 @@ import { room as cms } from "./cms/room.ts"
 import type { Configuration } from "./configuration/configuration.ts"
 import { room as connectors } from "./connectors/room.ts"
 import { room as console } from "./console/room.ts"
+import { room as conversations } from "./conversations/room.ts"
 import { room as demo } from "./demo/room.ts"
 import { room as aiProviders } from "./ai-providers/room.ts"
 import { room as embedding } from "./embedding/room.ts"
@@ -132,6 +133,7 @@ export const rooms = RoomList.over<Ground>()
   .with(semanticSearch)
   .with(imageSearch)
   .with(voice)
+  .with(conversations)
   .with(analyticsRules)
   .with(connectors)
   .with(cms)

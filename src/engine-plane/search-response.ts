@@ -70,6 +70,21 @@ const Refinement = Schema.Struct({
   count: Schema.Int
 }).annotate({ identifier: "Refinement", description: "Absent with `refinements=off`." })
 
+const Conversation = Schema.Struct({
+  answer: Schema.String,
+  query: Schema.String,
+  conversation_id: Schema.String.annotate({ description: "To go on with; empty where nothing is remembered." }),
+  conversation_history: Schema.optionalKey(
+    Schema.Struct({
+      conversation: Schema.Array(anything),
+      id: Schema.String,
+      last_updated: Schema.Int,
+      ttl: Schema.Int
+    }).annotate({ identifier: "ConversationHistory" })
+  ),
+  error: Schema.optionalKey(Schema.String.annotate({ description: "Why there is no answer, or none to go on with." }))
+}).annotate({ identifier: "Conversation", description: "With `conversation=true`." })
+
 export const SearchResponse = Schema.Struct({
   found: Schema.Int,
   found_docs: Schema.optionalKey(Schema.Int),
@@ -126,6 +141,7 @@ export const SearchResponse = Schema.Struct({
       }).annotate({ identifier: "FacetSuggestion" })
     )
   ),
+  conversation: Schema.optionalKey(Conversation),
   explain: Schema.optionalKey(
     anything.annotate({
       description:

@@ -11,6 +11,8 @@ const entries = [
   /** Answers of assistants by a model of an organization's own. */ ["assistant_answer", { micro: 1_000_000, unit: 1 }],
   /** Answers of this program's own model, and those that found nothing. */
   ["assistant_extract", { micro: 100_000, unit: 1 }],
+  /** Searches with an answer, by a model of an organization's own. */ ["conversation", { micro: 500_000, unit: 1 }],
+  /** By sentences of its documents. */ ["extractive_conversation", { micro: 100_000, unit: 1 }],
   ["semantic_search", { micro: 100_000, unit: 1 }],
   ["image_search", { micro: 100_000, unit: 1 }],
   /** Characters. */ ["embeddings", { micro: 50_000, unit: 1_000 }],

@@ -21,7 +21,7 @@ const ModelBody = Schema.StructWithRest(
     id: Schema.optionalKey(Schema.String),
     model_name: Schema.optionalKey(
       Schema.String.annotate({
-        description: "`provider/name`: openai, azure, cloudflare, vllm, google, or `dowser/rules`."
+        description: "`provider/name`: openai, azure, cloudflare, vllm, google, gcp, or `dowser/rules`."
       })
     ),
     max_bytes: Schema.optionalKey(Schema.Int.annotate({ description: "Of what the model is told of the collection." })),

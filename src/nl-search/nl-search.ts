@@ -14,7 +14,7 @@ import { CurrentChanges } from "../ports/engine/engine.ts"
 import { inSlices } from "../suggestions/typeahead/sliced.ts"
 import { seesWhole } from "../suggestions/sees-whole.ts"
 import { CollectionFacts, type Known } from "./collection-facts.ts"
-import type { NlModel } from "./models/model.ts"
+import type { LanguageModel } from "../language-models/model.ts"
 import { NlModels } from "./models/nl-models.ts"
 import { objectIn, promptOf } from "./models/prompt.ts"
 import {
@@ -99,13 +99,13 @@ const makeSaying = Effect.gen(function* () {
     })
   }
   /** What the organization's own model answers; its price is of an answer, whatever it says. */
-  const byModel = Effect.fnUntraced(function* (asked: WordsAsked, model: NlModel, known: Known) {
+  const byModel = Effect.fnUntraced(function* (asked: WordsAsked, model: LanguageModel, known: Known) {
     const { caller, collection, parameters } = asked
     const system = promptOf(model, namedFields(asked) ?? collection.schema.fields, known.samples)
     const text = yield* models.ask(caller.organizationId, model, { system, user: parameters.q ?? "" })
     return { text, said: objectIn(text) }
   })
-  const said = Effect.fnUntraced(function* (asked: WordsAsked, model: NlModel | undefined) {
+  const said = Effect.fnUntraced(function* (asked: WordsAsked, model: LanguageModel | undefined) {
     const known = yield* Effect.promise(() => knownOf(asked))
     if (model === undefined) {
       const own = parseRules(asked.parameters.q ?? "", known.facts)
@@ -124,7 +124,7 @@ const make = Effect.gen(function* () {
   const { bytes, said } = yield* makeSaying
 
   /** The model that the request names, else the one called `default`; undefined: this program's own. */
-  const modelOf = ({ caller, parameters }: WordsAsked): Result<NlModel | undefined> => {
+  const modelOf = ({ caller, parameters }: WordsAsked): Result<LanguageModel | undefined> => {
     const name = parameters.nl_model_id ?? ""
     if (name === RULES_MODEL) return ok(undefined)
     const model = models.get(caller.organizationId, name === "" ? DEFAULT_MODEL : name)

@@ -1,8 +1,8 @@
 /** Searches in words: what they mean, by this program's own model or one of the organization's. */
 import { Effect, Layer } from "effect"
+import { modelsTable } from "../language-models/model-rows.ts"
 import { type Measure, single } from "../metrics/measure.ts"
 import { defineRoom } from "../room.ts"
-import { nlSearchModels } from "./models/models-repository.ts"
 import { NlModels } from "./models/nl-models.ts"
 import { NlSearch } from "./nl-search.ts"
 import { routes } from "./routes.ts"
@@ -48,5 +48,5 @@ export const room = defineRoom({
     nl_search_model: (sql, { id, organizationId }) =>
       sql`SELECT json_build_object('id', id, 'value', value, 'has_api_key', sealed_api_key IS NOT NULL)::text AS row FROM nl_search_models WHERE organization_id = ${organizationId} AND id = ${id}`
   },
-  migrations: { "2026112711_nl_search_models": nlSearchModels }
+  migrations: { "2026112711_nl_search_models": modelsTable("nl_search_models") }
 })

@@ -505,11 +505,12 @@ export class AskedSearch {
     const { caller, distanceField } = this.#request
     if (distanceField !== undefined) sayDistances(found, distanceField)
     const said = this.#said.get(planned.parameters)
-    if (said !== undefined && "request_params" in found.answer)
-      found.answer.request_params = { ...found.answer.request_params, first_q: said.q, q: said.q }
+    const asked_q = this.#request.typed ?? said?.q
+    if (asked_q !== undefined && "request_params" in found.answer)
+      found.answer.request_params = { ...found.answer.request_params, first_q: asked_q, q: asked_q }
     const open = writeAnswer(planned, found)
     if (!open.ok) return refusedBy(open.error)
-    const typed = said?.q ?? made.typed
+    const typed = asked_q ?? made.typed
     const understood = await this.#understood({ ...made, typed })
     if (this.#signal.aborted) return abandoned()
     const { answer, asked, trace } = found
@@ -519,7 +520,7 @@ export class AskedSearch {
       collection: planned.collection,
       // What the visitor typed is reported, whatever was found with.
       parameters:
-        made.used === undefined && said === undefined ? planned.parameters : { ...planned.parameters, q: typed },
+        made.used === undefined && asked_q === undefined ? planned.parameters : { ...planned.parameters, q: typed },
       found: answer.found,
       asked,
       exposure: shown?.exposure

@@ -7,6 +7,7 @@ import { SearchResponse } from "../engine-plane/search-response.ts"
 import { embeddingErrors } from "../embedding/errors.ts"
 import { operation } from "../http/operation.ts"
 import { aiErrors } from "../metering/errors.ts"
+import { OtherSession } from "../support/errors.ts"
 import { searchErrors } from "./search-errors.ts"
 import { described } from "./examples.ts"
 
@@ -120,9 +121,18 @@ export const SearchParameters = Schema.Struct(
   >
 ).annotate({ identifier: "SearchParameters" })
 
-/** A query that is spoken (`voice_query`) is an AI operation. */
-const errors = [...searchErrors, ...aiErrors, ...embeddingErrors] as const
-const at = { plane: "engine", scope: "search", payloadIsChecked: false, group: "search" } as const
+/**
+ * A query that is spoken (`voice_query`) is an AI operation, and so is one that is answered in words (`conversation`),
+ * as events where `conversation_stream` asks for them.
+ */
+const errors = [...searchErrors, ...aiErrors, ...embeddingErrors, OtherSession] as const
+const at = {
+  plane: "engine",
+  scope: "search",
+  payloadIsChecked: false,
+  group: "search",
+  successMedia: ["application/json", "text/event-stream"]
+} as const
 export const searchCollection = operation({
   ...at,
   ...described.searchCollection,
@@ -149,7 +159,7 @@ export const multiSearch = operation({
   }).annotate({ identifier: "MultiSearchBody" }),
   success: Schema.Unknown.annotate({
     identifier: "MultiSearchResponse",
-    description: "`{results: [SearchResponse | {code, error}]}`, or one merged answer with `union`."
+    description: "`{results: [SearchResponse | {code, error}], conversation?}`, or one merged answer with `union`."
   }),
   errors
 })

@@ -22,6 +22,7 @@ export interface SearchRequest {
   readonly isPaid?: boolean
   /** Whether the answer may hold so many bytes of memory in all; asked before they are made. */
   readonly reserve: (bytes: number) => boolean
+  /** What the visitor wrote, where `q` is made of it: answers and reports say it. */ readonly typed?: string
   /** What takes longer is answered with SearchTimedOut, and costs no unit. */
   readonly timeLimit_ms?: number
 }

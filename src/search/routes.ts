@@ -8,6 +8,7 @@ import { Installation } from "../installation.ts"
 import * as contract from "./contract.ts"
 import type { SearchAnswer, SearchRequest } from "./request.ts"
 import { Search } from "./search.ts"
+import { type ConversedAnswer, Conversations } from "./conversations.ts"
 import { SpokenQueries } from "./spoken-queries.ts"
 import { withoutLimit } from "../engine-plane/time-limit.ts"
 import { traitsOf } from "../identity/visitor.ts"
@@ -26,25 +27,36 @@ export const searchRequestOf = (
   reserve: (bytes) => held().holdWriting(bytes)
 })
 export const replyOf = ({ text }: SearchAnswer): Reply => new Reply(200, text)
+const conversedReplyOf = (answer: ConversedAnswer): Reply =>
+  "events" in answer
+    ? new Reply(200, answer.events, "text/event-stream", { "cache-control": "no-store", "x-accel-buffering": "no" })
+    : replyOf(answer)
 
 export const routes = Effect.gen(function* () {
   const search = yield* Search
   const spoken = yield* SpokenQueries
+  const conversations = yield* Conversations
   const { countryHeader } = yield* Installation
   return [
     implement(contract.searchCollection, (input) =>
       Effect.map(
         withoutLimit(
-          spoken.one(searchRequestOf(input, countryHeader), input.params.collectionName, search.searchCollection)
+          conversations.one(searchRequestOf(input, countryHeader), input.params.collectionName, (request, collection) =>
+            spoken.one(request, collection, search.searchCollection)
+          )
         ),
-        replyOf
+        conversedReplyOf
       )
     ),
     implement(contract.multiSearch, (input) =>
       Effect.flatMap(input.bytes, (body) =>
         Effect.map(
-          withoutLimit(spoken.many(searchRequestOf(input, countryHeader), textOf(body), search.multiSearch)),
-          replyOf
+          withoutLimit(
+            conversations.many(searchRequestOf(input, countryHeader), textOf(body), (request, asked) =>
+              spoken.many(request, asked, search.multiSearch)
+            )
+          ),
+          conversedReplyOf
         )
       )
     )

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type EmbeddingServer, startEmbeddingServer } from "../support/embedding-server.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 import { suggested } from "../support/synonym-suggestions.ts"
+import { talkFields } from "../support/talks.ts"
 
 interface Entry {
   readonly id: string
@@ -46,6 +47,7 @@ beforeAll(async () => {
   program = await startProgram({ allowPrivateAddresses: true })
   tenant = await program.tenant("Audited")
   await program.topUp(tenant.organization_id, 100)
+  await send("POST", "/v1/collections", { name: "talks", fields: talkFields })
   keyId = (await send("GET", "/v1/keys")).body.keys.find(({ scope }: { scope: string }) => scope === "full").id
 })
 afterAll(async () => {
@@ -179,6 +181,14 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
     path: `${organization}/${step.path.slice("/v1/".length)}`,
     as: "operator"
   })
+  const talker = {
+    id: "talker",
+    model_name: "vllm/any",
+    max_bytes: 1_000,
+    vllm_url: models.url,
+    api_key: "sk-audited-key",
+    history_collection: "talks"
+  }
   const profiles = "/v1/collections/goods/search-profiles"
   const consoleProfiles = `${organization}/collections/goods/search-profiles`
   const delivered = async () => {
@@ -443,6 +453,34 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
       twin({ method: "PUT", path: "/v1/nl_search_models/words", body: { max_bytes: 2_000 }, kind: "nl_search_model" }),
     consoleDeleteNlSearchModel: () =>
       twin({ method: "DELETE", path: "/v1/nl_search_models/words", kind: "nl_search_model" }),
+    createConversationModel: () => ({
+      method: "POST",
+      path: "/v1/conversations/models",
+      body: talker,
+      kind: "conversation_model"
+    }),
+    updateConversationModel: () => ({
+      method: "PUT",
+      path: "/v1/conversations/models/talker",
+      body: { max_bytes: 2_000 },
+      kind: "conversation_model"
+    }),
+    deleteConversationModel: () => ({
+      method: "DELETE",
+      path: "/v1/conversations/models/talker",
+      kind: "conversation_model"
+    }),
+    consoleCreateConversationModel: () =>
+      twin({ method: "POST", path: "/v1/conversations/models", body: talker, kind: "conversation_model" }),
+    consoleUpdateConversationModel: () =>
+      twin({
+        method: "PUT",
+        path: "/v1/conversations/models/talker",
+        body: { max_bytes: 2_000 },
+        kind: "conversation_model"
+      }),
+    consoleDeleteConversationModel: () =>
+      twin({ method: "DELETE", path: "/v1/conversations/models/talker", kind: "conversation_model" }),
     deleteAiProvider: () => ({ method: "DELETE", path: "/v1/ai/providers/text_embedder", kind: "ai_provider" }),
     consolePutAiProvider: () =>
       twin({

@@ -14,6 +14,7 @@ import { type EmbeddingServer, startEmbeddingServer } from "../support/embedding
 import { startTranscriberServer, type TranscriberServer } from "../support/transcriber-server.ts"
 import { type Program, startProgram } from "../support/program.ts"
 import { eventually } from "../support/receiver.ts"
+import { talkFields } from "../support/talks.ts"
 
 type Ids = Readonly<Record<keyof typeof sampleIds, string>>
 interface Furnished {
@@ -106,6 +107,7 @@ const furnish = async (name: string): Promise<Furnished> => {
       }
     ]
   })
+  await must("POST", "/v1/collections", { name: "conversations", fields: talkFields })
   await must("POST", "/v1/collections", { name: "brands", fields: [{ name: "name", type: "string" }] })
   await must("POST", "/v1/collections", {
     name: "popular_queries",

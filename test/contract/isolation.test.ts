@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 import { QUIET } from "../../src/voice/quiet.ts"
 import { suggested } from "../support/synonym-suggestions.ts"
+import { talkFields } from "../support/talks.ts"
 
 let program: Program
 let first: Tenant
@@ -117,6 +118,9 @@ const fill = async (tenant: Tenant, word: string) => {
   // Under the same id, so that every path of a model names one of each kind.
   const words = { id: modelId, model_name: "dowser/rules", max_bytes: 1_000, system_prompt: word }
   expect((await send("POST", "/v1/nl_search_models", words)).status).toBe(201)
+  await send("POST", "/v1/collections", { name: "talks", fields: talkFields })
+  const talks = { ...words, model_name: "dowser/extractive", history_collection: "talks" }
+  expect((await send("POST", "/v1/conversations/models", talks)).status).toBe(201)
   const mediaId = (await send("POST", "/v1/media", { filename: `${word}.txt` })).body.id as string
   await program.request("PUT", `/v1/media/${mediaId}/content`, { key: tenant.full_key, body: word })
   const thread = { subject: word, text: word, session_id: `ses-${word}`, media_ids: [mediaId] }
@@ -277,6 +281,8 @@ const bodies: Record<string, unknown> = {
   recommend: { model_id: "rec_01ARZ3NDEKTSV4RRFFQ69G5FAV" },
   createNlSearchModel: { model_name: "dowser/rules", max_bytes: 9, system_prompt: "mine" },
   updateNlSearchModel: { max_bytes: 9, system_prompt: "mine" },
+  createConversationModel: { model_name: "dowser/extractive", max_bytes: 9, history_collection: "talks" },
+  updateConversationModel: { max_bytes: 9, system_prompt: "mine" },
   trainRerankModel: { name: "mine", from: "2026-01-01", to: "2026-01-31" },
   replayEvents: { from: "2026-01-01", to: "2026-01-31", target: "analytics" },
   ingestEvents: {
@@ -338,6 +344,7 @@ const everything = async (tenant: Tenant) => {
     "/v1/curation_sets",
     "/v1/stopwords",
     "/v1/nl_search_models",
+    "/v1/conversations/models",
     "/v1/stemming/dictionaries",
     "/v1/analytics/rules",
     "/v1/audit",

@@ -621,7 +621,7 @@ describe("sessions", () => {
     await program.request("PUT", "/v1/presets/asking", { key: tenant.full_key, body: { value: { nl_query: true } } })
     for (const query of [
       "q=*&nl_query=true",
-      "q=*&conversation=true",
+      "q=*&conversation=true&conversation_model_id=dowser/extractive",
       "q=*&voice_query=abc",
       "q=*&preset=asking",
       "q=*&nl_query=true&per_page=many"

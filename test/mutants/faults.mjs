@@ -689,8 +689,8 @@ export const faults = [
     name: "understanding-rewritten-report",
     why: "analytics count the rewrite in place of what was typed",
     file: "src/search/asked-search.ts",
-    from: "made.used === undefined && said === undefined ? planned.parameters :",
-    to: "made.used !== undefined && said === undefined ? planned.parameters :",
+    from: "made.used === undefined && asked_q === undefined ? planned.parameters :",
+    to: "made.used !== undefined && asked_q === undefined ? planned.parameters :",
     tests: ["test/contract/understanding.test.ts"]
   },
   {
@@ -1049,5 +1049,109 @@ export const faults = [
     from: "sections === (before?.sections ?? NO_SECTIONS)",
     to: "sections !== undefined",
     tests: ["engine-sdk/test/segment-sections.test.ts"]
+  },
+  {
+    name: "talk-owner",
+    why: "another session goes on with a conversation",
+    file: "src/conversations/begin-turn.ts",
+    from: "if (sessionId === undefined || !ids.isOf(id, organizationId, sessionId))",
+    to: "if (sessionId === undefined)",
+    tests: ["test/contract/conversations.test.ts"]
+  },
+  {
+    name: "talk-owner-tail",
+    why: "the end of a conversation's id does not depend on whose it is",
+    file: "src/conversations/ids.ts",
+    from: "sessionId ?? null, stem]",
+    to: "null, stem]",
+    tests: ["test/contract/conversations.test.ts"]
+  },
+  {
+    name: "talk-typed",
+    why: "analytics and answers have what was searched in place of what was asked",
+    file: "src/conversations/take-turn.ts",
+    from: "yield* run({ ...request, shared, typed: turn.question })",
+    to: "yield* run({ ...request, shared })",
+    tests: ["test/contract/conversations.test.ts"]
+  },
+  {
+    name: "talk-unpaid",
+    why: "an answer whose reader left is not paid",
+    file: "src/conversations/take-turn.ts",
+    from: "said.error === undefined || isWritten",
+    to: "said.error === undefined",
+    tests: ["test/contract/conversation-models.test.ts"]
+  },
+  {
+    name: "talk-links",
+    why: "a model's answer leads wherever it likes",
+    file: "src/conversations/answering.ts",
+    from: "this.#add(this.#filter.push(unmarked(delta)))",
+    to: "this.#add(unmarked(delta))",
+    tests: ["test/contract/conversation-models.test.ts"]
+  },
+  {
+    name: "talk-links-moved",
+    why: "a link leads to a place of its source's host that is in no source",
+    file: "src/assistants/prompt/addresses.ts",
+    from: "return `${host}${pathname}${search}${hash}`",
+    to: "return `${host}${pathname}`",
+    tests: ["test/rooms/assistants/prompt.test.ts"]
+  },
+  {
+    name: "talk-links-held",
+    why: "an address that is cut in two is no address",
+    file: "src/assistants/prompt/links.ts",
+    from: "if (/\\s/.test(character)) out += this.#wordEnd()",
+    to: "if (/[\\s:]/.test(character)) out += this.#wordEnd()",
+    tests: ["test/rooms/assistants/prompt.test.ts"]
+  },
+  {
+    name: "talk-fence",
+    why: "a document that knows the mark closes its fence",
+    file: "src/assistants/prompt/fence.ts",
+    from: "    .replace(mark, JOIN)\n",
+    to: "",
+    tests: ["test/rooms/assistants/prompt.test.ts"]
+  },
+  {
+    name: "talk-ttl",
+    why: "a message is read after its time",
+    file: "src/conversations/history.ts",
+    from: "&& timestamp:>=${since_s}`",
+    to: "`",
+    tests: ["test/rooms/conversations/history.test.ts"]
+  },
+  {
+    name: "talk-expiry-others",
+    why: "messages of other models leave with those of one",
+    file: "src/conversations/history.ts",
+    from: "`timestamp:<${since_s} && model_id:=\\`${model.id}\\``",
+    to: "`timestamp:<${since_s}`",
+    tests: ["test/rooms/conversations/history.test.ts"]
+  },
+  {
+    name: "models-secret-moves",
+    why: "a credential is sent to another address than it was given for",
+    file: "src/language-models/model.ts",
+    from: "return kept === undefined\n    ? merged",
+    to: "return kept !== undefined\n    ? merged",
+    tests: ["test/contract/conversation-models.test.ts", "test/contract/nl-search-models.test.ts"]
+  },
+  {
+    name: "models-masks",
+    why: "an answer shows the key of a service account",
+    file: "src/language-models/model.ts",
+    from: 'name.includes("key") ? maskSecret(value) : value',
+    to: "value",
+    tests: ["test/contract/nl-search-gcp.test.ts"]
+  },
+  {
+    name: "gcp-token-kept",
+    why: "every search in words asks for an access token",
+    file: "src/language-models/google-tokens.ts",
+    from: "    kept.set(model, token)\n",
+    to: "",
+    tests: ["test/contract/nl-search-gcp.test.ts"]
   }
 ]

@@ -2,6 +2,7 @@
 import { Identifiers } from "@dowser/log/identifiers"
 import { Deferred, Effect, Stream } from "effect"
 import { Generator, type GeneratorMessage, type GeneratorModel } from "../../ports/generator/generator.ts"
+import { unmarked } from "../prompt/fence.ts"
 import { excerptOf } from "../prompt/excerpt.ts"
 import { LinkFilter } from "../prompt/links.ts"
 import { messagesOf } from "../prompt/messages.ts"
@@ -51,7 +52,7 @@ class Shown {
     this.#markers = new MarkerFilter(documents.length)
   }
   push(piece: string): string {
-    return this.#kept(this.#links.push(this.#markers.push(piece)))
+    return this.#kept(this.#links.push(this.#markers.push(unmarked(piece))))
   }
   end(): string {
     return this.#kept(this.#links.push(this.#markers.end()) + this.#links.end())

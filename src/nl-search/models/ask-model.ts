@@ -7,8 +7,9 @@ import { Data, Effect } from "effect"
 import { Generator } from "../../ports/generator/generator.ts"
 import { OrganizationLines } from "../../ports/organization-lines.ts"
 import { OutboundHttp, type OutboundResponse } from "../../ports/outbound-http/outbound-http.ts"
-import type { NlModel } from "./model.ts"
-import { askedOf, textIn } from "./providers.ts"
+import { makeGoogleTokens } from "../../language-models/google-tokens.ts"
+import { apiKeyOf, type LanguageModel } from "../../language-models/model.ts"
+import { type AskedModel, askedOf, textIn } from "./providers.ts"
 
 export class ModelFailed extends Data.TaggedError("ModelFailed")<{ readonly message: string }> {}
 
@@ -26,18 +27,19 @@ interface Texts {
   readonly system: string
   readonly user: string
 }
-const quoted = ({ body }: OutboundResponse, { apiKey }: NlModel): string => {
+const quoted = ({ body }: OutboundResponse, model: LanguageModel): string => {
   const said = new TextDecoder().decode(body.subarray(0, 2_000))
-  const text = (apiKey === "" ? said : said.replaceAll(apiKey, "…"))
+  const text = [...model.secrets.values()]
+    .reduce((left, secret) => left.replaceAll(secret, "…"), said)
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
     .replace(/[A-Za-z0-9_-]{24,}/g, "…")
     .trim()
   return text === "" ? "" : `: ${text.slice(0, QUOTED_MAX)}`
 }
-const failed = (model: NlModel, what: string) =>
+const failed = (model: LanguageModel, what: string) =>
   new ModelFailed({ message: `The server of the model \`${String(model.fields.model_name)}\` ${what}.` })
 
-const judged = (model: NlModel, response: OutboundResponse): Effect.Effect<string, ModelFailed> => {
+const judged = (model: LanguageModel, response: OutboundResponse): Effect.Effect<string, ModelFailed> => {
   const { isTruncated, status } = response
   if (status === 401 || status === 403) return Effect.fail(failed(model, `refused the credential (${status})`))
   if (status < 200 || status >= 300) return Effect.fail(failed(model, `answered ${status}${quoted(response, model)}`))
@@ -55,9 +57,12 @@ const judged = (model: NlModel, response: OutboundResponse): Effect.Effect<strin
 export const makeAskModel = Effect.gen(function* () {
   const http = yield* OutboundHttp
   const generator = yield* Generator
+  const tokens = yield* makeGoogleTokens
   const lines = new OrganizationLines(AT_ONCE_MAX)
-  const compatible = (organizationId: string, { apiKey, fields, name, provider }: NlModel, { system, user }: Texts) =>
-    generator.complete({
+  const compatible = (organizationId: string, own: LanguageModel, { system, user }: Texts) => {
+    const { fields, name, provider } = own
+    const apiKey = apiKeyOf(own)
+    return generator.complete({
       organizationId,
       model: {
         kind: "openai",
@@ -76,25 +81,37 @@ export const makeAskModel = Effect.gen(function* () {
       isJson: provider === "openai",
       ...(typeof fields.temperature === "number" ? { temperature: fields.temperature } : {})
     })
-  return (organizationId: string, model: NlModel, texts: Texts): Effect.Effect<string, ModelFailed> => {
-    const asked = askedOf(model, texts)
+  }
+  const sent = (model: LanguageModel, { body, headers, url }: AskedModel) =>
+    Effect.mapError(
+      http.send({
+        method: "POST",
+        url,
+        headers,
+        body: JSON.stringify(body),
+        timeout_ms: TIMEOUT_MS,
+        responseBytesMax: ANSWER_BYTES_MAX
+      }),
+      ({ message }) => failed(model, `cannot be asked (${message.replace(/\.$/, "")})`)
+    )
+  /** A token that is refused is asked for once more. */
+  const byToken = Effect.fnUntraced(function* (model: LanguageModel, texts: Texts) {
+    const tokenOf = (refused?: string) =>
+      Effect.mapError(tokens.of(model, refused), ({ message }) => failed(model, message))
+    const token = yield* tokenOf()
+    const first = yield* sent(model, askedOf(model, texts, token)!)
+    return first.status === 401 ? yield* sent(model, askedOf(model, texts, yield* tokenOf(token))!) : first
+  })
+  return (organizationId: string, model: LanguageModel, texts: Texts): Effect.Effect<string, ModelFailed> => {
+    const asked = askedOf(model, texts, "")
     if (asked === undefined)
       return Effect.matchEffect(compatible(organizationId, model, texts), {
         onFailure: ({ message }) => Effect.fail(new ModelFailed({ message })),
         onSuccess: ({ text }) => Effect.succeed(text)
       })
-    const sent = http.send({
-      method: "POST",
-      url: asked.url,
-      headers: asked.headers,
-      body: JSON.stringify(asked.body),
-      timeout_ms: TIMEOUT_MS,
-      responseBytesMax: ANSWER_BYTES_MAX
-    })
-    const answered = Effect.matchEffect(sent, {
-      onFailure: ({ message }) => Effect.fail(failed(model, `cannot be asked (${message.replace(/\.$/, "")})`)),
-      onSuccess: (response) => judged(model, response)
-    })
+    const answered = Effect.flatMap(model.provider === "gcp" ? byToken(model, texts) : sent(model, asked), (response) =>
+      judged(model, response)
+    )
     return Effect.timeoutOrElse(lines.of(organizationId).withPermits(1)(answered), {
       duration: WAIT_MS,
       orElse: () => Effect.fail(failed(model, "did not answer in time"))

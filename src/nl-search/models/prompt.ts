@@ -5,7 +5,7 @@
  */
 import type { Field } from "@dowser/engine-sdk"
 import type { FieldValues } from "@dowser/engine-sdk/understanding"
-import type { NlModel } from "./model.ts"
+import type { LanguageModel } from "../../language-models/model.ts"
 
 const SAMPLES_MAX = 10
 const SAMPLE_CHARACTERS_MAX = 80
@@ -34,7 +34,7 @@ const told = ({ facet, name, sort, type }: Field, samples: ReadonlyMap<string, R
 
 /** At most `max_bytes` of the model: fields that do not fit are left out, the last first. */
 export const promptOf = (
-  { fields: own }: NlModel,
+  { fields: own }: LanguageModel,
   fields: ReadonlyArray<Field>,
   values: ReadonlyArray<FieldValues>
 ): string => {

@@ -2,9 +2,9 @@
  * How providers that no port speaks to are asked for one answer to a system's and a user's text, and where its text
  * stands. Pure.
  */
-import type { NlModel } from "./model.ts"
+import { apiKeyOf, type LanguageModel } from "../../language-models/model.ts"
 
-interface Asked {
+export interface AskedModel {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Readonly<Record<string, unknown>>
@@ -22,8 +22,22 @@ const chat = ({ system, user }: Texts) => [
 ]
 const text = (value: unknown, otherwise: string): string => (typeof value === "string" ? value : otherwise)
 
-/** Undefined: by the port `Generator`, or by nobody. */
-export const askedOf = ({ apiKey, fields, name, provider }: NlModel, texts: Texts): Asked | undefined => {
+const geminiBody = ({ fields }: LanguageModel, texts: Texts) => ({
+  systemInstruction: { parts: [{ text: texts.system }] },
+  contents: [{ role: "user", parts: [{ text: texts.user }] }],
+  generationConfig: {
+    ...(fields.temperature === undefined ? {} : { temperature: fields.temperature }),
+    ...(fields.top_p === undefined ? {} : { topP: fields.top_p }),
+    ...(fields.top_k === undefined ? {} : { topK: fields.top_k }),
+    ...(fields.stop_sequences === undefined ? {} : { stopSequences: fields.stop_sequences }),
+    ...(fields.max_output_tokens === undefined ? {} : { maxOutputTokens: fields.max_output_tokens })
+  }
+})
+
+/** Undefined: by the port `Generator`, or by nobody. `token`: of a model that has a new one each hour. */
+export const askedOf = (model: LanguageModel, texts: Texts, token: string): AskedModel | undefined => {
+  const { fields, name, provider } = model
+  const apiKey = apiKeyOf(model)
   const temperature = fields.temperature === undefined ? {} : { temperature: fields.temperature }
   switch (provider) {
     case "azure":
@@ -43,16 +57,18 @@ export const askedOf = ({ apiKey, fields, name, provider }: NlModel, texts: Text
       return {
         url: `${base}/${text(fields.api_version, "v1beta")}/models/${encodeURIComponent(name)}:generateContent`,
         headers: { ...json, "x-goog-api-key": apiKey },
-        body: {
-          systemInstruction: { parts: [{ text: texts.system }] },
-          contents: [{ role: "user", parts: [{ text: texts.user }] }],
-          generationConfig: {
-            ...temperature,
-            ...(fields.top_p === undefined ? {} : { topP: fields.top_p }),
-            ...(fields.top_k === undefined ? {} : { topK: fields.top_k }),
-            ...(fields.stop_sequences === undefined ? {} : { stopSequences: fields.stop_sequences })
-          }
-        }
+        body: geminiBody(model, texts)
+      }
+    }
+    case "gcp": {
+      const region = text(fields.region, "us-central1")
+      const host = region === "global" ? "aiplatform.googleapis.com" : `${region}-aiplatform.googleapis.com`
+      const base = text(fields.api_url, `https://${host}`).replace(/\/+$/, "")
+      const place = `projects/${text(fields.project_id, "")}/locations/${region}/publishers/google`
+      return {
+        url: `${base}/v1/${place}/models/${encodeURIComponent(name)}:generateContent`,
+        headers: bearer(token),
+        body: geminiBody(model, texts)
       }
     }
     default:
@@ -69,9 +85,9 @@ const at = (value: unknown, ...path: ReadonlyArray<string | number>): unknown =>
     value
   )
 /** Undefined where the answer is none of this provider's. */
-export const textIn = ({ provider }: NlModel, answer: unknown): string | undefined => {
+export const textIn = ({ provider }: LanguageModel, answer: unknown): string | undefined => {
   const found =
-    provider === "google"
+    provider === "google" || provider === "gcp"
       ? at(answer, "candidates", 0, "content", "parts", 0, "text")
       : provider === "cloudflare"
         ? at(answer, "result", "response")

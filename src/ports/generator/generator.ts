@@ -14,6 +14,8 @@ export interface GeneratorModel {
   /** Base address; the provider's own where absent. */ readonly url?: string | undefined
   /** As the server knows it. */ readonly model: string
   readonly api_key?: string | undefined
+  /** Behind the address, in place of the interface's own path; "" where the address is whole. */ readonly path?: string
+  /** In place of the interface's own header. */ readonly keyHeader?: "api-key"
 }
 export interface GeneratorMessage {
   readonly role: "system" | "user" | "assistant"

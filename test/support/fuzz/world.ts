@@ -1,5 +1,6 @@
 /** Organizations for hostile requests: some that send them or fall to them, and one that must not notice. */
 import { RawConnection, type RawAnswer, requestBytes } from "../raw-http.ts"
+import { talkFields } from "../talks.ts"
 
 export interface Organization {
   readonly organization_id: string
@@ -101,6 +102,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       "/v1/search_policies",
       "/v1/stopwords",
       "/v1/nl_search_models",
+      "/v1/conversations/models",
       "/v1/synonym_sets",
       "/v1/curation_sets",
       "/v1/stemming/dictionaries",
@@ -244,6 +246,13 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     ).id as string
     // Of the same id: a path of a model then names one of each kind.
     await put("POST", "/v1/nl_search_models", { id: modelId, model_name: "dowser/rules", max_bytes: 1_000 })
+    await put("POST", "/v1/collections", { name: "talks", fields: talkFields })
+    await put("POST", "/v1/conversations/models", {
+      id: modelId,
+      model_name: "dowser/extractive",
+      max_bytes: 1_000,
+      history_collection: "talks"
+    })
     const mediaIds: Array<string> = []
     for (const content of [undefined, "bytes of one"]) {
       const id = (await put("POST", "/v1/media", { filename: "one.txt" })).id as string
@@ -342,6 +351,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     "/v1/curation_sets",
     "/v1/stopwords",
     "/v1/nl_search_models",
+    "/v1/conversations/models",
     "/v1/stemming/dictionaries",
     "/v1/keys",
     "/v1/webhooks",

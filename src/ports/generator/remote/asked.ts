@@ -83,17 +83,21 @@ const addressOf = (base: string, path: string): string => {
 
 /** undefined where no address is known. */
 export const askedOf = (request: GenerateRequest, isStream: boolean): Asked | undefined => {
-  const { api_key, kind, url } = request.model
+  const { api_key, keyHeader, kind, path, url } = request.model
   const shape = shapes.get(kind)!
   const base = url ?? shape.home
   if (base === undefined) return undefined
   return {
-    url: addressOf(base, shape.path),
+    url: path === undefined ? addressOf(base, shape.path) : path === "" ? base : base.replace(/\/+$/, "") + path,
     headers: {
       "content-type": "application/json",
       accept: isStream ? "text/event-stream, application/x-ndjson, application/json" : "application/json",
       ...shape.headers,
-      ...(api_key === undefined || api_key === "" ? {} : shape.credential(api_key))
+      ...(api_key === undefined || api_key === ""
+        ? {}
+        : keyHeader === undefined
+          ? shape.credential(api_key)
+          : { [keyHeader]: api_key })
     },
     body: JSON.stringify(shape.body(request, isStream))
   }

@@ -1,0 +1,98 @@
+/** Answers of `dowser/extractive`: sentences as they stand in documents, or that there is none. Pure. */
+import type { Source } from "../assistants/prompt/fence.ts"
+import { extract } from "../assistants/extractive/extract.ts"
+import { type Terms, termsOf } from "../assistants/extractive/terms.ts"
+
+const THRESHOLD = 0.5
+const SOURCES_MAX = 3
+/** Of a document that answers alone. */
+const SENTENCES_MAX = 2
+/** Between the scores of two documents that say the same much. */
+const AS_MUCH = 0.01
+/** Of a title whose every word is asked for, beside what its document says. */
+const NAMED = 0.5
+/** A word of the question that no document holds says most of what is missing. */
+const ABSENT = 2
+
+const NOTHING: ReadonlyMap<string, string> = new Map([
+  ["de", "Dazu habe ich in den Dokumenten nichts gefunden."],
+  ["es", "No he encontrado nada sobre esto en los documentos."],
+  ["fr", "Je n'ai rien trouvé à ce sujet dans les documents."],
+  ["ru", "В документах об этом ничего не нашлось."]
+])
+const NOTHING_FOUND = "I found nothing about this in the documents."
+
+/** A sentence that says no more of what is asked than those before it is not said. */
+const withoutRepeats = (sentences: ReadonlyArray<string>, asked: ReadonlyArray<string>, terms: Terms) => {
+  const left = new Set(asked)
+  return sentences.filter((sentence, i) => {
+    const said = terms.all(sentence).filter((term) => left.delete(term))
+    return i === 0 || said.length > 0
+  })
+}
+
+interface Question {
+  /** As it was asked. */ readonly question: string
+  /** By itself, after what was said before. */ readonly meant: string
+}
+interface Found {
+  readonly title: string
+  /** How much of the question it says, and of its title the question. */ readonly score: number
+  readonly sentences: ReadonlyArray<string>
+}
+/**
+ * Sentences of one document. What its title says is said of all of them: it is not asked for again, unless nothing else
+ * is.
+ */
+const foundIn = (
+  { meant, question }: Question,
+  { text, title }: Source,
+  terms: Terms,
+  held: ReadonlySet<string>
+): Found => {
+  const asked = terms.asked(question)
+  const named = new Set(terms.all(title))
+  const isNamedAlone = asked.every((term) => named.has(term))
+  const weightOf = (term: string): number => (named.has(term) ? (isNamedAlone ? 1 : 0) : held.has(term) ? 1 : ABSENT)
+  const { coverage, sentences } = extract(
+    { text: question, terms, weightOf, threshold: THRESHOLD, sentences_max: SENTENCES_MAX },
+    [{ text: `${title}\n${text}`, title, score: 1 }]
+  )
+  const whole = new Set(terms.asked(meant))
+  const share = [...named].filter((term) => whole.has(term)).length / Math.max(1, named.size)
+  return {
+    title,
+    score: coverage + NAMED * share,
+    sentences: withoutRepeats(
+      sentences.map((sentence) => sentence.text),
+      asked,
+      terms
+    )
+  }
+}
+const ended = (sentence: string): string => (/[\p{L}\p{N}]$/u.test(sentence) ? `${sentence}.` : sentence)
+const saidOf = ({ sentences, title }: Found): string => {
+  const text = sentences.map(ended).join(" ")
+  return title === "" || text.includes(title) ? text : `${title}: ${text}`
+}
+
+/** The title of the document that an answer of these was taken from. */
+export const subjectOf = (answer: string): string | undefined => /^(.{2,200}?): /.exec(answer)?.[1]
+
+/** Of the document that says most of what is asked, and of others that say as much. O(the three best documents). */
+export const bySentences = (asked: Question, sources: ReadonlyArray<Source>, language: string): string => {
+  const terms = termsOf(language)
+  // Without words of its own a question is what it means.
+  const question = terms.asked(asked.question).length === 0 ? { ...asked, question: asked.meant } : asked
+  const held = new Set(sources.flatMap(({ text, title }) => terms.all(`${title}\n${text}`)))
+  const found = sources
+    .slice(0, SOURCES_MAX)
+    .map((source) => foundIn(question, source, terms, held))
+    .filter(({ sentences }) => sentences.length > 0)
+  const best = Math.max(...found.map(({ score }) => score))
+  const told = found.filter(({ score }) => score > best - AS_MUCH)
+  if (told.length === 0) return NOTHING.get(language) ?? NOTHING_FOUND
+  const [only] = told
+  if (told.length === 1) return saidOf(only!)
+  return told.map((one) => saidOf({ ...one, sentences: one.sentences.slice(0, 1) })).join(" ")
+}

@@ -1,0 +1,76 @@
+/**
+ * A conversation as server-sent events: a piece of the answer each, then the whole answer, then `[DONE]`. What fails
+ * before the first piece fails the request; whoever leaves ends the work.
+ */
+import { Deferred, Effect, Fiber } from "effect"
+import { Readable } from "node:stream"
+import type { Say } from "./answering.ts"
+
+/** A piece without a word: clients of the engine take every line for one, so that there is no comment. */
+const PING_MS = 15_000
+
+export interface Listener {
+  /** From here on the status is sent. */ readonly begin: Effect.Effect<void>
+  readonly say: (conversationId: string) => Say
+  /** Ends when nobody reads any more. */ readonly left: Effect.Effect<void>
+}
+const dataOf = (text: string): string => `data: ${text}\n\n`
+
+export const makeEvents = Effect.gen(function* () {
+  const fork = Effect.runForkWith(yield* Effect.context<never>())
+  /** `work` answers the whole as JSON text. */
+  return Effect.fnUntraced(function* <E>(work: (listener: Listener) => Effect.Effect<string, E>) {
+    const begun = yield* Deferred.make<void, E>()
+    const left = yield* Deferred.make<void>()
+    let conversation = ""
+    const events = new Readable({
+      read() {
+        // Pieces are pushed as they are written; a model's answer is bounded.
+      },
+      destroy(error, end) {
+        Deferred.doneUnsafe(left, Effect.void)
+        end(error)
+      }
+    })
+    const push = (text: string) => {
+      if (!events.destroyed) events.push(dataOf(text))
+    }
+    const say =
+      (conversation_id: string): Say =>
+      (message) => {
+        conversation = conversation_id
+        push(JSON.stringify({ conversation_id, message }))
+      }
+    const listener: Listener = { begin: Deferred.succeed(begun, undefined), say, left: Deferred.await(left) }
+    const pinging = Effect.andThen(
+      Deferred.await(begun),
+      Effect.forever(
+        Effect.andThen(
+          Effect.sleep(PING_MS),
+          Effect.sync(() => say(conversation)(""))
+        )
+      )
+    )
+    const fiber = fork(
+      Effect.matchCauseEffect(Effect.raceFirst(work(listener), pinging), {
+        onFailure: (cause) =>
+          Effect.flatMap(Deferred.failCause(begun, cause), (isFirst) =>
+            isFirst
+              ? Effect.void
+              : Effect.andThen(
+                  Effect.logError("An answer could not be ended", cause),
+                  Effect.sync(() => events.destroy())
+                )
+          ),
+        onSuccess: (text) =>
+          Effect.sync(() => {
+            push(text)
+            push("[DONE]")
+            if (!events.destroyed) events.push(null)
+          })
+      })
+    )
+    yield* Effect.onInterrupt(Deferred.await(begun), () => Fiber.interrupt(fiber))
+    return events
+  })
+})

@@ -1,0 +1,31 @@
+/**
+ * Messages whose model's `ttl` is over leave their collection, some minutes later. Every process looks: what another
+ * one removed is not there any more. Reads do not wait for it.
+ */
+import { Cause, Effect, Layer } from "effect"
+import { makeHistory } from "./history.ts"
+import { ConversationModels } from "./models.ts"
+
+const EVERY_MS = 300_000
+/** Between two models: searches go first. */
+const PAUSE_MS = 20
+
+export const layerExpiry = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const models = yield* ConversationModels
+    const history = yield* makeHistory
+    const look = Effect.suspend(() =>
+      Effect.forEach([...models.all()], ([organizationId, model]) =>
+        Effect.andThen(
+          Effect.catchCause(history.expire(organizationId, model), (cause) =>
+            Cause.hasInterruptsOnly(cause)
+              ? Effect.failCause(cause)
+              : Effect.logError(`Old conversations of ${organizationId} could not be removed; tried again`, cause)
+          ),
+          Effect.sleep(PAUSE_MS)
+        )
+      )
+    )
+    yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(EVERY_MS), look)))
+  })
+)
