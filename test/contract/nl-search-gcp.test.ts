@@ -116,7 +116,7 @@ it("signs for a service account, whose key is masked and read by nobody", async 
   })
   expect(made.status).toBe(201)
   expect(made.body.service_account.client_email).toBe("shop@example.iam")
-  expect(made.text).not.toContain(privateKey.slice(60, 120).trim())
+  expect(made.text).not.toContain(privateKey.split("\n")[2])
   const assertion = forms[0]!.get("assertion")!
   const [head, claims, signature] = assertion.split(".")
   const read = (part: string) => JSON.parse(Buffer.from(part, "base64url").toString())
