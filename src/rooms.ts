@@ -11,6 +11,7 @@ import type { Seal } from "./access/seal.ts"
 import { room as alerts } from "./alerts/room.ts"
 import { room as analytics } from "./analytics/room.ts"
 import { room as analyticsRules } from "./analytics-rules/room.ts"
+import { room as assistants } from "./assistants/room.ts"
 import { room as audit } from "./audit/room.ts"
 import type { RowReaders } from "./identity/row-readers.ts"
 import { room as catalog } from "./catalog/room.ts"
@@ -140,6 +141,7 @@ export const rooms = RoomList.over<Ground>()
   .with(jobs)
   .with(media)
   .with(support)
+  .with(assistants)
   .with(quality)
   .with(seo)
   .with(graph)

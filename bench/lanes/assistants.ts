@@ -2,12 +2,14 @@
  * Question: how often does the embedded model `dowser/extractive` say the sentence that answers, how often does it
  * refuse where nothing answers, and how long does it take? Workload: questions of people about paragraphs in several
  * languages (XQuAD); each is asked of a collection in memory of all paragraphs, and again without the paragraph that
- * it is about. Words are as rare as the paragraphs say. Excluded: HTTP, conversations.
+ * it is about. Words are as rare as the paragraphs say. Excluded from these: HTTP, conversations; what they add is
+ * asked of a program beside it (`assistants-http.ts`).
  */
 import { join } from "node:path"
 import { extract, type Extract, type Passage } from "../../src/assistants/extractive/extract.ts"
 import { termsOf } from "../../src/assistants/extractive/terms.ts"
 import { machine, percentiles, readLines, report, round } from "../harness/harness.ts"
+import { measureHttp } from "./assistants-http.ts"
 import { openCollection } from "./relevance.ts"
 
 export interface AssistantsOptions {
@@ -97,5 +99,6 @@ const measure = async (options: AssistantsOptions, language: string) => {
 export const benchAssistants = async (options: AssistantsOptions): Promise<void> => {
   const languages: Record<string, unknown> = {}
   for (const language of options.languages.split(",")) languages[language] = await measure(options, language)
-  report("assistants", { machine: machine(), threshold: options.threshold, languages }, options.out)
+  const http = await measureHttp(options.data)
+  report("assistants", { machine: machine(), threshold: options.threshold, languages, http }, options.out)
 }

@@ -15,6 +15,7 @@ import { stored } from "../configuration/stored.ts"
 import { CurrentEmbedder, DEFAULT_MODEL } from "../ports/embedder/embedder.ts"
 import { refused } from "../http/checks.ts"
 import { type ConfigurationUnavailable, type InputInvalid, inputInvalid } from "../http/errors.ts"
+import { Generator, generatorKinds, type GeneratorModel } from "../ports/generator/generator.ts"
 import { OutboundHttp } from "../ports/outbound-http/outbound-http.ts"
 import { OPERATOR_KIND } from "../ports/text-embedder/operator/models-file.ts"
 import { isRemoteKind } from "../ports/text-embedder/remote/providers.ts"
@@ -37,6 +38,8 @@ interface AiProvidersShape {
   readonly embeddingModel: (organizationId: string) => ModelConfig
   /** undefined where the organization has none. */
   readonly reranker: (organizationId: string) => Reranker | undefined
+  /** undefined where the organization has none: answers are made of documents' own sentences. */
+  readonly generator: (organizationId: string) => GeneratorModel | undefined
   /** undefined where the organization has none. */
   readonly transcriber: (organizationId: string) => RemoteTranscriberModel | undefined
   readonly inUse: (organizationId: string) => ProvidersInUse
@@ -57,6 +60,11 @@ const TEST = { texts: ["A lamp."], timeout_ms: 10_000, tries: 1 } as const
 
 const transcriberOf = ({ api_key, kind, model, url }: ProviderBody): RemoteTranscriberModel | undefined =>
   isTranscriberKind(kind) ? { kind, model: model ?? "", url, apiKey: api_key } : undefined
+
+const generatorOf = ({ api_key, kind, model, url }: ProviderBody): GeneratorModel | undefined => {
+  const known = generatorKinds.find((each) => each === kind)
+  return known === undefined ? undefined : { kind: known, model: model ?? "", url, api_key }
+}
 
 const shownOf = (port: ProviderPort, { body, row }: Pick<Known, "body" | "row">): typeof Provider.Type => ({
   port,
@@ -101,6 +109,23 @@ const keepProviders = Effect.gen(function* () {
     )
   )
   return (organizationId: string, port: ProviderPort) => organizations.get(organizationId)?.get(port)
+})
+
+const HELLO = {
+  messages: [{ role: "user", content: "Say hello." }],
+  maxTokens: 16,
+  timeout_ms: 20_000,
+  tries: 1
+} as const
+/** Whatever a model says to that will do. */
+const makeGeneratorTrial = Effect.map(Generator, (generator) => (organizationId: string, body: ProviderBody) => {
+  const model = generatorOf(body)
+  return model === undefined
+    ? Effect.succeed("Not a kind of server")
+    : Effect.match(generator.complete({ organizationId, model, ...HELLO }), {
+        onFailure: ({ message }) => message,
+        onSuccess: () => undefined
+      })
 })
 
 /** Why the provider cannot be used; undefined where it answered as it should. */
@@ -160,6 +185,7 @@ const makeTrial = Effect.gen(function* () {
           onSuccess: () => undefined
         })
   }
+  const generator = yield* makeGeneratorTrial
   const models = yield* CurrentEmbedder
   /** One that the operator named: no server is asked. */
   const operator = (organizationId: string, { model }: ProviderBody) => {
@@ -174,6 +200,7 @@ const makeTrial = Effect.gen(function* () {
   return (organizationId: string, port: ProviderPort, body: ProviderBody) => {
     if (port === "reranker") return reranker(body)
     if (port === "transcriber") return transcriber(organizationId, body)
+    if (port === "generator") return generator(organizationId, body)
     return body.kind === OPERATOR_KIND ? operator(organizationId, body) : embedder(organizationId, body)
   }
 })
@@ -186,7 +213,8 @@ const modelsInUse = (
 ): ProvidersInUse => {
   const embedder = bodyOf("text_embedder"),
     reranker = bodyOf("reranker"),
-    transcriber = bodyOf("transcriber")
+    transcriber = bodyOf("transcriber"),
+    generator = bodyOf("generator")
   const textEmbedder = (body: ProviderBody) =>
     body.kind === OPERATOR_KIND
       ? ownModel(models, `${OPERATOR_KIND}/${body.model}`)
@@ -194,6 +222,7 @@ const modelsInUse = (
   return {
     ...own,
     ...(embedder === undefined ? {} : { text_embedder: textEmbedder(embedder) }),
+    ...(generator === undefined ? {} : { generator: named(generator) }),
     ...(reranker === undefined ? {} : { reranker: named(reranker) }),
     ...(transcriber === undefined ? {} : { transcriber: named(transcriber) })
   }
@@ -203,7 +232,7 @@ export class AiProviders extends Context.Service<AiProviders, AiProvidersShape>(
   static readonly layer: Layer.Layer<
     AiProviders,
     never,
-    Configuration | Identifiers | OutboundHttp | Seal | SqlClient.SqlClient | Transcriber
+    Configuration | Generator | Identifiers | OutboundHttp | Seal | SqlClient.SqlClient | Transcriber
   > = Layer.effect(
     AiProviders,
     Effect.gen(function* () {
@@ -227,6 +256,10 @@ export class AiProviders extends Context.Service<AiProviders, AiProvidersShape>(
           }
         },
         reranker: (organizationId) => get(organizationId, "reranker")?.reranker,
+        generator: (organizationId) => {
+          const own = get(organizationId, "generator")
+          return own === undefined ? undefined : generatorOf(own.body)
+        },
         transcriber: (organizationId) => {
           const own = get(organizationId, "transcriber")
           return own === undefined ? undefined : transcriberOf(own.body)
@@ -240,8 +273,8 @@ export class AiProviders extends Context.Service<AiProviders, AiProvidersShape>(
           if (!kinds.includes(body.kind)) return yield* inputInvalid("kind", `One of ${kinds.join(", ")}`)
           if (body.model === undefined && body.kind !== "tei")
             return yield* inputInvalid("model", "The name of a model")
-          if (port === "transcriber" && body.dimensions !== undefined)
-            return yield* inputInvalid("dimensions", "None: a transcriber has no vectors")
+          if (port !== "text_embedder" && body.dimensions !== undefined)
+            return yield* inputInvalid("dimensions", "None: only embedding models have vectors")
           if (body.kind === OPERATOR_KIND)
             yield* refused(
               OF_SERVERS.filter((path) => body[path] !== undefined).map((path) => ({

@@ -17,10 +17,13 @@ export const ownModel = (embedder: Embeddings | undefined, named: string): Provi
       }
 }
 
+/** It says what documents say, and writes nothing of its own. */
+const EXTRACTIVE = "dowser/extractive"
 export const ownModels = (embedder: Embeddings | undefined, transcriber: TranscriberInUse): ProvidersInUse => {
   const image = embedder?.imageModel()
   return {
     text_embedder: ownModel(embedder, DEFAULT_MODEL),
+    generator: { name: EXTRACTIVE, embedded: true },
     image_embedder:
       image === undefined
         ? { name: null, embedded: true, state: "absent" }

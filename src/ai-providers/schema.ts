@@ -1,17 +1,20 @@
 /** Models that an organization names in place of this program's own (contract part 10). */
 import { Schema } from "effect"
+import { generatorKinds } from "../ports/generator/generator.ts"
 import { OPERATOR_KIND } from "../ports/text-embedder/operator/models-file.ts"
 import { remoteKinds } from "../ports/text-embedder/remote/providers.ts"
 import { transcriberKinds } from "../ports/transcriber/remote/providers.ts"
 
 /** What can be somebody else's. */
-export const PORTS = ["text_embedder", "reranker", "transcriber"] as const
+export const PORTS = ["text_embedder", "generator", "reranker", "transcriber"] as const
 export type ProviderPort = (typeof PORTS)[number]
 /** By which interfaces it is asked. */
 export const kindsOf = (port: ProviderPort): ReadonlyArray<string> => {
   switch (port) {
     case "text_embedder":
       return [...remoteKinds, OPERATOR_KIND]
+    case "generator":
+      return generatorKinds
     case "reranker":
       return ["tei", "cohere", "jina"]
     case "transcriber":
@@ -61,6 +64,7 @@ const InUse = Schema.Struct({
 }).annotate({ identifier: "AiProviderInUse" })
 export const ProvidersInUse = Schema.Struct({
   text_embedder: InUse,
+  generator: InUse,
   image_embedder: InUse,
   reranker: InUse,
   transcriber: InUse

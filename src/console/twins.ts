@@ -3,7 +3,7 @@
  * session under `/console/v1/organizations/{id}`: those that their room names a role for.
  */
 import { Effect } from "effect"
-import type { Caller } from "../identity/caller.ts"
+import { ownerOf } from "../identity/owner.ts"
 import { Organizations } from "../organizations/organizations.ts"
 import type { Operation } from "../http/operation.ts"
 import type { Implemented } from "../api/implement.ts"
@@ -13,36 +13,6 @@ import { sampleIds } from "../api/sample-ids.ts"
 const PREFIX = "/v1/"
 export const isTwinned = ({ path, scope }: Operation): boolean => scope !== "console" && path.startsWith(PREFIX)
 export const twinId = (id: string): string => `console${id[0]!.toUpperCase()}${id.slice(1)}`
-
-/** A console caller as rooms know one: everything of one organization, by no key. */
-const callerOf = (organizationId: string): Caller => ({
-  organizationId,
-  scope: "full",
-  embedded: undefined,
-  sessionId: undefined,
-  rate: undefined,
-  key: {
-    id: "console",
-    organization_id: organizationId,
-    scope: "full",
-    description: "Console",
-    actions: ["*"],
-    collections: ["*"],
-    value_prefix: "",
-    lookup_hash: "",
-    sealed_digest: undefined,
-    cidrs: [],
-    origins: [],
-    filter_by: {},
-    fields: [],
-    autodelete: false,
-    installation_id: undefined,
-    rate_limit_per_minute: 0,
-    expires_at: Number.MAX_SAFE_INTEGER,
-    created_at: 0,
-    revoked_at: undefined
-  }
-})
 
 /**
  * The same operation for the console; its description says whose twin it is, its example names an organization as well.
@@ -67,7 +37,7 @@ export const twinsOf = (implemented: ReadonlyArray<Implemented>, roles: Readonly
         role: roles.get(operation.id)!,
         handler: (input) => {
           const { organizationId } = input.params as { readonly organizationId: string }
-          const caller = callerOf(organizationId)
+          const caller = ownerOf(organizationId)
           return Effect.andThen(
             organizations.get(organizationId),
             handler({ ...input, caller, again: Effect.succeed(caller) })

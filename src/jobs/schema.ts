@@ -8,7 +8,7 @@ export const Job = Schema.Struct({
   /**
    * `ingest`, `event_replay`, `recommendation_replay`, `subject_erasure`, `quality_run`, `judgments_from_clicks`,
    * `rerank_model_training`, `recommendation_training`, `seo_generation`, `seo_audit`,
-   * `graph_generation`, `synonym_suggestions`,
+   * `graph_generation`, `synonym_suggestions`, `assistant_evaluation`,
    * `catalog_push`.
    */
   type: Schema.String,

@@ -8,6 +8,9 @@ import { MICRO } from "./plans.ts"
 /** Millionths of a credit for a unit, and how many make one: of what, the operation says. */
 const entries = [
   /** Searches in words, by a model of an organization's own. */ ["nl_query", { micro: 500_000, unit: 1 }],
+  /** Answers of assistants by a model of an organization's own. */ ["assistant_answer", { micro: 1_000_000, unit: 1 }],
+  /** Answers of this program's own model, and those that found nothing. */
+  ["assistant_extract", { micro: 100_000, unit: 1 }],
   /** Searches with an answer, by a model of an organization's own. */ ["conversation", { micro: 500_000, unit: 1 }],
   /** By sentences of its documents. */ ["extractive_conversation", { micro: 100_000, unit: 1 }],
   ["semantic_search", { micro: 100_000, unit: 1 }],

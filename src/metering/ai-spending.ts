@@ -26,6 +26,8 @@ export type SpendingError =
 /** What stands in a job's configuration; absent where the operation is free. */
 export type JobReservation = Pick<Reservation, "id" | "amount"> | undefined
 
+type Spent<A> = readonly [answer: A, quantity: number, of?: AiOperation]
+
 interface JobSpending {
   /** At most what was reserved is taken; in the transaction that ends the job. */
   readonly settle: (quantity: number) => Effect.Effect<void, SqlError.SqlError>
@@ -36,12 +38,15 @@ const RENEW_MS = RESERVATION_MS / 3
 export class AiSpending extends Context.Service<
   AiSpending,
   {
-    /** Runs what a caller asked for at the price of at most `quantity`; the effect says how much it was. */
+    /**
+     * Runs what a caller asked for at the price of at most `quantity`; the effect says how much it was, and of what
+     * where it turned out to be a cheaper operation.
+     */
     readonly spend: <A, E, R>(
       caller: Spender,
       operation: AiOperation,
       quantity: number,
-      effect: Effect.Effect<readonly [answer: A, quantity: number], E, R>
+      effect: Effect.Effect<Spent<A>, E, R>
     ) => Effect.Effect<A, E | SpendingError, R>
     readonly reserveForJob: (
       caller: Spender,
@@ -68,14 +73,14 @@ export class AiSpending extends Context.Service<
         caller: Spender,
         operation: AiOperation,
         quantity: number,
-        effect: Effect.Effect<readonly [answer: A, quantity: number], E, R>
+        effect: Effect.Effect<Spent<A>, E, R>
       ) {
         yield* allowance.take(caller, 1)
         const price = priceOf(prices, operation, quantity)
         if (price === 0) return (yield* effect)[0]
         const priced = Effect.map(
           effect,
-          ([answer, used]) => [answer, Math.min(price, priceOf(prices, operation, used))] as const
+          ([answer, used, of = operation]) => [answer, Math.min(price, priceOf(prices, of, used))] as const
         )
         return yield* wallet.spending(caller.organizationId, price, operation, priced)
       })

@@ -31,6 +31,7 @@ import { parseRules } from "./rules/parse-rules.ts"
 
 interface WordsAsked {
   readonly caller: Caller
+  /** Its session's unit was taken already; a price is still one. */ readonly isPaid: boolean
   readonly context: OperationContext
   readonly reach: Reach
   readonly collection: CollectionInfo
@@ -145,7 +146,8 @@ const make = Effect.gen(function* () {
       onFailure: ({ message }): readonly [Result<Said, string>, number] => [fail(message), 0],
       onSuccess: (answer): readonly [Result<Said, string>, number] => [ok(answer), price]
     })
-    const answer = yield* spending.spend(caller, "nl_query", price, answered)
+    const answer =
+      asked.isPaid && price === 0 ? (yield* answered)[0] : yield* spending.spend(caller, "nl_query", price, answered)
     if (!answer.ok) return without(`${NL_ERROR} ${answer.error}`)
     const shown = showsResponse(parameters) ? { llm_response: answer.value.text.slice(0, RESPONSE_CHARACTERS_MAX) } : {}
     const generated = generatedOf(answer.value.said)

@@ -12,7 +12,6 @@ export const QUERIES_MAX = 10_000
 export const GRADE_MAX = 3
 export const QUERY_BYTES_MAX = 1_024
 export const DOCUMENT_ID_BYTES_MAX = 1_024
-export const PARAMS_BYTES_MAX = 16_384
 /** Queries that a result lists: those that fell most, then the worst. */
 export const QUERIES_LISTED_MAX = 1_000
 export const TOLERANCE_BY_DEFAULT = 0.02

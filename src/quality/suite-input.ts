@@ -5,12 +5,12 @@
 import { type Issue, invalidFields, issuesIn } from "../http/checks.ts"
 import type { InputInvalid } from "../http/errors.ts"
 import { isObject } from "../http/json-fields.ts"
+import { keptParameterIssues } from "../search/kept-parameters.ts"
 import { cronRefusal } from "../job-rows/cron.ts"
 import {
   DOCUMENT_ID_BYTES_MAX,
   GRADE_MAX,
   JUDGMENTS_MAX,
-  PARAMS_BYTES_MAX,
   QUERIES_MAX,
   QUERY_BYTES_MAX,
   SUITE_BYTES_MAX,
@@ -31,7 +31,6 @@ export interface SuiteFields {
 
 const ISSUES_MAX = 100
 const NAME_CHARACTERS_MAX = 120
-const PARAMS_MAX = 100
 const FIELDS = ["name", "collection", "params", "judgments", "tolerance", "schedule_cron"]
 /** What a suite sets itself, what would cost credits, and credentials. */
 const NO_PARAMS = new Set(["q", "profile", "nl_query", "conversation", "voice_query", "collection"])
@@ -50,25 +49,9 @@ const nameRefusal = (value: unknown): string | undefined =>
       ? undefined
       : "No NUL character and no half surrogate pair"
 
-const isCredential = (name: string): boolean => /api[-_]?key$/i.test(name)
 /** Issues of parameters at their place in a body. */
-export const paramsIssues = (params: unknown): ReadonlyArray<Issue> => {
-  if (!isObject(params)) return [{ path: "params", message: "An object of search parameters" }]
-  const names = Object.keys(params)
-  if (names.length > PARAMS_MAX) return [{ path: "params", message: `At most ${PARAMS_MAX} parameters` }]
-  if (Buffer.byteLength(JSON.stringify(params)) > PARAMS_BYTES_MAX)
-    return [{ path: "params", message: `At most ${PARAMS_BYTES_MAX} bytes of parameters` }]
-  return names.flatMap((name) => {
-    const value = params[name]
-    const path = `params.${name.slice(0, 80)}`
-    if (NO_PARAMS.has(name) || isCredential(name)) return [{ path, message: "Not a parameter of a suite" }]
-    if (!isStorable(name) || (typeof value === "string" && !isStorable(value)))
-      return [{ path, message: "No NUL character and no half surrogate pair" }]
-    return ["string", "boolean"].includes(typeof value) || Number.isFinite(value)
-      ? []
-      : [{ path, message: "A text, a number, true or false" }]
-  })
-}
+export const paramsIssues = (params: unknown): ReadonlyArray<Issue> =>
+  keptParameterIssues(params, { path: "params", of: "a suite", refused: NO_PARAMS })
 
 const fits = (value: unknown, bytesMax: number): value is string =>
   typeof value === "string" &&

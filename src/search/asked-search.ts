@@ -258,6 +258,7 @@ export class AskedSearch {
     if (!plain.ok || !(await prepareSearch(this.#context, plain.value, this.#reach)).ok) return ok(asked)
     const made = await this.#parts.words.meant({
       caller: this.#request.caller,
+      isPaid: this.#request.isPaid === true,
       context: this.#context,
       reach: this.#reach,
       collection,

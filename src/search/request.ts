@@ -18,6 +18,8 @@ export interface SearchRequest {
   readonly distanceField?: string
   /** Parameters that the service itself adds, whatever a profile says of the caller's. */
   readonly own?: Readonly<Record<string, string>>
+  /** The session's unit for it was taken by whoever asks: what is read from its words costs no other. */
+  readonly isPaid?: boolean
   /** Whether the answer may hold so many bytes of memory in all; asked before they are made. */
   readonly reserve: (bytes: number) => boolean
   /** What the visitor wrote, where `q` is made of it: answers and reports say it. */ readonly typed?: string

@@ -63,7 +63,14 @@ const makeField = Effect.gen(function* () {
 const makeFilled = Effect.gen(function* () {
   const fills = yield* EmbeddingFills
   const ready = new WeakSet<CollectionSchema>()
-  return Effect.fnUntraced(function* (organizationId: string, field: EmbeddingField, schema: CollectionSchema) {
+  const isDone = Effect.fnUntraced(function* (organizationId: string, schema: CollectionSchema) {
+    if (ready.has(schema)) return true
+    const job = yield* fills.newest(organizationId, schema.name)
+    const isReady = job === undefined || job.status === "ready"
+    if (isReady) ready.add(schema)
+    return isReady
+  })
+  const filled = Effect.fnUntraced(function* (organizationId: string, field: EmbeddingField, schema: CollectionSchema) {
     if (ready.has(schema)) return field
     const job = yield* fills.newest(organizationId, schema.name)
     if (job === undefined || job.status === "ready") {
@@ -77,6 +84,7 @@ const makeFilled = Effect.gen(function* () {
     const { id } = yield* fills.start(organizationId, schema.name, false)
     return yield* new VectorsNotReady({ message: notReady(schema.name), job_id: id })
   })
+  return { filled, isDone }
 })
 
 /** Vectors of a trained model; undefined where the model that is named is to make them. */
@@ -106,6 +114,8 @@ const makeByDefault = Effect.gen(function* () {
 export class OwnVectors extends Context.Service<
   OwnVectors,
   {
+    /** Those that are there; undefined where some would have to be made first. Cost: a look into the schema. */
+    readonly known: (organizationId: string, collection: CollectionInfo) => Effect.Effect<FilledField | undefined>
     /** Cost where they are ready: a look into the schema. */
     readonly of: (organizationId: string, collection: CollectionInfo) => Effect.Effect<FilledField, NotReady>
   }
@@ -120,7 +130,7 @@ export class OwnVectors extends Context.Service<
       const providers = yield* AiProviders
       const embedder = yield* CurrentEmbedder
       const made = yield* makeField
-      const filled = yield* makeFilled
+      const { filled, isDone } = yield* makeFilled
       const byDefault = yield* makeByDefault
       const ofModel = (organizationId: string, collection: CollectionInfo, model: ModelConfig) => {
         const field = ownFieldOf(collection.schema)
@@ -131,11 +141,18 @@ export class OwnVectors extends Context.Service<
           (ready): FilledField => ({ field: ready, isFilled: true })
         )
       }
+      const declaredIn = ({ schema }: CollectionInfo) =>
+        embeddingFieldsOf(schema).find((each) => !isOwn(each) && embedder?.kindOf(each.model) === "text")
       return OwnVectors.of({
+        known: Effect.fnUntraced(function* (organizationId, collection) {
+          const declared = declaredIn(collection)
+          if (declared !== undefined) return { field: declared, isFilled: true }
+          const field = ownFieldOf(collection.schema)
+          if (field === undefined || field.pin !== embedder?.pinOf(field.model)) return undefined
+          return (yield* isDone(organizationId, collection.schema)) ? { field, isFilled: true } : undefined
+        }),
         of: Effect.fnUntraced(function* (organizationId, collection) {
-          const declared = embeddingFieldsOf(collection.schema).find(
-            (each) => !isOwn(each) && embedder?.kindOf(each.model) === "text"
-          )
+          const declared = declaredIn(collection)
           if (declared !== undefined) return { field: declared, isFilled: true }
           const model = providers.embeddingModel(organizationId)
           const own =

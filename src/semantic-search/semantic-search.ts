@@ -22,6 +22,7 @@ import { Search } from "../search/search.ts"
 import type { SearchRequest } from "../search/request.ts"
 import { sourcesOf } from "../embedding/own-field.ts"
 import { LSA_NAME } from "../ports/text-embedder/lsa/model.ts"
+import type { FilledField } from "./not-ready.ts"
 import { OwnVectors } from "./own-vectors.ts"
 
 interface UsedEmbedder {
@@ -83,13 +84,10 @@ const makeReading = Effect.map(CurrentEmbedder, (embedder) => {
   return { isRead, isSpelt }
 })
 
-const make = Effect.gen(function* () {
-  const search = yield* Search
-  const vectors = yield* OwnVectors
-  const spending = yield* AiSpending
+/** A request as it is asked by words and by meaning. */
+const makeByMeaning = Effect.gen(function* () {
   const profiles = yield* SearchProfiles
   const contextOf = yield* makeContexts
-  const embedder = yield* CurrentEmbedder
   const { isRead, isSpelt } = yield* makeReading
   const ranksByRelevance = (yield* Engine).capabilities().grades.text_score_values !== "none"
 
@@ -113,35 +111,66 @@ const make = Effect.gen(function* () {
     return { query_by: names.join(",") }
   }
 
+  /** What words are looked for in, how they are ranked, and by meaning too where the field may be asked. */
+  return Effect.fnUntraced(function* (
+    request: SearchRequest,
+    collection: CollectionInfo,
+    filled: FilledField | undefined
+  ) {
+    const { caller, shared } = request
+    const { q = "" } = shared
+    const own: Record<string, string> = {}
+    const used =
+      filled !== undefined &&
+      filled.isFilled &&
+      sees(filled.field, request) &&
+      (yield* isRead(caller.organizationId, collection, filled.field, q))
+    if (used) own.vector_query = `${filled.field.field.name}:([], alpha: ${alphaOf(filled.field)})`
+    if (used && shared.num_typos === undefined && (yield* isSpelt(caller.organizationId, filled.field, q)))
+      own.num_typos = "0"
+    const asked: SearchRequest = {
+      ...request,
+      shared: { ...shared, ...ranking(request, collection), ...queryBy(request, collection), ...own },
+      own
+    }
+    return { asked, used }
+  })
+})
+
+const make = Effect.gen(function* () {
+  const search = yield* Search
+  const vectors = yield* OwnVectors
+  const spending = yield* AiSpending
+  const contextOf = yield* makeContexts
+  const embedder = yield* CurrentEmbedder
+  const byMeaning = yield* makeByMeaning
+
   return {
+    /** By meaning too where the collection has vectors by now; nothing is started for it. */
+    withMeaning: Effect.fnUntraced(function* (request: SearchRequest, collection: CollectionInfo) {
+      const known = yield* vectors.known(request.caller.organizationId, collection)
+      return (yield* byMeaning(request, collection, known)).asked
+    }),
     answer: Effect.fnUntraced(function* (request: SearchRequest, name: string) {
-      const { caller, shared } = request
-      const { q = "" } = shared
+      const { caller } = request
       const context = contextOf(caller.organizationId)
       if (!reachesNamed(context, caller, name)) return yield* collectionClosed()
       const collection = resolveCollection(context, name)
       if (collection === undefined) return yield* new NotFound({ message: "Collection not found" })
-      const { field, isFilled } = yield* vectors.of(caller.organizationId, collection)
-      const used = isFilled && sees(field, request) && (yield* isRead(caller.organizationId, collection, field, q))
+      const filled = yield* vectors.of(caller.organizationId, collection)
+      const { model } = filled.field
       const searched = Effect.gen(function* () {
-        const own: Record<string, string> = {}
-        if (used) own.vector_query = `${field.field.name}:([], alpha: ${alphaOf(field)})`
-        if (used && shared.num_typos === undefined && (yield* isSpelt(caller.organizationId, field, q)))
-          own.num_typos = "0"
-        const asked: SearchRequest = {
-          ...request,
-          shared: { ...shared, ...ranking(request, collection), ...queryBy(request, collection), ...own },
-          own
-        }
-        return [yield* search.searchCollection(asked, name), 1] as const
+        const { asked, used } = yield* byMeaning(request, collection, filled)
+        const { text } = yield* search.searchCollection(asked, name)
+        return [{ text, used }, 1] as const
       })
-      const found = yield* spending.spend(caller, "semantic_search", 1, searched)
+      const { text, used } = yield* spending.spend(caller, "semantic_search", 1, searched)
       const said: UsedEmbedder = {
-        name: String(field.model.model_name),
-        embedded: embedder?.isEmbedded(field.model) ?? false,
+        name: String(model.model_name),
+        embedded: embedder?.isEmbedded(model) ?? false,
         used
       }
-      return `${found.text.slice(0, -1)},"embedder":${JSON.stringify(said)}}`
+      return `${text.slice(0, -1)},"embedder":${JSON.stringify(said)}}`
     })
   }
 })

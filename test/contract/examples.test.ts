@@ -241,6 +241,7 @@ const furnish = async (name: string): Promise<Furnished> => {
         ...media,
         ...(await furnishSupport(must, media.media))
       }))),
+      ...(await furnishAssistants(full, must)),
       connector: shop.id,
       oldConnector: await idOf("POST", "/v1/connectors", connector),
       cmsInstallation: await idOf("POST", "/v1/cms/installations", cms),
@@ -253,6 +254,24 @@ const furnish = async (name: string): Promise<Furnished> => {
   }
 }
 
+/** Assistants, and conversations of one. */
+const furnishAssistants = async (
+  key: string,
+  must: (method: string, path: string, body?: unknown) => Promise<{ readonly body: any }>
+) => {
+  const made = async () =>
+    (await must("POST", "/v1/assistants", { name: "Shop", collections: ["meanings"] })).body.id as string
+  const [assistant, oldAssistant] = [await made(), await made()]
+  const asked = async () => {
+    const { body } = await program.request("POST", `/v1/assistants/${assistant}/chat/completions`, {
+      key,
+      headers: { "x-svc-session-id": "ses-1" },
+      body: { messages: [{ role: "user", content: "Which lamp is it?" }] }
+    })
+    return body.conversation_id as string
+  }
+  return { assistant, oldAssistant, conversation: await asked(), oldConversation: await asked() }
+}
 /** A thread with an attachment, and one to delete. */
 const furnishSupport = async (
   must: (method: string, path: string, body?: unknown) => Promise<{ readonly body: any }>,
@@ -341,6 +360,8 @@ afterAll(async () => {
   await transcriber.close()
 })
 
+/** Of what a session keeps. */
+const sessions = new Set(["assistants", "support"])
 /** The credential that the least of the callers of the scope has. */
 const credential = (
   { group, plane, scope }: Operation,
@@ -352,7 +373,7 @@ const credential = (
   if (scope === "search")
     return plane === "gateway"
       ? { authorization: `Bearer ${gateway}` }
-      : { "x-svc-api-key": search, ...(group === "support" ? { "x-svc-session-id": "ses-1" } : {}) }
+      : { "x-svc-api-key": search, ...(sessions.has(group) ? { "x-svc-session-id": "ses-1" } : {}) }
   if (scope === "installation") return { authorization: `Bearer ${installation}` }
   return group === "console sessions" ? { cookie } : operator()
 }

@@ -125,6 +125,11 @@ const fill = async (tenant: Tenant, word: string) => {
   await program.request("PUT", `/v1/media/${mediaId}/content`, { key: tenant.full_key, body: word })
   const thread = { subject: word, text: word, session_id: `ses-${word}`, media_ids: [mediaId] }
   const threadId = (await send("POST", "/v1/support/threads", thread)).body.id as string
+  const kept = { name: word, collections: ["goods"], instructions: word }
+  const assistantId = (await send("POST", "/v1/assistants", kept)).body.id as string
+  const asking = { messages: [{ role: "user", content: word }] }
+  const conversationId = (await send("POST", `/v1/assistants/${assistantId}/chat/completions`, asking)).body
+    .conversation_id as string
   const signedIn = await program.request("POST", "/console/v1/sessions", {
     body: { email: `${word}@shop.example`, password }
   })
@@ -145,6 +150,8 @@ const fill = async (tenant: Tenant, word: string) => {
     modelId,
     mediaId,
     threadId,
+    assistantId,
+    conversationId,
     memberId,
     queryId,
     session: (signedIn.headers.get("set-cookie") ?? "").split(";")[0]!
@@ -195,7 +202,9 @@ const pathOf = (path: string, operationId: string) =>
             name === "experimentId" ||
             name === "modelId" ||
             name === "mediaId" ||
-            name === "threadId"
+            name === "threadId" ||
+            name === "assistantId" ||
+            name === "conversationId"
           ? ids[name]
           : name === "keyId"
             ? ids.keyId
@@ -251,6 +260,10 @@ const bodies: Record<string, unknown> = {
   createSupportThread: { subject: "mine", session_id: "mine" },
   updateSupportThread: { status: "closed" },
   postSupportMessage: { text: "mine" },
+  createAssistant: { name: "mine", collections: ["goods"] },
+  replaceAssistant: { name: "mine", collections: ["goods"] },
+  chat: { messages: [{ role: "user", content: "mine" }] },
+  evaluateAssistant: { cases: [{ question: "mine" }] },
   createSeoRule: { name: "mine", collection: "goods", facet_field: "title" },
   updateSeoRule: { name: "mine", collection: "goods", facet_field: "title" },
   semanticSearch: { q: "mine" },

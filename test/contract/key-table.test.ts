@@ -150,7 +150,7 @@ const always =
     outcome
 /** Without a collection they concern all, which a key of some may not; or they are of all (`reach.ts`). */
 const ofAllCollections =
-  /^\/v1\/(?:analytics\/metrics\/.*|events\/(?:failed|replays|subjects\/.*)|aliases\/.*|audit|ai\/providers.*|media(?!\/images$).*|support\/.*|connectors.*|cms.*|webhooks.*|(?:presets|nl_search_models|conversations|search_policies|stopwords|stemming|synonym_sets|curation_sets).*)$/
+  /^\/v1\/(?:analytics\/metrics\/.*|events\/(?:failed|replays|subjects\/.*)|aliases\/.*|audit|ai\/providers.*|media(?!\/images$).*|support\/.*|assistants(?!\/[^/]+\/chat).*|connectors.*|cms.*|webhooks.*|(?:presets|nl_search_models|conversations|search_policies|stopwords|stemming|synonym_sets|curation_sets).*)$/
 const isGateway = ({ path }: Pick<Place, "path">): boolean => path.startsWith("/api/v1/")
 /**
  * The index of the walk does not exist, which the gateway tells as one that is somebody else's: behind scope and rate.
@@ -222,7 +222,10 @@ describe("every operation with every kind of key", () => {
         .map(({ method, path }) => `${method} ${path}`)
         .sort()
     ).toEqual([
+      "DELETE /v1/assistants/nowhere/conversations/nowhere",
       "GET /api/v1/indexes/nowhere/suggest",
+      "GET /v1/assistants/nowhere/conversations",
+      "GET /v1/assistants/nowhere/conversations/nowhere",
       "GET /v1/collections/nowhere/documents/search",
       "GET /v1/collections/nowhere/graph/entities",
       "GET /v1/collections/nowhere/prompts",
@@ -239,6 +242,7 @@ describe("every operation with every kind of key", () => {
       "POST /api/v1/indexes/nowhere/search",
       "POST /api/v1/multi-search",
       "POST /api/v1/scoped-tokens",
+      "POST /v1/assistants/nowhere/chat/completions",
       "POST /v1/collections/nowhere/documents/image_search",
       "POST /v1/collections/nowhere/documents/semantic_search",
       "POST /v1/collections/nowhere/documents/voice_search",

@@ -39,8 +39,11 @@ interface Ids {
   readonly modelId: string
   readonly mediaId: string
   readonly threadId: string
+  readonly assistantId: string
+  readonly conversationId: string
 }
 let ownSuite: string
+let ownAssistant: string
 let ownModel: string
 let ownRule: string
 let ownSuggestion: string
@@ -60,7 +63,9 @@ const nobodys: Ids = {
   experimentId: "exp_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   modelId: "rec_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   mediaId: "med_01ARZ3NDEKTSV4RRFFQ69G5FAV",
-  threadId: "thr_01ARZ3NDEKTSV4RRFFQ69G5FAV"
+  threadId: "thr_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+  assistantId: "ast_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+  conversationId: "cnv_01ARZ3NDEKTSV4RRFFQ69G5FAV"
 }
 const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
 const day = new Date().toISOString().slice(0, 10)
@@ -238,7 +243,21 @@ beforeAll(async () => {
   const mediaId = (await own("POST", "/v1/media", { filename: `${secret}.txt` })).body.id as string
   const thread = { subject: secret, text: secret, session_id: "ses-1" }
   const threadId = (await own("POST", "/v1/support/threads", thread)).body.id as string
+  const kept = { name: secret, collections: [closed], instructions: secret }
+  const assistantId = (await own("POST", "/v1/assistants", kept)).body.id as string
+  ownAssistant = (
+    await own("POST", "/v1/assistants", {
+      name: "apples",
+      collections: ["apples"],
+      search_params: { query_by: "title" }
+    })
+  ).body.id
+  const asking = { messages: [{ role: "user", content: secret }] }
+  const conversationId = (await own("POST", `/v1/assistants/${assistantId}/chat/completions`, asking)).body
+    .conversation_id as string
   ids = {
+    assistantId,
+    conversationId,
     jobId,
     uploadId,
     keyId,
@@ -757,7 +776,9 @@ describe("a key with a list of collections", () => {
       modelId: (await made(full, "POST", "/v1/recommendations/models", recommendationOf("apples"))).body.id as string,
       modelName: "clicks",
       mediaId: ids.mediaId,
-      threadId: ids.threadId
+      threadId: ids.threadId,
+      assistantId: ownAssistant,
+      conversationId: ids.conversationId
     }
     await storeModel(program, tenant.organization_id, "apples", "clicks")
     const differing: Array<string> = []
@@ -796,9 +817,11 @@ describe("a key with a list of collections", () => {
                 ? { body: { name: "again", searchable_fields: ["title"] } }
                 : operation.id === "activateProfileRelease"
                   ? { body: { release_id: releaseId, expected_revision: 1 } }
-                  : operation.id === "recommend"
-                    ? { body: { model_id: ownModel } }
-                    : {}
+                  : operation.id === "chat"
+                    ? { body: { messages: [{ role: "user", content: "apple" }] } }
+                    : operation.id === "recommend"
+                      ? { body: { model_id: ownModel } }
+                      : {}
         const outcome = await does(operation, key, fresh, others)
         const isAllowed = reach !== "organization" && reach !== "session"
         // The job is over by then, or it is cancelled; a reindex may still be going on. An experiment over all searches

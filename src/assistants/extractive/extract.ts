@@ -22,6 +22,9 @@ export interface Extract {
 interface Candidate extends Sentence {
   readonly coverage: number
   readonly score: number
+  /** Of the question, what the passage's title holds, and what the sentence holds beside it. */
+  readonly titled: number
+  readonly more: number
 }
 
 /**
@@ -78,11 +81,47 @@ interface Question {
   /** How much a word says, from how few documents hold it. */ readonly weightOf: (term: string) => number
   /** Of a sentence, below which nothing is answered. */ readonly threshold: number
   /** 1 to 3. */ readonly sentences_max: number
+  /** Sentences that may be said; all where absent. */ readonly isQuotable?: (sentence: string) => boolean
+}
+
+/**
+ * What a title says, its sentences do not repeat: words of it count for each of them, where the sentence holds as great
+ * a share of the other words by itself. So "the noise of the Polar" is answered of a document that is called Polar by
+ * the sentence of the noise, and by no other.
+ */
+const besideTitle = (weights: ReadonlyMap<string, number>, title: ReadonlySet<string>) => {
+  let titled = 0,
+    others = 0,
+    count = 0
+  for (const [term, weight] of weights)
+    if (title.has(term)) titled += weight
+    else {
+      others += weight
+      count++
+    }
+  return { titled, total: count === 0 ? Infinity : others * (1 + UNSAID / count) }
+}
+
+/** The share of a question's words that a text holds anywhere, the rare ones counting more. O(text). */
+export const coverageOf = (
+  { terms, text: asked, weightOf }: Pick<Question, "terms" | "text" | "weightOf">,
+  text: string
+) => {
+  const held = new Set(terms.all(text))
+  const words = terms.asked(asked)
+  let named = 0,
+    said = 0
+  for (const term of words) {
+    const weight = weightOf(term)
+    named += weight
+    if (held.has(term)) said += weight
+  }
+  return named === 0 ? 0 : said / (named * (1 + UNSAID / words.length))
 }
 
 /** O(the three best passages). */
 export const extract = (question: Question, passages: ReadonlyArray<Passage>): Extract => {
-  const { terms, threshold } = question
+  const { isQuotable = () => true, terms, threshold } = question
   const asked = terms.asked(question.text)
   const weights = new Map(asked.map((term) => [term, question.weightOf(term)]))
   const named = [...weights.values()].reduce((sum, weight) => sum + weight, 0)
@@ -91,28 +130,40 @@ export const extract = (question: Question, passages: ReadonlyArray<Passage>): E
   const best = Math.max(...passages.map(({ score }) => score), Number.MIN_VALUE)
   const candidates = passages.slice(0, PASSAGES_MAX).flatMap((passage, place) => {
     const title = new Set(passage.title === undefined ? [] : terms.all(passage.title))
+    const beside = besideTitle(weights, title)
     let before = new Set<string>()
-    return sentencesOf(passage.text, terms.language).map(({ start, text }): Candidate => {
+    return sentencesOf(passage.text, terms.language).flatMap(({ start, text }): ReadonlyArray<Candidate> => {
+      if (!isQuotable(text)) return []
       const own = new Set(terms.all(text))
       let said = 0,
-        around = 0
+        around = 0,
+        more = 0
       for (const [term, weight] of weights)
-        if (own.has(term)) said += weight
-        else if (before.has(term) || title.has(term)) around += weight
+        if (own.has(term)) {
+          said += weight
+          if (!title.has(term)) more += weight
+        } else if (before.has(term) || title.has(term)) around += weight
       before = own
-      const score = (said + BEFORE * around) / total + (PASSAGE * passage.score) / best
-      return { text, passage: place, start, coverage: said / total, score }
+      const coverage = Math.max(said / total, Math.min((more + beside.titled) / total, more / beside.total))
+      const score = Math.max((said + BEFORE * around) / total, coverage) + (PASSAGE * passage.score) / best
+      return [{ text, passage: place, start, coverage, score, titled: beside.titled, more }]
     })
   })
   const ranked = candidates.toSorted((a, b) => b.score - a.score || a.passage - b.passage || a.start - b.start)
   const coverage = ranked[0]?.coverage ?? 0
   if (ranked.length === 0 || coverage < threshold) return { coverage, sentences: [] }
-  const worth = ALSO * ranked[0]!.score
+  const [first] = ranked
+  const worth = ALSO * first!.score
+  const others = first!.titled > 0 ? ALSO * first!.more : 0
+  // Two documents that say the same say it once.
+  const said = new Set<string>()
+  const distinct = ranked.filter(({ text }) => !said.has(text) && said.add(text))
   return {
     coverage,
-    sentences: ranked
+    sentences: distinct
       .slice(0, question.sentences_max)
-      .filter(({ score }) => score >= worth)
+      // Where the question names what the best is about, nothing is said of another, and nothing beside the question.
+      .filter(({ more, score, titled }) => score >= worth && titled >= first!.titled && more >= others)
       .map(({ passage, start, text }) => ({ text, passage, start }))
   }
 }

@@ -38,6 +38,8 @@ export interface Terms {
   readonly language: string
   /** In order, with repetitions. */ readonly all: (text: string) => ReadonlyArray<string>
   /** Of a question: each once, in order. */ readonly asked: (question: string) => ReadonlyArray<string>
+  /** The same, each with the word that it stands for, as indexes know it. */
+  readonly askedWords: (question: string) => ReadonlyMap<string, string>
 }
 
 const made = new Map<string, Terms>()
@@ -50,20 +52,17 @@ const make = (language: string): Terms => {
   const unsaid = new Set((lists.get(language) ?? "").split(" ").flatMap((word) => [folded(word), termOf(word)]))
   const words = (text: string): ReadonlyArray<string> => analyzer.tokenize(text)
   const all = (text: string) => words(text).map(termOf)
-  return {
-    language,
-    all,
-    asked: (question) => {
-      const bare = language === "zh" ? question.replace(zhAsks, " ") : question
-      return [
-        ...new Set(
-          words(bare)
-            .filter((word) => !unsaid.has(folded(word)))
-            .map(termOf)
-        )
-      ].filter((term) => term !== "" && !unsaid.has(term))
+  const askedWords = (question: string): ReadonlyMap<string, string> => {
+    const bare = language === "zh" ? question.replace(zhAsks, " ") : question
+    const asked = new Map<string, string>()
+    for (const word of words(bare)) {
+      if (unsaid.has(folded(word))) continue
+      const term = termOf(word)
+      if (term !== "" && !unsaid.has(term) && !asked.has(term)) asked.set(term, word)
     }
+    return asked
   }
+  return { language, all, askedWords, asked: (question) => [...askedWords(question).keys()] }
 }
 
 /** The default tokenizer without a stemmer where the language is none of ours. */
@@ -75,4 +74,30 @@ export const termsOf = (language: string): Terms => {
   if (lists.has(language) || /^(?:zh|ja|th)$/.test(language) || (language !== "" && hasStemmer(language)))
     made.set(language, terms)
   return terms
+}
+
+/** Scripts that one of the languages above is written in, in this order. */
+const scripts: ReadonlyArray<readonly [RegExp, string]> = [
+  [/[\p{sc=Hiragana}\p{sc=Katakana}]/u, "ja"],
+  [/\p{sc=Han}/u, "zh"],
+  [/\p{sc=Thai}/u, "th"],
+  [/\p{sc=Arabic}/u, "ar"],
+  [/\p{sc=Cyrillic}/u, "ru"]
+]
+const WORD = /[\p{L}\p{M}]+/gu
+const common: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  [...lists].map(([language, list]) => [language, new Set(list.split(" "))])
+)
+/** Of a question that is too short for anything better: by its script, or by the words that questions are made of. */
+export const likelyLanguage = (question: string): string => {
+  const script = scripts.find(([pattern]) => pattern.test(question))
+  if (script !== undefined) return script[1]
+  const words = question.toLowerCase().match(WORD) ?? []
+  let best = "en",
+    most = 0
+  for (const [language, list] of common) {
+    const count = words.filter((word) => list.has(word)).length
+    if (count > most) [best, most] = [language, count]
+  }
+  return best
 }

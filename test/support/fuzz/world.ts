@@ -264,6 +264,15 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       const thread = { subject: "one", text: "two", session_id: "s", media_ids: mediaIds.slice(1) }
       threadIds.push((await put("POST", "/v1/support/threads", thread)).id as string)
     }
+    const assistantIds: Array<string> = [],
+      conversationIds: Array<string> = []
+    for (let i = 0; i < 2; i++) {
+      const assistant = (await put("POST", "/v1/assistants", { name: "one", collections: ["goods"] })).id as string
+      const asking = { messages: [{ role: "user", content: "title" }] }
+      const { conversation_id } = await put("POST", `/v1/assistants/${assistant}/chat/completions`, asking)
+      assistantIds.push(assistant)
+      conversationIds.push(conversation_id as string)
+    }
     await put("PUT", "/v1/presets/tried", { value: { query_by: "title" } })
     // One that is a draft, one that may be promoted, and one that was.
     const experiments: Array<string> = []
@@ -311,9 +320,12 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       model_id: [modelId],
       mediaId: mediaIds,
       threadId: threadIds,
+      assistantId: assistantIds,
+      conversationId: conversationIds,
+      conversation_id: conversationIds,
       media_id: mediaIds,
       fallback_model_id: [modelId],
-      port: ["text_embedder", "reranker"],
+      port: ["text_embedder", "generator", "reranker"],
       userId: ["u", "s"]
     })
     return organization

@@ -18,6 +18,8 @@ const STREAM_BYTES_MAX = 16_000_000
 const TIMEOUT_MAX_MS = 300_000
 const SILENCE_MAX_MS = 60_000
 const AT_ONCE_MAX = 8
+/** Answers that somebody reads while they are written: slow, and cheap to hold. */
+const STREAMS_MAX = 256
 const TRIES = 2
 const TRIES_MAX = 5
 const WAIT_FIRST_MS = 250
@@ -87,6 +89,7 @@ const make = Effect.gen(function* () {
   const http = yield* OutboundHttp
   const clock = yield* Clock.Clock
   const lines = new OrganizationLines(AT_ONCE_MAX)
+  const streams = new OrganizationLines(STREAMS_MAX)
 
   /** What a try came to, again and again while that may help. */
   const tried = Effect.fnUntraced(function* <A, R>(
@@ -128,7 +131,7 @@ const make = Effect.gen(function* () {
     const asked = askedOf(request, true)
     if (asked === undefined) return yield* noAddress(request)
     const began = clock.currentTimeMillisUnsafe()
-    const line = lines.of(request.organizationId)
+    const line = streams.of(request.organizationId)
     yield* Effect.acquireRelease(line.take(1), () => line.release(1), { interruptible: true })
     const once = (at: number) => {
       const left_ms = Math.max(1, timeoutOf(request) - (clock.currentTimeMillisUnsafe() - began))
