@@ -34,6 +34,8 @@ interface Answer {
   readonly text: string
   /** Why there is none, or only its beginning. */ readonly error?: string
 }
+/** But for tabs and ends of lines. */
+const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g
 /** Takes pieces of an answer as they are certain. */
 export type Say = (piece: string) => void
 
@@ -52,7 +54,7 @@ class Written {
     this.#say?.(piece)
   }
   push(delta: string): void {
-    this.#add(this.#filter.push(unmarked(delta)))
+    this.#add(this.#filter.push(unmarked(delta.replace(CONTROLS, ""))))
   }
   end(): void {
     this.#add(this.#filter.end())
@@ -108,7 +110,7 @@ export const makeAnswering = Effect.gen(function* () {
           )
     const error = yield* Effect.match(generated, { onFailure: ({ message }) => message, onSuccess: () => undefined })
     written.end()
-    const text = written.text.trim()
+    const text = written.text.trim().toWellFormed()
     if (error !== undefined) return { text, error }
     return text === "" ? { text, error: "The model answered without a text." } : { text }
   })

@@ -48,6 +48,7 @@ export const conversationModelShape: ModelShape = {
     systemPrompt,
     property("ttl", isWhole(0, TTL_MAX_S), "is not a positive integer.")
   ],
+  defaults: { ttl: TTL_S },
   own: EXTRACTIVE,
   addresses: ["account_id", "api_url", "openai_path", "openai_url", "url", "vllm_url"]
 }

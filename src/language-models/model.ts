@@ -18,6 +18,7 @@ export interface LanguageModel {
 export interface ModelShape {
   /** By namespace. */ readonly providers: ReadonlyMap<string, ReadonlyArray<Property>>
   /** Of all of them. */ readonly common: ReadonlyArray<Property>
+  /** Of fields that a body does not name. */ readonly defaults?: ModelFields
   /** That needs no credential, the only one of the namespace `dowser`. */ readonly own: string
   /** Properties that say where a credential is sent. */ readonly addresses: ReadonlyArray<string>
   /** What no property says alone: a sentence and the property. */
@@ -55,7 +56,11 @@ export const readModel = (shape: ModelShape, body: Body, id: string): Result<Lan
     return wrong(`Model namespace \`${provider.slice(0, 80)}\` is not supported.`, "model_name")
   if (name === "" || (provider === "dowser" && named !== shape.own))
     return wrong("Model name is not valid.", "model_name")
-  const fields: Record<string, ModelFields[string]> = { model_name: named, max_bytes: own.get("max_bytes") as number }
+  const fields: Record<string, ModelFields[string]> = {
+    ...shape.defaults,
+    model_name: named,
+    max_bytes: own.get("max_bytes") as number
+  }
   const secrets = new Map<string, string>()
   for (const { check, isRequired, isSecret, name: property, says } of [...properties, ...shape.common]) {
     const value = own.get(property)

@@ -69,7 +69,8 @@ beforeAll(async () => {
     const lines = goods.map((one) => JSON.stringify(one)).join("\n")
     await send("POST", "/v1/collections/goods/documents/import", lines, full_key)
     const model = { id: "mine", model_name: "dowser/extractive", max_bytes: 16_000, history_collection: "talks" }
-    expect((await send("POST", "/v1/conversations/models", model, full_key)).status).toBe(201)
+    const made = await send("POST", "/v1/conversations/models", model, full_key)
+    expect([made.status, made.body]).toEqual([201, { ...model, ttl: 86_400 }])
   }
 })
 afterAll(() => program.stop())

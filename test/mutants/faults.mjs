@@ -1086,7 +1086,7 @@ export const faults = [
     name: "talk-links",
     why: "a model's answer leads wherever it likes",
     file: "src/conversations/answering.ts",
-    from: "this.#add(this.#filter.push(unmarked(delta)))",
+    from: 'this.#add(this.#filter.push(unmarked(delta.replace(CONTROLS, ""))))',
     to: "this.#add(unmarked(delta))",
     tests: ["test/contract/conversation-models.test.ts"]
   },

@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { layerSql } from "../../src/runtime/embedded.ts"
 import { startEmbeddedPostgres } from "../../src/runtime/embedded-postgres.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
+import { talkFields } from "../support/talks.ts"
 
 const titled = { fields: [{ name: "title", type: "string" }] }
 const CASES = [
@@ -30,6 +31,8 @@ const CASES = [
   "policy",
   "experiment",
   "connector",
+  "NL search model",
+  "conversation model",
   "record",
   "document",
   "segment",
@@ -91,6 +94,11 @@ const fill = async (tenant: Tenant) => {
   const connector = { name: "c", collection: "goods", provider: "generic", sync_mode: "push" }
   expect((await call(tenant, "POST", "connectors", connector)).status).toBe(201)
   expect((await call(tenant, "POST", "browser_keys", {})).status).toBe(201)
+  const words = { id: "m", model_name: "dowser/rules", max_bytes: 1_000 }
+  expect((await call(tenant, "POST", "nl_search_models", words)).status).toBe(201)
+  expect((await call(tenant, "POST", "collections", { name: "talks", fields: talkFields })).status).toBe(201)
+  const talks = { ...words, model_name: "dowser/extractive", history_collection: "talks" }
+  expect((await call(tenant, "POST", "conversations/models", talks)).status).toBe(201)
 }
 
 const damageRows = async () => {
@@ -118,6 +126,8 @@ const damageRows = async () => {
         yield* sql`UPDATE search_profiles SET active_release_id = 'rel_none' WHERE organization_id = ${of("profile without its release")}`
         yield* sql`UPDATE experiments SET definition = '{"variants":[{"weight":1,"rules":null}]}' WHERE organization_id = ${of("experiment")}`
         yield* sql`UPDATE connectors SET secrets = '{"sealed":"AAAA"}' WHERE organization_id = ${of("connector")}`
+        yield* sql`UPDATE nl_search_models SET sealed_api_key = 'AAAA' WHERE organization_id = ${of("NL search model")}`
+        yield* sql`UPDATE conversation_models SET value = '{"model_name":7}' WHERE organization_id = ${of("conversation model")}`
         yield* sql`UPDATE search_policies SET params = '{"num_typos":[1]}' WHERE organization_id = ${of("policy")}`
         yield* sql`INSERT INTO search_rule_sets (organization_id, collection, collection_created_at, rule_set, updated_at) VALUES (${of("rules")}, 'goods', 0, '{"pins":"none"}'::json, 0), (${of("rules that are no object")}, 'goods', 0, '[]'::json, 0)
       ON CONFLICT (organization_id, collection) DO UPDATE SET rule_set = EXCLUDED.rule_set`
@@ -192,6 +202,8 @@ describe("a start over damage", () => {
     ["profile without its release", /stored search profile `goods\/f` is not what/],
     ["policy", /stored search policy `o` is not what/],
     ["connector", /stored connector `con_\w+` is not what/],
+    ["NL search model", /stored NL search model `m` is not what/],
+    ["conversation model", /stored conversation model `m` is not what/],
     ["experiment", /stored experiment `exp_\w+` is not what/],
     ["rerank model", /weights of the rerank model `m` of `goods` are none/],
     ["record", /record of collection \d+ cannot be read/]

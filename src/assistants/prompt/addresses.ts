@@ -3,10 +3,13 @@
  * renderers differ, the longer address counts: who wrote it may have hidden something in its tail.
  */
 const ADDRESS =
-  /(?:[a-z][a-z0-9+.-]{0,20}:\/\/|\bwww\.(?=[^\s.])|(?:mailto|javascript|vbscript|xmpp):(?=\S)|data:(?=[\w.+-]{0,80}[/;,])|(?<![\w:/])\/\/(?=[\w-]{1,63}\.))[^\s<>"`]*|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+/gi
+  /(?:[a-z][a-z0-9+.-]{0,20}:\/\/|www\.(?=[^\s.])|(?:mailto|javascript|vbscript|xmpp):(?=\S)|data:(?=[\w.+-]{0,80}[/;,])|(?<![a-z0-9:/])\/\/(?=[^\s/]))[^\s<>"`]*|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+/gi
 const EMAIL = /^[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+$/
 const PUNCTUATION = /[?!.,:;*_~'’)\]}|\\]$/
 const TRIMMED_MAX = 8
+const PASSES_MAX = 8
+/** What may stand behind an address that stays: renderers that take it for a part of it learn nothing. */
+const BEHIND = /^[.,;:!?)*_'"”’»]{0,3}(?:\s|$)/
 /** Letters of scripts that put no space behind an address, and their punctuation. */
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\u3001-\u3003\u3008-\u3011\uff01-\uff5e]/u
 const ENCLOSED = /[)\]}'|\\]/
@@ -48,8 +51,21 @@ export const addressesIn = (text: string): ReadonlyArray<string> =>
     return [found, ...cuts.filter((cut) => cut !== undefined)].flatMap(endings)
   })
 
-/** A word without the addresses in it that are not allowed. One that stays is followed by a space or punctuation. */
+/**
+ * A word without the addresses in it that are not allowed. What is left of one may make another of what stands around
+ * it: that is looked at too, and a word that goes on and on is none.
+ */
 export const withoutAddresses = (word: string, isAllowed: (address: string) => boolean): string => {
+  let before = word
+  for (let pass = 0; pass < PASSES_MAX; pass++) {
+    const after = onePass(before, isAllowed)
+    if (after === before) return after
+    before = after
+  }
+  return ""
+}
+/** One that stays is followed by a space or punctuation. */
+const onePass = (word: string, isAllowed: (address: string) => boolean): string => {
   let out = "",
     at = 0
   for (;;) {
@@ -63,8 +79,8 @@ export const withoutAddresses = (word: string, isAllowed: (address: string) => b
     const part = whole === undefined && head !== undefined ? endings(head).find(isAllowed) : undefined
     const kept = whole ?? part
     const end = head ?? address
-    out += kept === undefined ? "" : part === undefined ? kept : `${part} `
     at = found.index + (kept ?? endings(end).at(-1)!).length
+    if (kept !== undefined) out += BEHIND.test(word.slice(at)) ? kept : `${kept} `
     // Letters that were the tail of what is left out may look like one again.
     if (kept === undefined && at === found.index) at += end.length
   }

@@ -1,11 +1,12 @@
 /**
  * What an answer may link to: addresses that stand in its sources, and nothing else. A model that was talked into it
- * writes what it knows into an address, and a renderer fetches an image without a click. Two steps over a text that is
- * being written: its markup (`markup.ts`), then what is left of it word by word (`addresses.ts`). Pure apart from the
- * state of one answer.
+ * writes what it knows into an address, and a renderer fetches an image without a click. Three steps over a text that
+ * is being written: its entities (`unescaped.ts`), its markup (`markup.ts`), then what is left word by word
+ * (`addresses.ts`). Pure apart from the state of one answer.
  */
 import { addressesIn, placeOf, withoutAddresses } from "./addresses.ts"
 import { Markup } from "./markup.ts"
+import { Unescaped } from "./unescaped.ts"
 
 /** Every http(s), mailto and www address in the texts, as they stand there. */
 export const allowedAddresses = (texts: ReadonlyArray<string>): ReadonlySet<string> =>
@@ -20,6 +21,7 @@ const ADDRESS_SIGN = /[:/.@]/
 /** One for each answer. The same text comes out however it was cut into deltas. */
 export class LinkFilter {
   readonly #places: ReadonlySet<string>
+  readonly #unescaped = new Unescaped()
   readonly #markup: Markup
   #word = ""
 
@@ -50,7 +52,7 @@ export class LinkFilter {
 
   #read(delta: string, isEnd: boolean): string {
     let out = ""
-    for (const { isKept, text } of this.#markup.read(delta, isEnd)) {
+    for (const { isKept, text } of this.#markup.read(this.#unescaped.read(delta, isEnd), isEnd)) {
       if (!isKept) out += this.#words(text)
       else {
         const before = this.#wordEnd()

@@ -10,7 +10,6 @@ interface Piece {
 interface Step {
   /** Of the text that is held. */ readonly taken: number
   readonly piece?: Piece
-  /** To be read in place of what was taken. */ readonly again?: string
 }
 interface Parts {
   readonly isAllowed: (address: string) => boolean
@@ -18,36 +17,13 @@ interface Parts {
 }
 
 const HELD_MAX = 1_000
-const SPECIAL = /[<[\]!&\u00ad\u200b\u2060\ufeff\udb40]/g
-const ENTITY = /^&(?:#(\d{1,7})(?!\d)|#x([\da-f]{1,6})(?![\da-f])|([a-z]{2,31})(?=;));?/i
-/** Of those that make markup and addresses of a text; the others stay as they are. */
-const NAMED: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    amp: "&",
-    apos: "'",
-    bsol: "\\",
-    colon: ":",
-    commat: "@",
-    excl: "!",
-    gt: ">",
-    lbrack: "[",
-    lpar: "(",
-    lsqb: "[",
-    lt: "<",
-    newline: "\n",
-    period: ".",
-    quot: '"',
-    rbrack: "]",
-    rpar: ")",
-    rsqb: "]",
-    sol: "/",
-    tab: "\t"
-  })
-)
+const SPECIAL = /[<[\]!]/g
 const AUTOLINK = /^(?:[a-z][a-z0-9+.-]{1,31}:[^\s<>]*|[\w.+-]{1,64}@[\w.-]{1,255})$/i
 const DEFINED = /^[ \t]*(?:\n[ \t]*)?(<[^<>\n]*>|[^\s<]\S*)(?=\s)/
-/** What may stand before a definition on its line. */
+/** What may stand before a definition on its line, also when its addresses are left out. */
 const LINE_START = /^[\s>*+\-\d.)]*$/
+const ADDRESS_LIKE = /\S*[:/.@]\S*/g
+const LINE_MAX = 400
 const SPACED = /\s$/
 
 type Found = number | "none" | "wait"
@@ -75,7 +51,7 @@ export class Markup {
   readonly #parts: Parts
   #held = ""
   #last = ""
-  #isLineStart = true
+  /** Of the line, what was given out; a longer one may be anything. */ #line = ""
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -101,9 +77,6 @@ export class Markup {
       if (step === undefined) break
       if (step.piece !== undefined) give(step.piece)
       at += step.taken
-      if (step.again === undefined) continue
-      this.#held = step.again + this.#held.slice(at)
-      at = 0
     }
     this.#held = this.#held.slice(at)
     return pieces
@@ -112,7 +85,16 @@ export class Markup {
   #note(text: string): void {
     this.#last = text.at(-1)!
     const line = text.lastIndexOf("\n")
-    this.#isLineStart = (line >= 0 || this.#isLineStart) && LINE_START.test(text.slice(line + 1))
+    this.#line = line < 0 ? this.#line + text : text.slice(line + 1)
+    if (this.#line.length > LINE_MAX) this.#line = ""
+  }
+  get #isLineStart(): boolean {
+    return LINE_START.test(this.#line.replace(ADDRESS_LIKE, ""))
+  }
+  /** Whether a bracket that opened first on the line may close here. */
+  get #isLabel(): boolean {
+    const [before = "", inside] = this.#line.split("[", 2)
+    return inside !== undefined && LINE_START.test(before.replace(ADDRESS_LIKE, ""))
   }
 
   /** undefined: what stands there is not all there. */
@@ -120,8 +102,6 @@ export class Markup {
     switch (text[0]) {
       case "<":
         return this.#angle(text, isEnd)
-      case "&":
-        return entity(text, isEnd)
       case "[":
         return this.#bracket(text, "", isEnd)
       case "]":
@@ -129,10 +109,6 @@ export class Markup {
       case "!":
         if (text.length === 1 && !isEnd) return undefined
         return text[1] === "[" ? this.#bracket(text.slice(1), "!", isEnd) : { taken: 1, piece: plain("!") }
-      case "\udb40":
-        // Half of an invisible twin of ASCII.
-        if (text.length === 1 && !isEnd) return undefined
-        return { taken: text.length === 1 ? 1 : 2 }
       default:
         return { taken: 1 }
     }
@@ -145,8 +121,7 @@ export class Markup {
 
   #angle(text: string, isEnd: boolean): Step | undefined {
     if (text.length === 1) return isEnd ? { taken: 1, piece: plain("<") } : undefined
-    if (!/[a-z/!?]/i.test(text[1]!))
-      return { taken: 1, piece: plain(/[<[\]&\u00ad\u200b\u2060\ufeff\udb40]/.test(text[1]!) ? "< " : "<") }
+    if (!/[a-z/!?]/i.test(text[1]!)) return { taken: 1, piece: plain(/[<[\]]/.test(text[1]!) ? "< " : "<") }
     const close = text.startsWith("<!--") ? "-->" : ">"
     const end = text.slice(0, HELD_MAX).indexOf(close)
     if (end < 0) return isEnd || text.length >= HELD_MAX ? { taken: 1, piece: plain("< ") } : undefined
@@ -161,7 +136,7 @@ export class Markup {
     if (end === "wait" || (end !== "none" && text.length === end + 1 && !isEnd)) return undefined
     if (end === "none") return asText
     const inner = text.slice(1, end)
-    if (text[end + 1] === ":" && image === "" && this.#isLineStart && !/[[\]]/.test(inner))
+    if (text[end + 1] === ":" && image === "" && this.#isLineStart && !/[[\]<>]/.test(inner))
       return this.#definition(text, inner, isEnd)
     if (text[end + 1] !== "(") return asText
     const close = closing(text, end + 1, "(", ")", isEnd)
@@ -196,6 +171,7 @@ export class Markup {
   /** `](…)` without a beginning that we see: a renderer may see one. */
   #orphan(text: string, isEnd: boolean): Step | undefined {
     if (text.length === 1 && !isEnd) return undefined
+    if (text[1] === ":" && this.#isLabel) return { taken: 1, piece: plain("] ") }
     if (text[1] !== "(") return { taken: 1, piece: plain("]") }
     const close = closing(text, 1, "(", ")", isEnd)
     if (close === "wait") return undefined
@@ -206,18 +182,4 @@ export class Markup {
       piece: this.#parts.isAllowed(address) ? { text: `](${address})`, isKept: true } : plain("] ")
     }
   }
-}
-
-const entity = (text: string, isEnd: boolean): Step | undefined => {
-  if (!isEnd && /^&[#\w]{0,32}$/.test(text)) return undefined
-  const found = ENTITY.exec(text)
-  const [whole = "", decimal, hexadecimal, name] = found ?? []
-  const code = decimal !== undefined ? Number(decimal) : hexadecimal !== undefined ? parseInt(hexadecimal, 16) : NaN
-  const again =
-    name !== undefined
-      ? NAMED.get(name.toLowerCase())
-      : code >= 32 && code < 127
-        ? String.fromCharCode(code)
-        : undefined
-  return again === undefined ? { taken: 1, piece: plain("&") } : { taken: whole.length, again }
 }
