@@ -5,6 +5,7 @@ import { implement } from "../api/implement.ts"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 import { reachesNamed } from "../engine-plane/reached.ts"
 import type { Caller } from "../identity/caller.ts"
+import { refused } from "../http/checks.ts"
 import { inputInvalid, type NotFound } from "../http/errors.ts"
 import { byId, pageOf } from "../http/page.ts"
 import { Reply } from "../http/reply.ts"
@@ -98,6 +99,13 @@ const asked = Effect.gen(function* () {
         const assistant = yield* assistants.get(caller.organizationId, params.assistantId)
         const collections = yield* reached(caller, assistant)
         const body = yield* payload
+        yield* refused(
+          Object.keys(body.filter_by ?? {}).flatMap((name) =>
+            collections.includes(name)
+              ? []
+              : [{ path: `filter_by.${name.slice(0, 80)}`, message: "No collection that this assistant asks" }]
+          )
+        )
         const request = { ...searchRequestOf(input, countryHeader), shared: {}, queryText: "" }
         const turn = { assistant: { ...storedOf(assistant), collections }, request, body }
         if (body.stream === true) {

@@ -151,6 +151,9 @@ it("narrows by the caller's filter, and names a wrong one", async () => {
   )
   expect(wrong.status).toBe(400)
   expect(wrong.body.data.issues).toMatchObject([{ path: "filter_by.goods" }])
+  const other = question("warranty", { filter_by: { makers: "id:=1" } })
+  const elsewhere = await send("POST", `/assistants/${assistant}/chat/completions`, other)
+  expect(elsewhere.body.data.issues).toMatchObject([{ path: "filter_by.makers" }])
 })
 
 it("goes on with a conversation, and knows what was said", async () => {

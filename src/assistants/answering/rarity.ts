@@ -3,6 +3,7 @@
  * the caller may see, so that a word that only hidden documents hold weighs as one that none holds.
  */
 import { Effect } from "effect"
+import { nextTurn } from "@dowser/log/process/next-turn"
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { type OperationContext, prepareSearch, Reach, readSearch, runSearch } from "@dowser/engine-sdk/operations"
 import { covers } from "@dowser/engine-sdk/query"
@@ -14,6 +15,7 @@ import { restrictionsOf } from "../../identity/restrictions.ts"
 const WORDS_MAX = 16
 /** A word and a collection: at most so many counts of a question. */
 const COUNTS_MAX = 64
+const COUNTS_AT_ONCE = 4
 
 type WeightOf = (term: string) => number
 const weight = (documents: number, count: number): number => Math.log(1 + (documents - count + 0.5) / (count + 0.5))
@@ -59,6 +61,8 @@ export const rarityOf = (
       for (const collection of collections) {
         if (--left < 0) break
         count += yield* Effect.promise(() => countOf(context, reach, collection, word))
+        // A common word of a million documents takes a millisecond: others get their turn.
+        if (left % COUNTS_AT_ONCE === 0) yield* nextTurn
       }
       weights.set(term, weight(documents, Math.min(count, documents)))
     }

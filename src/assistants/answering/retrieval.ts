@@ -176,16 +176,20 @@ export const makeRetrieval = Effect.gen(function* () {
           ),
         { concurrency: AT_ONCE }
       ),
-      (answers) => together(answers, asked.documentsMax)
+      (answers) => ({
+        found: together(answers, asked.documentsMax),
+        isConstrained: answers.some(({ constraint }) => constraint !== undefined)
+      })
     )
 
   return {
     present,
     /** As the words say it; where that finds nothing, the nearest documents, which do not answer. */
     found: Effect.fnUntraced(function* (asked: RetrievalAsked, there: ReadonlyArray<There>) {
-      const found = yield* all(asked, there, true)
-      if (found.documents.length > 0) return { found, isNearest: false }
-      const nearest = yield* all(asked, there, false)
+      const { found, isConstrained } = yield* all(asked, there, true)
+      // Without a constraint the same would be searched for again.
+      if (found.documents.length > 0 || !isConstrained) return { found, isNearest: false }
+      const { found: nearest } = yield* all(asked, there, false)
       return { found: { ...nearest, constraint: undefined }, isNearest: nearest.documents.length > 0 }
     })
   }
