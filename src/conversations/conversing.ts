@@ -44,8 +44,8 @@ const placesOf = ({ organizationId, scope, sessionId }: Caller): Places => [
 ]
 const refusal = (message: string) => new EngineRefusal({ status: 400, message })
 
-const make = Effect.gen(function* () {
-  const contextOf = yield* makeContexts
+/** One answer, whole or as it is written, of those that are written at once. */
+const makeConversing = Effect.gen(function* () {
   const begin = yield* makeBeginTurn
   const take = yield* makeTakeTurn
   const events = yield* makeEvents
@@ -68,13 +68,18 @@ const make = Effect.gen(function* () {
             })
           )
     )
-  const conversing = Effect.fnUntraced(function* <E>(talking: Talking, searching: Searching<E>) {
+  return Effect.fnUntraced(function* <E>(talking: Talking, searching: Searching<E>) {
     const turn = yield* begin(searching.request, talking)
     const places = placesOf(searching.request.caller)
     if (!talking.isStream) return yield* placed(places, take(turn, searching))
     const written = (listener: Listener) => Effect.map(take(turn, searching, listener), ({ text }) => text)
     return { events: yield* events((listener) => placed(places, written(listener))) }
   })
+})
+
+const make = Effect.gen(function* () {
+  const contextOf = yield* makeContexts
+  const conversing = yield* makeConversing
   const embeddedOf = ({ caller }: SearchRequest): Parameters =>
     Object.fromEntries(Object.entries(caller.embedded ?? {}).map(([name, value]) => [name, String(value)]))
 
