@@ -3,7 +3,7 @@
  * what 200 answers at once cost that a model writes slowly. The model is a server of this process that writes a word
  * every `WORD_MS`; its own time is not the program's.
  */
-import { createServer } from "node:http"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { percentiles, processorSeconds, readLines, round } from "../harness/harness.ts"
@@ -15,32 +15,33 @@ const STREAMS = 200,
 const QUESTIONS = 400
 
 /** As servers of the OpenAI API write, one word at a time. */
+const write = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  let body = ""
+  try {
+    for await (const piece of request) body += String(piece)
+  } catch {
+    // Its reader left.
+    return void response.destroy()
+  }
+  // What is asked of a model when it is named.
+  if (!body.includes('"stream":true')) {
+    const message = { role: "assistant", content: "hello" }
+    return void response.end(JSON.stringify({ choices: [{ message, finish_reason: "stop" }] }))
+  }
+  response.writeHead(200, { "content-type": "text/event-stream" })
+  let left = WORDS
+  const chunk = (delta: object, finish_reason: string | null) =>
+    response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`)
+  const writing = setInterval(() => {
+    if (left-- > 0) return void chunk({ content: "word " }, null)
+    clearInterval(writing)
+    chunk({}, "stop")
+    response.end("data: [DONE]\n\n")
+  }, WORD_MS)
+  response.on("close", () => clearInterval(writing))
+}
 const startWriter = async () => {
-  const server = createServer(async (request, response) => {
-    let body = ""
-    try {
-      for await (const piece of request) body += String(piece)
-    } catch {
-      // Its reader left.
-      return void response.destroy()
-    }
-    // What is asked of a model when it is named.
-    if (!body.includes('"stream":true'))
-      return void response.end(
-        JSON.stringify({ choices: [{ message: { role: "assistant", content: "hello" }, finish_reason: "stop" }] })
-      )
-    response.writeHead(200, { "content-type": "text/event-stream" })
-    let left = WORDS
-    const chunk = (delta: object, finish_reason: string | null) =>
-      response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`)
-    const writing = setInterval(() => {
-      if (left-- > 0) return void chunk({ content: "word " }, null)
-      clearInterval(writing)
-      chunk({}, "stop")
-      response.end("data: [DONE]\n\n")
-    }, WORD_MS)
-    response.on("close", () => clearInterval(writing))
-  })
+  const server = createServer((request, response) => void write(request, response))
   await new Promise<void>((settle) => server.listen(0, "127.0.0.1", settle))
   const { port } = server.address() as AddressInfo
   return { url: `http://127.0.0.1:${port}/v1`, stop: () => new Promise<unknown>((settle) => server.close(settle)) }

@@ -12,6 +12,7 @@ export const sampleIds = {
   delivery: "dlv_01KAQ5V8Z3N4M6T7W9X0Y1B2F1",
   job: "job_01KAQ5V8Z3N4M6T7W9X0Y1B2G1",
   suite: "qst_01KAQ5V8Z3N4M6T7W9X0Y1B2J1",
+  /** With enough judgments. */ meaningSuite: "qst_01KAQ5V8Z3N4M6T7W9X0Y1B2J3",
   oldSuite: "qst_01KAQ5V8Z3N4M6T7W9X0Y1B2J2",
   alert: "alr_01KAQ5V8Z3N4M6T7W9X0Y1B2K1",
   oldAlert: "alr_01KAQ5V8Z3N4M6T7W9X0Y1B2K2",

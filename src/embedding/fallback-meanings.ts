@@ -41,7 +41,11 @@ const tellsMeaning = (embedder: Embeddings, { model }: EmbeddingField): boolean 
 
 export class FallbackMeanings extends Context.Service<
   FallbackMeanings,
-  { readonly meaning: (organizationId: string, asked: MeaningAsked) => Promise<Meaning> }
+  {
+    readonly meaning: (organizationId: string, asked: MeaningAsked) => Promise<Meaning>
+    /** The field to fuse with words, once the query's vector is there: the search that asks for it again has it. */
+    readonly near: (organizationId: string, asked: MeaningAsked) => Promise<string | undefined>
+  }
 >()("dowser/embedding/FallbackMeanings") {
   static readonly layer: Layer.Layer<FallbackMeanings, never, CatalogResources | Engine | Entitlements> = Layer.effect(
     FallbackMeanings,
@@ -51,23 +55,28 @@ export class FallbackMeanings extends Context.Service<
       const lines = new OrganizationLines(OF_ONE_MAX)
       const places = yield* Semaphore.make(OF_ALL_MAX)
       const services = yield* Effect.context<never>()
-      const vectorOf = async (
+      /** `q` whole: what is cut has another vector. */
+      const madeOf = async (
         organizationId: string,
-        { collection: name, fields, q }: MeaningAsked
-      ): Promise<Meaning> => {
+        { collection: name, fields, q }: MeaningAsked,
+        tells: (models: Embeddings, field: EmbeddingField) => boolean
+      ) => {
         const collection = resolveCollection(contextOf(organizationId), name)
         if (collection === undefined || embedder === undefined) return undefined
         const field = embeddingFieldsOf(collection.schema).find(
-          (each) => tellsMeaning(embedder, each) && seesVectors(fields, each)
+          (each) => tells(embedder, each) && seesVectors(fields, each)
         )
-        const text = q.slice(0, CHARACTERS_MAX)
-        if (field === undefined || !(await modelReads(embedder, field, collection, text))) return undefined
-        const query = { texts: [text], weights: [], timeout_ms: WITHIN_MS, tries: 1 }
+        if (field === undefined || !(await modelReads(embedder, field, collection, q))) return undefined
+        const query = { texts: [q], weights: [], timeout_ms: WITHIN_MS, tries: 1 }
         const made = await embedQuery(embedder, organizationId, collection, field.field, query)
-        if (!made.ok) return undefined
+        return made.ok ? { name: field.field.name, vector: made.value } : undefined
+      }
+      const vectorOf = async (organizationId: string, asked: MeaningAsked): Promise<Meaning> => {
+        const made = await madeOf(organizationId, { ...asked, q: asked.q.slice(0, CHARACTERS_MAX) }, tellsMeaning)
+        if (made === undefined) return undefined
         return {
-          field: field.field.name,
-          vector: made.value,
+          field: made.name,
+          vector: made.vector,
           k: NEAREST,
           alpha: 1,
           distanceThreshold: DISTANCE_MAX,
@@ -76,16 +85,22 @@ export class FallbackMeanings extends Context.Service<
           rerankHybridMatches: false
         }
       }
-      return FallbackMeanings.of({
-        meaning: (organizationId, asked) =>
-          Effect.runPromiseWith(services)(
-            Effect.promise(() => vectorOf(organizationId, asked)).pipe(
-              Effect.timeoutOrElse({ duration: WITHIN_MS, orElse: () => Effect.succeed(undefined) }),
-              places.withPermitsIfAvailable(1),
-              lines.of(organizationId).withPermitsIfAvailable(1),
-              Effect.map((made) => Option.getOrUndefined(Option.flatten(made)))
-            )
+      const nearOf = async (organizationId: string, asked: MeaningAsked): Promise<string | undefined> =>
+        asked.q.length > CHARACTERS_MAX
+          ? undefined
+          : (await madeOf(organizationId, asked, (models, { model }) => models.kindOf(model) === "text"))?.name
+      const soon = <A>(organizationId: string, made: () => Promise<A | undefined>) =>
+        Effect.runPromiseWith(services)(
+          Effect.promise(made).pipe(
+            Effect.timeoutOrElse({ duration: WITHIN_MS, orElse: () => Effect.succeed(undefined) }),
+            places.withPermitsIfAvailable(1),
+            lines.of(organizationId).withPermitsIfAvailable(1),
+            Effect.map((found) => Option.getOrUndefined(Option.flatten(found)))
           )
+        )
+      return FallbackMeanings.of({
+        meaning: (organizationId, asked) => soon(organizationId, () => vectorOf(organizationId, asked)),
+        near: (organizationId, asked) => soon(organizationId, () => nearOf(organizationId, asked))
       })
     })
   )

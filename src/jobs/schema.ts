@@ -9,6 +9,7 @@ export const Job = Schema.Struct({
    * `ingest`, `event_replay`, `recommendation_replay`, `subject_erasure`, `quality_run`, `judgments_from_clicks`,
    * `rerank_model_training`, `recommendation_training`, `seo_generation`, `seo_audit`,
    * `graph_generation`, `synonym_suggestions`, `assistant_evaluation`,
+   * `meaning_weight`,
    * `catalog_push`.
    */
   type: Schema.String,

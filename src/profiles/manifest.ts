@@ -11,6 +11,17 @@ interface ProfileFacet {
   readonly field: string
   readonly label: string
 }
+/** How much meaning counts beside words, as a share of them, and why. */
+export interface ProfileMeaning {
+  /** 0: words alone. */ readonly weight: number
+  /** Judged queries that chose it; absent where a person did. */ readonly chosen?: {
+    readonly suite_id: string
+    readonly queries: number
+    readonly ndcg_at_10: ReadonlyArray<{ readonly weight: number; readonly ndcg_at_10: number }>
+    readonly cross_validated: number
+    /** Unix milliseconds. */ readonly chosen_at: number
+  }
+}
 export interface ProfileManifest {
   readonly label: string
   readonly searchable_fields: ReadonlyArray<string>
@@ -23,6 +34,7 @@ export interface ProfileManifest {
   /** Empty: the fields that are searched. */ readonly highlight_fields: ReadonlyArray<string>
   readonly per_page_max: number
   /** Name of a stored policy; empty: none. It is read live. */ readonly search_policy: string
+  /** Absent: words alone. */ readonly meaning?: ProfileMeaning
 }
 
 export const PER_PAGE_MAX = 250
@@ -41,6 +53,7 @@ interface ManifestFields {
   readonly highlight_fields?: ReadonlyArray<string> | undefined
   readonly per_page_max?: number | undefined
   readonly search_policy?: string | undefined
+  readonly meaning?: ProfileMeaning | undefined
 }
 /** Whole, in one order of its keys. A facet without a label is called as its field is, a sort as its id. */
 export const manifestOf = (fields: ManifestFields): ProfileManifest => ({
@@ -53,8 +66,15 @@ export const manifestOf = (fields: ManifestFields): ProfileManifest => ({
   fixed_filter_by: fields.fixed_filter_by ?? "",
   highlight_fields: fields.highlight_fields ?? [],
   per_page_max: fields.per_page_max ?? PER_PAGE_MAX,
-  search_policy: fields.search_policy ?? ""
+  search_policy: fields.search_policy ?? "",
+  // Not there where nobody says it: manifests of before stay what they were.
+  ...(fields.meaning === undefined ? {} : { meaning: fields.meaning })
 })
+/** A weight that stays keeps the figures that chose it. */
+export const withFigures = (manifest: ProfileManifest, before: ProfileManifest): ProfileManifest =>
+  manifest.meaning !== undefined && manifest.meaning.weight === before.meaning?.weight
+    ? { ...manifest, meaning: before.meaning }
+    : manifest
 export const isSameManifest = (a: ProfileManifest, b: ProfileManifest): boolean =>
   JSON.stringify(a) === JSON.stringify(b)
 

@@ -31,6 +31,7 @@ export interface UsedProfile {
   readonly changes: ReadonlyArray<ManifestChange>
   readonly ignored: ReadonlyArray<Ignored>
   readonly per_page_max: number
+  /** How much meaning counts, as a share of words. */ readonly meaning: number
   /** Fields that it counts. */ readonly facets: ReadonlyArray<string>
   /** Fields that clients filter by. */ readonly filterable: ReadonlyArray<string>
   /** What holds for everything that is shown; undefined = all. */ readonly bounds: SearchRequest["bounds"]
@@ -172,6 +173,7 @@ export const profiledBy = (
       changes,
       ignored: made.value.ignored,
       per_page_max: ready.manifest.per_page_max,
+      meaning: ready.manifest.meaning?.weight ?? 0,
       facets: ready.compiled.fields.facets,
       filterable: ready.manifest.filterable_fields,
       bounds

@@ -12,7 +12,7 @@ import { collectionClosed, reachesCollection } from "../identity/reach.ts"
 import { restrictionsOf } from "../identity/restrictions.ts"
 import * as contract from "./contract.ts"
 import { makeJudge } from "./judge-profiles.ts"
-import { manifestOf, type ProfileManifest } from "./manifest.ts"
+import { manifestOf, type ProfileManifest, withFigures } from "./manifest.ts"
 import type { StoredProfile } from "./profiles-repository.ts"
 import { makeFinding } from "./find-profile.ts"
 import { makeReleaseRoutes } from "./release-routes.ts"
@@ -24,7 +24,9 @@ type Body = Omit<typeof SearchProfileBody.Type, "name">
 /** The part of a body that one field alone does not tell. */
 const draftOf = (body: Body) =>
   Effect.suspend(() => {
-    const manifest = manifestOf(body)
+    const { meaning } = body
+    // Figures are none that a caller says.
+    const manifest = manifestOf({ ...body, meaning: meaning === undefined ? undefined : { weight: meaning.weight } })
     const { default_sort_id, sorts } = manifest
     return default_sort_id === "" || sorts.some(({ id }) => id === default_sort_id)
       ? Effect.succeed({ manifest, is_default: body.is_default ?? false })
@@ -91,7 +93,8 @@ const profileRoutes = Effect.gen(function* () {
         const { name, ...body } = yield* input.payload
         if (name !== undefined && name !== profile.name)
           return yield* inputInvalid("name", "A profile keeps its name; it stands in the path")
-        const draft = yield* draftOf(body)
+        const { is_default, manifest: sent } = yield* draftOf(body)
+        const draft = { is_default, manifest: withFigures(sent, profile.draft) }
         yield* reached(input.caller, collection, draft.manifest)
         return shown(
           collection,

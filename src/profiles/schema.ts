@@ -40,7 +40,16 @@ const body = {
       refusing((n: number) => (n >= 1 && n <= PER_PAGE_MAX ? undefined : `A whole number from 1 to ${PER_PAGE_MAX}`))
     )
   ),
-  search_policy: Schema.optionalKey(text(64))
+  search_policy: Schema.optionalKey(text(64)),
+  meaning: Schema.optionalKey(
+    Schema.Struct({
+      weight: Schema.Number.check(refusing((n: number) => (n >= 0 && n <= 1 ? undefined : "A number from 0 to 1"))),
+      /** Of an answer that is sent back; figures are the service's own. */ chosen: Schema.optionalKey(Schema.Unknown)
+    }).annotate({
+      identifier: "ProfileMeaningBody",
+      description: "How much meaning counts beside words, as a share of them; a collection without vectors has none."
+    })
+  )
 }
 /** An answer may be changed and sent back: what the service itself adds to it is no unknown field, and is not read. */
 const added = Object.fromEntries(
@@ -76,7 +85,25 @@ const manifest = {
   fixed_filter_by: Schema.String,
   highlight_fields: strings,
   per_page_max: Schema.Int,
-  search_policy: Schema.String
+  search_policy: Schema.String,
+  meaning: Schema.optionalKey(
+    Schema.Struct({
+      weight: Schema.Number,
+      /** Judged queries that chose it. */ chosen: Schema.optionalKey(
+        Schema.Struct({
+          suite_id: Schema.String,
+          queries: Schema.Int,
+          ndcg_at_10: Schema.Array(
+            Schema.Struct({ weight: Schema.Number, ndcg_at_10: Schema.Number }).annotate({
+              identifier: "ProfileMeaningFigure"
+            })
+          ),
+          /** Of each query with the weight that the others chose. */ cross_validated: Schema.Number,
+          chosen_at: Schema.Int
+        }).annotate({ identifier: "ProfileMeaningChosen" })
+      )
+    }).annotate({ identifier: "ProfileMeaning" })
+  )
 }
 export const ProfileManifestShown = Schema.Struct(manifest).annotate({ identifier: "ProfileManifest" })
 

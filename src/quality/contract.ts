@@ -8,6 +8,7 @@ import { FeatureNotInPlan } from "../metering/errors.ts"
 import { described } from "./examples.ts"
 import {
   FromClicksBody,
+  MeaningBody,
   QualityRunList,
   QualitySuite,
   QualitySuiteBody,
@@ -101,6 +102,18 @@ export const judgeFromClicks = operation({
   method: "POST",
   path: `${path}/judgments/from-clicks`,
   payload: FromClicksBody,
+  success: Job,
+  status: 202,
+  errors: [Conflict, NotFound]
+})
+export const weighMeaning = operation({
+  ...one,
+  ...described.weighMeaning,
+  id: "weighMeaning",
+  summary: "Choose how much meaning counts in a profile",
+  method: "POST",
+  path: `${path}/meaning`,
+  payload: MeaningBody,
   success: Job,
   status: 202,
   errors: [Conflict, NotFound]

@@ -51,6 +51,11 @@ export const described = {
       "Queues a job that reads the searches of a time and what was clicked, put into carts and bought of them, and grades each query's documents that were shown at least 20 times, with less weight on what stands where everybody looks. Judgments made by hand stay; those that clicks gave before are made anew. Where a client sends no `search` event with `document_ids`, the list of a query is what the suite's parameters find today.",
     example: { params, body: { from: "2026-01-01", to: "2026-01-31" } }
   },
+  weighMeaning: {
+    description:
+      "Starts a job that searches the suite's queries, at most 1,000 of them, with the draft of a profile under the weights 0, 0.1, 0.3, 0.5 and 1 of meaning beside words, and writes the best into the draft with its figures: `meaning.weight` and `meaning.chosen`. A weight above 0 has to be worth 0.002 nDCG@10 on queries that did not choose it (five-fold cross-validation). The suite needs 20 queries that people judged, or 500 that clicks did, 409 with fewer; a profile that the collection does not have is a 404.",
+    example: { params: { suiteId: sampleIds.meaningSuite }, body: { profile: "weighed" } }
+  },
   listQualityRuns: {
     description:
       "Lists what runs found, newest first, with what each was compared with; the 200 newest of a suite are kept. Figures of single queries are in the result of a run's job.",

@@ -19,6 +19,7 @@ export const room = defineRoom({
     deleteQualitySuite: "filtered",
     runQualitySuite: "filtered",
     judgeFromClicks: "filtered",
+    weighMeaning: "filtered",
     listQualityRuns: "filtered"
   },
   groups: { quality: "Judged queries, and how well a collection answers them." },
@@ -33,6 +34,7 @@ export const room = defineRoom({
     deleteQualitySuite: "admin",
     runQualitySuite: "admin",
     judgeFromClicks: "admin",
+    weighMeaning: "admin",
     listQualityRuns: "member"
   },
   seeds,

@@ -92,10 +92,10 @@ const makeChecks = Effect.gen(function* () {
   return { fieldsOf, profiled, searchable }
 })
 
-export const routes = Effect.gen(function* () {
+const suiteRoutes = Effect.gen(function* () {
   const suites = yield* QualitySuites
   const found = foundIn(suites)
-  const { fieldsOf, profiled, searchable } = yield* makeChecks
+  const { fieldsOf } = yield* makeChecks
   return [
     implement(
       contract.listQualitySuites,
@@ -131,7 +131,15 @@ export const routes = Effect.gen(function* () {
     ),
     implement(contract.deleteQualitySuite, ({ caller, params }) =>
       Effect.flatMap(found(caller, params.suiteId), ({ id }) => suites.remove(caller.organizationId, id))
-    ),
+    )
+  ]
+})
+/** What is measured with a suite, as jobs. */
+const measuring = Effect.gen(function* () {
+  const suites = yield* QualitySuites
+  const found = foundIn(suites)
+  const { profiled, searchable } = yield* makeChecks
+  return [
     implement(
       contract.runQualitySuite,
       Effect.fnUntraced(function* ({ bytes, caller, params, payload }) {
@@ -163,6 +171,15 @@ export const routes = Effect.gen(function* () {
       })
     ),
     implement(
+      contract.weighMeaning,
+      Effect.fnUntraced(function* ({ caller, params, payload }) {
+        const { collection, id } = yield* found(caller, params.suiteId)
+        const { profile } = yield* payload
+        yield* profiled(caller, collection, profile)
+        return yield* suites.weighMeaning(caller.organizationId, id, profile)
+      })
+    ),
+    implement(
       contract.listQualityRuns,
       Effect.fnUntraced(function* ({ caller, params, query }) {
         const { id } = yield* found(caller, params.suiteId)
@@ -172,3 +189,5 @@ export const routes = Effect.gen(function* () {
     )
   ]
 })
+
+export const routes = Effect.map(Effect.all([suiteRoutes, measuring]), (all) => all.flat())

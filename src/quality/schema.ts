@@ -74,6 +74,11 @@ export const RunBody = Schema.Struct({
   identifier: "RunQualitySuite",
   description: "Runs something else than what is stored: other parameters, or a profile of the collection."
 })
+export const MeaningBody = Schema.Struct({
+  profile: Schema.String.check(
+    refusing((name: string) => (/^[a-z0-9][a-z0-9_-]{0,63}$/.test(name) ? undefined : "The name of a profile"))
+  )
+}).annotate({ identifier: "MeaningBody", description: "`profile`: of the suite's collection; its draft is measured." })
 export const FromClicksBody = Schema.Struct({
   from: Schema.String.check(refusing(dateRefusal)),
   to: Schema.String.check(refusing(dateRefusal))

@@ -10,6 +10,7 @@ const suite = {
 export const seeds: Seeds = {
   createQualitySuite: [suite, { ...suite, schedule_cron: "*/5 * * * *", tolerance: 0.1 }],
   replaceQualitySuite: [{ ...suite, judgments: [] }],
+  weighMeaning: [{ profile: "one" }],
   judgeFromClicks: [{ from: "2026-01-01", to: "2026-01-02" }],
   runQualitySuite: [{}, { params: { query_by: "title" } }, { profile: "shop" }]
 }

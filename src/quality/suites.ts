@@ -22,9 +22,12 @@ import { makeJobWorker } from "../jobs/job-worker.ts"
 import { Entitlements } from "../metering/entitlements.ts"
 import type { FeatureNotInPlan } from "../metering/errors.ts"
 import { Conflict, NotFound } from "../http/errors.ts"
+import type { SearchPolicies } from "../policies/search-policies.ts"
+import type { SearchProfiles } from "../profiles/search-profiles.ts"
 import type { Search } from "../search/search.ts"
 import { hasRelevant } from "./evaluate.ts"
 import { FROM_CLICKS, type FromClicksConfig, makeFromClicks } from "./from-clicks.ts"
+import { makeWeighMeaning, MEANING, type MeaningConfig, tooFew } from "./weigh-meaning.ts"
 import { makeRunSuite, RUN, type RunConfig } from "./run-suite.ts"
 import { makeScheduler } from "./scheduler.ts"
 import type { QualityRun } from "./schema.ts"
@@ -63,6 +66,12 @@ interface SuitesShape {
     organizationId: string,
     id: string,
     range: { readonly from: number; readonly before: number }
+  ) => Effect.Effect<Job, NotFound | Conflict>
+  /** Queues the choice of how much meaning counts in a profile of the suite's collection. */
+  readonly weighMeaning: (
+    organizationId: string,
+    id: string,
+    profile: string
   ) => Effect.Effect<Job, NotFound | Conflict>
   /** Newest first. */
   readonly runs: (organizationId: string, id: string, page: Page) => Effect.Effect<ReadonlyArray<QualityRun>>
@@ -170,7 +179,8 @@ const makeAtWork = Effect.gen(function* () {
   const runs = yield* makeJobWorker({ type: RUN, run: yield* makeRunSuite })
   const clicks = yield* makeJobWorker({ type: FROM_CLICKS, run: yield* makeFromClicks })
   yield* makeScheduler(yield* makeStartRun, runs.wake)
-  return Effect.andThen(runs.wake, clicks.wake)
+  const meanings = yield* makeJobWorker({ type: MEANING, run: yield* makeWeighMeaning, atWorkMax: 1 })
+  return Effect.andThen(Effect.andThen(runs.wake, clicks.wake), meanings.wake)
 })
 
 const make: Effect.Effect<
@@ -187,6 +197,8 @@ const make: Effect.Effect<
   | RowReaders
   | Scope.Scope
   | Search
+  | SearchPolicies
+  | SearchProfiles
   | SqlClient.SqlClient
 > = Effect.gen(function* () {
   const repository = yield* makeSuitesRepository
@@ -219,6 +231,17 @@ const make: Effect.Effect<
       const config: FromClicksConfig = { suite_id: id, collection, from_at: from, before_at: before }
       const job = yield* orDie(
         jobs.start(organizationId, FROM_CLICKS, config, () => jobs.requirePlace(organizationId, FROM_CLICKS))
+      )
+      yield* wake
+      return job
+    }),
+    weighMeaning: Effect.fn("QualitySuites.weighMeaning")(function* (organizationId, id, profile) {
+      const { collection } = yield* get(organizationId, id)
+      const refusal = tooFew(yield* Effect.orDie(repository.judgments(organizationId, id)))
+      if (refusal !== undefined) return yield* new Conflict({ message: refusal })
+      const config: MeaningConfig = { suite_id: id, collection, profile }
+      const job = yield* orDie(
+        jobs.start(organizationId, MEANING, config, () => jobs.requirePlace(organizationId, MEANING))
       )
       yield* wake
       return job

@@ -48,6 +48,8 @@ import { profiled, profiledBy, type ProfileStepParts, type UsedProfile } from ".
 import { actingStrength, isImpersonal, type Personalization, strengthOf } from "../personalization/personalized.ts"
 import type { NlSearch } from "../nl-search/nl-search.ts"
 import { asksInWords, failedQuery, NL_ERROR, type SaidInWords, showsParsed } from "../nl-search/parsed-query.ts"
+import type { FallbackMeanings } from "../embedding/fallback-meanings.ts"
+import { byMeaning } from "./by-meaning.ts"
 import { mayMerge, mergeHits } from "./interleaved.ts"
 import type { SearchFailure } from "./search-errors.ts"
 import type { SearchRules } from "../rules/search-rules.ts"
@@ -91,6 +93,7 @@ export interface AskedParts extends ProfileStepParts {
   readonly words: Pick<NlSearch["Service"], "meant">
   /** Those that run. */ readonly experiments: ExperimentTable
   readonly personalization: Pick<Personalization["Service"], "personalized">
+  readonly meanings: Pick<FallbackMeanings["Service"], "near">
   readonly now_ms: () => number
 }
 
@@ -143,15 +146,16 @@ export class AskedSearch {
     if (!asked.ok) return refusedBy(asked.error)
     const meant = await this.#meant(asked.value)
     if (!meant.ok) return meant
-    const read = this.#experimented(meant.value)
-    if (!read.ok) return this.#refusedByProfile(read.error)
-    this.#keepSaid(meant.value, read.value)
-    const order = checkedParameters(read.value.parameters)
+    const drawn = this.#experimented(meant.value)
+    if (!drawn.ok) return this.#refusedByProfile(drawn.error)
+    this.#keepSaid(meant.value, drawn.value)
+    const read = await this.#fused(drawn.value)
+    const order = checkedParameters(read.parameters)
     if (!order.ok) return refusedBy(order.error)
-    const refused = this.#sessionOf([read.value])
+    const refused = this.#sessionOf([read])
     if (refused !== undefined) return fail(refused)
     this.#stages?.ended("read, profile, experiment")
-    const prepared = await prepareSearch(this.#context, read.value, this.#reach)
+    const prepared = await prepareSearch(this.#context, read, this.#reach)
     if (!prepared.ok) return refusedBy(prepared.error)
     this.#stages?.ended("plan")
     const planned = await this.#payable([prepared.value])
@@ -161,7 +165,7 @@ export class AskedSearch {
     const found = await runSearch(this.#context, search!, this.#environment)
     if (!found.ok) return refusedBy(found.error)
     this.#stages?.ended("engine", timesOf(found.value))
-    const made = await this.#made(read.value, { search: search!, found: found.value })
+    const made = await this.#made(read, { search: search!, found: found.value })
     this.#stages?.ended("rewriting, interleaving")
     const written = await this.#whole(made, name)
     this.#stages?.ended("account, write")
@@ -234,6 +238,8 @@ export class AskedSearch {
       return made
     })
     for (const each of profiled) if (!each.ok && isRestriction(each.error)) return this.#refusedByProfile(each.error)
+    if (!searches.union)
+      for (const [i, each] of profiled.entries()) if (each.ok) profiled[i] = ok(await this.#fused(each.value))
     const refused = this.#sessionOf(profiled.flatMap((each) => (each.ok ? [each.value] : [])))
     if (refused !== undefined) return fail(refused)
     if (!searches.union) return this.#separate(profiled)
@@ -280,6 +286,21 @@ export class AskedSearch {
         : failedQuery(parameters, `${NL_ERROR} ${prepared.error.message}`, parsed.parse_time_ms)
     })
     return ok(request)
+  }
+  /** By meaning too, where its profile says so (`by-meaning.ts`). */
+  async #fused(request: ReadRequest): Promise<ReadRequest> {
+    const used = this.#used.get(request.parameters)
+    if (used === undefined || used.meaning === 0) return request
+    const { organizationId } = this.#request.caller
+    const fused = await byMeaning(this.#parts.meanings, organizationId, request, this.#reach.fields, used.meaning)
+    if (fused === request) return request
+    this.#used.set(fused.parameters, used)
+    const shown = this.#shown.get(request.parameters)
+    if (shown !== undefined) this.#shown.set(fused.parameters, shown)
+    const against = this.#against.get(request.parameters)
+    if (against !== undefined) this.#against.set(fused.parameters, against)
+    this.#keepSaid(request, fused)
+    return fused
   }
   /** Under the parameters that a step made of others. */
   #keepSaid({ parameters: before }: ReadRequest, { parameters: after }: ReadRequest): void {

@@ -23,6 +23,8 @@ import { profiled, profiledBy, type ProfileStepParts } from "../profiles/profile
 import type { ActingProfile } from "../profiles/acting-profile.ts"
 import type { SearchRules } from "../rules/search-rules.ts"
 import { searchMerchandise } from "../rules/search-merchandise.ts"
+import type { FallbackMeanings } from "../embedding/fallback-meanings.ts"
+import { byMeaning } from "./by-meaning.ts"
 import { timelyEngine } from "./timely-engine.ts"
 import type { Turns } from "./turns.ts"
 
@@ -47,6 +49,7 @@ export interface RankParts extends ProfileStepParts {
   ) => OperationContext & { readonly limits: { readonly answer_bytes_max: number } }
   readonly environmentOf: (organizationId: string) => Environment
   readonly rules: SearchRules["Service"]
+  readonly meanings: Pick<FallbackMeanings["Service"], "near">
   readonly turns: Turns
   readonly now_ms: () => number
 }
@@ -78,7 +81,7 @@ const readAs = (
   { depth, organizationId, profile, ...asked }: RankAsked,
   context: OperationContext,
   reach: Reach
-): Result<ReadRequest> => {
+): Result<{ readonly request: ReadRequest; readonly meaning: number }> => {
   const read = readSearch(context, asked.collection, without(asked.parameters), reach.restrictions)
   if (!read.ok) return read
   const request = read.value
@@ -90,7 +93,8 @@ const readAs = (
   if (!step.ok) return step
   const own = step.value.request
   const shown = { per_page: String(depth), include_fields: "id", highlight_fields: "id" }
-  return ok({ ...own, parameters: { ...without(own.parameters), ...shown } })
+  const asRanked = { ...own, parameters: { ...without(own.parameters), ...shown } }
+  return ok({ request: asRanked, meaning: step.value.used?.meaning ?? 0 })
 }
 
 /** The search with the rules of its collection, and the context that runs it; or why it cannot be run. */
@@ -107,9 +111,11 @@ const planned = async (
     budget: new AnswerBudget(own.limits.answer_bytes_max)
   }
   const reach = new Reach(context, asked.restrictions ?? {})
-  const request = readAs(parts, asked, context, reach)
-  if (!request.ok) return request
-  const prepared = await prepareSearch(context, request.value, reach)
+  const read = readAs(parts, asked, context, reach)
+  if (!read.ok) return read
+  const { meaning } = read.value
+  const request = await byMeaning(parts.meanings, asked.organizationId, read.value.request, reach.fields, meaning)
+  const prepared = await prepareSearch(context, request, reach)
   if (!prepared.ok) return prepared
   const compiled = rules.compiled(asked.organizationId, prepared.value.collection)
   if (!compiled.ok) return compiled

@@ -275,6 +275,7 @@ export class Search extends Context.Service<Search, SearchShape>()("dowser/searc
           contextOf,
           environmentOf: (organizationId) => environmentOf(organizationId, popular, models, fallbacks, meanings),
           rules,
+          meanings,
           turns,
           now_ms
         }

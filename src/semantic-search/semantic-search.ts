@@ -18,7 +18,9 @@ import { collectionClosed } from "../identity/reach.ts"
 import { restrictionsOf } from "../identity/restrictions.ts"
 import { AiSpending } from "../metering/ai-spending.ts"
 import { SearchProfiles } from "../profiles/search-profiles.ts"
+import { alphaOfWeight } from "../search/by-meaning.ts"
 import { Search } from "../search/search.ts"
+import { actingManifest } from "../profiles/acting-profile.ts"
 import type { SearchRequest } from "../search/request.ts"
 import { sourcesOf } from "../embedding/own-field.ts"
 import { LSA_NAME } from "../ports/text-embedder/lsa/model.ts"
@@ -46,7 +48,8 @@ const ALPHA_TRAINED = 0.091,
   ALPHA_TRAINED_PROSE = 0.333
 /** Of a document, on average: the passages have 700 to 1,100, titles of papers with some abstracts 350. */
 const PROSE_CHARACTERS = 500
-const alphaOf = ({ model }: EmbeddingField): number => {
+const alphaOf = ({ model }: EmbeddingField, weight: number): number => {
+  if (weight > 0) return alphaOfWeight(weight)
   if (!isTrained(model)) return ALPHA
   return typeof model.characters === "number" && model.characters >= PROSE_CHARACTERS
     ? ALPHA_TRAINED_PROSE
@@ -97,6 +100,17 @@ const makeByMeaning = Effect.gen(function* () {
     (shared.profile ?? "") !== "" ||
     caller.profile !== undefined ||
     profiles.defaultOf(caller.organizationId, collection) !== undefined
+  /** That the profile of the request chose. */
+  const weightOf = ({ caller, shared }: SearchRequest, collection: CollectionInfo): number => {
+    const name = caller.profile?.name ?? shared.profile ?? ""
+    const profile =
+      name === ""
+        ? (shared.query_by ?? "") === ""
+          ? profiles.defaultOf(caller.organizationId, collection)
+          : undefined
+        : profiles.get(caller.organizationId, collection, name)
+    return profile === undefined ? 0 : (actingManifest(profile).meaning?.weight ?? 0)
+  }
   /** Where neither the request nor a profile says how words are ranked. */
   const ranking = (request: SearchRequest, collection: CollectionInfo): Readonly<Record<string, string>> =>
     request.shared.ranking !== undefined || !ranksByRelevance || hasProfile(request, collection)
@@ -125,7 +139,8 @@ const makeByMeaning = Effect.gen(function* () {
       filled.isFilled &&
       sees(filled.field, request) &&
       (yield* isRead(caller.organizationId, collection, filled.field, q))
-    if (used) own.vector_query = `${filled.field.field.name}:([], alpha: ${alphaOf(filled.field)})`
+    if (used)
+      own.vector_query = `${filled.field.field.name}:([], alpha: ${alphaOf(filled.field, weightOf(request, collection))})`
     if (used && shared.num_typos === undefined && (yield* isSpelt(caller.organizationId, filled.field, q)))
       own.num_typos = "0"
     const asked: SearchRequest = {

@@ -118,7 +118,7 @@ const suite = {
   name: "s",
   collection: "goods",
   params: { query_by: "title" },
-  judgments: [{ q: "lamp", document_id: "1", grade: 1 }]
+  judgments: Array.from({ length: 20 }, (_, n) => ({ q: `lamp ${n}`, document_id: "1", grade: 1 }))
 }
 const experiment = {
   name: "e",
@@ -402,6 +402,15 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
       kind: "quality_suite"
     }),
     runQualitySuite: () => ({ method: "POST", path: `/v1/quality/suites/${made.suite}/run`, kind: "job" }),
+    weighMeaning: async () => {
+      await send("POST", profiles, { name: "weighed", searchable_fields: ["title"] })
+      return {
+        method: "POST",
+        path: `/v1/quality/suites/${made.suite}/meaning`,
+        body: { profile: "weighed" },
+        kind: "job"
+      }
+    },
     judgeFromClicks: () => ({
       method: "POST",
       path: `/v1/quality/suites/${made.suite}/judgments/from-clicks`,
@@ -605,6 +614,13 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
         kind: "quality_suite"
       }),
     consoleRunQualitySuite: () => twin({ method: "POST", path: `/v1/quality/suites/${made.suite}/run`, kind: "job" }),
+    consoleWeighMeaning: () =>
+      twin({
+        method: "POST",
+        path: `/v1/quality/suites/${made.suite}/meaning`,
+        body: { profile: "weighed" },
+        kind: "job"
+      }),
     consoleJudgeFromClicks: () =>
       twin({
         method: "POST",

@@ -94,6 +94,7 @@ const furnish = async (name: string): Promise<Furnished> => {
       { name: "meaning", type: "float[]", embed: { from: ["title"], model_config } }
     ]
   })
+  await must("POST", "/v1/collections/meanings/search-profiles", { name: "weighed", searchable_fields: ["title"] })
   await must("POST", "/v1/collections/meanings/documents", { id: "m1", title: "Reading lamp for the night" })
   await must("POST", "/v1/collections", {
     name: "pictures",
@@ -223,6 +224,11 @@ const furnish = async (name: string): Promise<Furnished> => {
       webhook: webhookId,
       oldWebhook: await idOf("POST", "/v1/webhooks", webhook),
       suite: await idOf("POST", "/v1/quality/suites", suite),
+      meaningSuite: await idOf("POST", "/v1/quality/suites", {
+        name: "Meaning",
+        collection: "meanings",
+        judgments: Array.from({ length: 20 }, (_, n) => ({ q: `lamp ${n}`, document_id: "m1", grade: 1 }))
+      }),
       oldSuite: await idOf("POST", "/v1/quality/suites", suite),
       seoRule: rule,
       synonymSuggestion: synonymSuggestion!,

@@ -256,6 +256,7 @@ const bodies: Record<string, unknown> = {
   recoverWebhook: { since: 0 },
   createQualitySuite: { name: "mine", collection: "goods", judgments: [] },
   replaceQualitySuite: { name: "mine", collection: "goods", judgments: [] },
+  weighMeaning: { profile: "mine" },
   judgeFromClicks: { from: "2026-01-01", to: "2026-01-31" },
   createSupportThread: { subject: "mine", session_id: "mine" },
   updateSupportThread: { status: "closed" },

@@ -100,7 +100,7 @@ const suiteOf = (collection: string, q: string, params: object = {}) => ({
   name: q,
   collection,
   params: { query_by: "title", ...params },
-  judgments: [{ q, document_id: "1", grade: 1 }]
+  judgments: Array.from({ length: 20 }, (_, n) => ({ q: n === 0 ? q : `${q} ${n}`, document_id: "1", grade: 1 }))
 })
 const seoRuleOf = (collection: string, name = "r") => ({
   name,
@@ -521,6 +521,7 @@ const plainBodies: Readonly<Record<string, unknown>> = {
   createBrowserKey: {},
   createQualitySuite: suiteOf("apples", "apple"),
   replaceQualitySuite: suiteOf("apples", "apple"),
+  weighMeaning: { profile: "own" },
   judgeFromClicks: { from: day, to: day },
   createSeoRule: seoRuleOf("apples"),
   updateSeoRule: seoRuleOf("apples"),

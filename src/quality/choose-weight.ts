@@ -1,0 +1,52 @@
+/**
+ * How much meaning is to count beside words, of a few weights by judged queries. What each weight would bring is told
+ * by queries that did not choose it (cross-validation), so that a suite which is too small to tell chooses none. Pure.
+ */
+import { createHash } from "node:crypto"
+
+/** As a share of words; 0: words alone. */
+export const WEIGHTS = [0, 0.1, 0.3, 0.5, 1] as const
+const FOLDS = 5
+/** Less, and what another suite of the same kind says may be the opposite. */
+const GAIN_MIN = 0.002
+
+interface Scored {
+  readonly q: string
+  readonly ndcg_at_10: number
+}
+interface ChosenWeight {
+  readonly weight: number
+  readonly queries: number
+  readonly ndcg_at_10: ReadonlyArray<{ readonly weight: number; readonly ndcg_at_10: number }>
+  /** Of each query with the weight that the others chose. */ readonly cross_validated: number
+}
+
+const foldOf = (q: string): number => createHash("sha1").update(q).digest()[0]! % FOLDS
+const mean = (numbers: ReadonlyArray<number>): number =>
+  numbers.length === 0 ? 0 : numbers.reduce((sum, number) => sum + number, 0) / numbers.length
+const round = (figure: number): number => Math.round(figure * 10_000) / 10_000
+/** The smaller of equals. */
+const best = (figures: ReadonlyArray<number>): number =>
+  figures.reduce((top, figure, place) => (figure > figures[top]! + 1e-9 ? place : top), 0)
+
+/** `measured`: of each of `WEIGHTS`, the same queries in the same order. O(weights × queries). */
+export const chooseWeight = (measured: ReadonlyArray<ReadonlyArray<Scored>>): ChosenWeight => {
+  const queries = measured[0]!
+  // By the query's own text: a suite that grows keeps its folds.
+  const folds = queries.map(({ q }) => foldOf(q))
+  const meansOf = (keeps: (place: number) => boolean) =>
+    measured.map((scores) => mean(scores.flatMap(({ ndcg_at_10 }, place) => (keeps(place) ? [ndcg_at_10] : []))))
+  const validated = Array.from({ length: FOLDS }, (_, fold) => {
+    const chosen = best(meansOf((place) => folds[place] !== fold))
+    return measured[chosen]!.filter((_each, place) => folds[place] === fold).map(({ ndcg_at_10 }) => ndcg_at_10)
+  })
+  const all = meansOf(() => true)
+  const cross_validated = mean(validated.flat())
+  const isWorth = cross_validated >= all[0]! + GAIN_MIN
+  return {
+    weight: isWorth ? WEIGHTS[best(all)]! : 0,
+    queries: queries.length,
+    ndcg_at_10: WEIGHTS.map((weight, place) => ({ weight, ndcg_at_10: round(all[place]!) })),
+    cross_validated: round(cross_validated)
+  }
+}
