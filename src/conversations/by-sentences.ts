@@ -40,10 +40,7 @@ interface Found {
   /** How much of the question it says, and of its title the question. */ readonly score: number
   readonly sentences: ReadonlyArray<string>
 }
-/**
- * Sentences of one document. What its title says is said of all of them: it is not asked for again, unless nothing else
- * is.
- */
+/** Sentences of one document, whose title is said of all of them. */
 const foundIn = (
   { meant, question }: Question,
   { text, title }: Source,
@@ -52,8 +49,7 @@ const foundIn = (
 ): Found => {
   const asked = terms.asked(question)
   const named = new Set(terms.all(title))
-  const isNamedAlone = asked.every((term) => named.has(term))
-  const weightOf = (term: string): number => (named.has(term) ? (isNamedAlone ? 1 : 0) : held.has(term) ? 1 : ABSENT)
+  const weightOf = (term: string): number => (held.has(term) ? 1 : ABSENT)
   const { coverage, sentences } = extract(
     { text: question, terms, weightOf, threshold: THRESHOLD, sentences_max: SENTENCES_MAX },
     [{ text: `${title}\n${text}`, title, score: 1 }]

@@ -6,8 +6,10 @@ import { Effect, Layer } from "effect"
 import { readSearch, resolveCollection } from "@dowser/engine-sdk/operations"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 import { reachesNamed } from "../engine-plane/reached.ts"
-import { EngineRefusal } from "../http/errors.ts"
+import { EngineRefusal, Throttled } from "../http/errors.ts"
 import { isObject, listIn } from "../http/json-fields.ts"
+import { OpenPlaces, type Places } from "../http/open-places.ts"
+import type { Caller } from "../identity/caller.ts"
 import { restrictionsOf, sessionRefusal } from "../identity/restrictions.ts"
 import { Conversations, type Conversed } from "../search/conversations.ts"
 import type { SearchRequest } from "../search/request.ts"
@@ -22,23 +24,62 @@ import {
   talkingOf
 } from "./asked.ts"
 import { makeBeginTurn } from "./begin-turn.ts"
-import { makeEvents } from "./events.ts"
+import { type Listener, makeEvents } from "./events.ts"
 import { seen } from "./known-words.ts"
 import { makeTakeTurn, type Searching } from "./take-turn.ts"
 
+/** At once, in one process. */
+const AT_ONCE_MAX = 400,
+  /** Visitors leave room for the organization itself. */ OF_VISITORS_MAX = 320,
+  OF_SESSION_MAX = 5
+const RETRY_AFTER_S = 5
+const placesOf = ({ organizationId, scope, sessionId }: Caller): Places => [
+  [organizationId, AT_ONCE_MAX],
+  ...(scope === "full"
+    ? []
+    : ([
+        [`${organizationId} visitors`, OF_VISITORS_MAX],
+        [`${organizationId} of ${sessionId ?? ""}`, OF_SESSION_MAX]
+      ] as const))
+]
 const refusal = (message: string) => new EngineRefusal({ status: 400, message })
 
-const make = Effect.gen(function* () {
-  const contextOf = yield* makeContexts
+/** One answer, whole or as it is written, of those that are written at once. */
+const makeConversing = Effect.gen(function* () {
   const begin = yield* makeBeginTurn
   const take = yield* makeTakeTurn
   const events = yield* makeEvents
 
-  const conversing = Effect.fnUntraced(function* <E>(talking: Talking, searching: Searching<E>) {
+  const open = new OpenPlaces()
+
+  /** One of the answers that are written at once. */
+  const placed = <A, E>(places: Places, answer: Effect.Effect<A, E>): Effect.Effect<A, E | Throttled> =>
+    Effect.suspend((): Effect.Effect<A, E | Throttled> =>
+      open.take(places)
+        ? Effect.ensuring(
+            answer,
+            Effect.sync(() => open.give(places))
+          )
+        : Effect.fail(
+            new Throttled({
+              message: "Too many answers are being written.",
+              kind: "backpressure",
+              retry_after_s: RETRY_AFTER_S
+            })
+          )
+    )
+  return Effect.fnUntraced(function* <E>(talking: Talking, searching: Searching<E>) {
     const turn = yield* begin(searching.request, talking)
-    if (!talking.isStream) return yield* take(turn, searching)
-    return { events: yield* events((listener) => Effect.map(take(turn, searching, listener), ({ text }) => text)) }
+    const places = placesOf(searching.request.caller)
+    if (!talking.isStream) return yield* placed(places, take(turn, searching))
+    const written = (listener: Listener) => Effect.map(take(turn, searching, listener), ({ text }) => text)
+    return { events: yield* events((listener) => placed(places, written(listener))) }
   })
+})
+
+const make = Effect.gen(function* () {
+  const contextOf = yield* makeContexts
+  const conversing = yield* makeConversing
   const embeddedOf = ({ caller }: SearchRequest): Parameters =>
     Object.fromEntries(Object.entries(caller.embedded ?? {}).map(([name, value]) => [name, String(value)]))
 

@@ -2,7 +2,7 @@
  * A conversation as server-sent events: a piece of the answer each, then the whole answer, then `[DONE]`. What fails
  * before the first piece fails the request; whoever leaves ends the work.
  */
-import { Deferred, Effect, Fiber } from "effect"
+import { Deferred, Effect, Fiber, FiberSet } from "effect"
 import { Readable } from "node:stream"
 import type { Say } from "./answering.ts"
 
@@ -17,7 +17,8 @@ export interface Listener {
 const dataOf = (text: string): string => `data: ${text}\n\n`
 
 export const makeEvents = Effect.gen(function* () {
-  const fork = Effect.runForkWith(yield* Effect.context<never>())
+  // The program stops the work with itself, which gives back what was reserved for it.
+  const fork = yield* FiberSet.makeRuntime<never>()
   /** `work` answers the whole as JSON text. */
   return Effect.fnUntraced(function* <E>(work: (listener: Listener) => Effect.Effect<string, E>) {
     const begun = yield* Deferred.make<void, E>()

@@ -1,4 +1,8 @@
-/** The documents of an answer as an answer in words is made of them: their fields as texts, without vectors. Pure. */
+/**
+ * The documents of an answer as an answer in words is made of them: their fields as texts, without vectors, without
+ * what no reader sees, and without sentences that talk to a model. Pure.
+ */
+import { isInstruction, plainText } from "../assistants/answering/hostile.ts"
 import type { Source } from "../assistants/prompt/fence.ts"
 import { isObject, listIn } from "../http/json-fields.ts"
 
@@ -17,14 +21,28 @@ const isScalar = (value: unknown): boolean =>
   typeof value === "number" ||
   typeof value === "bigint" ||
   typeof value === "boolean"
+/** Near enough: what is cut wrong is left out with what stands beside it. */
+const SENTENCE_END = /(?<=[.!?…])\s+|\n|(?<=[。！？])/u
+const readable = (text: string): string => {
+  const plain = plainText(text.slice(0, TEXT_MAX)).trim()
+  if (!isInstruction(plain)) return plain
+  const sentences = plain.split(SENTENCE_END)
+  return sentences
+    .filter((sentence) => !isInstruction(sentence))
+    .join(" ")
+    .trim()
+}
 const linesOf = (name: string, value: unknown, depth: number): ReadonlyArray<Line> => {
-  if (isScalar(value)) return [[name, String(value)]]
+  if (isScalar(value)) {
+    const text = readable(String(value))
+    return text === "" ? [] : [[name, text]]
+  }
   if (Array.isArray(value)) {
     const list = value as ReadonlyArray<unknown>
     if (list.length > NUMBERS_MAX && list.every((one) => typeof one === "number")) return []
     const scalars = list.filter(isScalar)
     const others = list.filter(isObject).flatMap((one) => linesOf(name, one, depth))
-    return [...(scalars.length === 0 ? [] : [[name, scalars.map(String).join(", ")] as const]), ...others]
+    return [...(scalars.length === 0 ? [] : [[name, readable(scalars.map(String).join(", "))] as const]), ...others]
   }
   if (!isObject(value) || depth >= DEPTH_MAX) return []
   return Object.entries(value).flatMap(([part, inner]) => linesOf(`${name}.${part}`, inner, depth + 1))

@@ -1,14 +1,14 @@
 /** Searches that are answered in words, as routes ask for them: the room `conversations` stands behind. */
 import { Context, type Effect } from "effect"
 import type { Readable } from "node:stream"
-import type { EngineRefusal } from "../http/errors.ts"
+import type { EngineRefusal, Throttled } from "../http/errors.ts"
 import type { SpendingError } from "../metering/ai-spending.ts"
 import type { OtherSession } from "../support/errors.ts"
 import type { SearchAnswer, SearchRequest } from "./request.ts"
 
 /** The answer, or where the request asks for it what is written as it is written. */
 export type ConversedAnswer = SearchAnswer | { readonly events: Readable }
-type ConversationFailure = EngineRefusal | OtherSession | SpendingError
+type ConversationFailure = EngineRefusal | OtherSession | SpendingError | Throttled
 /** `search` runs with what the question means by itself in place of `q`; without a question the request is its own. */
 export type Conversed = <E>(
   request: SearchRequest,

@@ -1153,5 +1153,21 @@ export const faults = [
     from: "    kept.set(model, token)\n",
     to: "",
     tests: ["test/contract/nl-search-gcp.test.ts"]
+  },
+  {
+    name: "talk-places",
+    why: "an answer that ended keeps its place among those that are written at once",
+    file: "src/conversations/conversing.ts",
+    from: "Effect.sync(() => open.give(places))",
+    to: "Effect.sync(() => undefined)",
+    tests: ["test/contract/conversation-models.test.ts"]
+  },
+  {
+    name: "talk-instructions",
+    why: "an answer quotes sentences that talk to a model",
+    file: "src/conversations/sources.ts",
+    from: ".filter((sentence) => !isInstruction(sentence))",
+    to: ".filter((sentence) => sentence !== undefined)",
+    tests: ["test/rooms/conversations/told.test.ts"]
   }
 ]
