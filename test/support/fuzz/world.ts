@@ -224,7 +224,8 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
         name: "one",
         collection: "goods",
         params: { query_by: "title" },
-        judgments: [{ q: "title", document_id: "d1", grade: 3 }]
+        // As many as choose a weight of meaning.
+        judgments: Array.from({ length: 20 }, (_, n) => ({ q: `title ${n}`, document_id: "d1", grade: 3 }))
       })
     ).id as string
     const ruleId = (
