@@ -76,8 +76,8 @@ const told = ({ answer, number, operation, request, why }: Fault) =>
   `${operation}: ${why}\n  ${request}\n  -> ${answer}\n  alone: DOWSER_FUZZ_SEED=${seed}, request ${number}`
 
 /**
- * Of all, those that need what hostile requests seldom have: a session, a document with a log rule, a set with that very item, a signature
- * of a connector, a page or a suggestion that a job has made by then, a model that is installed.
+ * Of all, those that need what hostile requests seldom have: a session, a document with a log rule, a set with that
+ * very item, a signature of a connector, a page or a suggestion that a job has made by then, a model that is installed.
  */
 const SELDOM = 0.22
 
