@@ -2,6 +2,7 @@
 import { Clock, Effect } from "effect"
 import { Readable } from "node:stream"
 import { Throttled } from "../http/errors.ts"
+import { OpenStreams } from "../http/open-streams.ts"
 import { makeLiveThreads } from "./live.ts"
 import { messageOf, type makeSupportRepository, type Side, threadOf } from "./support-repository.ts"
 
@@ -26,22 +27,6 @@ interface StreamAsked {
 const frame = (event: string, data: unknown, id?: number): string =>
   `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 
-/** How many are open, by organization and session. */
-class OpenStreams {
-  readonly #counts = new Map<string, number>()
-  take(keys: ReadonlyArray<readonly [key: string, max: number]>): boolean {
-    if (keys.some(([key, max]) => (this.#counts.get(key) ?? 0) >= max)) return false
-    for (const [key] of keys) this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1)
-    return true
-  }
-  give(keys: ReadonlyArray<readonly [key: string, max: number]>): void {
-    for (const [key] of keys) {
-      const left = (this.#counts.get(key) ?? 1) - 1
-      if (left === 0) this.#counts.delete(key)
-      else this.#counts.set(key, left)
-    }
-  }
-}
 /** Resolves when it is woken, or the time is over; a call in between is not lost. */
 class Bell {
   #isRung = false

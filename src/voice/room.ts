@@ -13,7 +13,7 @@ export const room = defineRoom({
   metrics,
   layer: Layer.provideMerge(layerSpokenQueries, VoiceSearch.layer),
   groups: { voice: "Speech, written down and searched by." },
-  reaches: { transcribeVoice: "none", voiceSearch: "path" },
+  reaches: { transcribeVoice: "none", voiceSearch: "path", voiceStream: "path" },
   seeds: {
     transcribeVoice: [{ audio: QUIET, language: "en" }, "RIFF", "OggS", "fLaC"],
     voiceSearch: [{ audio: QUIET, per_page: 3 }, { audio: "UklGRgAAAABXQVZF", filter_by: "price:>1" }, "\u001aE"]

@@ -10,7 +10,10 @@ import type { Caller } from "../identity/caller.ts"
 import { AiSpending } from "../metering/ai-spending.ts"
 import { AudioDecoder, type AudioFailure } from "../ports/audio-decoder/audio-decoder.ts"
 import { makeRemoteTranscriber } from "../ports/transcriber/remote/remote-transcriber.ts"
+import { openByAgreement } from "../ports/transcriber/live/by-agreement.ts"
 import {
+  type LiveHeard,
+  type LiveOrder,
   type SpokenSegment,
   type Transcript,
   Transcriber,
@@ -24,6 +27,13 @@ const RETRY_AFTER_S = 5
 /** All that is said of a recording. */
 export interface Listened extends Transcript {
   readonly seconds: number
+}
+
+type NotHeard = ReturnType<typeof notHeard>
+/** Of a transcriber, with refusals as they are told. */
+export interface OpenedSpeech {
+  readonly push: (samples: Float32Array) => Effect.Effect<void, NotHeard>
+  readonly close: Effect.Effect<LiveHeard, NotHeard>
 }
 
 const soundRefused =
@@ -63,15 +73,32 @@ export const makeSpeech = Effect.gen(function* () {
   /** Who transcribes for the organization, or why nobody does in this language. */
   const transcriberFor = Effect.fnUntraced(function* (organizationId: string, language: string | undefined) {
     const own = providers.transcriber(organizationId)
-    if (own !== undefined) return (order: Parameters<typeof embedded.transcribe>[0]) => remote(own, order)
+    if (own !== undefined) {
+      const transcribe = (order: Parameters<typeof embedded.transcribe>[0]) => remote(own, order)
+      return { transcribe, open: (order: LiveOrder) => openByAgreement(transcribe, order, `${own.kind}/${own.model}`) }
+    }
     const { languages, name, state } = embedded.inUse()
     if (name === null || state === "absent") return yield* noTranscriber("No transcriber is installed")
     if (language !== undefined && languages.length > 0 && !languages.includes(language))
       return yield* inputInvalid("language", `${name} knows ${languages.join(", ")} alone`)
-    return embedded.transcribe
+    return embedded
   })
 
   return {
+    /** Listens live, for whoever pays by the seconds of sound. */
+    open: Effect.fnUntraced(function* (
+      { organizationId }: Pick<Caller, "organizationId">,
+      language: string | undefined,
+      heard: LiveOrder["heard"]
+    ) {
+      const { open } = yield* transcriberFor(organizationId, language)
+      const opened = yield* Effect.mapError(open({ organizationId, language, hints: [], heard }), notHeard)
+      const speech: OpenedSpeech = {
+        push: (samples) => Effect.mapError(opened.push(samples), notHeard),
+        close: Effect.mapError(opened.close, notHeard)
+      }
+      return speech
+    }),
     /** Runs what is done with the words at the price of hearing them. */
     listen: Effect.fnUntraced(function* <A, E, R>(
       caller: Caller,
@@ -80,7 +107,7 @@ export const makeSpeech = Effect.gen(function* () {
     ) {
       const { organizationId } = caller
       const sound = yield* Effect.mapError(decoder.decode(organizationId, bytes), soundRefused(path))
-      const transcribe = yield* transcriberFor(organizationId, language)
+      const { transcribe } = yield* transcriberFor(organizationId, language)
       const { samples, seconds, speech } = sound
       const nobody: Transcript = {
         segments: [],

@@ -146,6 +146,8 @@ const make = Effect.gen(function* () {
 
   return {
     listen: speech.listen,
+    open: speech.open,
+    understood,
     asking,
     /** What was said, in the words of the collection. */
     heard: (request: SearchRequest, name: string, collection: CollectionInfo, sound: AskedSound) =>

@@ -1,8 +1,9 @@
 /**
  * Where somebody begins to speak and pauses, while the sound arrives: frames of 20 ms that are louder than the floor,
  * which is the quietest of the last seconds, with a hangover over the pauses between words. While somebody speaks the
- * floor only falls, so a long word does not become its own floor; after fifteen seconds of it a run is cut and the floor
- * is what it now is, so a fan that is switched on is speech once and no longer. Pure, O(samples), some hundred bytes.
+ * floor only falls, so a long word does not become its own floor; after fifteen seconds of it a run is cut and the
+ * floor is what it now is, so a fan that is switched on is speech once and no longer. Pure, O(samples), some hundred
+ * bytes.
  */
 import { RATE } from "../../audio-decoder/audio-decoder.ts"
 
