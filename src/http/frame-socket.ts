@@ -14,6 +14,9 @@ export class UpgradeRequired extends Schema.TaggedError<UpgradeRequired>()(
   { httpApiStatus: 426 }
 ) {}
 
+export const upgradeRequired = () =>
+  new UpgradeRequired({ message: "This is a WebSocket: ask for it with `Upgrade: websocket`." })
+
 export type Frame =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
@@ -121,10 +124,7 @@ export const openFrameSocket = (request: IncomingMessage, headers: Readonly<Reco
   Effect.acquireRelease(
     Effect.suspend(() => {
       const upgrade = upgradeOf(request)
-      if (upgrade === undefined || !isHandshake(request))
-        return Effect.fail(
-          new UpgradeRequired({ message: "This is a WebSocket: ask for it with `Upgrade: websocket`." })
-        )
+      if (upgrade === undefined || !isHandshake(request)) return Effect.fail(upgradeRequired())
       answerHeaders.set(request, headers)
       return Effect.callback<FrameSocket>((resume) => {
         const { head, socket } = upgrade

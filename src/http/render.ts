@@ -23,6 +23,7 @@ const codes: Record<number, string> = {
   411: "BAD_REQUEST",
   413: "BAD_REQUEST",
   416: "BAD_REQUEST",
+  426: "BAD_REQUEST",
   429: "TOO_MANY_REQUESTS"
 }
 const codeOf = (status: number): string => codes[status] ?? "INTERNAL_SERVER_ERROR"

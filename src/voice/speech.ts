@@ -10,7 +10,7 @@ import type { Caller } from "../identity/caller.ts"
 import { AiSpending } from "../metering/ai-spending.ts"
 import { AudioDecoder, type AudioFailure } from "../ports/audio-decoder/audio-decoder.ts"
 import { makeRemoteTranscriber } from "../ports/transcriber/remote/remote-transcriber.ts"
-import { openByAgreement } from "../ports/transcriber/live/by-agreement.ts"
+import { makeRemoteLive } from "../ports/transcriber/remote/remote-live.ts"
 import {
   type LiveHeard,
   type LiveOrder,
@@ -67,6 +67,7 @@ export const makeSpeech = Effect.gen(function* () {
   const decoder = yield* AudioDecoder
   const embedded = yield* Transcriber
   const remote = yield* makeRemoteTranscriber
+  const remoteLive = yield* makeRemoteLive
   const providers = yield* AiProviders
   const spending = yield* AiSpending
 
@@ -75,7 +76,7 @@ export const makeSpeech = Effect.gen(function* () {
     const own = providers.transcriber(organizationId)
     if (own !== undefined) {
       const transcribe = (order: Parameters<typeof embedded.transcribe>[0]) => remote(own, order)
-      return { transcribe, open: (order: LiveOrder) => openByAgreement(transcribe, order, `${own.kind}/${own.model}`) }
+      return { transcribe, open: (order: LiveOrder) => remoteLive(own, order, transcribe) }
     }
     const { languages, name, state } = embedded.inUse()
     if (name === null || state === "absent") return yield* noTranscriber("No transcriber is installed")

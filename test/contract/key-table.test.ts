@@ -224,6 +224,7 @@ describe("every operation with every kind of key", () => {
     ).toEqual([
       "GET /api/v1/indexes/nowhere/suggest",
       "GET /v1/collections/nowhere/documents/search",
+      "GET /v1/collections/nowhere/documents/search/voice_stream",
       "GET /v1/collections/nowhere/graph/entities",
       "GET /v1/collections/nowhere/prompts",
       "GET /v1/collections/nowhere/search-profiles/nowhere/storefront",
