@@ -8,7 +8,7 @@ import { ModelBusy, ModelFailed, ModelNotInstalled } from "../embedding/errors.t
 import { inputInvalid } from "../http/errors.ts"
 import type { Caller } from "../identity/caller.ts"
 import { AiSpending } from "../metering/ai-spending.ts"
-import { AudioDecoder, type AudioFailure } from "../ports/audio-decoder/audio-decoder.ts"
+import { AudioDecoder, type AudioFailure, type LiveOpusFormat } from "../ports/audio-decoder/audio-decoder.ts"
 import { makeRemoteTranscriber } from "../ports/transcriber/remote/remote-transcriber.ts"
 import { makeRemoteLive } from "../ports/transcriber/remote/remote-live.ts"
 import {
@@ -86,6 +86,11 @@ export const makeSpeech = Effect.gen(function* () {
   })
 
   return {
+    /** A stream of Opus, decoded as it comes. */
+    decoder: (format: LiveOpusFormat) =>
+      Effect.map(Effect.mapError(decoder.open(format), soundRefused("audio")), ({ push }) => ({
+        push: (bytes: Uint8Array) => Effect.mapError(push(bytes), soundRefused("audio"))
+      })),
     /** Listens live, for whoever pays by the seconds of sound. */
     open: Effect.fnUntraced(function* (
       { organizationId }: Pick<Caller, "organizationId">,

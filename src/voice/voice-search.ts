@@ -147,6 +147,7 @@ const make = Effect.gen(function* () {
   return {
     listen: speech.listen,
     open: speech.open,
+    decoder: speech.decoder,
     understood,
     asking,
     /** What was said, in the words of the collection. */

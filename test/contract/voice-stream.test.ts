@@ -2,6 +2,7 @@
  * The live voice stream over real sockets: who is let in, what is told while somebody speaks, what it costs and when it
  * ends; two organizations side by side, with a server of a transcriber on loopback.
  */
+import { readFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
@@ -9,7 +10,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { RATE } from "../../src/ports/audio-decoder/audio-decoder.ts"
 import { writeWav } from "../../src/ports/audio-decoder/wav.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
-import { noiseOf, voiceLike } from "../support/sound-files.ts"
+import { noiseOf, opusHeadOf, packetsOf, voiceLike, webmOf } from "../support/sound-files.ts"
 import { saying, startTranscriberServer, type TranscriberServer } from "../support/transcriber-server.ts"
 import { openVoice, type VoiceClient } from "../support/voice-client.ts"
 
@@ -185,6 +186,24 @@ describe("sound", () => {
     await client.speak(wavOf(voiceLike(4, 0.3, 1.7)))
     expect(titles(await client.next("final"))[0]).toBe("Kitchen scale")
     expect((await client.closed).code).toBe(1000)
+  })
+  it("may be Opus, in Ogg or in WebM, as it arrives", async () => {
+    const ogg = readFileSync(new URL("../../fixtures/speech/kitchen-knife-set.ogg", import.meta.url))
+    for (const bytes of [ogg, webmOf(packetsOf(ogg), opusHeadOf(1, 312))]) {
+      server.says = saying("kitchen knife set")
+      server.asked.length = 0
+      const client = await open()
+      client.send({ type: "start", params: { query_by: "title", encoding: "opus" } })
+      for (let at = 0; at < bytes.length; at += 301) client.send(new Uint8Array(bytes.subarray(at, at + 301)))
+      client.send({ type: "stop" })
+      expect(titles(await client.next("final"))[0]).toBe("Kitchen knife set")
+      expect(server.asked.length).toBeGreaterThan(0)
+    }
+    const broken = await open()
+    broken.send({ type: "start", params: { query_by: "title" } })
+    broken.send(new Uint8Array([...ogg.subarray(0, 47), ...new Uint8Array(200)]))
+    expect(await broken.next("error")).toMatchObject({ status: 400 })
+    expect((await broken.closed).code).toBe(4400)
   })
   it("in which nobody speaks asks no model and searches for nothing", async () => {
     const client = await open()

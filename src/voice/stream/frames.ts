@@ -1,7 +1,8 @@
 /** Frames of a client, read and judged; what the numbers of a close say. Pure. */
 import type { Issue } from "../../http/checks.ts"
+import type { LiveOpusFormat } from "../../ports/audio-decoder/audio-decoder.ts"
 import { isLiveRate, type LiveSound, PcmSound, WavSound } from "../../ports/audio-decoder/live/pcm.ts"
-import { audioFormatOf, AudioRefused } from "../../ports/audio-decoder/format.ts"
+import { audioFormatOf } from "../../ports/audio-decoder/format.ts"
 import { bodyParameters } from "../../search/body-parameters.ts"
 import { languageIn, noWords } from "../read.ts"
 
@@ -90,11 +91,16 @@ export const readFrame = (text: string): ClientFrame | ReadonlyArray<Issue> => {
   }
 }
 
-/** What decodes a stream that begins so; throws `AudioRefused`. */
-export const liveSound = ({ encoding, rate }: Pick<Start, "encoding" | "rate">, first: Uint8Array): LiveSound => {
+/** How a stream is decoded that begins so: here, or where Opus is; a sentence where it is not. */
+export const soundOfStream = (
+  { encoding, rate }: Pick<Start, "encoding" | "rate">,
+  first: Uint8Array
+): LiveSound | LiveOpusFormat | { readonly refusal: string } => {
   if (encoding === "pcm_s16le") return new PcmSound(rate ?? 16_000)
-  const format = encoding === "auto" ? audioFormatOf(first) : "ogg"
+  const format = audioFormatOf(first)
+  if (format === "ogg" || format === "webm") return format
+  if (encoding === "opus") return "bare"
   if (format === "wav") return new WavSound()
   if (format === undefined && rate !== undefined) return new PcmSound(rate)
-  throw new AudioRefused("A live stream is a WAV stream, or PCM of 16 bits: say `encoding` and `sample_rate`.")
+  return { refusal: "A live stream is Opus in Ogg or WebM, WAV, or PCM: say `encoding` and `sample_rate`." }
 }

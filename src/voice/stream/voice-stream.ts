@@ -11,14 +11,13 @@ import type { KeyRefusal } from "../../http/refusals.ts"
 import { render, statusOf } from "../../http/render.ts"
 import type { Caller } from "../../identity/caller.ts"
 import type { Meter } from "../../metering/ai-spending.ts"
-import { AUDIO_BYTES_MAX, RATE, SECONDS_MAX } from "../../ports/audio-decoder/audio-decoder.ts"
+import { AUDIO_BYTES_MAX, type LiveOpusFormat, RATE, SECONDS_MAX } from "../../ports/audio-decoder/audio-decoder.ts"
 import { AudioRefused } from "../../ports/audio-decoder/format.ts"
-import type { LiveSound } from "../../ports/audio-decoder/live/pcm.ts"
 import { VoiceActivity } from "../../ports/transcriber/live/voice-activity.ts"
 import type { LiveHeard } from "../../ports/transcriber/transcriber.ts"
 import type { OpenedSpeech } from "../speech.ts"
 import { endedBy, StreamEnded } from "./ended.ts"
-import { CLOSES, liveSound, readFrame, type Start } from "./frames.ts"
+import { CLOSES, readFrame, soundOfStream, type Start } from "./frames.ts"
 import { type Found, InterimSearches } from "./interim.ts"
 import { Said } from "./said.ts"
 
@@ -41,9 +40,11 @@ export interface StreamParts {
     language: string | undefined,
     heard: (heard: LiveHeard) => void
   ) => Effect.Effect<OpenedSpeech, DeclaredError, Scope.Scope>
+  readonly decoder: (format: LiveOpusFormat) => Effect.Effect<OpenedSound, DeclaredError, Scope.Scope>
   readonly search: (caller: Caller, start: Start, said: Said) => Effect.Effect<Found, DeclaredError>
   readonly again: Effect.Effect<Caller, KeyRefusal>
 }
+type OpenedSound = { readonly push: (bytes: Uint8Array) => Effect.Effect<Float32Array, DeclaredError> }
 /** What is there from `start` on. */
 interface Started {
   readonly start: Start
@@ -59,7 +60,7 @@ class VoiceStream {
   readonly #bell: Queue.Queue<void>
   #caller: Caller
   #started: Started | undefined
-  #sound: LiveSound | undefined
+  #sound: OpenedSound | undefined
   /** Nobody can: what is heard is dropped. */ #speech: OpenedSpeech | "nobody" | undefined
   readonly #activity = new VoiceActivity()
   #heard: LiveHeard | undefined
@@ -168,13 +169,8 @@ class VoiceStream {
         const { meter, said, start } = yield* this.#opened
         this.#bytes += bytes.length
         if (this.#bytes > AUDIO_BYTES_MAX) return yield* tooMuch
-        const samples = yield* Effect.try({
-          try: () => (this.#sound ??= liveSound(start, bytes)).push(bytes),
-          catch: (error) => {
-            if (error instanceof AudioRefused) return endedBy(inputInvalid("audio", error.message))
-            throw error
-          }
-        })
+        this.#sound ??= yield* this.#decode(start, bytes)
+        const samples = yield* Effect.mapError(this.#sound.push(bytes), ending)
         this.#samples += samples.length
         if (this.#samples > SECONDS_MAX * RATE) return yield* tooMuch
         if (samples.length === 0 || said.isSent) return
@@ -185,6 +181,21 @@ class VoiceStream {
         if (this.#isOver(samples)) yield* this.#finish
       }.bind(this)
     )
+  }
+  #decode(start: Start, first: Uint8Array): Effect.Effect<OpenedSound, StreamEnded, Scope.Scope> {
+    const sound = soundOfStream(start, first)
+    if (typeof sound === "string") return Effect.mapError(this.#parts.decoder(sound), ending)
+    if ("refusal" in sound) return Effect.fail(endedBy(inputInvalid("audio", sound.refusal)))
+    return Effect.succeed({
+      push: (bytes) =>
+        Effect.try({
+          try: () => sound.push(bytes),
+          catch: (error) => {
+            if (error instanceof AudioRefused) return inputInvalid("audio", error.message)
+            throw error
+          }
+        })
+    })
   }
   /** Somebody spoke, and has been silent for long. */
   #isOver(samples: Float32Array): boolean {

@@ -102,6 +102,7 @@ export const makeVoiceStreams = Effect.gen(function* () {
         meter: spending.meter(caller, "voice"),
         listen: (language: string | undefined, heard: Parameters<typeof voice.open>[2]) =>
           voice.open(caller, language, heard),
+        decoder: voice.decoder,
         search: (now: Caller, start: Start, said: Said) =>
           searched({ ...request, caller: now, shared: start.shared }, name, collection, said)
       }

@@ -1,11 +1,14 @@
 /** What two decodings agree on, and sound that arrives in pieces. */
+import { readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
+import { AudioRefused } from "../../../src/ports/audio-decoder/format.ts"
+import { OggPackets, WebmPackets } from "../../../src/ports/audio-decoder/live/opus-packets.ts"
 import { PcmSound, WavSound } from "../../../src/ports/audio-decoder/live/pcm.ts"
 import { resampled } from "../../../src/ports/audio-decoder/resample.ts"
 import { writeWav } from "../../../src/ports/audio-decoder/wav.ts"
 import { Agreement } from "../../../src/ports/transcriber/live/agreement.ts"
 import { saying } from "../../support/transcriber-server.ts"
-import { voiceLike } from "../../support/sound-files.ts"
+import { noiseOf, packetsOf, voiceLike, webmOf } from "../../support/sound-files.ts"
 
 const spoken = (text: string) => saying(text).map(({ confidence, text: word }) => ({ text: word, score: confidence }))
 const shown = (texts: ReadonlyArray<string>) => {
@@ -61,6 +64,51 @@ describe("sound that arrives", () => {
       const worst = live.reduce((most, value, i) => Math.max(most, Math.abs(value - whole[i]!)), 0)
       expect(worst, String(rate)).toBeLessThan(1e-3)
     }
+  })
+  it("is the same packets of Opus in any cut of its file", () => {
+    const ogg = readFileSync(new URL("../../../fixtures/speech/new-washing-machine.ogg", import.meta.url))
+    const packets = packetsOf(ogg)
+    expect(packets.length).toBeGreaterThan(50)
+    const webm = webmOf(packets)
+    for (const [bytes, make] of [
+      [ogg, () => new OggPackets()],
+      [webm, () => new WebmPackets()]
+    ] as const)
+      for (const size of [1, 7, 333, 5_000, bytes.length]) {
+        const source = make()
+        const found: Array<Uint8Array> = []
+        for (let at = 0; at < bytes.length; at += size) found.push(...source.push(bytes.subarray(at, at + size)))
+        expect(
+          found.map((packet) => Buffer.from(packet).toString("hex")),
+          String(size)
+        ).toEqual(packets.map((packet) => Buffer.from(packet).toString("hex")))
+        expect(source.head?.channels).toBe(1)
+      }
+  })
+  it("that is none of Opus is refused before much of it is kept", () => {
+    const endless = () => {
+      const source = new WebmPackets()
+      source.push(
+        Buffer.from([0x1a, 0x45, 0xdf, 0xa3, 0x80, 0x16, 0x54, 0xae, 0x6b, 0x08, 0x40, 0, 0, 0xae, 0x08, 0x30, 0, 0])
+      )
+      for (let i = 0; i < 300; i++) source.push(new Uint8Array(1_000))
+    }
+    expect(endless).toThrow(/too large|broken/)
+    expect(() => new OggPackets().push(new Uint8Array(100))).toThrow(/broken/)
+    const seeds = noiseOf(5)
+    const ogg = Buffer.from(readFileSync(new URL("../../../fixtures/speech/new-washing-machine.ogg", import.meta.url)))
+    for (const bytes of [ogg, webmOf(packetsOf(ogg))])
+      for (let i = 0; i < 200; i++) {
+        const hurt = Buffer.from(bytes)
+        for (let j = 0; j < 5; j++)
+          hurt[Math.floor(((seeds() + 1) / 2) * hurt.length)] = Math.floor((seeds() + 1) * 128)
+        const source = bytes === ogg ? new OggPackets() : new WebmPackets()
+        try {
+          for (let at = 0; at < hurt.length; at += 999) source.push(hurt.subarray(at, at + 999))
+        } catch (error) {
+          expect(error).toBeInstanceOf(AudioRefused)
+        }
+      }
   })
   it("may be a WAV file, of any cut; what is none of 16 bits is refused", () => {
     const voice = voiceLike(0.2, 0, 0.2)

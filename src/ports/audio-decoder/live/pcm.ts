@@ -31,7 +31,7 @@ export class PcmSound implements LiveSound {
       for (let channel = 0; channel < this.#channels; channel++, at += 2) sum += view.getInt16(at, true)
       samples[i] = sum / this.#channels / 32_768
     }
-    this.#rest = all.slice(length * step)
+    this.#rest = new Uint8Array(all.subarray(length * step))
     return this.#resampler.push(samples)
   }
 }
