@@ -21,7 +21,7 @@ import { CLOSES, readFrame, soundOfStream, type Start } from "./frames.ts"
 import { type Found, InterimSearches } from "./interim.ts"
 import { Said } from "./said.ts"
 
-const LOOK_MS = 250
+const LOOK_MS = 500
 const KEY_LOOKED_AT_MS = 5_000
 const IDLE_MS = 15_000
 const LIFE_MS = SECONDS_MAX * 1_000

@@ -20,9 +20,9 @@ import { SpokenSound } from "./spoken-sound.ts"
 import { VoiceActivity, type VoiceEvent } from "./voice-activity.ts"
 
 /** Of a run, before it is decoded for the first time, and more of it each time after. */
-const FIRST = 0.5 * RATE,
-  STEP = 0.4 * RATE
-/** Of the time of the model; the last run is decoded at once. */
+const FIRST = 0.4 * RATE,
+  STEP = 0.3 * RATE
+/** Of the time of the model, once there is something to see; the last run is decoded at once. */
 const SHARE = 5
 /** Around a run: a word's soft beginning and end. */
 const AROUND = 0.25 * RATE
@@ -101,7 +101,6 @@ class Listening {
     const words = segments.flatMap((segment) => segment.words)
     this.language = language
     this.model = model
-    this.#notBefore_ms = now_ms + (SHARE - 1) * (now_ms - began_ms)
     if (isWhole) {
       this.#runs.shift()
       this.#settled = [...this.#settled, ...words]
@@ -111,6 +110,7 @@ class Listening {
     }
     // A run that ended meanwhile is decoded next; until then this is what is known of it.
     this.#shown = this.#agreement.add(words)
+    if (this.#shown.length > 0) this.#notBefore_ms = now_ms + (SHARE - 1) * (now_ms - began_ms)
   }
   /** One that is only shown is not missed. */
   given(): void {
