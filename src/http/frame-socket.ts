@@ -1,6 +1,6 @@
 /**
- * A WebSocket as a handler has it: frames one after the other, each as it is asked for; what is not asked for stays with
- * who sent it, and what is not read is dropped or ends the connection. The protocol is `ws`.
+ * A WebSocket as a handler has it: frames one after the other, each as it is asked for; what is not asked for stays
+ * with who sent it, and what is not read is dropped or ends the connection. The protocol is `ws`.
  */
 import type { IncomingMessage } from "node:http"
 import { Deferred, Effect, Schema } from "effect"
@@ -22,7 +22,7 @@ export type Frame =
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
 
 /** Of one frame; a larger one closes with 1009. */
-export const FRAME_BYTES_MAX = 1_000_000
+const FRAME_BYTES_MAX = 1_000_000
 /** That wait to be asked for; the connection is not read meanwhile. */
 const WAITING_BYTES_MAX = 256_000,
   WAITING_MAX = 64
@@ -31,7 +31,7 @@ const UNREAD_BYTES_MAX = 1_000_000,
   UNREAD_BYTES_END = 8_000_000
 /** Until the other side has said that it closes, too. */
 const CLOSING_MS = 2_000
-export const FRAME_GOING_AWAY = 1_001
+const GOING_AWAY = 1_001
 
 const bytesOf = (data: RawData): Buffer =>
   Array.isArray(data) ? Buffer.concat(data) : Buffer.isBuffer(data) ? data : Buffer.from(data)
@@ -134,5 +134,5 @@ export const openFrameSocket = (request: IncomingMessage, headers: Readonly<Reco
       })
     }),
     (socket, exit) =>
-      exit._tag === "Success" ? Effect.sync(() => socket.end()) : socket.close(FRAME_GOING_AWAY, "going away")
+      exit._tag === "Success" ? Effect.sync(() => socket.end()) : socket.close(GOING_AWAY, "going away")
   )

@@ -20,3 +20,5 @@ const codeOf = (error: DeclaredError): number => {
 }
 export const endedBy = (error: DeclaredError, code = codeOf(error)): StreamEnded =>
   new StreamEnded({ code, reason: error._tag, error })
+export const tooMuch = (): StreamEnded =>
+  new StreamEnded({ code: CLOSES.tooMuch, reason: "A stream is at most 25 MB and five minutes." })

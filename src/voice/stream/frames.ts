@@ -28,7 +28,7 @@ export interface Start {
   readonly rate: number | undefined
   readonly language: string | undefined
 }
-export type ClientFrame =
+type ClientFrame =
   | Start
   | { readonly type: "stop" }
   | { readonly type: "ping" }

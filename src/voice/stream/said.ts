@@ -1,4 +1,4 @@
-/** What was said so far: by the words that a transcriber hears, or those that the client's own recogniser sends. Pure. */
+/** What was said so far: words that a transcriber hears, or those that the client's own recogniser sends. Pure. */
 import type { LiveHeard, SpokenWord } from "../../ports/transcriber/transcriber.ts"
 import { plainQuery } from "../correction.ts"
 

@@ -1,7 +1,7 @@
 /**
  * The thread of streams of Opus (`live-worker.ts`): begins with the first of them, ends some time after the last. A
- * stream waits for each of its pieces, so no more than one piece of each is on its way; a piece that takes too long ends
- * the thread, with all its streams.
+ * stream waits for each of its pieces, so no more than one piece of each is on its way; a piece that takes too long
+ * ends the thread, with all its streams.
  */
 import { Worker } from "node:worker_threads"
 import { Effect } from "effect"

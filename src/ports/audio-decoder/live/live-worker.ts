@@ -1,4 +1,4 @@
-/** The entry of the thread that decodes streams of Opus: each has its decoder there, from its first piece to its end. */
+/** The entry of the thread that decodes streams of Opus: each has its decoder there, from its first piece on. */
 import { parentPort } from "node:worker_threads"
 import { OpusDecoder } from "opus-decoder"
 import { giveWayHere, HALF_BACKGROUND } from "@dowser/log/process/background"
