@@ -89,7 +89,10 @@ export const benchVoiceStream = async ({ out, seconds, streams, times }: VoiceSt
       body: JSON.stringify({ name: "products", fields: [{ name: "name", type: "string" }] })
     })
     if (made.status !== 201) throw new Error(await made.text())
-    const { samples, speech } = await decodedAudio(readFileSync(recording))
+    const { samples: said, speech } = await decodedAudio(readFileSync(recording))
+    // The recording has four seconds; its first words once more are a fifth.
+    const begins = Math.round((speech[0]?.start ?? 0) * RATE)
+    const samples = Float32Array.from([...said, ...said.subarray(begins, begins + RATE)])
     const whole = pcmOf(samples)
     // The model is loaded by the first who speaks.
     const heard: Array<{ readonly first_ms: number; readonly final_ms: number }> = []
