@@ -3,19 +3,10 @@
  * with who sent it, and what is not read is dropped or ends the connection. The protocol is `ws`.
  */
 import type { IncomingMessage } from "node:http"
-import { Deferred, Effect, Schema } from "effect"
+import { Deferred, Effect } from "effect"
 import { type RawData, type WebSocket, WebSocketServer } from "ws"
+import { upgradeRequired } from "./errors.ts"
 import { upgradeOf } from "./upgrades.ts"
-
-/** The operation is a WebSocket, and the request does not ask for one. */
-export class UpgradeRequired extends Schema.TaggedError<UpgradeRequired>()(
-  "UpgradeRequired",
-  { message: Schema.String },
-  { httpApiStatus: 426 }
-) {}
-
-export const upgradeRequired = () =>
-  new UpgradeRequired({ message: "This is a WebSocket: ask for it with `Upgrade: websocket`." })
 
 export type Frame =
   | { readonly kind: "text"; readonly text: string }

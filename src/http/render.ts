@@ -56,6 +56,7 @@ const gatewayByStatus: Record<number, string> = {
   403: "forbidden",
   404: "not_found",
   409: "conflict",
+  426: "invalid_request",
   429: "rate_limited",
   500: "internal_error",
   502: "upstream_unreachable",

@@ -1,7 +1,7 @@
 /** Speech: written down, and searched by. */
 import { Layer } from "effect"
 import { defineRoom } from "../room.ts"
-import { upgradeRequired } from "../http/frame-socket.ts"
+import { upgradeRequired } from "../http/errors.ts"
 import { QUIET } from "./quiet.ts"
 import { metrics } from "./metrics.ts"
 import { routes } from "./routes.ts"
