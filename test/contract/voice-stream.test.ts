@@ -290,6 +290,30 @@ describe("a stream closes", () => {
     expect((await held.closed).code).toBe(4401)
     expect(performance.now() - began).toBeLessThan(8_000)
   })
+  it("with 4401 when its organization is paused", async () => {
+    const paused = await program.tenant("Paused voices")
+    const fields = [{ name: "title", type: "string" }]
+    await send("POST", "/collections", { name: "goods", fields }, paused)
+    const held = await open(paused)
+    held.send(START)
+    const headers = { authorization: `Bearer ${program.operatorToken}` }
+    const at = `/console/v1/organizations/${paused.organization_id}/pause`
+    expect((await program.request("POST", at, { headers, body: { reason: "manual" } })).status).toBe(200)
+    expect((await held.closed).code).toBe(4401)
+    expect(held.frames.at(-1)).toMatchObject({ type: "error", status: 402 })
+  })
+  it("with 4408 behind 15 seconds without a frame, of which a ping is one", { timeout: 60_000 }, async () => {
+    const [idle, kept] = [await open(), await open(other)]
+    for (const client of [idle, kept]) client.send(START)
+    const began = performance.now()
+    await setTimeout(8_000)
+    kept.send({ type: "ping" })
+    expect((await idle.closed).code).toBe(4408)
+    expect(performance.now() - began).toBeGreaterThan(14_500)
+    await setTimeout(2_000)
+    expect(kept.socket.readyState).toBe(kept.socket.OPEN)
+    kept.socket.terminate()
+  })
   it("with 4413 beyond five minutes of sound, which is not heard faster than it can be", async () => {
     const client = await open()
     client.send({ ...START, params: { ...START.params, sample_rate: 8_000 } })
