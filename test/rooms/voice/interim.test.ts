@@ -79,7 +79,9 @@ describe("searches while somebody speaks", () => {
     Effect.gen(function* () {
       const { asked, say } = yield* made
       yield* say("red")
+      yield* TestClock.adjust(500)
       yield* say("red shoes")
+      expect(asked).toHaveLength(1)
       yield* asked[0]!.answer()
       expect(yield* say("red shoes")).toBeUndefined()
     }).pipe(Effect.scoped)
