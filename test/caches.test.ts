@@ -82,6 +82,7 @@ const unbounded: ReadonlyMap<string, string> = new Map([
   ["src/assistants/extractive/extract.ts: segmenters", "languages, at most 40"],
   ["src/assistants/extractive/terms.ts: made", "languages that have a stemmer or words of their own"],
   ["src/http/body.ts: endings", "bodies on their way"],
+  ["src/ports/audio-decoder/live/live-worker.ts: streams", "streams that are decoded, at most 300"],
   ["src/ports/blob-store/files.ts: underWay", "blobs that are being written, as many as requests"],
   ["src/docs/reference-page.ts: read", "files of the viewer, by a list of ours"]
 ])

@@ -422,6 +422,16 @@ export const lanes: ReadonlyArray<Lane> = [
     ]
   },
   {
+    name: "voice-stream",
+    arguments: () => ["voice-stream", "--seconds", "5", "--times", "2"],
+    figures: [
+      figure("200 streams without sound, of a processor", "", "idle_share"),
+      figure("200 streams of silence, of a processor", "", "silence_share"),
+      figure("first words, of sound", "ms", "first_interim_ms"),
+      figure("the end, behind stop", "ms", "final_ms")
+    ]
+  },
+  {
     name: "requests",
     arguments: () => ["requests"],
     figures: [

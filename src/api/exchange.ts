@@ -10,6 +10,7 @@ import type { InputInvalid, Throttled } from "../http/errors.ts"
 import { originOf } from "../http/origin.ts"
 import type { KeyRefusal } from "../http/refusals.ts"
 import type { HeldMemory, RequestMemory } from "../http/request-memory.ts"
+import { upgradeOf } from "../http/upgrades.ts"
 import type { Caller } from "../identity/caller.ts"
 import { searchOf } from "./presented-key.ts"
 import type { Known } from "./responses.ts"
@@ -44,6 +45,15 @@ export class Exchange {
     let opened: HeldMemory | undefined
     const held = () => {
       if (opened !== undefined) return opened
+      const upgrade = upgradeOf(node)
+      if (upgrade !== undefined) {
+        // A response would be written to a connection that speaks another protocol by now.
+        const { socket } = upgrade
+        const account = (opened = memory.open(this.holder, () => socket.destroy()))
+        if (socket.destroyed) account.close()
+        else socket.once("close", () => account.close())
+        return account
+      }
       const response = NodeHttpServerRequest.toServerResponse(request) as ServerResponse
       const account = (opened = memory.open(this.holder, () => response.destroy()))
       // Its end, whoever made it: all is sent, or nobody is there any more.

@@ -1,9 +1,10 @@
 /** What a handler gets and answers, and how it is paired with its operation. */
 import type { IncomingMessage } from "node:http"
 import type { Readable } from "node:stream"
-import type { Effect } from "effect"
+import type { Effect, Scope as Lifetime } from "effect"
 import type { DeclaredError } from "../http/declared.ts"
-import type { BodyNotJson, InputInvalid, SessionRequired, Throttled } from "../http/errors.ts"
+import type { BodyNotJson, InputInvalid, SessionRequired, Throttled, UpgradeRequired } from "../http/errors.ts"
+import type { FrameSocket } from "../http/frame-socket.ts"
 import type { Operation, Scope } from "../http/operation.ts"
 import type { KeyRefusal } from "../http/refusals.ts"
 import type { Reply } from "../http/reply.ts"
@@ -47,6 +48,8 @@ interface Request<Q, B, P> {
     Readable,
     InputInvalid | SessionRequired
   >
+  /** Of an operation that is a WebSocket: answers 101, and nothing else is answered. */
+  readonly upgrade: Effect.Effect<FrameSocket, UpgradeRequired | SessionRequired, Lifetime.Scope>
   /** What this request holds in memory, of what all may; for who reads `stream` or answers with one. */
   readonly held: () => HeldMemory
 }

@@ -86,6 +86,7 @@ const whoMayCall = ({ id, isAi, plane, scope }: Operation, roles: DocumentOption
 
 /** What a status means, whatever the operation. */
 const statusSentences: ReadonlyMap<number, string> = new Map([
+  [101, "The connection is a WebSocket from now on; each of its text frames is such JSON."],
   [200, "Success."],
   [201, "Created."],
   [202, "Accepted: it goes on after this answer."],
@@ -98,6 +99,7 @@ const statusSentences: ReadonlyMap<number, string> = new Map([
   [409, "The current state rules it out; the message names it."],
   [411, "A raw upload without `Content-Length`."],
   [413, "The body is too large."],
+  [426, "It is a WebSocket, and the request does not ask for one."],
   [429, "Too many requests, or the month's quota is used up; `Retry-After` says when to come back."],
   [431, "The head of the request is larger than 32 KB."],
   [500, "Unexpected error; the answer has the id of the request."],

@@ -4,9 +4,9 @@ import { isBearer, type Operation } from "../http/operation.ts"
 
 /**
  * Where a key may stand (contract part 0): its header, the stock clients' header, or their query parameter; and
- * `api_key` in the query of a stream of events. One request has one key: where several are given and differ, a proxy
- * and we might go by different ones, so they are answered as an unknown one is (a header sent twice arrives joined, and
- * is unknown by itself).
+ * `api_key` in the query of a stream of events or a WebSocket. One request has one key: where several are given and
+ * differ, a proxy and we might go by different ones, so they are answered as an unknown one is (a header sent twice
+ * arrives joined, and is unknown by itself).
  */
 export const presentedKey = (
   operation: Pick<Operation, "plane" | "scope"> & { readonly success?: Pick<Operation["success"], "type"> },
@@ -20,7 +20,7 @@ export const presentedKey = (
     search["x-typesense-api-key"],
     operation.scope === "search" ? search["x-svc-api-key"] : undefined,
     // Where a browser can set no header.
-    operation.success?.type === "event_stream" ? search.api_key : undefined
+    operation.success?.type === "event_stream" || operation.success?.type === "web_socket" ? search.api_key : undefined
   ]
   const keys = new Set(places.filter((value) => value !== undefined && value !== ""))
   return keys.size > 1 ? ambiguousKey : ([...keys][0] as string | undefined)
@@ -44,6 +44,12 @@ export const sessionOf = (headers: IncomingMessage["headers"]): string | undefin
   const value = headers["x-svc-session-id"]
   return typeof value === "string" && value.trim() !== "" ? value : undefined
 }
+/** Of a WebSocket, whose headers no browser can set. */
+export const sessionInQuery = (
+  { success }: { readonly success: Pick<Operation["success"], "type"> },
+  { session_id }: Readonly<Record<string, string>>
+): string | undefined =>
+  success.type === "web_socket" && session_id !== undefined && session_id.trim() !== "" ? session_id : undefined
 export const pathOf = (url: string): string => {
   const mark = url.indexOf("?")
   return mark < 0 ? url : url.slice(0, mark)

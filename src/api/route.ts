@@ -11,6 +11,7 @@ import { bodyStream, discardRest, parseBounded, textOf } from "../http/body.ts"
 import { type CollectionNotAllowed, inputInvalid, SessionRequired } from "../http/errors.ts"
 import { type Operation, paramsOf, paramsSchema } from "../http/operation.ts"
 import type { DeclaredError } from "../http/declared.ts"
+import { openFrameSocket } from "../http/frame-socket.ts"
 import type { ConsoleRefusal, KeyRefusal } from "../http/refusals.ts"
 import { RequestFigures } from "../http/request-figures.ts"
 import { RequestMemory } from "../http/request-memory.ts"
@@ -23,7 +24,7 @@ import { type Actor, CurrentOrigin } from "../identity/origin.ts"
 import { collectionClosed, type NamesOf, type Reach, reachesCollection, reachesEverything } from "../identity/reach.ts"
 import { bodyOf, Exchange } from "./exchange.ts"
 import type { AnyInput, Implemented } from "./implement.ts"
-import { bearer, presentedKey, sessionOf } from "./presented-key.ts"
+import { bearer, presentedKey, sessionInQuery, sessionOf } from "./presented-key.ts"
 import { notStorable, parseJson, unnameable } from "./read-input.ts"
 import { reachOf } from "./reach-of.ts"
 import { causeResponse, headersOf, toResponse } from "./responses.ts"
@@ -182,22 +183,29 @@ class OperationRoute {
     return Effect.map(checked, ofConsole)
   }
   #keyOf(exchange: Exchange): Effect.Effect<Caller, KeyRefusal> {
+    const { isRateFree, success } = this.#implemented.operation
+    const check = this.#checkOf(exchange, isRateFree)
+    // What is open for minutes is looked at again every few seconds: that is not a request of the key's minute.
+    exchange.check = success.type === "web_socket" ? this.#checkOf(exchange, true) : check
+    return check
+  }
+  #checkOf(exchange: Exchange, isRateFree: boolean): Effect.Effect<Caller, KeyRefusal> {
     const { operation } = this.#implemented
     const { address, node, origin, params, search } = exchange
-    return (exchange.check = this.#authenticators.keys.check({
+    return this.#authenticators.keys.check({
       key: presentedKey(operation, node.headers, search),
       scope: operation.scope,
       address,
       origin,
       collection: params.collectionName,
       isOfAll: this.#reach === "session" ? "with a full key" : this.#reach === "organization",
-      sessionId: sessionOf(node.headers),
-      isRateFree: operation.isRateFree,
+      sessionId: sessionOf(node.headers) ?? sessionInQuery(operation, search),
+      isRateFree,
       isGateway: operation.plane === "gateway",
       onKey: (key, rate) => {
         exchange.known = { key, rate }
       }
-    }))
+    })
   }
 
   #inputOf(exchange: Exchange, { caller, consoleCaller }: Asker, params: unknown): AnyInput {
@@ -206,7 +214,7 @@ class OperationRoute {
     const decode = this.#decode
     const bytes = bodyOf(exchange, operation.bodyBytesMax)
     // Asked for with the query or the body, which a handler reads after it found its resource (contract part 0).
-    const inSession = <A, E>(read: Effect.Effect<A, E>): Effect.Effect<A, E | SessionRequired> =>
+    const inSession = <A, E, R>(read: Effect.Effect<A, E, R>): Effect.Effect<A, E | SessionRequired, R> =>
       operation.isAi && caller?.scope === "search" && caller.sessionId === undefined
         ? Effect.fail(new SessionRequired({ message: "Header `X-SVC-SESSION-ID` is required." }))
         : read
@@ -233,6 +241,7 @@ class OperationRoute {
           exchange.streamed = stream
         })
       ),
+      upgrade: inSession(Effect.suspend(() => openFrameSocket(node, headersOf(exchange.known, node)))),
       held
     }
   }

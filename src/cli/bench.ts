@@ -36,6 +36,7 @@ import type { TogetherOptions } from "../../bench/lanes/together.ts"
 import type { RequestsOptions } from "../../bench/lanes/requests.ts"
 import type { UnderstandingOptions } from "../../bench/lanes/understanding.ts"
 import type { VoiceOptions } from "../../bench/lanes/voice.ts"
+import type { VoiceStreamOptions } from "../../bench/lanes/voice-stream.ts"
 import type { VectorsOptions } from "../../bench/lanes/vectors.ts"
 import type { PushesOptions } from "../../bench/lanes/pushes.ts"
 import type { WebhooksOptions } from "../../bench/lanes/webhooks.ts"
@@ -221,6 +222,11 @@ export const benchVoice = (options: VoiceOptions) =>
   running(
     () => import("../../bench/lanes/voice.ts"),
     (module) => module.benchVoice(options)
+  )
+export const benchVoiceStream = (options: VoiceStreamOptions) =>
+  running(
+    () => import("../../bench/lanes/voice-stream.ts"),
+    (module) => module.benchVoiceStream(options)
   )
 export const benchVectors = (options: VectorsOptions) =>
   running(

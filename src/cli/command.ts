@@ -16,6 +16,7 @@ import {
   benchCounting,
   benchEmbeddings,
   benchVoice,
+  benchVoiceStream,
   benchEngine,
   benchEvents,
   benchFirstSearches,
@@ -1304,6 +1305,16 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
       },
       (flags) => benchVoice({ ...flags, out: Option.getOrUndefined(flags.out) })
     ).pipe(Command.withDescription("Spoken product queries: wrong words, the right product, time")),
+    Command.make(
+      "voice-stream",
+      {
+        streams: Flag.Int("streams").pipe(Flag.withDescription("Open at once, at most 250"), Flag.withDefault(200)),
+        seconds: Flag.Int("seconds").pipe(Flag.withDescription("That each load goes on for"), Flag.withDefault(10)),
+        times: Flag.Int("times").pipe(Flag.withDescription("Five seconds are spoken so often"), Flag.withDefault(5)),
+        out: inputs.out
+      },
+      (flags) => benchVoiceStream({ ...flags, out: Option.getOrUndefined(flags.out) })
+    ).pipe(Command.withDescription("Live voice streams: what idle ones cost, how soon somebody is heard")),
     Command.make(
       "graph",
       {

@@ -33,6 +33,8 @@ export const loadPageFiles = (): ReadonlyMap<string, PageFile> =>
     ["index.html", load(own("index.html"), "text/html; charset=utf-8")],
     ["page.css", load(own("page.css"), "text/css; charset=utf-8")],
     ["page.js", load(own("page.js"), "text/javascript; charset=utf-8")],
+    ["speak.js", load(own("speak.js"), "text/javascript; charset=utf-8")],
+    ["microphone.js", load(own("microphone.js"), "text/javascript; charset=utf-8")],
     [
       "instantsearch.js",
       load(require.resolve("instantsearch.js/dist/instantsearch.production.min.js"), "text/javascript; charset=utf-8")

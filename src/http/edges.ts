@@ -8,6 +8,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Duplex } from "node:stream"
 import { isInCidrs } from "../net/network-address.ts"
 import { boundConnections, type ConnectionBounds } from "./connections.ts"
+import { keepUpgrade } from "./upgrades.ts"
 
 /**
  * Of silence on a socket, whoever owes the next byte: a body or an answer that nobody goes on with holds nothing for
@@ -172,7 +173,10 @@ export const makeServer =
     const emit = server.emit.bind(server) as (event: string, ...args: Array<unknown>) => boolean
     server.emit = ((event: string, ...args: Array<unknown>) => {
       if (event === "upgrade" || requestEvents.has(event)) forget(args[0] as IncomingMessage)
-      if (event === "upgrade") named(args[0] as IncomingMessage)
+      if (event === "upgrade") {
+        named(args[0] as IncomingMessage)
+        keepUpgrade(args[0] as IncomingMessage, args[1] as Duplex, args[2] as Buffer)
+      }
       return requestEvents.has(event) && answersAtEdge(server, args[0] as IncomingMessage, args[1] as ServerResponse)
         ? true
         : emit(event, ...args)

@@ -157,3 +157,12 @@ export class InternalError extends Schema.TaggedError<InternalError>()(
   { message: Schema.String, requestId: Schema.String },
   { httpApiStatus: 500 }
 ) {}
+
+/** The operation is a WebSocket, and the request does not ask for one. */
+export class UpgradeRequired extends Schema.TaggedError<UpgradeRequired>()(
+  "UpgradeRequired",
+  { message: Schema.String },
+  { httpApiStatus: 426 }
+) {}
+export const upgradeRequired = () =>
+  new UpgradeRequired({ message: "This is a WebSocket: ask for it with `Upgrade: websocket`." })

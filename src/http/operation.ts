@@ -18,7 +18,7 @@ type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 type AnyCodec = Schema.Codec<unknown, unknown, never, never>
 /** How a body travels; `jsonl` and `event_stream` are read and written as they come, `bytes` is a raw file. */
 type PayloadType = "json" | "jsonl" | "bytes"
-type SuccessType = "json" | "jsonl" | "event_stream" | "text" | "html" | "bytes"
+type SuccessType = "json" | "jsonl" | "event_stream" | "web_socket" | "text" | "html" | "bytes"
 
 /**
  * A request that is answered with success by an organization that has what it names; `test/contract/examples.test.ts`
@@ -125,6 +125,7 @@ const usualSuccessMedia: Readonly<Record<SuccessType, string>> = {
   json: "application/json",
   jsonl: "application/x-ndjson",
   event_stream: "text/event-stream",
+  /** Of each frame. */ web_socket: "application/json",
   text: "text/plain",
   html: "text/html",
   bytes: "application/octet-stream"

@@ -23,6 +23,7 @@ const codes: Record<number, string> = {
   411: "BAD_REQUEST",
   413: "BAD_REQUEST",
   416: "BAD_REQUEST",
+  426: "BAD_REQUEST",
   429: "TOO_MANY_REQUESTS"
 }
 const codeOf = (status: number): string => codes[status] ?? "INTERNAL_SERVER_ERROR"
@@ -55,6 +56,7 @@ const gatewayByStatus: Record<number, string> = {
   403: "forbidden",
   404: "not_found",
   409: "conflict",
+  426: "invalid_request",
   429: "rate_limited",
   500: "internal_error",
   502: "upstream_unreachable",

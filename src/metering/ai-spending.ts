@@ -7,7 +7,7 @@
  * the job's row, lives on while the job is at work, and is settled in the transaction that ends it. One that waited
  * longer than a reservation lives is reserved again when it begins.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, type Scope } from "effect"
 import type { SqlError } from "effect/sql"
 import type { Caller } from "../identity/caller.ts"
 import type { SessionRequired } from "../http/errors.ts"
@@ -33,6 +33,13 @@ interface JobSpending {
   readonly settle: (quantity: number) => Effect.Effect<void, SqlError.SqlError>
 }
 
+/** Of what goes on for as long as its caller likes. */
+export interface Meter {
+  /** So much in all is paid for, or refused: the units that are begun by it are reserved. */
+  readonly use: (quantity: number) => Effect.Effect<void, CreditsExhausted | WalletUnreachable>
+  /** Nothing came of it: all is given back at its end. */ readonly forgive: () => void
+}
+
 const RENEW_MS = RESERVATION_MS / 3
 
 export class AiSpending extends Context.Service<
@@ -48,6 +55,8 @@ export class AiSpending extends Context.Service<
       quantity: number,
       effect: Effect.Effect<Spent<A>, E, R>
     ) => Effect.Effect<A, E | SpendingError, R>
+    /** A unit of the session now, and what is used as it is used; settled with the scope, within 15 minutes. */
+    readonly meter: (caller: Spender, operation: AiOperation) => Effect.Effect<Meter, SpendingError, Scope.Scope>
     readonly reserveForJob: (
       caller: Spender,
       operation: AiOperation,
@@ -84,6 +93,30 @@ export class AiSpending extends Context.Service<
         )
         return yield* wallet.spending(caller.organizationId, price, operation, priced)
       })
+      const meter = Effect.fnUntraced(function* (caller: Spender, operation: AiOperation) {
+        yield* allowance.take(caller, 1)
+        const held: Array<Reservation> = []
+        let isForgiven = false
+        yield* Effect.addFinalizer(() =>
+          Effect.forEach(held, (each) =>
+            Effect.ignore(isForgiven ? wallet.release(each) : wallet.settle(each, each.amount))
+          )
+        )
+        const made: Meter = {
+          use: Effect.fnUntraced(function* (quantity: number) {
+            const covered = held.reduce((sum, { amount }) => sum + amount, 0)
+            const missing = priceOf(prices, operation, quantity) - covered
+            if (missing <= 0) return
+            yield* Effect.uninterruptible(
+              Effect.map(wallet.reserve(caller.organizationId, missing, operation), (each) => void held.push(each))
+            )
+          }),
+          forgive: () => {
+            isForgiven = true
+          }
+        }
+        return made
+      })
       const reserveForJob = Effect.fnUntraced(function* (caller: Spender, operation: AiOperation, quantity: number) {
         yield* allowance.take(caller, 1)
         const price = priceOf(prices, operation, quantity)
@@ -109,7 +142,7 @@ export class AiSpending extends Context.Service<
           Effect.ignore(wallet.release(held))
         )
       })
-      return AiSpending.of({ spend, reserveForJob, runJob })
+      return AiSpending.of({ spend, meter, reserveForJob, runJob })
     })
   )
 }

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { embeddingErrors } from "../embedding/errors.ts"
 import { SearchResponse } from "../engine-plane/search-response.ts"
-import { NotFound } from "../http/errors.ts"
+import { NotFound, UpgradeRequired } from "../http/errors.ts"
 import { operation } from "../http/operation.ts"
 import { aiErrors } from "../metering/errors.ts"
 import { SearchParameters } from "../search/contract.ts"
@@ -84,4 +84,36 @@ export const voiceSearch = operation({
     identifier: "VoiceSearchResponse"
   }),
   errors: [NotFound, ...searchErrors, ...aiErrors, ...embeddingErrors]
+})
+
+const VoiceFrame = Schema.Struct({
+  type: Schema.Literals(["transcript", "results", "final", "error", "pong"]),
+  text: Schema.optionalKey(Schema.String.annotate({ description: "Of `transcript`: all that was said so far." })),
+  is_final: Schema.optionalKey(Schema.Boolean.annotate({ description: "None of these words will change." })),
+  transcript: Schema.optionalKey(Spoken),
+  results: Schema.optionalKey(SearchResponse),
+  status: Schema.optionalKey(Schema.Int.annotate({ description: "Of `error`, as HTTP would have it." })),
+  message: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "VoiceFrame", description: "A text frame of the server." })
+
+export const voiceStream = operation({
+  plane: "control",
+  scope: "search",
+  group: "voice",
+  isAi: true,
+  method: "GET",
+  ...described.voiceStream,
+  id: "voiceStream",
+  summary: "Search while somebody speaks",
+  path: "/v1/collections/:collectionName/documents/search/voice_stream",
+  query: Schema.Struct({
+    api_key: Schema.optionalKey(
+      Schema.String.annotate({ description: "The key, where no header can be set, as in a browser." })
+    ),
+    session_id: Schema.optionalKey(Schema.String.annotate({ description: "The session, likewise." }))
+  }),
+  success: VoiceFrame,
+  status: 101,
+  successType: "web_socket",
+  errors: [NotFound, UpgradeRequired]
 })

@@ -28,14 +28,14 @@ export const soundOf = (value: unknown): Buffer | undefined => {
 export const soundRefusal = (bytes: Uint8Array): string | undefined =>
   bytes.length > AUDIO_BYTES_MAX ? "At most 25 MB of sound" : audioFormatOf(bytes) === undefined ? NO_AUDIO : undefined
 /** `de`, `pt-BR` and the like, as the two letters that transcribers know. */
-const languageIn = (value: unknown): string | undefined | Issue =>
+export const languageIn = (value: unknown): string | undefined | Issue =>
   value === undefined
     ? undefined
     : typeof value === "string" && /^[A-Za-z]{2}([-_][A-Za-z]{2,4})?$/.test(value)
       ? value.slice(0, 2).toLowerCase()
       : { path: "language", message: "A language as ISO 639-1 has it, such as en" }
 
-const noWords = (name: string, value: string): string | undefined =>
+export const noWords = (name: string, value: string): string | undefined =>
   name === "q" && !["", "*"].includes(value.trim()) ? "A voice search takes no words: they are spoken" : undefined
 /** `x-svc-api-key` and its like may stand in a query; they are the service's. */
 const isParameter = ([name]: readonly [string, unknown]): boolean => !name.startsWith("x-")

@@ -10,6 +10,7 @@ import { searchRequestOf } from "../search/routes.ts"
 import * as contract from "./contract.ts"
 import { readTranscription, readVoiceSearch } from "./read.ts"
 import { type Listened } from "./speech.ts"
+import { makeVoiceStreams } from "./stream/voice-streams.ts"
 import { VoiceSearch } from "./voice-search.ts"
 
 const round = (seconds: number): number => Math.round(seconds * 1_000) / 1_000
@@ -27,6 +28,7 @@ const transcriptionOf = ({ language, model, seconds, segments }: Listened): type
 
 export const routes = Effect.gen(function* () {
   const voice = yield* VoiceSearch
+  const streams = yield* makeVoiceStreams
   const { countryHeader } = yield* Installation
   return [
     implement(
@@ -45,6 +47,20 @@ export const routes = Effect.gen(function* () {
         const request = { ...searchRequestOf(input, countryHeader), shared: asked.values, queryText: "" }
         const text = yield* withoutLimit(voice.answer(request, input.params.collectionName, asked.sound!))
         return new Reply(200, text)
+      })
+    ),
+    implement(
+      contract.voiceStream,
+      Effect.fnUntraced(function* (input) {
+        const request = {
+          ...searchRequestOf(input, countryHeader),
+          shared: {},
+          queryText: "",
+          release: () => input.held().owe(0)
+        }
+        yield* streams.open(input, request, input.params.collectionName)
+        // Of a connection that is closed: nobody gets it.
+        return new Reply(101, "")
       })
     )
   ]

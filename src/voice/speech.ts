@@ -8,9 +8,12 @@ import { ModelBusy, ModelFailed, ModelNotInstalled } from "../embedding/errors.t
 import { inputInvalid } from "../http/errors.ts"
 import type { Caller } from "../identity/caller.ts"
 import { AiSpending } from "../metering/ai-spending.ts"
-import { AudioDecoder, type AudioFailure } from "../ports/audio-decoder/audio-decoder.ts"
+import { AudioDecoder, type AudioFailure, type LiveOpusFormat } from "../ports/audio-decoder/audio-decoder.ts"
 import { makeRemoteTranscriber } from "../ports/transcriber/remote/remote-transcriber.ts"
+import { makeRemoteLive } from "../ports/transcriber/remote/remote-live.ts"
 import {
+  type LiveHeard,
+  type LiveOrder,
   type SpokenSegment,
   type Transcript,
   Transcriber,
@@ -24,6 +27,13 @@ const RETRY_AFTER_S = 5
 /** All that is said of a recording. */
 export interface Listened extends Transcript {
   readonly seconds: number
+}
+
+type NotHeard = ReturnType<typeof notHeard>
+/** Of a transcriber, with refusals as they are told. */
+export interface OpenedSpeech {
+  readonly push: (samples: Float32Array) => Effect.Effect<void, NotHeard>
+  readonly close: Effect.Effect<LiveHeard, NotHeard>
 }
 
 const soundRefused =
@@ -57,21 +67,44 @@ export const makeSpeech = Effect.gen(function* () {
   const decoder = yield* AudioDecoder
   const embedded = yield* Transcriber
   const remote = yield* makeRemoteTranscriber
+  const remoteLive = yield* makeRemoteLive
   const providers = yield* AiProviders
   const spending = yield* AiSpending
 
   /** Who transcribes for the organization, or why nobody does in this language. */
   const transcriberFor = Effect.fnUntraced(function* (organizationId: string, language: string | undefined) {
     const own = providers.transcriber(organizationId)
-    if (own !== undefined) return (order: Parameters<typeof embedded.transcribe>[0]) => remote(own, order)
+    if (own !== undefined) {
+      const transcribe = (order: Parameters<typeof embedded.transcribe>[0]) => remote(own, order)
+      return { transcribe, open: (order: LiveOrder) => remoteLive(own, order, transcribe) }
+    }
     const { languages, name, state } = embedded.inUse()
     if (name === null || state === "absent") return yield* noTranscriber("No transcriber is installed")
     if (language !== undefined && languages.length > 0 && !languages.includes(language))
       return yield* inputInvalid("language", `${name} knows ${languages.join(", ")} alone`)
-    return embedded.transcribe
+    return embedded
   })
 
   return {
+    /** A stream of Opus, decoded as it comes. */
+    decoder: (format: LiveOpusFormat) =>
+      Effect.map(Effect.mapError(decoder.open(format), soundRefused("audio")), ({ push }) => ({
+        push: (bytes: Uint8Array) => Effect.mapError(push(bytes), soundRefused("audio"))
+      })),
+    /** Listens live, for whoever pays by the seconds of sound. */
+    open: Effect.fnUntraced(function* (
+      { organizationId }: Pick<Caller, "organizationId">,
+      language: string | undefined,
+      heard: LiveOrder["heard"]
+    ) {
+      const { open } = yield* transcriberFor(organizationId, language)
+      const opened = yield* Effect.mapError(open({ organizationId, language, hints: [], heard }), notHeard)
+      const speech: OpenedSpeech = {
+        push: (samples) => Effect.mapError(opened.push(samples), notHeard),
+        close: Effect.mapError(opened.close, notHeard)
+      }
+      return speech
+    }),
     /** Runs what is done with the words at the price of hearing them. */
     listen: Effect.fnUntraced(function* <A, E, R>(
       caller: Caller,
@@ -80,7 +113,7 @@ export const makeSpeech = Effect.gen(function* () {
     ) {
       const { organizationId } = caller
       const sound = yield* Effect.mapError(decoder.decode(organizationId, bytes), soundRefused(path))
-      const transcribe = yield* transcriberFor(organizationId, language)
+      const { transcribe } = yield* transcriberFor(organizationId, language)
       const { samples, seconds, speech } = sound
       const nobody: Transcript = {
         segments: [],

@@ -146,6 +146,9 @@ const make = Effect.gen(function* () {
 
   return {
     listen: speech.listen,
+    open: speech.open,
+    decoder: speech.decoder,
+    understood,
     asking,
     /** What was said, in the words of the collection. */
     heard: (request: SearchRequest, name: string, collection: CollectionInfo, sound: AskedSound) =>

@@ -15,6 +15,7 @@ import { startTranscriberServer, type TranscriberServer } from "../support/trans
 import { type Program, startProgram } from "../support/program.ts"
 import { eventually } from "../support/receiver.ts"
 import { talkFields } from "../support/talks.ts"
+import { openVoice } from "../support/voice-client.ts"
 
 type Ids = Readonly<Record<keyof typeof sampleIds, string>>
 interface Furnished {
@@ -431,6 +432,12 @@ describe("examples", () => {
     )) {
       const furnished = operation.scope === "console" && operation.group !== "console sessions" ? people : tenant
       const { url, ...request } = requestOf(operation, cookie === undefined ? furnished : { ...furnished, cookie })
+      if (operation.success.type === "web_socket") {
+        const opened = await openVoice(url, "", request.headers)
+        if ("status" in opened) refused.push(`${operation.id}: ${opened.status}`)
+        else opened.socket.terminate()
+        continue
+      }
       const answer = await fetch(url, { ...request, redirect: "manual" })
       const text = operation.success.type === "event_stream" ? await beginningOf(answer) : await answer.text()
       // A new password ends the session that it was given in; the answer brings another.

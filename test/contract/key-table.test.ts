@@ -227,6 +227,7 @@ describe("every operation with every kind of key", () => {
       "GET /v1/assistants/nowhere/conversations",
       "GET /v1/assistants/nowhere/conversations/nowhere",
       "GET /v1/collections/nowhere/documents/search",
+      "GET /v1/collections/nowhere/documents/search/voice_stream",
       "GET /v1/collections/nowhere/graph/entities",
       "GET /v1/collections/nowhere/prompts",
       "GET /v1/collections/nowhere/search-profiles/nowhere/storefront",

@@ -65,7 +65,12 @@ const lint = (document: unknown): ReadonlyArray<string> => {
       readonly location: ReadonlyArray<{ readonly pointer?: string }>
     }>
   }
-  return problems.map(({ location, message, ruleId }) => `${ruleId}: ${message} (${location[0]?.pointer})`)
+  return (
+    problems
+      .map(({ location, message, ruleId }) => `${ruleId}: ${message} (${location[0]?.pointer})`)
+      // A WebSocket succeeds with 101, and its document says so.
+      .filter((problem) => !/^operation-2xx-response: .*voice_stream\/get\/responses\)$/.test(problem))
+  )
 }
 
 describe("the documents", () => {

@@ -4,6 +4,70 @@
 /** @type {import("./faults.mjs").Fault[]} */
 export const faults = [
   {
+    name: "voice-threshold",
+    why: "who speaks softly over noise is heard late",
+    file: "src/ports/transcriber/live/voice-activity.ts",
+    from: "const LOUDER = 3",
+    to: "const LOUDER = 9",
+    tests: ["test/rooms/voice/voice-activity.test.ts"]
+  },
+  {
+    name: "voice-floor",
+    why: "what is loud for a moment becomes the floor of what is said next",
+    file: "src/ports/transcriber/live/voice-activity.ts",
+    from: "return Math.min(this.#part, ...this.#parts)",
+    to: "return this.#part",
+    tests: ["test/rooms/voice/voice-activity.test.ts"]
+  },
+  {
+    name: "voice-agreement",
+    why: "words that were shown are taken back",
+    file: "src/ports/transcriber/live/agreement.ts",
+    from: "if (same > this.#agreed.length) this.#agreed = [...this.#agreed, ...words.slice(this.#agreed.length, same)]",
+    to: "this.#agreed = words.slice(0, same)",
+    tests: ["test/rooms/voice/agreement.test.ts"]
+  },
+  {
+    name: "voice-stale",
+    why: "hits of words that are others by now are shown",
+    file: "src/voice/stream/interim.ts",
+    from: "ended.value.tokens === tokens ? ended.value : undefined",
+    to: "ended.value",
+    tests: ["test/rooms/voice/interim.test.ts"]
+  },
+  {
+    name: "voice-one-at-a-time",
+    why: "a stream searches for every word at once",
+    file: "src/voice/stream/interim.ts",
+    from: 'this.#running !== undefined || tokens === ""',
+    to: 'tokens === ""',
+    tests: ["test/rooms/voice/interim.test.ts"]
+  },
+  {
+    name: "voice-key-again",
+    why: "a stream goes on behind its key",
+    file: "src/voice/stream/voice-stream.ts",
+    from: "PASSING.has(statusOf(error)) ?",
+    to: "error !== undefined ?",
+    tests: ["test/contract/voice-stream.test.ts"]
+  },
+  {
+    name: "voice-forgiven",
+    why: "sound that nobody could hear is paid for",
+    file: "src/metering/ai-spending.ts",
+    from: "isForgiven ? wallet.release(each)",
+    to: "held.length < 0 ? wallet.release(each)",
+    tests: ["test/contract/voice-stream.test.ts"]
+  },
+  {
+    name: "voice-open-streams",
+    why: "a stream that ended is counted for ever",
+    file: "src/voice/stream/voice-streams.ts",
+    from: "() => Effect.sync(() => open.give(keys))",
+    to: "() => Effect.void",
+    tests: ["test/contract/voice-stream.test.ts"]
+  },
+  {
     name: "seo-linked-data",
     why: "a title ends the element that holds linked data",
     file: "src/seo/page-html.ts",

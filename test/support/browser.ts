@@ -21,15 +21,20 @@ const quiet = [
   "--disable-sync"
 ]
 
-export const launchBrowser = async (): Promise<Browser | string> => {
+/** `more`: flags. */
+export const launchBrowser = async (more: ReadonlyArray<string> = []): Promise<Browser | string> => {
   const found = installed.find((path) => existsSync(path))
   try {
-    if (found !== undefined) return await chromium.launch({ executablePath: found, args: quiet })
+    if (found !== undefined) return await chromium.launch({ executablePath: found, args: [...quiet, ...more] })
     if (process.platform !== "linux") return "no Chromium is installed"
     const { default: packaged } = await import("@sparticuz/chromium")
     return await chromium.launch({
       executablePath: await packaged.executablePath(),
-      args: [...packaged.args.filter((flag) => flag !== "--single-process" && flag !== "--no-zygote"), ...quiet]
+      args: [
+        ...packaged.args.filter((flag) => flag !== "--single-process" && flag !== "--no-zygote"),
+        ...quiet,
+        ...more
+      ]
     })
   } catch (error) {
     return `Chromium cannot be started here: ${(error as Error).message.split("\n")[0]}`

@@ -69,6 +69,8 @@ export const startTranscriberServer = async (): Promise<TranscriberServer> => {
     const pieces: Array<Buffer> = []
     for await (const piece of request) pieces.push(piece as Buffer)
     const { pathname, searchParams } = new URL(request.url!, "http://localhost")
+    // It hears recordings alone, as most servers of the interface do.
+    if (pathname.endsWith("/v1/realtime")) return void response.writeHead(404).end("{}")
     const asked: AskedOfServer = {
       method: request.method!,
       path: pathname,

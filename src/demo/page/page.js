@@ -466,6 +466,78 @@ void (async () => {
   document.querySelector("#looks-close").addEventListener("click", closeLooks)
   document.querySelector("#searchbox").addEventListener("input", closeLooks)
 
+  /** Search by speech: held, the button listens; what is found is shown while somebody speaks. */
+  const microphone = document.querySelector("#microphone")
+  const spoken = document.querySelector("#spoken")
+  const spokenWords = document.querySelector("#spoken-words")
+  const spokenTitle = document.querySelector("#spoken-title")
+  microphone.hidden = navigator.mediaDevices === undefined || globalThis.AudioWorkletNode === undefined
+  let speaking
+  const showSpoken = (isShown) => {
+    spoken.hidden = !isShown
+    document.querySelector("#results").hidden = isShown
+  }
+  const hearFrame = ({ message, results, text, transcript, type }) => {
+    if (type === "transcript") spokenWords.textContent = text
+    if (type === "error") spokenTitle.textContent = message
+    if (results !== undefined)
+      spoken.querySelector("ol").replaceChildren(...results.hits.map((hit, i) => lookCard(i + 1, hit)))
+    if (type !== "final") return
+    if (transcript.text === "") {
+      if (spokenTitle.textContent === "Listening") spokenTitle.textContent = "Nothing was understood."
+      return
+    }
+    // From here on it is a search like any that was typed.
+    showSpoken(false)
+    search.setUiState((state) => ({
+      ...state,
+      [config.collection]: { ...state[config.collection], query: transcript.text, page: 1 }
+    }))
+  }
+  const stopSpeaking = () => {
+    microphone.setAttribute("aria-pressed", "false")
+    const held = speaking
+    speaking = undefined
+    held?.then(({ stop }) => stop()).catch(() => {})
+  }
+  const startSpeaking = () => {
+    if (speaking !== undefined) return
+    closeLooks()
+    microphone.setAttribute("aria-pressed", "true")
+    spokenTitle.textContent = "Listening"
+    spokenWords.textContent = ""
+    spoken.querySelector("ol").replaceChildren()
+    showSpoken(true)
+    const asked = new URLSearchParams({ api_key: config.search_key, session_id: visitor.session_id })
+    const path = `/v1/collections/${config.collection}/documents/search/voice_stream?${asked}`
+    const params = { profile: config.profile, per_page: 24, x_surface: "search" }
+    const isOver = () => {
+      if (spokenTitle.textContent === "Listening") spokenTitle.textContent = "The connection was closed."
+    }
+    speaking = globalThis.speakTo(`${api.replace(/^http/, "ws")}${path}`, params, hearFrame, isOver)
+    speaking.catch((error) => {
+      stopSpeaking()
+      spokenTitle.textContent = "The microphone cannot be used here."
+      console.warn("no microphone", error)
+    })
+  }
+  microphone.addEventListener("pointerdown", (event) => {
+    microphone.setPointerCapture(event.pointerId)
+    startSpeaking()
+  })
+  for (const end of ["pointerup", "pointercancel", "blur"]) microphone.addEventListener(end, stopSpeaking)
+  microphone.addEventListener("contextmenu", (event) => event.preventDefault())
+  const isHeld = ({ key }) => key === " " || key === "Enter"
+  microphone.addEventListener("keydown", (event) => {
+    if (!isHeld(event)) return
+    event.preventDefault()
+    if (!event.repeat) startSpeaking()
+  })
+  microphone.addEventListener("keyup", (event) => {
+    if (isHeld(event)) stopSpeaking()
+  })
+  document.querySelector("#searchbox").addEventListener("input", () => showSpoken(false))
+
   document.querySelector("#hits").addEventListener("click", (event) => {
     const open = event.target.closest("[data-open]")
     if (open !== null) {

@@ -3,7 +3,7 @@
  * port promises: an answer or a refusal within its time whatever the bytes are; at most `SECONDS_MAX` of sound, asked
  * of the file before or while it is decoded; organizations take turns; what waits is bounded.
  */
-import { Context, Data, type Effect } from "effect"
+import { Context, Data, type Effect, type Scope } from "effect"
 import type { Span } from "./speech.ts"
 
 /** Of a file (spec part 8), and of what it holds (contract part 10: of a stream). */
@@ -17,6 +17,13 @@ export interface DecodedAudio {
   readonly seconds: number
   /** Where somebody may be speaking, in order; none where nobody is. */ readonly speech: ReadonlyArray<Span>
 }
+/** How Opus arrives; `bare`: a packet a message. */
+export type LiveOpusFormat = "ogg" | "webm" | "bare"
+/** A stream that is decoded as it comes. */
+export interface LiveDecoder {
+  /** One piece after the other; of one channel, 16,000 numbers a second. */
+  readonly push: (bytes: Uint8Array) => Effect.Effect<Float32Array, AudioFailure>
+}
 /** `refused`: no sound that can be read, or too much. `busy`: too much waits. `failed`: the thread is not to be had. */
 export class AudioFailure extends Data.TaggedError("AudioFailure")<{
   readonly kind: "refused" | "busy" | "failed"
@@ -25,5 +32,9 @@ export class AudioFailure extends Data.TaggedError("AudioFailure")<{
 
 export class AudioDecoder extends Context.Service<
   AudioDecoder,
-  { readonly decode: (organizationId: string, bytes: Uint8Array) => Effect.Effect<DecodedAudio, AudioFailure> }
+  {
+    readonly decode: (organizationId: string, bytes: Uint8Array) => Effect.Effect<DecodedAudio, AudioFailure>
+    /** It closes with the scope. */
+    readonly open: (format: LiveOpusFormat) => Effect.Effect<LiveDecoder, AudioFailure, Scope.Scope>
+  }
 >()("dowser/ports/AudioDecoder") {}

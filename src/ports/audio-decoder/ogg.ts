@@ -41,7 +41,7 @@ export const readOgg = (bytes: Uint8Array): OpusPackets => {
   // The second packet holds tags.
   return { ...head, packets: packets.slice(1) }
 }
-const joined = (pieces: ReadonlyArray<Uint8Array>): Uint8Array => {
+export const joined = (pieces: ReadonlyArray<Uint8Array>): Uint8Array => {
   const [only] = pieces
   if (pieces.length === 1 && only !== undefined) return only
   const all = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0))

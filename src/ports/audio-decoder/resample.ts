@@ -19,26 +19,66 @@ const half = (() => {
   return values
 })()
 
-export const resampled = (samples: Float32Array, from: number, to: number): Float32Array => {
-  if (from === to) return samples
-  const ratio = from / to
-  /** Zero crossings a sample of the source. */
-  const scale = BAND * Math.min(1, to / from)
-  const reach = Math.ceil(ZEROS / scale)
-  const made = new Float32Array(Math.floor(samples.length / ratio))
-  for (let at = 0; at < made.length; at++) {
-    const middle = at * ratio
-    const first = Math.max(0, Math.ceil(middle - reach))
-    const last = Math.min(samples.length - 1, Math.floor(middle + reach))
+/** How a rate becomes another. */
+class Filter {
+  readonly ratio: number
+  /** Zero crossings a sample of the source. */ readonly #scale: number
+  /** Samples of the source on each side of a value. */ readonly reach: number
+
+  constructor(from: number, to: number) {
+    this.ratio = from / to
+    this.#scale = BAND * Math.min(1, to / from)
+    this.reach = Math.ceil(ZEROS / this.#scale)
+  }
+  /** Between samples; there is silence before the first and behind the last. */
+  valueAt(samples: Float32Array, middle: number): number {
+    const first = Math.max(0, Math.ceil(middle - this.reach))
+    const last = Math.min(samples.length - 1, Math.floor(middle + this.reach))
     let sum = 0
     for (let i = first; i <= last; i++) {
-      const distance = Math.abs(i - middle) * scale * STEPS
+      const distance = Math.abs(i - middle) * this.#scale * STEPS
       const step = Math.floor(distance)
       if (step >= ZEROS * STEPS) continue
       const left = half[step]!
       sum += samples[i]! * (left + (half[step + 1]! - left) * (distance - step))
     }
-    made[at] = sum * scale
+    return sum * this.#scale
   }
+}
+
+export const resampled = (samples: Float32Array, from: number, to: number): Float32Array => {
+  if (from === to) return samples
+  const filter = new Filter(from, to)
+  const made = new Float32Array(Math.floor(samples.length / filter.ratio))
+  for (let at = 0; at < made.length; at++) made[at] = filter.valueAt(samples, at * filter.ratio)
   return made
+}
+
+/** The same of sound that arrives; some milliseconds behind it, since a value needs what follows. */
+export class Resampler {
+  readonly #filter: Filter | undefined
+  #kept: Float32Array = new Float32Array(0)
+  /** Of the first that is kept, and of the next value, from the beginning. */
+  #from = 0
+  #next = 0
+
+  constructor(from: number, to: number) {
+    this.#filter = from === to ? undefined : new Filter(from, to)
+  }
+  push(samples: Float32Array): Float32Array {
+    if (this.#filter === undefined) return samples
+    const { ratio, reach } = this.#filter
+    const all = new Float32Array(this.#kept.length + samples.length)
+    all.set(this.#kept)
+    all.set(samples, this.#kept.length)
+    const end = this.#from + all.length
+    const count = Math.max(0, Math.floor((end - 1 - reach) / ratio) - this.#next + 1)
+    const made = new Float32Array(count)
+    for (let i = 0; i < count; i++) made[i] = this.#filter.valueAt(all, (this.#next + i) * ratio - this.#from)
+    this.#next += count
+    const unused = Math.max(0, Math.min(all.length, Math.floor(this.#next * ratio) - reach - this.#from))
+    this.#kept = all.slice(unused)
+    this.#from += unused
+    return made
+  }
 }

@@ -5,6 +5,7 @@ import { type LineOutcome, WorkerLine } from "../worker-line.ts"
 import { AudioDecoder, AudioFailure, type DecodedAudio } from "./audio-decoder.ts"
 import type { DecodedPlain } from "./decoder-worker.ts"
 import { audioFormatOf, NO_AUDIO } from "./format.ts"
+import { LiveThread, openLive } from "./live/live-thread.ts"
 
 const HEAP_MB = 256
 /** Five minutes of MP3 take a second. */
@@ -50,7 +51,12 @@ export const layerDecoderThread = (within_ms = WITHIN_MS): Layer.Layer<AudioDeco
         ),
         (own) => Effect.promise(() => own.close())
       )
+      const live = yield* Effect.acquireRelease(
+        Effect.sync(() => new LiveThread()),
+        (own) => Effect.promise(() => own.close())
+      )
       return AudioDecoder.of({
+        open: (format) => openLive(live, format),
         decode: (organizationId, bytes) =>
           audioFormatOf(bytes) === undefined
             ? Effect.fail(new AudioFailure({ kind: "refused", message: NO_AUDIO }))

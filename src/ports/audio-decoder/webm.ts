@@ -5,10 +5,10 @@
 import { AudioRefused } from "./format.ts"
 import { type OpusPackets, opusHead } from "./opus.ts"
 
+export const TRACK = 0xae
 const SEGMENT = 0x18_53_80_67,
   CLUSTER = 0x1f_43_b6_75,
   TRACKS = 0x16_54_ae_6b,
-  TRACK = 0xae,
   NUMBER = 0xd7,
   CODEC = 0x86,
   PRIVATE = 0x63_a2,
@@ -17,7 +17,7 @@ const SEGMENT = 0x18_53_80_67,
   BLOCK = 0xa1,
   SIMPLE_BLOCK = 0xa3
 /** What holds others; anything else that is not read is stepped over. */
-const INSIDE: ReadonlySet<number> = new Set([SEGMENT, CLUSTER, TRACKS, GROUP])
+export const INSIDE: ReadonlySet<number> = new Set([SEGMENT, CLUSTER, TRACKS, GROUP])
 const ELEMENTS_MAX = 2_000_000
 
 interface Variable {
@@ -42,14 +42,16 @@ const variableAt = (bytes: Uint8Array, at: number, lengthMax: number, withMark: 
 }
 interface Element {
   readonly id: number
+  /** It has sound in it. */ readonly isBlock: boolean
   readonly from: number
   readonly to: number
 }
-const elementAt = (bytes: Uint8Array, at: number, end: number): Element | undefined => {
+export const elementAt = (bytes: Uint8Array, at: number, end: number): Element | undefined => {
   const id = variableAt(bytes, at, 4, true)
   const size = id === undefined ? undefined : variableAt(bytes, id.next, 8, false)
   if (id === undefined || size === undefined) return undefined
-  return { id: id.value, from: size.next, to: size.isOpen ? end : Math.min(end, size.next + size.value) }
+  const isBlock = id.value === SIMPLE_BLOCK || id.value === BLOCK
+  return { id: id.value, isBlock, from: size.next, to: size.isOpen ? end : Math.min(end, size.next + size.value) }
 }
 function* elements(bytes: Uint8Array, from: number, end: number): Generator<Element> {
   for (let at = from; at < end;) {
@@ -60,11 +62,11 @@ function* elements(bytes: Uint8Array, from: number, end: number): Generator<Elem
   }
 }
 
-interface Track {
+export interface Track {
   readonly number: number
   readonly head: NonNullable<ReturnType<typeof opusHead>>
 }
-const trackIn = (bytes: Uint8Array, { from, to }: Element): Track | undefined => {
+export const trackIn = (bytes: Uint8Array, { from, to }: Element): Track | undefined => {
   let number: number | undefined, head: ReturnType<typeof opusHead>
   let isOpus = false
   for (const { id, from: start, to: end } of elements(bytes, from, to)) {
@@ -84,13 +86,13 @@ export const readWebm = (bytes: Uint8Array): OpusPackets => {
   for (let read = 0; at < bytes.length && read < ELEMENTS_MAX; read++) {
     const element = elementAt(bytes, at, bytes.length)
     if (element === undefined) break
-    const { from, id, to } = element
+    const { from, id, isBlock, to } = element
     // One after the other, whatever holds it: a cluster of unknown size ends where the next begins.
     at = INSIDE.has(id) ? from : to
     if (id === TRACK) {
       track ??= trackIn(bytes, element)
       at = to
-    } else if ((id === SIMPLE_BLOCK || id === BLOCK) && track !== undefined) {
+    } else if (isBlock && track !== undefined) {
       const packet = packetIn(bytes.subarray(from, to), track.number)
       if (packet !== undefined) packets.push(packet)
     }
@@ -99,7 +101,7 @@ export const readWebm = (bytes: Uint8Array): OpusPackets => {
   return { ...track.head, packets }
 }
 /** Of a block without lacing, which recorders of sound do not use. */
-const packetIn = (block: Uint8Array, wanted: number): Uint8Array | undefined => {
+export const packetIn = (block: Uint8Array, wanted: number): Uint8Array | undefined => {
   const number = variableAt(block, 0, 8, false)
   if (number?.value !== wanted || number.next + 3 > block.length) return undefined
   if ((block[number.next + 2]! & 0x06) !== 0) throw new AudioRefused("The WebM file laces its sound.")

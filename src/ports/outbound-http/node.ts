@@ -11,6 +11,7 @@ import { Effect, Layer, Stream } from "effect"
 import { BoundedMap } from "@dowser/engine-sdk/host"
 import { type Answered, call, refusedAddress } from "./exchange.ts"
 import { headersOf, pieces, wholeBody } from "./answer-body.ts"
+import { openSocket, outboundSocket, socketAddress } from "./socket.ts"
 import {
   CurrentOutbound,
   OutboundFailure,
@@ -196,6 +197,21 @@ export const layer = ({ allowPrivateAddresses }: OutboundHttpOptions): Layer.Lay
               return await wholeBody(answer, request.responseBytesMax, ending)
             })
           ),
+        connect: (request) => {
+          const opened = within(
+            request.timeout_ms,
+            async (ending) => {
+              const { host, url } = socketAddress(request.url)
+              const addresses = await addressesOf(parts.namesOf, parts.isAllowed, host)
+              return await openSocket(request, url, host, addresses[0]!, ending)
+            },
+            (socket) => socket.terminate()
+          )
+          return Effect.map(
+            Effect.acquireRelease(opened, (socket) => Effect.sync(() => socket.terminate()), { interruptible: true }),
+            outboundSocket
+          )
+        },
         open: (request) =>
           noted(
             Effect.suspend(() => {

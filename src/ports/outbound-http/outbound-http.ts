@@ -37,15 +37,31 @@ export interface OutboundStream {
   readonly body: Stream.Stream<Uint8Array, OutboundFailure>
 }
 
+/** A WebSocket, of an address that is checked as any. */
+export interface OutboundSocketRequest {
+  /** ws, wss, http or https. */ readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** From the first look-up to the upgrade. */ readonly timeout_ms: number
+  /** Of one message; a larger one ends the connection. */ readonly messageBytesMax: number
+  /** Told of each text message; it must not throw. */ readonly onText: (text: string) => void
+  /** Told once, whoever closed it. */ readonly onClose: (code: number, reason: string) => void
+}
+export interface OutboundSocket {
+  readonly send: (data: string | Uint8Array) => void
+  /** Given to it and not on its way. */ readonly unsentBytes: () => number
+}
+
 /**
  * There is no status. `refused_address` is ours and final; the others are the network's or the receiver's and may pass.
- * Only a body that is read in pieces can be `too_large` or `undecodable`, only a redirect that is followed refused.
+ * Only a body that is read in pieces can be `too_large` or `undecodable`, only a redirect that is followed refused, and
+ * only an upgrade that is asked for.
  * `message` is a sentence for the person who chose the address.
  */
 export class OutboundFailure extends Data.TaggedError("OutboundFailure")<{
   readonly kind:
     | "refused_address"
     | "refused_redirect"
+    | "refused_upgrade"
     | "timeout"
     | "name"
     | "connection"
@@ -62,6 +78,8 @@ export class OutboundHttp extends Context.Service<
     readonly send: (request: OutboundRequest) => Effect.Effect<OutboundResponse, OutboundFailure>
     /** One request, one answer whose body is read in pieces. The connection closes with the scope. */
     readonly open: (request: OutboundOpening) => Effect.Effect<OutboundStream, OutboundFailure, Scope.Scope>
+    /** `refused_upgrade` where the other side is no such WebSocket. It closes with the scope. */
+    readonly connect: (request: OutboundSocketRequest) => Effect.Effect<OutboundSocket, OutboundFailure, Scope.Scope>
   }
 >()("dowser/ports/OutboundHttp") {}
 

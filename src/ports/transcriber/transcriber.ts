@@ -3,7 +3,7 @@
  * it where it says so; nothing that was not heard is made up by us; a language that the model does not know is refused
  * and not guessed at; organizations take turns at a model that runs here, and what waits is bounded.
  */
-import { Context, Data, type Effect } from "effect"
+import { Context, Data, type Effect, type Scope } from "effect"
 import type { Span } from "../audio-decoder/speech.ts"
 
 /** What can be said of a transcriber, whether or not it is there. */
@@ -34,6 +34,28 @@ export interface TranscribeOrder {
   /** Words that are likely, for models that can be told. */ readonly hints: ReadonlyArray<string>
 }
 
+/** What was heard so far of speech that goes on. */
+export interface LiveHeard {
+  /** From the beginning; the last of them may still change. */ readonly words: ReadonlyArray<SpokenWord>
+  /** How many of them will not. */ readonly settled: number
+  readonly language: string
+  readonly model: string
+}
+export interface LiveOrder {
+  readonly organizationId: string
+  readonly language: string | undefined
+  readonly hints: ReadonlyArray<string>
+  /** Told of every change, as it comes; it must not throw. */ readonly heard: (heard: LiveHeard) => void
+}
+/**
+ * A session of speech. It ends with its scope; where it failed, whoever pushes or closes next hears of it.
+ */
+export interface LiveTranscription {
+  /** One channel, 16,000 numbers a second. Waits while too much of it is not heard yet. */
+  readonly push: (samples: Float32Array) => Effect.Effect<void, TranscriptionUnavailable>
+  /** There is no more; all that was said. */ readonly close: Effect.Effect<LiveHeard, TranscriptionUnavailable>
+}
+
 /**
  * There is no transcript. `not_installed` stays until somebody installs or names one, `busy` passes by itself,
  * `language` is the request's, `failed` the model's or its server's. `message` is a sentence for who asked.
@@ -48,6 +70,7 @@ export class Transcriber extends Context.Service<
   {
     readonly inUse: () => TranscriberInUse
     readonly transcribe: (order: TranscribeOrder) => Effect.Effect<Transcript, TranscriptionUnavailable>
+    readonly open: (order: LiveOrder) => Effect.Effect<LiveTranscription, TranscriptionUnavailable, Scope.Scope>
   }
 >()("dowser/ports/Transcriber") {}
 

@@ -7,8 +7,15 @@ import { Worker } from "node:worker_threads"
 import { Context, Effect, Layer } from "effect"
 import { type LineOutcome, WorkerLine } from "../../worker-line.ts"
 import type { Span } from "../../audio-decoder/speech.ts"
+import { openByAgreement } from "../live/by-agreement.ts"
 import { transcriberName, type TranscriberSize } from "../moonshine/layout.ts"
-import { type SpokenWord, Transcriber, TranscriptionUnavailable, type TranscribeOrder } from "../transcriber.ts"
+import {
+  type LiveOrder,
+  type SpokenWord,
+  Transcriber,
+  TranscriptionUnavailable,
+  type TranscribeOrder
+} from "../transcriber.ts"
 import type { TranscriberSettings } from "./transcriber-worker.ts"
 
 /** Where it is, said by who installs it. */
@@ -104,16 +111,20 @@ const make = (options: LocalTranscriberOptions) =>
       Effect.sync(() => new Threads(options)),
       (own) => Effect.promise(async () => own.line?.close())
     )
-    const transcribe = Effect.fnUntraced(function* (order: TranscribeOrder) {
+    const installedFor = Effect.fnUntraced(function* (language: string) {
       const found = options.installed()
       if (found.state === "absent")
         return yield* new TranscriptionUnavailable({ reason: "not_installed", message: `${found.message}.` })
-      const { language = "en", organizationId, samples, speech } = order
       if (!LANGUAGES.some((known) => known === language))
         return yield* new TranscriptionUnavailable({
           reason: "language",
           message: `${transcriberName(found.size)} knows English (en) alone`
         })
+      return found
+    })
+    const transcribe = Effect.fnUntraced(function* (order: TranscribeOrder) {
+      const { language = "en", organizationId, samples, speech } = order
+      const found = yield* installedFor(language)
       const line = threads.lineOf(found)
       const asked = (span: Span) =>
         Effect.callback<ReadonlyArray<SpokenWord>, TranscriptionUnavailable>((resume) => {
@@ -139,7 +150,12 @@ const make = (options: LocalTranscriberOptions) =>
           ? { name: null, embedded: true, languages: LANGUAGES, state: "absent" }
           : { name: transcriberName(found.size), embedded: true, languages: LANGUAGES, state: "ready" }
       },
-      transcribe
+      transcribe,
+      open: Effect.fnUntraced(function* (order: LiveOrder) {
+        const language = order.language ?? "en"
+        const { size } = yield* installedFor(language)
+        return yield* openByAgreement(transcribe, { ...order, language }, transcriberName(size))
+      })
     })
     const figures = (): TranscriberFigures | undefined => {
       const { line } = threads

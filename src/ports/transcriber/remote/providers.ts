@@ -44,18 +44,18 @@ const homes: ReadonlyMap<TranscriberKind, string> = new Map([
   ["assemblyai", "https://api.assemblyai.com"]
 ])
 /** Of a base address, with or without its path. */
-const addressOf = ({ kind, url }: RemoteTranscriberModel, path: string): string => {
+export const addressOf = ({ kind, url }: RemoteTranscriberModel, path: string): string => {
   const bare = (url ?? homes.get(kind)!).replace(/\/+$/, "")
   if (bare.endsWith(path)) return bare
   const [, version] = /^(\/v\d+)\//.exec(path) ?? []
   return version !== undefined && bare.endsWith(version) ? bare + path.slice(version.length) : bare + path
 }
-const own = (value: unknown, key: string | number): unknown =>
+export const own = (value: unknown, key: string | number): unknown =>
   typeof value === "object" && value !== null && Object.hasOwn(value, key)
     ? (value as Record<string | number, unknown>)[key]
     : undefined
-const at = (value: unknown, ...path: ReadonlyArray<string | number>): unknown => path.reduce(own, value)
-const textAt = (value: unknown, ...path: ReadonlyArray<string | number>): string | undefined => {
+export const at = (value: unknown, ...path: ReadonlyArray<string | number>): unknown => path.reduce(own, value)
+export const textAt = (value: unknown, ...path: ReadonlyArray<string | number>): string | undefined => {
   const found = at(value, ...path)
   return typeof found === "string" ? found : undefined
 }
@@ -63,7 +63,7 @@ const numberAt = (value: unknown, key: string): number | undefined => {
   const found = own(value, key)
   return typeof found === "number" && Number.isFinite(found) ? found : undefined
 }
-const authorized = (apiKey: string | undefined, word: string): Readonly<Record<string, string>> =>
+export const authorized = (apiKey: string | undefined, word: string): Readonly<Record<string, string>> =>
   apiKey === undefined || apiKey === "" ? {} : { authorization: word + apiKey }
 
 const HINTS_MAX = 50
@@ -72,7 +72,7 @@ const WORDS_MAX = 3_000,
   WORD_CHARACTERS_MAX = 100
 const PAUSE_S = 0.6
 
-const wordsIn = (text: string): ReadonlyArray<string> =>
+export const wordsIn = (text: string): ReadonlyArray<string> =>
   text
     .replace(/[\p{Cc}\p{Cf}]+/gu, " ")
     .toWellFormed()
@@ -80,6 +80,10 @@ const wordsIn = (text: string): ReadonlyArray<string> =>
     .filter((word) => word !== "")
     .slice(0, WORDS_MAX)
     .map((word) => word.slice(0, WORD_CHARACTERS_MAX))
+export const scoreAt = (item: unknown): number | undefined => {
+  const confidence = numberAt(item, "confidence")
+  return confidence === undefined ? undefined : Math.min(1, Math.max(0, confidence))
+}
 /** A text without times, as one segment. */
 const whole = (text: string, seconds: number): ReadonlyArray<SpokenSegment> => {
   const words = wordsIn(text).map((each) => ({ text: each, score: undefined }))
@@ -104,8 +108,7 @@ const timedWords = (list: unknown, names: ReadonlyArray<string>, unit: number, s
     if (text === undefined) return []
     const start = Math.min(seconds, Math.max(0, (numberAt(item, "start") ?? 0) * unit))
     const end = Math.min(seconds, Math.max(start, (numberAt(item, "end") ?? 0) * unit))
-    const confidence = numberAt(item, "confidence")
-    return [{ text, start, end, score: confidence === undefined ? undefined : Math.min(1, Math.max(0, confidence)) }]
+    return [{ text, start, end, score: scoreAt(item) }]
   })
 }
 const languageIn = (text: string | undefined): string | undefined =>

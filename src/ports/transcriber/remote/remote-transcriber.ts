@@ -35,13 +35,13 @@ const LOOK_MS = 500
 const AT_ONCE_MAX = 4
 const QUOTED_MAX = 200
 
-const failed = ({ kind, model }: RemoteTranscriberModel, what: string) =>
+export const failed = ({ kind, model }: RemoteTranscriberModel, what: string) =>
   new TranscriptionUnavailable({
     reason: "failed",
     message: `The server of the transcriber \`${kind}/${model}\` ${what}.`
   })
 /** What a server says is wrong, on one line and without what looks like a credential. */
-const quoted = (text: string): string => {
+export const quoted = (text: string): string => {
   const line = text
     .slice(0, 2_000)
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")

@@ -1,0 +1,24 @@
+/**
+ * What can be shown of speech that is still going on: the words that two decodings in a row begin with (Local
+ * Agreement, Liu, Spanakis and Niehues, 2020). The end of each is a guess about a word that is not over. What was shown
+ * is not taken back before the end. Pure.
+ */
+import type { SpokenWord } from "../transcriber.ts"
+
+/** Models change their mind about points and capitals, and say the same word. */
+const plain = ({ text }: SpokenWord): string => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "")
+
+export class Agreement {
+  #before: ReadonlyArray<SpokenWord> = []
+  #agreed: ReadonlyArray<SpokenWord> = []
+
+  /** Of the same sound and what came behind it; answers what is agreed now. */
+  add(words: ReadonlyArray<SpokenWord>): ReadonlyArray<SpokenWord> {
+    let same = 0
+    while (same < words.length && same < this.#before.length && plain(words[same]!) === plain(this.#before[same]!))
+      same++
+    if (same > this.#agreed.length) this.#agreed = [...this.#agreed, ...words.slice(this.#agreed.length, same)]
+    this.#before = words
+    return this.#agreed
+  }
+}

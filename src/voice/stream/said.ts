@@ -1,0 +1,60 @@
+/** What was said so far: words that a transcriber hears, or those that the client's own recogniser sends. Pure. */
+import type { LiveHeard, SpokenWord } from "../../ports/transcriber/transcriber.ts"
+import { plainQuery } from "../correction.ts"
+
+/** A recogniser of the client's is believed. */
+const wordsIn = (text: string): ReadonlyArray<SpokenWord> =>
+  text
+    .split(/\s+/)
+    .filter((word) => word !== "")
+    .map((word) => ({ text: word, score: 1 }))
+/** Of one stream; somebody who says more is not looking for something. */
+const WORDS_MAX = 1_000
+const BY_CLIENT = "client"
+
+export class Said {
+  #heard: LiveHeard | undefined
+  #settled: ReadonlyArray<SpokenWord> = []
+  #passing: ReadonlyArray<SpokenWord> = []
+  #isSent = false
+  /** Where nobody says one. */ readonly #language: string
+
+  constructor(language: string | undefined) {
+    this.#language = language ?? "und"
+  }
+  /** Words that are sent go before what is heard: who sends them listens himself. */
+  get isSent(): boolean {
+    return this.#isSent
+  }
+  hear(heard: LiveHeard): void {
+    this.#heard = heard
+  }
+  send(text: string, isFinal: boolean): void {
+    this.#isSent = true
+    this.#passing = wordsIn(text)
+    if (!isFinal) return
+    this.#settled = [...this.#settled, ...this.#passing].slice(0, WORDS_MAX)
+    this.#passing = []
+  }
+  get words(): ReadonlyArray<SpokenWord> {
+    const words = this.#isSent ? [...this.#settled, ...this.#passing] : (this.#heard?.words ?? [])
+    return words.slice(0, WORDS_MAX)
+  }
+  /** None of them will change. */
+  get isSettled(): boolean {
+    return this.#isSent ? this.#passing.length === 0 : this.#heard?.settled === this.#heard?.words.length
+  }
+  get text(): string {
+    return this.words.map(({ text }) => text).join(" ")
+  }
+  /** What is looked for; two of the same are one search. */
+  get tokens(): string {
+    return plainQuery(this.words)
+  }
+  get language(): string {
+    return this.#isSent ? this.#language : (this.#heard?.language ?? this.#language)
+  }
+  get model(): string {
+    return this.#isSent ? BY_CLIENT : (this.#heard?.model ?? "")
+  }
+}

@@ -1,0 +1,243 @@
+/**
+ * One live voice search, from `start` to `final`: what arrives is heard, told and searched for. It runs as one loop
+ * that takes frames one by one, so that who sends faster than is heard waits, and that is woken by whatever else
+ * happens: words, results, time.
+ */
+import { Clock, Effect, Queue, type Scope } from "effect"
+import type { DeclaredError } from "../../http/declared.ts"
+import { inputInvalid } from "../../http/errors.ts"
+import type { Frame, FrameSocket } from "../../http/frame-socket.ts"
+import type { KeyRefusal } from "../../http/refusals.ts"
+import { render, statusOf } from "../../http/render.ts"
+import type { Caller } from "../../identity/caller.ts"
+import type { Meter } from "../../metering/ai-spending.ts"
+import { SECONDS_MAX } from "../../ports/audio-decoder/audio-decoder.ts"
+import type { LiveHeard } from "../../ports/transcriber/transcriber.ts"
+import { endedBy, StreamEnded, tooMuch } from "./ended.ts"
+import { CLOSES, readFrame, type Start } from "./frames.ts"
+import { Hearing, type HearingParts, SILENCE_S } from "./hearing.ts"
+import { type Found, InterimSearches } from "./interim.ts"
+import { Said } from "./said.ts"
+
+const LOOK_MS = 500
+const KEY_LOOKED_AT_MS = 5_000
+const IDLE_MS = 15_000
+const LIFE_MS = SECONDS_MAX * 1_000
+/** More are taken in the next second. */
+const FRAMES_PER_SECOND = 200
+/** Refusals of the key's check that are the moment's. */
+const PASSING = new Set([429, 503])
+
+/** What a stream asks of the rest of the program. */
+interface StreamParts extends HearingParts {
+  /** A unit of the session; what it uses is reserved as it is used. */
+  readonly meter: Effect.Effect<Meter, DeclaredError, Scope.Scope>
+  readonly search: (caller: Caller, start: Start, said: Said) => Effect.Effect<Found, DeclaredError>
+  readonly again: Effect.Effect<Caller, KeyRefusal>
+}
+/** What is there from `start` on. */
+interface Started {
+  readonly said: Said
+  readonly hearing: Hearing
+  readonly searches: InterimSearches<DeclaredError>
+}
+const ending = (error: DeclaredError): StreamEnded => endedBy(error)
+
+class VoiceStream {
+  readonly #parts: StreamParts
+  readonly #socket: FrameSocket
+  readonly #scope: Scope.Scope
+  readonly #bell: Queue.Queue<void>
+  #caller: Caller
+  #started: Started | undefined
+  #heard: LiveHeard | undefined
+  #told = ""
+  /** When words were settled that the client sent. */ #settled_ms: number | undefined
+  readonly #began_ms: number
+  #frame_ms: number
+  #key_ms: number
+  #second = 0
+  #inSecond = 0
+
+  constructor(
+    parts: StreamParts,
+    caller: Caller,
+    socket: FrameSocket,
+    scope: Scope.Scope,
+    bell: Queue.Queue<void>,
+    now_ms: number
+  ) {
+    this.#parts = parts
+    this.#caller = caller
+    this.#socket = socket
+    this.#scope = scope
+    this.#bell = bell
+    this.#began_ms = this.#frame_ms = this.#key_ms = now_ms
+  }
+  #ring(): void {
+    Queue.offerUnsafe(this.#bell, undefined)
+  }
+
+  run(): Effect.Effect<never, StreamEnded, Scope.Scope> {
+    return Effect.gen(
+      function* (this: VoiceStream) {
+        this.#socket.listen(() => this.#ring())
+        for (;;) {
+          yield* Queue.take(this.#bell)
+          for (let frame = this.#socket.take(); frame !== undefined; frame = this.#socket.take()) {
+            yield* this.#paced()
+            yield* this.#take(frame)
+            yield* this.#tell()
+          }
+          yield* this.#tell()
+          yield* this.#look()
+        }
+      }.bind(this)
+    )
+  }
+  #paced(): Effect.Effect<void> {
+    return Effect.flatMap(Clock.currentTimeMillis, (now_ms) => {
+      this.#frame_ms = now_ms
+      const second = Math.floor(now_ms / 1_000)
+      this.#inSecond = second === this.#second ? this.#inSecond + 1 : 1
+      this.#second = second
+      return this.#inSecond > FRAMES_PER_SECOND ? Effect.sleep((second + 1) * 1_000 - now_ms) : Effect.void
+    })
+  }
+  #take(frame: Frame): Effect.Effect<void, StreamEnded, Scope.Scope> {
+    if (frame.kind === "bytes") return this.#hear(frame.bytes)
+    const read = readFrame(frame.text)
+    if (!("type" in read)) {
+      const [issue] = read
+      return Effect.fail(endedBy(inputInvalid(issue!.path, issue!.message)))
+    }
+    switch (read.type) {
+      case "start":
+        return this.#start(read)
+      case "stop":
+        return this.#finish()
+      case "ping":
+        return Effect.sync(() => this.#socket.send({ type: "pong" }))
+      case "text":
+        return this.#read(read.text, read.isFinal)
+    }
+  }
+  #opened(): Effect.Effect<Started, StreamEnded> {
+    return this.#started === undefined
+      ? Effect.fail(endedBy(inputInvalid("type", "A stream begins with a frame `start`")))
+      : Effect.succeed(this.#started)
+  }
+  #start(start: Start): Effect.Effect<void, StreamEnded, Scope.Scope> {
+    if (this.#started !== undefined) return Effect.fail(endedBy(inputInvalid("type", "A stream is started once")))
+    return Effect.map(Effect.mapError(this.#parts.meter, ending), (meter) => {
+      const heard = (each: LiveHeard) => {
+        this.#heard = each
+        this.#ring()
+      }
+      this.#started = {
+        said: new Said(start.language),
+        hearing: new Hearing({ parts: this.#parts, start, meter, heard, refuse: (error) => this.#refuse(error) }),
+        searches: new InterimSearches<DeclaredError>(
+          (said) => this.#parts.search(this.#caller, start, said),
+          () => this.#ring(),
+          this.#scope
+        )
+      }
+    })
+  }
+  #read(text: string, isFinal: boolean): Effect.Effect<void, StreamEnded> {
+    return Effect.gen(
+      function* (this: VoiceStream) {
+        const { said } = yield* this.#opened()
+        said.send(text, isFinal)
+        this.#settled_ms = isFinal && said.tokens !== "" ? yield* Clock.currentTimeMillis : undefined
+      }.bind(this)
+    )
+  }
+  #hear(bytes: Uint8Array): Effect.Effect<void, StreamEnded, Scope.Scope> {
+    return Effect.gen(
+      function* (this: VoiceStream) {
+        const { hearing, said } = yield* this.#opened()
+        if (yield* hearing.push(bytes, !said.isSent)) yield* this.#finish()
+      }.bind(this)
+    )
+  }
+  #refuse(error: DeclaredError): void {
+    this.#socket.send({ type: "error", ...render(error, "control").body, status: statusOf(error) })
+  }
+
+  /** Words and results that are new. */
+  #tell(): Effect.Effect<void, StreamEnded> {
+    return Effect.gen(
+      function* (this: VoiceStream) {
+        if (this.#started === undefined) return
+        const { said, searches } = this.#started
+        if (this.#heard !== undefined) said.hear(this.#heard)
+        this.#heard = undefined
+        this.#transcribe(said, false)
+        const found = yield* Effect.mapError(searches.next(said), ending)
+        if (found !== undefined)
+          this.#socket.send(`{"type":"results","transcript":${found.transcript},"results":${found.results}}`, true)
+      }.bind(this)
+    )
+  }
+  /** `is_final`: none of these words will change. */
+  #transcribe(said: Said, isLast: boolean): void {
+    const { isSettled, text } = said
+    const told = JSON.stringify({ type: "transcript", text, is_final: isSettled || isLast })
+    if (told === this.#told || (text === "" && !isLast)) return
+    this.#told = told
+    this.#socket.send(told)
+  }
+  #finish(): Effect.Effect<never, StreamEnded> {
+    return Effect.gen(
+      function* (this: VoiceStream) {
+        const { hearing, said, searches } = yield* this.#opened()
+        const heard = said.isSent ? undefined : yield* hearing.close()
+        if (heard !== undefined) said.hear(heard)
+        this.#transcribe(said, true)
+        const found = yield* Effect.mapError(searches.last(said), ending)
+        this.#socket.send(`{"type":"final","transcript":${found.transcript},"results":${found.results}}`)
+        return yield* new StreamEnded({ code: CLOSES.done, reason: "final" })
+      }.bind(this)
+    )
+  }
+
+  /** What time brings. */
+  #look(): Effect.Effect<void, StreamEnded> {
+    return Effect.gen(
+      function* (this: VoiceStream) {
+        const now_ms = yield* Clock.currentTimeMillis
+        if (now_ms - this.#began_ms > LIFE_MS) return yield* tooMuch()
+        if (now_ms - this.#frame_ms > IDLE_MS)
+          return yield* new StreamEnded({ code: CLOSES.idle, reason: "Nothing came for 15 seconds." })
+        if (this.#settled_ms !== undefined && now_ms - this.#settled_ms >= SILENCE_S * 1_000) yield* this.#finish()
+        if (now_ms - this.#key_ms < KEY_LOOKED_AT_MS) return
+        this.#key_ms = now_ms
+        const caller = yield* Effect.catch(this.#parts.again, (error) =>
+          PASSING.has(statusOf(error)) ? Effect.succeed(this.#caller) : Effect.fail(endedBy(error, CLOSES.key))
+        )
+        this.#caller = { ...caller, rate: this.#caller.rate }
+      }.bind(this)
+    )
+  }
+
+  /** Says why, and closes. */
+  end({ code, error, reason }: StreamEnded): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (error !== undefined) this.#refuse(error)
+      return this.#socket.close(code, reason)
+    })
+  }
+}
+
+/** Until it has ended, or nobody is there any more. */
+export const runVoiceStream = Effect.fnUntraced(function* (parts: StreamParts, caller: Caller, socket: FrameSocket) {
+  const scope = yield* Effect.scope
+  const bell = yield* Queue.sliding<void>(1)
+  const stream = new VoiceStream(parts, caller, socket, scope, bell, yield* Clock.currentTimeMillis)
+  const ring = Effect.sync(() => Queue.offerUnsafe(bell, undefined))
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(LOOK_MS), ring)))
+  const running = Effect.catch(stream.run(), (ended) => stream.end(ended))
+  yield* Effect.raceFirst(running, socket.closed)
+})

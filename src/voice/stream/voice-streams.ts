@@ -1,0 +1,112 @@
+/**
+ * Live voice searches of this process: what each may have open, and the search that its words make. A search of a
+ * stream is one like any other, with the caller's key, profile and rules, a unit and a token of the key's minute.
+ */
+import { Effect } from "effect"
+import type { CollectionInfo } from "@dowser/engine-sdk"
+import { Access } from "../../access/access.ts"
+import { resolveCollection } from "@dowser/engine-sdk/operations"
+import type { Input } from "../../api/implement.ts"
+import { makeContexts } from "../../engine-plane/engine-plane.ts"
+import { reachesNamed } from "../../engine-plane/reached.ts"
+import { NotFound, Throttled } from "../../http/errors.ts"
+import type { FrameSocket } from "../../http/frame-socket.ts"
+import { OpenPlaces } from "../../http/open-places.ts"
+import type { Caller } from "../../identity/caller.ts"
+import { collectionClosed } from "../../identity/reach.ts"
+import { AiSpending } from "../../metering/ai-spending.ts"
+import type { SearchRequest } from "../../search/request.ts"
+import { Search } from "../../search/search.ts"
+import { nothing, VoiceSearch } from "../voice-search.ts"
+import type { Start } from "./frames.ts"
+import type { Found } from "./interim.ts"
+import type { Said } from "./said.ts"
+import { runVoiceStream } from "./voice-stream.ts"
+
+/** Open at once. A stream holds up to 5 MB of sound. */
+const OF_PROCESS_MAX = 1_000,
+  OF_ORGANIZATION_MAX = 300,
+  OF_KEY_MAX = 250,
+  OF_SESSION_MAX = 5
+const RETRY_AFTER_S = 5
+
+const keysOf = ({ key, organizationId, scope, sessionId }: Caller) => [
+  ["", OF_PROCESS_MAX] as const,
+  [organizationId, OF_ORGANIZATION_MAX] as const,
+  [`${organizationId} ${key.id}`, OF_KEY_MAX] as const,
+  ...(scope === "full" ? [] : [[`${organizationId} of ${sessionId}`, OF_SESSION_MAX] as const])
+]
+
+/** `release`: of the memory that an answer was made in. */
+interface StreamRequest extends SearchRequest {
+  readonly release: () => void
+}
+
+export const makeVoiceStreams = Effect.gen(function* () {
+  const access = yield* Access
+  const search = yield* Search
+  const spending = yield* AiSpending
+  const voice = yield* VoiceSearch
+  const contextOf = yield* makeContexts
+  const open = new OpenPlaces()
+
+  const searched = Effect.fnUntraced(function* (
+    request: StreamRequest,
+    name: string,
+    collection: CollectionInfo,
+    said: Said
+  ) {
+    const { language, model, text: raw, tokens, words } = said
+    const { text } = said.isSent ? { text: tokens } : yield* voice.understood(request, name, collection, words)
+    const found = (results: string): Found => ({
+      tokens,
+      results,
+      transcript: JSON.stringify({ text, raw_text: raw, language, model })
+    })
+    if (text === "") return found(nothing(name, request.shared.per_page))
+    yield* access.takeTokens(request.caller, 1)
+    const asked = { ...request, shared: { ...request.shared, q: text } }
+    const answer = yield* Effect.ensuring(search.searchCollection(asked, name), Effect.sync(request.release))
+    return found(answer.text)
+  })
+
+  return {
+    open: Effect.fnUntraced(function* (
+      input: Pick<Input<unknown, unknown, unknown, "search">, "caller" | "again" | "upgrade">,
+      request: StreamRequest,
+      name: string
+    ) {
+      const { again, caller, upgrade } = input
+      const context = contextOf(caller.organizationId)
+      if (!reachesNamed(context, caller, name)) return yield* collectionClosed()
+      const collection = resolveCollection(context, name)
+      if (collection === undefined) return yield* new NotFound({ message: "Collection not found" })
+      const keys = keysOf(caller)
+      yield* Effect.acquireRelease(
+        Effect.suspend(() =>
+          open.take(keys)
+            ? Effect.void
+            : Effect.fail(
+                new Throttled({
+                  message: "Too many voice streams are open.",
+                  kind: "backpressure",
+                  retry_after_s: RETRY_AFTER_S
+                })
+              )
+        ),
+        () => Effect.sync(() => open.give(keys))
+      )
+      const socket: FrameSocket = yield* upgrade
+      const parts = {
+        again,
+        meter: spending.meter(caller, "voice"),
+        listen: (language: string | undefined, heard: Parameters<typeof voice.open>[2]) =>
+          voice.open(caller, language, heard),
+        decoder: voice.decoder,
+        search: (now: Caller, start: Start, said: Said) =>
+          searched({ ...request, caller: now, shared: start.shared }, name, collection, said)
+      }
+      yield* runVoiceStream(parts, caller, socket)
+    }, Effect.scoped)
+  }
+})
