@@ -62,20 +62,23 @@ const makeRows = Effect.gen(function* () {
         sql<StoredConversation>`SELECT ${columns} FROM conversations WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`,
         ([row]) => row
       ),
-    /** False where the assistant is gone. */
-    insert: ({ assistant_id, created_at, id, organization_id, session_id, title, user_id }: NewConversation) =>
+    /**
+     * With its first turn; false where the assistant is gone. An organization keeps about `most`: those that nobody
+     * went on with for longest go.
+     */
+    insert: (
+      { assistant_id, created_at, id, organization_id, session_id, title, user_id }: NewConversation,
+      updated_at: number,
+      expires_at: number,
+      most: number
+    ) =>
       Effect.map(
-        sql`INSERT INTO conversations (organization_id, assistant_id, id, session_id, user_id, title, created_at, updated_at, expires_at)
-          SELECT organization_id, id, ${id}, ${session_id}, ${user_id ?? null}, ${title}, ${time(created_at)}, ${time(created_at)}, ${time(created_at)}
+        sql`WITH room AS (DELETE FROM conversations WHERE organization_id = ${organization_id} AND id IN (
+            SELECT id FROM conversations WHERE organization_id = ${organization_id} ORDER BY updated_at DESC, id DESC OFFSET ${String(most - 1)}::text::int8))
+          INSERT INTO conversations (organization_id, assistant_id, id, session_id, user_id, title, turns_made, created_at, updated_at, expires_at)
+          SELECT organization_id, id, ${id}, ${session_id}, ${user_id ?? null}, ${title}, 1, ${time(created_at)}, ${time(updated_at)}, ${time(expires_at)}
           FROM assistants WHERE organization_id = ${organization_id} AND id = ${assistant_id} FOR KEY SHARE RETURNING id`,
         (rows) => rows.length > 0
-      ),
-    /** Room for one more where an organization may keep `most`: the ones nobody went on with for longest go. */
-    makeRoom: (organizationId: string, most: number) =>
-      Effect.andThen(
-        sql`SELECT pg_advisory_xact_lock(hashtextextended(${`conversations of ${organizationId}`}, 0))`,
-        sql`DELETE FROM conversations WHERE organization_id = ${organizationId} AND id IN (
-          SELECT id FROM conversations WHERE organization_id = ${organizationId} ORDER BY updated_at DESC, id DESC OFFSET ${String(most - 1)}::text::int8)`
       ),
     remove: (organizationId: string, id: string) =>
       sql`DELETE FROM conversations WHERE organization_id = ${organizationId} AND id = ${id}`,
@@ -87,16 +90,24 @@ const makeTurns = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const time = (at: number) => sql`${String(at)}::text::int8`
   return {
-    /** The next of a conversation that is locked; the oldest leaves. */
-    add: (organizationId: string, id: string, seq: number, turn: StoredTurn, expires_at: number) =>
-      Effect.gen(function* () {
-        const { aborted, answer, cited_title, created_at, message_id, question, refused } = turn
-        yield* sql`INSERT INTO conversation_turns (organization_id, conversation_id, seq, message_id, question, answer, cited_title, refused, aborted, created_at)
-          VALUES (${organizationId}, ${id}, ${seq}::int4, ${message_id}, ${question}, ${answer}, ${cited_title}, ${refused}, ${aborted}, ${time(created_at)})`
+    add: (organizationId: string, id: string, seq: number, turn: StoredTurn) => {
+      const { aborted, answer, cited_title, created_at, message_id, question, refused } = turn
+      return sql`INSERT INTO conversation_turns (organization_id, conversation_id, seq, message_id, question, answer, cited_title, refused, aborted, created_at)
+        VALUES (${organizationId}, ${id}, ${seq}::int4, ${message_id}, ${question}, ${answer}, ${cited_title}, ${refused}, ${aborted}, ${time(created_at)})`
+    },
+    /** After a turn of one that is locked: the oldest leaves. */
+    goOn: Effect.fnUntraced(function* (
+      organizationId: string,
+      id: string,
+      seq: number,
+      updated_at: number,
+      expires_at: number
+    ) {
+      if (seq > TURNS_KEPT)
         yield* sql`DELETE FROM conversation_turns WHERE organization_id = ${organizationId} AND conversation_id = ${id} AND seq <= ${seq - TURNS_KEPT}::int4`
-        yield* sql`UPDATE conversations SET turns_made = ${seq}::int4, updated_at = ${time(created_at)}, expires_at = ${time(expires_at)}
-          WHERE organization_id = ${organizationId} AND id = ${id}`
-      }),
+      yield* sql`UPDATE conversations SET turns_made = ${seq}::int4, updated_at = ${time(updated_at)}, expires_at = ${time(expires_at)}
+        WHERE organization_id = ${organizationId} AND id = ${id}`
+    }),
     /** Oldest first. */
     turns: (organizationId: string, id: string) =>
       sql<StoredTurn>`SELECT message_id, question, answer, cited_title, refused, aborted, created_at::float8 AS created_at FROM conversation_turns

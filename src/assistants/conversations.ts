@@ -94,16 +94,20 @@ const make = Effect.gen(function* () {
       { assistant, begun, conversationId, turn, usage }: NewTurn
     ) {
       const added = Effect.gen(function* () {
-        if (begun !== undefined) {
+        const { created_at: at } = turn
+        const expires_at = at + assistant.conversation_ttl_days * DAY_MS
+        if (begun === undefined) {
+          const conversation = yield* repository.lock(organizationId, conversationId)
+          if (conversation === undefined) return yield* missing(conversationId)
+          const seq = conversation.turns_made + 1
+          yield* repository.add(organizationId, conversationId, seq, turn)
+          yield* repository.goOn(organizationId, conversationId, seq, at, expires_at)
+        } else {
           const { max } = entitlements.cap(organizationId, "assistant_conversations")
-          yield* repository.makeRoom(organizationId, max)
-          if (!(yield* repository.insert(begun)))
+          if (!(yield* repository.insert(begun, at, expires_at, max)))
             return yield* new NotFound({ message: `Assistant ${assistant.id} does not exist.` })
+          yield* repository.add(organizationId, conversationId, 1, turn)
         }
-        const conversation = yield* repository.lock(organizationId, conversationId)
-        if (conversation === undefined) return yield* missing(conversationId)
-        const expires_at = turn.created_at + assistant.conversation_ttl_days * DAY_MS
-        yield* repository.add(organizationId, conversationId, conversation.turns_made + 1, turn, expires_at)
         yield* outbox.put(organizationId, "conversation.completed", {
           assistant_id: assistant.id,
           conversation_id: conversationId,
