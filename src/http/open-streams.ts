@@ -6,6 +6,9 @@ export class OpenStreams {
     for (const [key] of keys) this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1)
     return true
   }
+  count(key: string): number {
+    return this.#counts.get(key) ?? 0
+  }
   give(keys: ReadonlyArray<readonly [key: string, max: number]>): void {
     for (const [key] of keys) {
       const left = (this.#counts.get(key) ?? 1) - 1

@@ -126,6 +126,19 @@ describe("before the upgrade", () => {
   })
 })
 
+it("a program that stops says that it goes away", { timeout: 60_000 }, async () => {
+  const going = await startProgram({ modelsFolder: join(tmpdir(), "dowser-no-models") })
+  const owner = await going.tenant("Going")
+  const fields = [{ name: "title", type: "string" }]
+  await going.request("POST", "/v1/collections", { key: owner.full_key, body: { name: "goods", fields } })
+  const client = (await openVoice(going.base, `${PATH}?api_key=${owner.full_key}`)) as VoiceClient
+  client.send({ type: "start", params: { query_by: "title" } })
+  client.send({ type: "ping" })
+  await client.next("pong")
+  await going.stop()
+  expect((await client.closed).code).toBe(1001)
+})
+
 describe("words that the client sends", () => {
   it("are searched for as they change, without a transcriber and without credits", async () => {
     const before = await credits(bare)
