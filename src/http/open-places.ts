@@ -9,6 +9,10 @@ export class OpenPlaces {
     for (const [name] of places) this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1)
     return true
   }
+  /** Under a name. */
+  count(name: string): number {
+    return this.#counts.get(name) ?? 0
+  }
   give(places: Places): void {
     for (const [name] of places) {
       const left = (this.#counts.get(name) ?? 1) - 1

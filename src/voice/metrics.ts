@@ -1,9 +1,16 @@
-/** The embedded transcriber's work, as measures. */
+/** The embedded transcriber's work, and live streams, as measures. */
 import { Effect } from "effect"
 import { type Measure, single } from "../metrics/measure.ts"
+import { ALL_STREAMS, VoiceSearch } from "./voice-search.ts"
 import { CurrentTranscriberFigures, type TranscriberFigures } from "../ports/transcriber/local/local-transcriber.ts"
 
-export const metrics = Effect.map(CurrentTranscriberFigures, (figures): ReadonlyArray<Measure> => {
+const streams = Effect.map(VoiceSearch, (voice): Measure => ({
+  name: "dowser_voice_streams",
+  type: "gauge",
+  help: "Live voice streams that are open.",
+  read: Effect.sync(() => single(voice.streams.count(ALL_STREAMS)))
+}))
+const transcriber = Effect.map(CurrentTranscriberFigures, (figures): ReadonlyArray<Measure> => {
   const read = (of: (now: TranscriberFigures) => number) =>
     Effect.sync(() => {
       const now = figures()
@@ -42,3 +49,4 @@ export const metrics = Effect.map(CurrentTranscriberFigures, (figures): Readonly
     }
   ]
 })
+export const metrics = Effect.zipWith(streams, transcriber, (one, others) => [one, ...others])

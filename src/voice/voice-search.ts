@@ -10,6 +10,7 @@ import { makeContexts } from "../engine-plane/engine-plane.ts"
 import { reachesNamed } from "../engine-plane/reached.ts"
 import { isObject } from "../http/json-fields.ts"
 import { NotFound } from "../http/errors.ts"
+import { OpenPlaces } from "../http/open-places.ts"
 import type { Caller } from "../identity/caller.ts"
 import { collectionClosed } from "../identity/reach.ts"
 import { restrictionsOf } from "../identity/restrictions.ts"
@@ -35,6 +36,9 @@ const LOOKS_MAX = 6
 const SEEN_BY = ["query_by", "filter_by", "profile", "preset"] as const
 const wordsOf = ({ segments }: Listened): ReadonlyArray<SpokenWord> => segments.flatMap(({ words }) => words)
 const rawOf = (words: ReadonlyArray<SpokenWord>): string => words.map(({ text }) => text).join(" ")
+
+/** What all of them are counted by. */
+export const ALL_STREAMS = ""
 
 /** As a search answers that finds nothing. */
 export const nothing = (name: string, perPage = "10"): string =>
@@ -145,6 +149,7 @@ const make = Effect.gen(function* () {
     )
 
   return {
+    /** Live ones of this process, all of them and by whose they are. */ streams: new OpenPlaces(),
     listen: speech.listen,
     open: speech.open,
     decoder: speech.decoder,

@@ -9,6 +9,7 @@ import { setTimeout } from "node:timers/promises"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { RATE } from "../../src/ports/audio-decoder/audio-decoder.ts"
 import { writeWav } from "../../src/ports/audio-decoder/wav.ts"
+import { makeRandom } from "../../fixtures/random.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 import { noiseOf, opusHeadOf, packetsOf, voiceLike, webmOf } from "../support/sound-files.ts"
 import { saying, startTranscriberServer, type TranscriberServer } from "../support/transcriber-server.ts"
@@ -123,6 +124,19 @@ describe("before the upgrade", () => {
     expect(next).not.toHaveProperty("status")
     for (const each of [...some, others, next as VoiceClient]) each.socket.terminate()
   })
+})
+
+it("a program that stops says that it goes away", { timeout: 60_000 }, async () => {
+  const going = await startProgram({ modelsFolder: join(tmpdir(), "dowser-no-models") })
+  const owner = await going.tenant("Going")
+  const fields = [{ name: "title", type: "string" }]
+  await going.request("POST", "/v1/collections", { key: owner.full_key, body: { name: "goods", fields } })
+  const client = (await openVoice(going.base, `${PATH}?api_key=${owner.full_key}`)) as VoiceClient
+  client.send({ type: "start", params: { query_by: "title" } })
+  client.send({ type: "ping" })
+  await client.next("pong")
+  await going.stop()
+  expect((await client.closed).code).toBe(1001)
 })
 
 describe("words that the client sends", () => {
@@ -322,6 +336,51 @@ describe("a stream closes", () => {
     const large = await open()
     large.send(new Uint8Array(1_500_000))
     expect((await large.closed).code).toBe(1009)
+  })
+  it("for a reason of the client's, whatever it is sent", { timeout: 120_000 }, async () => {
+    const random = makeRandom("voice frames")
+    const params = [
+      { query_by: "title" },
+      { query_by: "title", encoding: "opus" },
+      { query_by: "title", sample_rate: 48_000 },
+      { query_by: "title", filter_by: "price:>" },
+      { __proto__: 1, q: {} },
+      [],
+      "x"
+    ]
+    const ogg = readFileSync(new URL("../../fixtures/speech/kitchen-knife-set.ogg", import.meta.url))
+    const bytes = () => {
+      const from = random.below(ogg.length)
+      const some = new Uint8Array(ogg.subarray(random.below(2) * from, from + random.below(2_000)))
+      if (random.below(2) === 0) for (let i = 0; i < some.length; i += 7) some[i] = random.below(256)
+      return some
+    }
+    const frame = () =>
+      [
+        () => ({ type: "start", params: params[random.below(params.length)] }),
+        () => ({ type: "text", text: ["kitchen", "\u0000\ud800", '-x "y', "a".repeat(1_999)][random.below(4)] }),
+        bytes,
+        bytes,
+        () => ({ type: "ping", more: [[[]]] }),
+        () => Buffer.from("no frame"),
+        () => [null, 5, "text", { type: null }][random.below(4)]
+      ][random.below(7)]!()
+    const codes = new Map<number, number>()
+    for (let i = 0; i < 80; i++) {
+      const client = await open(i % 2 === 0 ? tenant : bare)
+      if (i % 4 < 3) client.send({ type: "start", params: params[random.below(4)] })
+      for (let left = random.below(5); left > 0 && client.socket.readyState === client.socket.OPEN; left--)
+        client.send(frame())
+      if (client.socket.readyState === client.socket.OPEN) client.send({ type: "stop" })
+      const { code } = await client.closed
+      codes.set(code, (codes.get(code) ?? 0) + 1)
+    }
+    expect([...codes.keys()].toSorted()).toEqual([1000, 4400])
+    const fine = await open()
+    fine.send({ type: "start", params: { query_by: "title" } })
+    fine.send({ type: "text", text: "kitchen" })
+    fine.send({ type: "stop" })
+    expect((await fine.next("final")).results.found).toBe(2)
   })
   it("and holds nothing of who went away without a word", async () => {
     const client = await open()

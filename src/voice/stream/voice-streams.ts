@@ -11,13 +11,12 @@ import { makeContexts } from "../../engine-plane/engine-plane.ts"
 import { reachesNamed } from "../../engine-plane/reached.ts"
 import { NotFound, Throttled } from "../../http/errors.ts"
 import type { FrameSocket } from "../../http/frame-socket.ts"
-import { OpenPlaces } from "../../http/open-places.ts"
 import type { Caller } from "../../identity/caller.ts"
 import { collectionClosed } from "../../identity/reach.ts"
 import { AiSpending } from "../../metering/ai-spending.ts"
 import type { SearchRequest } from "../../search/request.ts"
 import { Search } from "../../search/search.ts"
-import { nothing, VoiceSearch } from "../voice-search.ts"
+import { ALL_STREAMS, nothing, VoiceSearch } from "../voice-search.ts"
 import type { Start } from "./frames.ts"
 import type { Found } from "./interim.ts"
 import type { Said } from "./said.ts"
@@ -31,7 +30,7 @@ const OF_PROCESS_MAX = 1_000,
 const RETRY_AFTER_S = 5
 
 const keysOf = ({ key, organizationId, scope, sessionId }: Caller) => [
-  ["", OF_PROCESS_MAX] as const,
+  [ALL_STREAMS, OF_PROCESS_MAX] as const,
   [organizationId, OF_ORGANIZATION_MAX] as const,
   [`${organizationId} ${key.id}`, OF_KEY_MAX] as const,
   ...(scope === "full" ? [] : [[`${organizationId} of ${sessionId}`, OF_SESSION_MAX] as const])
@@ -48,7 +47,7 @@ export const makeVoiceStreams = Effect.gen(function* () {
   const spending = yield* AiSpending
   const voice = yield* VoiceSearch
   const contextOf = yield* makeContexts
-  const open = new OpenPlaces()
+  const open = voice.streams
 
   const searched = Effect.fnUntraced(function* (
     request: StreamRequest,
