@@ -2,6 +2,8 @@
  * One segment is one run of bytes with a table of contents: named typed arrays, each aligned to eight bytes. The same
  * bytes are searched in memory, shared with other threads and written to disk, so nothing is ever converted.
  */
+import { warn } from "../warning.ts"
+
 type SectionArray = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float32Array | Float64Array | BigInt64Array
 export type Ordinals = Uint8Array | Uint16Array | Uint32Array
 /**
@@ -16,13 +18,15 @@ interface SectionEntry {
   readonly type: SectionType
   readonly offset: number
   readonly count: number
+  /** In the file beside the segment, where `offset` counts from its beginning. */ readonly outside?: true
 }
 /** What the bytes hold; plain JSON, so it travels in messages and file headers. */
 export interface SegmentMeta {
   readonly docs: number
   readonly fields: ReadonlyArray<string>
   readonly sections: ReadonlyArray<SectionEntry>
-  readonly bytes: number
+  /** In memory. */ readonly bytes: number
+  /** What lies in a file of its own. */ readonly outside?: { readonly name: string; readonly bytes: number }
 }
 /** A run of memory. `buffer` may be shared and may hold other segments beside it. */
 export interface Region {
@@ -30,6 +34,26 @@ export interface Region {
   readonly offset: number
   readonly length: number
   /** Set where a pool lends the memory. */ readonly slab?: number
+  /** The file with what the segment does not keep in memory. */ readonly outside?: string
+}
+/** Where sections go that are not kept in memory. */
+export interface Outside {
+  /** A new file for so many bytes; undefined where they are too few to be worth one. Throws what the disk says. */
+  create(bytes: number): OutsideFile | undefined
+}
+export interface OutsideFile {
+  readonly name: string
+  readonly path: string
+  append(bytes: Uint8Array): void
+  done(): void
+  /** Removes it. */ giveUp(): void
+}
+/** Numbers that are made piece by piece, in order, so that nobody holds all of them. */
+interface Rows {
+  readonly width: number
+  readonly count: number
+  /** Fills `piece`, which has zeros, with whole rows from this one on. */
+  readonly fill: (piece: Float32Array, from: number) => void
 }
 export type Allocate = (bytes: number) => Region
 
@@ -51,11 +75,18 @@ const typeOf = (array: SectionArray): SectionType =>
               : "i64"
 
 const COPY_BYTES = 524_288
+/** Of rows on their way to a file or into memory. */
+const PIECE_BYTES = 131_072
 
 export class SectionWriter {
   private readonly parts: Array<{ name: string; array: SectionArray }> = []
+  private readonly rows: Array<Rows & { readonly name: string }> = []
   put(name: string, array: SectionArray): void {
     this.parts.push({ name, array })
+  }
+  /** Numbers that may lie in a file; all of a segment's are in the same place. */
+  putRows(name: string, rows: Rows): void {
+    this.rows.push({ name, ...rows })
   }
   /** Copies every part into memory from `allocate`. Cost: one pass over the bytes. */
   finish(docs: number, fields: ReadonlyArray<string>, allocate: Allocate): { meta: SegmentMeta; region: Region } {
@@ -66,25 +97,33 @@ export class SectionWriter {
     }
   }
   /**
-   * The same, giving way after every half megabyte. Whoever begins it must end it: the memory is its own from the first
-   * step on.
+   * The same, giving way after every half megabyte. Whoever begins it must end it: memory and file are its own from the
+   * first step on. Where the disk refuses the file, everything is in memory.
    */
   *finishing(
     docs: number,
     fields: ReadonlyArray<string>,
-    allocate: Allocate
+    allocate: Allocate,
+    outside?: Outside
   ): Generator<void, { meta: SegmentMeta; region: Region }> {
+    const file = yield* this.writingRows(outside)
     const sections: SectionEntry[] = []
     let at = 0
     for (const { name, array } of this.parts) {
       sections.push({ name, type: typeOf(array), offset: at, count: array.length })
       at = (at + array.byteLength + 7) & ~7
     }
+    const inside = at
+    if (file === undefined)
+      for (const { count, name, width } of this.rows) {
+        sections.push({ name, type: "f32", offset: at, count: count * width })
+        at = (at + count * width * 4 + 7) & ~7
+      }
     const region = allocate(Math.max(8, at))
     const bytes = new Uint8Array(region.buffer as ArrayBuffer, region.offset, region.length)
     // Over all parts: a merge has hundreds of some hundred kilobytes each.
     let copied = 0
-    for (let i = 0; i < sections.length; i++) {
+    for (let i = 0; i < this.parts.length; i++) {
       const { array } = this.parts[i]
       for (let from = 0; from < array.byteLength;) {
         const count = Math.min(COPY_BYTES - copied, array.byteLength - from)
@@ -99,7 +138,64 @@ export class SectionWriter {
         yield
       }
     }
-    return { meta: { docs, fields, sections, bytes: at }, region }
+    if (file === undefined) {
+      for (let from = inside, i = 0; i < this.rows.length; i++) {
+        for (const piece of piecesOf(this.rows[i])) {
+          bytes.set(piece, from)
+          from += piece.length
+          yield
+        }
+        from = (from + 7) & ~7
+      }
+      return { meta: { docs, fields, sections, bytes: at }, region }
+    }
+    const { name, path, bytes: written } = file
+    return {
+      meta: { docs, fields, sections: [...sections, ...file.sections], bytes: at, outside: { name, bytes: written } },
+      region: { ...region, outside: path }
+    }
+  }
+  /** undefined: they are to be in memory. */
+  private *writingRows(
+    outside: Outside | undefined
+  ): Generator<
+    void,
+    | { readonly name: string; readonly path: string; readonly bytes: number; readonly sections: SectionEntry[] }
+    | undefined
+  > {
+    const sections: SectionEntry[] = []
+    let bytes = 0
+    for (const { count, name, width } of this.rows) {
+      sections.push({ name, type: "f32", offset: bytes, count: count * width, outside: true })
+      bytes += count * width * 4
+    }
+    let file: OutsideFile | undefined
+    try {
+      file = bytes === 0 ? undefined : outside?.create(bytes)
+      if (file === undefined) return undefined
+      for (const rows of this.rows)
+        for (const piece of piecesOf(rows)) {
+          file.append(piece)
+          yield
+        }
+      file.done()
+      return { name: file.name, path: file.path, bytes, sections }
+    } catch (error) {
+      file?.giveUp()
+      warn("vectors stay in memory, because the disk does not take them", error)
+      return undefined
+    }
+  }
+}
+/** Each holds until the next one is asked for. */
+function* piecesOf({ count, fill, width }: Rows): Generator<Uint8Array, void> {
+  const rows = Math.max(1, Math.floor(PIECE_BYTES / (4 * width))),
+    piece = new Float32Array(Math.min(rows, count) * width)
+  for (let from = 0; from < count; from += rows) {
+    const part = piece.subarray(0, Math.min(rows, count - from) * width)
+    part.fill(0)
+    fill(part, from)
+    yield new Uint8Array(part.buffer, 0, part.byteLength)
   }
 }
 
@@ -119,9 +215,18 @@ export class SectionReader {
   isOfShorts(name: string): boolean {
     return this.entries.get(name)?.type === "u16"
   }
+  /** Numbers in the file beside the segment: where they begin, and how many; undefined where they are in memory. */
+  outside(name: string): { readonly path: string; readonly start_bytes: number; readonly count: number } | undefined {
+    const entry = this.entries.get(name)
+    if (entry?.outside !== true) return undefined
+    const { outside: path } = this.region
+    if (path === undefined) throw new Error(`nobody said where the file with ${name} is`)
+    return { path, start_bytes: entry.offset, count: entry.count }
+  }
   private at(name: string, type: SectionType): SectionEntry {
     const entry = this.entries.get(name)
-    if (entry === undefined || entry.type !== type) throw new Error(`segment section ${name} is not ${type}`)
+    if (entry === undefined || entry.type !== type || entry.outside === true)
+      throw new Error(`segment section ${name} is not ${type}`)
     return entry
   }
   private view<A>(

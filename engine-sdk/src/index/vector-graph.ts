@@ -146,10 +146,12 @@ export const normOf = (vector: ArrayLike<number>): number => {
 export const distanceTo = (
   vector: ArrayLike<number>,
   vectorNorm: number,
-  { values, dimensions }: VectorColumn,
+  column: VectorColumn,
   doc: number,
   isCosine: boolean
 ): number => {
+  let at = column.find(doc)
+  const { numbers: values, dimensions } = column
   let d0 = 0,
     d1 = 0,
     d2 = 0,
@@ -158,8 +160,7 @@ export const distanceTo = (
     n1 = 0,
     n2 = 0,
     n3 = 0
-  let at = doc * dimensions,
-    i = 0
+  let i = 0
   for (const end = dimensions - 3; i < end; i += 4, at += 4) {
     const a = values[at],
       b = values[at + 1],
@@ -219,7 +220,8 @@ const WIDTH_SHARE_MAX = 1 / 64
  * them.
  */
 const DEVIATION = 0.5
-const SCAN_STEP = 256
+/** Each is compared with every sample. */
+const SCAN_STEP = 8
 
 /**
  * Inserts every live vector in document order (so equal segments give equal graphs) and then measures the width that
@@ -235,13 +237,13 @@ export function* buildGraph(
 ): Generator<void, VectorGraph | undefined> {
   const { library } = vectorLibrary()
   if (library === undefined) return undefined
-  const { dimensions, values, has } = column
+  const { dimensions, has } = column
   const params = paramsOf(field, dimensions)
   const index = newIndex(library, params)
   const docs: number[] = []
   for (let doc = 0; doc < segment.docs; doc++) {
     if (!hasBit(has, doc) || (live !== undefined && !hasBit(live, doc))) continue
-    index.add(BigInt(doc), values.subarray(doc * dimensions, (doc + 1) * dimensions), 1)
+    index.add(BigInt(doc), column.vector(doc), 1)
     docs.push(doc)
     yield
   }
@@ -261,22 +263,23 @@ function* measuredWidth(
   index: NativeIndex,
   isCosine: boolean
 ): Generator<void, { ef: number; recall: number }> {
-  const samples: Array<{ query: Float32Array; nearest: Set<number> }> = []
+  const samples: Sample[] = []
   const count = Math.min(SAMPLES, docs.length)
   for (let i = 0; i < count; i++) {
     const doc = docs[Math.floor(((i + 0.5) * docs.length) / count)]
     const query = sampleQuery(column, doc, segment.seqs[doc])
-    samples.push({ query, nearest: yield* trueNearest(column, docs, query, isCosine) })
+    samples.push({ query, norm: normOf(query), best: [] })
   }
+  const nearest = yield* trueNearest(column, docs, samples, isCosine)
   let last = { ef: 0, recall: 0 }
   for (const ef of WIDTHS) {
     if (ef > WIDTHS[0] && ef > docs.length * WIDTH_SHARE_MAX) break
     let hits = 0,
       wanted = 0
-    for (const { query, nearest } of samples) {
-      const { keys } = index.search(query, ef, 1)
-      for (let i = 0; i < keys.length && i < rescoredOf(NEAREST); i++) if (nearest.has(Number(keys[i]))) hits++
-      wanted += nearest.size
+    for (let s = 0; s < count; s++) {
+      const { keys } = index.search(samples[s].query, ef, 1)
+      for (let i = 0; i < keys.length && i < rescoredOf(NEAREST); i++) if (nearest[s].has(Number(keys[i]))) hits++
+      wanted += nearest[s].size
       yield
     }
     last = { ef, recall: wanted === 0 ? 1 : hits / wanted }
@@ -284,34 +287,39 @@ function* measuredWidth(
   }
   return last.recall >= RECALL_MIN ? last : { ef: 0, recall: last.recall }
 }
+interface Sample {
+  readonly query: Float32Array
+  readonly norm: number
+  /** Nearest first. */ readonly best: Array<{ readonly doc: number; readonly distance: number }>
+}
 /** The document's vector moved in a direction that its insertion number decides. */
-const sampleQuery = ({ values, dimensions }: VectorColumn, doc: number, seq: number): Float32Array => {
-  const own = values.subarray(doc * dimensions, (doc + 1) * dimensions)
-  const direction = new Float32Array(dimensions)
+const sampleQuery = (column: VectorColumn, doc: number, seq: number): Float32Array => {
+  const own = column.vector(doc)
+  const direction = new Float32Array(column.dimensions)
   let state = Math.imul(seq + 1, 0x9e3779b1)
-  for (let i = 0; i < dimensions; i++) {
+  for (let i = 0; i < direction.length; i++) {
     state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x6d2b79f5) | 0
     direction[i] = ((state ^ (state >>> 13)) >>> 0) / 0xffffffff - 0.5
   }
   const scale = (DEVIATION * normOf(own)) / (normOf(direction) || 1)
   return direction.map((part, i) => own[i] + part * scale)
 }
+/** Of every sample, in one pass: each vector is read once. */
 function* trueNearest(
   column: VectorColumn,
   docs: ReadonlyArray<number>,
-  query: Float32Array,
+  samples: ReadonlyArray<Sample>,
   isCosine: boolean
-): Generator<void, Set<number>> {
-  const best: Array<{ doc: number; distance: number }> = []
-  const norm = normOf(query)
+): Generator<void, ReadonlyArray<ReadonlySet<number>>> {
   for (let i = 0; i < docs.length; i++) {
-    const distance = distanceTo(query, norm, column, docs[i], isCosine)
-    if (best.length < NEAREST || distance < best[best.length - 1].distance) {
+    for (const { best, norm, query } of samples) {
+      const distance = distanceTo(query, norm, column, docs[i], isCosine)
+      if (best.length === NEAREST && distance >= best[NEAREST - 1].distance) continue
       best.push({ doc: docs[i], distance })
       best.sort((a, b) => a.distance - b.distance)
       if (best.length > NEAREST) best.pop()
     }
     if (i % SCAN_STEP === SCAN_STEP - 1) yield
   }
-  return new Set(best.map(({ doc }) => doc))
+  return samples.map(({ best }) => new Set(best.map(({ doc }) => doc)))
 }

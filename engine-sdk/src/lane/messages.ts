@@ -17,6 +17,7 @@ export interface SharedView {
     readonly buffer: SharedArrayBuffer
     readonly offset: number
     readonly length: number
+    readonly outside?: string
   }
   /** Where it changed since the other thread was told: a copy. */ readonly deleted?: {
     readonly bits: ArrayBuffer

@@ -10,7 +10,7 @@ import type { SchemaChange, WriteVerdict } from "../engine.ts"
 import type { KeepLimits } from "../keep-limits.ts"
 import { capReached, fail, ok, type Result } from "../errors.ts"
 import type { Publication, SegmentView } from "../index/reader.ts"
-import type { Allocate, Region } from "../index/sections.ts"
+import type { Allocate, Outside, Region } from "../index/sections.ts"
 import { regionsOf, sectionsOf } from "../index/derived-sections.ts"
 import { graphsOf } from "../index/vector-graph.ts"
 import type { RelevanceUnit, WriteOperation } from "../plan.ts"
@@ -64,6 +64,7 @@ export class CollectionWriter implements ChunkOwner {
   private readonly createdAt_s: number
   private readonly journal: Journal
   private readonly allocate: Allocate
+  private readonly outside: Outside | undefined
   private readonly release: (region: Region) => void
   private readonly publisher: Publisher
   private readonly segments: LiveSegments
@@ -87,6 +88,7 @@ export class CollectionWriter implements ChunkOwner {
     this.use = options.use
     this.neighbours = options.neighbours
     this.allocate = options.allocate
+    this.outside = options.journal.vectorFiles?.of(record.key)
     this.release = options.release
     this.dictionaries = options.dictionaries
     this.nextSeq = options.journal.nextSeq(record.key)
@@ -116,6 +118,7 @@ export class CollectionWriter implements ChunkOwner {
       },
       prepare: options.prepare,
       allocate: options.allocate,
+      outside: this.outside,
       release: options.release
     })
   }
@@ -172,7 +175,13 @@ export class CollectionWriter implements ChunkOwner {
     await this.indexAll(storedDocuments(this.journal, this.key, changed))
   }
   private async indexAll(documents: Iterable<StoredDocument>): Promise<void> {
-    for await (const { meta, region } of buildSegments(this.schema, documents, this.dictionaries, this.allocate))
+    for await (const { meta, region } of buildSegments(
+      this.schema,
+      documents,
+      this.dictionaries,
+      this.allocate,
+      this.outside
+    ))
       this.publisher.send({ added: [this.segments.adopt(meta, region).published], removed: [], deletions: [] })
     this.merger.schedule()
   }
@@ -254,7 +263,7 @@ export class CollectionWriter implements ChunkOwner {
   /** Lays a chunk out, large ones in slices, and commits it. */
   private async committed(chunk: Chunk): Promise<void> {
     for (let until = performance.now() + SLICE_ms; !chunk.isClosed;) {
-      if (chunk.layOut(this.allocate)) {
+      if (chunk.layOut(this.allocate, this.outside)) {
         this.commit(chunk)
         return
       }
@@ -272,7 +281,7 @@ export class CollectionWriter implements ChunkOwner {
     if (this.openChunks.size < 2) return
     for (const chunk of this.openChunks) {
       if (chunk === own || !chunk.holds(id)) continue
-      while (!chunk.layOut(this.allocate)) {
+      while (!chunk.layOut(this.allocate, this.outside)) {
         /* next column */
       }
       this.commit(chunk)
@@ -417,7 +426,13 @@ export class CollectionWriter implements ChunkOwner {
       record: { ...this.record, schema }
     })
     const built: BuiltSegment[] = []
-    for await (const segment of buildSegments(schema, journal.documents(key), this.dictionaries, this.allocate))
+    for await (const segment of buildSegments(
+      schema,
+      journal.documents(key),
+      this.dictionaries,
+      this.allocate,
+      this.outside
+    ))
       built.push(segment)
     // Until here everything looked at the old index; now it changes as a whole.
     const old = [...this.views]

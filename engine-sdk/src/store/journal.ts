@@ -7,6 +7,7 @@ import type { Allocate, Region, SegmentMeta } from "../index/sections.ts"
 import type { DerivedSection } from "../index/derived-sections.ts"
 import type { GraphRecord } from "../index/vector-graph.ts"
 import type { RelevanceUnit } from "../plan.ts"
+import type { VectorFiles } from "./vector-files.ts"
 
 /** A collection by its number; names never become part of a key. */
 export interface CollectionRecord {
@@ -60,6 +61,8 @@ export interface Journal {
    * names are removed with the next snapshot.
    */
   readonly graphFolder: string | undefined
+  /** Where vectors of segments are kept; undefined where they stay in memory, because there is no disk. */
+  readonly vectorFiles: VectorFiles | undefined
   collections(): ReadonlyArray<CollectionRecord>
   /** Collections whose records cannot be read; what is stored of them stays as it is. */
   unreadable(): ReadonlyArray<UnreadableRecord>
@@ -99,6 +102,7 @@ export interface Journal {
 /** Nothing survives the process; documents stay as JSON text. */
 export class MemoryJournal implements Journal {
   readonly graphFolder = undefined
+  readonly vectorFiles = undefined
   private readonly records = new Map<number, CollectionRecord>()
   private readonly texts = new Map<number, Map<number, string>>()
   private readonly counters = new Map<number, number>()

@@ -24,6 +24,7 @@ import type {
   StoredSegment,
   UnreadableRecord
 } from "./journal.ts"
+import { isVectorFile, VectorFiles } from "./vector-files.ts"
 
 /** Layout of keys and segments; a folder of another version is refused. */
 const FORMAT = 1
@@ -43,6 +44,7 @@ interface Manifest {
     readonly id: number
     readonly meta: SegmentMeta
     /** SHA-1 of its file; absent in older snapshots. */ readonly hash?: string
+    /** And of the file with its vectors, where it has one. */ readonly vectors?: string
     readonly deleted: string
     readonly graphs?: ReadonlyArray<GraphRecord>
     readonly sections?: ReadonlyArray<ManifestSection>
@@ -173,10 +175,12 @@ export class LmdbJournal implements Journal {
   /** Who waits for a flush. */ private readonly flushing = new Set<(error: unknown) => void>()
   /** The last commit failed. */ private isRefused = false
   readonly graphFolder: string
+  readonly vectorFiles: VectorFiles
   private constructor(path: string, databases: Databases) {
     this.path = path
     this.databases = databases
     this.graphFolder = join(path, "graphs")
+    this.vectorFiles = new VectorFiles(path)
   }
 
   /** Opens or creates the folder. Fails when it was written by another version. */
@@ -243,6 +247,7 @@ export class LmdbJournal implements Journal {
     }
     for (const folder of [join(this.path, "segments"), this.graphFolder])
       for (const name of await readdir(folder)) orphans.add(Number.parseInt(name, 10))
+    for (const key of this.vectorFiles.owners) orphans.add(key)
     for (const key of orphans)
       if (Number.isSafeInteger(key) && !this.records.has(key) && !this.unreadable_.has(key))
         await this.dropCollection(key)
@@ -307,6 +312,7 @@ export class LmdbJournal implements Journal {
     }
     await this.removeFiles(key, new Set())
     await this.removeGraphs(key, new Set(), Infinity)
+    this.vectorFiles.name(key)
   }
 
   get(key: number, seq: number): string | undefined {
@@ -511,7 +517,10 @@ export class LmdbJournal implements Journal {
   async loadIndex(key: number, allocate: Allocate): Promise<StoredIndex | undefined> {
     for (const name of this.sound.keys()) if (name.startsWith(`${key}-`)) this.sound.delete(name)
     const found = this.databases.records.getBinary(this.named("s", key))
-    if (found === undefined) return undefined
+    if (found === undefined) {
+      this.vectorFiles.name(key)
+      return undefined
+    }
     const manifest = readManifest(textOf(found))
     // What cannot be read of a snapshot costs a rebuild, never an answer.
     if (manifest === undefined) {
@@ -519,19 +528,25 @@ export class LmdbJournal implements Journal {
       await this.dropIndex(key)
       return undefined
     }
-    const segments: StoredSegment[] = []
-    for (const { id, meta, deleted, graphs, hash, sections } of manifest.segments) {
+    const segments: StoredSegment[] = [],
+      files = new Map<string, string>()
+    for (const { id, meta, deleted, graphs, hash, sections, vectors = "" } of manifest.segments) {
       const bytes = await readIfThere(this.fileOf(segmentName(key, id)))
       // So does a segment that is missing, short, or not what was written.
       if (
         bytes === undefined ||
         bytes.length !== meta.bytes ||
-        (hash !== undefined && (await hashOf(bytes)) !== hash)
+        (hash !== undefined && (await hashOf(bytes)) !== hash) ||
+        !(await this.hasVectors(key, meta, vectors))
       ) {
+        for (const name of files.keys()) this.vectorFiles.drop(this.vectorFiles.pathOf(name))
         await this.dropIndex(key)
         return undefined
       }
-      const region = allocate(Math.max(8, meta.bytes))
+      const { outside } = meta
+      const memory = allocate(Math.max(8, meta.bytes))
+      const region = outside === undefined ? memory : { ...memory, outside: this.vectorFiles.pathOf(outside.name) }
+      if (outside !== undefined) files.set(outside.name, vectors)
       new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).set(bytes)
       const list = Buffer.from(deleted, "base64")
       const whole: GraphRecord[] = []
@@ -548,6 +563,7 @@ export class LmdbJournal implements Journal {
         sections: await this.loadSections(key, sections ?? [], allocate)
       })
     }
+    this.vectorFiles.name(key, files)
     const changed: number[] = []
     for (const { value } of this.databases.changes.getRange({
       start: entryKey(key, manifest.position + 1),
@@ -556,6 +572,13 @@ export class LmdbJournal implements Journal {
       for (let at = 0; at < value.length; at += 6) changed.push(value.readUIntBE(at, 6))
     }
     return { segments, changed, asked: askedOf(manifest) }
+  }
+  /** The file beside a segment is there as it was written, or the segment has none. */
+  private async hasVectors(key: number, { outside }: SegmentMeta, hash: string): Promise<boolean> {
+    return (
+      outside === undefined ||
+      (isVectorFile(key, outside.name) && (await this.vectorFiles.take(outside.name, outside.bytes, hash)))
+    )
   }
   /** One that is missing, or not what was written, costs making it anew, and nothing else of the snapshot. */
   private async loadSections(
@@ -605,6 +628,10 @@ export class LmdbJournal implements Journal {
       for (const section of segment.sections) files.set(sectionName(key, section.id), section)
     }
     for (const [name, laid] of files) await this.saveFile(name, laid)
+    const vectors = new Map<string, string>()
+    for (const { meta } of segments)
+      if (meta.outside !== undefined) vectors.set(meta.outside.name, await this.vectorFiles.sealed(meta.outside.name))
+    if (vectors.size > 0) await this.vectorFiles.sealFolder()
     const folder = await openFile(join(this.path, "segments"), "r")
     await folder.sync()
     await folder.close()
@@ -619,6 +646,7 @@ export class LmdbJournal implements Journal {
           id,
           meta,
           ...(hash === undefined ? {} : { hash }),
+          ...(meta.outside === undefined ? {} : { vectors: vectors.get(meta.outside.name)! }),
           deleted: list.toString("base64"),
           graphs,
           sections: sections.map((section) => ({
@@ -640,6 +668,7 @@ export class LmdbJournal implements Journal {
       })
     )
     await this.flushed()
+    this.vectorFiles.name(key, vectors)
     await this.removeFiles(key, files)
     await this.removeGraphs(
       key,
@@ -650,6 +679,7 @@ export class LmdbJournal implements Journal {
 
   async dropIndex(key: number): Promise<void> {
     await this.record(this.named("s", key), undefined)
+    this.vectorFiles.name(key)
   }
 
   async close(): Promise<void> {
@@ -712,6 +742,11 @@ const readManifest = (text: string): Manifest | undefined => {
     isObject(segment.meta) &&
     Number.isSafeInteger(segment.meta.bytes) &&
     typeof segment.deleted === "string" &&
+    (segment.meta.outside === undefined ||
+      (isObject(segment.meta.outside) &&
+        typeof segment.meta.outside.name === "string" &&
+        Number.isSafeInteger(segment.meta.outside.bytes) &&
+        typeof segment.vectors === "string")) &&
     (segment.sections === undefined || (Array.isArray(segment.sections) && segment.sections.every(isSection)))
   return isObject(manifest) &&
     Number.isSafeInteger(manifest.position) &&

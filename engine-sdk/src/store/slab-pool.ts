@@ -17,14 +17,17 @@ const classOf = (bytes: number): number => {
 export class SlabPool {
   private readonly free = new Map<number, SharedArrayBuffer[]>()
   private readonly lent = new Map<SharedArrayBuffer, number>()
-  private retired: Array<{ buffer: SharedArrayBuffer; at: number }> = []
+  private retired: Array<{ buffer: SharedArrayBuffer; at: number; outside: string | undefined }> = []
   private holds = 0
   private freeBytes = 0
   private lentBytes_ = 0
   private readonly freeMax_bytes: number
   /** Tells which publication a retirement belongs to. */ publications = 0
   private released = 0
-  constructor(freeMax_bytes = 268_435_456) {
+  private readonly dropFile: (path: string) => void
+  /** `dropFile`: what becomes of the file of a segment that no reader can still hold. */
+  constructor(dropFile: (path: string) => void, freeMax_bytes = 268_435_456) {
+    this.dropFile = dropFile
     this.freeMax_bytes = freeMax_bytes
   }
 
@@ -42,9 +45,9 @@ export class SlabPool {
     return { buffer, offset: 0, length: bytes }
   }
   /** The segment is gone for the writer; readers may look at it until they have seen the latest publication. */
-  readonly retire = ({ buffer }: Region): void => {
+  readonly retire = ({ buffer, outside }: Region): void => {
     if (buffer instanceof SharedArrayBuffer && this.lent.has(buffer)) {
-      this.retired.push({ buffer, at: this.publications })
+      this.retired.push({ buffer, at: this.publications, outside })
       this.reclaim()
     }
   }
@@ -65,8 +68,9 @@ export class SlabPool {
   }
   private reclaim(): void {
     if (this.holds > 0) return
-    this.retired = this.retired.filter(({ buffer, at }) => {
+    this.retired = this.retired.filter(({ buffer, at, outside }) => {
       if (at > this.released) return true
+      if (outside !== undefined) this.dropFile(outside)
       const size = this.lent.get(buffer)!
       this.lent.delete(buffer)
       this.lentBytes_ -= size

@@ -63,6 +63,7 @@ interface SharedSegment {
   readonly buffer: ArrayBufferLike
   readonly offset: number
   readonly length: number
+  readonly outside: string | undefined
   readonly deleted: ReadonlyArray<number>
   readonly sections: ReadonlyArray<SharedSection>
 }
@@ -176,6 +177,7 @@ export const encodeSegment = ({ deleted, id, meta, region, sections = [] }: Publ
   buffer: region.buffer,
   offset: region.offset,
   length: region.length,
+  outside: region.outside,
   deleted: deleted === undefined ? [] : Array.from(deleted),
   sections: sections.map(encodeSection)
 })
@@ -186,11 +188,12 @@ export const decodeSegment = ({
   length,
   meta,
   offset,
+  outside,
   sections
 }: SharedSegment): PublishedSegment => ({
   id,
   meta: JSON.parse(meta) as SegmentMeta,
-  region: { buffer, offset, length },
+  region: { buffer, offset, length, ...(outside === undefined ? {} : { outside }) },
   deleted,
   sections: sections.map(decodeSection)
 })

@@ -149,7 +149,12 @@ export class Writer implements WriterPort {
     this.journal = journal
     this.emit = emit
     this.allocate = memory?.allocate ?? allocatePlain
-    this.releaseRegion = memory?.release ?? (() => {})
+    // Readers in this thread have heard of it by then.
+    this.releaseRegion =
+      memory?.release ??
+      (({ outside }) => {
+        if (outside !== undefined) journal.vectorFiles?.drop(outside)
+      })
     this.prepare = memory?.prepare
     this.graphs = graphOptions(approximateFrom)
     this.holding = memory?.holding ?? ((work) => work())
@@ -614,12 +619,14 @@ export class Writer implements WriterPort {
     await closing
   }
   private snapshot(writer: CollectionWriter): Promise<void> {
-    return this.holding(async () => {
+    const files = this.journal.vectorFiles
+    const write = async (): Promise<void> => {
       const { position, ...index } = writer.segmentsNow()
       // A snapshot must not hold what the disk did not take.
       if (!(await writer.committedSoFar())) return
       await this.journal.saveIndex(writer.key, index, position)
-    })
+    }
+    return this.holding(() => (files === undefined ? write() : files.holding(write)))
   }
   async stop(): Promise<void> {
     this.isStopped = true

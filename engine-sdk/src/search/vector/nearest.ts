@@ -130,22 +130,24 @@ class NearestSearch {
     const candidates = this.candidates(s, column, index, width, rescored)
     // What passes may lie far from the query; then it is few enough, or the graph cannot tell.
     if (candidates.length < wanted) return false
-    for (const doc of candidates) this.take(s, column, doc)
+    // Which are taken does not hang on their order; read as they lie, they are read sooner.
+    for (const doc of candidates.sort()) this.take(s, column, doc)
     return true
   }
-  private candidates(s: number, column: VectorColumn, index: NativeIndex, width: number, most: number): number[] {
-    const docs: number[] = []
+  private candidates(s: number, column: VectorColumn, index: NativeIndex, width: number, most: number): Uint32Array {
+    const docs = new Uint32Array(Math.min(most, width))
+    let found = 0
     spend(width * CANDIDATE_STEPS * column.dimensions)
     const { keys } = index.search(
       this.vector instanceof Float32Array ? this.vector : Float32Array.from(this.vector),
       width,
       1
     )
-    for (let i = 0; i < keys.length && docs.length < most; i++) {
+    for (let i = 0; i < keys.length && found < docs.length; i++) {
       const doc = Number(keys[i])
-      if (this.counts(s, column, doc)) docs.push(doc)
+      if (this.counts(s, column, doc)) docs[found++] = doc
     }
-    return docs
+    return docs.subarray(0, found)
   }
   best(most: number): Neighbour[] {
     const seqOf = ({ s, doc }: Neighbour): number => this.reader.views[s].segment.seqs[doc]
