@@ -154,6 +154,9 @@ describe("approximate vector index", () => {
                 vectors: COUNT,
                 approximate: 0,
                 graph_bytes: 0,
+                // There is no folder.
+                memory_bytes: COUNT * DIMENSIONS * 4 + Math.ceil(COUNT / 32) * 4,
+                disk_bytes: 0,
                 recall: 1
               })
               expect(usageOf(engine)!.recall).toBeGreaterThanOrEqual(0.95)

@@ -219,6 +219,10 @@ export class VectorColumn {
     this.numbers = file.numbers
     return at
   }
+  /** Documents in ascending order whose vectors are asked for next. */
+  expect(docs: Uint32Array): void {
+    this.file?.expect(docs)
+  }
   /** As long as `find`. */
   vector(doc: number): Float32Array {
     const at = this.find(doc)

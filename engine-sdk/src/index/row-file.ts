@@ -84,6 +84,8 @@ let blockOf: RowFile | undefined
 let blockFrom = 0,
   blockTo = 0
 
+const NO_ROWS = new Uint32Array(0)
+
 export class RowFile {
   readonly #path: string
   readonly #start_bytes: number
@@ -96,17 +98,38 @@ export class RowFile {
     this.#width = width
     this.#rows = rows
   }
+  /** Ascending rows that are asked for next: those that lie near each other are read together. */
+  #ahead: Uint32Array = NO_ROWS
+  #next = 0
+  expect(rows: Uint32Array): void {
+    this.#ahead = rows
+    this.#next = 0
+  }
+  /** Rows to read together with this one, as far as anybody said which follow. */
+  #together(row: number, most: number): number {
+    const ahead = this.#ahead
+    while (this.#next < ahead.length && ahead[this.#next] < row) this.#next++
+    if (ahead[this.#next] !== row)
+      return blockOf === this && row >= blockTo && row - blockTo <= GAP_ROWS ? (blockTo - blockFrom) * 2 : 1
+    let last = row
+    for (let i = this.#next + 1; i < ahead.length && ahead[i] - row < most; i++) {
+      if (ahead[i] <= last || ahead[i] - last > GAP_ROWS) break
+      last = ahead[i]
+    }
+    return last - row + 1
+  }
   /** What the last `find` read. */
   get numbers(): Float32Array {
     return block
   }
-  /** Where the row begins in `numbers`, until the next call for any file. Ascending rows are read in blocks. */
+  /**
+   * Where the row begins in `numbers`, until the next call for any file. Rows one after the other are read in blocks.
+   */
   find(row: number): number {
     const width = this.#width
     if (blockOf === this && row >= blockFrom && row < blockTo) return (row - blockFrom) * width
-    const isNext = blockOf === this && row >= blockTo && row - blockTo <= GAP_ROWS
     const most = Math.max(1, Math.floor(BLOCK_bytes / (4 * width)))
-    const count = Math.min(isNext ? (blockTo - blockFrom) * 2 : 1, most, this.#rows - row)
+    const count = Math.min(this.#together(row, most), most, this.#rows - row)
     if (block.length < width) block = new Float32Array(width)
     // Nothing that is read halfway may be found later.
     blockOf = undefined
