@@ -4,7 +4,16 @@
  */
 import { warn } from "../warning.ts"
 
-type SectionArray = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float32Array | Float64Array | BigInt64Array
+type SectionArray =
+  | Int8Array
+  | Int16Array
+  | Uint8Array
+  | Uint16Array
+  | Uint32Array
+  | Int32Array
+  | Float32Array
+  | Float64Array
+  | BigInt64Array
 export type Ordinals = Uint8Array | Uint16Array | Uint32Array
 /**
  * The narrowest array for numbers up to `most`: facets read these at random, so every byte less stays in a nearer
@@ -12,7 +21,7 @@ export type Ordinals = Uint8Array | Uint16Array | Uint32Array
  */
 export const ordinalArray = (size: number, most: number): Ordinals =>
   most < 0x100 ? new Uint8Array(size) : most < 0x10000 ? new Uint16Array(size) : new Uint32Array(size)
-type SectionType = "u8" | "u16" | "u32" | "i32" | "f32" | "f64" | "i64"
+type SectionType = "i8" | "i16" | "u8" | "u16" | "u32" | "i32" | "f32" | "f64" | "i64"
 interface SectionEntry {
   readonly name: string
   readonly type: SectionType
@@ -33,7 +42,7 @@ export interface Region {
   readonly buffer: ArrayBufferLike
   readonly offset: number
   readonly length: number
-  /** Set where a pool lends the memory. */ readonly slab?: number
+  /** Set where compiled code can read it: its `buffer` is this one's. */ readonly linear?: WebAssembly.Memory
   /** The file with what the segment does not keep in memory. */ readonly outside?: string
 }
 /** Where sections go that are not kept in memory. */
@@ -60,19 +69,23 @@ export type Allocate = (bytes: number) => Region
 export const allocatePlain: Allocate = (bytes) => ({ buffer: new ArrayBuffer(bytes), offset: 0, length: bytes })
 
 const typeOf = (array: SectionArray): SectionType =>
-  array instanceof Uint8Array
-    ? "u8"
-    : array instanceof Uint16Array
-      ? "u16"
-      : array instanceof Uint32Array
-        ? "u32"
-        : array instanceof Int32Array
-          ? "i32"
-          : array instanceof Float32Array
-            ? "f32"
-            : array instanceof Float64Array
-              ? "f64"
-              : "i64"
+  array instanceof Int8Array
+    ? "i8"
+    : array instanceof Int16Array
+      ? "i16"
+      : array instanceof Uint8Array
+        ? "u8"
+        : array instanceof Uint16Array
+          ? "u16"
+          : array instanceof Uint32Array
+            ? "u32"
+            : array instanceof Int32Array
+              ? "i32"
+              : array instanceof Float32Array
+                ? "f32"
+                : array instanceof Float64Array
+                  ? "f64"
+                  : "i64"
 
 const COPY_BYTES = 524_288
 /** Of rows on their way to a file or into memory. */
@@ -236,6 +249,12 @@ export class SectionReader {
   ): A {
     const entry = this.at(name, type)
     return new make(this.region.buffer, this.region.offset + entry.offset, entry.count)
+  }
+  i8(name: string): Int8Array {
+    return this.view(name, "i8", Int8Array)
+  }
+  i16(name: string): Int16Array {
+    return this.view(name, "i16", Int16Array)
   }
   u8(name: string): Uint8Array {
     return this.view(name, "u8", Uint8Array)

@@ -1,26 +1,28 @@
 /**
- * The approximate index of one vector field in one segment: an HNSW graph (Malkov and Yashunin, 2016) of the optional
- * library `usearch`. Here a graph is built, measured and opened; when one is built is decided in
- * `store/vector-graphs.ts`, and how a search uses it in `search/vector/nearest.ts`.
+ * The approximate index of one vector field in one segment: an HNSW graph whose links the optional library `usearch`
+ * finds. Here a graph is built and measured; how it lies in memory is `graph-layout.ts`, how it is walked through
+ * `graph-search.ts`, when one is built is decided in `store/vector-graphs.ts`, and how a search uses it in
+ * `search/vector/nearest.ts`.
  */
 import { hasOptionalPackage, optionalPackage } from "../optional-package.ts"
 import type { Field } from "../schema.ts"
 import { hasBit, type Bits } from "./bits.ts"
 import type { VectorColumn } from "./columns.ts"
+import { layOutGraph, linksIn } from "./graph-layout.ts"
+import { GraphSearch } from "./graph-search.ts"
+import type { Allocate, Region, SegmentMeta } from "./sections.ts"
 import type { Segment } from "./segment.ts"
 
 /** What we use of the library's index. Keys are document numbers of the segment. */
 export interface NativeIndex {
   add(key: bigint, vector: Float32Array, threads: number): void
-  search(vector: Float32Array, count: number, threads: number): { readonly keys: BigUint64Array }
   save(path: string): void
-  /** Reads the graph where it lies in the file, so threads share one copy; what the index held in memory is let go. */
-  view(path: string): void
+  /** In the place of what it holds, whose memory is given back. */ load(path: string): void
 }
 interface NativeOptions {
   readonly dimensions: number
   readonly metric: "cos" | "ip"
-  readonly quantization: GraphNumbers
+  readonly quantization: "i8" | "f16"
   readonly connectivity: number
   readonly expansion_add: number
   readonly expansion_search: number
@@ -30,14 +32,6 @@ interface Library {
   readonly Index: new (options: NativeOptions) => NativeIndex
 }
 
-/**
- * What a graph's own copy of a vector is made of. Distances are computed again from the column, so a byte a number
- * finds what half precision does: of 19,406 product titles by MiniLM (384 dimensions, 250 queries) the ten nearest with
- * a recall of .991 and .993 at a width of 64, .9996 and .998 at 128, in 533 and 917 bytes a vector, built in 12 and 22
- * s. A byte keeps directions and no lengths, so it is for cosines.
- */
-type GraphNumbers = "i8" | "f16"
-
 /** What is known of a graph beside its bytes; plain JSON, so it travels in messages and manifests. */
 export interface GraphRecord {
   readonly field: string
@@ -45,22 +39,31 @@ export interface GraphRecord {
   readonly metric: "cos" | "ip"
   readonly M: number
   readonly ef_construction: number
-  /** Half precision where it is not said, as by those who wrote it before there was another. */
-  readonly numbers?: GraphNumbers
   readonly vectors: number
-  readonly bytes: number
+  /** In memory, for all threads together. */ readonly bytes: number
   /** Candidates a search must take for the recall below; 0 = no width tried reached it, so the segment stays exact. */
   readonly ef: number
   /** Share of the true ten nearest that were among them, measured when the graph was built. */ readonly recall: number
   /** Of the file in the journal's folder; "" where nothing is kept on disk. */ readonly name: string
+  /** How it is laid out; absent where there is none, and in what older versions wrote. */ readonly meta?: SegmentMeta
+  /** SHA-1 of its file. */ readonly hash?: string
 }
-export interface VectorGraph {
+export class VectorGraph {
   readonly record: GraphRecord
-  /** undefined where only the record is needed (the writer's side) or there is none to use. */ readonly index:
-    | NativeIndex
-    | undefined
-  readonly failure?: string | undefined
-  /** Where other threads find it. */ readonly file?: string
+  /** undefined where there is none to use. */ readonly region: Region | undefined
+  readonly failure: string | undefined
+  #search: GraphSearch | undefined
+  constructor(record: GraphRecord, region: Region | undefined, failure?: string) {
+    this.record = record
+    this.region = region
+    this.failure = failure
+  }
+  /** Made when a search of this thread first asks for it. */
+  get index(): GraphSearch | undefined {
+    const { meta } = this.record
+    if (this.region === undefined || meta === undefined) return undefined
+    return (this.#search ??= new GraphSearch(meta, this.region))
+  }
 }
 
 let loaded: { readonly library: Library | undefined; readonly reason: string } | undefined
@@ -93,43 +96,7 @@ export const attachGraph = (segment: Segment, graph: VectorGraph): void => {
 export const graphsOf = (segment: Segment): VectorGraph[] =>
   segment.meta.fields.flatMap((field) => graphOf(segment, field) ?? [])
 
-type GraphShape = Pick<GraphRecord, "dimensions" | "metric" | "M" | "ef_construction" | "numbers">
-const newIndex = (
-  library: Library,
-  { dimensions, ef_construction, M, metric, numbers = "f16" }: GraphShape
-): NativeIndex =>
-  // The library's width at search time is max(expansion_search, count): with 1 every query chooses its own.
-  new library.Index({
-    dimensions,
-    metric,
-    quantization: numbers,
-    connectivity: M,
-    expansion_add: ef_construction,
-    expansion_search: 1,
-    multi: false
-  })
-
-/**
- * A graph in a file, without reading it in; still one call of 7 to 35 ms of processor time for 100,000 vectors of 384
- * dimensions (92 MB), once per graph, because the library visits each entry and offers it in no parts. A file that
- * cannot be used leaves the segment exact; the reason is kept.
- */
-export const openGraph = (record: GraphRecord, file: string): VectorGraph => {
-  if (record.ef === 0) return { record, index: undefined }
-  const { library, reason } = vectorLibrary()
-  if (library === undefined) return { record, index: undefined, failure: reason }
-  try {
-    const index = newIndex(library, record)
-    index.view(file)
-    return { record, index, file }
-  } catch (error) {
-    return {
-      record,
-      index: undefined,
-      failure: `A vector graph cannot be read: ${error instanceof Error ? error.message : String(error)}`
-    }
-  }
-}
+type GraphShape = Pick<GraphRecord, "dimensions" | "metric" | "M" | "ef_construction">
 
 // ---- distances
 // -------------------------------------------------------------------------------------------------------
@@ -189,19 +156,25 @@ export const distanceTo = (
 const paramsOf = (field: Field, dimensions: number): GraphShape => ({
   dimensions,
   metric: field.vec_dist === "ip" ? "ip" : "cos",
-  numbers: field.vec_dist === "ip" ? "f16" : "i8",
   M: field.hnsw_params?.M ?? 16,
   ef_construction: field.hnsw_params?.ef_construction ?? 200
 })
 /** Stands for a graph that could not be made, so that it is not tried again and again. */
-export const failedGraph = (field: Field, failure: string): VectorGraph => ({
-  record: { field: field.name, ...paramsOf(field, field.num_dim), vectors: 0, bytes: 0, ef: 0, recall: 0, name: "" },
-  index: undefined,
-  failure
-})
+export const failedGraph = (field: Field, failure: string): VectorGraph =>
+  new VectorGraph(
+    { field: field.name, ...paramsOf(field, field.num_dim), vectors: 0, bytes: 0, ef: 0, recall: 0, name: "" },
+    undefined,
+    failure
+  )
 
-/** How many of the nearest are looked at again exactly: enough that what a graph's numbers lack pushes none out. */
-export const rescoredOf = (wanted: number): number => wanted * 2 + 16
+/**
+ * How many of the nearest are looked at again exactly: enough that what bytes lack pushes none out. Each is a read from
+ * the file.
+ */
+export const rescoredOf = (wanted: number): number => wanted + (wanted >>> 2) + 16
+
+/** Candidates that a walk for so many takes at least: the last of them are found less surely than the first. */
+export const widthOf = (wanted: number): number => wanted * 2 + 16
 
 /** Widths tried, smallest first, until the graph finds what it should. */
 const WIDTHS = [64, 96, 128, 192, 256, 384, 512, 768, 1_024, 1_536, 2_048, 4_096]
@@ -223,46 +196,82 @@ const DEVIATION = 0.5
 /** Each is compared with every sample. */
 const SCAN_STEP = 8
 
+/** A graph as the library holds it, until its links are read. */
+export interface NativeGraph {
+  readonly index: NativeIndex
+  /** Without a vector: what an index is given in the place of what it held. */ readonly empty: NativeIndex
+  readonly vectors: number
+}
 /**
- * Inserts every live vector in document order (so equal segments give equal graphs) and then measures the width that
- * searches need: how wide depends on the data, and a fixed one would be wasteful for some and poor for others.
- * Yields after each insertion. Cost: 0.3 to 0.5 ms per vector of 384 dimensions, plus 64 exact searches.
+ * Inserts every live vector in document order, so equal segments give equal graphs. Yields after each insertion. Cost:
+ * 0.3 to 0.5 ms per vector of 384 dimensions. The library compares directions by a byte a number, and by half precision
+ * where lengths count, which a byte of its own does not keep.
  */
-export function* buildGraph(
+export function* insertVectors(
   segment: Segment,
   column: VectorColumn,
   live: Bits | undefined,
-  field: Field,
-  name: string
-): Generator<void, VectorGraph | undefined> {
+  field: Field
+): Generator<void, NativeGraph | undefined> {
   const { library } = vectorLibrary()
   if (library === undefined) return undefined
-  const { dimensions, has } = column
-  const params = paramsOf(field, dimensions)
-  const index = newIndex(library, params)
-  const docs: number[] = []
+  const { ef_construction, M, metric } = paramsOf(field, column.dimensions)
+  const options = {
+    dimensions: column.dimensions,
+    metric,
+    quantization: metric === "ip" ? "f16" : "i8",
+    connectivity: M,
+    expansion_add: ef_construction,
+    expansion_search: 1,
+    multi: false
+  } as const
+  const index = new library.Index(options)
+  let vectors = 0
   for (let doc = 0; doc < segment.docs; doc++) {
-    if (!hasBit(has, doc) || (live !== undefined && !hasBit(live, doc))) continue
+    if (!hasBit(column.has, doc) || (live !== undefined && !hasBit(live, doc))) continue
     index.add(BigInt(doc), column.vector(doc), 1)
-    docs.push(doc)
+    vectors++
     yield
   }
-  const { ef, recall } = yield* measuredWidth(segment, column, docs, index, params.metric === "cos")
-  // The library does not tell its memory: values, a list of links, a key and a level for each vector.
-  const bytes = docs.length * (dimensions * (params.numbers === "i8" ? 1 : 2) + params.M * 8 + 24)
-  return {
-    record: { field: field.name, ...params, vectors: docs.length, bytes, ef, recall, name },
-    index: ef === 0 ? undefined : index
-  }
+  return { index, empty: new library.Index(options), vectors }
+}
+/** `bytes`: the links as the library's file has them. Whoever begins it must end it: the memory is its own. */
+export function* placedGraph(
+  bytes: Uint8Array,
+  vectors: number,
+  column: VectorColumn,
+  field: Field,
+  allocate: Allocate
+): Generator<void, VectorGraph> {
+  const params = paramsOf(field, column.dimensions)
+  const links = yield* linksIn(bytes, vectors)
+  const { meta, region } = yield* layOutGraph(links, column, params.metric === "cos", allocate)
+  return new VectorGraph(
+    { field: field.name, ...params, vectors, bytes: meta.bytes, ef: 0, recall: 0, name: "", meta },
+    region
+  )
+}
+/**
+ * With the width that searches need: how wide depends on the data, and a fixed one would be wasteful for some and poor
+ * for others. Cost: 64 exact searches in one pass over the vectors.
+ */
+export function* measuredGraph(
+  segment: Segment,
+  column: VectorColumn,
+  graph: VectorGraph
+): Generator<void, VectorGraph> {
+  const { record, region } = graph
+  return new VectorGraph({ ...record, ...(yield* measuredWidth(segment, column, graph)) }, region)
 }
 
 function* measuredWidth(
   segment: Segment,
   column: VectorColumn,
-  docs: ReadonlyArray<number>,
-  index: NativeIndex,
-  isCosine: boolean
+  graph: VectorGraph
 ): Generator<void, { ef: number; recall: number }> {
+  const index = graph.index!,
+    docs = index.docs.slice().sort(),
+    isCosine = graph.record.metric === "cos"
   const samples: Sample[] = []
   const count = Math.min(SAMPLES, docs.length)
   for (let i = 0; i < count; i++) {
@@ -277,8 +286,8 @@ function* measuredWidth(
     let hits = 0,
       wanted = 0
     for (let s = 0; s < count; s++) {
-      const { keys } = index.search(samples[s].query, ef, 1)
-      for (let i = 0; i < keys.length && i < rescoredOf(NEAREST); i++) if (nearest[s].has(Number(keys[i]))) hits++
+      const found = index.search(samples[s].query, ef)
+      for (let i = 0; i < found.length && i < rescoredOf(NEAREST); i++) if (nearest[s].has(found[i])) hits++
       wanted += nearest[s].size
       yield
     }
@@ -307,7 +316,7 @@ const sampleQuery = (column: VectorColumn, doc: number, seq: number): Float32Arr
 /** Of every sample, in one pass: each vector is read once. */
 function* trueNearest(
   column: VectorColumn,
-  docs: ReadonlyArray<number>,
+  docs: ArrayLike<number>,
   samples: ReadonlyArray<Sample>,
   isCosine: boolean
 ): Generator<void, ReadonlyArray<ReadonlySet<number>>> {

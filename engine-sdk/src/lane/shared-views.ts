@@ -204,7 +204,7 @@ const sharedView = ({ deleted, deletedCount, segment }: SegmentView, before: Kno
       ? {}
       : { deleted: { bits: deleted.slice().buffer as ArrayBuffer, count: deletedCount } }),
     ...(sections === (before?.sections ?? NO_SECTIONS) ? {} : { sections: [...sections.values()] }),
-    graphs: graphsOf(segment).flatMap(({ file, record }) => (file === undefined ? [] : [{ record, file }]))
+    graphs: graphsOf(segment).flatMap(({ record, region }) => (region === undefined ? [] : [{ record, region }]))
   }
 }
 /** The least recently used ones that the thread is to let go of. */

@@ -47,6 +47,7 @@ interface CollectionWriterOptions extends PublisherOptions {
   /** Of the namespace. */ readonly use: NamespaceUse
   readonly neighbours: WriterNeighbours
   readonly allocate: Allocate
+  readonly allocateLinear: Allocate
   readonly release: (region: Region) => void
   readonly prepare?: PrepareSegment | undefined
   readonly dictionaries?: Dictionaries
@@ -94,7 +95,10 @@ export class CollectionWriter implements ChunkOwner {
     this.nextSeq = options.journal.nextSeq(record.key)
     this.publisher = new Publisher(options)
     this.segments = new LiveSegments((work) => this.publisher.behind(work))
-    this.graphs = new VectorGraphs(this.key, options.graphs, options.journal.graphFolder, {
+    this.graphs = new VectorGraphs(this.key, options.graphs, {
+      journal: options.journal,
+      allocate: options.allocateLinear,
+      release: options.release,
       views: () => this.views,
       schema: () => this.schema,
       isMerging: () => this.merger.running !== undefined,
@@ -158,7 +162,7 @@ export class CollectionWriter implements ChunkOwner {
   /** Loads the snapshot and replays what was written after it; without a snapshot everything is indexed anew. */
   async open(): Promise<void> {
     this.segments.ids.forget()
-    const stored = await this.journal.loadIndex(this.key, this.allocate)
+    const stored = await this.journal.loadIndex(this.key, this.allocate, this.graphs.allocate)
     if (stored === undefined) await this.indexAll(this.journal.documents(this.key))
     else await this.load(stored, [...new Set(stored.changed)])
     this.segments.ids.learn(this.documentCount)
@@ -477,7 +481,7 @@ export class CollectionWriter implements ChunkOwner {
         meta: view.segment.meta,
         region: view.segment.region,
         deleted: Uint32Array.from(deletedDocs(view)),
-        graphs: graphsOf(view.segment).flatMap(({ record, failure }) => (failure === undefined ? [record] : [])),
+        graphs: graphsOf(view.segment).filter(({ failure }) => failure === undefined),
         sections: [...sectionsOf(view.segment).values()]
       })),
       position: this.journal.position(this.key)

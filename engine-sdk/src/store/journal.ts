@@ -37,12 +37,17 @@ export interface JournalBatch {
   /** The next insertion number after this batch. */ readonly nextSeq: number
   readonly record?: CollectionRecord
 }
+/** `region`: undefined where the record only says that there is no graph to use. */
+export interface StoredGraph {
+  readonly record: GraphRecord
+  readonly region: Region | undefined
+}
 export interface StoredSegment {
   readonly id: number
   readonly meta: SegmentMeta
   readonly region: Region
   readonly deleted: Uint32Array
-  /** Vector graphs whose files lie in the graph folder. */ readonly graphs: ReadonlyArray<GraphRecord>
+  readonly graphs: ReadonlyArray<StoredGraph>
   /** What is derived from it; one that cannot be read is left out, and made anew. */
   readonly sections: ReadonlyArray<DerivedSection>
 }
@@ -87,7 +92,10 @@ export interface Journal {
   rollback(key: number): void
   /** Writes something small through to the disk; rejects while that fails. */
   probe(): Promise<void>
-  loadIndex(key: number, allocate: Allocate): Promise<StoredIndex | undefined>
+  /** Without `allocateLinear` graphs are left out. */
+  loadIndex(key: number, allocate: Allocate, allocateLinear?: Allocate): Promise<StoredIndex | undefined>
+  /** On disk under its name only when it is whole; its hash. "" where nothing survives anyway. */
+  saveGraph(name: string, meta: SegmentMeta, region: Region): Promise<string>
   /** Makes the given index the snapshot; changes committed up to now are covered by it. */
   saveIndex(key: number, index: SavedIndex, position: number): Promise<void>
   /** Forgets the snapshot: the next opening indexes every document. */
@@ -173,6 +181,9 @@ export class MemoryJournal implements Journal {
     return undefined
   }
   async saveIndex(): Promise<void> {}
+  async saveGraph(): Promise<string> {
+    return ""
+  }
   async dropIndex(): Promise<void> {}
   position(): number {
     return 0

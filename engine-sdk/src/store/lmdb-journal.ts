@@ -4,7 +4,7 @@
  * a snapshot everything can be rebuilt from the documents.
  */
 import { createHash } from "node:crypto"
-import { mkdir, open as openFile, readdir, readFile, rename, rm, stat } from "node:fs/promises"
+import { mkdir, open as openFile, readdir, readFile, rename, rm } from "node:fs/promises"
 import { join } from "node:path"
 import type { Database, RootDatabase } from "lmdb"
 import { documentPlanOf, stringifyJson } from "../documents/mod.ts"
@@ -20,10 +20,12 @@ import type {
   JournalBatch,
   SavedIndex,
   StoredDocument,
+  StoredGraph,
   StoredIndex,
   StoredSegment,
   UnreadableRecord
 } from "./journal.ts"
+import { LINKS_FOLDER } from "./native-links.ts"
 import { isVectorFile, VectorFiles } from "./vector-files.ts"
 
 /** Layout of keys and segments; a folder of another version is refused. */
@@ -248,6 +250,8 @@ export class LmdbJournal implements Journal {
     for (const folder of [join(this.path, "segments"), this.graphFolder])
       for (const name of await readdir(folder)) orphans.add(Number.parseInt(name, 10))
     for (const key of this.vectorFiles.owners) orphans.add(key)
+    for (const name of await readdir(this.graphFolder))
+      if (name.startsWith(LINKS_FOLDER)) await rm(join(this.graphFolder, name), { recursive: true, force: true })
     for (const key of orphans)
       if (Number.isSafeInteger(key) && !this.records.has(key) && !this.unreadable_.has(key))
         await this.dropCollection(key)
@@ -509,12 +513,13 @@ export class LmdbJournal implements Journal {
   private async removeGraphs(key: number, keep: ReadonlySet<number>, last: number): Promise<void> {
     for (const name of await readdir(this.graphFolder)) {
       const [owner, segment] = name.split("-").map(Number)
-      if (owner === key && segment <= last && !keep.has(segment))
+      // What older versions wrote is of no use.
+      if (owner === key && segment <= last && (!keep.has(segment) || name.endsWith(".usearch")))
         await rm(join(this.graphFolder, name), { force: true })
     }
   }
 
-  async loadIndex(key: number, allocate: Allocate): Promise<StoredIndex | undefined> {
+  async loadIndex(key: number, allocate: Allocate, allocateLinear?: Allocate): Promise<StoredIndex | undefined> {
     for (const name of this.sound.keys()) if (name.startsWith(`${key}-`)) this.sound.delete(name)
     const found = this.databases.records.getBinary(this.named("s", key))
     if (found === undefined) {
@@ -549,17 +554,13 @@ export class LmdbJournal implements Journal {
       if (outside !== undefined) files.set(outside.name, vectors)
       new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).set(bytes)
       const list = Buffer.from(deleted, "base64")
-      const whole: GraphRecord[] = []
-      // A graph that is missing or short is built again; until then its segment is searched exactly.
-      for (const graph of graphs ?? [])
-        if (graph.ef === 0 || (await sizeIfThere(join(this.graphFolder, graph.name))) === graph.bytes) whole.push(graph)
       this.sound.set(segmentName(key, id), hash)
       segments.push({
         id,
         meta,
         region,
         deleted: Uint32Array.from({ length: list.length / 4 }, (_cell, i) => list.readUInt32LE(i * 4)),
-        graphs: whole,
+        graphs: allocateLinear === undefined ? [] : await this.loadGraphs(graphs ?? [], allocateLinear),
         sections: await this.loadSections(key, sections ?? [], allocate)
       })
     }
@@ -579,6 +580,30 @@ export class LmdbJournal implements Journal {
       outside === undefined ||
       (isVectorFile(key, outside.name) && (await this.vectorFiles.take(outside.name, outside.bytes, hash)))
     )
+  }
+  /** One that is not as it was written is built again; until then its segment is searched exactly. */
+  private async loadGraphs(records: ReadonlyArray<GraphRecord>, allocate: Allocate): Promise<StoredGraph[]> {
+    const whole: StoredGraph[] = []
+    for (const record of records) {
+      const { hash, meta, name } = record
+      if (record.ef === 0) {
+        whole.push({ record, region: undefined })
+        continue
+      }
+      // An older version wrote the library's own file.
+      if (meta === undefined || hash === undefined) continue
+      const bytes = await readIfThere(join(this.graphFolder, name))
+      if (bytes === undefined || bytes.length !== meta.bytes || (await hashOf(bytes)) !== hash) continue
+      try {
+        const region = allocate(meta.bytes)
+        new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).set(bytes)
+        whole.push({ record, region })
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error
+        warn(`there is no memory for the vector graph ${name}`, error)
+      }
+    }
+    return whole
   }
   /** One that is missing, or not what was written, costs making it anew, and nothing else of the snapshot. */
   private async loadSections(
@@ -604,20 +629,10 @@ export class LmdbJournal implements Journal {
   /** Of a segment or a section, unless it is there. */
   private async saveFile(name: string, { meta, region }: Laid): Promise<void> {
     if (this.sound.has(name)) return
-    const file = this.fileOf(name)
-    const handle = await openFile(`${file}.new`, "w")
-    let hash: string
-    try {
-      // The copy keeps shared memory out of the file system calls.
-      const copy = new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).slice()
-      await handle.writeFile(copy)
-      await handle.sync()
-      hash = await hashOf(copy)
-    } finally {
-      await handle.close()
-    }
-    await rename(`${file}.new`, file)
-    this.sound.set(name, hash)
+    this.sound.set(name, await writeWhole(this.fileOf(name), meta.bytes, region))
+  }
+  saveGraph(name: string, { bytes }: SegmentMeta, region: Region): Promise<string> {
+    return writeWhole(join(this.graphFolder, name), bytes, region)
   }
   async saveIndex(key: number, { asked, segments }: SavedIndex, position: number): Promise<void> {
     const { env, changes, records } = this.databases
@@ -648,7 +663,7 @@ export class LmdbJournal implements Journal {
           ...(hash === undefined ? {} : { hash }),
           ...(meta.outside === undefined ? {} : { vectors: vectors.get(meta.outside.name)! }),
           deleted: list.toString("base64"),
-          graphs,
+          graphs: graphs.map(({ record }) => record),
           sections: sections.map((section) => ({
             id: section.id,
             name: section.name,
@@ -774,17 +789,28 @@ const hashOf = async (bytes: Uint8Array): Promise<string> => {
   return hash.digest("base64")
 }
 
+/** Under its name only when the disk has all of it; its hash. */
+const writeWhole = async (file: string, length: number, { buffer, offset }: Region): Promise<string> => {
+  // The copy keeps shared memory out of the file system calls.
+  const copy = new Uint8Array(buffer as ArrayBuffer, offset, length).slice()
+  try {
+    const handle = await openFile(`${file}.new`, "w")
+    try {
+      await handle.writeFile(copy)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(`${file}.new`, file)
+  } catch (error) {
+    await rm(`${file}.new`, { force: true })
+    throw error
+  }
+  return hashOf(copy)
+}
 const readIfThere = async (path: string): Promise<Buffer | undefined> => {
   try {
     return await readFile(path)
-  } catch (error) {
-    if ((error as { code?: string }).code === "ENOENT") return undefined
-    throw error
-  }
-}
-const sizeIfThere = async (path: string): Promise<number | undefined> => {
-  try {
-    return (await stat(path)).size
   } catch (error) {
     if ((error as { code?: string }).code === "ENOENT") return undefined
     throw error

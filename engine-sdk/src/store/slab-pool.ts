@@ -3,6 +3,7 @@
  * grow without bound; here buffers of a few size classes go round: lent to a segment, retired with it, and reused once
  * no reader can still hold it.
  */
+import { allocateLinear } from "../index/graph-kernel.ts"
 import type { Allocate, Region } from "../index/sections.ts"
 
 const SMALLEST = 65_536
@@ -16,8 +17,10 @@ const classOf = (bytes: number): number => {
 
 export class SlabPool {
   private readonly free = new Map<number, SharedArrayBuffer[]>()
+  /** For graphs. They are few and of many sizes: one that is no more than a quarter too large is used again. */
+  private freeLinear: WebAssembly.Memory[] = []
   private readonly lent = new Map<SharedArrayBuffer, number>()
-  private retired: Array<{ buffer: SharedArrayBuffer; at: number; outside: string | undefined }> = []
+  private retired: Array<{ region: Region; at: number }> = []
   private holds = 0
   private freeBytes = 0
   private lentBytes_ = 0
@@ -44,10 +47,25 @@ export class SlabPool {
     this.lentBytes_ += size
     return { buffer, offset: 0, length: bytes }
   }
+  readonly allocateLinear: Allocate = (bytes) => {
+    const fits = this.freeLinear
+      .filter(({ buffer }) => buffer.byteLength >= bytes && buffer.byteLength <= bytes * 1.25)
+      .sort((a, b) => a.buffer.byteLength - b.buffer.byteLength)[0]
+    const region =
+      fits === undefined ? allocateLinear(bytes) : { buffer: fits.buffer, offset: 0, length: bytes, linear: fits }
+    if (fits !== undefined) {
+      this.freeLinear = this.freeLinear.filter((linear) => linear !== fits)
+      this.freeBytes -= fits.buffer.byteLength
+    }
+    const size = region.buffer.byteLength
+    this.lent.set(region.buffer as SharedArrayBuffer, size)
+    this.lentBytes_ += size
+    return region
+  }
   /** The segment is gone for the writer; readers may look at it until they have seen the latest publication. */
-  readonly retire = ({ buffer, outside }: Region): void => {
-    if (buffer instanceof SharedArrayBuffer && this.lent.has(buffer)) {
-      this.retired.push({ buffer, at: this.publications, outside })
+  readonly retire = (region: Region): void => {
+    if (this.lent.has(region.buffer as SharedArrayBuffer)) {
+      this.retired.push({ region, at: this.publications })
       this.reclaim()
     }
   }
@@ -68,17 +86,20 @@ export class SlabPool {
   }
   private reclaim(): void {
     if (this.holds > 0) return
-    this.retired = this.retired.filter(({ buffer, at, outside }) => {
+    this.retired = this.retired.filter(({ region, at }) => {
       if (at > this.released) return true
-      if (outside !== undefined) this.dropFile(outside)
+      if (region.outside !== undefined) this.dropFile(region.outside)
+      const buffer = region.buffer as SharedArrayBuffer
       const size = this.lent.get(buffer)!
       this.lent.delete(buffer)
       this.lentBytes_ -= size
-      if (this.freeBytes + size <= this.freeMax_bytes) {
+      if (this.freeBytes + size > this.freeMax_bytes) return false
+      this.freeBytes += size
+      if (region.linear !== undefined) this.freeLinear.push(region.linear)
+      else {
         const list = this.free.get(size)
         if (list === undefined) this.free.set(size, [buffer])
         else list.push(buffer)
-        this.freeBytes += size
       }
       return false
     })

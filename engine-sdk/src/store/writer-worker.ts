@@ -64,6 +64,7 @@ const writer = new Writer(
   (event) => post(encodeEvent(event, FREEING.has(event.kind) ? ++pool.publications : 0)),
   {
     allocate: pool.allocate,
+    allocateLinear: pool.allocateLinear,
     release: pool.retire,
     holding: (work) => pool.holding(work),
     prepare: (key, segment, replaced) =>

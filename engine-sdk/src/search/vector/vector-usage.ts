@@ -35,7 +35,7 @@ export const vectorUsage = (
         if (column.isInFile) disk_bytes += column.bytes
         const graph = graphOf(segment, name)
         if (graph === undefined) continue
-        if (graph.index === undefined) {
+        if (graph.region === undefined) {
           note =
             graph.failure ??
             `No width of the approximate index reached the recall that is asked for; best ${graph.record.recall.toFixed(3)}.`
