@@ -9,7 +9,7 @@ import { sortSpending, spend } from "../../budget/cutoff.ts"
 import type { CollectionReader } from "../../index/reader.ts"
 import type { GraphSearch } from "../../index/graph-search.ts"
 import type { Segment } from "../../index/segment.ts"
-import { distanceTo, graphOf, normOf, rescoredOf, type VectorGraph } from "../../index/vector-graph.ts"
+import { distanceTo, graphOf, normOf, rescoredOf, type VectorGraph, widthOf } from "../../index/vector-graph.ts"
 import type { VectorQuery } from "../../plan.ts"
 import { isCosineField, queryVector } from "./vectors.ts"
 
@@ -131,10 +131,9 @@ class NearestSearch {
     const wanted = Math.min(passing, this.request.k + this.excluded.size)
     // Of the nearest of all, only the share that passes counts.
     const share = Math.min(1, passing / record.vectors)
-    const rescored = rescoredOf(wanted)
-    const width = Math.ceil(Math.max(record.ef, this.request.query.ef, rescored / share))
+    const width = Math.ceil(Math.max(record.ef, this.request.query.ef, widthOf(wanted) / share))
     if (width * CANDIDATE_COST > passing) return false
-    const candidates = this.candidates(s, column, index, width, rescored)
+    const candidates = this.candidates(s, column, index, width, rescoredOf(wanted))
     // What passes may lie far from the query; then it is few enough, or the graph cannot tell.
     if (candidates.length < wanted) return false
     // Which are taken does not hang on their order; read as they lie, they are read sooner.
