@@ -3,6 +3,7 @@
  * level, and there to the `width` nearest by their bytes. Which of them are nearest for sure is told by the vectors
  * themselves.
  */
+import { Heap } from "./heap.ts"
 import { productIn, type Product } from "./graph-kernel.ts"
 import { SectionReader, type Region, type SegmentMeta } from "./sections.ts"
 
@@ -12,6 +13,8 @@ const LARGEST = 127
 export const strideOf = (dimensions: number): number => (dimensions + 15) & ~15
 /** Queries that threads may have in the memory at the same time; who finds no place computes by itself. */
 export const PLACES = 8
+/** More than single precision rounds a cosine by. */
+const ROUNDING = 1e-5
 /** Of the nodes in a list of the lowest level. */
 export const LINK_bytes = 3
 
@@ -28,51 +31,6 @@ export const toBytes = (vector: ArrayLike<number>, into: Int8Array | Int16Array,
   return 1 / factor
 }
 
-/** Numbers with the nodes that they are of, the least one first. */
-class Heap {
-  keys = new Float32Array(1_024)
-  nodes = new Uint32Array(1_024)
-  size = 0
-  push(key: number, node: number): void {
-    if (this.size === this.keys.length) this.grow()
-    const { keys, nodes } = this
-    let at = this.size++
-    while (at > 0) {
-      const above = (at - 1) >> 1
-      if (keys[above] <= key) break
-      keys[at] = keys[above]
-      nodes[at] = nodes[above]
-      at = above
-    }
-    keys[at] = key
-    nodes[at] = node
-  }
-  pop(): void {
-    const { keys, nodes } = this,
-      size = --this.size,
-      key = keys[size],
-      node = nodes[size]
-    let at = 0
-    for (;;) {
-      let below = 2 * at + 1
-      if (below >= size) break
-      if (below + 1 < size && keys[below + 1] < keys[below]) below++
-      if (keys[below] >= key) break
-      keys[at] = keys[below]
-      nodes[at] = nodes[below]
-      at = below
-    }
-    keys[at] = key
-    nodes[at] = node
-  }
-  private grow(): void {
-    const { keys, nodes } = this
-    this.keys = new Float32Array(2 * keys.length)
-    this.nodes = new Uint32Array(2 * nodes.length)
-    this.keys.set(keys)
-    this.nodes.set(nodes)
-  }
-}
 /** One of each thread: searches do not overlap. As large as the largest graph and the widest search ask for. */
 const near = new Heap(),
   next = new Heap()
@@ -119,19 +77,51 @@ export class GraphSearch {
   /** Documents, the nearest by their bytes first, at most `width`. */
   search(vector: ArrayLike<number>, width: number): Uint32Array {
     toBytes(vector, this.own, 0)
-    this.place = this.product === undefined ? -1 : this.placeTaken()
-    try {
-      if (this.place >= 0) this.places.set(this.own, this.place * this.stride)
-      this.walk(width)
-    } finally {
-      if (this.place >= 0) Atomics.store(this.locks, this.place, 0)
-    }
+    this.asked(() => this.walk(width))
     const found = new Uint32Array(near.size)
     for (let i = near.size - 1; i >= 0; i--) {
       found[i] = this.docs[near.nodes[0]]
       near.pop()
     }
     return found
+  }
+  /**
+   * Between which two the cosine of each document's vector lies: a byte is off by half of what one more would be, and
+   * so is the query's. Documents ascend; one that the graph does not have may be anything.
+   */
+  cosines(vector: ArrayLike<number>, norm: number, docs: Uint32Array): readonly [Float32Array, Float32Array] {
+    const unit = toBytes(vector, this.own, 0)
+    let sum = 0,
+      squares = 0
+    for (let i = 0; i < vector.length; i++) {
+      sum += Math.abs(vector[i])
+      squares += (vector[i] - this.own[i] * unit) ** 2
+    }
+    const off = Math.sqrt(squares) / norm,
+      offByScale = sum / 2 / norm + (off * Math.sqrt(vector.length)) / 2
+    const low = new Float32Array(docs.length).fill(-Infinity),
+      high = new Float32Array(docs.length).fill(Infinity)
+    this.asked(() => {
+      for (let i = 0, node = 0; i < docs.length; i++) {
+        while (node < this.docs.length && this.docs[node] < docs[i]) node++
+        if (this.docs[node] !== docs[i]) continue
+        const cosine = (this.nearness(node) * unit) / norm,
+          most = off + offByScale * this.scales[node] + ROUNDING
+        low[i] = cosine - most
+        high[i] = cosine + most
+      }
+    })
+    return [low, high]
+  }
+  /** With the query where the kernel finds it. */
+  private asked(work: () => void): void {
+    this.place = this.product === undefined ? -1 : this.placeTaken()
+    try {
+      if (this.place >= 0) this.places.set(this.own, this.place * this.stride)
+      work()
+    } finally {
+      if (this.place >= 0) Atomics.store(this.locks, this.place, 0)
+    }
   }
   /** A thread that ended in a search has its place for good; then the others have one less. */
   private placeTaken(): number {

@@ -7,6 +7,7 @@ import { countBits, hasBit, type ReadonlyBits } from "../../index/bits.ts"
 import type { VectorColumn } from "../../index/columns.ts"
 import { sortSpending, spend } from "../../budget/cutoff.ts"
 import type { CollectionReader } from "../../index/reader.ts"
+import { Heap } from "../../index/heap.ts"
 import type { GraphSearch } from "../../index/graph-search.ts"
 import type { Segment } from "../../index/segment.ts"
 import { distanceTo, graphOf, normOf, rescoredOf, type VectorGraph, widthOf } from "../../index/vector-graph.ts"
@@ -34,6 +35,8 @@ interface NearestRequest {
  * vectors are, 14 to 38 where 100,000 are).
  */
 const CANDIDATE_COST = 24
+/** Vectors whose bytes are looked at between two looks at the time. */
+const ESTIMATED = 1_024
 /** Documents that are looked for before their vectors are read. */
 const TOGETHER = 64
 /**
@@ -57,9 +60,9 @@ export const nearest = (reader: CollectionReader, request: NearestRequest): Neig
   reader.views.forEach(({ segment }, s) => {
     const column = segment.vectors(query.field)
     if (column === undefined || passing[s] === 0) return
-    const graph = isSmall ? undefined : graphOf(segment, query.field)
-    if (graph !== undefined && search.approximate(s, column, graph, passing[s])) isExact = false
-    else search.exact(s, column, segment)
+    const graph = graphOf(segment, query.field)
+    if (!isSmall && graph !== undefined && search.approximate(s, column, graph, passing[s])) isExact = false
+    else if (!search.byBytes(s, column, segment, graph)) search.exact(s, column, segment)
   })
   // A filtered set below the cutoff is answered whole, without a bound on neighbours.
   return search.best(isSmall || (isExact && isFiltered && search.count < query.flatSearchCutoff) ? Infinity : k)
@@ -104,6 +107,42 @@ class NearestSearch {
     // Farther ones can no longer be among the first; equal ones may still win by their age.
     this.found = this.best(this.keep)
     this.bound = Math.min(this.bound, this.found[this.found.length - 1].distance)
+  }
+  /**
+   * The same as `exact`, where bytes in memory tell of most vectors that they are too far: the others are read. False
+   * where they cannot tell, and nothing was taken then.
+   */
+  byBytes(s: number, column: VectorColumn, segment: Segment, graph: VectorGraph | undefined): boolean {
+    const index = column.isInFile && this.isCosine && this.norm > 0 ? graph?.index : undefined
+    if (index === undefined || this.keep === Infinity) return false
+    const docs = new Uint32Array(segment.docs)
+    let count = 0
+    for (let doc = 0; doc < segment.docs; doc++) {
+      if (spend(1)) return true
+      if (this.counts(s, column, doc)) docs[count++] = doc
+    }
+    // In pieces, between which the time is looked at.
+    const nearest = new Heap(),
+      highs: Float32Array[] = []
+    for (let from = 0; from < count; from += ESTIMATED) {
+      const piece = docs.subarray(from, Math.min(count, from + ESTIMATED))
+      const [low, high] = index.cosines(this.vector, this.norm, piece)
+      highs.push(high)
+      for (let i = 0; i < low.length; i++) {
+        if (nearest.size >= this.keep && low[i] <= nearest.keys[0]) continue
+        if (nearest.size >= this.keep) nearest.pop()
+        nearest.push(low[i], 0)
+      }
+      if (spend(piece.length * (column.dimensions >>> 2))) break
+    }
+    const least = nearest.size < this.keep ? -Infinity : nearest.keys[0]
+    highs.forEach((high, p) => {
+      const from = p * ESTIMATED
+      const near = docs.subarray(from, from + high.length).filter((_doc, i) => high[i] >= least)
+      spend(near.length * column.dimensions)
+      this.takeAll(s, column, near)
+    })
+    return true
   }
   /** O(documents · dimensions). */
   exact(s: number, column: VectorColumn, segment: Segment): void {
