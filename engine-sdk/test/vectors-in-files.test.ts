@@ -164,6 +164,81 @@ for (const options of [
     })
   })
 
+describe("bytes in memory", () => {
+  it("tell which vectors are too far to be read, and the answer is exact all the same", async () => {
+    const memory = createEngine({ approximateFrom: Infinity }),
+      engine = await openEngine({ path, approximateFrom: 500 })
+    const centres = Array.from({ length: 100 }, vectorOf)
+    // What bytes tell apart, what they do not, one large number beside small ones, and nothing at all.
+    const kinds: ReadonlyArray<(i: number) => number[]> = [
+      (i) => centres[i % 97]!.map((part) => part + (next() - 0.5) * 0.5),
+      (i) => centres[i % 100]!.map((part, d) => part + (d === i % DIMENSIONS ? 1e-4 * next() : 0)),
+      (i) => centres[i % 100]!.map((part, d) => (d === 0 ? 1_000 * part : part)),
+      (i) => centres[0]!.map((part) => (i % 80 === 3 ? 0 : -part))
+    ]
+    try {
+      for (const each of [engine, memory]) await each.createCollection("a", schema, 1)
+      const written = documents.map(({ id }, i) =>
+        putOf({ id, shelf: i % 100, embedding: kinds[i % 40 < 4 ? i % 4 : 0]!(i).map(Math.fround) })
+      )
+      for (const each of [engine, memory]) await each.write("a", "things", written)
+      await until(() => usageOf(engine, "a").approximate === COUNT)
+      const asked = [...queries, ...centres.slice(0, 20), centres[0]!.map((part) => -part), centres[0]!.map(() => 0)]
+      for (const query of asked)
+        for (const most of [40, 9, 2, 0]) {
+          const answers: unknown[] = []
+          for (const each of [engine, memory]) {
+            const plan = planOf(query, most)
+            const [answer] = await each.search("a", [{ ...plan, vector: { ...plan.vector!, k: 5 } }])
+            if (!answer!.ok) throw new Error(answer!.error.message)
+            answers.push(answer!.value.hits!.map(({ document, vector_distance }) => [document.id, vector_distance]))
+          }
+          expect(answers[0]).toEqual(answers[1])
+        }
+    } finally {
+      await engine.close()
+      await memory.close()
+    }
+  })
+  it("are at most 500 for a vector of 384 numbers, with its links and everything else", async () => {
+    const dimensions = 384,
+      count = 10_000
+    const engine = await openEngine({ path, worker: true })
+    try {
+      const centres = Array.from({ length: 40 }, () => Array.from({ length: dimensions }, () => next() - 0.5))
+      await engine.createCollection(
+        "a",
+        suiteSchema("things", [
+          suiteField("shelf", "int32"),
+          suiteField("embedding", "float[]", { num_dim: dimensions, sort: false, store: false })
+        ]),
+        1
+      )
+      for (let at = 0; at < count; at += 1_000)
+        await engine.write(
+          "a",
+          "things",
+          Array.from({ length: 1_000 }, (_, i) =>
+            putOf({
+              id: String(at + i),
+              shelf: i % 100,
+              embedding: centres[i % 40]!.map((part) => Math.fround(part + (next() - 0.5) * 0.8))
+            })
+          )
+        )
+      await until(() => usageOf(engine, "a").approximate === count)
+      const { disk_bytes, graph_bytes, memory_bytes, recall } = usageOf(engine, "a")
+      expect((graph_bytes + memory_bytes) / count).toBeLessThanOrEqual(500)
+      expect(recall).toBeGreaterThanOrEqual(0.98)
+      expect(disk_bytes).toBe(count * dimensions * 4)
+      // With ids and the shelf: what the whole collection holds.
+      expect(engine.usage("a", "things")!.index_bytes / count).toBeLessThan(600)
+    } finally {
+      await engine.close()
+    }
+  })
+})
+
 describe("a file of vectors", () => {
   const built = (outside: Outside | undefined) => {
     const builder = new SegmentBuilder(schema)

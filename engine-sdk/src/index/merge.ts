@@ -68,14 +68,8 @@ export function* mergeSegments(
     }
     moved.push(map)
   }
-  const order = isPassing
-    ? undefined
-    : yield* documentOrder(
-        schema,
-        sources.map(({ segment }) => segment),
-        moved,
-        docs
-      )
+  const segments = sources.map(({ segment }) => segment)
+  const order = isPassing ? undefined : yield* documentOrder(schema, segments, moved, docs)
   if (order !== undefined) {
     const places = new Uint32Array(docs)
     for (let to = 0; to < docs; to++) {
