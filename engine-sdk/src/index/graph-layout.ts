@@ -1,7 +1,7 @@
 /**
- * From the library's own file to what searches read: a byte a number with what they are multiplied by, and lists of
- * links as long as they are. The library keeps room for twice M links of four bytes at every node, and 70 bytes a vector
- * more in every thread that opens its file.
+ * From the library's own file to what searches read: a byte a number with what it is multiplied by, and lists of links
+ * as long as they are. The library keeps room for twice M links of four bytes at every node, and 70 bytes a vector more
+ * in every thread that opens its file.
  */
 import type { VectorColumn } from "./columns.ts"
 import { LINK_bytes, PLACES, strideOf, toBytes } from "./graph-search.ts"
@@ -27,7 +27,10 @@ interface Links {
   readonly upperLinks: Uint32Array
   readonly entry: Uint32Array
 }
-/** `bytes`: what follows the copy of the vectors. Throws where they are not as this version of the library writes them. */
+/**
+ * `bytes`: what follows the copy of the vectors. Throws where they are not as the known version of the library writes
+ * them.
+ */
 export function* linksIn(bytes: Uint8Array, vectors: number): Generator<void, Links> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   const count = (at: number): number => Number(view.getBigUint64(HEAD_bytes + at * 8, true))
@@ -103,7 +106,6 @@ export function* layOutGraph(
     const vector = column.vector(links.docs[node])
     let squares = 0
     if (isCosine) for (let i = 0; i < vector.length; i++) squares += vector[i] * vector[i]
-    // In single precision the vectors are; their lengths are not.
     const unit = toBytes(vector, codes, node * stride) / (isCosine ? Math.sqrt(squares) : 1)
     scales[node] = Number.isFinite(unit) ? unit : 0
     if ((node & 63) === 63) yield

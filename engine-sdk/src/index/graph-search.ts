@@ -1,7 +1,7 @@
 /**
- * A search through the graph of a segment's vectors (HNSW; Malkov and Yashunin, 2016): from the entry down to the lowest
- * level, and there to the `width` nearest by their bytes. Which of them are nearest for sure is told by the vectors
- * themselves.
+ * A search through the graph of a segment's vectors (HNSW; Malkov and Yashunin, 2016): from the entry down to the
+ * lowest level, and there to the `width` nearest by their bytes. Which of them are nearest for sure is told by the
+ * vectors themselves.
  */
 import { Heap } from "./heap.ts"
 import { productIn, type Product } from "./graph-kernel.ts"

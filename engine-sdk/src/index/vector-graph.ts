@@ -14,7 +14,7 @@ import type { Allocate, Region, SegmentMeta } from "./sections.ts"
 import type { Segment } from "./segment.ts"
 
 /** What we use of the library's index. Keys are document numbers of the segment. */
-export interface NativeIndex {
+interface NativeIndex {
   add(key: bigint, vector: Float32Array, threads: number): void
   save(path: string): void
   /** In the place of what it holds, whose memory is given back. */ load(path: string): void
