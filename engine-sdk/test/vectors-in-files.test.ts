@@ -10,6 +10,7 @@ import { createEngine, openEngine, type LocalEngine, type SearchPlan } from "../
 import { allocatePlain, type Outside } from "../src/index/sections.ts"
 import { SegmentBuilder } from "../src/index/builders.ts"
 import { Segment } from "../src/index/segment.ts"
+import { LmdbJournal } from "../src/store/lmdb-journal.ts"
 import { VectorFiles } from "../src/store/vector-files.ts"
 import { putOf, suiteField, suitePlan, suiteSchema } from "../src/testing/engine-suite.ts"
 import { randomOf } from "./random.ts"
@@ -264,6 +265,33 @@ describe("a file of vectors", () => {
     const lasting = inFile!.lasting(0)
     inFile!.vector(700)
     expect(lasting).toEqual(inMemory!.lasting(0))
+  })
+  it("is made of a segment that an older version stored with its vectors inside", async () => {
+    const journal = await LmdbJournal.open(path)
+    try {
+      await journal.saveCollection({ key: 1, namespace: "t", schema, createdAt_s: 1 })
+      const { meta, region } = built(undefined)
+      const rest = { id: 1, deleted: Uint32Array.of(3), graphs: [], sections: [] }
+      await journal.saveIndex(1, { asked: [], segments: [{ ...rest, meta, region }] }, 0)
+      const truth = new Segment(1, meta, region)
+      for (let life = 0; life < 3; life++) {
+        const [stored] = (await journal.loadIndex(1, allocatePlain))!.segments
+        const segment = new Segment(1, stored!.meta, stored!.region),
+          column = segment.vectors("embedding")!
+        expect(column.isInFile).toBe(true)
+        expect(stored!.meta.bytes).toBe(meta.bytes - column.bytes)
+        for (let doc = 0; doc < COUNT; doc++)
+          expect(column.vector(doc)).toEqual(truth.vectors("embedding")!.vector(doc))
+        expect(segment.docsOfId("77")).toEqual([77])
+        expect(segment.seqs).toEqual(truth.seqs)
+        // The snapshot names it from then on.
+        if (life === 1) await journal.saveIndex(1, { asked: [], segments: [stored!] }, 0)
+        journal.vectorFiles.drop(stored!.region.outside!)
+        expect((await files()).length).toBe(life === 0 ? 0 : 1)
+      }
+    } finally {
+      await journal.close()
+    }
   })
   it("is none where the disk refuses it: the vectors stay in memory", () => {
     const files = new VectorFiles(path).of(1)

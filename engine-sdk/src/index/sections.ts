@@ -68,24 +68,22 @@ export type Allocate = (bytes: number) => Region
 
 export const allocatePlain: Allocate = (bytes) => ({ buffer: new ArrayBuffer(bytes), offset: 0, length: bytes })
 
-const typeOf = (array: SectionArray): SectionType =>
-  array instanceof Int8Array
-    ? "i8"
-    : array instanceof Int16Array
-      ? "i16"
-      : array instanceof Uint8Array
-        ? "u8"
-        : array instanceof Uint16Array
-          ? "u16"
-          : array instanceof Uint32Array
-            ? "u32"
-            : array instanceof Int32Array
-              ? "i32"
-              : array instanceof Float32Array
-                ? "f32"
-                : array instanceof Float64Array
-                  ? "f64"
-                  : "i64"
+const ARRAYS: ReadonlyMap<SectionType, new (buffer: ArrayBufferLike, offset: number, length: number) => SectionArray> =
+  new Map<SectionType, new (buffer: ArrayBufferLike, offset: number, length: number) => SectionArray>([
+    ["i8", Int8Array],
+    ["i16", Int16Array],
+    ["u8", Uint8Array],
+    ["u16", Uint16Array],
+    ["u32", Uint32Array],
+    ["i32", Int32Array],
+    ["f32", Float32Array],
+    ["f64", Float64Array],
+    ["i64", BigInt64Array]
+  ])
+const typeOf = (array: SectionArray): SectionType => {
+  for (const [type, kind] of ARRAYS) if (array instanceof kind) return type
+  throw new Error("no section is of this type")
+}
 
 const COPY_BYTES = 524_288
 /** Of rows on their way to a file or into memory. */
@@ -276,6 +274,11 @@ export class SectionReader {
   }
   i64(name: string): BigInt64Array {
     return this.view(name, "i64", BigInt64Array)
+  }
+  /** Of whatever type it was put as. */
+  array(name: string): SectionArray {
+    const type = this.entries.get(name)?.type ?? "u8"
+    return this.view<SectionArray>(name, type, ARRAYS.get(type)!)
   }
   /** Ordinals of the width that their number asked for. */
   ordinals(name: string): Ordinals {

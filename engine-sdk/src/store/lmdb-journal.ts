@@ -26,6 +26,7 @@ import type {
   UnreadableRecord
 } from "./journal.ts"
 import { LINKS_FOLDER } from "./native-links.ts"
+import { hasVectorsInside, withVectorsOutside } from "./move-vectors.ts"
 import { isVectorFile, VectorFiles } from "./vector-files.ts"
 
 /** Layout of keys and segments; a folder of another version is refused. */
@@ -544,21 +545,17 @@ export class LmdbJournal implements Journal {
         (hash !== undefined && (await hashOf(bytes)) !== hash) ||
         !(await this.hasVectors(key, meta, vectors))
       ) {
-        for (const name of files.keys()) this.vectorFiles.drop(this.vectorFiles.pathOf(name))
+        for (const { region } of segments) if (region.outside !== undefined) this.vectorFiles.drop(region.outside)
         await this.dropIndex(key)
         return undefined
       }
-      const { outside } = meta
-      const memory = allocate(Math.max(8, meta.bytes))
-      const region = outside === undefined ? memory : { ...memory, outside: this.vectorFiles.pathOf(outside.name) }
-      if (outside !== undefined) files.set(outside.name, vectors)
-      new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).set(bytes)
+      if (meta.outside !== undefined) files.set(meta.outside.name, vectors)
+      const laid = await this.laidOut(key, meta, bytes, allocate)
       const list = Buffer.from(deleted, "base64")
-      this.sound.set(segmentName(key, id), hash)
+      if (laid.meta === meta) this.sound.set(segmentName(key, id), hash)
       segments.push({
         id,
-        meta,
-        region,
+        ...laid,
         deleted: Uint32Array.from({ length: list.length / 4 }, (_cell, i) => list.readUInt32LE(i * 4)),
         graphs: allocateLinear === undefined ? [] : await this.loadGraphs(graphs ?? [], allocateLinear),
         sections: await this.loadSections(key, sections ?? [], allocate)
@@ -573,6 +570,17 @@ export class LmdbJournal implements Journal {
       for (let at = 0; at < value.length; at += 6) changed.push(value.readUIntBE(at, 6))
     }
     return { segments, changed, asked: askedOf(manifest) }
+  }
+  /** As it is, or with its vectors in a file, where an older version left them inside. */
+  private async laidOut(key: number, meta: SegmentMeta, bytes: Uint8Array, allocate: Allocate): Promise<Laid> {
+    if (hasVectorsInside(meta)) return withVectorsOutside(meta, bytes, allocate, this.vectorFiles.of(key))
+    const region = allocate(Math.max(8, meta.bytes)),
+      { outside } = meta
+    new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).set(bytes)
+    return {
+      meta,
+      region: outside === undefined ? region : { ...region, outside: this.vectorFiles.pathOf(outside.name) }
+    }
   }
   /** The file beside a segment is there as it was written, or the segment has none. */
   private async hasVectors(key: number, { outside }: SegmentMeta, hash: string): Promise<boolean> {

@@ -11,7 +11,7 @@ import type { Outside, OutsideFile } from "../index/sections.ts"
 import { nextTurn } from "../turns.ts"
 
 /** Fewer bytes stay in memory: a file for every write of one document would be many. */
-const FILE_MIN_bytes = 262_144
+export const FILE_MIN_bytes = 262_144
 const READ_AT_ONCE = 1_048_576
 
 export class VectorFiles {
