@@ -74,6 +74,8 @@ const until = async (what: () => boolean | Promise<boolean>): Promise<void> => {
   expect(await what()).toBe(true)
 }
 const usageOf = (engine: LocalEngine, tenant: string) => engine.usage(tenant, "things")!.vectors![0]!
+const isAtRest = (engine: LocalEngine): boolean =>
+  usageOf(engine, "a").memory_bytes < Math.ceil(COUNT / 32) * 4 + 10 * DIMENSIONS * 4
 
 let path: string
 beforeEach(async () => {
@@ -113,11 +115,9 @@ for (const options of [
           each.write("a", "things", [{ kind: "delete", id: "5" }, putOf({ ...documents[6]!, shelf: 0 })])
         )
         await same()
-        // Everything becomes one segment, whose vectors memory holds nothing of.
-        await until(() => engine.usage("a", "things")!.segments === 1)
-        const { disk_bytes, memory_bytes } = usageOf(engine, "a")
-        expect(disk_bytes).toBe((COUNT - 1) * DIMENSIONS * 4)
-        expect(memory_bytes).toBeLessThanOrEqual(Math.ceil(COUNT / 32) * 4)
+        // Merges leave memory nothing but bits, and vectors of the few documents that came last.
+        await until(() => isAtRest(engine))
+        expect(usageOf(engine, "a").disk_bytes).toBeGreaterThanOrEqual((COUNT - 10) * DIMENSIONS * 4)
         await same()
         await engine.close()
         const kept = await files()
@@ -139,7 +139,7 @@ for (const options of [
       await engine.createCollection("a", schema, 1)
       await fill(engine, "a")
       const before = await found(engine, "a")
-      await until(() => engine.usage("a", "things")!.segments === 1)
+      await until(() => isAtRest(engine))
       await engine.close()
       const damages: ReadonlyArray<(file: string) => Promise<void>> = [
         (file) => rm(file),
@@ -160,7 +160,7 @@ for (const options of [
         expect(await files()).not.toContain("1-9999.vec")
         await engine.close()
         expect(await files()).not.toContain(name)
-        expect((await files()).length).toBe(1)
+        expect((await files()).length).toBeGreaterThan(0)
       }
     })
   })

@@ -37,10 +37,9 @@ export interface JournalBatch {
   /** The next insertion number after this batch. */ readonly nextSeq: number
   readonly record?: CollectionRecord
 }
-/** `region`: undefined where the record only says that there is no graph to use. */
 export interface StoredGraph {
   readonly record: GraphRecord
-  readonly region: Region | undefined
+  /** Not needed to name it in a snapshot. */ readonly region: Region | undefined
 }
 export interface StoredSegment {
   readonly id: number

@@ -594,10 +594,6 @@ export class LmdbJournal implements Journal {
     const whole: StoredGraph[] = []
     for (const record of records) {
       const { hash, meta, name } = record
-      if (record.ef === 0) {
-        whole.push({ record, region: undefined })
-        continue
-      }
       // An older version wrote the library's own file.
       if (meta === undefined || hash === undefined) continue
       const bytes = await readIfThere(join(this.graphFolder, name))

@@ -171,7 +171,7 @@ export class VectorGraphs {
       ...(failure === undefined ? {} : { failure })
     })
   }
-  /** undefined: nobody wants it any more. Of one that cannot be used only the record. */
+  /** undefined: nobody wants it any more. */
   private async built({ at, field, view }: Candidate, isStale: () => boolean): Promise<VectorGraph | undefined> {
     const { segment } = view,
       { journal, release } = this.owner,
@@ -185,13 +185,14 @@ export class VectorGraphs {
     const region = placed.region!
     try {
       const graph = await inSlices(unless(isStale, measuredGraph(segment, column, placed)), SLICE_ms)
-      if (graph !== undefined && graph.record.ef > 0) {
-        const name = journal.graphFolder === undefined ? "" : `${this.key}-${segment.id}-${at}.graph`
-        const hash = await journal.saveGraph(name, graph.record.meta!, region)
-        return new VectorGraph({ ...graph.record, name, hash }, region)
+      if (graph === undefined) {
+        release(region)
+        return undefined
       }
-      release(region)
-      return graph === undefined ? undefined : new VectorGraph({ ...graph.record, bytes: 0 }, undefined)
+      // One whose links are of no use still tells by its bytes which vectors need not be read.
+      const name = journal.graphFolder === undefined ? "" : `${this.key}-${segment.id}-${at}.graph`
+      const hash = await journal.saveGraph(name, graph.record.meta!, region)
+      return new VectorGraph({ ...graph.record, name, hash }, region)
     } catch (error) {
       release(region)
       throw error

@@ -35,14 +35,14 @@ export const vectorUsage = (
         if (column.isInFile) disk_bytes += column.bytes
         const graph = graphOf(segment, name)
         if (graph === undefined) continue
-        if (graph.region === undefined) {
+        if (graph.region !== undefined) bytes += graph.record.bytes
+        if (graph.region === undefined || graph.record.ef === 0) {
           note =
             graph.failure ??
             `No width of the approximate index reached the recall that is asked for; best ${graph.record.recall.toFixed(3)}.`
           continue
         }
         approximate += graph.record.vectors
-        bytes += graph.record.bytes
         recall = Math.min(recall, graph.record.recall)
       }
       return {
