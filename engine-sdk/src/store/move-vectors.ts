@@ -1,4 +1,4 @@
-/** Segments that an older version stored with their vectors inside: these go into a file when such a segment is read. */
+/** Segments that an older version stored with their vectors inside: these go into a file when it is read. */
 import {
   SectionReader,
   SectionWriter,
