@@ -166,9 +166,9 @@ for (const options of [
   })
 
 describe("bytes in memory", () => {
-  it("tell which vectors are too far to be read, and the answer is exact all the same", async () => {
+  it.each([0, 2])("tell exactly which vectors need not be read, with %s search workers", async (searchWorkers) => {
     const memory = createEngine({ approximateFrom: Infinity }),
-      engine = await openEngine({ path, approximateFrom: 500 })
+      engine = await openEngine({ path, approximateFrom: 500, worker: searchWorkers > 0, searchWorkers })
     const centres = Array.from({ length: 100 }, vectorOf)
     // What bytes tell apart, what they do not, one large number beside small ones, and nothing at all.
     const kinds: ReadonlyArray<(i: number) => number[]> = [

@@ -15,10 +15,16 @@ const classOf = (bytes: number): number => {
   return size
 }
 
+/** How much larger than what lies in it a graph's memory may be. */
+const SLACK = 1.25
+
 export class SlabPool {
   private readonly free = new Map<number, SharedArrayBuffer[]>()
-  /** For graphs. They are few and of many sizes: one that is no more than a quarter too large is used again. */
-  private freeLinear: WebAssembly.Memory[] = []
+  /**
+   * The graph's that went last: the next one may be of its size. One that does not fit is left to the collector, which
+   * is in no hurry, but graphs are built rarely and take long.
+   */
+  private freeLinear: WebAssembly.Memory | undefined
   private readonly lent = new Map<SharedArrayBuffer, number>()
   private retired: Array<{ region: Region; at: number }> = []
   private holds = 0
@@ -48,15 +54,11 @@ export class SlabPool {
     return { buffer, offset: 0, length: bytes }
   }
   readonly allocateLinear: Allocate = (bytes) => {
-    const fits = this.freeLinear
-      .filter(({ buffer }) => buffer.byteLength >= bytes && buffer.byteLength <= bytes * 1.25)
-      .sort((a, b) => a.buffer.byteLength - b.buffer.byteLength)[0]
-    const region =
-      fits === undefined ? allocateLinear(bytes) : { buffer: fits.buffer, offset: 0, length: bytes, linear: fits }
-    if (fits !== undefined) {
-      this.freeLinear = this.freeLinear.filter((linear) => linear !== fits)
-      this.freeBytes -= fits.buffer.byteLength
-    }
+    const linear = this.freeLinear,
+      size_bytes = linear?.buffer.byteLength ?? 0
+    const isUsable = linear !== undefined && size_bytes >= bytes && size_bytes <= bytes * SLACK
+    const region = isUsable ? { buffer: linear.buffer, offset: 0, length: bytes, linear } : allocateLinear(bytes)
+    this.freeLinear = undefined
     const size = region.buffer.byteLength
     this.lent.set(region.buffer as SharedArrayBuffer, size)
     this.lentBytes_ += size
@@ -93,10 +95,9 @@ export class SlabPool {
       const size = this.lent.get(buffer)!
       this.lent.delete(buffer)
       this.lentBytes_ -= size
-      if (this.freeBytes + size > this.freeMax_bytes) return false
-      this.freeBytes += size
-      if (region.linear !== undefined) this.freeLinear.push(region.linear)
-      else {
+      if (region.linear !== undefined) this.freeLinear = region.linear
+      else if (this.freeBytes + size <= this.freeMax_bytes) {
+        this.freeBytes += size
         const list = this.free.get(size)
         if (list === undefined) this.free.set(size, [buffer])
         else list.push(buffer)
