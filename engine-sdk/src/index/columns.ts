@@ -219,6 +219,10 @@ export class VectorColumn {
     this.numbers = file.numbers
     return at
   }
+  /** Of what `find` found, as `RowKernel.sumsOf`; undefined where a plain loop is to do it. */
+  sumsOf(query: ArrayLike<number>, at: number): Float64Array | undefined {
+    return this.file?.sumsOf(query, at)
+  }
   /** Documents in ascending order whose vectors are asked for next. */
   expect(docs: Uint32Array): void {
     this.file?.expect(docs)

@@ -3,6 +3,7 @@
  * positioned and synchronous, as searches are; each thread opens what it reads, a few files at a time, and closes what
  * it has not read for a second, so that a file which is removed gives its room back.
  */
+import { BLOCK_bytes, RowKernel } from "./row-kernel.ts"
 
 interface Files {
   openSync(path: string, flags: string): number
@@ -74,12 +75,11 @@ class OpenFiles {
 }
 let open: OpenFiles | undefined
 
-/** Read at once where rows follow each other: from there on a larger block is no faster. */
-const BLOCK_bytes = 98_304
 /** Rows that are read along rather than begin a new block: as long as reading takes to begin. */
 const GAP_ROWS = 8
 /** One of each thread. */
-let block = new Float32Array(BLOCK_bytes / 4)
+let kernel: RowKernel | undefined
+let block = new Float32Array(0)
 let blockOf: RowFile | undefined
 let blockFrom = 0,
   blockTo = 0
@@ -118,6 +118,10 @@ export class RowFile {
     }
     return last - row + 1
   }
+  /** Of what `find` found, as `RowKernel.sumsOf`. */
+  sumsOf(query: ArrayLike<number>, at: number): Float64Array | undefined {
+    return kernel?.sumsOf(query, at, this.#width)
+  }
   /** What the last `find` read. */
   get numbers(): Float32Array {
     return block
@@ -130,11 +134,23 @@ export class RowFile {
     if (blockOf === this && row >= blockFrom && row < blockTo) return (row - blockFrom) * width
     const most = Math.max(1, Math.floor(BLOCK_bytes / (4 * width)))
     const count = Math.min(this.#together(row, most), most, this.#rows - row)
-    if (block.length < width) block = new Float32Array(width)
+    if (open === undefined) {
+      open = new OpenFiles()
+      kernel = RowKernel.make()
+      block = kernel?.block ?? new Float32Array(BLOCK_bytes / 4)
+    }
+    if (block.length < width) {
+      // Rows as wide as that are multiplied by plain loops.
+      kernel = undefined
+      block = new Float32Array(width)
+    }
     // Nothing that is read halfway may be found later.
     blockOf = undefined
-    open ??= new OpenFiles()
-    open.read(this.#path, new Uint8Array(block.buffer, 0, count * width * 4), this.#start_bytes + row * width * 4)
+    open.read(
+      this.#path,
+      new Uint8Array(block.buffer, block.byteOffset, count * width * 4),
+      this.#start_bytes + row * width * 4
+    )
     blockOf = this
     blockFrom = row
     blockTo = row + count

@@ -119,6 +119,7 @@ export const distanceTo = (
 ): number => {
   let at = column.find(doc)
   const { numbers: values, dimensions } = column
+  const sums = column.sumsOf(vector, at)
   let d0 = 0,
     d1 = 0,
     d2 = 0,
@@ -128,6 +129,18 @@ export const distanceTo = (
     n2 = 0,
     n3 = 0
   let i = 0
+  if (sums !== undefined) {
+    d0 = sums[0]
+    d1 = sums[1]
+    d2 = sums[2]
+    d3 = sums[3]
+    n0 = sums[4]
+    n1 = sums[5]
+    n2 = sums[6]
+    n3 = sums[7]
+    i = dimensions & ~3
+    at += i
+  }
   for (const end = dimensions - 3; i < end; i += 4, at += 4) {
     const a = values[at],
       b = values[at + 1],
