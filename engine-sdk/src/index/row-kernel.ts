@@ -3,6 +3,7 @@
  * from a file is multiplied where it is read to. Each lane adds up in the order of a plain loop, so sums are the same
  * to the last bit.
  */
+import { compiled, exportsOf } from "./compiled.ts"
 
 /** Memory: the eight sums, then the query, then rows. */
 const QUERY_at = 64
@@ -38,14 +39,10 @@ export class RowKernel {
   }
   /** undefined where the runtime has no such lanes. */
   static make(): RowKernel | undefined {
-    try {
-      const module = new WebAssembly.Module(Uint8Array.from(atob(KERNEL), (letter) => letter.charCodeAt(0)))
-      const { m, r } = new WebAssembly.Instance(module).exports
-      return new RowKernel((m as WebAssembly.Memory).buffer, r as Multiply)
-    } catch (error) {
-      if (error instanceof WebAssembly.CompileError) return undefined
-      throw error
-    }
+    const module = compiled(KERNEL)
+    if (module === undefined) return undefined
+    const { m, r } = exportsOf(module, {}) as { readonly m: { readonly buffer: ArrayBuffer }; readonly r: Multiply }
+    return new RowKernel(m.buffer, r)
   }
   /**
    * Sums of four lanes each, of query times row and row times row, over whole groups of four; undefined where the query

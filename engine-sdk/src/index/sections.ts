@@ -3,6 +3,7 @@
  * bytes are searched in memory, shared with other threads and written to disk, so nothing is ever converted.
  */
 import { warn } from "../warning.ts"
+import type { LinearMemory } from "./compiled.ts"
 
 type SectionArray =
   | Int8Array
@@ -42,7 +43,7 @@ export interface Region {
   readonly buffer: ArrayBufferLike
   readonly offset: number
   readonly length: number
-  /** Set where compiled code can read it: its `buffer` is this one's. */ readonly linear?: WebAssembly.Memory
+  /** Set where compiled code can read it: its `buffer` is this one's. */ readonly linear?: LinearMemory
   /** The file with what the segment does not keep in memory. */ readonly outside?: string
 }
 /** Where sections go that are not kept in memory. */

@@ -3,6 +3,7 @@
  * grow without bound; here buffers of a few size classes go round: lent to a segment, retired with it, and reused once
  * no reader can still hold it.
  */
+import type { LinearMemory } from "../index/compiled.ts"
 import { allocateLinear } from "../index/graph-kernel.ts"
 import type { Allocate, Region } from "../index/sections.ts"
 
@@ -24,7 +25,7 @@ export class SlabPool {
    * The graph's that went last: the next one may be of its size. One that does not fit is left to the collector, which
    * is in no hurry, but graphs are built rarely and take long.
    */
-  private freeLinear: WebAssembly.Memory | undefined
+  private freeLinear: LinearMemory | undefined
   private readonly lent = new Map<SharedArrayBuffer, number>()
   private retired: Array<{ region: Region; at: number }> = []
   private holds = 0
