@@ -654,7 +654,8 @@ export const lanes: ReadonlyArray<Lane> = [
       figure("approximate, p50", "ms", "clustered", "approximate, 100 % pass", "p50_ms"),
       figure("exact, p50", "ms", "clustered", "exact, 100 % pass", "p50_ms"),
       figure("with words, p50", "ms", "clustered", "hybrid", "p50_ms"),
-      figure("graph", "bytes/vector", "clustered", "graph_bytes_per_vector")
+      figure("graph", "bytes/vector", "clustered", "graph_bytes_per_vector"),
+      figure("vectors and graph, in memory", "bytes/vector", "clustered", "bytes_per_vector_in_memory")
     ]
   },
   {

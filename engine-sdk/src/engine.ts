@@ -94,7 +94,7 @@ export interface WordUse {
 export interface CollectionUsage {
   readonly documents: number
   readonly segments: number
-  readonly index_bytes: number
+  /** In memory. */ readonly index_bytes: number
   readonly document_bytes: number
   readonly open: boolean
   /** Vector fields of an open collection, where the engine knows. */ readonly vectors?: ReadonlyArray<VectorUsage>
@@ -105,6 +105,9 @@ export interface VectorUsage {
   readonly vectors: number
   readonly approximate: number
   /** Of the approximate index; part of `index_bytes`. */ readonly graph_bytes: number
+  /** Of the vectors themselves in memory, and which documents have one; part of `index_bytes`. */
+  readonly memory_bytes: number
+  /** Of the vectors in files, which memory holds nothing of. */ readonly disk_bytes: number
   /** Share of the true ten nearest among those found, the worst index of the field; 1 while everything is exact. */
   readonly recall: number
   /** Why something is searched exactly although it is large. */ readonly note?: string

@@ -2,40 +2,15 @@
  * kill -9 at random moments: every acknowledged write must be there after reopening, found by search, and nothing
  * twice.
  */
-import { spawn } from "node:child_process"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
 import { openEngine } from "../src/mod.ts"
 import type { Filter } from "../src/plan.ts"
 import { suitePlan } from "../src/testing/engine-suite.ts"
+import { linesUntilKilled } from "./killed.ts"
 
-const project = fileURLToPath(new URL("../..", import.meta.url))
-/** Runs a child until `life_ms` after its first acknowledged write; answers the lines it wrote. */
-const linesUntilKilled = (
-  program: string,
-  path: string,
-  worker: string,
-  round: number,
-  life_ms: number
-): Promise<ReadonlyArray<string>> =>
-  new Promise((resolve, reject) => {
-    const isDeno = "Deno" in globalThis
-    const child = spawn(
-      process.execPath,
-      [...(isDeno ? ["run", "-A"] : []), join("engine-sdk", "test", program), path, worker, String(round)],
-      { cwd: project, stdio: ["ignore", "pipe", "inherit"] }
-    )
-    let out = ""
-    child.stdout.on("data", (bytes: Uint8Array) => {
-      if (!out.includes("\n") && String(bytes).includes("\n")) setTimeout(() => child.kill("SIGKILL"), life_ms)
-      out += String(bytes)
-    })
-    child.on("error", reject)
-    child.on("exit", () => resolve(out.slice(0, out.lastIndexOf("\n")).split("\n")))
-  })
 /** The last acknowledged number. */
 const runAndKill = async (path: string, worker: string, round: number, life_ms: number): Promise<number> => {
   const lines = (await linesUntilKilled("crash-child.ts", path, worker, round, life_ms)).filter((line) =>

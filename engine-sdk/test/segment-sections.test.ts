@@ -354,7 +354,7 @@ describe("counts of facets", () => {
 
 describe("sections of the writing thread", () => {
   const writing = () => {
-    const pool = new SlabPool(),
+    const pool = new SlabPool(() => {}),
       live = new Map<number, PublishedSegment>(),
       merged: PublishedSegment[] = []
     const writer = new Writer(

@@ -2,7 +2,7 @@
  * The approximate vector index behind a small bound: recall against exact search, deletions, filters, hybrid fusion,
  * what survives a restart, and the writer in a worker. Data is clustered and comes from a seed.
  */
-import { mkdtemp, readdir, rm } from "node:fs/promises"
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
@@ -14,7 +14,10 @@ import {
   type SearchPlan,
   type VectorQuery
 } from "../src/mod.ts"
-import { openGraph, vectorLibrary } from "../src/index/vector-graph.ts"
+import { allocateLinear } from "../src/index/graph-kernel.ts"
+import { SegmentBuilder } from "../src/index/builders.ts"
+import { allocatePlain } from "../src/index/sections.ts"
+import { LmdbJournal } from "../src/store/lmdb-journal.ts"
 import { putOf, suiteField, suitePlan, suiteSchema, suiteText } from "../src/testing/engine-suite.ts"
 
 const DIMENSIONS = 24,
@@ -154,13 +157,15 @@ describe("approximate vector index", () => {
                 vectors: COUNT,
                 approximate: 0,
                 graph_bytes: 0,
+                // There is no folder.
+                memory_bytes: COUNT * DIMENSIONS * 4 + Math.ceil(COUNT / 32) * 4,
+                disk_bytes: 0,
                 recall: 1
               })
               expect(usageOf(engine)!.recall).toBeGreaterThanOrEqual(0.95)
-              // A byte a number where only directions count, two where lengths do; links of 152 bytes at most.
-              const numbers = metric === "cosine" ? 1 : 2
-              expect(usageOf(engine)!.graph_bytes / COUNT - 152).toBeGreaterThan(DIMENSIONS * numbers - 1)
-              expect(usageOf(engine)!.graph_bytes / COUNT - 152).toBeLessThan(DIMENSIONS * numbers + 1)
+              // A byte a number, 16 together, and at most 32 links of three bytes with what says where they are.
+              expect(usageOf(engine)!.graph_bytes / COUNT).toBeGreaterThan(32 + 12)
+              expect(usageOf(engine)!.graph_bytes / COUNT).toBeLessThan(32 + 12 + 32 * 3 + 8)
               expect(engine.usage("t", "things")!.index_bytes).toBeGreaterThan(exact.usage("t", "things")!.index_bytes)
               expect(await recallOf(engine, exact, (query) => planOf(queryOf(query)))).toBeGreaterThanOrEqual(0.95)
               expect(
@@ -195,27 +200,57 @@ describe("approximate vector index", () => {
         )
     ))
 
-  it("opens a graph of half precision that was written before there were others", () =>
-    inFolder(async (folder) => {
-      const shape = { dimensions: DIMENSIONS, metric: "cos", M: 16, ef_construction: 200 } as const
-      const { library } = vectorLibrary()
-      const index = new library!.Index({
-        dimensions: DIMENSIONS,
-        metric: "cos",
-        quantization: "f16",
-        connectivity: 16,
-        expansion_add: 200,
-        expansion_search: 1,
-        multi: false
-      })
-      vectors.slice(0, 100).forEach((vector, i) => index.add(BigInt(i), Float32Array.from(vector), 1))
-      const file = join(folder, "old.usearch")
-      index.save(file)
-      const record = { field: "embedding", ...shape, vectors: 100, bytes: 1, ef: 64, recall: 1, name: "old.usearch" }
-      const opened = openGraph(record, file)
-      expect(opened.failure).toBeUndefined()
-      for (const i of [0, 42, 99])
-        expect(opened.index!.search(Float32Array.from(vectors[i]!), 1, 1).keys[0]).toBe(BigInt(i))
+  it("leaves a graph alone that an older version wrote, and one that is not as it was written", () =>
+    inFolder(async (path) => {
+      const journal = await LmdbJournal.open(path)
+      try {
+        await journal.saveCollection({ key: 1, namespace: "t", schema: schemaOf(), createdAt_s: 1 })
+        const { meta, region } = new SegmentBuilder(schemaOf()).finish(allocatePlain)
+        const record = {
+          field: "embedding",
+          dimensions: DIMENSIONS,
+          metric: "cos",
+          M: 16,
+          ef_construction: 200,
+          vectors: 1,
+          bytes: 1,
+          ef: 64,
+          recall: 1,
+          name: "1-1-2.usearch"
+        } as const
+        const whole = { ...record, name: "1-1-3.graph", meta: { ...meta, bytes: region.length } }
+        const hash = await journal.saveGraph(whole.name, whole.meta, region)
+        await writeFile(join(path, "graphs", record.name), "of the library")
+        const save = (hashed: string) =>
+          journal.saveIndex(
+            1,
+            {
+              asked: [],
+              segments: [
+                {
+                  id: 1,
+                  meta,
+                  region,
+                  deleted: new Uint32Array(0),
+                  sections: [],
+                  graphs: [record, { ...whole, hash: hashed }].map((each) => ({ record: each, region: undefined }))
+                }
+              ]
+            },
+            0
+          )
+        const found = async () =>
+          (await journal.loadIndex(1, allocatePlain, allocateLinear))!.segments[0]!.graphs.map(
+            ({ record: { name } }) => name
+          )
+        await save(hash)
+        expect(await found()).toEqual([whole.name])
+        expect(await readdir(join(path, "graphs"))).toEqual([whole.name])
+        await save("another")
+        expect(await found()).toEqual([])
+      } finally {
+        await journal.close()
+      }
     }))
 
   it("respects filters: narrow ones exactly, wide ones through the index", () =>

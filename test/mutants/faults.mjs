@@ -1233,5 +1233,21 @@ export const faults = [
     from: ".filter((sentence) => !isInstruction(sentence))",
     to: ".filter((sentence) => sentence !== undefined)",
     tests: ["test/rooms/conversations/told.test.ts"]
+  },
+  {
+    name: "vector-bytes-bounds",
+    why: "bytes are taken for the vectors, so an exact search misses what they put too far",
+    file: "engine-sdk/src/index/graph-search.ts",
+    from: "most = off + offByScale * this.scales[node] + ROUNDING",
+    to: "most = 0",
+    tests: ["engine-sdk/test/vectors-in-files.test.ts"]
+  },
+  {
+    name: "vector-files-named",
+    why: "a file goes that the snapshot names, so a start makes the whole index anew",
+    file: "engine-sdk/src/store/vector-files.ts",
+    from: "if (this.users.has(name) || this.named.get(ownerOf(name))?.has(name) === true) return",
+    to: "if (this.users.has(name)) return",
+    tests: ["engine-sdk/test/vectors-in-files.test.ts"]
   }
 ]

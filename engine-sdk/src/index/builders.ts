@@ -9,7 +9,7 @@ import { AsciiTokens } from "../analysis/ascii-tokens.ts"
 import { bitsOf, setBit } from "./bits.ts"
 import { ByteLog, NumberLog, WordLog } from "./bytes.ts"
 import { SPILLED } from "./columns.ts"
-import { ordinalArray, SectionWriter, type Allocate, type Region, type SegmentMeta } from "./sections.ts"
+import { ordinalArray, SectionWriter, type Allocate, type Outside, type Region, type SegmentMeta } from "./sections.ts"
 import { idSlotsOf } from "./segment.ts"
 import { TokenTable } from "./token-table.ts"
 
@@ -419,13 +419,20 @@ class VectorBuilder implements ColumnBuilder {
     this.vectors.push(vector)
   }
   finish(out: SectionWriter, at: number, docs: number): void {
-    const values = new Float32Array(docs * this.dimensions),
+    const { dimensions, docsOf, vectors } = this,
       has = bitsOf(docs)
-    for (let i = 0; i < this.docsOf.length; i++) {
-      values.set(this.vectors[i], this.docsOf[i] * this.dimensions)
-      setBit(has, this.docsOf[i])
-    }
-    out.put(`e${at}.values`, values)
+    for (const doc of docsOf) setBit(has, doc)
+    // Documents come in ascending order, and pieces are asked for in order.
+    let next = 0
+    out.putRows(`e${at}.values`, {
+      width: dimensions,
+      count: docs,
+      fill: (piece, from) => {
+        if (from === 0) next = 0
+        for (const to = from + piece.length / dimensions; next < docsOf.length && docsOf[next] < to; next++)
+          piece.set(vectors[next], (docsOf[next] - from) * dimensions)
+      }
+    })
     out.put(`e${at}.has`, has)
   }
 }
@@ -513,7 +520,7 @@ export class SegmentBuilder {
     }
   }
   /** The same, giving way after every column. Whoever begins it must end it (`SectionWriter.finishing`). */
-  *finishing(allocate: Allocate): Generator<void, { meta: SegmentMeta; region: Region }> {
+  *finishing(allocate: Allocate, outside?: Outside): Generator<void, { meta: SegmentMeta; region: Region }> {
     const out = new SectionWriter()
     const idBytes = this.ids.done(),
       idOffsets = this.idOffsets.done()
@@ -527,6 +534,6 @@ export class SegmentBuilder {
         if (work !== undefined) yield* work
         yield
       }
-    return yield* out.finishing(this.docs, this.names, allocate)
+    return yield* out.finishing(this.docs, this.names, allocate, outside)
   }
 }

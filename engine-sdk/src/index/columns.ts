@@ -5,6 +5,7 @@
  */
 import { hasBit, type Bits } from "./bits.ts"
 import type { ListSet, ListSets } from "./list-sets.ts"
+import { RowFile } from "./row-file.ts"
 import type { Ordinals, SectionReader } from "./sections.ts"
 import { StringTable } from "./string-table.ts"
 
@@ -191,16 +192,52 @@ export class SortColumn {
   }
 }
 
+/** In single precision: in the segment's file where it has one, else in memory. */
 export class VectorColumn {
-  readonly values: Float32Array
   readonly has: Bits
   readonly dimensions: number
+  readonly bytes: number
+  /** What `find` answers a place in. */ numbers: Float32Array
+  private readonly file: RowFile | undefined
   constructor(sections: SectionReader, prefix: string, docs: number) {
-    this.values = sections.f32(prefix + "values")
+    const outside = sections.outside(prefix + "values")
     this.has = sections.u32(prefix + "has")
-    this.dimensions = docs === 0 ? 0 : this.values.length / docs
+    this.numbers = outside === undefined ? sections.f32(prefix + "values") : NOTHING_READ
+    const count = outside?.count ?? this.numbers.length
+    this.bytes = count * 4
+    this.dimensions = docs === 0 ? 0 : count / docs
+    if (outside !== undefined) this.file = new RowFile(outside.path, outside.start_bytes, this.dimensions, docs)
+  }
+  get isInFile(): boolean {
+    return this.file !== undefined
+  }
+  /** Where the vector of a document begins in `numbers`. Holds until any vector is asked for. */
+  find(doc: number): number {
+    const { file } = this
+    if (file === undefined) return doc * this.dimensions
+    const at = file.find(doc)
+    this.numbers = file.numbers
+    return at
+  }
+  /** Of what `find` found, as `RowKernel.sumsOf`; undefined where a plain loop is to do it. */
+  sumsOf(query: ArrayLike<number>, at: number): Float64Array | undefined {
+    return this.file?.sumsOf(query, at)
+  }
+  /** Documents in ascending order whose vectors are asked for next. */
+  expect(docs: Uint32Array): void {
+    this.file?.expect(docs)
+  }
+  /** As long as `find`. */
+  vector(doc: number): Float32Array {
+    const at = this.find(doc)
+    return this.numbers.subarray(at, at + this.dimensions)
+  }
+  /** Holds as long as the segment: not to be changed. */
+  lasting(doc: number): Float32Array {
+    return this.file === undefined ? this.vector(doc) : this.vector(doc).slice()
   }
 }
+const NOTHING_READ = new Float32Array(0)
 
 /** Calls `visit` with the values of a document, in its order. */
 export const eachOrdinal = (column: ValueColumn, doc: number, visit: (ordinal: number) => void): void => {

@@ -5,6 +5,7 @@
  */
 import { SectionReader, SectionWriter, type Allocate, type Region, type SegmentMeta } from "./sections.ts"
 import type { Segment } from "./segment.ts"
+import { graphsOf } from "./vector-graph.ts"
 
 export interface DerivedSection {
   readonly name: string
@@ -67,5 +68,6 @@ export const arraysOf = ({ meta, region }: DerivedSection): SectionReader => new
 /** Memory of a segment and of what is derived from it. */
 export const regionsOf = (segment: Segment): ReadonlyArray<Region> => [
   segment.region,
+  ...graphsOf(segment).flatMap(({ region }) => region ?? []),
   ...[...sectionsOf(segment).values()].map(({ region }) => region)
 ]

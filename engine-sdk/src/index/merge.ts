@@ -17,7 +17,7 @@ import {
 import { documentOrder } from "./document-order.ts"
 import { indexedFields, isArrayField, numberArray, putPostings } from "./builders.ts"
 import { sortPairs } from "./radix-order.ts"
-import { ordinalArray, SectionWriter, type Allocate, type Region, type SegmentMeta } from "./sections.ts"
+import { ordinalArray, SectionWriter, type Allocate, type Outside, type Region, type SegmentMeta } from "./sections.ts"
 import { idSlotsOf, type Segment } from "./segment.ts"
 import { mergeTables } from "./string-table.ts"
 
@@ -55,7 +55,8 @@ export function* mergeSegments(
   schema: CollectionSchema,
   sources: ReadonlyArray<MergeSource>,
   allocate: Allocate,
-  isPassing = false
+  isPassing = false,
+  outside?: Outside
 ): Generator<void, Merged> {
   let docs = 0
   const moved: Uint32Array[] = []
@@ -67,14 +68,8 @@ export function* mergeSegments(
     }
     moved.push(map)
   }
-  const order = isPassing
-    ? undefined
-    : yield* documentOrder(
-        schema,
-        sources.map(({ segment }) => segment),
-        moved,
-        docs
-      )
+  const segments = sources.map(({ segment }) => segment)
+  const order = isPassing ? undefined : yield* documentOrder(schema, segments, moved, docs)
   if (order !== undefined) {
     const places = new Uint32Array(docs)
     for (let to = 0; to < docs; to++) {
@@ -125,7 +120,8 @@ export function* mergeSegments(
     ...(yield* out.finishing(
       docs,
       fields.map((field) => field.name),
-      allocate
+      allocate,
+      outside
     )),
     moved
   }
@@ -450,19 +446,23 @@ function* mergeVectors(
   columns: ReadonlyArray<VectorColumn | undefined>,
   dimensions: number
 ): Generator<void, void> {
-  const values = new Float32Array(plan.docs * dimensions),
-    has = bitsOf(plan.docs)
+  const has = bitsOf(plan.docs)
   for (let s = 0; s < columns.length; s++) {
     const column = columns[s],
       map = plan.moved[s]
     if (column === undefined) continue
     for (let doc = 0; doc < map.length; doc++) {
-      if ((doc & 255) === 255) yield
-      if (map[doc] === GONE || !hasBit(column.has, doc)) continue
-      values.set(column.values.subarray(doc * dimensions, (doc + 1) * dimensions), map[doc] * dimensions)
-      setBit(has, map[doc])
+      if ((doc & STEP_MASK) === STEP_MASK) yield
+      if (map[doc] !== GONE && hasBit(column.has, doc)) setBit(has, map[doc])
     }
   }
-  out.put(prefix + "values", values)
+  out.putRows(prefix + "values", {
+    width: dimensions,
+    count: plan.docs,
+    fill: (piece, from) => {
+      for (let at = 0, to = from; at < piece.length; at += dimensions, to++)
+        if (hasBit(has, to)) piece.set(columns[plan.fromSource[to]]!.vector(plan.fromDoc[to]), at)
+    }
+  })
   out.put(prefix + "has", has)
 }

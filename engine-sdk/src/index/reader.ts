@@ -8,7 +8,7 @@ import { encodeUtf8, hashBytes } from "./bytes.ts"
 import { attachSections, type DerivedSection, type PublishedSections } from "./derived-sections.ts"
 import { FieldDictionary } from "./field-dictionary.ts"
 import { Segment } from "./segment.ts"
-import { attachGraph, graphsOf, openGraph, type GraphRecord, type NativeIndex } from "./vector-graph.ts"
+import { attachGraph, graphsOf, VectorGraph, type GraphRecord } from "./vector-graph.ts"
 import type { Region, SegmentMeta } from "./sections.ts"
 
 /** Stored documents as JSON text by insertion number; undefined once a document is gone. */
@@ -49,12 +49,10 @@ export interface EarlyTexts {
   readonly batch: number
   readonly texts: ReadonlyArray<readonly [seq: number, text: string]>
 }
-/** Opened from its file, unless publisher and reader share a thread and the graph itself is handed over. */
 export interface PublishedGraph {
   readonly segment: number
   readonly record: GraphRecord
-  readonly file: string | undefined
-  readonly index?: NativeIndex
+  readonly region: Region | undefined
   /** Why there is none. */ readonly failure?: string
 }
 
@@ -88,7 +86,7 @@ export class CollectionReader {
     let total = bytesOf(this.derived)
     for (const { segment } of this.views) {
       total += segment.meta.bytes + bytesOf(segment.derived)
-      for (const { record, index } of graphsOf(segment)) if (index !== undefined) total += record.bytes
+      for (const { record, region } of graphsOf(segment)) if (region !== undefined) total += record.bytes
     }
     return total
   }
@@ -113,13 +111,9 @@ export class CollectionReader {
       const view = this.views.find((candidate) => candidate.segment.id === segment)
       if (view !== undefined) markDeleted(view, docs)
     }
-    for (const { segment, record, file, index, failure } of publication.graphs ?? []) {
+    for (const { segment, record, region, failure } of publication.graphs ?? []) {
       const view = this.views.find((candidate) => candidate.segment.id === segment)
-      if (view !== undefined)
-        attachGraph(
-          view.segment,
-          index === undefined && file !== undefined ? openGraph(record, file) : { record, index, failure }
-        )
+      if (view !== undefined) attachGraph(view.segment, new VectorGraph(record, region, failure))
     }
     for (const { segment, sections } of publication.sections ?? []) {
       const view = this.views.find((candidate) => candidate.segment.id === segment)

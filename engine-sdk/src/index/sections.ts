@@ -2,7 +2,19 @@
  * One segment is one run of bytes with a table of contents: named typed arrays, each aligned to eight bytes. The same
  * bytes are searched in memory, shared with other threads and written to disk, so nothing is ever converted.
  */
-type SectionArray = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float32Array | Float64Array | BigInt64Array
+import { warn } from "../warning.ts"
+import type { LinearMemory } from "./compiled.ts"
+
+type SectionArray =
+  | Int8Array
+  | Int16Array
+  | Uint8Array
+  | Uint16Array
+  | Uint32Array
+  | Int32Array
+  | Float32Array
+  | Float64Array
+  | BigInt64Array
 export type Ordinals = Uint8Array | Uint16Array | Uint32Array
 /**
  * The narrowest array for numbers up to `most`: facets read these at random, so every byte less stays in a nearer
@@ -10,52 +22,83 @@ export type Ordinals = Uint8Array | Uint16Array | Uint32Array
  */
 export const ordinalArray = (size: number, most: number): Ordinals =>
   most < 0x100 ? new Uint8Array(size) : most < 0x10000 ? new Uint16Array(size) : new Uint32Array(size)
-type SectionType = "u8" | "u16" | "u32" | "i32" | "f32" | "f64" | "i64"
+type SectionType = "i8" | "i16" | "u8" | "u16" | "u32" | "i32" | "f32" | "f64" | "i64"
 interface SectionEntry {
   readonly name: string
   readonly type: SectionType
   readonly offset: number
   readonly count: number
+  /** In the file beside the segment, where `offset` counts from its beginning. */ readonly outside?: true
 }
 /** What the bytes hold; plain JSON, so it travels in messages and file headers. */
 export interface SegmentMeta {
   readonly docs: number
   readonly fields: ReadonlyArray<string>
   readonly sections: ReadonlyArray<SectionEntry>
-  readonly bytes: number
+  /** In memory. */ readonly bytes: number
+  /** What lies in a file of its own. */ readonly outside?: { readonly name: string; readonly bytes: number }
 }
 /** A run of memory. `buffer` may be shared and may hold other segments beside it. */
 export interface Region {
   readonly buffer: ArrayBufferLike
   readonly offset: number
   readonly length: number
-  /** Set where a pool lends the memory. */ readonly slab?: number
+  /** Set where compiled code can read it: its `buffer` is this one's. */ readonly linear?: LinearMemory
+  /** The file with what the segment does not keep in memory. */ readonly outside?: string
+}
+/** Where sections go that are not kept in memory. */
+export interface Outside {
+  /** A new file for so many bytes; undefined where they are too few to be worth one. Throws what the disk says. */
+  create(bytes: number): OutsideFile | undefined
+}
+export interface OutsideFile {
+  readonly name: string
+  readonly path: string
+  append(bytes: Uint8Array): void
+  done(): void
+  /** Removes it. */ giveUp(): void
+}
+/** Numbers that are made piece by piece, in order, so that nobody holds all of them. */
+interface Rows {
+  readonly width: number
+  readonly count: number
+  /** Fills `piece`, which has zeros, with whole rows from this one on. */
+  readonly fill: (piece: Float32Array, from: number) => void
 }
 export type Allocate = (bytes: number) => Region
 
 export const allocatePlain: Allocate = (bytes) => ({ buffer: new ArrayBuffer(bytes), offset: 0, length: bytes })
 
-const typeOf = (array: SectionArray): SectionType =>
-  array instanceof Uint8Array
-    ? "u8"
-    : array instanceof Uint16Array
-      ? "u16"
-      : array instanceof Uint32Array
-        ? "u32"
-        : array instanceof Int32Array
-          ? "i32"
-          : array instanceof Float32Array
-            ? "f32"
-            : array instanceof Float64Array
-              ? "f64"
-              : "i64"
+const ARRAYS: ReadonlyMap<SectionType, new (buffer: ArrayBufferLike, offset: number, length: number) => SectionArray> =
+  new Map<SectionType, new (buffer: ArrayBufferLike, offset: number, length: number) => SectionArray>([
+    ["i8", Int8Array],
+    ["i16", Int16Array],
+    ["u8", Uint8Array],
+    ["u16", Uint16Array],
+    ["u32", Uint32Array],
+    ["i32", Int32Array],
+    ["f32", Float32Array],
+    ["f64", Float64Array],
+    ["i64", BigInt64Array]
+  ])
+const typeOf = (array: SectionArray): SectionType => {
+  for (const [type, kind] of ARRAYS) if (array instanceof kind) return type
+  throw new Error("no section is of this type")
+}
 
 const COPY_BYTES = 524_288
+/** Of rows on their way to a file or into memory. */
+const PIECE_BYTES = 131_072
 
 export class SectionWriter {
   private readonly parts: Array<{ name: string; array: SectionArray }> = []
+  private readonly rows: Array<Rows & { readonly name: string }> = []
   put(name: string, array: SectionArray): void {
     this.parts.push({ name, array })
+  }
+  /** Numbers that may lie in a file; all of a segment's are in the same place. */
+  putRows(name: string, rows: Rows): void {
+    this.rows.push({ name, ...rows })
   }
   /** Copies every part into memory from `allocate`. Cost: one pass over the bytes. */
   finish(docs: number, fields: ReadonlyArray<string>, allocate: Allocate): { meta: SegmentMeta; region: Region } {
@@ -66,25 +109,33 @@ export class SectionWriter {
     }
   }
   /**
-   * The same, giving way after every half megabyte. Whoever begins it must end it: the memory is its own from the first
-   * step on.
+   * The same, giving way after every half megabyte. Whoever begins it must end it: memory and file are its own from the
+   * first step on. Where the disk refuses the file, everything is in memory.
    */
   *finishing(
     docs: number,
     fields: ReadonlyArray<string>,
-    allocate: Allocate
+    allocate: Allocate,
+    outside?: Outside
   ): Generator<void, { meta: SegmentMeta; region: Region }> {
+    const file = yield* this.writingRows(outside)
     const sections: SectionEntry[] = []
     let at = 0
     for (const { name, array } of this.parts) {
       sections.push({ name, type: typeOf(array), offset: at, count: array.length })
       at = (at + array.byteLength + 7) & ~7
     }
+    const inside = at
+    if (file === undefined)
+      for (const { count, name, width } of this.rows) {
+        sections.push({ name, type: "f32", offset: at, count: count * width })
+        at = (at + count * width * 4 + 7) & ~7
+      }
     const region = allocate(Math.max(8, at))
     const bytes = new Uint8Array(region.buffer as ArrayBuffer, region.offset, region.length)
     // Over all parts: a merge has hundreds of some hundred kilobytes each.
     let copied = 0
-    for (let i = 0; i < sections.length; i++) {
+    for (let i = 0; i < this.parts.length; i++) {
       const { array } = this.parts[i]
       for (let from = 0; from < array.byteLength;) {
         const count = Math.min(COPY_BYTES - copied, array.byteLength - from)
@@ -99,7 +150,64 @@ export class SectionWriter {
         yield
       }
     }
-    return { meta: { docs, fields, sections, bytes: at }, region }
+    if (file === undefined) {
+      for (let from = inside, i = 0; i < this.rows.length; i++) {
+        for (const piece of piecesOf(this.rows[i])) {
+          bytes.set(piece, from)
+          from += piece.length
+          yield
+        }
+        from = (from + 7) & ~7
+      }
+      return { meta: { docs, fields, sections, bytes: at }, region }
+    }
+    const { name, path, bytes: written } = file
+    return {
+      meta: { docs, fields, sections: [...sections, ...file.sections], bytes: at, outside: { name, bytes: written } },
+      region: { ...region, outside: path }
+    }
+  }
+  /** undefined: they are to be in memory. */
+  private *writingRows(
+    outside: Outside | undefined
+  ): Generator<
+    void,
+    | { readonly name: string; readonly path: string; readonly bytes: number; readonly sections: SectionEntry[] }
+    | undefined
+  > {
+    const sections: SectionEntry[] = []
+    let bytes = 0
+    for (const { count, name, width } of this.rows) {
+      sections.push({ name, type: "f32", offset: bytes, count: count * width, outside: true })
+      bytes += count * width * 4
+    }
+    let file: OutsideFile | undefined
+    try {
+      file = bytes === 0 ? undefined : outside?.create(bytes)
+      if (file === undefined) return undefined
+      for (const rows of this.rows)
+        for (const piece of piecesOf(rows)) {
+          file.append(piece)
+          yield
+        }
+      file.done()
+      return { name: file.name, path: file.path, bytes, sections }
+    } catch (error) {
+      file?.giveUp()
+      warn("vectors stay in memory, because the disk does not take them", error)
+      return undefined
+    }
+  }
+}
+/** Each holds until the next one is asked for. */
+function* piecesOf({ count, fill, width }: Rows): Generator<Uint8Array, void> {
+  const rows = Math.max(1, Math.floor(PIECE_BYTES / (4 * width))),
+    piece = new Float32Array(Math.min(rows, count) * width)
+  for (let from = 0; from < count; from += rows) {
+    const part = piece.subarray(0, Math.min(rows, count - from) * width)
+    part.fill(0)
+    fill(part, from)
+    yield new Uint8Array(part.buffer, 0, part.byteLength)
   }
 }
 
@@ -119,9 +227,18 @@ export class SectionReader {
   isOfShorts(name: string): boolean {
     return this.entries.get(name)?.type === "u16"
   }
+  /** Numbers in the file beside the segment: where they begin, and how many; undefined where they are in memory. */
+  outside(name: string): { readonly path: string; readonly start_bytes: number; readonly count: number } | undefined {
+    const entry = this.entries.get(name)
+    if (entry?.outside !== true) return undefined
+    const { outside: path } = this.region
+    if (path === undefined) throw new Error(`nobody said where the file with ${name} is`)
+    return { path, start_bytes: entry.offset, count: entry.count }
+  }
   private at(name: string, type: SectionType): SectionEntry {
     const entry = this.entries.get(name)
-    if (entry === undefined || entry.type !== type) throw new Error(`segment section ${name} is not ${type}`)
+    if (entry === undefined || entry.type !== type || entry.outside === true)
+      throw new Error(`segment section ${name} is not ${type}`)
     return entry
   }
   private view<A>(
@@ -131,6 +248,12 @@ export class SectionReader {
   ): A {
     const entry = this.at(name, type)
     return new make(this.region.buffer, this.region.offset + entry.offset, entry.count)
+  }
+  i8(name: string): Int8Array {
+    return this.view(name, "i8", Int8Array)
+  }
+  i16(name: string): Int16Array {
+    return this.view(name, "i16", Int16Array)
   }
   u8(name: string): Uint8Array {
     return this.view(name, "u8", Uint8Array)
@@ -152,6 +275,11 @@ export class SectionReader {
   }
   i64(name: string): BigInt64Array {
     return this.view(name, "i64", BigInt64Array)
+  }
+  /** Of whatever type it was put as. */
+  array(name: string): SectionArray {
+    const type = this.entries.get(name)?.type ?? "u8"
+    return this.view<SectionArray>(name, type, ARRAYS.get(type)!)
   }
   /** Ordinals of the width that their number asked for. */
   ordinals(name: string): Ordinals {

@@ -1,26 +1,28 @@
 /**
- * The approximate index of one vector field in one segment: an HNSW graph (Malkov and Yashunin, 2016) of the optional
- * library `usearch`. Here a graph is built, measured and opened; when one is built is decided in
- * `store/vector-graphs.ts`, and how a search uses it in `search/vector/nearest.ts`.
+ * The approximate index of one vector field in one segment: an HNSW graph whose links the optional library `usearch`
+ * finds. Here a graph is built and measured; how it lies in memory is `graph-layout.ts`, how it is walked through
+ * `graph-search.ts`, when one is built is decided in `store/vector-graphs.ts`, and how a search uses it in
+ * `search/vector/nearest.ts`.
  */
 import { hasOptionalPackage, optionalPackage } from "../optional-package.ts"
 import type { Field } from "../schema.ts"
 import { hasBit, type Bits } from "./bits.ts"
 import type { VectorColumn } from "./columns.ts"
+import { layOutGraph, linksIn } from "./graph-layout.ts"
+import { GraphSearch } from "./graph-search.ts"
+import type { Allocate, Region, SegmentMeta } from "./sections.ts"
 import type { Segment } from "./segment.ts"
 
 /** What we use of the library's index. Keys are document numbers of the segment. */
-export interface NativeIndex {
+interface NativeIndex {
   add(key: bigint, vector: Float32Array, threads: number): void
-  search(vector: Float32Array, count: number, threads: number): { readonly keys: BigUint64Array }
   save(path: string): void
-  /** Reads the graph where it lies in the file, so threads share one copy; what the index held in memory is let go. */
-  view(path: string): void
+  /** In the place of what it holds, whose memory is given back. */ load(path: string): void
 }
 interface NativeOptions {
   readonly dimensions: number
   readonly metric: "cos" | "ip"
-  readonly quantization: GraphNumbers
+  readonly quantization: "i8" | "f16"
   readonly connectivity: number
   readonly expansion_add: number
   readonly expansion_search: number
@@ -30,14 +32,6 @@ interface Library {
   readonly Index: new (options: NativeOptions) => NativeIndex
 }
 
-/**
- * What a graph's own copy of a vector is made of. Distances are computed again from the column, so a byte a number
- * finds what half precision does: of 19,406 product titles by MiniLM (384 dimensions, 250 queries) the ten nearest with
- * a recall of .991 and .993 at a width of 64, .9996 and .998 at 128, in 533 and 917 bytes a vector, built in 12 and 22
- * s. A byte keeps directions and no lengths, so it is for cosines.
- */
-type GraphNumbers = "i8" | "f16"
-
 /** What is known of a graph beside its bytes; plain JSON, so it travels in messages and manifests. */
 export interface GraphRecord {
   readonly field: string
@@ -45,22 +39,31 @@ export interface GraphRecord {
   readonly metric: "cos" | "ip"
   readonly M: number
   readonly ef_construction: number
-  /** Half precision where it is not said, as by those who wrote it before there was another. */
-  readonly numbers?: GraphNumbers
   readonly vectors: number
-  readonly bytes: number
+  /** In memory, for all threads together. */ readonly bytes: number
   /** Candidates a search must take for the recall below; 0 = no width tried reached it, so the segment stays exact. */
   readonly ef: number
   /** Share of the true ten nearest that were among them, measured when the graph was built. */ readonly recall: number
   /** Of the file in the journal's folder; "" where nothing is kept on disk. */ readonly name: string
+  /** How it is laid out; absent where there is none, and in what older versions wrote. */ readonly meta?: SegmentMeta
+  /** SHA-1 of its file. */ readonly hash?: string
 }
-export interface VectorGraph {
+export class VectorGraph {
   readonly record: GraphRecord
-  /** undefined where only the record is needed (the writer's side) or there is none to use. */ readonly index:
-    | NativeIndex
-    | undefined
-  readonly failure?: string | undefined
-  /** Where other threads find it. */ readonly file?: string
+  /** undefined where there is none to use. */ readonly region: Region | undefined
+  readonly failure: string | undefined
+  #search: GraphSearch | undefined
+  constructor(record: GraphRecord, region: Region | undefined, failure?: string) {
+    this.record = record
+    this.region = region
+    this.failure = failure
+  }
+  /** Made when a search of this thread first asks for it. */
+  get index(): GraphSearch | undefined {
+    const { meta } = this.record
+    if (this.region === undefined || meta === undefined) return undefined
+    return (this.#search ??= new GraphSearch(meta, this.region))
+  }
 }
 
 let loaded: { readonly library: Library | undefined; readonly reason: string } | undefined
@@ -93,43 +96,7 @@ export const attachGraph = (segment: Segment, graph: VectorGraph): void => {
 export const graphsOf = (segment: Segment): VectorGraph[] =>
   segment.meta.fields.flatMap((field) => graphOf(segment, field) ?? [])
 
-type GraphShape = Pick<GraphRecord, "dimensions" | "metric" | "M" | "ef_construction" | "numbers">
-const newIndex = (
-  library: Library,
-  { dimensions, ef_construction, M, metric, numbers = "f16" }: GraphShape
-): NativeIndex =>
-  // The library's width at search time is max(expansion_search, count): with 1 every query chooses its own.
-  new library.Index({
-    dimensions,
-    metric,
-    quantization: numbers,
-    connectivity: M,
-    expansion_add: ef_construction,
-    expansion_search: 1,
-    multi: false
-  })
-
-/**
- * A graph in a file, without reading it in; still one call of 7 to 35 ms of processor time for 100,000 vectors of 384
- * dimensions (92 MB), once per graph, because the library visits each entry and offers it in no parts. A file that
- * cannot be used leaves the segment exact; the reason is kept.
- */
-export const openGraph = (record: GraphRecord, file: string): VectorGraph => {
-  if (record.ef === 0) return { record, index: undefined }
-  const { library, reason } = vectorLibrary()
-  if (library === undefined) return { record, index: undefined, failure: reason }
-  try {
-    const index = newIndex(library, record)
-    index.view(file)
-    return { record, index, file }
-  } catch (error) {
-    return {
-      record,
-      index: undefined,
-      failure: `A vector graph cannot be read: ${error instanceof Error ? error.message : String(error)}`
-    }
-  }
-}
+type GraphShape = Pick<GraphRecord, "dimensions" | "metric" | "M" | "ef_construction">
 
 // ---- distances
 // -------------------------------------------------------------------------------------------------------
@@ -146,10 +113,13 @@ export const normOf = (vector: ArrayLike<number>): number => {
 export const distanceTo = (
   vector: ArrayLike<number>,
   vectorNorm: number,
-  { values, dimensions }: VectorColumn,
+  column: VectorColumn,
   doc: number,
   isCosine: boolean
 ): number => {
+  let at = column.find(doc)
+  const { numbers: values, dimensions } = column
+  const sums = column.sumsOf(vector, at)
   let d0 = 0,
     d1 = 0,
     d2 = 0,
@@ -158,8 +128,19 @@ export const distanceTo = (
     n1 = 0,
     n2 = 0,
     n3 = 0
-  let at = doc * dimensions,
-    i = 0
+  let i = 0
+  if (sums !== undefined) {
+    d0 = sums[0]
+    d1 = sums[1]
+    d2 = sums[2]
+    d3 = sums[3]
+    n0 = sums[4]
+    n1 = sums[5]
+    n2 = sums[6]
+    n3 = sums[7]
+    i = dimensions & ~3
+    at += i
+  }
   for (const end = dimensions - 3; i < end; i += 4, at += 4) {
     const a = values[at],
       b = values[at + 1],
@@ -188,19 +169,25 @@ export const distanceTo = (
 const paramsOf = (field: Field, dimensions: number): GraphShape => ({
   dimensions,
   metric: field.vec_dist === "ip" ? "ip" : "cos",
-  numbers: field.vec_dist === "ip" ? "f16" : "i8",
   M: field.hnsw_params?.M ?? 16,
   ef_construction: field.hnsw_params?.ef_construction ?? 200
 })
 /** Stands for a graph that could not be made, so that it is not tried again and again. */
-export const failedGraph = (field: Field, failure: string): VectorGraph => ({
-  record: { field: field.name, ...paramsOf(field, field.num_dim), vectors: 0, bytes: 0, ef: 0, recall: 0, name: "" },
-  index: undefined,
-  failure
-})
+export const failedGraph = (field: Field, failure: string): VectorGraph =>
+  new VectorGraph(
+    { field: field.name, ...paramsOf(field, field.num_dim), vectors: 0, bytes: 0, ef: 0, recall: 0, name: "" },
+    undefined,
+    failure
+  )
 
-/** How many of the nearest are looked at again exactly: enough that what a graph's numbers lack pushes none out. */
-export const rescoredOf = (wanted: number): number => wanted * 2 + 16
+/**
+ * How many of the nearest are looked at again exactly: enough that what bytes lack pushes none out. Each is a read from
+ * the file.
+ */
+export const rescoredOf = (wanted: number): number => wanted + (wanted >>> 2) + 16
+
+/** Candidates that a walk for so many takes at least: the last of them are found less surely than the first. */
+export const widthOf = (wanted: number): number => wanted * 2 + 16
 
 /** Widths tried, smallest first, until the graph finds what it should. */
 const WIDTHS = [64, 96, 128, 192, 256, 384, 512, 768, 1_024, 1_536, 2_048, 4_096]
@@ -219,64 +206,102 @@ const WIDTH_SHARE_MAX = 1 / 64
  * them.
  */
 const DEVIATION = 0.5
-const SCAN_STEP = 256
+/** Each is compared with every sample. */
+const SCAN_STEP = 8
 
+/** A graph as the library holds it, until its links are read. */
+export interface NativeGraph {
+  readonly index: NativeIndex
+  /** Without a vector: what an index is given in the place of what it held. */ readonly empty: NativeIndex
+  readonly vectors: number
+}
 /**
- * Inserts every live vector in document order (so equal segments give equal graphs) and then measures the width that
- * searches need: how wide depends on the data, and a fixed one would be wasteful for some and poor for others.
- * Yields after each insertion. Cost: 0.3 to 0.5 ms per vector of 384 dimensions, plus 64 exact searches.
+ * Inserts every live vector in document order, so equal segments give equal graphs. Yields after each insertion. Cost:
+ * 0.3 to 0.5 ms per vector of 384 dimensions. The library compares directions by a byte a number, and by half precision
+ * where lengths count, which a byte of its own does not keep.
  */
-export function* buildGraph(
+export function* insertVectors(
   segment: Segment,
   column: VectorColumn,
   live: Bits | undefined,
-  field: Field,
-  name: string
-): Generator<void, VectorGraph | undefined> {
+  field: Field
+): Generator<void, NativeGraph | undefined> {
   const { library } = vectorLibrary()
   if (library === undefined) return undefined
-  const { dimensions, values, has } = column
-  const params = paramsOf(field, dimensions)
-  const index = newIndex(library, params)
-  const docs: number[] = []
+  const { ef_construction, M, metric } = paramsOf(field, column.dimensions)
+  const options = {
+    dimensions: column.dimensions,
+    metric,
+    quantization: metric === "ip" ? "f16" : "i8",
+    connectivity: M,
+    expansion_add: ef_construction,
+    expansion_search: 1,
+    multi: false
+  } as const
+  const index = new library.Index(options)
+  let vectors = 0
   for (let doc = 0; doc < segment.docs; doc++) {
-    if (!hasBit(has, doc) || (live !== undefined && !hasBit(live, doc))) continue
-    index.add(BigInt(doc), values.subarray(doc * dimensions, (doc + 1) * dimensions), 1)
-    docs.push(doc)
+    if (!hasBit(column.has, doc) || (live !== undefined && !hasBit(live, doc))) continue
+    index.add(BigInt(doc), column.vector(doc), 1)
+    vectors++
     yield
   }
-  const { ef, recall } = yield* measuredWidth(segment, column, docs, index, params.metric === "cos")
-  // The library does not tell its memory: values, a list of links, a key and a level for each vector.
-  const bytes = docs.length * (dimensions * (params.numbers === "i8" ? 1 : 2) + params.M * 8 + 24)
-  return {
-    record: { field: field.name, ...params, vectors: docs.length, bytes, ef, recall, name },
-    index: ef === 0 ? undefined : index
-  }
+  return { index, empty: new library.Index(options), vectors }
+}
+/** `bytes`: the links as the library's file has them. Whoever begins it must end it: the memory is its own. */
+export function* placedGraph(
+  bytes: Uint8Array,
+  vectors: number,
+  column: VectorColumn,
+  field: Field,
+  allocate: Allocate
+): Generator<void, VectorGraph> {
+  const params = paramsOf(field, column.dimensions)
+  const links = yield* linksIn(bytes, vectors)
+  const { meta, region } = yield* layOutGraph(links, column, params.metric === "cos", allocate)
+  return new VectorGraph(
+    { field: field.name, ...params, vectors, bytes: meta.bytes, ef: 0, recall: 0, name: "", meta },
+    region
+  )
+}
+/**
+ * With the width that searches need: how wide depends on the data, and a fixed one would be wasteful for some and poor
+ * for others. Cost: 64 exact searches in one pass over the vectors.
+ */
+export function* measuredGraph(
+  segment: Segment,
+  column: VectorColumn,
+  graph: VectorGraph
+): Generator<void, VectorGraph> {
+  const { record, region } = graph
+  return new VectorGraph({ ...record, ...(yield* measuredWidth(segment, column, graph)) }, region)
 }
 
 function* measuredWidth(
   segment: Segment,
   column: VectorColumn,
-  docs: ReadonlyArray<number>,
-  index: NativeIndex,
-  isCosine: boolean
+  graph: VectorGraph
 ): Generator<void, { ef: number; recall: number }> {
-  const samples: Array<{ query: Float32Array; nearest: Set<number> }> = []
+  const index = graph.index!,
+    docs = index.docs.slice().sort(),
+    isCosine = graph.record.metric === "cos"
+  const samples: Sample[] = []
   const count = Math.min(SAMPLES, docs.length)
   for (let i = 0; i < count; i++) {
     const doc = docs[Math.floor(((i + 0.5) * docs.length) / count)]
     const query = sampleQuery(column, doc, segment.seqs[doc])
-    samples.push({ query, nearest: yield* trueNearest(column, docs, query, isCosine) })
+    samples.push({ query, norm: normOf(query), best: [] })
   }
+  const nearest = yield* trueNearest(column, docs, samples, isCosine)
   let last = { ef: 0, recall: 0 }
   for (const ef of WIDTHS) {
     if (ef > WIDTHS[0] && ef > docs.length * WIDTH_SHARE_MAX) break
     let hits = 0,
       wanted = 0
-    for (const { query, nearest } of samples) {
-      const { keys } = index.search(query, ef, 1)
-      for (let i = 0; i < keys.length && i < rescoredOf(NEAREST); i++) if (nearest.has(Number(keys[i]))) hits++
-      wanted += nearest.size
+    for (let s = 0; s < count; s++) {
+      const found = index.search(samples[s].query, ef)
+      for (let i = 0; i < found.length && i < rescoredOf(NEAREST); i++) if (nearest[s].has(found[i])) hits++
+      wanted += nearest[s].size
       yield
     }
     last = { ef, recall: wanted === 0 ? 1 : hits / wanted }
@@ -284,34 +309,39 @@ function* measuredWidth(
   }
   return last.recall >= RECALL_MIN ? last : { ef: 0, recall: last.recall }
 }
+interface Sample {
+  readonly query: Float32Array
+  readonly norm: number
+  /** Nearest first. */ readonly best: Array<{ readonly doc: number; readonly distance: number }>
+}
 /** The document's vector moved in a direction that its insertion number decides. */
-const sampleQuery = ({ values, dimensions }: VectorColumn, doc: number, seq: number): Float32Array => {
-  const own = values.subarray(doc * dimensions, (doc + 1) * dimensions)
-  const direction = new Float32Array(dimensions)
+const sampleQuery = (column: VectorColumn, doc: number, seq: number): Float32Array => {
+  const own = column.vector(doc)
+  const direction = new Float32Array(column.dimensions)
   let state = Math.imul(seq + 1, 0x9e3779b1)
-  for (let i = 0; i < dimensions; i++) {
+  for (let i = 0; i < direction.length; i++) {
     state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x6d2b79f5) | 0
     direction[i] = ((state ^ (state >>> 13)) >>> 0) / 0xffffffff - 0.5
   }
   const scale = (DEVIATION * normOf(own)) / (normOf(direction) || 1)
   return direction.map((part, i) => own[i] + part * scale)
 }
+/** Of every sample, in one pass: each vector is read once. */
 function* trueNearest(
   column: VectorColumn,
-  docs: ReadonlyArray<number>,
-  query: Float32Array,
+  docs: ArrayLike<number>,
+  samples: ReadonlyArray<Sample>,
   isCosine: boolean
-): Generator<void, Set<number>> {
-  const best: Array<{ doc: number; distance: number }> = []
-  const norm = normOf(query)
+): Generator<void, ReadonlyArray<ReadonlySet<number>>> {
   for (let i = 0; i < docs.length; i++) {
-    const distance = distanceTo(query, norm, column, docs[i], isCosine)
-    if (best.length < NEAREST || distance < best[best.length - 1].distance) {
+    for (const { best, norm, query } of samples) {
+      const distance = distanceTo(query, norm, column, docs[i], isCosine)
+      if (best.length === NEAREST && distance >= best[NEAREST - 1].distance) continue
       best.push({ doc: docs[i], distance })
       best.sort((a, b) => a.distance - b.distance)
       if (best.length > NEAREST) best.pop()
     }
     if (i % SCAN_STEP === SCAN_STEP - 1) yield
   }
-  return new Set(best.map(({ doc }) => doc))
+  return samples.map(({ best }) => new Set(best.map(({ doc }) => doc)))
 }

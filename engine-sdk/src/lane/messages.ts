@@ -3,7 +3,7 @@ import type { ScanPage, ScanRequest } from "../engine.ts"
 import type { EngineError } from "../errors.ts"
 import type { DerivedSection } from "../index/derived-sections.ts"
 import type { EarlyTexts } from "../index/reader.ts"
-import type { SegmentMeta } from "../index/sections.ts"
+import type { Region, SegmentMeta } from "../index/sections.ts"
 import type { GraphRecord } from "../index/vector-graph.ts"
 import type { SearchAnswer, SearchPlan, UnionAnswer, UnionPlan } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
@@ -17,12 +17,16 @@ export interface SharedView {
     readonly buffer: SharedArrayBuffer
     readonly offset: number
     readonly length: number
+    readonly outside?: string
   }
   /** Where it changed since the other thread was told: a copy. */ readonly deleted?: {
     readonly bits: ArrayBuffer
     readonly count: number
   }
-  readonly graphs: ReadonlyArray<{ readonly record: GraphRecord; readonly file: string }>
+  /** All of them; those that the other thread has already, too. */ readonly graphs: ReadonlyArray<{
+    readonly record: GraphRecord
+    readonly region: Region
+  }>
   /** All that is derived from it, where that changed. */ readonly sections?: ReadonlyArray<DerivedSection>
 }
 /** A collection as it is at this moment, where the other thread does not know it so. */

@@ -9,7 +9,7 @@ import { attachSections } from "../index/derived-sections.ts"
 import type { Region } from "../index/sections.ts"
 import { CollectionReader, type EarlyTexts, PREPARED_DOCS_MIN, type SegmentView } from "../index/reader.ts"
 import { Segment } from "../index/segment.ts"
-import { attachGraph, graphOf, openGraph } from "../index/vector-graph.ts"
+import { attachGraph, graphOf, VectorGraph } from "../index/vector-graph.ts"
 import { facetsToPrepare, prepareFacets, prepareOpened } from "../search/prepare-segment.ts"
 import type { Result } from "../errors.ts"
 import { BoundedMap } from "../bounded-map.ts"
@@ -68,8 +68,8 @@ const update = ({ early, isNew, key, schema, views }: SharedCollection): void =>
       view.deletedCount = deleted.count
     }
     if (sections !== undefined) attachSections(view.segment, sections)
-    for (const { file, record } of graphs)
-      if (graphOf(view.segment, record.field) === undefined) attachGraph(view.segment, openGraph(record, file))
+    for (const { record, region } of graphs)
+      if (graphOf(view.segment, record.field) === undefined) attachGraph(view.segment, new VectorGraph(record, region))
     return view
   })
   if (now.some(({ segment }) => segment.docs >= PREPARED_DOCS_MIN && !before.has(segment.id))) wanting.add(key)

@@ -185,18 +185,26 @@ const changeOf = (
 }
 /** `before`: what the thread knows of it; undefined where it does not have the segment. */
 const sharedView = ({ deleted, deletedCount, segment }: SegmentView, before: KnownSegment | undefined): SharedView => {
-  const { buffer, length, offset } = segment.region,
+  const { buffer, length, offset, outside } = segment.region,
     sections = sectionsOf(segment)
   return {
     id: segment.id,
     ...(before === undefined
-      ? { segment: { meta: segment.meta, buffer: buffer as SharedArrayBuffer, offset, length } }
+      ? {
+          segment: {
+            meta: segment.meta,
+            buffer: buffer as SharedArrayBuffer,
+            offset,
+            length,
+            ...(outside === undefined ? {} : { outside })
+          }
+        }
       : {}),
     ...(deleted === undefined || before?.deletedCount === deletedCount
       ? {}
       : { deleted: { bits: deleted.slice().buffer as ArrayBuffer, count: deletedCount } }),
     ...(sections === (before?.sections ?? NO_SECTIONS) ? {} : { sections: [...sections.values()] }),
-    graphs: graphsOf(segment).flatMap(({ file, record }) => (file === undefined ? [] : [{ record, file }]))
+    graphs: graphsOf(segment).flatMap(({ record, region }) => (region === undefined ? [] : [{ record, region }]))
   }
 }
 /** The least recently used ones that the thread is to let go of. */

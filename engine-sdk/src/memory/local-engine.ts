@@ -209,8 +209,6 @@ export class LocalEngine implements SearchEngine {
         if (names === undefined) this.byName.set(record.namespace, (names = new Map()))
         names.set(record.schema.name, record.key)
         this.threads?.expect(event.documents)
-        // Loading it takes some milliseconds: better now than when a graph arrives between two searches.
-        if (this.isApproximate && record.schema.fields.some(({ num_dim }) => num_dim > 0)) vectorLibrary()
         return
       }
       case "unreadable":

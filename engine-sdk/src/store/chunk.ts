@@ -16,7 +16,7 @@ import {
 import type { WriteVerdict, Written } from "../engine.ts"
 import { capReached, fail, notFound, ok, type EngineError } from "../errors.ts"
 import { SegmentBuilder } from "../index/builders.ts"
-import type { Allocate } from "../index/sections.ts"
+import type { Allocate, Outside } from "../index/sections.ts"
 import type { KeepLimits } from "../keep-limits.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { CollectionSchema, Document, Field } from "../schema.ts"
@@ -99,9 +99,9 @@ export class Chunk {
     return this.ids.has(id)
   }
   /** One step of the segment; true when there is nothing left to do. */
-  layOut(allocate: Allocate): boolean {
+  layOut(allocate: Allocate, outside: Outside | undefined): boolean {
     if (this.builder.docs === 0 || this.laidOut !== undefined) return true
-    const step = (this.work ??= this.builder.finishing(allocate)).next()
+    const step = (this.work ??= this.builder.finishing(allocate, outside)).next()
     if (step.done !== true) return false
     this.laidOut = step.value
     return true

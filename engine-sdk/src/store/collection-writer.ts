@@ -10,7 +10,7 @@ import type { SchemaChange, WriteVerdict } from "../engine.ts"
 import type { KeepLimits } from "../keep-limits.ts"
 import { capReached, fail, ok, type Result } from "../errors.ts"
 import type { Publication, SegmentView } from "../index/reader.ts"
-import type { Allocate, Region } from "../index/sections.ts"
+import type { Allocate, Outside, Region } from "../index/sections.ts"
 import { regionsOf, sectionsOf } from "../index/derived-sections.ts"
 import { graphsOf } from "../index/vector-graph.ts"
 import type { RelevanceUnit, WriteOperation } from "../plan.ts"
@@ -47,6 +47,7 @@ interface CollectionWriterOptions extends PublisherOptions {
   /** Of the namespace. */ readonly use: NamespaceUse
   readonly neighbours: WriterNeighbours
   readonly allocate: Allocate
+  readonly allocateLinear: Allocate
   readonly release: (region: Region) => void
   readonly prepare?: PrepareSegment | undefined
   readonly dictionaries?: Dictionaries
@@ -64,6 +65,7 @@ export class CollectionWriter implements ChunkOwner {
   private readonly createdAt_s: number
   private readonly journal: Journal
   private readonly allocate: Allocate
+  private readonly outside: Outside | undefined
   private readonly release: (region: Region) => void
   private readonly publisher: Publisher
   private readonly segments: LiveSegments
@@ -87,12 +89,16 @@ export class CollectionWriter implements ChunkOwner {
     this.use = options.use
     this.neighbours = options.neighbours
     this.allocate = options.allocate
+    this.outside = options.journal.vectorFiles?.of(record.key)
     this.release = options.release
     this.dictionaries = options.dictionaries
     this.nextSeq = options.journal.nextSeq(record.key)
     this.publisher = new Publisher(options)
     this.segments = new LiveSegments((work) => this.publisher.behind(work))
-    this.graphs = new VectorGraphs(this.key, options.graphs, options.journal.graphFolder, {
+    this.graphs = new VectorGraphs(this.key, options.graphs, {
+      journal: options.journal,
+      allocate: options.allocateLinear,
+      release: options.release,
       views: () => this.views,
       schema: () => this.schema,
       isMerging: () => this.merger.running !== undefined,
@@ -116,6 +122,7 @@ export class CollectionWriter implements ChunkOwner {
       },
       prepare: options.prepare,
       allocate: options.allocate,
+      outside: this.outside,
       release: options.release
     })
   }
@@ -155,7 +162,7 @@ export class CollectionWriter implements ChunkOwner {
   /** Loads the snapshot and replays what was written after it; without a snapshot everything is indexed anew. */
   async open(): Promise<void> {
     this.segments.ids.forget()
-    const stored = await this.journal.loadIndex(this.key, this.allocate)
+    const stored = await this.journal.loadIndex(this.key, this.allocate, this.graphs.allocate)
     if (stored === undefined) await this.indexAll(this.journal.documents(this.key))
     else await this.load(stored, [...new Set(stored.changed)])
     this.segments.ids.learn(this.documentCount)
@@ -172,7 +179,13 @@ export class CollectionWriter implements ChunkOwner {
     await this.indexAll(storedDocuments(this.journal, this.key, changed))
   }
   private async indexAll(documents: Iterable<StoredDocument>): Promise<void> {
-    for await (const { meta, region } of buildSegments(this.schema, documents, this.dictionaries, this.allocate))
+    for await (const { meta, region } of buildSegments(
+      this.schema,
+      documents,
+      this.dictionaries,
+      this.allocate,
+      this.outside
+    ))
       this.publisher.send({ added: [this.segments.adopt(meta, region).published], removed: [], deletions: [] })
     this.merger.schedule()
   }
@@ -254,7 +267,7 @@ export class CollectionWriter implements ChunkOwner {
   /** Lays a chunk out, large ones in slices, and commits it. */
   private async committed(chunk: Chunk): Promise<void> {
     for (let until = performance.now() + SLICE_ms; !chunk.isClosed;) {
-      if (chunk.layOut(this.allocate)) {
+      if (chunk.layOut(this.allocate, this.outside)) {
         this.commit(chunk)
         return
       }
@@ -272,7 +285,7 @@ export class CollectionWriter implements ChunkOwner {
     if (this.openChunks.size < 2) return
     for (const chunk of this.openChunks) {
       if (chunk === own || !chunk.holds(id)) continue
-      while (!chunk.layOut(this.allocate)) {
+      while (!chunk.layOut(this.allocate, this.outside)) {
         /* next column */
       }
       this.commit(chunk)
@@ -417,7 +430,13 @@ export class CollectionWriter implements ChunkOwner {
       record: { ...this.record, schema }
     })
     const built: BuiltSegment[] = []
-    for await (const segment of buildSegments(schema, journal.documents(key), this.dictionaries, this.allocate))
+    for await (const segment of buildSegments(
+      schema,
+      journal.documents(key),
+      this.dictionaries,
+      this.allocate,
+      this.outside
+    ))
       built.push(segment)
     // Until here everything looked at the old index; now it changes as a whole.
     const old = [...this.views]
@@ -462,7 +481,7 @@ export class CollectionWriter implements ChunkOwner {
         meta: view.segment.meta,
         region: view.segment.region,
         deleted: Uint32Array.from(deletedDocs(view)),
-        graphs: graphsOf(view.segment).flatMap(({ record, failure }) => (failure === undefined ? [record] : [])),
+        graphs: graphsOf(view.segment).filter(({ failure }) => failure === undefined),
         sections: [...sectionsOf(view.segment).values()]
       })),
       position: this.journal.position(this.key)

@@ -7,6 +7,7 @@ import type { Allocate, Region, SegmentMeta } from "../index/sections.ts"
 import type { DerivedSection } from "../index/derived-sections.ts"
 import type { GraphRecord } from "../index/vector-graph.ts"
 import type { RelevanceUnit } from "../plan.ts"
+import type { VectorFiles } from "./vector-files.ts"
 
 /** A collection by its number; names never become part of a key. */
 export interface CollectionRecord {
@@ -36,12 +37,16 @@ export interface JournalBatch {
   /** The next insertion number after this batch. */ readonly nextSeq: number
   readonly record?: CollectionRecord
 }
+export interface StoredGraph {
+  readonly record: GraphRecord
+  /** Not needed to name it in a snapshot. */ readonly region: Region | undefined
+}
 export interface StoredSegment {
   readonly id: number
   readonly meta: SegmentMeta
   readonly region: Region
   readonly deleted: Uint32Array
-  /** Vector graphs whose files lie in the graph folder. */ readonly graphs: ReadonlyArray<GraphRecord>
+  readonly graphs: ReadonlyArray<StoredGraph>
   /** What is derived from it; one that cannot be read is left out, and made anew. */
   readonly sections: ReadonlyArray<DerivedSection>
 }
@@ -60,6 +65,8 @@ export interface Journal {
    * names are removed with the next snapshot.
    */
   readonly graphFolder: string | undefined
+  /** Where vectors of segments are kept; undefined where they stay in memory, because there is no disk. */
+  readonly vectorFiles: VectorFiles | undefined
   collections(): ReadonlyArray<CollectionRecord>
   /** Collections whose records cannot be read; what is stored of them stays as it is. */
   unreadable(): ReadonlyArray<UnreadableRecord>
@@ -84,7 +91,10 @@ export interface Journal {
   rollback(key: number): void
   /** Writes something small through to the disk; rejects while that fails. */
   probe(): Promise<void>
-  loadIndex(key: number, allocate: Allocate): Promise<StoredIndex | undefined>
+  /** Without `allocateLinear` graphs are left out. */
+  loadIndex(key: number, allocate: Allocate, allocateLinear?: Allocate): Promise<StoredIndex | undefined>
+  /** On disk under its name only when it is whole; its hash. "" where nothing survives anyway. */
+  saveGraph(name: string, meta: SegmentMeta, region: Region): Promise<string>
   /** Makes the given index the snapshot; changes committed up to now are covered by it. */
   saveIndex(key: number, index: SavedIndex, position: number): Promise<void>
   /** Forgets the snapshot: the next opening indexes every document. */
@@ -99,6 +109,7 @@ export interface Journal {
 /** Nothing survives the process; documents stay as JSON text. */
 export class MemoryJournal implements Journal {
   readonly graphFolder = undefined
+  readonly vectorFiles = undefined
   private readonly records = new Map<number, CollectionRecord>()
   private readonly texts = new Map<number, Map<number, string>>()
   private readonly counters = new Map<number, number>()
@@ -169,6 +180,9 @@ export class MemoryJournal implements Journal {
     return undefined
   }
   async saveIndex(): Promise<void> {}
+  async saveGraph(): Promise<string> {
+    return ""
+  }
   async dropIndex(): Promise<void> {}
   position(): number {
     return 0

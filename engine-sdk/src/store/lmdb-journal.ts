@@ -4,7 +4,7 @@
  * a snapshot everything can be rebuilt from the documents.
  */
 import { createHash } from "node:crypto"
-import { mkdir, open as openFile, readdir, readFile, rename, rm, stat } from "node:fs/promises"
+import { mkdir, open as openFile, readdir, readFile, rename, rm } from "node:fs/promises"
 import { join } from "node:path"
 import type { Database, RootDatabase } from "lmdb"
 import { documentPlanOf, stringifyJson } from "../documents/mod.ts"
@@ -20,10 +20,14 @@ import type {
   JournalBatch,
   SavedIndex,
   StoredDocument,
+  StoredGraph,
   StoredIndex,
   StoredSegment,
   UnreadableRecord
 } from "./journal.ts"
+import { LINKS_FOLDER } from "./native-links.ts"
+import { hasVectorsInside, withVectorsOutside } from "./move-vectors.ts"
+import { isVectorFile, VectorFiles } from "./vector-files.ts"
 
 /** Layout of keys and segments; a folder of another version is refused. */
 const FORMAT = 1
@@ -43,6 +47,7 @@ interface Manifest {
     readonly id: number
     readonly meta: SegmentMeta
     /** SHA-1 of its file; absent in older snapshots. */ readonly hash?: string
+    /** And of the file with its vectors, where it has one. */ readonly vectors?: string
     readonly deleted: string
     readonly graphs?: ReadonlyArray<GraphRecord>
     readonly sections?: ReadonlyArray<ManifestSection>
@@ -173,10 +178,12 @@ export class LmdbJournal implements Journal {
   /** Who waits for a flush. */ private readonly flushing = new Set<(error: unknown) => void>()
   /** The last commit failed. */ private isRefused = false
   readonly graphFolder: string
+  readonly vectorFiles: VectorFiles
   private constructor(path: string, databases: Databases) {
     this.path = path
     this.databases = databases
     this.graphFolder = join(path, "graphs")
+    this.vectorFiles = new VectorFiles(path)
   }
 
   /** Opens or creates the folder. Fails when it was written by another version. */
@@ -243,6 +250,9 @@ export class LmdbJournal implements Journal {
     }
     for (const folder of [join(this.path, "segments"), this.graphFolder])
       for (const name of await readdir(folder)) orphans.add(Number.parseInt(name, 10))
+    for (const key of this.vectorFiles.owners) orphans.add(key)
+    for (const name of await readdir(this.graphFolder))
+      if (name.startsWith(LINKS_FOLDER)) await rm(join(this.graphFolder, name), { recursive: true, force: true })
     for (const key of orphans)
       if (Number.isSafeInteger(key) && !this.records.has(key) && !this.unreadable_.has(key))
         await this.dropCollection(key)
@@ -307,6 +317,7 @@ export class LmdbJournal implements Journal {
     }
     await this.removeFiles(key, new Set())
     await this.removeGraphs(key, new Set(), Infinity)
+    this.vectorFiles.name(key)
   }
 
   get(key: number, seq: number): string | undefined {
@@ -503,15 +514,19 @@ export class LmdbJournal implements Journal {
   private async removeGraphs(key: number, keep: ReadonlySet<number>, last: number): Promise<void> {
     for (const name of await readdir(this.graphFolder)) {
       const [owner, segment] = name.split("-").map(Number)
-      if (owner === key && segment <= last && !keep.has(segment))
+      // What older versions wrote is of no use.
+      if (owner === key && segment <= last && (!keep.has(segment) || name.endsWith(".usearch")))
         await rm(join(this.graphFolder, name), { force: true })
     }
   }
 
-  async loadIndex(key: number, allocate: Allocate): Promise<StoredIndex | undefined> {
+  async loadIndex(key: number, allocate: Allocate, allocateLinear?: Allocate): Promise<StoredIndex | undefined> {
     for (const name of this.sound.keys()) if (name.startsWith(`${key}-`)) this.sound.delete(name)
     const found = this.databases.records.getBinary(this.named("s", key))
-    if (found === undefined) return undefined
+    if (found === undefined) {
+      this.vectorFiles.name(key)
+      return undefined
+    }
     const manifest = readManifest(textOf(found))
     // What cannot be read of a snapshot costs a rebuild, never an answer.
     if (manifest === undefined) {
@@ -519,35 +534,34 @@ export class LmdbJournal implements Journal {
       await this.dropIndex(key)
       return undefined
     }
-    const segments: StoredSegment[] = []
-    for (const { id, meta, deleted, graphs, hash, sections } of manifest.segments) {
+    const segments: StoredSegment[] = [],
+      files = new Map<string, string>()
+    for (const { id, meta, deleted, graphs, hash, sections, vectors = "" } of manifest.segments) {
       const bytes = await readIfThere(this.fileOf(segmentName(key, id)))
       // So does a segment that is missing, short, or not what was written.
       if (
         bytes === undefined ||
         bytes.length !== meta.bytes ||
-        (hash !== undefined && (await hashOf(bytes)) !== hash)
+        (hash !== undefined && (await hashOf(bytes)) !== hash) ||
+        !(await this.hasVectors(key, meta, vectors))
       ) {
+        for (const { region } of segments) if (region.outside !== undefined) this.vectorFiles.drop(region.outside)
         await this.dropIndex(key)
         return undefined
       }
-      const region = allocate(Math.max(8, meta.bytes))
-      new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).set(bytes)
+      if (meta.outside !== undefined) files.set(meta.outside.name, vectors)
+      const laid = await this.laidOut(key, meta, bytes, allocate)
       const list = Buffer.from(deleted, "base64")
-      const whole: GraphRecord[] = []
-      // A graph that is missing or short is built again; until then its segment is searched exactly.
-      for (const graph of graphs ?? [])
-        if (graph.ef === 0 || (await sizeIfThere(join(this.graphFolder, graph.name))) === graph.bytes) whole.push(graph)
-      this.sound.set(segmentName(key, id), hash)
+      if (laid.meta === meta) this.sound.set(segmentName(key, id), hash)
       segments.push({
         id,
-        meta,
-        region,
+        ...laid,
         deleted: Uint32Array.from({ length: list.length / 4 }, (_cell, i) => list.readUInt32LE(i * 4)),
-        graphs: whole,
+        graphs: allocateLinear === undefined ? [] : await this.loadGraphs(graphs ?? [], allocateLinear),
         sections: await this.loadSections(key, sections ?? [], allocate)
       })
     }
+    this.vectorFiles.name(key, files)
     const changed: number[] = []
     for (const { value } of this.databases.changes.getRange({
       start: entryKey(key, manifest.position + 1),
@@ -556,6 +570,44 @@ export class LmdbJournal implements Journal {
       for (let at = 0; at < value.length; at += 6) changed.push(value.readUIntBE(at, 6))
     }
     return { segments, changed, asked: askedOf(manifest) }
+  }
+  /** As it is, or with its vectors in a file, where an older version left them inside. */
+  private async laidOut(key: number, meta: SegmentMeta, bytes: Uint8Array, allocate: Allocate): Promise<Laid> {
+    if (hasVectorsInside(meta)) return withVectorsOutside(meta, bytes, allocate, this.vectorFiles.of(key))
+    const region = allocate(Math.max(8, meta.bytes)),
+      { outside } = meta
+    new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).set(bytes)
+    return {
+      meta,
+      region: outside === undefined ? region : { ...region, outside: this.vectorFiles.pathOf(outside.name) }
+    }
+  }
+  /** The file beside a segment is there as it was written, or the segment has none. */
+  private async hasVectors(key: number, { outside }: SegmentMeta, hash: string): Promise<boolean> {
+    return (
+      outside === undefined ||
+      (isVectorFile(key, outside.name) && (await this.vectorFiles.take(outside.name, outside.bytes, hash)))
+    )
+  }
+  /** One that is not as it was written is built again; until then its segment is searched exactly. */
+  private async loadGraphs(records: ReadonlyArray<GraphRecord>, allocate: Allocate): Promise<StoredGraph[]> {
+    const whole: StoredGraph[] = []
+    for (const record of records) {
+      const { hash, meta, name } = record
+      // An older version wrote the library's own file.
+      if (meta === undefined || hash === undefined) continue
+      const bytes = await readIfThere(join(this.graphFolder, name))
+      if (bytes === undefined || bytes.length !== meta.bytes || (await hashOf(bytes)) !== hash) continue
+      try {
+        const region = allocate(meta.bytes)
+        new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).set(bytes)
+        whole.push({ record, region })
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error
+        warn(`there is no memory for the vector graph ${name}`, error)
+      }
+    }
+    return whole
   }
   /** One that is missing, or not what was written, costs making it anew, and nothing else of the snapshot. */
   private async loadSections(
@@ -581,20 +633,10 @@ export class LmdbJournal implements Journal {
   /** Of a segment or a section, unless it is there. */
   private async saveFile(name: string, { meta, region }: Laid): Promise<void> {
     if (this.sound.has(name)) return
-    const file = this.fileOf(name)
-    const handle = await openFile(`${file}.new`, "w")
-    let hash: string
-    try {
-      // The copy keeps shared memory out of the file system calls.
-      const copy = new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).slice()
-      await handle.writeFile(copy)
-      await handle.sync()
-      hash = await hashOf(copy)
-    } finally {
-      await handle.close()
-    }
-    await rename(`${file}.new`, file)
-    this.sound.set(name, hash)
+    this.sound.set(name, await writeWhole(this.fileOf(name), meta.bytes, region))
+  }
+  saveGraph(name: string, { bytes }: SegmentMeta, region: Region): Promise<string> {
+    return writeWhole(join(this.graphFolder, name), bytes, region)
   }
   async saveIndex(key: number, { asked, segments }: SavedIndex, position: number): Promise<void> {
     const { env, changes, records } = this.databases
@@ -605,6 +647,10 @@ export class LmdbJournal implements Journal {
       for (const section of segment.sections) files.set(sectionName(key, section.id), section)
     }
     for (const [name, laid] of files) await this.saveFile(name, laid)
+    const vectors = new Map<string, string>()
+    for (const { meta } of segments)
+      if (meta.outside !== undefined) vectors.set(meta.outside.name, await this.vectorFiles.sealed(meta.outside.name))
+    if (vectors.size > 0) await this.vectorFiles.sealFolder()
     const folder = await openFile(join(this.path, "segments"), "r")
     await folder.sync()
     await folder.close()
@@ -619,8 +665,9 @@ export class LmdbJournal implements Journal {
           id,
           meta,
           ...(hash === undefined ? {} : { hash }),
+          ...(meta.outside === undefined ? {} : { vectors: vectors.get(meta.outside.name)! }),
           deleted: list.toString("base64"),
-          graphs,
+          graphs: graphs.map(({ record }) => record),
           sections: sections.map((section) => ({
             id: section.id,
             name: section.name,
@@ -640,6 +687,7 @@ export class LmdbJournal implements Journal {
       })
     )
     await this.flushed()
+    this.vectorFiles.name(key, vectors)
     await this.removeFiles(key, files)
     await this.removeGraphs(
       key,
@@ -650,6 +698,7 @@ export class LmdbJournal implements Journal {
 
   async dropIndex(key: number): Promise<void> {
     await this.record(this.named("s", key), undefined)
+    this.vectorFiles.name(key)
   }
 
   async close(): Promise<void> {
@@ -712,6 +761,11 @@ const readManifest = (text: string): Manifest | undefined => {
     isObject(segment.meta) &&
     Number.isSafeInteger(segment.meta.bytes) &&
     typeof segment.deleted === "string" &&
+    (segment.meta.outside === undefined ||
+      (isObject(segment.meta.outside) &&
+        typeof segment.meta.outside.name === "string" &&
+        Number.isSafeInteger(segment.meta.outside.bytes) &&
+        typeof segment.vectors === "string")) &&
     (segment.sections === undefined || (Array.isArray(segment.sections) && segment.sections.every(isSection)))
   return isObject(manifest) &&
     Number.isSafeInteger(manifest.position) &&
@@ -739,17 +793,28 @@ const hashOf = async (bytes: Uint8Array): Promise<string> => {
   return hash.digest("base64")
 }
 
+/** Under its name only when the disk has all of it; its hash. */
+const writeWhole = async (file: string, length: number, { buffer, offset }: Region): Promise<string> => {
+  // The copy keeps shared memory out of the file system calls.
+  const copy = new Uint8Array(buffer as ArrayBuffer, offset, length).slice()
+  try {
+    const handle = await openFile(`${file}.new`, "w")
+    try {
+      await handle.writeFile(copy)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(`${file}.new`, file)
+  } catch (error) {
+    await rm(`${file}.new`, { force: true })
+    throw error
+  }
+  return hashOf(copy)
+}
 const readIfThere = async (path: string): Promise<Buffer | undefined> => {
   try {
     return await readFile(path)
-  } catch (error) {
-    if ((error as { code?: string }).code === "ENOENT") return undefined
-    throw error
-  }
-}
-const sizeIfThere = async (path: string): Promise<number | undefined> => {
-  try {
-    return (await stat(path)).size
   } catch (error) {
     if ((error as { code?: string }).code === "ENOENT") return undefined
     throw error

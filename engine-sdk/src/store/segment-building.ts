@@ -6,7 +6,7 @@ import type { Dictionaries } from "../analysis/analyzer.ts"
 import { flatten, parseJson, revalidate, withDetected } from "../documents/mod.ts"
 import { ok, type Result } from "../errors.ts"
 import { SegmentBuilder } from "../index/builders.ts"
-import type { Allocate, Region, SegmentMeta } from "../index/sections.ts"
+import type { Allocate, Outside, Region, SegmentMeta } from "../index/sections.ts"
 import type { CollectionSchema, Document } from "../schema.ts"
 import { inSlices, nextTurn } from "../turns.ts"
 import type { StoredDocument } from "./journal.ts"
@@ -42,7 +42,8 @@ export async function* buildSegments(
   schema: CollectionSchema,
   documents: Iterable<StoredDocument>,
   dictionaries: Dictionaries | undefined,
-  allocate: Allocate
+  allocate: Allocate,
+  outside: Outside | undefined
 ): AsyncGenerator<BuiltSegment, void> {
   const giveWay = slices()
   let builder = new SegmentBuilder(schema, dictionaries)
@@ -50,13 +51,13 @@ export async function* buildSegments(
     const document = wholeDocument(stored)
     builder.add(stored.seq, String(document.id), flatten(schema, document))
     if (builder.docs >= REBUILD_DOCS) {
-      yield await inSlices(builder.finishing(allocate), SLICE_ms)
+      yield await inSlices(builder.finishing(allocate, outside), SLICE_ms)
       builder = new SegmentBuilder(schema, dictionaries)
     }
     const turn = giveWay()
     if (turn !== undefined) await turn
   }
-  if (builder.docs > 0) yield await inSlices(builder.finishing(allocate), SLICE_ms)
+  if (builder.docs > 0) yield await inSlices(builder.finishing(allocate, outside), SLICE_ms)
 }
 
 /**

@@ -6,7 +6,7 @@ import { hasBit } from "../index/bits.ts"
 import { regionsOf, type DerivedSection } from "../index/derived-sections.ts"
 import { GONE, mergeSegments, type Merged } from "../index/merge.ts"
 import { PREPARED_DOCS_MIN, type PublishedSegment, type SegmentView } from "../index/reader.ts"
-import type { Allocate, Region } from "../index/sections.ts"
+import type { Allocate, Outside, Region } from "../index/sections.ts"
 import type { CollectionSchema } from "../schema.ts"
 import { inSlices, nextTurn } from "../turns.ts"
 import type { LiveSegments } from "./live-segments.ts"
@@ -36,6 +36,7 @@ interface MergerOptions {
   /** Nothing is left to merge for now. */ readonly rested: () => void
   readonly prepare: PrepareSegment | undefined
   readonly allocate: Allocate
+  /** Where vectors go. */ readonly outside: Outside | undefined
   readonly release: (region: Region) => void
 }
 
@@ -115,11 +116,11 @@ export class SegmentMerger {
 
   /** `isPassing`: the result will soon be merged again. */
   private async merge(views: ReadonlyArray<SegmentView>, isPassing: boolean): Promise<void> {
-    const { allocate, isWriting, publisher, release, schema, segments } = this.options
+    const { allocate, isWriting, outside, publisher, release, schema, segments } = this.options
     const sources = views.map(({ segment, deleted }) => ({ segment, deleted: deleted?.slice() }))
     const live = views.reduce((n, { segment, deletedCount }) => n + segment.docs - deletedCount, 0)
     if (live > SMALL_MERGE_DOCS) await nextTurn()
-    const work = mergeSegments(schema(), sources, allocate, isPassing)
+    const work = mergeSegments(schema(), sources, allocate, isPassing, outside)
     const slice_ms = (): number => (isWriting() ? WRITING_SLICE_ms : SLICE_ms)
     const merged = await inSlices(work, slice_ms)
     const id = segments.takeNumber(),

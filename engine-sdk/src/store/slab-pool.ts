@@ -3,6 +3,8 @@
  * grow without bound; here buffers of a few size classes go round: lent to a segment, retired with it, and reused once
  * no reader can still hold it.
  */
+import type { LinearMemory } from "../index/compiled.ts"
+import { allocateLinear } from "../index/graph-kernel.ts"
 import type { Allocate, Region } from "../index/sections.ts"
 
 const SMALLEST = 65_536
@@ -14,17 +16,28 @@ const classOf = (bytes: number): number => {
   return size
 }
 
+/** How much larger than what lies in it a graph's memory may be. */
+const SLACK = 1.25
+
 export class SlabPool {
   private readonly free = new Map<number, SharedArrayBuffer[]>()
+  /**
+   * The graph's that went last: the next one may be of its size. One that does not fit is left to the collector, which
+   * is in no hurry, but graphs are built rarely and take long.
+   */
+  private freeLinear: LinearMemory | undefined
   private readonly lent = new Map<SharedArrayBuffer, number>()
-  private retired: Array<{ buffer: SharedArrayBuffer; at: number }> = []
+  private retired: Array<{ region: Region; at: number }> = []
   private holds = 0
   private freeBytes = 0
   private lentBytes_ = 0
   private readonly freeMax_bytes: number
   /** Tells which publication a retirement belongs to. */ publications = 0
   private released = 0
-  constructor(freeMax_bytes = 268_435_456) {
+  private readonly dropFile: (path: string) => void
+  /** `dropFile`: what becomes of the file of a segment that no reader can still hold. */
+  constructor(dropFile: (path: string) => void, freeMax_bytes = 268_435_456) {
+    this.dropFile = dropFile
     this.freeMax_bytes = freeMax_bytes
   }
 
@@ -41,10 +54,21 @@ export class SlabPool {
     this.lentBytes_ += size
     return { buffer, offset: 0, length: bytes }
   }
+  readonly allocateLinear: Allocate = (bytes) => {
+    const linear = this.freeLinear,
+      size_bytes = linear?.buffer.byteLength ?? 0
+    const isUsable = linear !== undefined && size_bytes >= bytes && size_bytes <= bytes * SLACK
+    const region = isUsable ? { buffer: linear.buffer, offset: 0, length: bytes, linear } : allocateLinear(bytes)
+    this.freeLinear = undefined
+    const size = region.buffer.byteLength
+    this.lent.set(region.buffer as SharedArrayBuffer, size)
+    this.lentBytes_ += size
+    return region
+  }
   /** The segment is gone for the writer; readers may look at it until they have seen the latest publication. */
-  readonly retire = ({ buffer }: Region): void => {
-    if (buffer instanceof SharedArrayBuffer && this.lent.has(buffer)) {
-      this.retired.push({ buffer, at: this.publications })
+  readonly retire = (region: Region): void => {
+    if (this.lent.has(region.buffer as SharedArrayBuffer)) {
+      this.retired.push({ region, at: this.publications })
       this.reclaim()
     }
   }
@@ -65,16 +89,19 @@ export class SlabPool {
   }
   private reclaim(): void {
     if (this.holds > 0) return
-    this.retired = this.retired.filter(({ buffer, at }) => {
+    this.retired = this.retired.filter(({ region, at }) => {
       if (at > this.released) return true
+      if (region.outside !== undefined) this.dropFile(region.outside)
+      const buffer = region.buffer as SharedArrayBuffer
       const size = this.lent.get(buffer)!
       this.lent.delete(buffer)
       this.lentBytes_ -= size
-      if (this.freeBytes + size <= this.freeMax_bytes) {
+      if (region.linear !== undefined) this.freeLinear = region.linear
+      else if (this.freeBytes + size <= this.freeMax_bytes) {
+        this.freeBytes += size
         const list = this.free.get(size)
         if (list === undefined) this.free.set(size, [buffer])
         else list.push(buffer)
-        this.freeBytes += size
       }
       return false
     })

@@ -3,22 +3,25 @@
  * one at a time and in short slices on the writer's thread. Until then, and without the optional library, searches are
  * exact.
  *
- * waiting (a timer runs) -> building (slices) -> saved (file, where the journal has a folder) -> published. A segment
+ * waiting (a timer runs) -> building (slices) -> laid out -> saved (where there is a disk) -> published. A segment
  * that a merge takes away meanwhile, or a collection that closes, ends the build and what it made is dropped.
  */
 import { bitsOf, countBits, fillBits, andNotInto } from "../index/bits.ts"
 import type { PublishedGraph, SegmentView } from "../index/reader.ts"
+import type { Allocate, Region } from "../index/sections.ts"
 import {
   attachGraph,
-  buildGraph,
   failedGraph,
   graphOf,
+  insertVectors,
+  measuredGraph,
+  placedGraph,
   vectorLibrary,
-  type NativeIndex,
-  type VectorGraph
+  VectorGraph
 } from "../index/vector-graph.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
-import type { StoredSegment } from "./journal.ts"
+import type { Journal, StoredSegment } from "./journal.ts"
+import { linksOf } from "./native-links.ts"
 import { inSlices } from "../turns.ts"
 
 /** Below it, looking at every vector is as fast and exact. */
@@ -31,8 +34,8 @@ const WAITS_MAX = 10
 export interface GraphOptions {
   readonly from: number
   /**
-   * Runs one build of all collections at a time: a build holds memory for a second copy of its vectors in half
-   * precision.
+   * Runs one build of all collections at a time: a build holds memory for a second copy of its vectors, and
+   * the library's own.
    */
   readonly alone: (work: () => Promise<void>) => Promise<void>
 }
@@ -49,6 +52,9 @@ export const graphOptions = (from = APPROXIMATE_FROM): GraphOptions => {
   }
 }
 interface Owner {
+  readonly journal: Journal
+  readonly allocate: Allocate
+  readonly release: (region: Region) => void
   readonly views: () => ReadonlyArray<SegmentView>
   readonly schema: () => CollectionSchema
   readonly isMerging: () => boolean
@@ -64,29 +70,29 @@ interface Candidate {
 export class VectorGraphs {
   private readonly key: number
   private readonly options: GraphOptions
-  private readonly folder: string | undefined
   private readonly owner: Owner
   private timer: ReturnType<typeof setTimeout> | undefined
   private waits = 0
   private building: Promise<void> | undefined
   private isWaitingTurn = false
   private isClosed = false
-  constructor(key: number, options: GraphOptions, folder: string | undefined, owner: Owner) {
+  constructor(key: number, options: GraphOptions, owner: Owner) {
     this.key = key
     this.options = options
-    this.folder = folder
     this.owner = owner
   }
 
-  /** Graphs that a snapshot brought, as its readers must open them. */
+  /** For graphs of a snapshot; undefined where none is to be used. */
+  get allocate(): Allocate | undefined {
+    return this.options.from === Infinity ? undefined : this.owner.allocate
+  }
+  /** Graphs that a snapshot brought, as its readers must hear of them. */
   adopt(segments: ReadonlyArray<StoredSegment>): PublishedGraph[] {
-    const { folder } = this
-    if (folder === undefined || this.options.from === Infinity) return []
     return segments.flatMap(({ id, graphs }) =>
-      graphs.map((record): PublishedGraph => {
+      graphs.map(({ record, region }): PublishedGraph => {
         const view = this.owner.views().find(({ segment }) => segment.id === id)
-        if (view !== undefined) attachGraph(view.segment, { record, index: undefined })
-        return { segment: id, record, file: `${folder}/${record.name}` }
+        if (view !== undefined) attachGraph(view.segment, new VectorGraph(record, region))
+        return { segment: id, record, region }
       })
     )
   }
@@ -138,20 +144,11 @@ export class VectorGraphs {
   private async buildNext(): Promise<void> {
     const candidate = this.isClosed ? undefined : this.candidate()
     if (candidate === undefined) return
-    const { view, field, at } = candidate
-    const { segment } = view
+    const { view, field } = candidate
     const isStale = (): boolean => this.isClosed || !this.owner.views().includes(view)
-    const live =
-      view.deleted === undefined ? undefined : andNotInto(fillBits(bitsOf(segment.docs), segment.docs), view.deleted)
-    const name = this.folder === undefined ? "" : `${this.key}-${segment.id}-${at}.usearch`
     let graph: VectorGraph | undefined
     try {
-      graph = await inSlices(
-        unless(isStale, buildGraph(segment, segment.vectors(field.name)!, live, field, name)),
-        SLICE_ms
-      )
-      if (graph?.index !== undefined && this.folder !== undefined && !isStale())
-        graph = await this.saved(graph, graph.index, this.folder)
+      graph = await this.built(candidate, isStale)
     } catch (error) {
       // A graph only makes searches faster: without it (no space left, say) the segment stays exact, and usage tells
       // why.
@@ -160,36 +157,46 @@ export class VectorGraphs {
         `A vector graph cannot be built: ${error instanceof Error ? error.message : String(error)}`
       )
     }
-    if (graph === undefined || isStale()) return
-    const { record, index, failure } = graph
-    attachGraph(segment, { record, index: undefined, failure })
+    if (graph === undefined) return
+    const { failure, record, region } = graph
+    if (isStale()) {
+      if (region !== undefined) this.owner.release(region)
+      return
+    }
+    attachGraph(view.segment, graph)
     this.owner.publish({
-      segment: segment.id,
+      segment: view.segment.id,
       record,
-      file: this.folder === undefined || index === undefined ? undefined : `${this.folder}/${name}`,
-      index,
-      failure
+      region,
+      ...(failure === undefined ? {} : { failure })
     })
   }
-  /** On disk under its name only when it is whole. */
-  private async saved({ record }: VectorGraph, index: NativeIndex, folder: string): Promise<VectorGraph> {
-    // Loaded here: an engine in memory has no files, and may run where there is no file system.
-    const { open, rename, rm, stat } = await import("node:fs/promises")
-    const file = `${folder}/${record.name}`,
-      part = `${file}.new`
+  /** undefined: nobody wants it any more. */
+  private async built({ at, field, view }: Candidate, isStale: () => boolean): Promise<VectorGraph | undefined> {
+    const { segment } = view,
+      { journal, release } = this.owner,
+      column = segment.vectors(field.name)!
+    const live =
+      view.deleted === undefined ? undefined : andNotInto(fillBits(bitsOf(segment.docs), segment.docs), view.deleted)
+    const inserted = await inSlices(unless(isStale, insertVectors(segment, column, live, field)), SLICE_ms)
+    if (inserted === undefined) return undefined
+    const links = await linksOf(inserted, journal.graphFolder)
+    const placed = await inSlices(placedGraph(links, inserted.vectors, column, field, this.owner.allocate), SLICE_ms)
+    const region = placed.region!
     try {
-      index.save(part)
-      const handle = await open(part, "r+")
-      await handle.sync()
-      await handle.close()
-      await rename(part, file)
+      const graph = await inSlices(unless(isStale, measuredGraph(segment, column, placed)), SLICE_ms)
+      if (graph === undefined) {
+        release(region)
+        return undefined
+      }
+      // One whose links are of no use still tells by its bytes which vectors need not be read.
+      const name = journal.graphFolder === undefined ? "" : `${this.key}-${segment.id}-${at}.graph`
+      const hash = await journal.saveGraph(name, graph.record.meta!, region)
+      return new VectorGraph({ ...graph.record, name, hash }, region)
     } catch (error) {
-      await rm(part, { force: true })
+      release(region)
       throw error
     }
-    // From here on the graph lies in the file alone, once for all threads.
-    index.view(file)
-    return { record: { ...record, bytes: (await stat(file)).size }, index }
   }
   /** Ends what is under way and waits for it, but not for its turn behind other collections. */
   async close(): Promise<void> {

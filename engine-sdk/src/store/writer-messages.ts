@@ -5,7 +5,7 @@
 import { stringifyJson } from "../documents/mod.ts"
 import type { DerivedSection } from "../index/derived-sections.ts"
 import type { EarlyTexts, Publication, PublishedGraph, PublishedSegment } from "../index/reader.ts"
-import type { SegmentMeta } from "../index/sections.ts"
+import type { Region, SegmentMeta } from "../index/sections.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { DirtyValues, WriteAction } from "../schema.ts"
 import type { WriterEvent } from "./writer.ts"
@@ -63,6 +63,7 @@ interface SharedSegment {
   readonly buffer: ArrayBufferLike
   readonly offset: number
   readonly length: number
+  readonly outside: string | undefined
   readonly deleted: ReadonlyArray<number>
   readonly sections: ReadonlyArray<SharedSection>
 }
@@ -97,6 +98,7 @@ export type FromWriter =
       readonly removed: ReadonlyArray<number>
       readonly deletions: string
       /** JSON of what was published without the graphs themselves. */ readonly graphs: string
+      readonly graphRegions: ReadonlyArray<Region | undefined>
       readonly sections: ReadonlyArray<{
         readonly segment: number
         readonly sections: ReadonlyArray<SharedSection>
@@ -176,6 +178,7 @@ export const encodeSegment = ({ deleted, id, meta, region, sections = [] }: Publ
   buffer: region.buffer,
   offset: region.offset,
   length: region.length,
+  outside: region.outside,
   deleted: deleted === undefined ? [] : Array.from(deleted),
   sections: sections.map(encodeSection)
 })
@@ -186,11 +189,12 @@ export const decodeSegment = ({
   length,
   meta,
   offset,
+  outside,
   sections
 }: SharedSegment): PublishedSegment => ({
   id,
   meta: JSON.parse(meta) as SegmentMeta,
-  region: { buffer, offset, length },
+  region: { buffer, offset, length, ...(outside === undefined ? {} : { outside }) },
   deleted,
   sections: sections.map(decodeSection)
 })
@@ -207,8 +211,9 @@ export const encodeEvent = (event: WriterEvent, number: number): FromWriter => {
     removed: publication.removed,
     deletions: JSON.stringify(publication.deletions.map(({ segment, docs }) => ({ segment, docs: Array.from(docs) }))),
     graphs: JSON.stringify(
-      (publication.graphs ?? []).map(({ segment, record, file, failure }) => ({ segment, record, file, failure }))
+      (publication.graphs ?? []).map(({ segment, record, failure }) => ({ segment, record, failure }))
     ),
+    graphRegions: (publication.graphs ?? []).map(({ region }) => region),
     sections: (publication.sections ?? []).map(({ sections, segment }) => ({
       segment,
       sections: sections.map(encodeSection)
@@ -222,7 +227,10 @@ export const decodePublication = (message: Extract<FromWriter, { kind: "publishe
   added: message.added.map(decodeSegment),
   removed: message.removed,
   deletions: JSON.parse(message.deletions) as Publication["deletions"],
-  graphs: JSON.parse(message.graphs) as PublishedGraph[],
+  graphs: (JSON.parse(message.graphs) as Array<Omit<PublishedGraph, "region">>).map((graph, i) => ({
+    ...graph,
+    region: message.graphRegions[i]
+  })),
   sections: message.sections.map(({ sections, segment }) => ({ segment, sections: sections.map(decodeSection) })),
   ...(message.early === undefined ? {} : { early: JSON.parse(message.early) as EarlyTexts }),
   ...(message.readable === undefined ? {} : { readable: message.readable })

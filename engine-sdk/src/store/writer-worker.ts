@@ -56,7 +56,7 @@ const messageCame = giveWayTo(() => Atomics.load(calls, 0) !== received)
 const preparing = new Map<number, () => void>()
 let nextPreparation = 1
 const journal = await LmdbJournal.open(path)
-const pool = new SlabPool()
+const pool = new SlabPool((file) => journal.vectorFiles.drop(file))
 /** Memory may be free after them, once every reader has seen it: other threads may search what is dropped or closed. */
 const FREEING: ReadonlySet<string> = new Set(["published", "dropped", "closed"])
 const writer = new Writer(
@@ -64,6 +64,7 @@ const writer = new Writer(
   (event) => post(encodeEvent(event, FREEING.has(event.kind) ? ++pool.publications : 0)),
   {
     allocate: pool.allocate,
+    allocateLinear: pool.allocateLinear,
     release: pool.retire,
     holding: (work) => pool.holding(work),
     prepare: (key, segment, replaced) =>

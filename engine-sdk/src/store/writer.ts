@@ -8,6 +8,7 @@ import { ownValue } from "../documents/own-value.ts"
 import type { Namespace, SchemaChange, WriteVerdict } from "../engine.ts"
 import type { KeepLimits } from "../keep-limits.ts"
 import { capReached, conflict, type Damaged, fail, notFound, ok, type Result } from "../errors.ts"
+import { allocateLinear } from "../index/graph-kernel.ts"
 import { allocatePlain, type Allocate, type Region } from "../index/sections.ts"
 import { regionsOf } from "../index/derived-sections.ts"
 import type { Publication } from "../index/reader.ts"
@@ -72,6 +73,7 @@ export interface WriterPort {
 /** What a writer is given beside its journal. */
 export interface WriterMemory {
   readonly allocate?: Allocate
+  /** Of memory that compiled code reads, for graphs. */ readonly allocateLinear?: Allocate
   readonly release?: (region: Region) => void
   readonly holding?: <A>(work: () => Promise<A>) => Promise<A>
   /** Of a collection by its number; without it merged segments are published as they are. */ readonly prepare?: (
@@ -116,6 +118,7 @@ export class Writer implements WriterPort {
   private readonly journal: Journal
   private readonly emit: (event: WriterEvent) => void
   private readonly allocate: Allocate
+  private readonly allocateLinear: Allocate
   private readonly releaseRegion: (region: Region) => void
   private readonly records = new Map<number, CollectionRecord>()
   private readonly byName = new Map<Namespace, Map<string, number>>()
@@ -149,7 +152,13 @@ export class Writer implements WriterPort {
     this.journal = journal
     this.emit = emit
     this.allocate = memory?.allocate ?? allocatePlain
-    this.releaseRegion = memory?.release ?? (() => {})
+    this.allocateLinear = memory?.allocateLinear ?? allocateLinear
+    // Readers in this thread have heard of it by then.
+    this.releaseRegion =
+      memory?.release ??
+      (({ outside }) => {
+        if (outside !== undefined) journal.vectorFiles?.drop(outside)
+      })
     this.prepare = memory?.prepare
     this.graphs = graphOptions(approximateFrom)
     this.holding = memory?.holding ?? ((work) => work())
@@ -275,6 +284,7 @@ export class Writer implements WriterPort {
       use: this.useOf(namespace),
       neighbours,
       allocate: this.allocate,
+      allocateLinear: this.allocateLinear,
       release: this.releaseRegion,
       dictionaries: this.dictionariesOf(namespace),
       graphs: this.graphs,
@@ -614,12 +624,14 @@ export class Writer implements WriterPort {
     await closing
   }
   private snapshot(writer: CollectionWriter): Promise<void> {
-    return this.holding(async () => {
+    const files = this.journal.vectorFiles
+    const write = async (): Promise<void> => {
       const { position, ...index } = writer.segmentsNow()
       // A snapshot must not hold what the disk did not take.
       if (!(await writer.committedSoFar())) return
       await this.journal.saveIndex(writer.key, index, position)
-    })
+    }
+    return this.holding(() => (files === undefined ? write() : files.holding(write)))
   }
   async stop(): Promise<void> {
     this.isStopped = true

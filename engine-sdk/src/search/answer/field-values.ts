@@ -1,6 +1,6 @@
 /**
  * A field of a stored document as stages read it: from its column where there is one that holds the value as it was
- * written, else from the document. Vectors are views into the segment: not to be changed.
+ * written, else from the document. Vectors may be views into the segment: not to be changed.
  */
 import { valueAt, type StoredDocument } from "../../documents/mod.ts"
 import { hasBit } from "../../index/bits.ts"
@@ -18,11 +18,7 @@ export type FieldReader = (doc: number, document: StoredDocument) => FieldValue 
 /** Looks columns up once, so that a window costs its values only. */
 export const fieldReader = (segment: Segment, name: string, field: Field | undefined): FieldReader => {
   const vectors = segment.vectors(name)
-  if (vectors !== undefined)
-    return (doc) =>
-      hasBit(vectors.has, doc)
-        ? vectors.values.subarray(doc * vectors.dimensions, (doc + 1) * vectors.dimensions)
-        : undefined
+  if (vectors !== undefined) return (doc) => (hasBit(vectors.has, doc) ? vectors.lasting(doc) : undefined)
   const column = field?.type === "string" || field?.type === "string[]" ? segment.values(name) : undefined
   if (column?.single !== undefined && field?.type === "string") {
     const { single, table } = column

@@ -52,7 +52,7 @@ export class RenderedWindow implements HitWindow {
   }
   keep(): void {
     if (this.#kept !== undefined) return
-    // Vectors are views into a segment.
+    // Vectors may be views into a segment.
     const lasting = (value: FieldValue | undefined): FieldValue | undefined =>
       value instanceof Float32Array ? value.slice() : value
     const kept = new Map(

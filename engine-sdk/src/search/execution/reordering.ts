@@ -129,9 +129,7 @@ const vectorSimilarity = (
 ): Similarity => {
   const vectors = window.map(({ doc, s }) => {
     const column = matches[s].view.segment.vectors(field)
-    return column === undefined || !hasBit(column.has, doc)
-      ? undefined
-      : column.values.subarray(doc * column.dimensions, (doc + 1) * column.dimensions)
+    return column === undefined || !hasBit(column.has, doc) ? undefined : column.lasting(doc)
   })
   return (i, j) => {
     const a = vectors[i],

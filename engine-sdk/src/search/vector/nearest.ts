@@ -7,15 +7,10 @@ import { countBits, hasBit, type ReadonlyBits } from "../../index/bits.ts"
 import type { VectorColumn } from "../../index/columns.ts"
 import { sortSpending, spend } from "../../budget/cutoff.ts"
 import type { CollectionReader } from "../../index/reader.ts"
+import { Heap } from "../../index/heap.ts"
+import type { GraphSearch } from "../../index/graph-search.ts"
 import type { Segment } from "../../index/segment.ts"
-import {
-  distanceTo,
-  graphOf,
-  normOf,
-  rescoredOf,
-  type NativeIndex,
-  type VectorGraph
-} from "../../index/vector-graph.ts"
+import { distanceTo, graphOf, normOf, rescoredOf, type VectorGraph, widthOf } from "../../index/vector-graph.ts"
 import type { VectorQuery } from "../../plan.ts"
 import { isCosineField, queryVector } from "./vectors.ts"
 
@@ -40,8 +35,12 @@ interface NearestRequest {
  * vectors are, 14 to 38 where 100,000 are).
  */
 const CANDIDATE_COST = 24
+/** Vectors whose bytes are looked at between two looks at the time. */
+const ESTIMATED = 1_024
+/** Documents that are looked for before their vectors are read. */
+const TOGETHER = 64
 /**
- * Steps of a candidate and dimension, in one piece: the library says nothing while it searches. 216 candidates of 384
+ * Steps of a candidate and dimension, in one piece: nothing is said while it is searched. 216 candidates of 384
  * dimensions take 1 ms, 3 ns a step.
  */
 const CANDIDATE_STEPS = 4
@@ -61,9 +60,9 @@ export const nearest = (reader: CollectionReader, request: NearestRequest): Neig
   reader.views.forEach(({ segment }, s) => {
     const column = segment.vectors(query.field)
     if (column === undefined || passing[s] === 0) return
-    const graph = isSmall ? undefined : graphOf(segment, query.field)
-    if (graph !== undefined && search.approximate(s, column, graph, passing[s])) isExact = false
-    else search.exact(s, column, segment)
+    const graph = graphOf(segment, query.field)
+    if (!isSmall && graph !== undefined && search.approximate(s, column, graph, passing[s])) isExact = false
+    else if (!search.byBytes(s, column, segment, graph)) search.exact(s, column, segment)
   })
   // A filtered set below the cutoff is answered whole, without a bound on neighbours.
   return search.best(isSmall || (isExact && isFiltered && search.count < query.flatSearchCutoff) ? Infinity : k)
@@ -109,43 +108,86 @@ class NearestSearch {
     this.found = this.best(this.keep)
     this.bound = Math.min(this.bound, this.found[this.found.length - 1].distance)
   }
+  /**
+   * The same as `exact`, where bytes in memory tell of most vectors that they are too far: the others are read. False
+   * where they cannot tell, and nothing was taken then.
+   */
+  byBytes(s: number, column: VectorColumn, segment: Segment, graph: VectorGraph | undefined): boolean {
+    const index = column.isInFile && this.isCosine && this.norm > 0 ? graph?.index : undefined
+    if (index === undefined || this.keep === Infinity) return false
+    const docs = new Uint32Array(segment.docs)
+    let count = 0
+    for (let doc = 0; doc < segment.docs; doc++) {
+      if (spend(1)) return true
+      if (this.counts(s, column, doc)) docs[count++] = doc
+    }
+    // In pieces, between which the time is looked at.
+    const nearest = new Heap(),
+      highs: Float32Array[] = []
+    for (let from = 0; from < count; from += ESTIMATED) {
+      const piece = docs.subarray(from, Math.min(count, from + ESTIMATED))
+      const [low, high] = index.cosines(this.vector, this.norm, piece)
+      highs.push(high)
+      for (let i = 0; i < low.length; i++) {
+        if (nearest.size >= this.keep && low[i] <= nearest.keys[0]) continue
+        if (nearest.size >= this.keep) nearest.pop()
+        nearest.push(low[i], 0)
+      }
+      if (spend(piece.length * (column.dimensions >>> 2))) break
+    }
+    const least = nearest.size < this.keep ? -Infinity : nearest.keys[0]
+    highs.forEach((high, p) => {
+      const from = p * ESTIMATED
+      const near = docs.subarray(from, from + high.length).filter((_doc, i) => high[i] >= least)
+      spend(near.length * column.dimensions)
+      this.takeAll(s, column, near)
+    })
+    return true
+  }
   /** O(documents · dimensions). */
   exact(s: number, column: VectorColumn, segment: Segment): void {
-    for (let doc = 0; doc < segment.docs; doc++) {
-      if (spend(1)) return
-      if (!this.counts(s, column, doc)) continue
-      spend(column.dimensions)
-      this.take(s, column, doc)
+    const next = new Uint32Array(TOGETHER)
+    for (let doc = 0; doc < segment.docs;) {
+      let count = 0,
+        isOver = false
+      for (; doc < segment.docs && count < TOGETHER && !isOver; doc++) {
+        isOver = spend(1)
+        if (!isOver && this.counts(s, column, doc)) next[count++] = doc
+      }
+      spend(count * column.dimensions)
+      this.takeAll(s, column, next.subarray(0, count))
+      if (isOver) return
     }
+  }
+  /** In ascending order: they are read as they lie. */
+  private takeAll(s: number, column: VectorColumn, docs: Uint32Array): void {
+    column.expect(docs)
+    for (const doc of docs) this.take(s, column, doc)
   }
   /** False when the graph is of no use here: nothing was taken then. */
   approximate(s: number, column: VectorColumn, { index, record }: VectorGraph, passing: number): boolean {
-    if (index === undefined) return false
+    if (index === undefined || record.ef === 0) return false
     const wanted = Math.min(passing, this.request.k + this.excluded.size)
     // Of the nearest of all, only the share that passes counts.
     const share = Math.min(1, passing / record.vectors)
-    const rescored = rescoredOf(wanted)
-    const width = Math.ceil(Math.max(record.ef, this.request.query.ef, rescored / share))
+    const width = Math.ceil(Math.max(record.ef, this.request.query.ef, widthOf(wanted) / share))
     if (width * CANDIDATE_COST > passing) return false
-    const candidates = this.candidates(s, column, index, width, rescored)
+    const candidates = this.candidates(s, column, index, width, rescoredOf(wanted))
     // What passes may lie far from the query; then it is few enough, or the graph cannot tell.
     if (candidates.length < wanted) return false
-    for (const doc of candidates) this.take(s, column, doc)
+    // Which are taken does not hang on their order; read as they lie, they are read sooner.
+    this.takeAll(s, column, candidates.sort())
     return true
   }
-  private candidates(s: number, column: VectorColumn, index: NativeIndex, width: number, most: number): number[] {
-    const docs: number[] = []
+  private candidates(s: number, column: VectorColumn, index: GraphSearch, width: number, most: number): Uint32Array {
+    const docs = new Uint32Array(Math.min(most, width))
+    let found = 0
     spend(width * CANDIDATE_STEPS * column.dimensions)
-    const { keys } = index.search(
-      this.vector instanceof Float32Array ? this.vector : Float32Array.from(this.vector),
-      width,
-      1
-    )
-    for (let i = 0; i < keys.length && docs.length < most; i++) {
-      const doc = Number(keys[i])
-      if (this.counts(s, column, doc)) docs.push(doc)
+    for (const doc of index.search(this.vector, width)) {
+      if (found === docs.length) break
+      if (this.counts(s, column, doc)) docs[found++] = doc
     }
-    return docs
+    return docs.subarray(0, found)
   }
   best(most: number): Neighbour[] {
     const seqOf = ({ s, doc }: Neighbour): number => this.reader.views[s].segment.seqs[doc]

@@ -23,25 +23,38 @@ export const vectorUsage = (
         approximate = 0,
         bytes = 0,
         recall = 1,
+        memory_bytes = 0,
+        disk_bytes = 0,
         note = missing === "" ? undefined : missing
       for (const { segment } of reader.views) {
         const column = segment.vectors(name)
         if (column === undefined) continue
         const own = countBits(column.has)
         vectors += own
+        memory_bytes += column.has.byteLength + (column.isInFile ? 0 : column.bytes)
+        if (column.isInFile) disk_bytes += column.bytes
         const graph = graphOf(segment, name)
         if (graph === undefined) continue
-        if (graph.index === undefined) {
+        if (graph.region !== undefined) bytes += graph.record.bytes
+        if (graph.region === undefined || graph.record.ef === 0) {
           note =
             graph.failure ??
             `No width of the approximate index reached the recall that is asked for; best ${graph.record.recall.toFixed(3)}.`
           continue
         }
         approximate += graph.record.vectors
-        bytes += graph.record.bytes
         recall = Math.min(recall, graph.record.recall)
       }
-      return { field: name, vectors, approximate, graph_bytes: bytes, recall, ...(note === undefined ? {} : { note }) }
+      return {
+        field: name,
+        vectors,
+        approximate,
+        graph_bytes: bytes,
+        memory_bytes,
+        disk_bytes,
+        recall,
+        ...(note === undefined ? {} : { note })
+      }
     })
   }
 }

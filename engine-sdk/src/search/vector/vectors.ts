@@ -24,7 +24,7 @@ export const queryVector = (
   if (place === undefined) return undefined
   const column = reader.views[place.at].segment.vectors(query.field)
   if (column === undefined || !hasBit(column.has, place.doc)) return undefined
-  return column.values.slice(place.doc * column.dimensions, (place.doc + 1) * column.dimensions)
+  return column.vector(place.doc).slice()
 }
 export const isCosineField = (reader: CollectionReader, field: string): boolean =>
   (reader.schema.fields.find(({ name }) => name === field)?.vec_dist ?? "cosine") === "cosine"

@@ -1,0 +1,159 @@
+/**
+ * Rows of numbers in a file, of which memory holds only what was read last: the vectors of a stored segment. Reads are
+ * positioned and synchronous, as searches are; each thread opens what it reads, a few files at a time, and closes what
+ * it has not read for a second, so that a file which is removed gives its room back.
+ */
+import { BLOCK_bytes, RowKernel } from "./row-kernel.ts"
+
+interface Files {
+  openSync(path: string, flags: string): number
+  readSync(file: number, into: Uint8Array, offset: number, length: number, position: number): number
+  closeSync(file: number): void
+}
+interface Runtime {
+  readonly getBuiltinModule?: (name: string) => unknown
+}
+/** Looked up when asked, because a static import would shut out browsers. */
+const filesHere = (): Files => {
+  const files = (globalThis as { readonly process?: Runtime }).process?.getBuiltinModule?.("node:fs")
+  if (files === undefined) throw new Error("Vectors in a file cannot be read here: there is no file system.")
+  return files as Files
+}
+
+/** Descriptors of each thread. */
+const OPEN_MAX = 16
+const IDLE_ms = 1_000
+class OpenFiles {
+  readonly #files = filesHere()
+  /** By path; the last used stands last. */ readonly #open = new Map<
+    string,
+    { readonly file: number; usedAt_ms: number }
+  >()
+  #timer: ReturnType<typeof setTimeout> | undefined
+  read(path: string, into: Uint8Array, position: number): void {
+    const file = this.#opened(path)
+    for (let done = 0; done < into.length;) {
+      const count = this.#files.readSync(file, into, done, into.length - done, position + done)
+      if (count === 0) throw new Error(`The vectors in ${path} end too early.`)
+      done += count
+    }
+  }
+  #last: { readonly path: string; readonly file: number } | undefined
+  #opened(path: string): number {
+    // Rows of one file are read one after the other.
+    if (this.#last?.path === path) return this.#last.file
+    const known = this.#open.get(path)
+    const entry = known ?? { file: this.#files.openSync(path, "r"), usedAt_ms: 0 }
+    entry.usedAt_ms = performance.now()
+    this.#open.delete(path)
+    this.#open.set(path, entry)
+    for (const oldest of this.#open.keys()) {
+      if (this.#open.size <= OPEN_MAX) break
+      this.#close(oldest)
+    }
+    this.#last = { path, file: entry.file }
+    this.#closeWhenIdle()
+    return entry.file
+  }
+  #close(path: string): void {
+    this.#files.closeSync(this.#open.get(path)!.file)
+    this.#open.delete(path)
+    if (this.#last?.path === path) this.#last = undefined
+  }
+  #closeWhenIdle(): void {
+    if (this.#timer !== undefined) return
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      // Whoever reads on says so again.
+      this.#last = undefined
+      const until_ms = performance.now() - IDLE_ms
+      for (const [path, { usedAt_ms }] of this.#open) if (usedAt_ms <= until_ms) this.#close(path)
+      if (this.#open.size > 0) this.#closeWhenIdle()
+    }, IDLE_ms)
+    ;(this.#timer as { unref?: () => void }).unref?.()
+  }
+}
+let open: OpenFiles | undefined
+
+/** Rows that are read along rather than begin a new block: as long as reading takes to begin. */
+const GAP_ROWS = 8
+/** One of each thread. */
+let kernel: RowKernel | undefined
+let block = new Float32Array(0)
+let blockOf: RowFile | undefined
+let blockFrom = 0,
+  blockTo = 0
+
+const NO_ROWS = new Uint32Array(0)
+
+export class RowFile {
+  readonly #path: string
+  readonly #start_bytes: number
+  readonly #width: number
+  readonly #rows: number
+  /** `width` numbers of four bytes a row, the first row at `start_bytes`. */
+  constructor(path: string, start_bytes: number, width: number, rows: number) {
+    this.#path = path
+    this.#start_bytes = start_bytes
+    this.#width = width
+    this.#rows = rows
+  }
+  /** Ascending rows that are asked for next: those that lie near each other are read together. */
+  #ahead: Uint32Array = NO_ROWS
+  #next = 0
+  expect(rows: Uint32Array): void {
+    this.#ahead = rows
+    this.#next = 0
+  }
+  /** Rows to read together with this one, as far as anybody said which follow. */
+  #together(row: number, most: number): number {
+    const ahead = this.#ahead
+    while (this.#next < ahead.length && ahead[this.#next] < row) this.#next++
+    if (ahead[this.#next] !== row)
+      return blockOf === this && row >= blockTo && row - blockTo <= GAP_ROWS ? (blockTo - blockFrom) * 2 : 1
+    let last = row
+    for (let i = this.#next + 1; i < ahead.length && ahead[i] - row < most; i++) {
+      if (ahead[i] <= last || ahead[i] - last > GAP_ROWS) break
+      last = ahead[i]
+    }
+    return last - row + 1
+  }
+  /** Of what `find` found, as `RowKernel.sumsOf`. */
+  sumsOf(query: ArrayLike<number>, at: number): Float64Array | undefined {
+    return kernel?.sumsOf(query, at, this.#width)
+  }
+  /** What the last `find` read. */
+  get numbers(): Float32Array {
+    return block
+  }
+  /**
+   * Where the row begins in `numbers`, until the next call for any file. Rows one after the other are read in blocks.
+   */
+  find(row: number): number {
+    const width = this.#width
+    if (blockOf === this && row >= blockFrom && row < blockTo) return (row - blockFrom) * width
+    const most = Math.max(1, Math.floor(BLOCK_bytes / (4 * width)))
+    const count = Math.min(this.#together(row, most), most, this.#rows - row)
+    if (open === undefined) {
+      open = new OpenFiles()
+      kernel = RowKernel.make()
+      block = kernel?.block ?? new Float32Array(BLOCK_bytes / 4)
+    }
+    if (block.length < width) {
+      // Rows as wide as that are multiplied by plain loops.
+      kernel = undefined
+      block = new Float32Array(width)
+    }
+    // Nothing that is read halfway may be found later.
+    blockOf = undefined
+    open.read(
+      this.#path,
+      new Uint8Array(block.buffer, block.byteOffset, count * width * 4),
+      this.#start_bytes + row * width * 4
+    )
+    blockOf = this
+    blockFrom = row
+    blockTo = row + count
+    return 0
+  }
+}

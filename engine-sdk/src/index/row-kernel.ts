@@ -1,0 +1,62 @@
+/**
+ * Products of rows with a query in double precision, four lanes at a time, where the runtime has them: what is read
+ * from a file is multiplied where it is read to. Each lane adds up in the order of a plain loop, so sums are the same
+ * to the last bit.
+ */
+import { compiled, exportsOf } from "./compiled.ts"
+
+/** Memory: the eight sums, then the query, then rows. */
+const QUERY_at = 64
+const QUERY_MAX = 8_192
+const ROWS_at = QUERY_at + 8 * QUERY_MAX
+/** Read at once where rows follow each other: from there on a larger block is no faster. */
+export const BLOCK_bytes = 98_304
+
+/**
+ * (module (memory (export "m") 3) (func (export "r") (param $row i32) (param $query i32) (param $sums i32) (param
+ * $groups i32))): over groups of four numbers, by `f64x2.promote_low_f32x4`, `f64x2.mul` and `f64x2.add`, what query
+ * times row is in each lane, and row times row; $groups is at least 1. In base 64.
+ */
+const KERNEL =
+  "AGFzbQEAAAABCAFgBH9/f38AAwIBAAUDAQADBwkCAW0CAAFyAAAKpwEBpAEBBnsDQCAA/QACACIF/V8hBCAFIAX9DQgJCgsMDQ4P" +
+  "CAkKCwwNDg/9XyEFIAYgAf0AAwAgBP3yAf3wASEGIAcgAf0AAxAgBf3yAf3wASEHIAggBCAE/fIB/fABIQggCSAFIAX98gH98AEh" +
+  "CSAAQRBqIQAgAUEgaiEBIANBAWsiAw0ACyACIAb9CwMAIAIgB/0LAxAgAiAI/QsDICACIAn9CwMwCw=="
+
+type Multiply = (row: number, query: number, sums: number, groups: number) => void
+
+/** Of one thread. */
+export class RowKernel {
+  readonly block: Float32Array<ArrayBuffer>
+  private readonly query: Float64Array
+  private readonly sums: Float64Array
+  private readonly multiply: Multiply
+  private of: ArrayLike<number> | undefined
+  private constructor(memory: ArrayBuffer, multiply: Multiply) {
+    this.sums = new Float64Array(memory, 0, 8)
+    this.query = new Float64Array(memory, QUERY_at, QUERY_MAX)
+    this.block = new Float32Array(memory, ROWS_at, BLOCK_bytes / 4)
+    this.multiply = multiply
+  }
+  /** undefined where the runtime has no such lanes. */
+  static make(): RowKernel | undefined {
+    const module = compiled(KERNEL)
+    if (module === undefined) return undefined
+    const { m, r } = exportsOf(module, {}) as { readonly m: { readonly buffer: ArrayBuffer }; readonly r: Multiply }
+    return new RowKernel(m.buffer, r)
+  }
+  /**
+   * Sums of four lanes each, of query times row and row times row, over whole groups of four; undefined where the query
+   * is too long or too short. `at`: in `block`.
+   */
+  sumsOf(query: ArrayLike<number>, at: number, width: number): Float64Array | undefined {
+    const groups = width >>> 2
+    if (groups === 0 || width > QUERY_MAX || query.length !== width) return undefined
+    // The same for all rows of a search, and nobody changes it.
+    if (this.of !== query) {
+      this.query.set(query)
+      this.of = query
+    }
+    this.multiply(ROWS_at + at * 4, QUERY_at, 0, groups)
+    return this.sums
+  }
+}

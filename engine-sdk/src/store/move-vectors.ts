@@ -1,0 +1,44 @@
+/** Segments that an older version stored with their vectors inside: these go into a file when it is read. */
+import {
+  SectionReader,
+  SectionWriter,
+  type Allocate,
+  type Outside,
+  type Region,
+  type SegmentMeta
+} from "../index/sections.ts"
+import { inSlices } from "../turns.ts"
+import { FILE_MIN_bytes } from "./vector-files.ts"
+
+const SLICE_ms = 0.5
+const isVectors = (name: string): boolean => /^e\d+\.values$/.test(name)
+
+export const hasVectorsInside = ({ sections }: SegmentMeta): boolean =>
+  sections.some(({ count, name, outside }) => outside !== true && isVectors(name) && count * 4 >= FILE_MIN_bytes)
+
+/** The same segment laid out anew. `bytes` stay as they are. */
+export const withVectorsOutside = (
+  meta: SegmentMeta,
+  bytes: Uint8Array,
+  allocate: Allocate,
+  outside: Outside
+): Promise<{ readonly meta: SegmentMeta; readonly region: Region }> => {
+  // A copy begins where numbers of eight bytes may.
+  const { buffer } = bytes.slice()
+  const sections = new SectionReader(meta, { buffer, offset: 0, length: bytes.length })
+  const out = new SectionWriter()
+  for (const { count, name } of meta.sections) {
+    if (!isVectors(name)) {
+      out.put(name, sections.array(name))
+      continue
+    }
+    const values = sections.f32(name),
+      width = count / meta.docs
+    out.putRows(name, {
+      width,
+      count: meta.docs,
+      fill: (piece, from) => piece.set(values.subarray(from * width, from * width + piece.length))
+    })
+  }
+  return inSlices(out.finishing(meta.docs, meta.fields, allocate, outside), SLICE_ms)
+}

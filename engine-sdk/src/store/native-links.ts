@@ -1,0 +1,39 @@
+/** The links of a graph as the library writes them: into a file, because it offers them in no other way. */
+import { MATRIX_HEAD_bytes } from "../index/graph-layout.ts"
+import type { NativeGraph } from "../index/vector-graph.ts"
+
+/** What a start that was killed may leave in the folder of graphs. */
+export const LINKS_FOLDER = "links-"
+/** Gives the library's memory back. `folder`: where there is one; else the system's for such files. */
+export const linksOf = async ({ empty, index }: NativeGraph, folder: string | undefined): Promise<Uint8Array> => {
+  // Loaded here: an engine in memory may run where there is no file system, and has no graphs there.
+  const { mkdtemp, open, rm } = await import("node:fs/promises"),
+    { tmpdir } = await import("node:os"),
+    { join } = await import("node:path")
+  const own = await mkdtemp(join(folder ?? tmpdir(), LINKS_FOLDER)),
+    path = join(own, "links")
+  try {
+    index.save(path)
+    empty.save(`${path}.empty`)
+    // The memory would stay until the collector finds an object of a few bytes.
+    index.load(`${path}.empty`)
+    const file = await open(path, "r")
+    try {
+      const head = new Uint8Array(MATRIX_HEAD_bytes)
+      await file.read(head, 0, head.length, 0)
+      const view = new DataView(head.buffer),
+        from = head.length + view.getUint32(0, true) * view.getUint32(4, true)
+      const bytes = new Uint8Array((await file.stat()).size - from)
+      for (let done = 0; done < bytes.length;) {
+        const { bytesRead } = await file.read(bytes, done, bytes.length - done, from + done)
+        if (bytesRead === 0) throw new Error("the library's file ends too early")
+        done += bytesRead
+      }
+      return bytes
+    } finally {
+      await file.close()
+    }
+  } finally {
+    await rm(own, { recursive: true, force: true })
+  }
+}
