@@ -1,5 +1,6 @@
 /** Every store of blobs by one suite: files of one process, and a bucket; then what only one of them can do. */
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { type AddressInfo, createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect, Layer } from "effect"
@@ -7,6 +8,7 @@ import { afterAll, beforeAll, expect, it } from "vitest"
 import { BlobStore } from "../../src/ports/blob-store/blob-store.ts"
 import { layerFiles } from "../../src/ports/blob-store/files.ts"
 import { layerS3 } from "../../src/ports/blob-store/s3.ts"
+import { S3Requests } from "../../src/ports/blob-store/s3-requests.ts"
 import { s3OptionsOf } from "../../src/runtime/blob-store.ts"
 import { startS3Server } from "../support/s3-server.ts"
 import { blobStoreSuite, bytesOf, kindOf, piecesOf } from "./blob-store.suite.ts"
@@ -133,4 +135,55 @@ it("a bucket is named by variables, all of them or none, and a mistake is a sent
     { DOWSER_S3_PREFIX: "../x" }
   ])
     expect(s3OptionsOf({ ...all, ...change }), JSON.stringify(change)).toBeTypeOf("string")
+})
+
+/** Answers the first request of each connection when all of it is there, and closes when another one begins. */
+const startForgetful = async () => {
+  const seen: Array<string> = []
+  const server = createServer((socket) => {
+    let text = "",
+      isAnswered = false
+    socket.on("error", () => {})
+    socket.on("data", (data) => {
+      if (isAnswered) return void socket.destroy()
+      text += data.toString("latin1")
+      const [head = "", body] = text.split("\r\n\r\n")
+      const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0)
+      if (body === undefined || body.length < length) return
+      isAnswered = true
+      seen.push(`${head.split(" ")[0]} ${body.length}`)
+      socket.write("HTTP/1.1 204 No Content\r\nconnection: keep-alive\r\n\r\n")
+    })
+  })
+  await new Promise<void>((settle) => server.listen(0, "127.0.0.1", settle))
+  const { port } = server.address() as AddressInfo
+  return { endpoint: `http://127.0.0.1:${port}`, seen, stop: () => void server.close() }
+}
+it("asks again for what a closed connection did not answer, and sends no body into one that was kept", async () => {
+  const forgetful = await startForgetful()
+  const requests = new S3Requests({ ...server.options, endpoint: forgetful.endpoint, prefix: "", silence_ms: 5_000 })
+  /** Slowly: the connection is closed before all of it is there. */
+  const pieces = async function* () {
+    for await (const piece of piecesOf(bytesOf(9), 3)) {
+      yield piece
+      await new Promise((settle) => setTimeout(settle, 50))
+    }
+  }
+  const statuses: Array<number | undefined> = []
+  for (const asked of [
+    { method: "DELETE", key: "a" },
+    { method: "DELETE", key: "b" },
+    { method: "PUT", key: "c", body: { length: 9, pieces: pieces() } },
+    { method: "PUT", key: "d", body: { length: 9, pieces: pieces() } },
+    { method: "GET", key: "e" }
+  ] as const) {
+    const answer = await requests.send(asked)
+    answer.resume()
+    await new Promise((settle) => answer.once("close", settle))
+    statuses.push(answer.statusCode)
+  }
+  requests.close()
+  forgetful.stop()
+  expect(statuses).toEqual([204, 204, 204, 204, 204])
+  expect(forgetful.seen).toEqual(["DELETE 0", "DELETE 0", "PUT 9", "PUT 9", "GET 0"])
 })

@@ -42,10 +42,16 @@ export const textOfAnswer = async (answer: IncomingMessage): Promise<string> => 
   return Buffer.concat(pieces).toString("utf8")
 }
 
+/** What a connection says that the server has closed. */
+const CLOSED = new Set(["ECONNRESET", "EPIPE"])
+class StaleConnection extends Error {}
+
 /** Who asks one bucket. */
 export class S3Requests {
   readonly #options: S3Options
   readonly #agent: HttpAgent
+  /** Of bodies, which go out once: a kept connection that the server has closed meanwhile would take a part of one. */
+  readonly #fresh: HttpAgent
   readonly #isSecure: boolean
 
   constructor(options: S3Options) {
@@ -53,9 +59,12 @@ export class S3Requests {
     this.#isSecure = options.endpoint.startsWith("https:")
     const kept = { keepAlive: true, maxSockets: CONNECTIONS_MAX }
     this.#agent = this.#isSecure ? new HttpsAgent(kept) : new HttpAgent(kept)
+    const once = { keepAlive: false, maxSockets: CONNECTIONS_MAX }
+    this.#fresh = this.#isSecure ? new HttpsAgent(once) : new HttpAgent(once)
   }
   close(): void {
     this.#agent.destroy()
+    this.#fresh.destroy()
   }
 
   async #signed({ headers = {}, key, method, query = {} }: Asked) {
@@ -78,11 +87,20 @@ export class S3Requests {
 
   /** The status line and the headers are there; the body is whoever asked reads it. */
   async send(asked: Asked): Promise<IncomingMessage> {
+    try {
+      return await this.#once(asked)
+    } catch (error) {
+      // What asks for nothing but an answer is asked again, once, where the kept connection was closed by then.
+      if (asked.body === undefined && error instanceof StaleConnection) return this.#once(asked)
+      throw error
+    }
+  }
+  async #once(asked: Asked): Promise<IncomingMessage> {
     const { headers, method, url } = await this.#signed(asked)
     const { body } = asked
     const request = (this.#isSecure ? requestHttps : requestHttp)(url, {
       method,
-      agent: this.#agent,
+      agent: body === undefined ? this.#agent : this.#fresh,
       headers: {
         ...Object.fromEntries(headers),
         ...(body === undefined ? {} : { "content-length": String(body.length) })
@@ -91,9 +109,17 @@ export class S3Requests {
     request.setTimeout(this.#options.silence_ms ?? SILENCE_MS, () =>
       request.destroy(new Error("The S3 server was silent for too long."))
     )
+    let isReused = false
+    request.on("socket", () => {
+      isReused = request.reusedSocket
+      // Deno would send such a request once more by itself, Node would not: here it is decided for both.
+      request.reusedSocket = false
+    })
     return new Promise((resolve, reject) => {
       request.on("response", resolve)
-      request.on("error", reject)
+      request.on("error", (error: Error & { readonly code?: string }) =>
+        reject(isReused && CLOSED.has(error.code ?? "") ? new StaleConnection(error.message) : error)
+      )
       if (body === undefined) return void request.end()
       this.#write(request, body).catch((error: unknown) => {
         // What the server says to half a body is nothing that anybody wants to know.
