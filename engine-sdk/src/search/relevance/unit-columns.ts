@@ -3,7 +3,7 @@
  * or not made yet, those that a search of this thread reads of stored documents itself. The latter are kept with the
  * segment and counted in its bytes; the least recently used goes when there are too many.
  */
-import { spend } from "../../budget/cutoff.ts"
+import { GIVE_WAY, spend } from "../../budget/cutoff.ts"
 import { hasBit } from "../../index/bits.ts"
 import type { CollectionReader, SegmentView } from "../../index/reader.ts"
 import type { Segment } from "../../index/segment.ts"
@@ -16,8 +16,17 @@ import { attachedUnit, sectionNameOf } from "./unit-sections.ts"
 const UNITS_MAX = 128
 const KEY = "relevance"
 
+/** Reading the words of a document. */
+const DOCUMENT_STEPS = 1_024
+type Building = ReturnType<typeof buildingUnits>
+
 class UnitColumns {
   private readonly units = new Map<string, UnitIndex>()
+  /**
+   * What a search was reading when the thread's quantum was over. The next search goes on with it: begun anew each
+   * time, what takes longer than a quantum would never be there.
+   */
+  private begun: { readonly names: string; readonly work: Building } | undefined
   private readonly segment: Segment
   constructor(segment: Segment) {
     this.segment = segment
@@ -45,6 +54,25 @@ class UnitColumns {
     }
     return own
   }
+  /** Builds what is missing, and keeps how far it came where it is broken off. */
+  build(missing: ReadonlyArray<RelevanceUnit>, begin: () => Building): void {
+    const names = JSON.stringify(missing.map(sectionNameOf))
+    const { work } = this.begun?.names === names ? this.begun : (this.begun = { names, work: begin() })
+    const made = this.ended(work)
+    this.begun = undefined
+    missing.forEach((unit, i) => this.set(unit, made[i]))
+  }
+  private ended(work: Building): ReadonlyArray<UnitIndex> {
+    try {
+      let step = work.next()
+      for (; step.done !== true; step = work.next()) spend(DOCUMENT_STEPS)
+      return step.value
+    } catch (error) {
+      // Nothing goes on behind a document that could not be read.
+      if (error !== GIVE_WAY) this.begun = undefined
+      throw error
+    }
+  }
   set(unit: RelevanceUnit, index: UnitIndex): void {
     this.units.set(sectionNameOf(unit), index)
     for (const oldest of this.units.keys()) {
@@ -59,8 +87,6 @@ const columnsOf = (segment: Segment): UnitColumns => {
   return columns
 }
 
-/** Reading the words of a document. */
-const DOCUMENT_STEPS = 1_024
 /** Indexes of units, in their order; what is missing is built at once. */
 export const unitsOf = (
   reader: CollectionReader,
@@ -70,13 +96,7 @@ export const unitsOf = (
   const columns = columnsOf(view.segment)
   // Asked by `get`, so that what this search needs is the last to go.
   const missing = units.filter((unit) => columns.get(unit) === undefined)
-  if (missing.length > 0) {
-    const work = buildingUnits(sourceOf(reader, view), missing)
-    let step = work.next()
-    for (; step.done !== true; step = work.next()) spend(DOCUMENT_STEPS)
-    const made = step.value
-    missing.forEach((unit, i) => columns.set(unit, made[i]))
-  }
+  if (missing.length > 0) columns.build(missing, () => buildingUnits(sourceOf(reader, view), missing))
   return units.map((unit) => columns.get(unit)!)
 }
 const sourceOf = ({ documents, schema }: CollectionReader, { deleted, segment }: SegmentView) => ({
