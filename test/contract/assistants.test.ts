@@ -106,6 +106,10 @@ it("answers with sentences as they stand in documents, each cited", async () => 
   expect(answer.sources[0].snippet).toContain("34 dB")
   expect(answer.usage.output_tokens).toBeGreaterThan(0)
 })
+it("takes quotation marks and a minus for what they are in a text", async () => {
+  const answer = await ask('What is the "level of noise" of -Polar?')
+  expect(answer.message.content).toBe("Its noise level is 34 dB. [1]")
+})
 it("keeps integers as they are", async () => {
   const answer = await send("POST", `/assistants/${assistant}/chat/completions`, question("noise level of the Polar"))
   expect(answer.text).toContain('"serial":9007199254740993')

@@ -130,7 +130,8 @@ const makeOne = Effect.gen(function* () {
     const { query_by, ...others } = searchParams
     const shared: Record<string, string> = {
       ...others,
-      q,
+      // Quotation marks and a minus are a text's own here, and no syntax of queries.
+      q: q.replace(/["“”„]|(?<=\s|^)-/g, " "),
       page: "1",
       per_page: String(Math.max(DOCUMENTS_MIN, documentsMax)),
       enable_analytics: "false",
