@@ -1,4 +1,4 @@
-/** Assistants that answer from documents, and what they are asked (contract parts 5 and 10). */
+/** Assistants that answer from documents, and what they are asked. */
 import { Schema } from "effect"
 import {
   EngineOverloaded,

@@ -1,8 +1,8 @@
-/** Assistants, chats and conversations as the API shows them (contract parts 5 and 10), and their bounds. */
+/** Assistants, chats and conversations as the API shows them, and their bounds. */
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
 
-/** Contract part 10. */
+/** Promised to callers. */
 const MESSAGES_MAX = 50
 const CHAT_BYTES_MAX = 32_000
 const DOCUMENTS_MAX = 20

@@ -1,4 +1,4 @@
-/** What a request says of a conversation, and what is wrong with that (engine contract 14.2). Pure. */
+/** What a request says of a conversation, and what is wrong with that. Pure. */
 import { fail, type Field, invalid, ok, type Result, type SearchPlan } from "@dowser/engine-sdk"
 import { parseBounded, parseJson } from "@dowser/engine-sdk/documents"
 import { isObject } from "../http/json-fields.ts"

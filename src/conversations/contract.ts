@@ -1,4 +1,4 @@
-/** Conversation models (engine contract 14.1). Full key. */
+/** Conversation models. Full key. */
 import { Schema } from "effect"
 import { engineRefusal } from "../http/errors.ts"
 import { operation } from "../http/operation.ts"

@@ -1,5 +1,5 @@
 /**
- * Searches that are answered in words (`conversation=true`, engine contract 14.2). It stands around searches: what a
+ * Searches that are answered in words (`conversation=true`). It stands around searches: what a
  * key may not see is in no search and so in no answer.
  */
 import { Effect, Layer } from "effect"

@@ -1,4 +1,4 @@
-/** Conversation models as the wire spells them (engine contract 14.1), and how each is asked by the port. Pure. */
+/** Conversation models as the wire spells them, and how each is asked by the port. Pure. */
 import { apiKeyOf, type LanguageModel, type ModelShape, textField } from "../language-models/model.ts"
 import {
   accountId,

@@ -63,6 +63,7 @@ export interface Asking {
   readonly asked: AnswerAsked
   readonly question: Question
   readonly searchQuery: string
+  /** The question as it was sent. */ readonly whole: string
   readonly history: ReadonlyArray<Turn>
   readonly instructions: string
   readonly documents: ReadonlyArray<FoundDocument>

@@ -27,6 +27,8 @@ import { makeRetrieval } from "./retrieval.ts"
 import { makeWriting } from "./writing.ts"
 
 const SNIPPET_CHARACTERS = 300
+/** Of a question, what documents are found and sentences chosen by. */
+const QUESTION_CHARACTERS_MAX = 2_000
 
 const shown = (
   { collection, document, score, text, title }: FoundDocument,
@@ -44,7 +46,9 @@ const makeReading = Effect.gen(function* () {
   return Effect.fnUntraced(function* (asked: AnswerAsked) {
     const { assistant, filters, messages, remembered, request } = asked
     const { caller } = request
-    const { history, instructions, question: text } = askedOf(messages, remembered, caller.scope === "full")
+    const { history, instructions, question: whole } = askedOf(messages, remembered, caller.scope === "full")
+    // A model reads all of it; words are looked for of its beginning.
+    const text = whole.slice(0, QUESTION_CHARACTERS_MAX).toWellFormed()
     const told = yield* Effect.promise(async () => languageOf(text, words(text)))
     const language = assistant.language ?? told ?? likelyLanguage(text)
     const terms = termsOf(language)
@@ -78,6 +82,7 @@ const makeReading = Effect.gen(function* () {
       asked,
       question,
       searchQuery,
+      whole,
       history,
       instructions,
       documents: found.documents,

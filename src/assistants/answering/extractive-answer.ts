@@ -49,6 +49,9 @@ const passageOf = ({ score, text, title }: FoundDocument): Passage => ({
   ...(title === undefined ? {} : { title })
 })
 
+/** What is longer is no sentence of a reader's. */
+const SENTENCE_CHARACTERS_MAX = 1_000
+const isQuotable = (sentence: string): boolean => sentence.length <= SENTENCE_CHARACTERS_MAX && !isInstruction(sentence)
 /** The sentences that answer; those that talk to a model are none. */
 export const supported = (
   { terms, text, threshold, weightOf }: Question,
@@ -61,7 +64,7 @@ export const supported = (
       weightOf,
       threshold,
       sentences_max: SENTENCES_MAX,
-      isQuotable: (sentence) => !isInstruction(sentence)
+      isQuotable
     },
     documents.map(passageOf)
   )

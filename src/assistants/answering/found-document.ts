@@ -47,9 +47,15 @@ const shownValue = (value: unknown): string | undefined =>
       : undefined
 
 const PLACEHOLDER = /\{\{\s*([^{}\s]{1,200})\s*\}\}/g
-/** A template with what the document has in place of `{{field}}`. */
-const filled = (template: string, document: Readonly<Record<string, unknown>>): string =>
-  template.replace(PLACEHOLDER, (_, name: string) => shownValue(valueAt(document, name)) ?? "")
+/** A template with what the document has in place of `{{field}}`; all values together have the bound of a text. */
+const filled = (template: string, document: Readonly<Record<string, unknown>>): string => {
+  let left = TEXT_CHARACTERS_MAX
+  return template.replace(PLACEHOLDER, (_, name: string) => {
+    const value = (shownValue(valueAt(document, name)) ?? "").slice(0, left)
+    left -= value.length
+    return value
+  })
+}
 
 const CLAUSE = /([\p{L}\p{N}_][\p{L}\p{M}\p{N}_.-]*)\s*:(?!:)/gu
 /** Fields that a filter or an order of this program's own parser names, in their order. */

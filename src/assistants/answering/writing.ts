@@ -19,7 +19,7 @@ const ANSWER_CHARACTERS_MAX = 16_000
 const MARK_CHARACTERS = 24
 
 /** What the model is told, and what of each document. */
-const promptOf = ({ asked, documents, history, instructions, question }: Asking, mark: string) => {
+const promptOf = ({ asked, documents, history, instructions, question, whole }: Asking, mark: string) => {
   const { terms, text, weightOf } = question
   const texts = documents.map((each) => ({
     title: each.title ?? "",
@@ -35,7 +35,7 @@ const promptOf = ({ asked, documents, history, instructions, question }: Asking,
     mustCite: asked.assistant.refuse_without_sources,
     sources: texts.map((each, place) => ({ n: place + 1, ...each })),
     history,
-    question: text,
+    question: whole,
     mark
   })
   return { messages, texts }

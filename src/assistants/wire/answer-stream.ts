@@ -2,7 +2,7 @@
 import { Readable } from "node:stream"
 import { Effect } from "effect"
 
-/** Contract part 10. */
+/** Promised to callers. */
 const PING_MS = 15_000
 /** Who reads nothing for as long is gone. */
 const UNREAD_MS = 30_000

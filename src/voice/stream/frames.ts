@@ -6,7 +6,7 @@ import { audioFormatOf } from "../../ports/audio-decoder/format.ts"
 import { bodyParameters } from "../../search/body-parameters.ts"
 import { languageIn, noWords } from "../read.ts"
 
-/** Contract part 10; those below 4000 are the protocol's own. */
+/** Promised to callers; those below 4000 are the protocol's own. */
 export const CLOSES = {
   done: 1_000,
   broken: 1_011,
