@@ -62,5 +62,5 @@ export interface DistributedConfig {
 
 export const portDefault = 3100
 export const version = "0.1.0"
-/** Of the API, not of the program (spec part 9). */
+/** The version of the API, not of the program. */
 export const contractVersion = "1.0.0"

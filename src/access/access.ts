@@ -35,7 +35,7 @@ import { makeSigningKeys } from "./tokens/signing-keys.ts"
 
 export type { NewKey }
 export { rateLimitDefault }
-/** Year 4021: "never", as the reference engine writes it (reference contract 18.1). */
+/** Year 4021, which is how the reference engine spells "never". */
 export const neverExpires = 64_723_363_199
 
 interface AccessOptions {
@@ -118,8 +118,8 @@ export class Access extends Context.Service<
   Access,
   {
     /**
-     * The first refusal in the contract's order, or who asks. O(1) for plain keys; for secured ones at most 64
-     * signatures. Also makes sure that all configuration is of now.
+     * The first refusal (`docs/contract/errors.md#order-of-refusals`), or the caller. O(1) for plain keys; for secured
+     * ones at most 64 signatures. Also makes sure that all configuration is of now.
      */
     readonly check: (presented: Presented) => Effect.Effect<Caller, Unauthorized | Refusal | ConfigurationUnavailable>
     /** More tokens of the key's minute, for a request that is several: all of them or 429. */

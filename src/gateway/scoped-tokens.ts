@@ -1,4 +1,4 @@
-/** Scoped tokens (spec part 5): what a search key may give away of itself. Nothing is stored; checked in `Access`. */
+/** Scoped tokens: what a search key may give away of itself. Nothing is stored; checked in `Access`. */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { Reach } from "@dowser/engine-sdk/operations"
 import { Clock, Effect } from "effect"

@@ -1,6 +1,6 @@
 /**
- * Request bodies: any content type, `gzip`, `br` and `zstd` decoded, and a bound on the decoded bytes (contract part
- * 0). Works on the node request itself, because a framework's body reader would decide by content type.
+ * Request bodies: any content type, `gzip`, `br` and `zstd` decoded, and a bound on the decoded bytes. Works on the
+ * node request itself, because a framework's body reader would decide by content type.
  */
 import type { IncomingMessage } from "node:http"
 import { pipeline, type Readable, Transform } from "node:stream"

@@ -1,4 +1,4 @@
-/** An ingest job as the specification shows it (spec part 2) and the states it can be in (part 3, contract part 4). */
+/** An ingest job as the API shows it, and the states it can be in (`docs/contract/catalogues.md#ingest-jobs`). */
 import { Schema } from "effect"
 
 const JobStatus = Schema.Literals(["queued", "fetching", "importing", "ready", "failed", "cancelled"])

@@ -1,9 +1,9 @@
 /**
- * `use_cache` (reference contract 6.11): whole successful answers, least recently used first out, each for `cache_ttl`
- * seconds, at most an hour. Writes of documents do not invalidate, as callers of this parameter expect; writes of rules
- * do, and so does what takes something away: deletes, drops, changes of aliases, erasures (`answer-epoch.ts`). What is
- * kept is keyed by organization, key and embedded parameters, so that no restriction is ever answered from another
- * key's entry, and by whatever rules tell requests apart; a hit still gets its own query_id.
+ * `use_cache` (`docs/contract/search.md#cache`): whole successful answers, least recently used first out, each for
+ * `cache_ttl` seconds, at most an hour. Writes of documents do not invalidate, as callers of this parameter expect;
+ * writes of rules do, and so does what takes something away: deletes, drops, changes of aliases, erasures
+ * (`answer-epoch.ts`). What is kept is keyed by organization, key and embedded parameters, so that no restriction is
+ * ever answered from another key's entry, and by whatever rules tell requests apart; a hit still gets its own query_id.
  */
 import { createHash } from "node:crypto"
 import { BoundedMap } from "@dowser/engine-sdk/host"

@@ -1,4 +1,4 @@
-/** Outbound webhooks (spec parts 2 and 6, contract part 6). Full key only. */
+/** Outbound webhooks. Full key only. */
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
 import { operation } from "../http/operation.ts"

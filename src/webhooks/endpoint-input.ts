@@ -1,4 +1,4 @@
-/** What an endpoint may be (spec parts 2 and 8). Pure. */
+/** What an endpoint may be. Pure. */
 import { normalizedEvents } from "./subscribable-events.ts"
 
 const nameLengthMax = 120

@@ -2,7 +2,7 @@
  * What proves that a delivery is ours. Pure. Two schemes over the same bytes and the same second:
  *
  *   X-SVC-Signature    `t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>` under the secret's text as it was
- *                      shown, `whsec_` included (spec part 6); one `v1` per valid secret (contract part 7)
+ *                      shown, `whsec_` included; one `v1` per valid secret
  * webhook-signature `v1,<base64>`: HMAC-SHA256 of `<id>.<timestamp>.<raw body>` under the bytes that the secret's text
  *   behind `whsec_` is the base64 of (Standard Webhooks 1.0.0); one entry per valid secret, by spaces
  *

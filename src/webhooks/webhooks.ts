@@ -2,8 +2,8 @@
  * Endpoints and their deliveries as a caller manages them. Sending is `dispatcher.ts`; the two share the tables and the
  * signal that something is due. `make` is a list of one use case per name, however long.
  *
- * States of a delivery (spec part 3): pending → success | failed, moved by attempts; success | failed → pending by a
- * redelivery or a recovery; pending → failed when its endpoint is disabled or deleted.
+ * States of a delivery: pending → success | failed, moved by attempts; success | failed → pending by a redelivery or a
+ * recovery; pending → failed when its endpoint is disabled or deleted.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"

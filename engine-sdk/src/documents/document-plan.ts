@@ -1,6 +1,6 @@
 /**
  * What a schema asks of every document, computed once per schema object: which fields are read where, which names are
- * patterns, and the type a newly seen value gets (engine-contract 2.5). Holds no document.
+ * patterns, and the type a newly seen value gets (`docs/contract/collections.md#types`). Holds no document.
  */
 import { BoundedMap } from "../bounded-map.ts"
 import { isNamePattern, namePattern, type NamePattern } from "./name-pattern.ts"
@@ -23,7 +23,7 @@ export interface DocumentPlan {
   readonly byName: ReadonlyMap<string, Field>
   readonly dynamic: ReadonlyArray<DynamicField>
   readonly unstored: ReadonlyArray<string>
-  /** Fields whose documents must be there when they are named (engine-contract 3.7). */
+  /** Fields whose documents must be there when they are named (`docs/contract/documents.md#references`). */
   readonly references: ReadonlyArray<Field>
   readonly defaultMode: DirtyValues
   readonly nestedEnabled: boolean

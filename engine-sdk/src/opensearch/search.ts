@@ -1,7 +1,7 @@
 /**
  * One search: words as they are typed first, then with typing errors, other spellings and fewer words, each only where
- * too little was found (engine-contract 5.2), in at most four trips. The cluster finds and counts; what is shown is
- * made here of what it found (`window.ts`).
+ * too little was found (`docs/contract/matching.md#fallbacks`), in at most four trips. The cluster finds and counts;
+ * what is shown is made here of what it found (`window.ts`).
  */
 import type { Dictionaries } from "../analysis/analyzer.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"

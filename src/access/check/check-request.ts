@@ -1,6 +1,6 @@
 /**
- * Whether a request may pass, in the contract's order: the key, then what it may do (`decision.ts`), and a token of its
- * minute. Waits only where memory may be stale or another process holds the tokens.
+ * Whether a request may pass (`docs/contract/errors.md#order-of-refusals`): the key, then what it may do
+ * (`decision.ts`), and a token of its minute. Waits only where memory may be stale or another process holds the tokens.
  */
 import { Clock, Effect } from "effect"
 import type { ConfigurationShape } from "../../configuration/configuration.ts"
@@ -77,7 +77,7 @@ class RateToken {
   }
 }
 
-/** The first refusal in the contract's order, or who asks. */
+/** The first refusal, or the caller. */
 export const makeCheck = ({ configuration, known, organizationOf, rates, serviceDomain }: CheckParts) =>
   Effect.fnUntraced(function* (presented: Presented) {
     if (!configuration.isCurrent()) yield* configuration.current

@@ -11,7 +11,7 @@ import { rateWithin, type Width, widerFields } from "./narrower.ts"
 /** Of all its restrictions together: each request of the key is held to them, and every process keeps them. */
 const restrictionsBytesMax = 65_536
 
-/** Engine `actions` name a scope or nothing (contract part 1): never silently full. */
+/** The engine's `actions` must name a scope exactly, so that no key silently becomes a full key. */
 const scopeOf = (request: typeof CreateKey.Type): Exclude<KeyScope, "installation"> | undefined => {
   if (request.scope !== undefined) return request.scope
   const actions = request.actions ?? []

@@ -1,8 +1,8 @@
 /**
- * Keys that a caller derives offline from a search key (contract part 1, reference contract 18.3):
- * base64(base64(HMAC-SHA256(parent, params)) + first four characters of the parent + params JSON). Stock client
- * libraries make them. HMAC under a key longer than the hash's block equals HMAC under the key's SHA-256 (RFC 2104),
- * which is why the stored digest suffices and no plaintext is kept.
+ * Keys that a caller derives offline from a search key: base64(base64(HMAC-SHA256(parent, params)) + first four
+ * characters of the parent + params JSON). Stock client libraries make them. HMAC under a key longer than the hash's
+ * block equals HMAC under the key's SHA-256 (RFC 2104), which is why the stored digest suffices and no plaintext is
+ * kept.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 

@@ -1,6 +1,6 @@
 /**
  * Keys that carry what they may do and are stored nowhere: prefix + base64url(payload JSON) + `.` +
- * base64url(HMAC-SHA256(payload JSON, signing key)) (contract part 6). Pure; microseconds.
+ * base64url(HMAC-SHA256(payload JSON, signing key)). Pure; microseconds.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 
