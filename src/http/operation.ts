@@ -107,7 +107,7 @@ export interface Operation<
 }
 
 /** 5 MB. */
-export const bodyBytesMaxDefault = 5_000_000
+export const BODY_BYTES_MAX_DEFAULT = 5_000_000
 
 /**
  * What a body is sent as where the operation does not say. JSON Lines are read whatever they are called; clients of the
@@ -200,7 +200,7 @@ export const operation = <
     media: options.successMedia ?? [usualSuccessMedia[options.successType ?? "json"]],
     ...(options.creates === true ? { created: 201 as const } : {})
   },
-  bodyBytesMax: options.bodyBytesMax ?? bodyBytesMaxDefault,
+  bodyBytesMax: options.bodyBytesMax ?? BODY_BYTES_MAX_DEFAULT,
   errors: (options.errors ?? []) as ReadonlyArray<Declared<ErrorsOf<Es> | CommonRefusal<Sc>>>,
   isRateFree: options.isRateFree ?? false,
   isAi: options.isAi ?? false

@@ -2,9 +2,9 @@
 export type KeyScope = "full" | "search" | "connector_write" | "installation"
 
 /** Requests a minute. */
-export const rateLimitDefault = 600
+export const RATE_LIMIT_DEFAULT = 600
 /** What its column holds; more is no limit that anything reaches. */
-export const rateLimitMax = 2_147_483_647
+export const RATE_LIMIT_MAX = 2_147_483_647
 
 export interface KeyRecord {
   /** `key_` + ULID. */ readonly id: string

@@ -39,7 +39,7 @@ export const layerSql = (server: Omit<PostgresServer, "stop" | "died">) =>
   })
 
 /** Collections open on first use within this budget and close again, least recently used first. */
-const engineMemoryBytes = 2 * 1024 ** 3
+const ENGINE_MEMORY_BYTES = 2 * 1024 ** 3
 
 /** Writes, merges and snapshots in a thread of their own; searches read shared segments on this one and on workers. */
 export const layerEngine = (path: string, searchWorkers: number) =>
@@ -49,7 +49,7 @@ export const layerEngine = (path: string, searchWorkers: number) =>
       const log = (line: Effect.Effect<void>) => Effect.runSyncWith(services)(line)
       let opened: Awaited<ReturnType<typeof openEngine>> | undefined
       const open = async () =>
-        (opened = await openEngine({ path, worker: true, searchWorkers, memoryBudgetBytes: engineMemoryBytes }))
+        (opened = await openEngine({ path, worker: true, searchWorkers, memoryBudgetBytes: ENGINE_MEMORY_BYTES }))
       const supervised = yield* Effect.acquireRelease(
         Effect.promise(() =>
           superviseEngine({

@@ -5,9 +5,9 @@ import { nameRefusal, urlRefusal } from "./endpoint-input.ts"
 import { subscriptionRefusal } from "./subscribable-events.ts"
 
 /** Decision: without a limit, one event could become any number of deliveries. */
-export const endpointsMax = 100
+export const ENDPOINTS_MAX = 100
 /** Shown with their endpoint, newest first. */
-export const deliveriesListed = 100
+export const DELIVERIES_LISTED = 100
 
 const strings = Schema.Array(Schema.String)
 export const WebhookBody = Schema.Struct({

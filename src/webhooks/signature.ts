@@ -15,7 +15,7 @@ export const secretPrefix = "whsec_"
  * A multiple of four, so that it is base64 without padding; letters and digits only, so that no shell or URL mangles
  * it.
  */
-export const secretLength = 32
+export const SECRET_LENGTH = 32
 
 interface Signed {
   readonly id: string

@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Effect } from "effect"
-import { Access, neverExpires } from "../../src/access/access.ts"
+import { Access, NEVER_EXPIRES } from "../../src/access/access.ts"
 import { type Answer, type Program, startProgram, type Tenant } from "../support/program.ts"
 import { securedKey } from "../support/secured.ts"
 
@@ -118,7 +118,7 @@ beforeAll(async () => {
         origins: [],
         filter_by: {},
         rate_limit_per_minute: 0,
-        expires_at: neverExpires
+        expires_at: NEVER_EXPIRES
       })
       return [
         made.value,

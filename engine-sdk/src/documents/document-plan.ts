@@ -29,7 +29,7 @@ export interface DocumentPlan {
   readonly nestedEnabled: boolean
 }
 /** Of one schema; as long as the schema is used. */
-const NAMES_MATCHED_bytes_MAX = 2_000_000
+const NAMES_MATCHED_BYTES_MAX = 2_000_000
 const matched = new WeakMap<DocumentPlan, BoundedMap<string, Field | null>>()
 const plans = new WeakMap<CollectionSchema, DocumentPlan>()
 
@@ -88,7 +88,7 @@ export const dynamicFieldFor = (plan: DocumentPlan, name: string): Field | undef
   if (names === undefined)
     matched.set(
       plan,
-      (names = new BoundedMap({ bytes_max: NAMES_MATCHED_bytes_MAX, bytesOf: (matchedName) => matchedName.length * 2 }))
+      (names = new BoundedMap({ bytes_max: NAMES_MATCHED_BYTES_MAX, bytesOf: (matchedName) => matchedName.length * 2 }))
     )
   const known = names.get(name)
   if (known !== undefined) return known ?? undefined

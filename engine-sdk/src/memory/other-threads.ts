@@ -31,7 +31,7 @@ const QUANTUM_ms = 15,
   SLOW_ms = 30_000
 const SLOW_MAX = 10_000
 /** Of one piece of making ready. */
-const PREPARING_ms = 4
+const PREPARING_MS = 4
 /** Documents of one collection from which on searches that take long are to be expected. */
 const LONG_DOCS_MIN = 1_000
 
@@ -185,10 +185,10 @@ export class OtherThreads {
       namespace: place.namespace,
       work,
       quantum_ms: Infinity,
-      expected_ms: PREPARING_ms,
+      expected_ms: PREPARING_MS,
       weight: 1,
       answer: undefined,
-      left_ms: () => PREPARING_ms,
+      left_ms: () => PREPARING_MS,
       isGivenUp: () => false,
       shared: (...known) => shared.forThread(...known)
     }

@@ -14,13 +14,13 @@ interface SecuredKey {
 }
 
 /** Longest secured key accepted, in characters. */
-export const securedKeyLengthMax = 16_384
+export const SECURED_KEY_LENGTH_MAX = 16_384
 /** A SHA-256 block: only longer keys are hashed by HMAC first. */
-export const parentLengthMin = 72
+export const PARENT_LENGTH_MIN = 72
 
 /** undefined when the text has not the shape of a secured key. */
 export const parseSecuredKey = (text: string): SecuredKey | undefined => {
-  if (text.length < 64 || text.length > securedKeyLengthMax || !/^[A-Za-z0-9+/=_-]+$/.test(text)) return undefined
+  if (text.length < 64 || text.length > SECURED_KEY_LENGTH_MAX || !/^[A-Za-z0-9+/=_-]+$/.test(text)) return undefined
   const plain = Buffer.from(text, "base64").toString("utf8")
   const signature = plain.slice(0, 44)
   const parametersJson = plain.slice(48)
