@@ -1,9 +1,9 @@
 /**
- * `kafkajs` as we use it: its client with our time-outs, codecs and log, and the inner parts that its public face does
- * not offer. What the rules above it are for is told in `producer.ts` (writing) and `reader.ts` (reading).
+ * `kafkajs` as we use it: its client with our time-outs, codecs and log, and the internals that its public interface
+ * does not expose. The rules built on it are explained in `producer.ts` (writing) and `reader.ts` (reading).
  */
 import { createRequire } from "node:module"
-// By its default: Node does not find the names in this CommonJS module, Deno does.
+// Through the default export: Node does not find the names in this CommonJS module, Deno does.
 import kafkajs, { type ISocketFactory, type Kafka, type LogEntry } from "kafkajs"
 import { registerCodecs } from "./codecs.ts"
 import type { KafkaSecurity } from "./security.ts"
@@ -12,20 +12,20 @@ export interface KafkaSettings {
   /** `host:port` of brokers to begin with. */
   readonly brokers: ReadonlyArray<string>
   readonly clientId: string
-  /** How long a broker may take to answer one request before it is asked again. */
+  /** How long a broker may take to answer one request before it is sent again. */
   readonly requestTimeout_ms?: number
-  /** Receives what `kafkajs` logs. Most of it is one line a retry, which the callers tell once and better. */
+  /** Receives what `kafkajs` logs. Most of it is one line per retry, which the callers report once and better. */
   readonly onLog?: (line: string) => void
-  /** TLS and who we are; plain connections without. */
+  /** TLS and credentials; plain connections when absent. */
   readonly security?: KafkaSecurity
-  /** How a connection is made; tests put a wire there that drops answers. */
+  /** How a connection is made; tests insert a wire that drops answers. */
   readonly socketFactory?: ISocketFactory
 }
 
 const REQUEST_TIMEOUT_MS = 5_000
 const CONNECT_TIMEOUT_MS = 3_000
 
-/** The callers try again themselves and know until when: in here only what a blink of the network needs. */
+/** The callers retry themselves and know until when; here, only brief network glitches are retried. */
 const retry = { initialRetryTime: 100, maxRetryTime: 1_000, retries: 3 }
 
 interface RequestQueue {
@@ -36,8 +36,8 @@ interface RequestQueue {
 }
 
 /**
- * As released, every answer arms a timer of negative length for a queue that is empty, which newer runtimes warn about
- * and which costs a tenth of the processor time. It is armed only while something is pending.
+ * In the released client, every answer arms a timer of negative length for an empty queue; newer runtimes warn about
+ * that, and it costs a tenth of the processor time. Here it is armed only while something is pending.
  */
 const calmRequestQueue = (): void => {
   const { prototype } = createRequire(import.meta.url)("kafkajs/src/network/requestQueue/index.js") as {
@@ -174,7 +174,7 @@ export interface Cluster {
   /** Any broker of a cluster without ZooKeeper. */ findControllerBroker(): Promise<BrokerConnection>
 }
 
-/** How often leaders are asked for anew though nothing failed. */
+/** How often leaders are looked up again without any failure. */
 const METADATA_AGE_MAX_MS = 300_000
 
 /** The client keeps the maker of its clusters behind a symbol; the version is pinned, and the suite would notice. */
