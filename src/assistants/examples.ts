@@ -1,4 +1,6 @@
-/** What the operations of assistants do, in words, and a request of each that succeeds (`src/http/operation.ts`). */
+/**
+ * Descriptions of the operations of assistants, each with an example request that succeeds (`src/http/operation.ts`).
+ */
 import { sampleIds } from "../api/sample-ids.ts"
 import type { Described } from "../http/operation.ts"
 

@@ -1,5 +1,5 @@
 /**
- * What the operations of collections and what belongs to them do, in words, and a request of each that succeeds
+ * Descriptions of the operations of collections and what belongs to them, each with an example request that succeeds
  * (`src/http/operation.ts`).
  */
 import type { Described } from "../http/operation.ts"

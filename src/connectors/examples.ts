@@ -1,4 +1,6 @@
-/** What the operations of connectors do, in words, and a request of each that succeeds (`src/http/operation.ts`). */
+/**
+ * Descriptions of the operations of connectors, each with an example request that succeeds (`src/http/operation.ts`).
+ */
 import type { Described } from "../http/operation.ts"
 import { sampleIds } from "../api/sample-ids.ts"
 

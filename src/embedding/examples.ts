@@ -1,4 +1,4 @@
-/** What the operation does, in words, and a request that succeeds (`src/http/operation.ts`). */
+/** Descriptions of the operations, each with an example request that succeeds (`src/http/operation.ts`). */
 import type { Described } from "../http/operation.ts"
 
 export const described = {

@@ -1,4 +1,4 @@
-/** What the operations of the graph do, in words, and a request of each that succeeds. */
+/** Descriptions of the operations of the graph, each with an example request that succeeds. */
 import type { Described } from "../http/operation.ts"
 
 const params = { collectionName: "products" }

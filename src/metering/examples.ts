@@ -1,5 +1,6 @@
 /**
- * What the operations of plans and wallets do, in words, and a request of each that succeeds (`src/http/operation.ts`).
+ * Descriptions of the operations of plans and wallets, each with an example request that succeeds
+ * (`src/http/operation.ts`).
  */
 import type { Described } from "../http/operation.ts"
 import { sampleIds } from "../api/sample-ids.ts"

@@ -1,4 +1,4 @@
-/** What the operations of personalization do, in words, and a request of each that succeeds. */
+/** Descriptions of the operations of personalization, each with an example request that succeeds. */
 import type { Described } from "../http/operation.ts"
 
 export const described = {

@@ -1,4 +1,4 @@
-/** What the operations of recommendations do, in words, and a request of each that succeeds. */
+/** Descriptions of the operations of recommendations, each with an example request that succeeds. */
 import type { Described } from "../http/operation.ts"
 import { sampleIds } from "../api/sample-ids.ts"
 

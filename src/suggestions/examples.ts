@@ -1,4 +1,6 @@
-/** What the operations of suggestions do, in words, and a request of each that succeeds (`src/http/operation.ts`). */
+/**
+ * Descriptions of the operations of suggestions, each with an example request that succeeds (`src/http/operation.ts`).
+ */
 import type { Described } from "../http/operation.ts"
 
 export const described = {

@@ -1,4 +1,4 @@
-/** What the operations of synonym suggestions do, in words, and a request of each that succeeds. */
+/** Descriptions of the operations of synonym suggestions, each with an example request that succeeds. */
 import { sampleIds } from "../api/sample-ids.ts"
 import type { Described } from "../http/operation.ts"
 
