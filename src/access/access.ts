@@ -40,9 +40,7 @@ export const NEVER_EXPIRES = 64_723_363_199
 
 interface AccessOptions {
   /** The domain whose subdomains free organizations may list as origins of keys; none without it. */
-  readonly serviceDomain?:
-    | string
-    | undefined
+  readonly serviceDomain?: string | undefined
 }
 
 /** Keys that lists show; an installation's key belongs to its installation. */
