@@ -122,10 +122,7 @@ export const routes = Effect.gen(function* () {
           : withText(run)(input)
       )
 
-  /**
-   * An operation whose filter or selection may name other collections; it is refused if the key does not reach one of
-   * them.
-   */
+  /** An operation whose filter or selection may name other collections; the key must reach all of them. */
   const within = <A, E>(
     input: AnyInput,
     run: (context: engine.OperationContext, restrictions: engine.Restrictions) => Effect.Effect<A, E>

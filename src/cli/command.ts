@@ -228,7 +228,7 @@ const startCommand = Command.make(
     ),
     trustedProxies: Flag.String("trusted-proxies").pipe(
       Flag.withDescription(
-        "CIDR ranges of proxies in front, separated by commas; from them X-Forwarded-For tells the client's address"
+        "CIDR ranges of proxies in front, separated by commas; their X-Forwarded-For is trusted for the client's address"
       ),
       Flag.withFallbackConfig(Config.String("DOWSER_TRUSTED_PROXIES")),
       Flag.withDefault("")
@@ -251,49 +251,49 @@ const startCommand = Command.make(
     weights,
     creditPrices: Flag.String("credit-prices").pipe(
       Flag.withDescription(
-        "What AI operations cost, e.g. semantic_search=0.2,embeddings=0 (others as in docs/plans.md)"
+        "Prices of AI operations, e.g. semantic_search=0.2,embeddings=0 (the others as in docs/plans.md)"
       ),
       Flag.withFallbackConfig(Config.String("DOWSER_CREDIT_PRICES")),
       Flag.withDefault("")
     ),
     logMegabytesMax: Flag.Int("log-megabytes-max").pipe(
       Flag.withDescription(
-        "What the embedded event log may hold before events are answered 429 (0: as much as the disk has)"
+        "Megabytes that the embedded event log may hold before events are answered 429 (0: as much as the disk has)"
       ),
       Flag.withFallbackConfig(Config.Int("DOWSER_LOG_MEGABYTES_MAX")),
       Flag.withDefault(0)
     ),
     diskReserveMegabytes: Flag.Int("disk-reserve-megabytes").pipe(
-      Flag.withDescription("What must stay free on the disk of the embedded event log"),
+      Flag.withDescription("Megabytes that must stay free on the disk of the embedded event log"),
       Flag.withFallbackConfig(Config.Int("DOWSER_DISK_RESERVE_MEGABYTES")),
       Flag.withDefault(256)
     ),
     connectionsMax: Flag.Int("connections-max").pipe(
-      Flag.withDescription("Connections that may be open at once; what comes beyond is closed with 503"),
+      Flag.withDescription("Connections open at once; further ones are closed with 503"),
       Flag.withFallbackConfig(Config.Int("DOWSER_CONNECTIONS_MAX")),
       Flag.withDefault(CONNECTIONS_MAX)
     ),
     connectionsPerAddressMax: Flag.Int("connections-per-address-max").pipe(
-      Flag.withDescription("The same of one address (of IPv6 its /64); trusted proxies have no such bound"),
+      Flag.withDescription("The same per address (per /64 of IPv6); trusted proxies are exempt"),
       Flag.withFallbackConfig(Config.Int("DOWSER_CONNECTIONS_PER_ADDRESS_MAX")),
       Flag.withDefault(CONNECTIONS_PER_ADDRESS_MAX)
     ),
     requestMegabytesMax: Flag.Int("request-megabytes-max").pipe(
       Flag.withDescription(
-        "What bodies and unread answers of all requests may hold in memory together before requests are answered 429; of one organization at most half"
+        "Memory of bodies and unread answers of all requests together before requests are answered 429; one organization gets at most half"
       ),
       Flag.withFallbackConfig(Config.Int("DOWSER_REQUEST_MEGABYTES_MAX")),
       Flag.withDefault(REQUEST_MEMORY_DEFAULT / 1024 / 1024)
     ),
     searchWorkers: Flag.Int("search-workers").pipe(
       Flag.withDescription(
-        "Threads that search for the one that takes requests, 0 to 16 (0: searches run on that one). Default: processors less one, none below four"
+        "Search threads beside the one that takes requests, 0 to 16 (0: searches run on that one). Default: processors less one, none below four"
       ),
       Flag.withFallbackConfig(Config.Int("DOWSER_SEARCH_WORKERS")),
       Flag.withDefault(searchWorkersDefault(availableParallelism()))
     ),
     models: Flag.Literals("models", ["background", "off"]).pipe(
-      Flag.withDescription("Whether models that are missing are installed beside serving"),
+      Flag.withDescription("Whether to install missing models while serving"),
       Flag.withFallbackConfig(Config.Literals(["background", "off"], "DOWSER_MODELS")),
       Flag.withDefault("background" as const)
     ),
@@ -344,7 +344,7 @@ const streamsCommand = Command.make(
   (flags) => Effect.scoped(streams({ ...flags, config: meetingOf(flags) }))
 ).pipe(
   Command.withDescription(
-    "Run stream processors alone: those named, or all, sharing partitions with every other such process"
+    "Run stream processors alone: the named ones, or all, sharing partitions with all other such processes"
   )
 )
 
@@ -395,7 +395,7 @@ const membersCommand = Command.make("members").pipe(
         role,
         name: Flag.String("name").pipe(Flag.withDefault("")),
         password: Flag.String("password").pipe(
-          Flag.withDescription("At least 12 characters (made and shown once by default)"),
+          Flag.withDescription("At least 12 characters (generated and shown once by default)"),
           Flag.withFallbackConfig(Config.String("DOWSER_MEMBER_PASSWORD")),
           Flag.optional
         )
@@ -531,7 +531,7 @@ const keysCommand = Command.make("keys").pipe(
         json,
         organization,
         scope: Flag.Literals("scope", ["full", "search", "connector_write"]).pipe(
-          Flag.withDescription("What the key reaches")
+          Flag.withDescription("What the key may reach")
         ),
         gateway: Flag.Boolean("gateway").pipe(
           Flag.withDescription("A key of the search gateway (ss_search_…)"),
@@ -592,15 +592,15 @@ const ingestCommand = Command.make(
     source: Argument.String("source").pipe(Argument.withDescription("A file (also .gz), or an address")),
     collection: Flag.String("collection").pipe(Flag.withAlias("C"), Flag.withDescription("What it goes into")),
     format: Flag.Literals("format", ["yml", "jsonl", "csv", "google_xml"]).pipe(
-      Flag.withDescription("What it is, where its name does not say"),
+      Flag.withDescription("Format, where the name does not say"),
       Flag.optional
     ),
     full: Flag.Boolean("full").pipe(
-      Flag.withDescription("Delete what the feed does not have"),
+      Flag.withDescription("Delete documents that the feed does not have"),
       Flag.withDefault(false)
     ),
     create: Flag.Boolean("create").pipe(
-      Flag.withDescription("Make the collection where there is none"),
+      Flag.withDescription("Create the collection if it does not exist"),
       Flag.withDefault(false)
     ),
     resume: Flag.String("resume").pipe(Flag.withDescription("Go on with an upload by its id"), Flag.optional)
@@ -644,22 +644,24 @@ const backupCommand = Command.make(
   backupFolder
 ).pipe(
   Command.withDescription(
-    "Copy the running program that owns --data-dir into a new folder, while it goes on; the folder holds secrets"
+    "Copy the running program that owns --data-dir into a new folder, without stopping it; the folder holds secrets"
   )
 )
 const restoreCommand = Command.make(
   "restore",
   { json, source: Argument.String("backup"), dataDir: Argument.String("data-folder") },
   restoreFolder
-).pipe(Command.withDescription("Make an empty data folder of a backup, after verifying all of it"))
+).pipe(Command.withDescription("Create an empty data folder from a backup, after verifying all of it"))
 
 const doctorCommand = Command.make("doctor", { dataDir, json }, doctor).pipe(
-  Command.withDescription("What this machine and this data folder can do")
+  Command.withDescription("Check what this machine and this data folder can do")
 )
 
 const statusCommand = Command.make("status", { ...target, json }, (flags) =>
   status({ ...targetOf(flags), json: flags.json })
-).pipe(Command.withDescription("How a running Dowser is: its parts, how far figures are behind, what was lost"))
+).pipe(
+  Command.withDescription("Show the state of a running Dowser: its parts, how far figures are behind, what was lost")
+)
 
 const kafkaCommand = Command.make(
   "kafka",
@@ -846,10 +848,7 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
       "search-workers",
       {
         ...inputs,
-        rounds: Flag.Int("rounds").pipe(
-          Flag.withDescription("Repeats, of which the medians are told"),
-          Flag.withDefault(3)
-        )
+        rounds: Flag.Int("rounds").pipe(Flag.withDescription("Repeats; medians are shown"), Flag.withDefault(3))
       },
       (flags) => benchSearchWorkers({ ...inputsOf(flags), rounds: flags.rounds })
     ).pipe(Command.withDescription("Searches by 0, 1, 2 and 4 threads over one index, and beside a heavy one")),
@@ -862,7 +861,7 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
         out: inputs.out
       },
       (flags) => benchFirstSearches({ ...flags, out: Option.getOrUndefined(flags.out) })
-    ).pipe(Command.withDescription("What the first searches after a start and after a merge pay")),
+    ).pipe(Command.withDescription("The cost of the first searches after a start and after a merge")),
     Command.make("remote-engine", inputs, (flags) => benchRemoteEngine(inputsOf(flags))).pipe(
       Command.withDescription(
         "Searches in another process's engine, by its port and by /v1, beside the same in process"
@@ -954,7 +953,7 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
       "recommendations",
       {
         kind: Flag.Literals("kind", ["sessions", "baskets", "ratings", "speed"]).pipe(
-          Flag.withDescription("What the files hold; speed is measured on generated visits"),
+          Flag.withDescription("What the files contain; speed is measured on generated visits"),
           Flag.withDefault("sessions" as const)
         ),
         train: optionalText(
@@ -1127,7 +1126,7 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
       },
       (flags) => benchConfiguration({ ...flags, out: Option.getOrUndefined(flags.out) })
     ).pipe(
-      Command.withDescription("What a configuration write costs that every process sees, a read, and doing nothing")
+      Command.withDescription("The cost of a configuration write that every process sees, of a read, and of being idle")
     ),
     Command.make(
       "access",
@@ -1138,7 +1137,7 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
         out: inputs.out
       },
       (flags) => benchAccess({ ...flags, out: Option.getOrUndefined(flags.out) })
-    ).pipe(Command.withDescription("What key, limits and quota cost a request, and keys at rest")),
+    ).pipe(Command.withDescription("The cost of key, limits and quota for a request, and of keys at rest")),
     Command.make(
       "analytics",
       {
@@ -1166,7 +1165,9 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
         out: inputs.out
       },
       (flags) => benchExperiments({ ...flags, out: Option.getOrUndefined(flags.out) })
-    ).pipe(Command.withDescription("What an experiment costs a search, and whether its sums equal a recount by hand")),
+    ).pipe(
+      Command.withDescription("The cost of an experiment for a search, and whether its sums equal a recount by hand")
+    ),
     Command.make(
       "replays",
       {
@@ -1224,9 +1225,7 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
         out: inputs.out
       },
       (flags) => benchUnderstanding({ ...flags, out: Option.getOrUndefined(flags.out) })
-    ).pipe(
-      Command.withDescription("What understanding, correcting and rewriting a query cost, and how often they are right")
-    ),
+    ).pipe(Command.withDescription("The cost and the accuracy of understanding, correcting and rewriting a query")),
     Command.make(
       "quality",
       {
@@ -1309,7 +1308,7 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
       "voice-stream",
       {
         streams: Flag.Int("streams").pipe(Flag.withDescription("Open at once, at most 250"), Flag.withDefault(200)),
-        seconds: Flag.Int("seconds").pipe(Flag.withDescription("That each load goes on for"), Flag.withDefault(10)),
+        seconds: Flag.Int("seconds").pipe(Flag.withDescription("Duration of each load"), Flag.withDefault(10)),
         times: Flag.Int("times").pipe(Flag.withDescription("Five seconds are spoken so often"), Flag.withDefault(5)),
         out: inputs.out
       },

@@ -182,7 +182,7 @@ export const makeCluster = (kafka: Kafka): Cluster => {
   const symbol = Object.getOwnPropertySymbols(kafka).find(
     ({ description }) => description === "private:Kafka:createCluster"
   )
-  if (symbol === undefined) throw new Error("kafkajs is not the version this program was made for: 2.2.4.")
+  if (symbol === undefined) throw new Error("kafkajs is not the version that this program was written for: 2.2.4.")
   const make = (
     kafka as unknown as Record<
       symbol,
