@@ -1,6 +1,6 @@
 /**
- * A behavioural event as the log keeps it, the request and answer of `POST /events`, and the bounds of both
- * (spec part 2 "Behavioural event batch", contract part 3). How an entry earns this shape is in `accept-batch.ts`.
+ * A behavioural event as the log keeps it, the request and answer of `POST /events`, and the bounds of both. How an
+ * entry earns this shape is in `accept-batch.ts`.
  */
 import { Schema } from "effect"
 import { refusing } from "./refusing.ts"
@@ -8,7 +8,7 @@ import { refusing } from "./refusing.ts"
 export const EVENT_TYPES = ["search", "view", "click", "add_to_cart", "purchase", "conversion", "custom"] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** Contract part 3. */
+/** Bounds of a batch and of an event's time (`docs/contract/events.md#events`). */
 export const EVENTS_PER_BATCH_MAX = 1_000
 export const BATCH_BYTES_MAX = 1_000_000
 export const EVENT_AGE_MAX_MS = 30 * 24 * 3_600_000
@@ -16,7 +16,7 @@ export const EVENT_AHEAD_MAX_MS = 5 * 60_000
 export const EVENT_ID_BYTES_MAX = 128
 /** An event's id is known again for thirty days after it came. */
 export const DEDUPE_WINDOW_HOURS = 30 * 24
-/** Ours, where the contract gives no number: generous for people, bounded for what is kept for years. */
+/** Decision: generous for people, yet bounded, because events are kept for years. */
 export const IDENTIFIER_BYTES_MAX = 256
 export const QUERY_CHARACTERS_MAX = 4_096
 export const TEXT_CHARACTERS_MAX = 4_096

@@ -1,7 +1,7 @@
 /**
  * Keyed 128-bit fingerprints of event ids. They are not cryptographic: a tenant who engineered a collision would only
- * lose events of its own, because the organization is part of the key. SHA-256 costs eight times as much per event
- * (reference/front-door part 6) and 64 bits would call two of a few billion ids equal.
+ * lose events of its own, because the organization is part of the key. SHA-256 costs eight times as much per event and
+ * 64 bits would call two of a few billion ids equal.
  */
 
 /** Four 32-bit words. The installation's secret, or that secret narrowed to one organization. */

@@ -1,6 +1,6 @@
 /**
- * Refused entries as they are kept for seven days (contract part 3): the sender's own text with the reason, so that
- * they can be looked at and sent through again after a fix. They ride in the log beside the events of their request.
+ * Refused entries as they are kept for seven days: the sender's own text with the reason, so that they can be looked at
+ * and sent through again after a fix. They ride in the log beside the events of their request.
  *
  * Decision: what is kept is bounded, because anybody with a search key can send rubbish: of an organization 10,000
  * entries at once and 2,000 an hour after that, 8 kB of text each. What is beyond is refused and answered as ever, only

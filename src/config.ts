@@ -60,7 +60,7 @@ export interface DistributedConfig {
   /** Replicas of topics made here; the brokers' default when undefined. */ readonly replication: number | undefined
 }
 
-export const portDefault = 3100
+export const PORT_DEFAULT = 3100
 export const version = "0.1.0"
-/** Of the API, not of the program (spec part 9). */
+/** The version of the API, not of the program. */
 export const contractVersion = "1.0.0"

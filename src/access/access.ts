@@ -9,7 +9,7 @@ import { Configuration } from "../configuration/configuration.ts"
 import type { ConfigurationUnavailable, NotFound, Throttled, Unauthorized } from "../http/errors.ts"
 import type { Caller } from "../identity/caller.ts"
 import { KnownProfiles } from "../identity/known-profiles.ts"
-import { type KeyRecord, rateLimitDefault } from "../identity/key-record.ts"
+import { type KeyRecord, RATE_LIMIT_DEFAULT } from "../identity/key-record.ts"
 import type { Cap } from "../metering/entitlements.ts"
 import type { FeatureNotInPlan } from "../metering/errors.ts"
 import { Organizations } from "../organizations/organizations.ts"
@@ -34,9 +34,9 @@ import { type ScopedToken, signScopedToken } from "./tokens/scoped-token.ts"
 import { makeSigningKeys } from "./tokens/signing-keys.ts"
 
 export type { NewKey }
-export { rateLimitDefault }
-/** Year 4021: "never", as the reference engine writes it (reference contract 18.1). */
-export const neverExpires = 64_723_363_199
+export { RATE_LIMIT_DEFAULT }
+/** Year 4021, which is how the reference engine spells "never". */
+export const NEVER_EXPIRES = 64_723_363_199
 
 interface AccessOptions {
   /** Whose subdomains keys of free organizations may list as origins; none without it. */ readonly serviceDomain?:
@@ -118,8 +118,8 @@ export class Access extends Context.Service<
   Access,
   {
     /**
-     * The first refusal in the contract's order, or who asks. O(1) for plain keys; for secured ones at most 64
-     * signatures. Also makes sure that all configuration is of now.
+     * The first refusal (`docs/contract/errors.md#order-of-refusals`), or the caller. O(1) for plain keys; for secured
+     * ones at most 64 signatures. Also makes sure that all configuration is of now.
      */
     readonly check: (presented: Presented) => Effect.Effect<Caller, Unauthorized | Refusal | ConfigurationUnavailable>
     /** More tokens of the key's minute, for a request that is several: all of them or 429. */

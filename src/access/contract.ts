@@ -1,4 +1,7 @@
-/** `/keys` (contract part 1): the engine's shape plus the restrictions of spec part 5; errors are shape B (part 7). */
+/**
+ * `/keys`: the engine's shape plus our restrictions (`docs/contract/keys.md#restrictions`). Errors have the control
+ * plane's shape.
+ */
 import { Schema } from "effect"
 import { browserKeyTtl_s } from "./tokens/browser-key.ts"
 import {

@@ -13,7 +13,7 @@ import * as contract from "./contract.ts"
 import type { KeyRecord } from "../identity/key-record.ts"
 import { rateWithin, withinCollections } from "./keys/narrower.ts"
 import { checkWidth, newKeyOf, restrictionsOf } from "./keys/new-key.ts"
-import { signedTextLengthMax } from "./tokens/signed-text.ts"
+import { SIGNED_TEXT_LENGTH_MAX } from "./tokens/signed-text.ts"
 
 /** A key as answers show it: never its value. */
 export const shownKey = (key: KeyRecord): typeof contract.ApiKey.Type => ({
@@ -118,7 +118,7 @@ export const routes = Effect.gen(function* () {
           ...(profile === undefined ? {} : { profile }),
           expires_at
         })
-        if (key.length > signedTextLengthMax)
+        if (key.length > SIGNED_TEXT_LENGTH_MAX)
           return yield* inputInvalid(
             "filter_by",
             "The key carries its restrictions and would be longer than a header may be; use shorter ones"

@@ -1,4 +1,4 @@
-/** Alerts (contract part 12). Full key. */
+/** Alerts. Full key. */
 import { Schema } from "effect"
 import { NotFound } from "../http/errors.ts"
 import { operation } from "../http/operation.ts"

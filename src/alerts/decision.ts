@@ -13,7 +13,7 @@ export const METRICS = [
   "events_lag_seconds"
 ] as const
 export type Metric = (typeof METRICS)[number]
-/** Shares and averages: of fewer searches than `MIN_SAMPLES` they are not known (contract part 12). */
+/** Shares and averages: of fewer searches than `MIN_SAMPLES` they are not known. */
 const RATES: ReadonlySet<string> = new Set([
   "zero_result_rate",
   "ctr",

@@ -1,4 +1,4 @@
-/** Alerts as the API shows them (contract part 12), and their bounds. */
+/** Alerts as the API shows them, and their bounds. */
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
 import { METRICS, WITHOUT_COLLECTION } from "./decision.ts"

@@ -10,7 +10,7 @@ import { makeAlertsRepository, type StoredAlert } from "./alerts-repository.ts"
 import { judged } from "./decision.ts"
 import { type AskedFigure, makeFigures } from "./figures.ts"
 
-/** Contract part 12. */
+/** How often each alert is evaluated. */
 const EVERY_MS = 30_000
 /** How soon one that is due is found. */
 const LOOK_MS = 5_000

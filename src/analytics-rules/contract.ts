@@ -1,4 +1,4 @@
-/** Analytics rules (contract parts 3 and 7; reference contract section 17), and the events that log rules kept. */
+/** Analytics rules, and the events that log rules kept. */
 import { operation } from "../http/operation.ts"
 import {
   AnalyticsEvents,

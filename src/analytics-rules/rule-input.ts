@@ -1,6 +1,6 @@
 /**
- * What a rule may be (reference contract 17.1). Pure; every field that is wrong is named, in the reference's words
- * where it has some.
+ * What a rule may be (`docs/contract/events.md#analytics-rules`). Pure; every field that is wrong is named, in the
+ * reference's words where it has some.
  */
 import { invalidFields, type Issue, issuesIn } from "../http/checks.ts"
 import type { InputInvalid } from "../http/errors.ts"

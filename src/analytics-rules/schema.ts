@@ -1,4 +1,4 @@
-/** Analytics rules as they are asked for and shown (reference contract section 17, contract part 7). */
+/** Analytics rules as they are asked for and shown. */
 import { Schema } from "effect"
 import { META_FIELDS, RULE_TYPES, type RuleParams, type RuleType } from "@dowser/streams/figures/analytics-rule"
 

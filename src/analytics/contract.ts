@@ -1,4 +1,4 @@
-/** Analytics metrics (spec part 4, contract part 3). */
+/** Analytics metrics. */
 import { operation } from "../http/operation.ts"
 import {
   FilterMetrics,

@@ -1,6 +1,6 @@
 /**
- * `from` and `to` of analytics (spec part 4): ISO 8601 dates or date-times, both inclusive, at most 366 days. A date
- * means the whole day in UTC; a date-time without an offset is UTC too. Pure.
+ * `from` and `to` of analytics: ISO 8601 dates or date-times, both inclusive, at most 366 days. A date means the whole
+ * day in UTC; a date-time without an offset is UTC too. Pure.
  */
 import { DAY_MS } from "@dowser/streams/figures/grain"
 

@@ -2,7 +2,7 @@
  * How long single instants are kept: as long as a range that ends now can begin at one of them. Older ends of a range
  * are answered to the minute they lie in, whose rows are kept for good.
  *
- * Decision: 400 days. A range is at most 366 days (spec part 8) and a late event may change instants of 30 days ago.
+ * Decision: 400 days. A range is at most 366 days and a late event may change instants of 30 days ago.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,7 +1,7 @@
 /**
- * The documents that visitors of a collection want most, for searches that find nothing (contract part 2, `popular`).
- * Kept in memory and refreshed in the background, because no search waits for Postgres: what is asked for the first
- * time after a start is not known yet, and the caller has another order for that.
+ * The documents that visitors of a collection want most, for searches that find nothing. Kept in memory and refreshed
+ * in the background, because no search waits for Postgres: what is asked for the first time after a start is not known
+ * yet, and the caller has another order for that.
  */
 import { Clock, Context, Effect, FiberSet, Layer } from "effect"
 import { BoundedMap } from "@dowser/engine-sdk/host"

@@ -1,4 +1,4 @@
-/** The metrics of contract part 3, from the rollups: paging, formulas and envelopes. */
+/** Analytics metrics from the rollups: paging, formulas and envelopes. */
 import { Context, Effect, Layer } from "effect"
 import type { DateRange } from "./date-range.ts"
 import { type QuerySums, ratesOf, searchRates, zeroResultRate } from "./formulas.ts"
@@ -103,8 +103,8 @@ const zeroResultMetrics = (rollups: Rollups["Service"]) =>
       Effect.all([
         rollups.queryPage(request, { ...request, order: "zero-results" }),
         rollups.events(request),
-        // Over every search of the organization in the range, whatever the view is narrowed to (contract part 7);
-        // a key of some collections learns nothing of the others.
+        // Over every search of the organization in the range, whatever the view is narrowed to; a key of some
+        // collections learns nothing of the others.
         rollups.totals({
           organizationId: request.organizationId,
           range: request.range,

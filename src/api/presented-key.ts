@@ -3,10 +3,10 @@ import type { IncomingMessage } from "node:http"
 import { isBearer, type Operation } from "../http/operation.ts"
 
 /**
- * Where a key may stand (contract part 0): its header, the stock clients' header, or their query parameter; and
- * `api_key` in the query of a stream of events or a WebSocket. One request has one key: where several are given and
- * differ, a proxy and we might go by different ones, so they are answered as an unknown one is (a header sent twice
- * arrives joined, and is unknown by itself).
+ * Where a key may stand: its header, the stock clients' header, or their query parameter; and `api_key` in the query of
+ * a stream of events or a WebSocket. One request has one key: where several are given and differ, a proxy and we might
+ * go by different ones, so they are answered as an unknown one is (a header sent twice arrives joined, and is unknown
+ * by itself).
  */
 export const presentedKey = (
   operation: Pick<Operation, "plane" | "scope"> & { readonly success?: Pick<Operation["success"], "type"> },

@@ -1,8 +1,8 @@
 /**
- * Turns an operation and its handler into a route. The order of refusals (contract part 0) is the order of this file:
- * who asks, and everything that their check decides, then the handler, which looks at the resource before it asks for
- * the body. Query and body are therefore effects that decode when yielded. Every failure and every defect is rendered
- * here. It knows no room: whose a request is, identity's authenticators tell.
+ * Turns an operation and its handler into a route. The order of refusals (`docs/contract/errors.md#order-of-refusals`)
+ * is the order of this file: the caller's identity and everything that its check decides, then the handler, which looks
+ * up the resource before it reads the body. Query and body are therefore effects that decode when yielded. Every
+ * failure and every defect is rendered here. It knows no room: identity's authenticators say whose a request is.
  */
 import { type Cause, Effect } from "effect"
 import { HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
@@ -213,7 +213,7 @@ class OperationRoute {
     const { address, held, node, search, searchText } = exchange
     const decode = this.#decode
     const bytes = bodyOf(exchange, operation.bodyBytesMax)
-    // Asked for with the query or the body, which a handler reads after it found its resource (contract part 0).
+    // Asked for with the query or the body, which a handler reads after it found its resource.
     const inSession = <A, E, R>(read: Effect.Effect<A, E, R>): Effect.Effect<A, E | SessionRequired, R> =>
       operation.isAi && caller?.scope === "search" && caller.sessionId === undefined
         ? Effect.fail(new SessionRequired({ message: "Header `X-SVC-SESSION-ID` is required." }))

@@ -1,6 +1,6 @@
 /**
- * Collections, documents and what belongs to them (spec part 4, contract part 1): the engine plane. The engine package
- * validates every body in the engine's own words, so the schemas here describe and do not judge.
+ * Collections, documents and what belongs to them: the engine plane. The engine package validates every body in the
+ * engine's own words, so the schemas here describe and do not judge.
  */
 import { Schema } from "effect"
 import { operation } from "../http/operation.ts"
@@ -342,7 +342,7 @@ export const deletePreset = operation({
   errors: engineErrors(404)
 })
 
-/** Synonym and curation sets have the same routes (reference contract 11.1, 12.1). */
+/** Synonym and curation sets have the same routes (`docs/contract/curation.md#sets`). */
 const setOperations = (kind: "synonym" | "curation") => {
   const base = { ...at, group: `${kind} sets` } as const
   const title = kind === "synonym" ? "Synonym" : "Curation"

@@ -108,7 +108,7 @@ export const routes = Effect.gen(function* () {
       )
   const withBody = taking(bodyOf)
   const withText = taking(textIn)
-  /** The same, after the collection was found: a missing one answers before a bad body (contract part 0). */
+  /** The same, after the collection was found: a missing one answers before a bad body. */
   const inCollection =
     <P extends { readonly collectionName: string }>(
       run: (context: engine.OperationContext, input: In<P>, text: string) => engine.Answered | Promise<engine.Answered>

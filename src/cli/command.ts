@@ -5,7 +5,7 @@ import { availableParallelism } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { VISITOR_PARTITIONS_DISTRIBUTED } from "@dowser/log/topics"
-import { type DistributedConfig, portDefault, searchWorkersDefault } from "../config.ts"
+import { type DistributedConfig, PORT_DEFAULT, searchWorkersDefault } from "../config.ts"
 import {
   benchAccess,
   benchAll,
@@ -218,7 +218,7 @@ const startCommand = Command.make(
     port: Flag.Int("port").pipe(
       Flag.withDescription("Port to listen on"),
       Flag.withFallbackConfig(Config.Int("DOWSER_PORT")),
-      Flag.withDefault(portDefault)
+      Flag.withDefault(PORT_DEFAULT)
     ),
     ...admin,
     countryHeader: Flag.String("country-header").pipe(

@@ -9,8 +9,8 @@ import { StartRefused } from "../runtime/data-folder.ts"
 import { freePort } from "../runtime/free-port.ts"
 import { resolveOpensearch } from "./opensearch-assembly.ts"
 
-const READY_MAX_ms = 120_000
-const HEAP_DEFAULT_mb = 512
+const READY_MAX_MS = 120_000
+const HEAP_DEFAULT_MB = 512
 /** Whom a program of root starts it as: it refuses root. */
 const NOBODY = 65_534
 
@@ -98,7 +98,7 @@ const prepare = (own: Place, all: ReadonlyArray<Place>): void => {
 const javaArguments = (
   home: string,
   folder: string,
-  { heap_mb = HEAP_DEFAULT_mb, isShortLived = false }: Pick<ClusterOptions, "heap_mb" | "isShortLived">
+  { heap_mb = HEAP_DEFAULT_MB, isShortLived = false }: Pick<ClusterOptions, "heap_mb" | "isShortLived">
 ): ReadonlyArray<string> => [
   ...(isShortLived ? ["-XX:TieredStopAtLevel=1"] : []),
   `-Xms${heap_mb}m`,
@@ -217,12 +217,12 @@ const untilReady = async (nodes: ReadonlyArray<Running>, wanted: number, stop: (
   for (const { place, hasExited } of nodes)
     for (let waited_ms = 0; !(await answersWhole(`http://127.0.0.1:${place.port}`, wanted)); waited_ms += 100) {
       const hasEnded = hasExited()
-      if (hasEnded || waited_ms > READY_MAX_ms) {
+      if (hasEnded || waited_ms > READY_MAX_MS) {
         await stop()
         throw new StartRefused(
           hasEnded
             ? `The ${place.name} ended while starting: ${logOf(place).trim().slice(-800)}`
-            : `The ${place.name} was not ready within ${READY_MAX_ms / 1_000} s.`
+            : `The ${place.name} was not ready within ${READY_MAX_MS / 1_000} s.`
         )
       }
       await pause(100)

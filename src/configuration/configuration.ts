@@ -1,8 +1,7 @@
 /**
- * Configuration as every request sees it (design part 7): rows in Postgres, in the memory of the rooms that need them.
- * A write is answered when every process has it, so that the next request sees it wherever it arrives; a read asks
- * nobody. Here the service and its adapter for a single process; `configuration-postgres.ts` is that for one of
- * several.
+ * Configuration as every request sees it: rows in Postgres, in the memory of the rooms that need them. A write is
+ * answered when every process has it, so that the next request sees it wherever it arrives; a read asks nobody. Here
+ * the service and its adapter for a single process; `configuration-postgres.ts` is that for one of several.
  */
 import { Context, Effect, Layer, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

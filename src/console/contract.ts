@@ -1,6 +1,6 @@
 /**
- * Members and sessions of the console API (contract part 6). `console`: the operator's token, or a session whose role
- * reaches the operation.
+ * Members and sessions of the console API. `console`: the operator's token, or a session whose role reaches the
+ * operation.
  */
 import { Schema } from "effect"
 import { operation } from "../http/operation.ts"

@@ -1,4 +1,4 @@
-/** Vectors of texts (contract part 10). */
+/** Vectors of texts. */
 import { Schema } from "effect"
 import { operation } from "../http/operation.ts"
 import { aiErrors } from "../metering/errors.ts"

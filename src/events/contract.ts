@@ -1,7 +1,4 @@
-/**
- * `POST /events` (contract part 3): reachable with a search key, one JSON batch or NDJSON of any length. What it
- * refused: full key.
- */
+/** `POST /events`: reachable with a search key, one JSON batch or NDJSON of any length. What it refused: full key. */
 import { Schema } from "effect"
 import { Job } from "../jobs/schema.ts"
 import { operation } from "../http/operation.ts"

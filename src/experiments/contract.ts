@@ -1,4 +1,4 @@
-/** Experiments (contract part 9). Full key. */
+/** Experiments. Full key. */
 import { Schema } from "effect"
 import { Conflict, NotFound } from "../http/errors.ts"
 import { operation } from "../http/operation.ts"

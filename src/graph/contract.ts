@@ -1,4 +1,4 @@
-/** Entities that documents name, and communities of them (contract part 10). */
+/** Entities that documents name, and communities of them. */
 import { Schema } from "effect"
 import { optionalText } from "../http/checks.ts"
 import { Conflict, NotFound } from "../http/errors.ts"

@@ -1,4 +1,4 @@
-/** Reindex, ingest jobs and the feeds that are uploaded for them (spec part 4, contract parts 4 and 11). */
+/** Reindex, ingest jobs and the feeds that are uploaded for them. */
 import { Schema } from "effect"
 import { engineErrors } from "../engine-plane/engine-errors.ts"
 import { optionalText, refusing } from "../http/checks.ts"

@@ -1,4 +1,4 @@
-/** NL search models (engine contract 15.1). Full key. */
+/** NL search models (`docs/contract/models.md#nl-search-models`). Full key. */
 import { Schema } from "effect"
 import { engineRefusal } from "../http/errors.ts"
 import { operation } from "../http/operation.ts"

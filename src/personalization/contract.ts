@@ -1,4 +1,4 @@
-/** What is known of a visitor (contract part 9). Full key. */
+/** What is known of a visitor. Full key. */
 import { Schema } from "effect"
 import { operation } from "../http/operation.ts"
 import { described } from "./examples.ts"

@@ -1,4 +1,4 @@
-/** Search policies (contract parts 2 and 8). */
+/** Search policies. */
 import { Schema } from "effect"
 import { operation } from "../http/operation.ts"
 import { pageFields } from "../http/page.ts"

@@ -1,4 +1,4 @@
-/** Quality suites (contract part 12). Full key. */
+/** Quality suites. Full key. */
 import { Schema } from "effect"
 import { Conflict, NotFound } from "../http/errors.ts"
 import { operation } from "../http/operation.ts"

@@ -1,4 +1,4 @@
-/** Recommendation models (full key) and recommendations (search key); contract part 9. */
+/** Recommendation models (full key) and recommendations (search key). */
 import { Schema } from "effect"
 import { Conflict, NotFound } from "../http/errors.ts"
 import { operation } from "../http/operation.ts"

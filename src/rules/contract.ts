@@ -1,4 +1,4 @@
-/** Search rules of a collection and their preview (specification parts 2 and 4, contract part 2). */
+/** Search rules of a collection and their preview. */
 import { Schema } from "effect"
 import { SearchResponse } from "../engine-plane/search-response.ts"
 import { operation } from "../http/operation.ts"

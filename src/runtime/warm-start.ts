@@ -6,7 +6,7 @@ import type { PractisingEngine } from "@dowser/engine-sdk/operations"
 import { memoryResources, warmUp } from "@dowser/engine-sdk/operations"
 
 /** The program's own start goes first, and the threads that search come up within two seconds. */
-const LOOK_EVERY_ms = 3_000
+const LOOK_EVERY_MS = 3_000
 const DOCUMENTS_MIN = 1_000
 const COLLECTIONS_MAX = 16
 /** Of the first, whose searches teach the code too, and of the others. */
@@ -54,7 +54,7 @@ export const warmSoon = (engine: PractisingEngine, budget_bytes: number, onError
     else await warmAll(engine, budget_bytes)
   }
   const later = (): void => {
-    setTimeout(() => void look().catch(onError), LOOK_EVERY_ms).unref()
+    setTimeout(() => void look().catch(onError), LOOK_EVERY_MS).unref()
   }
   later()
 }

@@ -1,4 +1,4 @@
-/** Landing pages of facet values (contract part 11). Full key. */
+/** Landing pages of facet values. Full key. */
 import { Schema } from "effect"
 import { optionalText } from "../http/checks.ts"
 import { Conflict, NotFound } from "../http/errors.ts"

@@ -1,4 +1,4 @@
-/** Support threads between visitors and the people of a shop (contract parts 6 and 12). */
+/** Support threads between visitors and the people of a shop. */
 import { Schema } from "effect"
 import { InputInvalid, NotFound, SessionRequired, Throttled } from "../http/errors.ts"
 import { operation } from "../http/operation.ts"

@@ -1,4 +1,4 @@
-/** Suggestions of synonyms from what visitors search (contract part 10). Full key. */
+/** Suggestions of synonyms from what visitors search. Full key. */
 import { Schema } from "effect"
 import { Conflict, NotFound } from "../http/errors.ts"
 import { engineErrors } from "../engine-plane/engine-errors.ts"

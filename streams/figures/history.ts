@@ -32,11 +32,11 @@ const SEEN_AS_MAX = 3
 /** A document with a longer id is not remembered. */
 const ID_BYTES_MAX = 128
 const HEAD_BYTES = 6
-const LONGEST_s = 2 ** 32 - 1
+const LONGEST_S = 2 ** 32 - 1
 const SEEN_AS = 255
 const PRINT_BYTES = 8
 
-const secondsOf = (at_s: number): number => Math.min(Math.max(0, Math.floor(at_s)), LONGEST_s)
+const secondsOf = (at_s: number): number => Math.min(Math.max(0, Math.floor(at_s)), LONGEST_S)
 const packed = (kind: number, at_s: number, id: Uint8Array): Uint8Array => {
   const bytes = Buffer.allocUnsafe(HEAD_BYTES + id.length)
   bytes[0] = kind

@@ -29,7 +29,7 @@ export interface PartitionEnd {
   readonly endOffset: number
 }
 
-/** Typed arrays are slow to receive on Deno (reference/threads part 4): a buffer, and the view is made on arrival. */
+/** Typed arrays are slow to receive on Deno: a buffer, and the view is made on arrival. */
 interface RecordMessage {
   readonly topic: string
   readonly partition: number

@@ -28,9 +28,9 @@ const RETRY_AFTER_S = 10
 /** Collections that a thread keeps, beside those it is searching. */
 const KNOWN_MAX = 8
 /** Between two looks at whether somebody still waits for what is running. */
-const WATCH_ms = 20
+const WATCH_MS = 20
 /** After there was something to search. */
-const START_ms = 1_000
+const START_MS = 1_000
 interface Place {
   readonly thread: SearchThread
   running:
@@ -77,7 +77,7 @@ export class SearchLane {
       (
         setTimeout(() => {
           if (!this.isClosed && this.places.length < n) this.start()
-        }, n * START_ms) as { readonly unref?: () => void }
+        }, n * START_MS) as { readonly unref?: () => void }
       ).unref?.()
   }
 
@@ -163,7 +163,7 @@ export class SearchLane {
     const givenUp = new Int32Array(new SharedArrayBuffer(4))
     const watch = setInterval(() => {
       if (job.isGivenUp()) Atomics.store(givenUp, 0, 1)
-    }, WATCH_ms)
+    }, WATCH_MS)
     watch.unref?.()
     place.running = { id, waiting, timer, watch, ended, end }
     place.thread.hold()

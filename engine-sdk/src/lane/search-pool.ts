@@ -16,7 +16,7 @@ import { CLOSED, messageOf, settleJob, type LaneDone, type LaneJob, type Waiting
 import {
   collectionsToKeep,
   failuresBefore,
-  IDLE_ms,
+  IDLE_MS,
   leastLoaded,
   restartAfter_ms,
   type Load,
@@ -29,9 +29,9 @@ const WAITING_MAX = 10_000,
 /** For quick searches; what one of them may hold is bounded by its quantum. */
 const HEAP = { old_mb: 512 }
 /** After there was something to search; between two workers. */
-const START_ms = 300
+const START_MS = 300
 /** A worker that does not answer is ended. What it runs gives way long before. */
-const STUCK_ms = 30_000
+const STUCK_MS = 30_000
 const RETRY_AFTER_S = 10
 
 export interface QuickJob extends LaneJob {
@@ -79,7 +79,7 @@ const keepsOf = (worker: Worker): number => {
   const { collections } = worker.thread.known
   let idle = 0
   if (worker.own_bytes > 0) {
-    const latest = performance.now() - IDLE_ms
+    const latest = performance.now() - IDLE_MS
     // The least recently used come first.
     for (const { usedAt } of collections.values()) {
       if (usedAt > latest) break
@@ -115,8 +115,8 @@ export class SearchPool {
   expect(): void {
     if (this.isExpecting || this.isClosed) return
     this.isExpecting = true
-    for (let n = 1; n <= this.count; n++) this.later(n * START_ms)
-    this.watch = setInterval(() => this.endStuck(), STUCK_ms / 4)
+    for (let n = 1; n <= this.count; n++) this.later(n * START_MS)
+    this.watch = setInterval(() => this.endStuck(), STUCK_MS / 4)
     ;(this.watch as { readonly unref?: () => void }).unref?.()
   }
   get now(): WorkersNow {
@@ -330,7 +330,7 @@ export class SearchPool {
     this.isEmptying = false
   }
   private endStuck(): void {
-    const latest = performance.now() - STUCK_ms
+    const latest = performance.now() - STUCK_MS
     for (const worker of [...this.workers])
       for (const { since } of worker.running.values()) {
         if (since < latest) this.lost(worker, "It did not answer.")

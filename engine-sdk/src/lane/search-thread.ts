@@ -9,7 +9,7 @@ import { saidOf, type Said } from "./said.ts"
 import type { FromLane, ToLane } from "./messages.ts"
 
 /** Time for a thread to come up before it is ended. */
-const STOP_ms = 10_000
+const STOP_MS = 10_000
 
 /** What a thread has, by collection, least recently used first: schema and segments with the deletions it knows of. */
 export interface Known {
@@ -106,7 +106,7 @@ export class SearchThread {
     this.worker.ref()
     let timer: ReturnType<typeof setTimeout> | undefined
     const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, STOP_ms)
+      timer = setTimeout(resolve, STOP_MS)
     })
     await Promise.race([this.settled, late])
     clearTimeout(timer)

@@ -177,7 +177,7 @@ const withKnownParts = (plan: SearchPlan): SearchPlan => ({
 const wanting = new Set<number>()
 const preparing = new Map<number, Generator<void, void>>()
 /** Of one task: what comes behind it waits so long. */
-const PREPARE_ms = 4
+const PREPARE_MS = 4
 /** In steps, each of them while the collection is as its task says: nobody uses its memory for something else then. */
 function* makingReady(reader: CollectionReader): Generator<void, void> {
   yield* prepareOpened(reader)
@@ -191,7 +191,7 @@ const prepare = (key: number, reader: CollectionReader): boolean => {
     wanting.delete(key)
     preparing.set(key, (work = makingReady(reader)))
   }
-  const until = performance.now() + PREPARE_ms
+  const until = performance.now() + PREPARE_MS
   do
     if (work.next().done === true) {
       preparing.delete(key)

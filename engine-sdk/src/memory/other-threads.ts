@@ -31,9 +31,9 @@ const QUANTUM_ms = 15,
   SLOW_ms = 30_000
 const SLOW_MAX = 10_000
 /** Of one piece of making ready. */
-const PREPARING_ms = 4
+const PREPARING_MS = 4
 /** Of a search that nobody waits for. Whoever comes meanwhile waits for it. */
-const PRACTICE_ms = 250
+const PRACTICE_MS = 250
 /** Documents of one collection from which on searches that take long are to be expected. */
 const LONG_DOCS_MIN = 1_000
 
@@ -165,8 +165,8 @@ export class OtherThreads {
   }
   /** A search that nobody waits for, in every thread that is up and has time. */
   async practise(namespace: Namespace, work: Work): Promise<void> {
-    await this.pinned(namespace, work, { limit_ms: PRACTICE_ms, used_ms: 0 }, async (job) => {
-      const quick = { ...job, quantum_ms: Infinity, expected_ms: PREPARING_ms, weight: 1 }
+    await this.pinned(namespace, work, { limit_ms: PRACTICE_MS, used_ms: 0 }, async (job) => {
+      const quick = { ...job, quantum_ms: Infinity, expected_ms: PREPARING_MS, weight: 1 }
       await Promise.all([this.lane.practise(job), this.pool?.practise(quick)])
     })
   }
@@ -194,10 +194,10 @@ export class OtherThreads {
       namespace: place.namespace,
       work,
       quantum_ms: Infinity,
-      expected_ms: PREPARING_ms,
+      expected_ms: PREPARING_MS,
       weight: 1,
       answer: undefined,
-      left_ms: () => PREPARING_ms,
+      left_ms: () => PREPARING_MS,
       isGivenUp: () => false,
       shared: (...known) => shared.forThread(...known)
     }

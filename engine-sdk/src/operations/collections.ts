@@ -1,4 +1,4 @@
-/** Collections and aliases (engine-contract 2.1, 2.8). */
+/** Collections and aliases (`docs/contract/collections.md#creating`). */
 import { isObject } from "../documents/json.ts"
 import { type EngineError, fail, invalid, notFound, ok } from "../errors.ts"
 import type { CollectionInfo, Document } from "../schema.ts"
@@ -120,7 +120,7 @@ const copyDocuments = async (context: OperationContext, from: string, to: string
   }
   return answer(200, {})
 }
-/** Answers the whole collection (engine-contract 0.1). */
+/** Answers the whole collection (`docs/contract/collections.md#shape`). */
 export const updateCollection = async (context: OperationContext, name: string, sent: Body): Promise<Answered> => {
   const collection = resolveCollection(context, name)
   if (collection === undefined) return fail(COLLECTION_NOT_FOUND)

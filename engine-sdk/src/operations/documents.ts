@@ -1,4 +1,7 @@
-/** Documents one by one and by filter (engine-contract 3.1). Import and export are in `import-export.ts`. */
+/**
+ * Documents one by one and by filter (`docs/contract/documents.md#actions`). Import and export are in
+ * `import-export.ts`.
+ */
 import { parseDocument } from "../documents/json.ts"
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, notFound, ok, type Result } from "../errors.ts"

@@ -1,6 +1,6 @@
 /**
- * Documents as JSON Lines in and out (engine-contract 3.4, 3.6), in memory that does not grow with the stream: lines go
- * to the engine in batches, and one result line per input line comes back in order.
+ * Documents as JSON Lines in and out (`docs/contract/documents.md#imports`), in memory that does not grow with the
+ * stream: lines go to the engine in batches, and one result line per input line comes back in order.
  */
 import { isObject, parseBounded, stringifyJson } from "../documents/json.ts"
 import { boundedText } from "../error-text.ts"

@@ -1,5 +1,5 @@
 /**
- * Sets of items under a name, with the same routes for synonyms and curations (engine-contract 11.1, 12.1): what
+ * Sets of items under a name, with the same routes for synonyms and curations (`docs/contract/curation.md#sets`): what
  * differs is the item and the words for a missing set. Items are kept and evaluated in the order of their ids.
  */
 import { isObject } from "../documents/json.ts"

@@ -1,7 +1,7 @@
 /**
- * Search, multi-search and union (engine-contract 6) in three steps: `prepare` reads, restricts and plans, `run` asks
- * the engine, `write` makes the text once. A host that has more to do (accounts, caches, rules) calls the steps itself;
- * these are the steps in a row. Engines see plans only, and several plans go to the engine in one call.
+ * Search, multi-search and union (`docs/contract/search.md`) in three steps: `prepare` reads, restricts and plans,
+ * `run` asks the engine, `write` makes the text once. A host that has more to do (accounts, caches, rules) calls the
+ * steps itself; these are the steps in a row. Engines see plans only, and several plans go to the engine in one call.
  */
 import { fail, ok, type EngineError } from "../errors.ts"
 import { givingWay } from "../turns.ts"

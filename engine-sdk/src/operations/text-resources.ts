@@ -1,4 +1,4 @@
-/** Presets, stopword sets and stemming dictionaries (engine-contract 16). */
+/** Presets, stopword sets and stemming dictionaries (`docs/contract/resources.md`). */
 import { isLocale } from "../analysis/analyzer.ts"
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, notFound, ok, type Result } from "../errors.ts"

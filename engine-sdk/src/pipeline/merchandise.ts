@@ -1,6 +1,7 @@
 /**
  * A merchandised search from rules to page: match, redirect, plan, one engine call for all searches, at most one more
- * for those that found nothing, stages, placing, extras. The order is the contract's (part 2).
+ * for those that found nothing, stages, placing, extras. The order is that of
+ * `docs/contract/merchandising.md#order-of-application`.
  */
 import type { Awaitable } from "../engine.ts"
 import { fail, ok, type EngineError, type Result } from "../errors.ts"

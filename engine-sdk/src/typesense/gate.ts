@@ -3,7 +3,7 @@ import type { Namespace } from "../engine.ts"
 import { type EngineError, fail, ok, type Result } from "../errors.ts"
 
 const WAITING_MAX = 1_024
-const WAIT_ms = 10_000
+const WAIT_MS = 10_000
 const refusal: EngineError = {
   kind: "Overloaded",
   message: "Too many requests to the search engine are under way; send the request again later.",
@@ -56,7 +56,7 @@ export class Gate {
           settle(isIn ? ok(undefined) : fail(refusal))
         }
       }
-      const timer = setTimeout(() => one.enter(false), Math.min(wait_ms, WAIT_ms))
+      const timer = setTimeout(() => one.enter(false), Math.min(wait_ms, WAIT_MS))
       this.#waiting.add(one)
     })
   }

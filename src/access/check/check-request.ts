@@ -1,6 +1,6 @@
 /**
- * Whether a request may pass, in the contract's order: the key, then what it may do (`decision.ts`), and a token of its
- * minute. Waits only where memory may be stale or another process holds the tokens.
+ * Whether a request may pass (`docs/contract/errors.md#order-of-refusals`): the key, then what it may do
+ * (`decision.ts`), and a token of its minute. Waits only where memory may be stale or another process holds the tokens.
  */
 import { Clock, Effect } from "effect"
 import type { ConfigurationShape } from "../../configuration/configuration.ts"
@@ -8,7 +8,7 @@ import type { Caller } from "../../identity/caller.ts"
 import type { KeyRecord } from "../../identity/key-record.ts"
 import type { OrganizationRecord } from "../../organizations/organization.ts"
 import type { Budget, Counter, Taken } from "../../ports/counter/counter.ts"
-import { securedKeyLengthMax } from "../tokens/secured-key.ts"
+import { SECURED_KEY_LENGTH_MAX } from "../tokens/secured-key.ts"
 import { decide, type DecisionInput, tooFast } from "./decision.ts"
 import type { Presented } from "../../identity/presented.ts"
 import { rateBudget, rateOf } from "./rate.ts"
@@ -77,12 +77,12 @@ class RateToken {
   }
 }
 
-/** The first refusal in the contract's order, or who asks. */
+/** The first refusal, or the caller. */
 export const makeCheck = ({ configuration, known, organizationOf, rates, serviceDomain }: CheckParts) =>
   Effect.fnUntraced(function* (presented: Presented) {
     if (!configuration.isCurrent()) yield* configuration.current
     if (presented.key === undefined || presented.key === "") return yield* missing
-    if (presented.key.length > securedKeyLengthMax) return yield* rejected
+    if (presented.key.length > SECURED_KEY_LENGTH_MAX) return yield* rejected
     const now_ms = yield* Clock.currentTimeMillis
     const resolved = resolveKey(known, presented.key, now_ms, presented)
     if (typeof resolved === "string") return yield* unresolvedRefusal(known, resolved, presented, now_ms)

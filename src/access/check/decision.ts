@@ -1,6 +1,7 @@
 /**
- * The ordered check of contract part 0 as one pure function: the first refusal that holds answers. What comes after it
- * (resource, session, body, plan) needs the resource and belongs to the use case.
+ * The check of a request as one pure function, in the order of `docs/contract/errors.md#order-of-refusals`: the first
+ * refusal that applies is the answer. What comes after it (resource, session, body, plan) needs the resource and
+ * belongs to the use case.
  */
 import { isInCidrs } from "../../net/network-address.ts"
 import {

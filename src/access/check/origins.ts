@@ -21,8 +21,8 @@ export const isOriginPattern = (text: string): boolean =>
     ))
 
 /**
- * Spec part 5 item 9: on the free plan only subdomains of the service's own domain. Without a domain of its own the
- * service has no subdomains, so there a free organization's keys list none.
+ * On the free plan, only subdomains of the service's own domain may be listed (`docs/contract/keys.md#origins`).
+ * Without a domain of its own the service has no subdomains, so there a free organization's keys list none.
  */
 export const isOwnSubdomain = (entry: string, serviceDomain: string | undefined): boolean => {
   const host = entry

@@ -11,7 +11,7 @@ import type { Outbox } from "@dowser/log/outbox"
 import { KeyValueTaken } from "../errors.ts"
 import type { Seal } from "../seal.ts"
 import { digestOf, lookupHash } from "../tokens/lookup-hash.ts"
-import { parentLengthMin } from "../tokens/secured-key.ts"
+import { PARENT_LENGTH_MIN } from "../tokens/secured-key.ts"
 import type { KeyStore } from "./key-store.ts"
 import type { makeKeysRepository } from "./keys-repository.ts"
 import { originsRefusal } from "./plan-refusals.ts"
@@ -68,7 +68,7 @@ const mayBeParent = (request: NewKey): boolean =>
 /** A value that shares its beginning with few keys, whose signatures are tried where a secured key begins so. */
 const uncrowdedValue = Effect.fnUntraced(function* ({ identifiers, keys }: KeyParts) {
   for (let tries = 0; tries < VALUES_TRIED_MAX; tries++) {
-    const value = yield* identifiers.secret(parentLengthMin + 4)
+    const value = yield* identifiers.secret(PARENT_LENGTH_MIN + 4)
     if (keys.signersOf(value.slice(0, 4)) < SIGNERS_BESIDE_MAX) return value
   }
   return yield* Effect.die(
@@ -81,7 +81,7 @@ const valueOf = (parts: KeyParts, request: NewKey): Effect.Effect<string> =>
     ? Effect.succeed(request.value)
     : mayBeParent(request)
       ? uncrowdedValue(parts)
-      : Effect.map(parts.identifiers.secret(parentLengthMin + 4), (secret) => prefixOf(request) + secret)
+      : Effect.map(parts.identifiers.secret(PARENT_LENGTH_MIN + 4), (secret) => prefixOf(request) + secret)
 
 const recordOf = Effect.fnUntraced(function* ({ identifiers, seal }: KeyParts, request: NewKey, value: string) {
   const digest = digestOf(value)

@@ -1,7 +1,4 @@
-/**
- * Keys that were made with `autodelete` disappear from the lists within an hour after they expired (reference contract
- * 18.1).
- */
+/** Keys that were made with `autodelete` disappear from the lists within an hour of expiring. */
 import { Effect, Layer } from "effect"
 import { Access } from "../access.ts"
 import { counted } from "../../metrics/background.ts"

@@ -5,7 +5,7 @@
 import { covers } from "@dowser/engine-sdk/query"
 import { parseCidr } from "../../net/network-address.ts"
 import { collectionMatches } from "@dowser/engine-sdk/operations"
-import { type KeyRecord, rateLimitDefault } from "../../identity/key-record.ts"
+import { type KeyRecord, RATE_LIMIT_DEFAULT } from "../../identity/key-record.ts"
 import { originMatches } from "../check/origins.ts"
 
 /** What of a key can be wide or narrow. */
@@ -92,4 +92,4 @@ export const widerFields = (asked: Width, own: Width): ReadonlyArray<WidthField>
 }
 
 /** The rate where nothing is said of it: what keys have, or less. */
-export const rateWithin = (own: number): number => (own === 0 ? rateLimitDefault : Math.min(rateLimitDefault, own))
+export const rateWithin = (own: number): number => (own === 0 ? RATE_LIMIT_DEFAULT : Math.min(RATE_LIMIT_DEFAULT, own))

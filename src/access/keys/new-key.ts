@@ -1,17 +1,17 @@
 /** What a request for a key may ask beyond its single fields (`key-fields.ts`), and what it does not say. */
 import { Effect } from "effect"
 import { issuesIn, refused } from "../../http/checks.ts"
-import { neverExpires } from "../access.ts"
+import { NEVER_EXPIRES } from "../access.ts"
 import type { CreateKey } from "../contract.ts"
 import { KeyTooWide } from "../errors.ts"
-import { type KeyRecord, type KeyScope, rateLimitDefault } from "../../identity/key-record.ts"
+import { type KeyRecord, type KeyScope, RATE_LIMIT_DEFAULT } from "../../identity/key-record.ts"
 import type { NewKey } from "./create-key.ts"
 import { rateWithin, type Width, widerFields } from "./narrower.ts"
 
 /** Of all its restrictions together: each request of the key is held to them, and every process keeps them. */
-const restrictionsBytesMax = 65_536
+const RESTRICTIONS_BYTES_MAX = 65_536
 
-/** Engine `actions` name a scope or nothing (contract part 1): never silently full. */
+/** The engine's `actions` must name a scope exactly, so that no key silently becomes a full key. */
 const scopeOf = (request: typeof CreateKey.Type): Exclude<KeyScope, "installation"> | undefined => {
   if (request.scope !== undefined) return request.scope
   const actions = request.actions ?? []
@@ -89,8 +89,8 @@ export const newKeyOf = Effect.fnUntraced(function* (
       ],
       [
         "body",
-        Buffer.byteLength(JSON.stringify([restrictions, cidrs, fields])) > restrictionsBytesMax
-          ? `The restrictions of a key have at most ${restrictionsBytesMax} bytes together`
+        Buffer.byteLength(JSON.stringify([restrictions, cidrs, fields])) > RESTRICTIONS_BYTES_MAX
+          ? `The restrictions of a key have at most ${RESTRICTIONS_BYTES_MAX} bytes together`
           : undefined
       ]
     ])
@@ -112,8 +112,8 @@ export const newKeyOf = Effect.fnUntraced(function* (
     autodelete: request.autodelete ?? false,
     rate_limit_per_minute:
       request.rate_limit_per_minute ??
-      (creator === undefined ? rateLimitDefault : rateWithin(creator.rate_limit_per_minute)),
-    expires_at: request.expires_at ?? creator?.expires_at ?? neverExpires
+      (creator === undefined ? RATE_LIMIT_DEFAULT : rateWithin(creator.rate_limit_per_minute)),
+    expires_at: request.expires_at ?? creator?.expires_at ?? NEVER_EXPIRES
   }
   yield* checkWidth({ ...key, fields: key.fields ?? [] }, creator)
   return key

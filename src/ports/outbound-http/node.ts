@@ -22,7 +22,7 @@ import {
 import { isPublicAddress } from "./public-address.ts"
 
 interface OutboundHttpOptions {
-  /** Contract part 7: private and loopback addresses only when the operator says so. */
+  /** Private and loopback addresses are reached only when the operator allows it. */
   readonly allowPrivateAddresses: boolean
 }
 

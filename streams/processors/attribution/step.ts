@@ -1,8 +1,7 @@
 /**
  * Joins answered searches with what visitors did next, and tells what it finds as facts. Pure: state in, facts out (see
  * `contributions.ts` for the arithmetic). Clicks, carts and purchases belong to the query of their query id, else to
- * the visitor's last search of that collection within 30 minutes, else to no query; products count them in any case
- * (contract part 3).
+ * the visitor's last search of that collection within 30 minutes, else to no query; products count them in any case.
  */
 import { documentPrint } from "@dowser/engine-sdk/experiments"
 import type { BehaviouralEvent } from "@dowser/log/event-schema"

@@ -49,7 +49,7 @@ export const normalFormOf = (q: string): string => {
   if (form === undefined) normalized.set(q, (form = normalizeQuery(q)))
   return form
 }
-/** Without a session or user nothing is merged and nothing is attributed by session (contract part 3). */
+/** Without a session or user nothing is merged and nothing is attributed by session. */
 export const visitorOf = (of: { readonly session_id?: string; readonly user_id?: string }): string =>
   visitorAs(of.session_id || of.user_id || "")
 

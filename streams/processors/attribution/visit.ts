@@ -3,13 +3,13 @@
  * visitor that named no search. What a visit contributes is a function of what it holds and of nothing else, above all
  * not of the order in which records came (`contributions.ts`). Here: what it holds, and how that is read.
  *
- * A run is a row of keystrokes: each query a prefix of the next, less than 4 s apart (contract part 3). A run counts as
- * one search, its last; what followed any of its searches belongs to that last one.
+ * A run is a row of keystrokes: each query a prefix of the next, less than 4 s apart. A run counts as one search, its
+ * last; what followed any of its searches belongs to that last one.
  */
 import type { Interaction, SearchFacts } from "../../facts/facts.ts"
 import { together } from "../../facts/who.ts"
 
-/** Contract part 3. */
+/** Both times are promised in `docs/contract/events.md`. */
 const KEYSTROKE_GAP_MS = 4_000
 const SESSION_ATTRIBUTION_MS = 30 * 60_000
 

@@ -78,7 +78,7 @@ export class RunChange {
   }
 }
 
-/** Contract part 9; more bits than a unit's variants have. */
+/** The most variants an experiment may have. */
 const VARIANTS_MAX = 8
 /** The id that the variant was drawn by, as its fingerprint; ids of two kinds never share one. */
 const unitOf = ({ unit }: ServedExposure, { who }: SearchFacts): number =>

@@ -29,11 +29,11 @@ const idOf = ({ index, offset }: Place, at: number): string => {
   return `rej_${ulid(at, new Uint8Array(place.buffer))}`
 }
 
-const rowsPerStatement = 1_000
+const ROWS_PER_STATEMENT = 1_000
 const write = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
   const sql = yield* SqlClient.SqlClient
-  for (let from = 0; from < rows.length; from += rowsPerStatement) {
-    const some = rows.slice(from, from + rowsPerStatement)
+  for (let from = 0; from < rows.length; from += ROWS_PER_STATEMENT) {
+    const some = rows.slice(from, from + ROWS_PER_STATEMENT)
     // No list of nothing but nulls, of which the driver cannot tell the type.
     yield* sql`INSERT INTO event_rejections (organization_id, id, collection, received_at, reason, entry, is_unreadable)
       SELECT organization_id, id, nullif(collection, ''), received_at::int8, reason, entry, is_unreadable FROM unnest(${some.map((row) => row.organizationId)}::text[], ${some.map((row) => row.id)}::text[],
