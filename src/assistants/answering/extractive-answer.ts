@@ -5,7 +5,7 @@
 import { coverageOf, extract, type Extract, type Passage } from "../extractive/extract.ts"
 import type { Terms } from "../extractive/terms.ts"
 import type { FoundDocument } from "./found-document.ts"
-import { isInstruction, plainText } from "./hostile.ts"
+import { isInstruction, plainText } from "../extractive/hostile.ts"
 import { phrasesOf } from "./phrases.ts"
 
 export interface Citation {
@@ -49,9 +49,6 @@ const passageOf = ({ score, text, title }: FoundDocument): Passage => ({
   ...(title === undefined ? {} : { title })
 })
 
-/** What is longer is no sentence of a reader's. */
-const SENTENCE_CHARACTERS_MAX = 1_000
-const isQuotable = (sentence: string): boolean => sentence.length <= SENTENCE_CHARACTERS_MAX && !isInstruction(sentence)
 /** The sentences that answer; those that talk to a model are none. */
 export const supported = (
   { terms, text, threshold, weightOf }: Question,
@@ -63,8 +60,7 @@ export const supported = (
       terms,
       weightOf,
       threshold,
-      sentences_max: SENTENCES_MAX,
-      isQuotable
+      sentences_max: SENTENCES_MAX
     },
     documents.map(passageOf)
   )

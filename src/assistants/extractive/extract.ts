@@ -3,6 +3,7 @@
  * none. What decides is the share of the question's words that the best sentence and its passage hold, each word by
  * how rare it is. Pure: the same question and passages give the same answer.
  */
+import { isInstruction } from "./hostile.ts"
 import type { Terms } from "./terms.ts"
 
 export interface Passage {
@@ -39,6 +40,11 @@ const BEFORE = 0.3
 const PASSAGE = 0.15
 /** A sentence beside the best one is worth saying from here, as a share of the best one's score. */
 const ALSO = 0.5
+
+/** What is longer is no sentence of a reader's. */
+const SENTENCE_CHARACTERS_MAX = 1_000
+/** Sentences that talk to a model are never said, whoever asks. */
+const isQuotable = (sentence: string): boolean => sentence.length <= SENTENCE_CHARACTERS_MAX && !isInstruction(sentence)
 
 const segmenters = new Map<string, Intl.Segmenter>()
 const segmenterOf = (language: string): Intl.Segmenter => {
@@ -81,7 +87,6 @@ interface Question {
   /** How much a word says, from how few documents hold it. */ readonly weightOf: (term: string) => number
   /** Of a sentence, below which nothing is answered. */ readonly threshold: number
   /** 1 to 3. */ readonly sentences_max: number
-  /** Sentences that may be said; all where absent. */ readonly isQuotable?: (sentence: string) => boolean
 }
 
 /**
@@ -121,7 +126,7 @@ export const coverageOf = (
 
 /** O(the three best passages). */
 export const extract = (question: Question, passages: ReadonlyArray<Passage>): Extract => {
-  const { isQuotable = () => true, terms, threshold } = question
+  const { terms, threshold } = question
   const asked = terms.asked(question.text)
   const weights = new Map(asked.map((term) => [term, question.weightOf(term)]))
   const named = [...weights.values()].reduce((sum, weight) => sum + weight, 0)
