@@ -14,6 +14,7 @@ const walk = (folder: string): ReadonlyArray<string> =>
     if (entry === "node_modules" || entry === "dist" || entry.startsWith(".")) return []
     return statSync(path).isDirectory() ? walk(path) : [path]
   })
+const read = (name: string): string => readFileSync(join(root, name), "utf8")
 const nameOf = (path: string) => relative(root, path)
 const folders = ["src", "streams", "log", "engine-sdk", "fixtures", "bench", "test", "scripts", "examples"]
 const code = folders.flatMap((folder) => walk(join(root, folder))).filter((path) => /\.(ts|mts|mjs|js)$/.test(path))
@@ -80,5 +81,39 @@ describe("constants", () => {
     expect(
       misspelt("const WAIT_ms = 10_000\nexport const listMax = 2 * 1024\nconst WAIT_MS = 5\nconst x = f(1)")
     ).toEqual(["WAIT_ms", "listMax"])
+  })
+})
+
+describe("the glossary", () => {
+  const table = read("CONTRIBUTING.md").split("## Words")[1]!.split("\n## ")[0]!
+  const words = [...table.matchAll(/^\| (?!Word)([^|]+?) \|/gm)].map(([, word]) => word!)
+
+  it("has sixty words or more, each once", () => {
+    expect(words.length).toBeGreaterThanOrEqual(60)
+    expect(words.filter((word, i) => words.indexOf(word) !== i)).toEqual([])
+  })
+  /** Words that something else is called by now, each with the word of the glossary. */
+  const retired = new Map([
+    ["understudy", "shadow"],
+    ["ReplayBoard", "replay requests"],
+    ["holdSoon", "reserve or wait"],
+    ["Contest", "top-k"]
+  ])
+  it("has taken the place of older words", () => {
+    const found = [...text].flatMap(([name, source]) =>
+      [...retired.keys()].flatMap((word) => (new RegExp(`\\b${word}\\b`).test(source) ? [`${name}: ${word}`] : []))
+    )
+    expect(found.filter((one) => !one.startsWith("test/tidy-prose"))).toEqual([])
+  })
+})
+
+describe("names of types", () => {
+  /** Participles say what was done and not what it is: as names of types they stood for a dozen things each. */
+  const vague = /^(?:export )?(?:interface|type|class) (Answered|Held|Waiting|Known|Told|Kept|Said)\b/gm
+  it("that are bare participles are not used", () => {
+    const own = [...text].filter(([name]) => /^(src\/(?!voice)|streams\/|log\/|engine-sdk\/src\/)/.test(name))
+    expect(
+      own.flatMap(([name, source]) => [...source.matchAll(vague)].map(([, found]) => `${name}: ${found}`))
+    ).toEqual([])
   })
 })

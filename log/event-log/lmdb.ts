@@ -44,7 +44,7 @@ const SPACE_EVERY_MS = 1_000
 
 type AppendFailure = EventLogOverloaded | EventLogUnavailable
 type AppendDone = (result: ReadonlyArray<number> | AppendFailure) => void
-interface Waiting {
+interface PendingAppend {
   readonly records: ReadonlyArray<AppendRecord>
   readonly bytes: number
   readonly done: AppendDone
@@ -112,7 +112,7 @@ class LmdbEventLog {
   full: string | undefined
   /** End offsets by `topic/partition`, durable ones only. */
   readonly #ends = new Map<string, number>()
-  #waiting: Array<Waiting> = []
+  #waiting: Array<PendingAppend> = []
   #pendingBytes = 0
   #draining: Promise<void> | undefined
   /**
@@ -194,7 +194,7 @@ class LmdbEventLog {
     }
   }
 
-  async #commit(group: ReadonlyArray<Waiting>): Promise<void> {
+  async #commit(group: ReadonlyArray<PendingAppend>): Promise<void> {
     const appendedAt = this.#now()
     const ends = new Map<string, AppendedHint>()
     const offsets: Array<Array<number>> = []

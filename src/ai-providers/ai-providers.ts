@@ -28,7 +28,7 @@ import { ownModel, ownModels } from "./own-models.ts"
 import { remoteReranker } from "./remote-reranker.ts"
 import { kindsOf, type Provider, ProviderBody, type ProviderPort, type ProvidersInUse } from "./schema.ts"
 
-interface Known {
+interface LoadedProvider {
   readonly body: ProviderBody
   readonly row: ProviderRow
   readonly reranker: Reranker | undefined
@@ -66,7 +66,7 @@ const generatorOf = ({ api_key, kind, model, url }: ProviderBody): GeneratorMode
   return known === undefined ? undefined : { kind: known, model: model ?? "", url, api_key }
 }
 
-const shownOf = (port: ProviderPort, { body, row }: Pick<Known, "body" | "row">): typeof Provider.Type => ({
+const shownOf = (port: ProviderPort, { body, row }: Pick<LoadedProvider, "body" | "row">): typeof Provider.Type => ({
   port,
   ...body,
   ...(body.api_key === undefined ? {} : { api_key: maskSecret(body.api_key) }),
@@ -80,8 +80,8 @@ const keepProviders = Effect.gen(function* () {
   const seal = yield* Seal
   const http = yield* OutboundHttp
   const { read } = yield* makeProvidersRepository
-  const organizations = new Map<string, Map<string, Known>>()
-  const knownOf = (row: ProviderRow): Known => {
+  const organizations = new Map<string, Map<string, LoadedProvider>>()
+  const knownOf = (row: ProviderRow): LoadedProvider => {
     const value = decode(row.value)
     const api_key = row.sealed_api_key === null ? undefined : seal.open(row.sealed_api_key).toString("utf8")
     const body: ProviderBody = api_key === undefined ? value : { ...value, api_key }
@@ -96,7 +96,7 @@ const keepProviders = Effect.gen(function* () {
         const unread: Array<Effect.Effect<void>> = []
         for (const row of rows) {
           try {
-            const own = organizations.get(row.organization_id) ?? new Map<string, Known>()
+            const own = organizations.get(row.organization_id) ?? new Map<string, LoadedProvider>()
             organizations.set(row.organization_id, own.set(row.port, knownOf(row)))
           } catch (error) {
             const reason = `The stored AI provider \`${row.port}\` is not what it should be.`

@@ -13,7 +13,7 @@ import { InputInvalid, inputInvalid, NotFound } from "../http/errors.ts"
 import { Reply } from "../http/reply.ts"
 import { implement } from "../api/implement.ts"
 import * as contract from "./contract.ts"
-import { type Known, ruleOf } from "./rule-input.ts"
+import { type RuleTargets, ruleOf } from "./rule-input.ts"
 import { makeRulesRepository, type StoredRule } from "./rules-repository.ts"
 import { EVENTS_READ_MAX, type Rule, RULES_MAX } from "./schema.ts"
 
@@ -53,7 +53,7 @@ export const routes = Effect.gen(function* () {
       (error) => Effect.die(error)
     )
   const contextOf = yield* makeContexts
-  const knownOf = (organizationId: string): Known => {
+  const knownOf = (organizationId: string): RuleTargets => {
     const named = (name: string) => resolveCollection(contextOf(organizationId), name)
     return {
       hasCollection: (name) => named(name) !== undefined,

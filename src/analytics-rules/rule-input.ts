@@ -30,7 +30,7 @@ const EVENT_TYPES: Record<RuleType, ReadonlyArray<string>> = {
   log: ["search", ...COUNTED_EVENTS]
 }
 
-export interface Known {
+export interface RuleTargets {
   readonly hasCollection: (name: string) => boolean
   /** Type of a field of the collection; undefined where there is none. */ readonly fieldType: (
     collection: string,
@@ -43,7 +43,7 @@ type Checked = { readonly issues: Issues; readonly params: RuleParams }
 const isPositive = (value: unknown): value is number =>
   typeof value === "number" && Number.isInteger(value) && value > 0
 
-const queryParams = (params: Fields, known: Known): Checked => {
+const queryParams = (params: Fields, known: RuleTargets): Checked => {
   const {
     capture_search_requests = true,
     destination_collection,
@@ -83,7 +83,7 @@ const queryParams = (params: Fields, known: Known): Checked => {
     params: { destination_collection, limit, capture_search_requests, expand_query, meta_fields } as RuleParams
   }
 }
-const counterParams = ({ counter_field, weight }: Fields, collection: string, known: Known): Checked => {
+const counterParams = ({ counter_field, weight }: Fields, collection: string, known: RuleTargets): Checked => {
   const type = isText(counter_field) ? known.fieldType(collection, counter_field) : undefined
   const issues = issuesIn([
     [
@@ -153,7 +153,7 @@ const askedOf = (body: Fields, existing: Rule | undefined): Asked => {
 /** What is wrong with the fields themselves, each field of the body told. */
 const fieldIssues = (
   { body, collection, event_type, given, kind, merged, name, rule_tag, type }: Asked,
-  known: Known,
+  known: RuleTargets,
   existing: Rule | undefined
 ) =>
   issuesIn([
@@ -211,7 +211,7 @@ const fieldIssues = (
  * A rule, or everything that is wrong with the body. `existing` is the rule of that name: only its tag and parameters
  * may change, and what is left out stays.
  */
-export const ruleOf = (body: unknown, known: Known, existing?: Rule): Rule | InputInvalid => {
+export const ruleOf = (body: unknown, known: RuleTargets, existing?: Rule): Rule | InputInvalid => {
   if (!isObject(body)) return invalidFields([{ path: "body", message: "A rule is an object" }])
   const asked = askedOf(body, existing)
   const { collection, event_type, given, kind, merged, name, rule_tag } = asked

@@ -29,7 +29,7 @@ export interface KeptSource {
   readonly rows: Effect.Effect<{ readonly text: string; readonly parameters: ReadonlyArray<unknown> }>
   /** Key parts in a row of `rows`. */ readonly keyParts: number
 }
-interface Kept {
+interface TableEntry {
   readonly table: RankedTable
   readonly lock: Semaphore.Semaphore
   snapshot: Snapshot
@@ -71,7 +71,7 @@ const momentOf = (database: Database, organizationId: string) =>
 /** The tables in memory, least recently used first. */
 class TableCache {
   readonly #bytesMax: number
-  readonly #tables = new Map<string, Kept>()
+  readonly #tables = new Map<string, TableEntry>()
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
@@ -80,20 +80,20 @@ class TableCache {
     return this.#tables.has(id)
   }
   /** Counts as a use. */
-  get(id: string): Kept | undefined {
+  get(id: string): TableEntry | undefined {
     const kept = this.#tables.get(id)
     if (kept === undefined) return undefined
     this.#tables.delete(id)
     this.#tables.set(id, kept)
     return kept
   }
-  put(id: string, kept: Kept): void {
+  put(id: string, kept: TableEntry): void {
     this.#tables.delete(id)
     this.#tables.set(id, kept)
     this.makeRoom()
   }
   /** Forgets this very table, not one that was loaded in its place. */
-  forget(id: string, kept: Kept): void {
+  forget(id: string, kept: TableEntry): void {
     if (this.#tables.get(id) === kept) this.#tables.delete(id)
   }
   bytes(): number {
@@ -129,12 +129,12 @@ const load = Effect.fnUntraced(function* (database: Database, source: KeptSource
     if (table.size > ROWS_MAX || table.bytes > bytesMax) return undefined
     yield* nextTurn
   }
-  const kept: Kept = { table, lock: yield* Semaphore.make(1), snapshot, rewrites }
+  const kept: TableEntry = { table, lock: yield* Semaphore.make(1), snapshot, rewrites }
   return kept
 })
 
 /** Adds what a packed minute has of the range. */
-const addMinute = (source: KeptSource, kept: Kept, minute_at: number, packed: Uint8Array): void => {
+const addMinute = (source: KeptSource, kept: TableEntry, minute_at: number, packed: Uint8Array): void => {
   const { before, from } = source.range
   if (minute_at + MINUTE_MS <= from || minute_at >= before) return
   new MinuteReader(packed).each(source.instants, (key, after_ms, sums) => {
@@ -145,7 +145,12 @@ const addMinute = (source: KeptSource, kept: Kept, minute_at: number, packed: Ui
 }
 
 /** Brings the table to the transaction's moment; false when it cannot. */
-const refresh = Effect.fnUntraced(function* (database: Database, cache: TableCache, source: KeptSource, kept: Kept) {
+const refresh = Effect.fnUntraced(function* (
+  database: Database,
+  cache: TableCache,
+  source: KeptSource,
+  kept: TableEntry
+) {
   const { rewrites, snapshot } = yield* momentOf(database, source.organizationId)
   if (snapshot.text === kept.snapshot.text && rewrites === kept.rewrites) return true
   // A transaction that began before another reader's sees less than the table holds.

@@ -16,7 +16,7 @@ const FRESH_MS = 60_000
 /** Of all collections together; the one that was read longest ago leaves. */
 const BYTES_MAX = 32_000_000
 
-interface Known {
+interface CachedDocuments {
   readonly ids: ReadonlyArray<string>
   readonly asked_at: number
 }
@@ -40,7 +40,7 @@ export class PopularDocuments extends Context.Service<
       const resources = yield* CatalogResources
       const clock = yield* Clock.Clock
       const fork = yield* FiberSet.makeRuntime<never>()
-      const known = new BoundedMap<string, Known>({
+      const known = new BoundedMap<string, CachedDocuments>({
         bytes_max: BYTES_MAX,
         bytesOf: (key, { ids }) => ids.reduce((sum, id) => sum + 32 + 2 * id.length, 2 * key.length)
       })

@@ -13,7 +13,7 @@ import type { HeldMemory, RequestMemory } from "../http/request-memory.ts"
 import { upgradeOf } from "../http/upgrades.ts"
 import type { Caller } from "../identity/caller.ts"
 import { searchOf } from "./presented-key.ts"
-import type { Known } from "./responses.ts"
+import type { IdentifiedKey } from "./responses.ts"
 
 export class Exchange {
   readonly node: IncomingMessage
@@ -24,7 +24,7 @@ export class Exchange {
   readonly origin: string | undefined
   readonly address: string
   /** Whose it is, once that is known: an organization, or nobody's. */ holder = ""
-  known: Known | undefined
+  known: IdentifiedKey | undefined
   /** A body can be read once; a handler may look at it twice. */ read: Buffer | undefined
   /** A body that is read as it comes. */ streamed: Readable | undefined
   /** Of an operation that takes a key. */ check: Effect.Effect<Caller, KeyRefusal> | undefined

@@ -85,7 +85,7 @@ export const toResponse = (
   held: () => HeldMemory
 ): HttpServerResponse.HttpServerResponse => {
   const owing = <A extends string | Uint8Array>(body: A): A => {
-    if (body.length > FREE_BYTES) held().owe(body.length)
+    if (body.length > FREE_BYTES) held().accountResponse(body.length)
     return body
   }
   if (!(answer instanceof Reply))
@@ -108,12 +108,12 @@ export const toResponse = (
   return HttpServerResponse.uint8Array(owing(answer.body), options)
 }
 
-export interface Known {
+export interface IdentifiedKey {
   readonly key: Pick<KeyRecord, "origins">
   readonly rate: Caller["rate"]
 }
 /** Of every answer to a known key, refusals included. */
-export const headersOf = (known: Known | undefined, node: IncomingMessage): Record<string, string> => {
+export const headersOf = (known: IdentifiedKey | undefined, node: IncomingMessage): Record<string, string> => {
   const origin = originOf(node.headers)
   const headers: Record<string, string> =
     node.headers.upgrade === undefined ? {} : { ...edgeHeaders(String(node.headers["x-request-id"])) }

@@ -9,7 +9,7 @@ import { originOf } from "../http/origin.ts"
 import { planeOfPath } from "../http/plane.ts"
 import { KeyAuthenticator } from "../identity/authenticators.ts"
 import { pathOf, presentedKey, searchOf } from "./presented-key.ts"
-import { causeResponse, headersOf, type Known } from "./responses.ts"
+import { causeResponse, headersOf, type IdentifiedKey } from "./responses.ts"
 import type { RouteOptions } from "./route.ts"
 
 export const unmatchedRoute = ({ trustedProxies = [] }: Pick<RouteOptions, "trustedProxies">) =>
@@ -25,7 +25,7 @@ export const unmatchedRoute = ({ trustedProxies = [] }: Pick<RouteOptions, "trus
         const { values: search } = searchOf(node.url ?? "/")
         const key = presentedKey({ plane, scope: "search" }, node.headers, search)
         const isApi = path.startsWith("/v1") || path.startsWith("/api/v1")
-        let known: Known | undefined
+        let known: IdentifiedKey | undefined
         const checked = !isApi
           ? Effect.void
           : keys.check({

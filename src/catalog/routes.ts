@@ -83,6 +83,8 @@ const targetIn = (sent: engine.Body): unknown => {
 const reachedBy = (context: engine.OperationContext, caller: AnyInput["caller"]) =>
   reachesEverything(caller) ? undefined : (name: string) => reachesOwnName(context, caller, name)
 
+type Awaitable<A> = A | Promise<A>
+
 export const routes = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const owned = yield* makeOwnedConfiguration
@@ -91,7 +93,7 @@ export const routes = Effect.gen(function* () {
   const own = (input: AnyInput) => contextOf(input.caller.organizationId)
   /** Operations without a body. */
   const plain =
-    <P>(run: (context: engine.OperationContext, input: In<P>) => engine.Answered | Promise<engine.Answered>) =>
+    <P>(run: (context: engine.OperationContext, input: In<P>) => Awaitable<engine.OperationResult>) =>
     (input: In<P>) =>
       Effect.flatMap(CurrentOrigin, (origin) =>
         answering(() => run(contextOf(input.caller.organizationId, origin), input))
@@ -99,7 +101,7 @@ export const routes = Effect.gen(function* () {
   /** Operations that take a body, read as `read` does. */
   const taking =
     <B>(read: (input: AnyInput) => Effect.Effect<B, InputInvalid | SessionRequired | Throttled>) =>
-    <P>(run: (context: engine.OperationContext, input: In<P>, body: B) => engine.Answered | Promise<engine.Answered>) =>
+    <P>(run: (context: engine.OperationContext, input: In<P>, body: B) => Awaitable<engine.OperationResult>) =>
     (input: In<P>) =>
       Effect.flatMap(CurrentOrigin, (origin) =>
         Effect.flatMap(read(input), (body) =>
@@ -111,7 +113,7 @@ export const routes = Effect.gen(function* () {
   /** The same, after the collection was found: a missing one answers before a bad body. */
   const inCollection =
     <P extends { readonly collectionName: string }>(
-      run: (context: engine.OperationContext, input: In<P>, text: string) => engine.Answered | Promise<engine.Answered>
+      run: (context: engine.OperationContext, input: In<P>, text: string) => Awaitable<engine.OperationResult>
     ) =>
     (input: In<P>) =>
       Effect.suspend(() =>

@@ -48,7 +48,7 @@ const unconfirmedWrite = () =>
   })
 
 /** What this process has and holds of the configuration. */
-interface Held {
+interface ProcessState {
   readonly lease: OwnLease
   readonly others: OtherLeases
   readonly reader: ChangeReader
@@ -99,12 +99,12 @@ const hold = Effect.fnUntraced(function* (
     })
   )
   for (const loop of [reader.loop, heard, lease.loop]) yield* Effect.forkIn(loop, scope)
-  const held: Held = { lease, others, reader, statements, now }
+  const held: ProcessState = { lease, others, reader, statements, now }
   return held
 })
 
 /** Settles when memory is of now, or is as it may be while Postgres is away. */
-const currentOf = ({ lease, now, reader, statements }: Held, servedWithoutPostgres_ms: number) => {
+const currentOf = ({ lease, now, reader, statements }: ProcessState, servedWithoutPostgres_ms: number) => {
   const degraded = Effect.suspend(() =>
     now() - Math.max(reader.readAt, lease.validUntil) < servedWithoutPostgres_ms
       ? Effect.void

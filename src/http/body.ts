@@ -76,7 +76,7 @@ const decodedStream = (request: IncomingMessage, held: () => HeldMemory): Effect
       return Effect.fail(
         inputInvalid("content-encoding", `\`${encoding.slice(0, 40)}\` is not supported; gzip, br and zstd are`)
       )
-    const { input, output } = coding.stream((bytes) => (held().holdDecoder(bytes) ? undefined : outOfMemory()))
+    const { input, output } = coding.stream((bytes) => (held().reserveForDecoder(bytes) ? undefined : outOfMemory()))
     request.on("error", (error) => input.destroy(error))
     request.on("close", () => {
       if (!request.complete) input.destroy(new Error("it ended early"))
@@ -226,7 +226,7 @@ export const bodyBytes = (
           try {
             const decoded = coding.decode(chunks, size, bytes_max)
             finish(
-              decoded.length <= FREE_BYTES || held().hold(decoded.length)
+              decoded.length <= FREE_BYTES || held().reserve(decoded.length)
                 ? Effect.succeed(decoded)
                 : Effect.fail(outOfMemory())
             )
@@ -242,7 +242,7 @@ export const bodyBytes = (
           if (isDone) return
           size += chunk.length
           if (size > bytes_max) return tooLarge()
-          if (size > FREE_BYTES && !held().hold(size)) return abandon(outOfMemory())
+          if (size > FREE_BYTES && !held().reserve(size)) return abandon(outOfMemory())
           chunks.push(chunk)
         })
         stream.on("end", () => {

@@ -9,7 +9,7 @@ export interface Unit {
   readonly group: string
   readonly partition: number
 }
-export interface Held extends Unit {
+export interface UnitLease extends Unit {
   /** The member that holds it; undefined when its lease has ended. */
   readonly owner: string | undefined
 }
@@ -27,7 +27,7 @@ export const unitKey = ({ group, partition }: Unit): string => `${group}/${parti
 export const assign = (
   me: string,
   members: ReadonlyArray<Member>,
-  units: ReadonlyArray<Held>
+  units: ReadonlyArray<UnitLease>
 ): { readonly release: ReadonlyArray<Unit>; readonly claim: ReadonlyArray<Unit> } => {
   const release: Array<Unit> = []
   const claim: Array<Unit> = []

@@ -14,7 +14,7 @@ import { EventLog } from "@dowser/log/event-log/event-log"
 import { assign, type Standing, standing, type Unit, unitKey } from "../offsets/assignment.ts"
 import { LeaseStore } from "./lease-store.ts"
 import type { OffsetStore } from "../offsets/offset-store.ts"
-import type { ReplayBoard } from "../shadow/board.ts"
+import type { ReplayRequests } from "../shadow/replay-requests.ts"
 import { partitionsOfRunnable, type Runnable } from "../processors/runnable.ts"
 import type { Progress, RunnerOptions } from "../runner/options.ts"
 import type { StateStore } from "../state/state.ts"
@@ -27,7 +27,7 @@ export interface OwnershipOptions<Sink = SqlClient.SqlClient> {
   readonly openStore: (unit: Unit) => StateStore
   /** As in `RunnerOptions`, of each unit. */
   readonly replays?: {
-    readonly board: ReplayBoard
+    readonly requests: ReplayRequests
     readonly sql: SqlClient.SqlClient
     readonly openShadowStore: (unit: Unit) => StateStore
   }

@@ -13,7 +13,7 @@ import { partitionsOf, type Topic } from "@dowser/log/topics"
 
 export interface Runnable<Sink = SqlClient.SqlClient> {
   readonly name: string
-  /** Empty for a duty that reads no topic of its own: it has one partition. */
+  /** Empty for a singleton task, which reads no topic of its own and has one partition. */
   readonly inputs: ReadonlyArray<Topic>
   readonly run: (options: RunnerOptions) => Effect.Effect<void, never, EventLog | OffsetStore | Sink>
 }

@@ -7,7 +7,7 @@
 import type { LogRecord } from "@dowser/log/event-log/event-log"
 import type { Positions } from "../state/state.ts"
 
-interface Waiting {
+interface TopicBuffer {
   readonly topic: string
   records: ReadonlyArray<LogRecord>
   taken: number
@@ -20,7 +20,7 @@ interface Waiting {
 
 export class Intake {
   /** In the order that settles ties: what others refer to comes first. */
-  readonly #topics: ReadonlyArray<Waiting>
+  readonly #topics: ReadonlyArray<TopicBuffer>
   #newest = 0
 
   constructor(topics: ReadonlyArray<string>, from: Positions) {
@@ -34,7 +34,7 @@ export class Intake {
     }))
   }
 
-  #of(topic: string): Waiting {
+  #of(topic: string): TopicBuffer {
     return this.#topics.find((waiting) => waiting.topic === topic)!
   }
 
@@ -53,7 +53,7 @@ export class Intake {
    * The oldest record; undefined when none waits, or when a topic must be read first because it may hold an older one.
    */
   take(): { readonly topic: string; readonly record: LogRecord } | undefined {
-    let oldest: Waiting | undefined
+    let oldest: TopicBuffer | undefined
     for (const waiting of this.#topics) {
       if (waiting.taken === waiting.records.length) {
         if (!waiting.isAtEnd) return undefined

@@ -1,7 +1,7 @@
 /** What a partition is run with, and what it tells of itself. */
 import type { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import type { ReplayBoard } from "../shadow/board.ts"
+import type { ReplayRequests } from "../shadow/replay-requests.ts"
 import type { Positions, StateStore } from "../state/state.ts"
 
 export interface RunnerOptions {
@@ -32,7 +32,7 @@ export interface RunnerOptions {
    * erased and nothing is replayed: that is for stores without Postgres.
    */
   readonly replays?: {
-    readonly board: ReplayBoard
+    readonly requests: ReplayRequests
     readonly sql: SqlClient.SqlClient
     readonly openShadowStore: () => StateStore
   }

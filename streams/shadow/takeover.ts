@@ -2,7 +2,7 @@
  * Replays as one life of a partition does them, beside its own work: builds the organization's shadow, takes over, and
  * repeats what it counts to the shadow tables until the rows have been swapped.
  *
- *   idle        the board names no run of this group
+ *   idle        no run of this group is requested
  *   learning    a shadow is built in slices: long ones while nothing waits to be counted, short ones while something
  *               does
  *   taking over the shadow stands where the group stands: its last rows and the new generation are committed, then the
@@ -21,7 +21,7 @@ import { isRefused, refusalReason } from "../reading/refusal.ts"
 import type { Positions, StateStore } from "../state/state.ts"
 import { untilAnswered } from "../reading/until-answered.ts"
 import { EventLog } from "@dowser/log/event-log/event-log"
-import type { ReplayBoard } from "./board.ts"
+import type { ReplayRequests } from "./replay-requests.ts"
 import { generationWrite } from "./generation.ts"
 import {
   adoptShadow,
@@ -49,7 +49,7 @@ interface TakeoverOptions<Body, State, Emitted, Sink> {
   readonly sql: SqlClient.SqlClient
   readonly partition: number
   readonly fence: number | undefined
-  readonly board: ReplayBoard
+  readonly requests: ReplayRequests
   readonly openShadowStore: () => StateStore
   /** What an earlier life of the partition took over, when its rows are not swapped yet. */
   readonly mirror: Mirror | undefined
@@ -271,10 +271,10 @@ export class ShadowTakeover<Body, State, Emitted, Sink> {
 
   /** A bounded part of what there is to do, with everything flushed up to `committed`; true when there is more. */
   turn(committed: Positions, isIdle: boolean) {
-    const { board, processor } = this.#options
+    const { requests, processor } = this.#options
     return Effect.gen({ self: this }, function* () {
       if (processor.rebuilding === undefined) return false
-      const run = board.runOf(processor.name)
+      const run = requests.runOf(processor.name)
       if (this.#shadow !== undefined && run?.jobId !== this.#shadow.run.jobId) yield* this.drop
       if (this.#shadow === undefined) {
         if (run === undefined || run.phase !== "building" || run.jobId === this.#doneWith) return false

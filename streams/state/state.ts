@@ -62,7 +62,7 @@ const BYTES_AT = 10,
   LENGTH_AT = 11,
   WRITTEN_AT = 15
 
-class Held<V> {
+class StateEntry<V> {
   readonly key: string
   /** Undefined while it is at rest. */
   value: V | undefined
@@ -128,12 +128,12 @@ const AGES = 64
 export class KeyedState<V> {
   readonly #store: StateStore
   readonly #options: KeyedStateOptions<V>
-  readonly #held = new Map<string, Held<V>>()
+  readonly #held = new Map<string, StateEntry<V>>()
   /** The one asked for last: whoever gets a value puts it next. */
-  #last: Held<V> | undefined
-  #dirty: Array<Held<V>> = []
+  #last: StateEntry<V> | undefined
+  #dirty: Array<StateEntry<V>> = []
   /** Those that are objects; some may have been let go. */
-  #awake: Array<Held<V>> = []
+  #awake: Array<StateEntry<V>> = []
   #restAt: number
   #rests = 0
   #restEvery = REST_EVERY
@@ -160,15 +160,15 @@ export class KeyedState<V> {
   get weight(): number {
     return this.#weight
   }
-  #find(key: string): Held<V> | undefined {
+  #find(key: string): StateEntry<V> | undefined {
     const last = this.#last
     if (last !== undefined && last.key === key) return last
     const held = this.#held.get(key)
     if (held !== undefined) this.#last = held
     return held
   }
-  #hold(key: string, value: V, touchedAt: number): Held<V> {
-    const held = new Held(key, value, touchedAt, this.#options.weigh?.(value) ?? 1, this.#snapshots)
+  #hold(key: string, value: V, touchedAt: number): StateEntry<V> {
+    const held = new StateEntry(key, value, touchedAt, this.#options.weigh?.(value) ?? 1, this.#snapshots)
     this.#held.set(key, held)
     this.#last = held
     this.#weigh(held, held.weight)
@@ -176,7 +176,7 @@ export class KeyedState<V> {
     return held
   }
   /** It has become an object. */
-  #wake(held: Held<V>): void {
+  #wake(held: StateEntry<V>): void {
     if (this.#awake.length >= this.#restAt) this.#rest()
     held.restsBefore = this.#rests
     this.#awake.push(held)
@@ -204,7 +204,7 @@ export class KeyedState<V> {
     this.#restAt = this.#restAfter(awake)
     this.#rests++
   }
-  #pack(held: Held<V>): void {
+  #pack(held: StateEntry<V>): void {
     if (held.page !== undefined) return
     const pages = this.#pages
     pages.begin()
@@ -218,7 +218,7 @@ export class KeyedState<V> {
     this.#lay(held)
   }
   /** What was written last is its bytes. */
-  #lay(held: Held<V>): void {
+  #lay(held: StateEntry<V>): void {
     const { from, page, to } = this.#pages
     this.#pages.keep()
     held.page = page
@@ -226,7 +226,7 @@ export class KeyedState<V> {
     held.to = to
   }
   /** Its bytes are not those of its value any more. */
-  #unlay(held: Held<V>): void {
+  #unlay(held: StateEntry<V>): void {
     if (held.page === undefined) return
     this.#pages.release(held.page, held.to - held.from)
     held.page = undefined
@@ -237,22 +237,22 @@ export class KeyedState<V> {
       ? form.read(this.#reader.open(bytes, from + WRITTEN_AT))
       : form.decode((packr.unpack(bytes) as [number, never])[1])
   }
-  #lastUse({ usedIn }: Held<V>): number {
+  #lastUse({ usedIn }: StateEntry<V>): number {
     return Math.max(usedIn, this.#snapshots - AGES + 1)
   }
-  #weigh(held: Held<V>, more: number): void {
+  #weigh(held: StateEntry<V>, more: number): void {
     const at = this.#lastUse(held) & (AGES - 1)
     this.#weights[at] = this.#weights[at]! + more
     this.#weight += more
   }
-  #use(held: Held<V>): void {
+  #use(held: StateEntry<V>): void {
     held.restsBefore = this.#rests
     if (held.usedIn === this.#snapshots) return
     this.#weigh(held, -held.weight)
     held.usedIn = this.#snapshots
     this.#weigh(held, held.weight)
   }
-  #letGo(held: Held<V>): void {
+  #letGo(held: StateEntry<V>): void {
     this.#held.delete(held.key)
     this.#weigh(held, -held.weight)
     this.#unlay(held)
@@ -260,7 +260,7 @@ export class KeyedState<V> {
     held.isDirty = false
     if (this.#last === held) this.#last = undefined
   }
-  #soil(held: Held<V>): void {
+  #soil(held: StateEntry<V>): void {
     if (held.isDirty) return
     held.isDirty = true
     this.#dirty.push(held)

@@ -11,7 +11,7 @@
 import type { Namespace } from "../engine.ts"
 import { fail, type EngineError, type Result } from "../errors.ts"
 import { warn } from "../warning.ts"
-import { CLOSED, messageOf, plansOf, settleJob, type LaneDone, type LaneJob, type Waiting } from "./job.ts"
+import { CLOSED, messageOf, plansOf, settleJob, type LaneDone, type LaneJob, type PendingJob } from "./job.ts"
 import { SearchThread } from "./search-thread.ts"
 
 /** Searches at a time, of different namespaces. */
@@ -36,7 +36,7 @@ interface Place {
   running:
     | {
         readonly id: number
-        readonly waiting: Waiting
+        readonly waiting: PendingJob
         readonly timer: ReturnType<typeof setTimeout>
         readonly watch: ReturnType<typeof setInterval>
         readonly ended: Promise<void>
@@ -60,7 +60,7 @@ const overloaded: EngineError = {
 export class SearchLane {
   private readonly path: string
   private readonly places: Place[] = []
-  /** Namespaces in the order of their turns. */ private readonly lines = new Map<Namespace, Waiting[]>()
+  /** Namespaces in the order of their turns. */ private readonly lines = new Map<Namespace, PendingJob[]>()
   private waiting = 0
   private next = 1
   private isClosed = false
@@ -146,7 +146,7 @@ export class SearchLane {
       else this.begin(idle ?? this.start(), one)
     }
   }
-  private begin(place: Place, waiting: Waiting): void {
+  private begin(place: Place, waiting: PendingJob): void {
     const { job, resolve } = waiting
     const left_ms = Math.max(0, job.left_ms()),
       id = this.next++

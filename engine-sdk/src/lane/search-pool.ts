@@ -12,7 +12,7 @@ import { fail, type EngineError, type Result } from "../errors.ts"
 import { pause } from "../turns.ts"
 import { warn } from "../warning.ts"
 import { FairLines } from "./fair-lines.ts"
-import { CLOSED, messageOf, settleJob, type LaneDone, type LaneJob, type Waiting } from "./job.ts"
+import { CLOSED, messageOf, settleJob, type LaneDone, type LaneJob, type PendingJob } from "./job.ts"
 import {
   collectionsToKeep,
   failuresBefore,
@@ -41,7 +41,7 @@ export interface QuickJob extends LaneJob {
 }
 /** Why it is to be asked again: it `waited` and was not begun, or a worker ended that had it. */
 export type Elsewhere = "waited" | "lost"
-interface Quick extends Waiting {
+interface Quick extends PendingJob {
   readonly job: QuickJob
   readonly namespace: Namespace
   readonly expected_ms: number

@@ -10,7 +10,13 @@ import { parseFilter } from "../query/filter-parser.ts"
 import { fieldContextOf, type FieldContext } from "../query/query-context.ts"
 import { parseSelection } from "../query/selection-parser.ts"
 import type { CollectionInfo, DirtyValues, Document, WriteAction } from "../schema.ts"
-import { answer, withCollection, type Answered, type OperationContext, type QueryParameters } from "./operation.ts"
+import {
+  answer,
+  withCollection,
+  type OperationResult,
+  type OperationContext,
+  type QueryParameters
+} from "./operation.ts"
 import { searchResourcesOf } from "./resources.ts"
 import { CLOSED, Reach, type Restrictions, UNRESTRICTED } from "./restrictions.ts"
 
@@ -115,7 +121,7 @@ export const createDocument = (
   collection: string,
   text: string,
   parameters: QueryParameters
-): Promise<Answered> =>
+): Promise<OperationResult> =>
   withCollection(context, collection, async (info) => {
     const action = actionOf(parameters.action)
     if (!action.ok) return action
@@ -133,7 +139,7 @@ export const getDocument = (
   id: string,
   parameters: QueryParameters,
   restrictions: Restrictions = UNRESTRICTED
-): Promise<Answered> =>
+): Promise<OperationResult> =>
   withCollection(context, collection, async (info) => {
     const selection = selectionOf(context, info, parameters, undefined, new Reach(context, restrictions))
     if (!selection.ok) return selection
@@ -148,7 +154,7 @@ export const updateDocument = (
   id: string,
   text: string,
   parameters: QueryParameters
-): Promise<Answered> =>
+): Promise<OperationResult> =>
   withCollection(context, collection, async (info) => {
     const stored = await writeOne(context, info, {
       kind: "put",
@@ -164,7 +170,7 @@ export const deleteDocument = (
   collection: string,
   id: string,
   parameters: QueryParameters
-): Promise<Answered> =>
+): Promise<OperationResult> =>
   withCollection(context, collection, async (info) => {
     const removed = await writeOne(context, info, { kind: "delete", id })
     if (removed.ok) return answer(200, removed.value)
@@ -209,7 +215,7 @@ export const updateDocuments = (
   text: string,
   parameters: QueryParameters,
   restrictions: Restrictions = UNRESTRICTED
-): Promise<Answered> =>
+): Promise<OperationResult> =>
   withCollection(context, collection, async (info) => {
     const filterText = requireFilter(parameters)
     if (!filterText.ok) return filterText
@@ -246,7 +252,7 @@ export const deleteDocuments = (
   collection: string,
   parameters: QueryParameters,
   restrictions: Restrictions = UNRESTRICTED
-): Promise<Answered> =>
+): Promise<OperationResult> =>
   withCollection(context, collection, async (info) => {
     const truncate = parameters.truncate === "true"
     const filterText = truncate ? ok("") : requireFilter(parameters)

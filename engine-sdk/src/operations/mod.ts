@@ -15,7 +15,7 @@ export {
   ParsedBody,
   resolveCollection,
   type Answer,
-  type Answered,
+  type OperationResult,
   type Body,
   type OperationContext,
   type QueryParameters,

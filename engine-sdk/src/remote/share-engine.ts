@@ -14,7 +14,7 @@ import { fail } from "../errors.ts"
 import { warn } from "../warning.ts"
 import { answerCall } from "./answer-calls.ts"
 import { Frames, MESSAGE_BYTES_MAX } from "./frames.ts"
-import { type Call, type Change, type FromOwner, type Known, PROTOCOL, type ToOwner } from "./messages.ts"
+import { type Call, type Change, type FromOwner, type RemoteCollection, PROTOCOL, type ToOwner } from "./messages.ts"
 
 const LEASE_MS = 2_000
 /** Two clocks do not run alike. */
@@ -44,7 +44,7 @@ export interface SharedEngine {
 }
 
 const hashed = (token: string): Uint8Array => createHash("sha256").update(token).digest()
-const knownOf = (engine: SearchEngine, namespace: string, name: string): Known | undefined => {
+const knownOf = (engine: SearchEngine, namespace: string, name: string): RemoteCollection | undefined => {
   const info = engine.describeCollection(namespace, name)
   return info === undefined ? undefined : { namespace, info, usage: engine.usage(namespace, name) }
 }
@@ -188,7 +188,7 @@ class Sharing {
     const known = (engine.namespaces?.() ?? []).flatMap((namespace) =>
       engine
         .listCollections(namespace)
-        .map((info): Known => ({ namespace, info, usage: engine.usage(namespace, info.schema.name) }))
+        .map((info): RemoteCollection => ({ namespace, info, usage: engine.usage(namespace, info.schema.name) }))
     )
     for (let from = 0; from < known.length; from += CATALOGUE_PART)
       yield { kind: "catalogue", known: known.slice(from, from + CATALOGUE_PART), isLast: false }

@@ -10,7 +10,7 @@ export interface AskedPartition {
   readonly partition: number
 }
 
-interface Waiting<Asked, Answer> {
+interface PendingAsk<Asked, Answer> {
   readonly asked: Asked
   readonly answer: (answer: Answer | undefined) => void
   readonly fail: (error: unknown) => void
@@ -37,7 +37,7 @@ export class Rounds<Broker extends object, Asked extends AskedPartition, Answer>
     asked: ReadonlyArray<Asked>
   ) => Promise<ReadonlyArray<AskedPartition & { readonly answer: Answer }>>
   /** What waits for each broker that is being asked. */
-  readonly #waiting = new Map<Broker, Array<Waiting<Asked, Answer>>>()
+  readonly #waiting = new Map<Broker, Array<PendingAsk<Asked, Answer>>>()
 
   constructor(
     send: (
@@ -69,7 +69,7 @@ export class Rounds<Broker extends object, Asked extends AskedPartition, Answer>
     this.#waiting.delete(broker)
   }
 
-  async #round(broker: Broker, round: ReadonlyArray<Waiting<Asked, Answer>>): Promise<void> {
+  async #round(broker: Broker, round: ReadonlyArray<PendingAsk<Asked, Answer>>): Promise<void> {
     try {
       const answers = new Map(
         (
@@ -91,10 +91,10 @@ export class Rounds<Broker extends object, Asked extends AskedPartition, Answer>
 
 /** Takes from what waits, in its order, each partition once: a request cannot have it twice. */
 const takeRound = <Asked extends AskedPartition, Answer>(
-  waiting: Array<Waiting<Asked, Answer>>
-): ReadonlyArray<Waiting<Asked, Answer>> => {
-  const taken = new Map<string, Waiting<Asked, Answer>>()
-  const rest: Array<Waiting<Asked, Answer>> = []
+  waiting: Array<PendingAsk<Asked, Answer>>
+): ReadonlyArray<PendingAsk<Asked, Answer>> => {
+  const taken = new Map<string, PendingAsk<Asked, Answer>>()
+  const rest: Array<PendingAsk<Asked, Answer>> = []
   for (const one of waiting.splice(0)) {
     const key = keyOf(one.asked)
     if (taken.has(key)) rest.push(one)

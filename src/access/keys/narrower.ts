@@ -3,7 +3,7 @@
  * for one collection, must not make one of it that works from everywhere and for good. Pure.
  */
 import { covers } from "@dowser/engine-sdk/query"
-import { parseCidr } from "../../net/network-address.ts"
+import { isInRange, parseCidr } from "../../net/network-address.ts"
 import { collectionMatches } from "@dowser/engine-sdk/operations"
 import { type KeyRecord, RATE_LIMIT_DEFAULT } from "../../identity/key-record.ts"
 import { originMatches } from "../check/origins.ts"
@@ -33,12 +33,7 @@ export const withinCidrs = (asked: ReadonlyArray<string>, own: ReadonlyArray<str
         range !== undefined &&
         own.some((other) => {
           const outer = parseCidr(other)
-          return (
-            outer !== undefined &&
-            outer.length <= range.length &&
-            (outer.length === 0 ||
-              range.bits >> BigInt(128 - outer.length) === outer.bits >> BigInt(128 - outer.length))
-          )
+          return outer !== undefined && outer.length <= range.length && isInRange(range.bits, outer)
         })
       )
     }))

@@ -26,13 +26,13 @@ interface RetrievalAsked {
   /** Of the caller, by collection. */ readonly filters: Readonly<Record<string, string>> | undefined
   readonly documentsMax: number
 }
-interface Answered {
+interface RetrievedDocuments {
   readonly count: number
   readonly documents: ReadonlyArray<FoundDocument>
   readonly constraint: Found["constraint"]
   readonly rest: string
 }
-const NOTHING: Answered = { count: 0, documents: [], constraint: undefined, rest: "" }
+const NOTHING: RetrievedDocuments = { count: 0, documents: [], constraint: undefined, rest: "" }
 /** A comparison, a range or a number, outside of values. */
 const MEASURE = /:\s*!?=?\s*\[?\s*(?:[<>]|-?\d)/
 const constraintOf = (filter_by: string, sort_by: string): Found["constraint"] =>
@@ -59,7 +59,7 @@ const documentsOf = (
   { schema }: CollectionInfo,
   name: string,
   template: string | undefined
-): Answered => {
+): RetrievedDocuments => {
   if (!isObject(answer)) return NOTHING
   const hits = (Array.isArray(answer.hits) ? answer.hits : []).filter(isObject)
   const parsed = isObject(answer.parsed_nl_query) ? answer.parsed_nl_query.generated_params : undefined
@@ -91,7 +91,7 @@ const documentsOf = (
 }
 
 /** Of all collections, best first; where one was asked by numbers or values, those that were not do not answer. */
-const together = (answers: ReadonlyArray<Answered>, documentsMax: number): Found => {
+const together = (answers: ReadonlyArray<RetrievedDocuments>, documentsMax: number): Found => {
   const constrained = answers.filter(({ constraint, documents }) => constraint !== undefined && documents.length > 0)
   const own = constrained.length > 0 ? constrained : answers
   return {

@@ -12,7 +12,7 @@ import type { OwnStatements } from "./own-statements.ts"
 const AGAIN_MS = 50
 const AGAIN_MAX_MS = 400
 
-interface Waiting {
+interface ReadWaiter {
   readonly arrivedAt: number
   readonly done: Deferred.Deferred<void>
 }
@@ -29,7 +29,7 @@ export class ChangeReader {
   readonly #wanted: Queue.Queue<void>
   readonly #reading: Semaphore.Semaphore
   /** Requests and writes that wait for a reading; each leaves after its time. */
-  readonly #waiting = new Set<Waiting>()
+  readonly #waiting = new Set<ReadWaiter>()
   #applied: number
   #readAt: number
   #behindSince: number | undefined
@@ -71,7 +71,7 @@ export class ChangeReader {
 
   /** Settles once a reading that began after the call is done. */
   readonly freshly: Effect.Effect<void> = Effect.suspend(() => {
-    const one: Waiting = { arrivedAt: this.#parts.now(), done: Deferred.makeUnsafe() }
+    const one: ReadWaiter = { arrivedAt: this.#parts.now(), done: Deferred.makeUnsafe() }
     this.#waiting.add(one)
     this.want()
     return Effect.ensuring(

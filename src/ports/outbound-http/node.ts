@@ -9,7 +9,7 @@ import { lookup } from "node:dns/promises"
 import { isIP } from "node:net"
 import { Effect, Layer, Stream } from "effect"
 import { BoundedMap } from "@dowser/engine-sdk/host"
-import { type Answered, call, refusedAddress } from "./exchange.ts"
+import { type OpenResponse, call, refusedAddress } from "./exchange.ts"
 import { headersOf, pieces, wholeBody } from "./answer-body.ts"
 import { openSocket, outboundSocket, socketAddress } from "./socket.ts"
 import {
@@ -101,7 +101,7 @@ const answered = async (
   { agents, isAllowed, namesOf }: Parts,
   request: Asked,
   deadline: AbortSignal
-): Promise<Answered> => {
+): Promise<OpenResponse> => {
   const url = new URL(request.url)
   if (url.protocol !== "http:" && url.protocol !== "https:")
     throw new OutboundFailure({ kind: "refused_address", message: `${url.protocol} is not http or https` })

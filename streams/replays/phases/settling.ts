@@ -5,7 +5,7 @@
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Outbox } from "@dowser/log/outbox"
-import { type Duty, tombstoneOf } from "../duty.ts"
+import { type ReplayContext, tombstoneOf } from "../replay-context.ts"
 import { finishJob, readJob, type RebuildingJob, toPhase } from "../jobs.ts"
 import { added, rangeOf, TABLE, tablesOf, takenOut } from "../receipt.ts"
 import { forgetRun, type Run } from "../../shadow/runs.ts"
@@ -22,19 +22,19 @@ const finishReplay = Effect.fnUntraced(function* (
   yield* outbox.put(run.organizationId, "event.replayed", { job_id: run.jobId, ...told })
 })
 
-export const settle = Effect.fnUntraced(function* (duty: Duty, run: Run) {
+export const settle = Effect.fnUntraced(function* (context: ReplayContext, run: Run) {
   const sql = yield* SqlClient.SqlClient
   const job = yield* readJob(run.jobId)
-  yield* duty.withGroup(
+  yield* context.withGroup(
     Effect.gen(function* () {
       let { receipt } = run
-      for (const { rebuilding } of duty.figures) {
+      for (const { rebuilding } of context.figures) {
         if (rebuilding?.settle !== undefined)
           receipt = added(receipt, TABLE, yield* rebuilding.settle(run.organizationId))
       }
       if (job.type === "event_replay") return yield* finishReplay(run, job, receipt)
       const { prints } = yield* tombstoneOf(run)
-      for (const keeper of duty.figures) {
+      for (const keeper of context.figures) {
         const { forget } = keeper.erasing
         if (forget !== undefined) receipt = takenOut(receipt, keeper, yield* forget(run.organizationId, prints))
       }

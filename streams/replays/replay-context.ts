@@ -1,6 +1,6 @@
 /**
- * What every phase of a run works with: whose duty it is, which group is rebuilt, and whose figures those are. Steps of
- * whoever has the duty are transactions that hold it.
+ * What every phase of a run works with: the fence of the process that runs it, which group is rebuilt, and which
+ * figures those are. A step is a transaction that checks the fence.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -20,7 +20,7 @@ interface Figures extends Keeper {
   readonly rebuilding?: Omit<FigureRebuilding<never>, "writeShadow">
 }
 
-export interface DutyOptions {
+export interface ReplayOptions {
   readonly visitorPartitions: number
   readonly fingerprintKey: FingerprintKey
   /** Who counts what is replayed, and whose figures come of it, in the order in which they are walked. */
@@ -41,11 +41,11 @@ export interface LogPlace {
   readonly isDeadLetters: boolean
 }
 
-export class Duty {
-  readonly options: DutyOptions
+export class ReplayContext {
+  readonly options: ReplayOptions
   readonly fence: number | undefined
 
-  constructor(options: DutyOptions, fence: number | undefined) {
+  constructor(options: ReplayOptions, fence: number | undefined) {
     this.options = options
     this.fence = fence
   }
@@ -57,11 +57,11 @@ export class Duty {
     return this.options.rebuilt.figures
   }
 
-  /** A transaction of whoever has the duty. */
+  /** A transaction that fails unless this process still holds the lease of the replays. */
   inCharge<A, E, R>(effect: Effect.Effect<A, E, R>) {
     return holdingPartition(REPLAYS, 0, this.fence, effect)
   }
-  /** Likewise, in which nobody counts, folds or flushes what is rebuilt. */
+  /** The same, while no other process counts, folds or flushes what is rebuilt. */
   withGroup<A, E, R>(effect: Effect.Effect<A, E, R>) {
     return this.inCharge(Effect.andThen(this.#lockPartitions, effect))
   }
