@@ -3,7 +3,7 @@
  * anew.
  */
 import type { Kafka } from "kafkajs"
-import { type Cluster, makeCluster } from "./client.ts"
+import { type Cluster, makeCluster } from "./kafkajs-internals.ts"
 import { messageOf } from "./errors.ts"
 
 export class Connections {
