@@ -35,9 +35,7 @@ export const fingerprintInto = (key: FingerprintKey, text: string, out: Uint32Ar
   mixInto(key, length, out, at)
 }
 
-/**
- * Likewise of a text whose characters are these bytes, ASCII: what `fingerprintInto` says of it, and no text is made.
- */
+/** The same for an ASCII text given as bytes: returns what `fingerprintInto` would, without creating the text. */
 export const fingerprintBytesInto = (
   key: FingerprintKey,
   bytes: Uint8Array,
@@ -54,7 +52,7 @@ export const fingerprintBytesInto = (
 
 const mixInto = (key: FingerprintKey, length: number, out: Uint32Array, at: number): void => {
   const text = units
-  // The length mixed in below tells padding from zeros.
+  // The length mixed in below distinguishes padding from zeros.
   for (let i = length; i < length + BLOCK; i++) text[i] = 0
   let a = key[0],
     b = key[1],

@@ -59,7 +59,7 @@ export const ApiKey = Schema.Struct({
   personalization: Schema.optionalKey(Schema.Literal(false)),
   rate_limit_per_minute: Schema.Int,
   created_at: Schema.Int,
-  /** Only in the answer to its creation. */ value: Schema.optionalKey(Schema.String),
+  /** Present only in the answer to its creation. */ value: Schema.optionalKey(Schema.String),
   value_prefix: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "ApiKey" })
 

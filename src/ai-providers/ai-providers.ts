@@ -1,6 +1,6 @@
 /**
- * Models of organizations' own: rows in Postgres, kept in memory, read again where a write of any process changed them
- * (`Configuration`). What is stored was asked once and answered as it should.
+ * Organizations' own models: rows in Postgres, kept in memory, re-read when a write of any process changed them
+ * (`Configuration`). A stored model was tried once and answered correctly.
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -38,7 +38,7 @@ interface AiProvidersShape {
   readonly embeddingModel: (organizationId: string) => ModelConfig
   /** undefined where the organization has none. */
   readonly reranker: (organizationId: string) => Reranker | undefined
-  /** undefined where the organization has none: answers are made of documents' own sentences. */
+  /** undefined if the organization has none: answers are made of documents' own sentences. */
   readonly generator: (organizationId: string) => GeneratorModel | undefined
   /** undefined where the organization has none. */
   readonly transcriber: (organizationId: string) => RemoteTranscriberModel | undefined
@@ -74,7 +74,7 @@ const shownOf = (port: ProviderPort, { body, row }: Pick<LoadedProvider, "body" 
   updated_at: row.updated_at
 })
 
-/** All of them in memory, by organization and port. */
+/** All of them, in memory, by organization and port. */
 const keepProviders = Effect.gen(function* () {
   const configuration = yield* Configuration
   const seal = yield* Seal
@@ -117,7 +117,7 @@ const HELLO = {
   timeout_ms: 20_000,
   tries: 1
 } as const
-/** Whatever a model says to that will do. */
+/** Any reply proves that the model works. */
 const makeGeneratorTrial = Effect.map(Generator, (generator) => (organizationId: string, body: ProviderBody) => {
   const model = generatorOf(body)
   return model === undefined
@@ -175,7 +175,7 @@ const makeTrial = Effect.gen(function* () {
     )
   }
   const transcribe = yield* makeRemoteTranscriber
-  /** A second of silence, in which nobody says anything: any transcript will do. */
+  /** A second of silence: any transcript, even an empty one, proves that the transcriber works. */
   const transcriber = (organizationId: string, body: ProviderBody) => {
     const model = transcriberOf(body)
     return model === undefined
@@ -187,7 +187,7 @@ const makeTrial = Effect.gen(function* () {
   }
   const generator = yield* makeGeneratorTrial
   const models = yield* CurrentEmbedder
-  /** One that the operator named: no server is asked. */
+  /** Named by the operator: no server is asked. */
   const operator = (organizationId: string, { model }: ProviderBody) => {
     const config = { model_name: `${OPERATOR_KIND}/${model}` }
     return models?.isKnown(config) !== true

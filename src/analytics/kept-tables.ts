@@ -3,8 +3,8 @@
  * since: a month of a shop with 100,000 queries takes Postgres a second to sum and to sort, each page anew, and a look
  * at the new instants takes milliseconds. An answer is of the moment of its transaction, kept or not.
  *
- * Bounded: `BYTES_MAX` over all tables, least recently used out first; a range with more rows than `ROWS_MAX` and one
- * that nobody looked at while too much was written is read from Postgres as ever.
+ * Bounded: `BYTES_MAX` over all tables, least recently used first out. A range with more rows than `ROWS_MAX`, and one
+ * that was not read while too much was written, is read from Postgres.
  */
 import { Duration, Effect, FiberSet, type Scope, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -41,9 +41,9 @@ export interface KeptTablesOptions {
   readonly bytesMax?: number
 }
 export interface KeptTables {
-  /** `use` of the kept table, else `fallback`. Both inside the caller's transaction, which sees one moment. */
+  /** Runs `use` on the cached table, else `fallback`, both inside the caller's transaction, which sees one moment. */
   readonly read: <A>(source: KeptSource, use: (table: RankedTable) => A, fallback: Effect.Effect<A>) => Effect.Effect<A>
-  /** Settles when nothing is being loaded. For tests and benches. */
+  /** Settles when nothing is loading. For tests and benches. */
   readonly settled: Effect.Effect<void>
   readonly bytes: () => number
 }
@@ -184,7 +184,7 @@ export const makeKeptTables = ({ bytesMax = BYTES_MAX, worth_ms = WORTH_MS }: Ke
     const database: Database = <A extends object>(text: string, parameters: ReadonlyArray<unknown>) =>
       Effect.orDie(sql.unsafe<A>(text, parameters) as Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>)
     const loads = yield* FiberSet.make()
-    // Not in the fiber that asks: its transaction would be the load's.
+    // Not in the calling fiber, whose transaction the load would share.
     const outside = yield* FiberSet.runtime(loads)()
     const loading = yield* Semaphore.make(1)
     const cache = new TableCache(bytesMax)

@@ -127,6 +127,6 @@ export const OverviewMetrics = Schema.Struct({
   collection: Schema.NullOr(Schema.String),
   events: count,
   totals: Totals,
-  /** One entry for every UTC day of the range, those without searches too. */
+  /** One entry for every UTC day of the range, including days without searches. */
   series: Schema.Array(Schema.Struct({ date: Schema.String, ...totals }).annotate({ identifier: "AnalyticsDay" }))
 }).annotate({ identifier: "OverviewMetrics" })

@@ -1,4 +1,4 @@
-/** What no operation answers: 401 first, then 404 in the plane's shape. */
+/** The answer to addresses without an operation: 401 first, then 404 in the plane's shape. */
 import type { IncomingMessage } from "node:http"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Effect } from "effect"

@@ -1,4 +1,4 @@
-/** The command line: what each command takes. What it does lives in its own file. */
+/** The command line: what each command accepts. What it does is in its own file. */
 import { Config, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { availableParallelism } from "node:os"
@@ -101,7 +101,7 @@ const weights = Flag.String("weights").pipe(
   Flag.withDefault("")
 )
 
-/** Only in distributed mode must the first two be there; their absence is told then. */
+/** The first two are required only in distributed mode, which reports their absence. */
 const meeting = {
   brokers: Flag.String("kafka-brokers").pipe(
     Flag.withDescription("Kafka brokers, host:port, separated by commas"),

@@ -38,7 +38,7 @@ interface InstallationsShape {
     expected: number,
     config: CmsConfig
   ) => Effect.Effect<Installation, ConfigRevisionMismatch | InputInvalid | InstallationNotFound | InstallationRevoked>
-  /** What it was stays; a second time changes nothing. */
+  /** Its earlier state stays; a second time changes nothing. */
   readonly revoke: (
     organizationId: string,
     id: string

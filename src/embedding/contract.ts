@@ -28,7 +28,7 @@ export const createEmbeddings = operation({
   scope: "full",
   isAi: true,
   id: "createEmbeddings",
-  summary: "Make vectors of texts",
+  summary: "Compute vectors of texts",
   method: "POST",
   path: "/v1/embeddings",
   payload: EmbeddingsBody,

@@ -89,7 +89,7 @@ export const eraseSubject = operation({
   scope: "full",
   method: "DELETE",
   path: "/v1/events/subjects/:userId",
-  summary: "Erase the events of one person and what was derived from them",
+  summary: "Erase one person's events and everything derived from them",
   success: Job,
   status: 202,
   errors: [EventsUnavailable]

@@ -43,7 +43,7 @@ export const cancelJob = operation({
   ...one,
   ...described.cancelJob,
   id: "cancelJob",
-  summary: "Cancel a job that can still be taken back",
+  summary: "Cancel a job",
   method: "POST",
   path: "/v1/jobs/:jobId/cancel",
   success: Job,

@@ -43,7 +43,7 @@ export const createNlSearchModel = operation({
   ...at,
   ...described.createNlSearchModel,
   id: "createNlSearchModel",
-  summary: "Name a model that reads searches in words",
+  summary: "Create an NL search model",
   method: "POST",
   path: "/v1/nl_search_models",
   payload: ModelBody,

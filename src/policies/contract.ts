@@ -36,7 +36,7 @@ export const upsertSearchPolicy = operation({
   ...one,
   ...described.upsertSearchPolicy,
   id: "upsertSearchPolicy",
-  summary: "Store search parameters below profiles and requests",
+  summary: "Store a search policy",
   method: "PUT",
   payload: SearchPolicyBody,
   success: SearchPolicy,

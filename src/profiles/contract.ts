@@ -126,7 +126,7 @@ export const activateProfileRelease = operation({
   ...at,
   ...described.activateProfileRelease,
   id: "activateProfileRelease",
-  summary: "Let another release of a search profile act",
+  summary: "Activate a release of a search profile",
   method: "POST",
   path: `${path}/:profileName/activate`,
   payload: ActivateRelease,

@@ -32,7 +32,7 @@ export const createRecommendationModel = operation({
   ...at,
   ...described.createRecommendationModel,
   id: "createRecommendationModel",
-  summary: "Create a model; it answers from now on",
+  summary: "Create a recommendation model",
   method: "POST",
   path: "/v1/recommendations/models",
   payload: ModelBody,

@@ -48,7 +48,7 @@ export const previewSearchRule = operation({
   ...at,
   ...described.previewSearchRule,
   id: "previewSearchRule",
-  summary: "A search without and with rules, at any instant, for any device, country and language",
+  summary: "Preview a search without and with rules",
   method: "POST",
   path: `${at.path}/preview`,
   payload: SearchPreviewBody,

@@ -24,7 +24,7 @@ export const suggestSynonyms = operation({
   ...at,
   ...described.suggestSynonyms,
   id: "suggestSynonyms",
-  summary: "Look for synonyms in what visitors searched",
+  summary: "Suggest synonyms from visitors' searches",
   method: "POST",
   payload: SuggestSynonymsBody,
   success: Job,
@@ -35,7 +35,7 @@ export const listSynonymSuggestions = operation({
   ...at,
   ...described.listSynonymSuggestions,
   id: "listSynonymSuggestions",
-  summary: "List suggestions of synonyms",
+  summary: "List synonym suggestions",
   method: "GET",
   success: SynonymSuggestionList,
   errors: [NotFound]

@@ -80,7 +80,7 @@ export const rotateWebhookSecret = operation({
   ...one,
   ...described.rotateWebhookSecret,
   id: "rotateWebhookSecret",
-  summary: "Make a new secret, shown once; the old one stays valid for 24 hours",
+  summary: "Rotate the secret; the old one stays valid for 24 hours",
   method: "POST",
   path: "/v1/webhooks/:webhookId/secret",
   success: WebhookEndpointWithSecret,

@@ -1,5 +1,5 @@
 /**
- * Where processes meet to share partitions. Adapters: Postgres here, over `leases.ts`; the simulation's in
+ * The table through which processes share partitions. Adapters: Postgres here, over `leases.ts`; the simulation's in
  * `test/support/simulation`.
  */
 import { Context, Effect, Layer } from "effect"

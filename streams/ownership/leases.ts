@@ -63,7 +63,7 @@ export const readLeases = Effect.gen(function* () {
   )
 })
 
-/** Lengthens leases and stores how their partitions stand; answers the keys of those that are still held. */
+/** Renews leases and stores the progress of their partitions; returns the keys of those still held. */
 export const renewLeases = Effect.fnUntraced(function* (
   owner: string,
   leases: ReadonlyArray<LeaseHeld>,

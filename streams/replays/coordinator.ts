@@ -4,7 +4,8 @@
  * process that takes over continues where the last one stopped. It is a singleton task: leased, like a partition, where
  * several processes share the work.
  *
- * Decision: one run at a time. A run reads the whole log; two would read it twice as slowly, beside those who count.
+ * Decision: one run at a time. A run reads the whole log; two would each read it half as fast, beside the processors
+ * that count.
  */
 import { Cause, Clock, Effect, Layer } from "effect"
 import { EventLog } from "@dowser/log/event-log/event-log"

@@ -23,15 +23,15 @@ interface Figures extends Keeper {
 export interface ReplayOptions {
   readonly visitorPartitions: number
   readonly fingerprintKey: FingerprintKey
-  /** Who counts what is replayed, and whose figures come of it, in the order in which they are walked. */
+  /** The processor that is replayed, and the figures derived from it, in the order in which they are walked. */
   readonly rebuilt: {
     readonly name: string
     readonly inputs: ReadonlyArray<Topic>
     readonly figures: ReadonlyArray<Figures>
   }
-  /** Everybody who keeps something of a person, in the order in which their rows are removed. */
+  /** Everything that keeps personal data, in the order in which its rows are removed. */
   readonly keepers: ReadonlyArray<Keeper>
-  /** Names of what processes make again by themselves when they hear of a tombstone. */
+  /** Names of state that processes rebuild by themselves when a tombstone arrives. */
   readonly liveStates: ReadonlyArray<string>
 }
 
@@ -84,7 +84,7 @@ export class ReplayContext {
       }))
     )
   }
-  /** Likewise, and then the dead letters of those topics. */
+  /** The same, followed by the dead letters of those topics. */
   get erasedPlaces(): ReadonlyArray<LogPlace> {
     return [
       ...this.contentPlaces,

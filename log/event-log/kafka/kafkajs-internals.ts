@@ -16,8 +16,8 @@ interface RequestQueue {
 }
 
 /**
- * As released, every answer arms a timer of negative length for a queue that is empty, which newer runtimes warn about
- * and which costs a tenth of the processor time. It is armed only while something is pending.
+ * In the released client, every answer arms a timer of negative length for an empty queue; newer runtimes warn about
+ * that, and it costs a tenth of the processor time. Here it is armed only while something is pending.
  */
 export const calmRequestQueue = (): void => {
   const { prototype } = require("kafkajs/src/network/requestQueue/index.js") as {
@@ -133,7 +133,7 @@ export interface Cluster {
   /** Any broker of a cluster without ZooKeeper. */ findControllerBroker(): Promise<BrokerConnection>
 }
 
-/** How often leaders are asked for anew though nothing failed. */
+/** How often leaders are looked up again without any failure. */
 const METADATA_AGE_MAX_MS = 300_000
 
 /** The client keeps the maker of its clusters behind a symbol; the version is pinned, and the suite would notice. */

@@ -19,7 +19,7 @@ export interface PartitionAnswer {
 }
 
 const PRODUCE = 0
-/** The first with zstd; 2.1 to 4.x know it. */
+/** The first version with zstd; brokers 2.1 to 4.x support it. */
 const VERSION = 7
 
 const stringBytes = (text: string): number => 2 + Buffer.byteLength(text)

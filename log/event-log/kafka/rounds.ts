@@ -1,7 +1,6 @@
 /**
- * Requests to brokers, to each one at a time: what is asked for in one turn, or while the broker answers, goes together
- * in the next. A request has a price of its own, some 0.1 ms of this thread, and readers ask for many partitions at
- * once.
+ * Requests to brokers, one at a time to each: what is asked for in one turn, or while the broker answers, goes together
+ * in the next request. A request costs some 0.1 ms of this thread, and readers ask for many partitions at once.
  */
 import { errorTypeOf } from "./errors.ts"
 
@@ -18,7 +17,7 @@ interface PendingAsk<Asked, Answer> {
 
 const keyOf = ({ partition, topic }: AskedPartition): string => `${topic}/${partition}`
 
-/** Of what is asked, by topic, as requests have it. */
+/** Groups what is asked by topic, as requests need it. */
 export const byTopic = <Asked extends AskedPartition>(
   asked: ReadonlyArray<Asked>
 ): ReadonlyArray<{ readonly topic: string; readonly partitions: ReadonlyArray<Asked> }> => {
@@ -36,7 +35,7 @@ export class Rounds<Broker extends object, Asked extends AskedPartition, Answer>
     broker: Broker,
     asked: ReadonlyArray<Asked>
   ) => Promise<ReadonlyArray<AskedPartition & { readonly answer: Answer }>>
-  /** What waits for each broker that is being asked. */
+  /** What waits for each broker that has a request in flight. */
   readonly #waiting = new Map<Broker, Array<PendingAsk<Asked, Answer>>>()
 
   constructor(
@@ -62,7 +61,7 @@ export class Rounds<Broker extends object, Asked extends AskedPartition, Answer>
   }
 
   async #run(broker: Broker): Promise<void> {
-    // Who asks in the same turn comes along.
+    // Callers of the same turn share the request.
     await Promise.resolve()
     const waiting = this.#waiting.get(broker)!
     while (waiting.length > 0) await this.#round(broker, takeRound(waiting))
@@ -81,7 +80,7 @@ export class Rounds<Broker extends object, Asked extends AskedPartition, Answer>
       )
       for (const { answer, asked } of round) answer(answers.get(keyOf(asked)))
     } catch (error) {
-      // The client tells one partition's error for all of them. A broker that does not answer at all is not asked
+      // The client reports one partition's error for all of them. A broker that does not answer at all is not asked
       // again.
       if (round.length === 1 || errorTypeOf(error) === "") return round.forEach(({ fail }) => fail(error))
       for (const alone of round) await this.#round(broker, [alone])

@@ -27,10 +27,8 @@ export interface DecisionInput {
     readonly paused_reason: "payment" | "manual" | undefined
     readonly plan: string
   }
-  /** What of the organization could not be read; undefined for one that is well. */ readonly damage?:
-    | string
-    | undefined
-  /** Whose subdomains a free organization may list. */ readonly serviceDomain: string | undefined
+  /** What of the organization could not be read; undefined if all is well. */ readonly damage?: string | undefined
+  /** The domain whose subdomains a free organization may list. */ readonly serviceDomain: string | undefined
   /** The one collection that a scoped token reaches. */ readonly index: string | undefined
   readonly isSecured: boolean
   readonly scope: Scope

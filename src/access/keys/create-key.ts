@@ -1,4 +1,4 @@
-/** Makes a key: its value, which exists in this moment alone, and the row that is stored of it. */
+/** Creates a key: its value, which exists only at this moment, and the row to store. */
 import { Clock, Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import type { ConfigurationShape } from "../../configuration/configuration.ts"
@@ -30,13 +30,13 @@ export interface NewKey {
   readonly filter_by: Readonly<Record<string, string>>
   readonly fields?: ReadonlyArray<string>
   readonly autodelete?: boolean
-  /** False: no search of it is personal. */ readonly personalization?: boolean
-  /** With the scope `installation`. */ readonly installation_id?: string
+  /** False: no search with it is personalized. */ readonly personalization?: boolean
+  /** Only with the scope `installation`. */ readonly installation_id?: string
   readonly rate_limit_per_minute: number
   /** Unix seconds. */ readonly expires_at: number
 }
 
-/** What keys are made and revoked with. */
+/** What creating and revoking keys needs. */
 export interface KeyParts {
   readonly configuration: ConfigurationShape
   readonly identifiers: Identifiers["Service"]
@@ -49,8 +49,8 @@ export interface KeyParts {
 }
 
 /**
- * A new key begins as no more than so many others do: half of what is tried, so that several processes that make keys
- * at once stay within it. With four of 62 characters there is room for 470 million keys.
+ * No more keys than this may share a new key's first characters: half of what is tried, so that several processes
+ * creating keys at once stay within the limit. Four of 62 characters leave room for 470 million keys.
  */
 const SIGNERS_BESIDE_MAX = SIGNERS_PER_PREFIX_MAX / 2
 const VALUES_TRIED_MAX = 1_000
@@ -120,7 +120,7 @@ const insert = Effect.fnUntraced(function* ({ outbox, repository }: KeyParts, ke
     (yield* repository.lockListed(key.organization_id, cap.max)) >= cap.max
   )
     return yield* cap.refusal
-  // A value that any key has or had, of whatever organization and process.
+  // Key values are unique for ever, across organizations and processes.
   yield* Effect.catchTag(
     repository.insertKey(key),
     "SqlError",

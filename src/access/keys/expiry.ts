@@ -5,7 +5,7 @@ import { counted } from "../../metrics/background.ts"
 
 const EVERY_MS = 3_600_000
 
-/** Every hour as long as the layer lives; what fails is told and tried again with the next. */
+/** Every hour while the layer lives; a failure is logged and retried at the next run. */
 export const layerKeyExpiry: Layer.Layer<never, never, Access> = Layer.effectDiscard(
   Effect.gen(function* () {
     const access = yield* Access

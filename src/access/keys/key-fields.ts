@@ -1,4 +1,4 @@
-/** What each field of a request for a key may be, as part of its schema: everything that is wrong is told at once. */
+/** What each field of a key request may be, as part of its schema, so that every mistake is reported at once. */
 import { Schema } from "effect"
 import { parseCidr } from "../../net/network-address.ts"
 import { refusing } from "../../http/checks.ts"
@@ -6,7 +6,7 @@ import { browserKeyPrefix } from "../tokens/browser-key.ts"
 import { RATE_LIMIT_MAX } from "../../identity/key-record.ts"
 import { isOriginPattern } from "../check/origins.ts"
 
-/** Entries of each list: what every request of the key is compared with. */
+/** Entries of each list; every request of the key is compared with them. */
 const LIST_MAX = 250
 const FILTER_LENGTH_MAX = 4_000
 const DESCRIPTION_LENGTH_MAX = 1_000

@@ -1,4 +1,4 @@
-/** What a plan does not have of keys and their restrictions. Pure. */
+/** Key features and restrictions that a plan lacks. Pure. */
 import { FeatureNotInPlan } from "../../metering/errors.ts"
 import { isOwnSubdomain } from "../check/origins.ts"
 

@@ -1,11 +1,11 @@
-/** Each partition builds its shadow and takes over; the run waits for all of them, and ends where one cannot. */
+/** Each partition builds its shadow and takes over; the run waits for all of them, and ends if one cannot. */
 import { Clock, Effect } from "effect"
 import type { ReplayContext } from "../replay-context.ts"
 import { readExtent } from "../extent.ts"
 import { finishJob, tellProgress, toSwapping } from "../jobs.ts"
 import { forgetRun, readPartitions, type Run } from "../../shadow/runs.ts"
 
-/** Of the whole way: reading the log, then the days. */
+/** Progress of the whole way: reading the log, then the days. */
 export const BUILT = 0.8
 const LOOK_EVERY_MS = 250
 
@@ -31,7 +31,7 @@ export const build = Effect.fnUntraced(function* (context: ReplayContext, run: R
   const share = total === 0 ? 0 : (Math.min(1, done / total) * partitions.length) / visitorPartitions
   yield* tellProgress(run.jobId, Math.round(100 * BUILT * share) / 100, yield* Clock.currentTimeMillis)
   if (!isBuilt) return yield* Effect.sleep(LOOK_EVERY_MS)
-  // What retention took while shadows were built, some of them may have missed.
+  // Some shadows may have missed records that retention removed while they were built.
   const extent = yield* readExtent(rebuilt.inputs, visitorPartitions, yield* Clock.currentTimeMillis)
   yield* context.inCharge(
     toSwapping(run, extent.isCut ? Math.max(run.fromAt, extent.fromAt) : run.fromAt, {

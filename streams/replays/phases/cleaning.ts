@@ -1,4 +1,7 @@
-/** Of an erasure: the person's rows elsewhere, and the person's entries in the log; then the receipt. */
+/**
+ * Phase of an erasure: removes the person's rows elsewhere and the person's entries in the log, then writes the
+ * receipt.
+ */
 import { Clock, Effect } from "effect"
 import { EventLog } from "@dowser/log/event-log/event-log"
 import { TOPICS } from "@dowser/log/topics"
@@ -15,7 +18,7 @@ import { forgetRun, type Run } from "../../shadow/runs.ts"
 
 const LOOK_EVERY_MS = 250
 
-/** Everybody has passed what the tombstone covers: what was to be written of it is. */
+/** All processors have passed the tombstone: whatever they had to write is written. */
 const isPassed = Effect.fnUntraced(function* (ends: Readonly<Record<string, number>>) {
   for (const [place, end] of Object.entries(ends)) {
     const { partition, topic: name } = placeOf(place)
@@ -26,7 +29,7 @@ const isPassed = Effect.fnUntraced(function* (ends: Readonly<Record<string, numb
   return true
 })
 
-/** The receipt with everybody's rows, in the order of the list, and then what was on its way out. */
+/** The receipt with everybody's rows, in the order of the list, followed by outgoing deliveries. */
 const removeAllRows = Effect.fnUntraced(function* (
   context: ReplayContext,
   tombstone: Tombstone,

@@ -1,4 +1,4 @@
-/** Of an erasure: what belongs to the person is looked for in the log, and the tombstone extended by it. */
+/** Phase of an erasure: searches the log for what belongs to the person, and extends the tombstone by it. */
 import { Effect } from "effect"
 import { EventLog } from "@dowser/log/event-log/event-log"
 import { linksOf } from "../../erasure/linking.ts"

@@ -1,6 +1,6 @@
 /**
- * The rows are exchanged: what is derived from them is made again, a replay ends, and an erasure takes the person out
- * of what no replay reaches.
+ * After the exchange: data derived from the rows is recomputed, a replay ends, and an erasure removes the person from
+ * what no replay reaches.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -38,7 +38,7 @@ export const settle = Effect.fnUntraced(function* (context: ReplayContext, run: 
         const { forget } = keeper.erasing
         if (forget !== undefined) receipt = takenOut(receipt, keeper, yield* forget(run.organizationId, prints))
       }
-      // The rows are the shadows' now, and so is the state: nobody needs to repeat anything.
+      // Rows and state are the shadows' now: nothing needs to be mirrored any more.
       yield* sql`DELETE FROM stream_replay_partitions WHERE job_id = ${run.jobId}`
       yield* toPhase(run, "settling", "cleaning", receipt)
     })
