@@ -205,6 +205,8 @@ if (command === "test") {
   process.exit(await run(at("node_modules", "vitest", "vitest.mjs"), ["run", "--root", root, ...args], environment))
 } else if (command === "check") {
   process.exit(check() ? 0 : 1)
+} else if (command === "docs") {
+  process.exit(await run(at("scripts", "docs.ts"), args))
 } else {
   // The program watches this launcher and stops when it is gone.
   process.exit(await run(at("src", "main.ts"), [command, ...args], { DOWSER_PARENT_PID: String(process.pid) }))

@@ -133,7 +133,7 @@ const welcome = (base: string, prepared: Prepared, hasDemo: boolean): string => 
         `  curl '${base}/v1/events' -H 'X-SVC-API-KEY: ${searchable}' -d '{"events":[{"type":"click","collection":"${demoCollection}","document_id":"p1","q":"headphones","session_id":"me"}]}'`,
         `  curl "${base}/v1/analytics/metrics/queries?from=$(date -u +%F)&to=$(date -u +%F)&limit=5" -H 'X-SVC-API-KEY: ${secret}'`
       ].join("\n\n")
-  return `\nDowser is ready.\n\n${hasDemo ? `  Demo page    ${base}/\n` : ""}  API          ${base}/v1\n  Reference    ${base}/docs\n  Organization ${organization_id ?? "another process is making the first one"}\n${keys}\n\nTry:\n\n${curl}\n`
+  return `\nDowser is ready.\n\n${hasDemo ? `  Demo page    ${base}/\n` : ""}  API          ${base}/v1\n  Guide        ${base}/docs/guide\n  Reference    ${base}/docs\n  Organization ${organization_id ?? "another process is making the first one"}\n${keys}\n\nTry:\n\n${curl}\n`
 }
 
 /** The flags, checked together; fails with one sentence about the first that is wrong. */

@@ -15,7 +15,7 @@ export interface ProductPicture {
 /** Of a side; drawing one takes some 4 ms. */
 const SIDE = 160
 /** About a thousand. */
-const CACHE_BYTES = 16_000_000
+const CACHE_BYTES = 12_000_000
 /** Several pages of results. */
 const WAITING_MAX = 200
 const tooMany = new Throttled({

@@ -93,6 +93,15 @@ export class SearchLane {
       this.dispatch()
     })
   }
+  /** At every thread that is up and idle; resolves when all are done, whatever came of it. */
+  async practise(job: LaneJob): Promise<void> {
+    const idle = this.places.filter(({ running, thread }) => running === undefined && thread.isReady)
+    await Promise.all(
+      idle.map(
+        (place) => new Promise<void>((resolve, reject) => this.begin(place, { job, resolve: () => resolve(), reject }))
+      )
+    )
+  }
   /** The collection was closed or is gone. */
   forget(key: number): void {
     for (const { thread } of this.places) thread.forget(key)
@@ -124,6 +133,9 @@ export class SearchLane {
       if (busy.size >= THREADS) return
       const found = [...this.lines].find(([namespace]) => !busy.has(namespace))
       if (found === undefined) return
+      const idle = this.places.find(({ running }) => running === undefined)
+      // One that practises is free in a moment, and that is told here.
+      if (idle === undefined && this.places.length >= THREADS) return
       const [namespace, line] = found
       const one = line.shift()!
       this.waiting--
@@ -131,7 +143,7 @@ export class SearchLane {
       this.lines.delete(namespace)
       if (line.length > 0) this.lines.set(namespace, line)
       if (one.job.isGivenUp()) one.resolve(fail(timedOut))
-      else this.begin(this.places.find(({ running }) => running === undefined) ?? this.start(), one)
+      else this.begin(idle ?? this.start(), one)
     }
   }
   private begin(place: Place, waiting: PendingJob): void {

@@ -199,6 +199,21 @@ export class SearchPool {
   forget(key: number): void {
     for (const { thread } of this.workers) thread.forget(key)
   }
+  /** At every worker that is up, behind what it has; resolves when all are done, whatever came of it. */
+  async practise(job: QuickJob): Promise<void> {
+    const { expected_ms, namespace, weight } = job
+    await Promise.all(
+      this.workers
+        .filter(({ thread }) => thread.isReady && !thread.isGone)
+        .map(
+          (worker) =>
+            new Promise<void>((resolve, reject) => {
+              const over = (): void => resolve()
+              this.begin(worker, { job, namespace, expected_ms, weight, resolve: over, reject, elsewhere: over })
+            })
+        )
+    )
+  }
   /** At every worker that is up. One that comes up later does it when it is first asked. */
   prepareEverywhere(key: number): void {
     for (const worker of this.workers) if (worker.thread.isReady) this.prepare(worker, [key])

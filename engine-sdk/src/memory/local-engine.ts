@@ -26,6 +26,7 @@ import { CollectionReader, type EarlyTexts, type PublishedSegment } from "../ind
 import { hasVectorLibrary, vectorLibrary } from "../index/vector-graph.ts"
 import type { SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, WriteOperation } from "../plan.ts"
 import { askedOf } from "../search/relevance/prepare.ts"
+import { missingDocs } from "../search/relevance/unit-columns.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
 import { answersOf } from "../lane/answers.ts"
 import type { LaneDone } from "../lane/job.ts"
@@ -119,6 +120,8 @@ const budgetOf = (plans: ReadonlyArray<SearchPlan>): SearchBudget => ({
 })
 /** For looking words up. */
 const WORDS_MS = 50
+/** Of this thread, for one search that nobody waits for. */
+const PRACTICE_MS = 8
 /** Without publications, until what they lack is made ready: sooner than the writer makes one segment of them. */
 const QUIET_MS = 300
 /** New segments whose facet values are worth a turn of their own. */
@@ -545,6 +548,41 @@ export class LocalEngine implements SearchEngine {
         }
       })
     )
+  }
+
+  /**
+   * One plan after another, with a pause behind each: searches of others go on between them. A relevance search whose
+   * index nobody has asked for is left out, because it would have that index made.
+   */
+  async practise(
+    namespace: Namespace,
+    plans: ReadonlyArray<SearchPlan>
+  ): Promise<ReadonlyArray<Result<SearchAnswer> | undefined>> {
+    const answers: Array<Result<SearchAnswer> | undefined> = []
+    for (const plan of plans) {
+      const answer = await answering<Result<SearchAnswer> | undefined>(
+        () => undefined,
+        () => this.whenOpen(namespace, [plan.collection], () => this.practised(namespace, plan))
+      )
+      answers.push(answer)
+      await pause()
+      if (answer !== undefined) await this.threads?.practise(namespace, { kind: "search", plans: [plan] })
+    }
+    return answers
+  }
+  private practised(namespace: Namespace, plan: SearchPlan): Awaitable<Result<SearchAnswer> | undefined> {
+    const reader = this.entryOf(namespace, plan.collection)?.reader,
+      units = plan.text?.relevance?.units
+    if (this.isClosed || reader === undefined) return undefined
+    if (units !== undefined && missingDocs(reader.views, units) > 0) return undefined
+    return this.whenMapped(namespace, [plan], [plan.collection], () => {
+      try {
+        return executeSearch(this.scopeOf(namespace), plan, new Allowance(PRACTICE_MS), PRACTICE_MS)
+      } catch (error) {
+        if (error !== GIVE_WAY) throw error
+        return undefined
+      }
+    })
   }
 
   // ---- searches that take long

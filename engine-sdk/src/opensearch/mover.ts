@@ -112,7 +112,8 @@ class Moving {
         const done = await this.#take(step)
         if (done.ok) continue
         await this.#abandon()
-        return done
+        // The copy, never the collection: whoever took this mover for gone has cleared it.
+        return done.error.kind === "NotFound" ? fail(INTERRUPTED) : done
       }
       return ok(this.#entry)
     } finally {

@@ -1,6 +1,6 @@
 /** What a producer (`producer.ts`) asks of brokers, over the client's connections. */
 import type { Kafka } from "kafkajs"
-import type { Cluster } from "./client.ts"
+import type { Cluster } from "./kafkajs-internals.ts"
 import { Connections } from "./connections.ts"
 import { type PartitionAnswer, type PartitionBatch, produce } from "./produce.ts"
 

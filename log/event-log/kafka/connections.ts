@@ -1,6 +1,6 @@
 /** Connections to the brokers, made on first use. After any failure they are dropped and made again. */
 import type { Kafka } from "kafkajs"
-import { type Cluster, makeCluster } from "./client.ts"
+import { type Cluster, makeCluster } from "./kafkajs-internals.ts"
 import { messageOf } from "./errors.ts"
 
 export class Connections {

@@ -3,8 +3,7 @@
  * once. The client's own `produce` encodes messages; this one sends bytes, and answers for each partition apart, where
  * the client throws the first error of all.
  */
-import { createRequire } from "node:module"
-import type { BrokerConnection } from "./client.ts"
+import type { BrokerConnection } from "./kafkajs-internals.ts"
 
 export interface PartitionBatch {
   readonly topic: string
@@ -106,9 +105,3 @@ export const produce = async (
   })
   return answers
 }
-
-const { createErrorFromCode } = createRequire(import.meta.url)("kafkajs/src/protocol/error.js") as {
-  readonly createErrorFromCode: (code: number) => Error & { readonly type: string }
-}
-/** The client's words for a code. */
-export const brokerError = (code: number): Error & { readonly type: string } => createErrorFromCode(code)

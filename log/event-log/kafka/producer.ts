@@ -16,7 +16,8 @@
 import type { Brokers, ProducerIdentity } from "./brokers.ts"
 import type { Compression } from "./codecs.ts"
 import { errorTypeOf, messageOf } from "./errors.ts"
-import { brokerError, type PartitionAnswer } from "./produce.ts"
+import { brokerError } from "./kafkajs-internals.ts"
+import type { PartitionAnswer } from "./produce.ts"
 import { type BatchRecord, encodeBatch } from "./record-batch.ts"
 
 /** Records of one append that go to one partition. `done` is called exactly once. */

@@ -5,7 +5,7 @@
  */
 import type { Kafka } from "kafkajs"
 import type { LogRecord, PartitionBounds, ReadAnswer, ReadRequest } from "../event-log.ts"
-import type { BrokerConnection, Cluster, FetchedPartition } from "./client.ts"
+import type { BrokerConnection, Cluster, FetchedPartition } from "./kafkajs-internals.ts"
 import { Connections } from "./connections.ts"
 import { errorTypeOf, messageOf } from "./errors.ts"
 import { type AskedPartition, byTopic, Rounds } from "./rounds.ts"

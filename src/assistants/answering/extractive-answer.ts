@@ -5,7 +5,7 @@
 import { coverageOf, extract, type Extract, type Passage } from "../extractive/extract.ts"
 import type { Terms } from "../extractive/terms.ts"
 import type { FoundDocument } from "./found-document.ts"
-import { isInstruction, plainText } from "./hostile.ts"
+import { isInstruction, plainText } from "../extractive/hostile.ts"
 import { phrasesOf } from "./phrases.ts"
 
 export interface Citation {
@@ -49,10 +49,7 @@ const passageOf = ({ score, text, title }: FoundDocument): Passage => ({
   ...(title === undefined ? {} : { title })
 })
 
-/** Longer text is not a sentence for readers. */
-const SENTENCE_CHARACTERS_MAX = 1_000
-const isQuotable = (sentence: string): boolean => sentence.length <= SENTENCE_CHARACTERS_MAX && !isInstruction(sentence)
-/** The sentences that answer, without those that address a model. */
+/** The sentences that answer; without those that address a model. */
 export const supported = (
   { terms, text, threshold, weightOf }: Question,
   documents: ReadonlyArray<FoundDocument>
@@ -63,8 +60,7 @@ export const supported = (
       terms,
       weightOf,
       threshold,
-      sentences_max: SENTENCES_MAX,
-      isQuotable
+      sentences_max: SENTENCES_MAX
     },
     documents.map(passageOf)
   )

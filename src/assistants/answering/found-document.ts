@@ -1,7 +1,7 @@
 /** A document that a search found, as the source of an answer. Pure. */
 import type { CollectionSchema } from "@dowser/engine-sdk"
 import { OWN_VECTORS } from "@dowser/engine-sdk/embedding"
-import { plainText } from "./hostile.ts"
+import { plainText } from "../extractive/hostile.ts"
 
 export interface FoundDocument {
   readonly collection: string

@@ -3,6 +3,7 @@
  * or none. The decision depends on the share of the question's words that the best sentence and its passage contain,
  * weighted by rarity. Pure: the same question and passages give the same answer.
  */
+import { isInstruction } from "./hostile.ts"
 import type { Terms } from "./terms.ts"
 
 export interface Passage {
@@ -40,6 +41,11 @@ const BEFORE = 0.3
 const PASSAGE = 0.15
 /** A sentence beside the best one is included from this share of the best score on. */
 const ALSO = 0.5
+
+/** What is longer is no sentence of a reader's. */
+const SENTENCE_CHARACTERS_MAX = 1_000
+/** Sentences that talk to a model are never said, whoever asks. */
+const isQuotable = (sentence: string): boolean => sentence.length <= SENTENCE_CHARACTERS_MAX && !isInstruction(sentence)
 
 const segmenters = new Map<string, Intl.Segmenter>()
 const segmenterOf = (language: string): Intl.Segmenter => {
@@ -82,7 +88,6 @@ interface Question {
   /** How much a word says, from how few documents contain it. */ readonly weightOf: (term: string) => number
   /** Below this coverage of a sentence nothing is answered. */ readonly threshold: number
   /** 1 to 3. */ readonly sentences_max: number
-  /** Sentences that may be said; all where absent. */ readonly isQuotable?: (sentence: string) => boolean
 }
 
 /**
@@ -122,7 +127,7 @@ export const coverageOf = (
 
 /** O(the three best passages). */
 export const extract = (question: Question, passages: ReadonlyArray<Passage>): Extract => {
-  const { isQuotable = () => true, terms, threshold } = question
+  const { terms, threshold } = question
   const asked = terms.asked(question.text)
   const weights = new Map(asked.map((term) => [term, question.weightOf(term)]))
   const named = [...weights.values()].reduce((sum, weight) => sum + weight, 0)

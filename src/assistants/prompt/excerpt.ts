@@ -1,7 +1,7 @@
 /** The part of a long text that is about a question, for a model's prompt. Pure. */
 import { sentencesOf } from "../extractive/extract.ts"
 import type { Terms } from "../extractive/terms.ts"
-import { isInstruction } from "../answering/hostile.ts"
+import { isInstruction } from "../extractive/hostile.ts"
 
 const GAP = " … "
 
