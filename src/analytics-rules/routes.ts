@@ -13,7 +13,7 @@ import { InputInvalid, inputInvalid, NotFound } from "../http/errors.ts"
 import { Reply } from "../http/reply.ts"
 import { implement } from "../api/implement.ts"
 import * as contract from "./contract.ts"
-import { type Known, ruleOf } from "./rule-input.ts"
+import { type RuleTargets, ruleOf } from "./rule-input.ts"
 import { makeRulesRepository, type StoredRule } from "./rules-repository.ts"
 import { EVENTS_READ_MAX, type Rule, RULES_MAX } from "./schema.ts"
 
@@ -27,10 +27,10 @@ const shown = ({ collection, event_type, name, params, rule_tag, type }: Rule): 
   params
 })
 const missing = () => new NotFound({ message: "Rule not found" })
-/** What a rule counts, and where it publishes; one beyond the key's reach does not exist for it. */
+/** What a rule counts, and where it publishes; a rule beyond the key's reach does not exist for it. */
 const isReached = (caller: Caller, { collection, params }: Rule): boolean =>
   [collection, params.destination_collection].every((name) => name === undefined || reachesCollection(caller, name))
-/** Of one rule of a batch, whose neighbours go on. */
+/** One rule of a batch; its neighbours go on. */
 const reasonOf = (refused: InputInvalid | FeatureNotInPlan): string => {
   const issue = refused instanceof InputInvalid ? refused.issues[0] : undefined
   return issue === undefined ? refused.message : `${issue.path}: ${issue.message}`
@@ -53,7 +53,7 @@ export const routes = Effect.gen(function* () {
       (error) => Effect.die(error)
     )
   const contextOf = yield* makeContexts
-  const knownOf = (organizationId: string): Known => {
+  const knownOf = (organizationId: string): RuleTargets => {
     const named = (name: string) => resolveCollection(contextOf(organizationId), name)
     return {
       hasCollection: (name) => named(name) !== undefined,
@@ -141,7 +141,7 @@ export const routes = Effect.gen(function* () {
           ))
         )
           return shown(rule)
-        // It was not there, or went since it was looked for.
+        // It did not exist, or was deleted after the look-up.
         return new Reply(201, JSON.stringify(yield* create(caller.organizationId, named)))
       })
     ),

@@ -1,7 +1,7 @@
 /**
- * What an engine could not read of an organization at its start, where not even the collection's name is known: a list
- * would be short of it and its name could be given again, so the organization is refused as a whole. A collection that
- * cannot be opened is refused by the engine itself, when it is asked for.
+ * What an engine could not read of an organization at its start, if not even the collection's name is known: a list
+ * would be missing it and its name could be taken, so the organization is refused as a whole. The engine itself refuses
+ * a collection that cannot be opened, when it is used.
  */
 import { Effect, Layer } from "effect"
 import { Configuration } from "../configuration/configuration.ts"

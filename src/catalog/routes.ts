@@ -26,7 +26,7 @@ type InCollection = In<{ readonly collectionName: string }>
 type OfAlias = In<{ readonly aliasName: string }>
 type OfDocument = In<{ readonly collectionName: string; readonly documentId: string }>
 
-/** Only an escape can write what Postgres does not keep: NUL, or half a surrogate pair. */
+/** Only an escape can write what Postgres does not store: NUL, or half a surrogate pair. */
 const mayBeUnstorable = (text: string): boolean => /\\u(?:0000|d[89a-f])/i.test(text)
 const storable = <A>(value: A, parsed: unknown): Effect.Effect<A, InputInvalid> => {
   const path = unstorablePath(parsed)
@@ -34,7 +34,7 @@ const storable = <A>(value: A, parsed: unknown): Effect.Effect<A, InputInvalid> 
     ? Effect.succeed(value)
     : Effect.fail(inputInvalid(path === "" ? "body" : path, "No NUL character and no half surrogate pair"))
 }
-/** A body that is parsed once, here; one that does not parse is refused by the operation, in the engine's words. */
+/** A body is parsed once, here; if it does not parse, the operation refuses it in the engine's words. */
 const bodyOf = (input: AnyInput): Effect.Effect<engine.ParsedBody, InputInvalid | SessionRequired | Throttled> =>
   Effect.flatMap(input.bytes, (bytes) => {
     const text = textOf(bytes)
@@ -42,7 +42,7 @@ const bodyOf = (input: AnyInput): Effect.Effect<engine.ParsedBody, InputInvalid 
     const body = new engine.ParsedBody(result)
     return result.ok && mayBeUnstorable(text) ? storable(body, result.value) : Effect.succeed(body)
   })
-/** Documents, which are parsed by who writes them, and the lines of a dictionary. */
+/** Documents, which the writer parses, and the lines of a dictionary. */
 const textIn = (input: AnyInput): Effect.Effect<string, InputInvalid | SessionRequired | Throttled> =>
   Effect.flatMap(input.bytes, (bytes) => {
     const text = textOf(bytes)
@@ -60,8 +60,8 @@ const textIn = (input: AnyInput): Effect.Effect<string, InputInvalid | SessionRe
   })
 
 /**
- * Under a name that a key reaches, an alias would open what it does not; one that leads elsewhere is not the key's to
- * move.
+ * An alias under a name that a key reaches would open what the key does not reach; an alias that leads elsewhere is not
+ * the key's to move.
  */
 const isAliasAllowed = (context: engine.OperationContext, caller: Caller, name: string, target?: unknown): boolean => {
   if (reachesEverything(caller)) return true
@@ -83,6 +83,8 @@ const targetIn = (sent: engine.Body): unknown => {
 const reachedBy = (context: engine.OperationContext, caller: AnyInput["caller"]) =>
   reachesEverything(caller) ? undefined : (name: string) => reachesOwnName(context, caller, name)
 
+type Awaitable<A> = A | Promise<A>
+
 export const routes = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const owned = yield* makeOwnedConfiguration
@@ -91,7 +93,7 @@ export const routes = Effect.gen(function* () {
   const own = (input: AnyInput) => contextOf(input.caller.organizationId)
   /** Operations without a body. */
   const plain =
-    <P>(run: (context: engine.OperationContext, input: In<P>) => engine.Answered | Promise<engine.Answered>) =>
+    <P>(run: (context: engine.OperationContext, input: In<P>) => Awaitable<engine.OperationResult>) =>
     (input: In<P>) =>
       Effect.flatMap(CurrentOrigin, (origin) =>
         answering(() => run(contextOf(input.caller.organizationId, origin), input))
@@ -99,7 +101,7 @@ export const routes = Effect.gen(function* () {
   /** Operations that take a body, read as `read` does. */
   const taking =
     <B>(read: (input: AnyInput) => Effect.Effect<B, InputInvalid | SessionRequired | Throttled>) =>
-    <P>(run: (context: engine.OperationContext, input: In<P>, body: B) => engine.Answered | Promise<engine.Answered>) =>
+    <P>(run: (context: engine.OperationContext, input: In<P>, body: B) => Awaitable<engine.OperationResult>) =>
     (input: In<P>) =>
       Effect.flatMap(CurrentOrigin, (origin) =>
         Effect.flatMap(read(input), (body) =>
@@ -108,10 +110,10 @@ export const routes = Effect.gen(function* () {
       )
   const withBody = taking(bodyOf)
   const withText = taking(textIn)
-  /** The same, after the collection was found: a missing one answers before a bad body (contract part 0). */
+  /** The same, after the collection was found: a missing one answers before a bad body. */
   const inCollection =
     <P extends { readonly collectionName: string }>(
-      run: (context: engine.OperationContext, input: In<P>, text: string) => engine.Answered | Promise<engine.Answered>
+      run: (context: engine.OperationContext, input: In<P>, text: string) => Awaitable<engine.OperationResult>
     ) =>
     (input: In<P>) =>
       Effect.suspend(() =>
@@ -120,7 +122,10 @@ export const routes = Effect.gen(function* () {
           : withText(run)(input)
       )
 
-  /** An operation whose filter or selection may name other collections; one that the key does not reach refuses it. */
+  /**
+   * An operation whose filter or selection may name other collections; it is refused if the key does not reach one of
+   * them.
+   */
   const within = <A, E>(
     input: AnyInput,
     run: (context: engine.OperationContext, restrictions: engine.Restrictions) => Effect.Effect<A, E>

@@ -1,11 +1,11 @@
-/** The command line: what each command takes. What it does lives in its own file. */
+/** The command line: what each command accepts. What it does is in its own file. */
 import { Config, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { availableParallelism } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { VISITOR_PARTITIONS_DISTRIBUTED } from "@dowser/log/topics"
-import { type DistributedConfig, portDefault, searchWorkersDefault } from "../config.ts"
+import { type DistributedConfig, PORT_DEFAULT, searchWorkersDefault } from "../config.ts"
 import {
   benchAccess,
   benchAll,
@@ -101,7 +101,7 @@ const weights = Flag.String("weights").pipe(
   Flag.withDefault("")
 )
 
-/** Only in distributed mode must the first two be there; their absence is told then. */
+/** The first two are required only in distributed mode, which reports their absence. */
 const meeting = {
   brokers: Flag.String("kafka-brokers").pipe(
     Flag.withDescription("Kafka brokers, host:port, separated by commas"),
@@ -218,7 +218,7 @@ const startCommand = Command.make(
     port: Flag.Int("port").pipe(
       Flag.withDescription("Port to listen on"),
       Flag.withFallbackConfig(Config.Int("DOWSER_PORT")),
-      Flag.withDefault(portDefault)
+      Flag.withDefault(PORT_DEFAULT)
     ),
     ...admin,
     countryHeader: Flag.String("country-header").pipe(

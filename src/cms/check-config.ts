@@ -1,4 +1,6 @@
-/** What of a configuration only the organization can tell: whether what it names is there, and is named once. */
+/**
+ * The part of a configuration that only the organization can check: whether what it names exists, and is named once.
+ */
 import { Effect } from "effect"
 import { CatalogNames } from "../catalog/names.ts"
 import { Connectors } from "../connectors/connectors.ts"

@@ -6,7 +6,7 @@ import { urlRefusal } from "../webhooks/endpoint-input.ts"
 import { PROVIDER_NAMES } from "./mapping/providers.ts"
 import { MappingFields } from "./mapping/source.ts"
 
-/** Decision: the specification names no limit; each stands in the memory of every process. */
+/** Decision: a limit, because every process keeps every connector in memory. */
 export const CONNECTORS_MAX = 100
 const NAME_CHARACTERS_MAX = 120
 

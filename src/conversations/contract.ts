@@ -55,7 +55,7 @@ export const createConversationModel = operation({
   ...at,
   ...described.createConversationModel,
   id: "createConversationModel",
-  summary: "Name a model that answers searches in words",
+  summary: "Create a conversation model",
   method: "POST",
   path: "/v1/conversations/models",
   payload: ModelBody,

@@ -4,12 +4,12 @@ import type { Described } from "../http/operation.ts"
 export const described = {
   getTenantDocument: {
     description:
-      "Shows this document: every operation of the tenant API and the console API. It is made from the program's own list of operations, so it says what the program does.",
+      "Shows this document: every operation of the tenant API and the console API. It is generated from the program's own list of operations, so it cannot differ from the program.",
     example: {}
   },
   getGatewayDocument: {
     description:
-      "Shows the OpenAPI document of the search gateway. It is made from the program's own list of operations.",
+      "Shows the OpenAPI document of the search gateway. It is generated from the program's own list of operations.",
     example: {}
   },
   getReference: {

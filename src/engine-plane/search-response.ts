@@ -1,4 +1,4 @@
-/** What a search answers (spec part 4), as every operation that answers one declares it. */
+/** What a search answers, as every operation that answers one declares it. */
 import { Schema } from "effect"
 
 const anything = Schema.Record(Schema.String, Schema.Unknown)

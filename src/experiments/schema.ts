@@ -1,4 +1,4 @@
-/** Experiments as the API shows them (contract part 9), and their bounds. */
+/** Experiments as the API shows them, and their bounds. */
 import { Schema } from "effect"
 
 export const METRICS = ["ctr", "conversion_rate", "revenue_per_search", "zero_result_rate"] as const

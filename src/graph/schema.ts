@@ -1,4 +1,4 @@
-/** Entities and communities as the API shows them (spec part 2, contract part 10). */
+/** Entities and communities as the API shows them. */
 import { Schema } from "effect"
 
 const strings = Schema.Array(Schema.String)

@@ -20,7 +20,7 @@ const configOf = ({ confirm_deletes, create_collection, full, id_field }: Query)
   ...(confirm_deletes === "true" ? { confirm_deletes: true } : {}),
   ...(given(id_field) === undefined ? {} : { id_field: given(id_field)! })
 })
-/** Before a byte of the body is read (spec part 8). */
+/** Before a byte of the body is read. */
 const contentLength = (text: string | undefined): Effect.Effect<number, LengthRequired | FeedTooLarge> => {
   const length = text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined
   if (length === undefined)

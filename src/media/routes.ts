@@ -32,7 +32,7 @@ const shownAsset = (asset: StoredAsset): MediaAsset => ({
   ...(asset.expires_at === null ? {} : { expires_at: asset.expires_at })
 })
 
-/** Before a byte of the body is read (spec part 8). */
+/** Before a byte of the body is read. */
 const announced = Effect.fnUntraced(function* (headers: IncomingHttpHeaders) {
   const text = headers["content-length"]
   if (text === undefined || !/^\d{1,15}$/.test(text))

@@ -1,7 +1,7 @@
 /** Media as the API shows them, and their bounds. */
 import { Schema } from "effect"
 
-/** Of raw content (spec part 8). */
+/** The size of an asset's content. */
 export const CONTENT_BYTES_MAX = 100_000_000
 /** What something is served as that nobody said more of. */
 export const UNKNOWN_TYPE = "application/octet-stream"

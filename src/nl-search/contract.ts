@@ -1,4 +1,4 @@
-/** NL search models (engine contract 15.1). Full key. */
+/** NL search models (`docs/contract/models.md#nl-search-models`). Full key. */
 import { Schema } from "effect"
 import { engineRefusal } from "../http/errors.ts"
 import { operation } from "../http/operation.ts"
@@ -43,7 +43,7 @@ export const createNlSearchModel = operation({
   ...at,
   ...described.createNlSearchModel,
   id: "createNlSearchModel",
-  summary: "Name a model that reads searches in words",
+  summary: "Create an NL search model",
   method: "POST",
   path: "/v1/nl_search_models",
   payload: ModelBody,

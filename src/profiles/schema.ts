@@ -1,4 +1,4 @@
-/** Profiles, releases and what is told of them, as the API shows them (spec part 2, contract parts 2 and 8). */
+/** Profiles, releases and what is told of them, as the API shows them. */
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
 import { facetsRefusal, filterRefusal, listRefusal, sortRefusal, sortsRefusal, textRefusal } from "./profile-input.ts"

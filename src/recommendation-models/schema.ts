@@ -1,4 +1,4 @@
-/** Recommendation models as the API shows them (contract part 9), and their bounds. */
+/** Recommendation models as the API shows them, and their bounds. */
 import { KINDS } from "@dowser/engine-sdk/recommend"
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"

@@ -1,8 +1,8 @@
-/** Threads and messages as the API shows them (contract part 12), and their bounds. */
+/** Threads and messages as the API shows them, and their bounds. */
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
 
-/** Contract part 12. */
+/** Limits of messages and threads. */
 const TEXT_BYTES_MAX = 8_192
 const SUBJECT_CHARACTERS_MAX = 200
 const SESSION_CHARACTERS_MAX = 256

@@ -2,8 +2,8 @@
  * Endpoints and their deliveries as a caller manages them. Sending is `dispatcher.ts`; the two share the tables and the
  * signal that something is due. `make` is a list of one use case per name, however long.
  *
- * States of a delivery (spec part 3): pending → success | failed, moved by attempts; success | failed → pending by a
- * redelivery or a recovery; pending → failed when its endpoint is disabled or deleted.
+ * States of a delivery: pending → success | failed, moved by attempts; success | failed → pending by a redelivery or a
+ * recovery; pending → failed when its endpoint is disabled or deleted.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -16,9 +16,9 @@ import type { EndpointFields } from "./endpoint-input.ts"
 import { makeEndpointsRepository, type StoredEndpoint } from "./endpoints-repository.ts"
 import { envelopeOf } from "./envelope.ts"
 import { DeliveryNotFound, SecretsExhausted, WebhookDisabled, WebhookNotFound, WebhooksExhausted } from "./errors.ts"
-import { deliveriesListed, endpointsMax, type WebhookDelivery, type WebhookEndpoint } from "./schema.ts"
+import { DELIVERIES_LISTED, ENDPOINTS_MAX, type WebhookDelivery, type WebhookEndpoint } from "./schema.ts"
 import { previousValidUntil, rotatedSecrets, SECRETS_MAX } from "./secrets.ts"
-import { secretLength, secretPrefix } from "./signature.ts"
+import { SECRET_LENGTH, secretPrefix } from "./signature.ts"
 import { signalDue } from "./signals.ts"
 import { testEvent } from "./subscribable-events.ts"
 import type { RowReaders } from "../identity/row-readers.ts"
@@ -76,7 +76,7 @@ const make = Effect.gen(function* () {
   const audit = yield* makeAuditRecorder
   const signal = (endpointId: string) => Effect.provideService(signalDue(endpointId), SqlClient.SqlClient, sql)
 
-  const newSecret = Effect.map(identifiers.secret(secretLength), (letters) => {
+  const newSecret = Effect.map(identifiers.secret(SECRET_LENGTH), (letters) => {
     const secret = secretPrefix + letters
     return { secret, sealed: seal.seal(Buffer.from(secret)) }
   })
@@ -143,7 +143,7 @@ const make = Effect.gen(function* () {
         created_at: now,
         updated_at: now
       }
-      const most = Math.min(endpointsMax, atMost)
+      const most = Math.min(ENDPOINTS_MAX, atMost)
       if (
         !(yield* Effect.orDie(
           sql.withTransaction(
@@ -229,7 +229,7 @@ const make = Effect.gen(function* () {
     }),
     deliveries: (organizationId, id, { cursor, limit }) =>
       Effect.flatMap(found(organizationId, id), () => Effect.orDie(deliveries.page(id, cursor, limit))),
-    newestDeliveries: (endpointId) => Effect.orDie(deliveries.page(endpointId, undefined, deliveriesListed)),
+    newestDeliveries: (endpointId) => Effect.orDie(deliveries.page(endpointId, undefined, DELIVERIES_LISTED)),
     delivery: (organizationId, id, deliveryId) =>
       Effect.flatMap(found(organizationId, id), () => deliveryOf(id, deliveryId)),
     redeliver: Effect.fn("Webhooks.redeliver")(function* (organizationId, id, deliveryId) {

@@ -20,14 +20,15 @@ beforeAll(async () => {
 })
 afterAll(() => program.stop())
 
-/** The site with one page more, `docs/planted.md`. */
+const PLANTED = ["docs", "planted.md"].join("/")
+/** The site with one page more, which is planted. */
 const planted = (text: string): Pick<GuideSite, "fileOf" | "ids" | "places" | "read"> => ({
   places: () => site.places(),
   ids: async () => [...(await site.ids()), "planted"],
-  fileOf: async (id) => (id === "planted" ? "docs/planted.md" : site.fileOf(id)),
+  fileOf: async (id) => (id === "planted" ? PLANTED : site.fileOf(id)),
   read: async (id) => {
     const places = await site.places()
-    return id === "planted" ? readPage(text, (href) => targetOf(places, "docs/planted.md", href)) : site.read(id)
+    return id === "planted" ? readPage(text, (href) => targetOf(places, PLANTED, href)) : site.read(id)
   }
 })
 

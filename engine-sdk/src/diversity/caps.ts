@@ -1,6 +1,6 @@
 /**
- * At most so many hits of one value, at least so many values on the first page (contract part 7). Values are compared
- * as texts; a hit may have several or none.
+ * At most so many hits of one value, at least so many values on the first page. Values are compared as texts; a hit may
+ * have several or none.
  */
 export type Values = ReadonlyArray<string>
 

@@ -1,6 +1,6 @@
 /**
- * The diversity rules of a set as stages, in the contract's order: near-duplicates of all entries, then caps and least
- * values, then MMR.
+ * The diversity rules of a set as stages, in this order: near-duplicates of all entries, then caps and least values,
+ * then MMR.
  */
 import type { Candidate, Stage, StageContext } from "../stage/stage.ts"
 import type { FieldValue } from "../plan.ts"

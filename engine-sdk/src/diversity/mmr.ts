@@ -1,7 +1,7 @@
 /**
  * Maximal marginal relevance (Carbonell and Goldstein 1998): greedy picks that weigh relevance against the largest
- * similarity to what was picked before. The one implementation, for curation items (engine-contract 11.6) and for
- * rules.
+ * similarity to what was picked before. The one implementation, for curation items
+ * (`docs/contract/curation.md#diversity`) and for rules.
  */
 export interface MmrInputs {
   readonly size: number

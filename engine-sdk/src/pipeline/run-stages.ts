@@ -30,7 +30,7 @@ export interface StageRun {
 }
 export const GIVEN_UP: EngineError = { kind: "TimedOut", message: "The search was given up before it was done." }
 /** How long a stage may take to notice that its signal has aborted. */
-const GRACE_ms = 20
+const GRACE_MS = 20
 
 /** O(stages · candidates) beside the stages themselves. */
 export const runStages = (
@@ -187,7 +187,7 @@ class Attempt implements StageContext {
       abort.signal.addEventListener(
         "abort",
         () => {
-          grace = setTimeout(() => resolve(undefined), GRACE_ms)
+          grace = setTimeout(() => resolve(undefined), GRACE_MS)
         },
         { once: true }
       )

@@ -27,13 +27,13 @@ export const untrainedModel: LinearModel = {
   }
 }
 
-const HELD_us = 25_000
+const HELD_US = 25_000
 export const linearReranker = (model: LinearModel = untrainedModel): Reranker => ({
   name: "linear",
   score: ({ candidates, fields, context, scores }) => {
     // It holds the thread, however much time the rules give it.
     const started_us = context.now_us()
-    const isLate = (): boolean => context.timeLeft_ms() <= 0 || context.now_us() - started_us > HELD_us
+    const isLate = (): boolean => context.timeLeft_ms() <= 0 || context.now_us() - started_us > HELD_US
     const table = featuresOf(candidates, context.request.words, fields, isLate)
     if (isLate()) return
     sumInto(scores, table, weightsOf(model, table.names))

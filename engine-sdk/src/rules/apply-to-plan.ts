@@ -42,7 +42,7 @@ export const withBoosts = (
   return [...sort.slice(0, at), key, ...sort.slice(at)]
 }
 
-/** Pins before sponsored slots: who comes first gets a contested position (contract part 2). */
+/** Pins before sponsored slots: who comes first gets a contested position. */
 const injectionsOf = ({ pins, sponsored }: MatchedRules, mustPassFilter: boolean): ReadonlyArray<Injection> => [
   ...pins.map(({ id, position }): Injection => ({ kind: "pin", target: { id }, position, mustPassFilter })),
   ...sponsored.map(({ target, position, label, campaign_id }): Injection => ({

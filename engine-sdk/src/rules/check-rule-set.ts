@@ -1,7 +1,6 @@
 /**
- * A body to a complete rule set, or every problem it has (specification part 2 and 4; contract part 0: unknown fields
- * are refused, part 2: enumerations). Omitted fields get their defaults: a replaced set keeps nothing of the one
- * before.
+ * Turns a body into a complete rule set, or lists every problem it has (unknown fields are problems). Omitted fields
+ * get their defaults: a replaced set keeps nothing of the one before.
  */
 import { isObject } from "../documents/json.ts"
 import type { Result } from "../errors.ts"
@@ -33,7 +32,7 @@ export interface RuleSetContext {
   /** Whether the collection has a field; absent where that is not known. */ readonly hasField?: (
     name: string
   ) => boolean
-  /** Fallbacks that exist by now; the others of the specification are refused as not available yet. */
+  /** The fallbacks that this installation has; others are refused as not available yet. */
   readonly fallbacks?: ReadonlyArray<ZeroHitsFallback>
   /** Why a model cannot be the fallback, in words; absent where that is not known. */
   readonly modelRefusal?: (id: string) => string | undefined

@@ -44,9 +44,9 @@ interface Draft {
 }
 
 /**
- * O(rules). Never fails.
- * Decision: a filter that was valid when it was written and no longer is (its field was dropped) makes its rule inert,
- * as in curation (engine-contract 11.5): a change of schema must not take a shop's search away.
+ * O(rules). Never fails. Decision: a filter that was valid when it was written and no longer is (its field was dropped)
+ * makes its rule inert, as in curation (`docs/contract/curation.md#placeholders`): a change of schema must not take a
+ * shop's search away.
  */
 export const compileRules = (ruleSet: RuleSet, context: RuleContext): CompiledRules => {
   const inert: FiredRule[] = []

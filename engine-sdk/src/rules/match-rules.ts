@@ -75,7 +75,7 @@ export const matchRules = (
   }
 }
 
-/** The gate of the whole set (contract part 0: unknown matches only what is not gated). */
+/** The gate of the whole set. */
 const isFor = (
   { ruleSet, starts_ms, ends_ms }: CompiledRules,
   { now_ms, device, language, country }: RuleRequest

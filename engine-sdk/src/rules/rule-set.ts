@@ -1,7 +1,6 @@
 /**
- * The rule set of a collection as it is written and answered (specification part 2 "Search rules"; enumerations in
- * contract part 2). Names are those of the wire. What is wrong with a body says `check-rule-set.ts`; what a search
- * makes of a set, `compile-rules.ts`.
+ * The rule set of a collection as it is written and answered. Names are those of the wire. What is wrong with a body
+ * says `check-rule-set.ts`; what a search makes of a set, `compile-rules.ts`.
  */
 
 /**
@@ -20,7 +19,7 @@ export interface QueryCondition {
 export interface FilterCondition {
   /** A verbatim part of the request's `filter_by`; empty asks nothing. */ readonly filter_contains: string
 }
-/** Weights of matching boosts add up; the higher sum first (contract part 7). */
+/** Weights of matching boosts add up; the higher sum first. */
 export interface Boost {
   readonly filter_by: string
   /** Fractions and negative weights are fine. */ readonly weight: number

@@ -1,6 +1,6 @@
 /**
- * What every engine that has vectors must do with them (engine-contract 13). Few documents, far enough from each other:
- * an approximate index finds the same. An engine without vectors must refuse them by name.
+ * What every engine that has vectors must do with them (`docs/contract/vectors.md`). Few documents, far enough from
+ * each other: an approximate index finds the same. An engine without vectors must refuse them by name.
  */
 import type { SearchEngine } from "../engine.ts"
 import type { SearchAnswer, SearchPlan, VectorQuery } from "../plan.ts"

@@ -33,7 +33,7 @@ import { Scans } from "./scan.ts"
 import { searchPlans, searchUnion, type Parts } from "./search.ts"
 import { writeOperations } from "./write.ts"
 
-const FOLLOW_ms = 1_000
+const FOLLOW_MS = 1_000
 /** A look at many collections takes its time: so many times as long passes before the next. */
 const FOLLOWING_SHARE = 20
 const AT_ONCE = 64
@@ -68,7 +68,7 @@ export class TypesenseEngine implements SearchEngine {
       await engine.close()
       return read
     }
-    engine.#followIn(options.follow_ms ?? FOLLOW_ms)
+    engine.#followIn(options.follow_ms ?? FOLLOW_MS)
     return ok(engine)
   }
   #followIn(follow_ms: number, pause_ms = follow_ms): void {

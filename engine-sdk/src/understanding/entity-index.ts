@@ -32,7 +32,7 @@ const VALUE_CHARACTERS_MAX = 100
 /** Words of a query that are looked at. */
 const QUERY_WORDS_MAX = 32
 /** Of an entry beside its texts: a place of a map, an object, a list. */
-const ENTRY_bytes = 160
+const ENTRY_BYTES = 160
 /** Values that are read between two rests. */
 const SLICE_VALUES = 64
 /**
@@ -94,7 +94,7 @@ export class EntityIndex {
     let named = this.#named.get(text)
     if (named === undefined) {
       this.#named.set(text, (named = []))
-      this.#bytes += ENTRY_bytes + 2 * text.length
+      this.#bytes += ENTRY_BYTES + 2 * text.length
     }
     // Of values of one field that are written alike the first, which more documents have.
     if (named.some((each) => each.field === field)) return

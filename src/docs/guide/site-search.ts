@@ -7,7 +7,7 @@ import { addressOf } from "./places.ts"
 import type { GuideSite } from "./site.ts"
 
 const HITS_MAX = 10
-const CUTOFF_ms = 50
+const CUTOFF_MS = 50
 /** Of a text below one heading; what is beyond it is not searched. */
 const TEXT_CHARACTERS_MAX = 20_000
 const fields = {
@@ -56,7 +56,7 @@ export class SiteSearch {
       queryBy: ["title", "heading", "text"],
       perPage: HITS_MAX,
       parameters: {
-        search_cutoff_ms: CUTOFF_ms,
+        search_cutoff_ms: CUTOFF_MS,
         highlight_fields: "text",
         highlight_start_tag: "",
         highlight_end_tag: "",

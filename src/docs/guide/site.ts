@@ -10,7 +10,7 @@ import { pageHtml } from "./page-html.ts"
 import { FIRST_PAGE, findPlaces, type GuidePlaces, repository, targetOf } from "./places.ts"
 import { type ReadPage, readPage, type Section, sectionsOf } from "./read-page.ts"
 
-const PAGES_bytes_max = 4_000_000
+const PAGES_BYTES_MAX = 4_000_000
 const types: ReadonlyMap<string, string> = new Map([
   ["png", "image/png"],
   ["svg", "image/svg+xml"]
@@ -27,15 +27,15 @@ interface Ground {
   readonly places: GuidePlaces
   /** Pages without a file, by id. */ readonly made: ReadonlyMap<string, ApiPage>
 }
-interface Kept {
+interface KeptPage {
   /** Of the files that it was made of. */ readonly stamp: string
   readonly file: PageFile
 }
 export class GuideSite {
   readonly #documents: () => ReadonlyArray<ApiDocument>
   #ground: Promise<Ground> | undefined
-  readonly #pages = new BoundedMap<string, Kept>({
-    bytes_max: PAGES_bytes_max,
+  readonly #pages = new BoundedMap<string, KeptPage>({
+    bytes_max: PAGES_BYTES_MAX,
     bytesOf: (_id, { file }) => file.plain.length + file.gzip.length
   })
 

@@ -4,7 +4,7 @@ const asked = document.querySelector("#asked")
 const found = document.querySelector("#found")
 const status = found.querySelector("p")
 const list = found.querySelector("ol")
-const WAIT_ms = 120
+const WAIT_MS = 120
 
 const narrow = matchMedia("(max-width: 56rem)")
 const fold = () => {
@@ -51,7 +51,7 @@ const look = async () => {
 let waiting
 asked.addEventListener("input", () => {
   clearTimeout(waiting)
-  waiting = setTimeout(() => void look(), WAIT_ms)
+  waiting = setTimeout(() => void look(), WAIT_MS)
 })
 form.addEventListener("submit", (event) => {
   event.preventDefault()

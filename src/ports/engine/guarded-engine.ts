@@ -31,7 +31,7 @@ export interface GuardOptions {
   /** Monotonic milliseconds. */ readonly now_ms?: () => number
 }
 
-/** Spec part 8: `Retry-After: 10` while the circuit is open. */
+/** `Retry-After` while the circuit is open. */
 const RETRY_AFTER_S = 10
 /** Failures of a quiet installation are far apart: five in a row within five minutes, none of them answered. */
 const optionsDefault: CircuitOptions = { failuresMax: 5, window_ms: 300_000, wait_ms: RETRY_AFTER_S * 1_000 }

@@ -1,6 +1,6 @@
 /**
- * Text of documents, which anybody may have written: what no reader sees is taken out, and sentences that talk to a
- * model and not to a reader are left out. Neither is what keeps a secret; that is that an answer is made of nothing but
+ * Text of documents, which anybody may have written: invisible characters are removed, and sentences that address a
+ * model instead of a reader are left out. This is not what keeps secrets; what does is that an answer is made only of
  * what the key may see. Pure.
  */
 
@@ -30,9 +30,9 @@ const INSTRUCTIONS: ReadonlyArray<RegExp> = [
   /\b(?:assistant|chatbot|language model|llm|ai)s?\s+(?:must|should|shall|has to|have to|is to|will now)\b/i,
   /<\|[a-z_]{2,20}\|>|\[\/?INST\]|<<\/?SYS>>/i
 ]
-/** Of a sentence, more is not looked at. */
+/** The most of a sentence that is examined. */
 const CHARACTERS_MAX = 2_000
-/** Whether a sentence tells a model what to do. */
+/** Whether a sentence instructs a model. */
 export const isInstruction = (sentence: string): boolean => {
   const begin = sentence.slice(0, CHARACTERS_MAX)
   return INSTRUCTIONS.some((pattern) => pattern.test(begin))

@@ -1,4 +1,6 @@
-/** Documents and schemas as the reference's tests assert them (engine-contract 20.9; numbers are the rules'). */
+/**
+ * Documents and schemas, as the reference engine's own tests assert them. The numbers in titles only count the rules.
+ */
 import { afterEach, beforeEach, expect, it } from "vitest"
 import { createLab, type Lab } from "../../support/engine-lab.ts"
 

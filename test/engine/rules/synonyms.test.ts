@@ -1,4 +1,4 @@
-/** Synonyms as the reference's tests assert them (engine-contract 20.8; numbers are the rules'). */
+/** Synonyms, as the reference engine's own tests assert them. The numbers in titles only count the rules. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { expandSynonyms, type SynonymItem, type SynonymSet } from "../../../engine-sdk/src/query/mod.ts"
 import { createLab, type Lab } from "../../support/engine-lab.ts"

@@ -1,4 +1,7 @@
-/** Matching, typos and prefixes as the reference's tests assert them (engine-contract 20.1; numbers are the rules'). */
+/**
+ * Matching, typos and prefixes, as the reference engine's own tests assert them. The numbers in titles only count the
+ * rules.
+ */
 import { expect, it } from "vitest"
 import { createLab } from "../../support/engine-lab.ts"
 

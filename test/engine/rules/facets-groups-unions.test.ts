@@ -1,5 +1,6 @@
 /**
- * Facets, groups and unions as the reference's tests assert them (engine-contract 20.6, 20.10; numbers are the rules').
+ * Facets, groups and unions, as the reference engine's own tests assert them. The numbers in titles only count the
+ * rules.
  */
 import { expect, it } from "vitest"
 import { createLab } from "../../support/engine-lab.ts"

@@ -1,6 +1,6 @@
 /**
- * What every phase of a run works with: whose duty it is, which group is rebuilt, and whose figures those are. Steps of
- * whoever has the duty are transactions that hold it.
+ * What every phase of a run works with: the fence of the process that runs it, which group is rebuilt, and which
+ * figures those are. A step is a transaction that checks the fence.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -20,18 +20,18 @@ interface Figures extends Keeper {
   readonly rebuilding?: Omit<FigureRebuilding<never>, "writeShadow">
 }
 
-export interface DutyOptions {
+export interface ReplayOptions {
   readonly visitorPartitions: number
   readonly fingerprintKey: FingerprintKey
-  /** Who counts what is replayed, and whose figures come of it, in the order in which they are walked. */
+  /** The processor that is replayed, and the figures derived from it, in the order in which they are walked. */
   readonly rebuilt: {
     readonly name: string
     readonly inputs: ReadonlyArray<Topic>
     readonly figures: ReadonlyArray<Figures>
   }
-  /** Everybody who keeps something of a person, in the order in which their rows are removed. */
+  /** Everything that keeps personal data, in the order in which its rows are removed. */
   readonly keepers: ReadonlyArray<Keeper>
-  /** Names of what processes make again by themselves when they hear of a tombstone. */
+  /** Names of state that processes rebuild by themselves when a tombstone arrives. */
   readonly liveStates: ReadonlyArray<string>
 }
 
@@ -41,11 +41,11 @@ export interface LogPlace {
   readonly isDeadLetters: boolean
 }
 
-export class Duty {
-  readonly options: DutyOptions
+export class ReplayContext {
+  readonly options: ReplayOptions
   readonly fence: number | undefined
 
-  constructor(options: DutyOptions, fence: number | undefined) {
+  constructor(options: ReplayOptions, fence: number | undefined) {
     this.options = options
     this.fence = fence
   }
@@ -57,11 +57,11 @@ export class Duty {
     return this.options.rebuilt.figures
   }
 
-  /** A transaction of whoever has the duty. */
+  /** A transaction that fails unless this process still holds the lease of the replays. */
   inCharge<A, E, R>(effect: Effect.Effect<A, E, R>) {
     return holdingPartition(REPLAYS, 0, this.fence, effect)
   }
-  /** Likewise, in which nobody counts, folds or flushes what is rebuilt. */
+  /** The same, while no other process counts, folds or flushes what is rebuilt. */
   withGroup<A, E, R>(effect: Effect.Effect<A, E, R>) {
     return this.inCharge(Effect.andThen(this.#lockPartitions, effect))
   }
@@ -84,7 +84,7 @@ export class Duty {
       }))
     )
   }
-  /** Likewise, and then the dead letters of those topics. */
+  /** The same, followed by the dead letters of those topics. */
   get erasedPlaces(): ReadonlyArray<LogPlace> {
     return [
       ...this.contentPlaces,

@@ -1,4 +1,4 @@
-/** Filters as the reference's tests assert them (engine-contract 20.4; numbers are the rules'). */
+/** Filters, as the reference engine's own tests assert them. The numbers in titles only count the rules. */
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { createLab, type Lab } from "../../support/engine-lab.ts"
 

@@ -1,16 +1,16 @@
-/** What runs are under way, as a process's runners see it: read twice a second, asked for without waiting. */
+/** The replays under way, as the runners of one process see them: read twice a second, so that asking never waits. */
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { readRuns, type Run } from "./runs.ts"
 
 const LOOK_EVERY_MS = 500
 
-export interface ReplayBoard {
-  /** At most half a second old; whoever acts on it makes sure in a transaction. */
+export interface ReplayRequests {
+  /** At most half a second old; check again in the transaction that acts on it. */
   readonly runOf: (group: string) => Run | undefined
 }
 
-export const makeBoard = (lookEvery_ms = LOOK_EVERY_MS) =>
+export const makeReplayRequests = (lookEvery_ms = LOOK_EVERY_MS) =>
   Effect.gen(function* () {
     let runs: ReadonlyArray<Run> = []
     const look: Effect.Effect<void, never, SqlClient.SqlClient> = readRuns.pipe(
@@ -20,5 +20,5 @@ export const makeBoard = (lookEvery_ms = LOOK_EVERY_MS) =>
       Effect.catch((error) => Effect.logWarning("Which replays are under way could not be read; tried again", error))
     )
     yield* Effect.forkScoped(Effect.forever(Effect.andThen(look, Effect.sleep(lookEvery_ms))))
-    return { runOf: (group) => runs.find((run) => run.group === group) } satisfies ReplayBoard
+    return { runOf: (group) => runs.find((run) => run.group === group) } satisfies ReplayRequests
   })

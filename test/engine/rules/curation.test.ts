@@ -1,4 +1,6 @@
-/** Curation and pinning as the reference's tests assert them (engine-contract 20.7; numbers are the rules'). */
+/**
+ * Curation and pinning, as the reference engine's own tests assert them. The numbers in titles only count the rules.
+ */
 import { afterEach, beforeEach, expect, it } from "vitest"
 import { createLab, type Lab } from "../../support/engine-lab.ts"
 

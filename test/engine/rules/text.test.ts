@@ -1,4 +1,4 @@
-/** Text processing as the reference's tests assert it (engine-contract 20.3; numbers are the rules'). */
+/** Text processing, as the reference engine's own tests assert it. The numbers in titles only count the rules. */
 import { afterEach, beforeEach, expect, it } from "vitest"
 import { createLab, type Lab } from "../../support/engine-lab.ts"
 

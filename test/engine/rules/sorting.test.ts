@@ -1,4 +1,4 @@
-/** Sorting as the reference's tests assert it (engine-contract 20.5; numbers are the rules'). */
+/** Sorting, as the reference engine's own tests assert it. The numbers in titles only count the rules. */
 import { expect, it } from "vitest"
 import { createLab } from "../../support/engine-lab.ts"
 
