@@ -357,7 +357,6 @@ describe("files", () => {
       ["src/analytics-rules/routes.ts: routes", { lines: 135, why: handlers }],
       ["src/analytics-rules/rules-repository.ts: makeRulesRepository", { lines: 126, why: statements }],
       ["src/catalog/contract.ts: setOperations", { lines: 97, why: "a list of operations" }],
-      ["src/catalog/routes.ts: routes", { lines: 273, why: handlers }],
       ["src/console/routes.ts: routes", { lines: 90, why: handlers }],
       ["src/events/routes.ts: routes", { lines: 83, why: handlers }],
       ["src/gateway/routes.ts: routes", { lines: 103, why: handlers }],
