@@ -43,7 +43,7 @@ const bodyOf = async (request) => {
   return Buffer.concat(chunks)
 }
 
-const server = createServer(async (request, response) => {
+const receive = async (request, response) => {
   try {
     const body = await bodyOf(request)
     if (body === undefined) return void response.writeHead(413, { connection: "close" }).end()
@@ -60,5 +60,7 @@ const server = createServer(async (request, response) => {
     // A 5xx is sent again later.
     if (!response.headersSent) response.writeHead(500).end()
   }
-})
+}
+
+const server = createServer((request, response) => void receive(request, response))
 server.listen(Number(PORT), "127.0.0.1", () => console.log(`listening on ${server.address().port}`))

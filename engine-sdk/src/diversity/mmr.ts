@@ -20,6 +20,14 @@ export interface MmrOutcome {
  * Equal values keep the order of relevance. A value can only fall while more is picked, so a candidate is compared with
  * picks only until it has fallen below the best one found: the answer of the naive O(size · picks²) definition for at
  * most O(size · picks) similarities, mostly a tenth to a fifth of them.
+ *
+ * @example
+ * ```ts
+ * import { greedyMmr, textSimilarity } from "@dowser/engine-sdk/diversity"
+ *
+ * const similarity = textSimilarity(["red mug", "red mug", "oak board"])
+ * greedyMmr({ size: 3, lambda: 0.5, relevance: (i) => 3 - i, similarity }).order // the board before the second mug
+ * ```
  */
 export const greedyMmr = ({ size, lambda, picks = size, relevance, similarity, isLate }: MmrInputs): MmrOutcome => {
   const relevant = scaledOf(size, relevance).map((scaled) => lambda * scaled)

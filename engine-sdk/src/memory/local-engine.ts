@@ -136,6 +136,18 @@ const keptOf = (answers: ReadonlyArray<Result<SearchAnswer>>): number => {
   })
   return first < 0 ? answers.length : first
 }
+/**
+ * The engine of this process, in memory or in a folder: `createEngine` and `openEngine` make one.
+ *
+ * @example
+ * ```ts
+ * import { createEngine, type LocalEngine } from "@dowser/engine-sdk"
+ *
+ * const engine: LocalEngine = createEngine()
+ * engine.capabilities().kind // "memory"
+ * await engine.close()
+ * ```
+ */
 export class LocalEngine implements SearchEngine {
   private readonly kind: string
   private readonly entries = new Map<number, Entry>()

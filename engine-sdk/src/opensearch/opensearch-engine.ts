@@ -51,6 +51,18 @@ const AT_ONCE = 8
 /** Times that a reading begins again because its collection was moved meanwhile. */
 const MOVES_MAX = 5
 
+/**
+ * An engine over a cluster of OpenSearch, which several processes may use at once.
+ *
+ * @example
+ * ```ts
+ * import { createSearch } from "@dowser/engine-sdk"
+ * import { OpensearchEngine } from "@dowser/engine-sdk/opensearch"
+ *
+ * const opened = await OpensearchEngine.open({ nodes: ["https://search.example:9200"] })
+ * if (opened.ok) createSearch({ engine: opened.value })
+ * ```
+ */
 export class OpensearchEngine implements SearchEngine {
   readonly #client: ClusterClient
   readonly #names: ClusterNames

@@ -17,6 +17,19 @@ import { line, prepare, windowed, type Prepared } from "./prepare.ts"
 /**
  * The order of stages is fixed; what a search does not need costs it nothing. Failures are those of the engine, of a
  * rerank with the fallback `error`, and TimedOut where the request was given up.
+ *
+ * @example
+ * ```ts
+ * import { createEngine } from "@dowser/engine-sdk"
+ * import { merchandise } from "@dowser/engine-sdk/pipeline"
+ * import { suitePlan } from "@dowser/engine-sdk/testing"
+ *
+ * const engine = createEngine()
+ * const environment = { engine, namespace: "default", now_us: () => performance.now() * 1_000 }
+ * const search = { plan: suitePlan("products"), rules: undefined, request: { q: "shoe", now_ms: Date.now() } }
+ * const [result] = await merchandise(environment, [search])
+ * if (result?.ok) result.value.trace
+ * ```
  */
 export const merchandise: Merchandise = (environment, searches) =>
   orLong(

@@ -18,7 +18,16 @@ import type { Stage } from "../stage/stage.ts"
 import type { SearchTape } from "./tape.ts"
 import type { StageTrace } from "./trace.ts"
 
-/** Hits that rerank and diversity look at; deeper pages are engine order. */
+/**
+ * Hits that rerank and diversity look at; deeper pages are engine order.
+ *
+ * @example
+ * ```ts
+ * import { WINDOW } from "@dowser/engine-sdk/pipeline"
+ *
+ * const isEngineOrder = (rank: number) => rank >= WINDOW
+ * ```
+ */
 export const WINDOW = 250
 
 /** One search on its way. */

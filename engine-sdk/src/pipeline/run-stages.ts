@@ -32,7 +32,17 @@ export const GIVEN_UP: EngineError = { kind: "TimedOut", message: "The search wa
 /** How long a stage may take to notice that its signal has aborted. */
 const GRACE_MS = 20
 
-/** O(stages · candidates) beside the stages themselves. */
+/**
+ * O(stages · candidates) beside the stages themselves.
+ *
+ * @example
+ * ```ts
+ * import { runStages } from "@dowser/engine-sdk/pipeline"
+ *
+ * const request = { q: "shoe", words: ["shoe"], firstPage: 10 }
+ * const { stages } = await runStages([], [], { request, now_us: () => performance.now() * 1_000 })
+ * ```
+ */
 export const runStages = (
   candidates: ReadonlyArray<Candidate>,
   stages: ReadonlyArray<Stage>,

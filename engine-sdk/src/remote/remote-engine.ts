@@ -208,6 +208,15 @@ const kept = (keeps: KeepLimits | undefined) => (keeps === undefined ? {} : { ke
 /**
  * Resolves when everything that the other process has is known here, however long it takes to come up. Rejects where it
  * refuses the token.
+ *
+ * @example
+ * ```ts
+ * import { createSearch } from "@dowser/engine-sdk"
+ * import { connectEngine } from "@dowser/engine-sdk/remote"
+ *
+ * const engine = await connectEngine({ host: "127.0.0.1", port: 7700, token: "secret" })
+ * const products = createSearch({ engine })
+ * ```
  */
 export const connectEngine = async (options: ConnectOptions): Promise<RemoteEngine> => {
   const mirror = new Mirror()

@@ -255,7 +255,18 @@ const listening = (server: Server, { host, port }: ShareOptions): Promise<number
     server.listen(port, host, () => resolve((server.address() as { readonly port: number }).port))
   })
 
-/** Rejects where nothing can listen there. */
+/**
+ * Rejects where nothing can listen there.
+ *
+ * @example
+ * ```ts
+ * import { createEngine, createSearch } from "@dowser/engine-sdk"
+ * import { shareEngine } from "@dowser/engine-sdk/remote"
+ *
+ * const shared = await shareEngine(createEngine(), { host: "127.0.0.1", port: 7700, token: "secret" })
+ * const products = createSearch({ engine: shared.engine })
+ * ```
+ */
 export const shareEngine = async (engine: SearchEngine, options: ShareOptions): Promise<SharedEngine> => {
   const sharing = new Sharing(engine, options)
   const server = createServer((socket) => sharing.connected(socket))

@@ -41,9 +41,28 @@ export type CheckedRuleSet =
   | { readonly ok: true; readonly value: RuleSet }
   | { readonly ok: false; readonly issues: ReadonlyArray<RuleIssue> }
 
-/** Rules of one list. */
+/**
+ * Rules of one list.
+ *
+ * @example
+ * ```ts
+ * import { RULES_MAX } from "@dowser/engine-sdk/rules"
+ *
+ * const pins: ReadonlyArray<unknown> = []
+ * if (pins.length > RULES_MAX) throw new Error(`At most ${RULES_MAX} pins.`)
+ * ```
+ */
 export const RULES_MAX = 10_000
-/** Every boost is looked at for every document of a segment, once. */
+/**
+ * Every boost is looked at for every document of a segment, once.
+ *
+ * @example
+ * ```ts
+ * import { BOOSTS_MAX } from "@dowser/engine-sdk/rules"
+ *
+ * const isTooMany = (boosts: ReadonlyArray<unknown>) => boosts.length > BOOSTS_MAX
+ * ```
+ */
 export const BOOSTS_MAX = 1_000
 const POSITION_MAX = 10_000
 const PRIORITY_MAX = 1_000_000_000
@@ -56,7 +75,18 @@ const devices: ReadonlyArray<Device> = ["any", "desktop", "mobile", "tablet"]
 const fallbacks: ReadonlyArray<ZeroHitsFallback> = ["none", "drop_filters", "popular", "recommendations", "semantic"]
 const available: ReadonlyArray<ZeroHitsFallback> = ["none", "drop_filters", "popular"]
 
-/** O(body). */
+/**
+ * O(body).
+ *
+ * @example
+ * ```ts
+ * import { ok } from "@dowser/engine-sdk"
+ * import { checkRuleSet } from "@dowser/engine-sdk/rules"
+ *
+ * const checked = checkRuleSet({ pins: [{ query: "shoe", position: 0 }] }, { parseFilter: () => ok(undefined) })
+ * if (!checked.ok) checked.issues.map(({ message, path }) => `${path} ${message}`)
+ * ```
+ */
 export const checkRuleSet = (body: unknown, context: RuleSetContext): CheckedRuleSet => {
   if (!isObject(body)) return { ok: false, issues: [{ path: "", message: "must be an object" }] }
   const issues: RuleIssue[] = []

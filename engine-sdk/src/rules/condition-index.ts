@@ -10,6 +10,13 @@ const normalizer = createAnalyzer({ symbolsToIndex: ["*"] })
 /**
  * Words as the engine compares queries: lower case, without accents and punctuation
  * (`docs/contract/curation.md#matching`).
+ *
+ * @example
+ * ```ts
+ * import { queryWords } from "@dowser/engine-sdk/rules"
+ *
+ * queryWords("Trail-Running, SHOE!") // ["trailrunning", "shoe"]
+ * ```
  */
 export const queryWords = (q: string): ReadonlyArray<string> => normalizer.tokenize(q)
 const CACHED_BYTES = 16_000_000

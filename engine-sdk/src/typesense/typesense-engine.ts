@@ -39,6 +39,18 @@ const FOLLOWING_SHARE = 20
 const AT_ONCE = 64
 const AT_ONCE_OF_ONE = 16
 
+/**
+ * An engine over a server of the Typesense API, which several processes may use at once.
+ *
+ * @example
+ * ```ts
+ * import { createSearch } from "@dowser/engine-sdk"
+ * import { TypesenseEngine } from "@dowser/engine-sdk/typesense"
+ *
+ * const opened = await TypesenseEngine.open({ nodes: ["http://127.0.0.1:8108"], apiKey: "xyz" })
+ * if (opened.ok) createSearch({ engine: opened.value })
+ * ```
+ */
 export class TypesenseEngine implements SearchEngine {
   readonly #parts: Parts
   readonly #scans: Scans

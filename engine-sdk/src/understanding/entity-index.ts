@@ -49,6 +49,20 @@ const FUNCTION_WORDS: ReadonlySet<string> = new Set(
   ).split(" ")
 )
 
+/**
+ * Values of facet fields by their words, to find out which of them a query names.
+ *
+ * @example
+ * ```ts
+ * import { createAnalyzer } from "@dowser/engine-sdk/analysis"
+ * import { EntityIndex } from "@dowser/engine-sdk/understanding"
+ *
+ * const building = EntityIndex.build([{ field: "brand", values: ["Peak", "Swift"] }], createAnalyzer({}))
+ * let built = building.next()
+ * while (built.done !== true) built = building.next()
+ * built.value.candidates(["peak", "shoe"])
+ * ```
+ */
 export class EntityIndex {
   /** By the words of a value, with single spaces. */
   readonly #named = new Map<string, Array<Named>>()
@@ -122,6 +136,14 @@ export class EntityIndex {
 /**
  * Of candidates in their order those that use no word twice. `seen`: the value as a caller may see it, or undefined
  * where it must not; asked for one after the other.
+ *
+ * @example
+ * ```ts
+ * import { chosenEntities } from "@dowser/engine-sdk/understanding"
+ *
+ * const candidates = [{ start: 0, words: 1, text: "peak", values: [{ field: "brand", value: "Peak" }] }]
+ * await chosenEntities(candidates, (_field, value) => value)
+ * ```
  */
 export const chosenEntities = (
   candidates: ReadonlyArray<EntityCandidate>,
