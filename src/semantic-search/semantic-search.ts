@@ -1,7 +1,7 @@
 /**
- * A search by meaning is a search like any other, with the caller's key, profile and rules, to which a query of vectors
- * is added. It goes by words alone where the model cannot read the query, or where the key may not see everything that
- * the vectors are made of: what is near would tell of it.
+ * A search by meaning is a search like any other, with the caller's key, profile and rules, plus a vector query. It
+ * uses words alone if the model cannot read the query, or if the key may not see everything that the vectors are made
+ * of: nearness would reveal it.
  */
 import { Context, Effect, Layer, Option } from "effect"
 import type { EmbeddingField, ModelConfig } from "@dowser/engine-sdk/embedding"

@@ -16,7 +16,7 @@ interface FailedPage {
 }
 interface RetryRequest {
   readonly collection: string | undefined
-  /** An entry without a time happened when it first came, not when it is retried. */ readonly ids:
+  /** All when absent, `limit` at a time, oldest first, from `cursor`. */ readonly ids:
     | ReadonlyArray<string>
     | undefined
   readonly cursor: string | undefined
@@ -36,7 +36,7 @@ const entryOf = (
   const value = JSON.parse(entry) as unknown
   if (typeof value !== "object" || value === null || Array.isArray(value)) return { entry: value }
   const given = Object.fromEntries(Object.entries({ ...value, ...set }).filter(([, one]) => one !== null))
-  // Newest first; one more than `limit`, which shows that there is a next page.
+  // An entry without a time happened when it first came, not when it is retried.
   return { entry: { timestamp: received_at, event_id: id, ...given } }
 }
 
