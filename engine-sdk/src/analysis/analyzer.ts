@@ -34,8 +34,8 @@ export interface Analyzer {
    */
   spansFor(text: string, wanted: WantedTokens): Array<TokenSpan>
   /**
-   * Those of the tokens that may be wanted ones, where the text is ASCII and words stay as they are written; false
-   * where `spansFor` has to do it. O(text).
+   * The tokens of an ASCII text that may be among the wanted ones, where words need no folding; false where `spansFor`
+   * has to do it. O(text).
    */
   fewTokens(text: string, wanted: WantedTokens, into: FewTokens): boolean
   readonly typosAllowed: boolean
@@ -254,7 +254,7 @@ class DefaultAnalyzer implements Analyzer {
     const spans: Array<TokenSpan> = []
     const classes = this.#classes
     const length = text.length
-    // What stands in one run is cut out at once; `pending` holds what came before something that was dropped or folded.
+    // Characters of one run are sliced out together; `pending` holds what preceded a dropped or folded character.
     let pending = "",
       start = 0,
       end = 0,
@@ -334,8 +334,8 @@ class DefaultAnalyzer implements Analyzer {
     return symbol.charCodeAt(0) < 128 && this.#classes[symbol.charCodeAt(0)] === KEEP
   }
   /**
-   * What stands behind the cut is not put on: reading the end of a long word that grows piece by piece would cost its
-   * square.
+   * The rest after the cut is not appended: re-reading the end of a long word that grows piece by piece would be
+   * quadratic.
    */
   #grown(pending: string, piece: string): string {
     return pending.length > this.#truncate ? pending : pending + piece
@@ -348,7 +348,7 @@ class DefaultAnalyzer implements Analyzer {
     return this.stems && cut.length <= STEMMED_LENGTH_MAX ? this.#stem(cut) : cut
   }
 }
-/** Whether both halves of a character beyond the first plane stand here; one half alone takes nothing with it. */
+/** Whether both halves of a surrogate pair are here; a lone half is removed on its own. */
 const isPair = (text: string, i: number, code: number): boolean =>
   code >= 0xd800 && code < 0xdc00 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00
 /** A separate combining mark: on a plain ASCII letter it vanishes as the composed letter's mark would. */
@@ -362,7 +362,7 @@ const combine = (token: string, mark: string): string => {
 const ROMANIZED = new Set(["el", "bg", "ru", "sr", "uk", "be"])
 const UNTYPED = new Set(["zh", "ja", "ko"])
 
-/** Whether a text can name a language (BCP 47); anything else would fail wherever words are made of texts. */
+/** Whether a text is a valid language tag (BCP 47); an invalid one would make every tokenization throw. */
 export const isLocale = (text: string): boolean => {
   try {
     return Intl.getCanonicalLocales(text).length === 1
@@ -382,7 +382,7 @@ class LocaleAnalyzer implements Analyzer {
   readonly unstemmed: Analyzer
   constructor(options: AnalyzerOptions) {
     this.#options = options
-    // What was stored before locales were checked still has words.
+    // Locales stored before they were validated still get a tokenizer.
     this.#segmenter = new Intl.Segmenter(isLocale(options.locale) ? options.locale : "und", { granularity: "word" })
     this.#symbols = new Set(options.symbolsToIndex)
     this.#separators = new Set(options.tokenSeparators.filter((separator) => !this.#symbols.has(separator)))
@@ -471,7 +471,8 @@ export const createAnalyzer = (options: Partial<AnalyzerOptions>): Analyzer => {
 }
 
 /**
- * By settings, which tenants choose; one with a segmentation of its own is some 100 kB. What fields hold stays theirs.
+ * Analyzers by settings, which tenants choose; one with its own segmentation takes some 100 kB. Fields keep theirs when
+ * it leaves this map.
  */
 const newAnalyzers = () =>
   new BoundedMap<string, Analyzer>({ bytes_max: 32_000_000, bytesOf: (settings) => 100_000 + settings.length * 2 })

@@ -60,7 +60,7 @@ interface Entry {
   /** Why it could not be opened. */ damage: string | undefined
   /** Searches elsewhere that read it. */ pins: number
 }
-/** A collection that could not be opened; becomes the answer of whoever asked for it. */
+/** A collection that failed to open; every request for it gets this error. */
 class NotOpened extends Error {
   readonly failure: EngineError
   constructor(failure: EngineError) {
@@ -72,7 +72,7 @@ class NotOpened extends Error {
 export interface DocumentReads {
   text(key: number, seq: number): string | undefined
   bytes(key: number): number
-  /** What was committed elsewhere becomes readable. */ refresh(): void
+  /** Makes commits from elsewhere readable. */ refresh(): void
   /** Texts that the disk does not have yet. */ keep?(key: number, texts: EarlyTexts): void
   /** It has those up to this batch. */ readable?(key: number, batch: number): void
   forget?(key: number): void
@@ -109,7 +109,7 @@ const APPROXIMATE: Capabilities["grades"] = {
 }
 const CLOSED: EngineError = { kind: "Unavailable", message: "The engine is closed." }
 const MEBIBYTE = 1_048_576
-/** Of work between searches. */
+/** Of background work between searches. */
 const SLICE_MS = 0.5
 /** For one page of a list by a filter. */
 const SCAN_MS = 10_000
@@ -120,7 +120,7 @@ const budgetOf = (plans: ReadonlyArray<SearchPlan>): SearchBudget => ({
 })
 /** For looking words up. */
 const WORDS_MS = 50
-/** Of this thread, for one search that nobody waits for. */
+/** Time on this thread for one warm-up search, for which nobody waits. */
 const PRACTICE_MS = 8
 /** Without publications, until what they lack is made ready: sooner than the writer makes one segment of them. */
 const QUIET_MS = 300
@@ -324,7 +324,7 @@ export class LocalEngine implements SearchEngine {
     entry.quiet = setTimeout(() => void this.prepareQuiet(entry), QUIET_MS)
     ;(entry.quiet as { readonly unref?: () => void }).unref?.()
   }
-  /** What the first facet would wait for, here and where else it is searched. */
+  /** Prepared here and on the other threads, so that the first facet need not wait for it. */
   private async prepareQuiet(entry: Entry): Promise<void> {
     const { reader } = entry
     if (reader === undefined || this.isClosed) return
@@ -349,7 +349,7 @@ export class LocalEngine implements SearchEngine {
     return this.threads?.workersNow ?? NO_WORKERS
   }
   capabilities(): Capabilities {
-    // Said of the engine as a whole: a field below the bound is still searched exactly, which `usage` tells.
+    // Reported for the engine as a whole: a field below the bound is still searched exactly, which `usage` shows.
     const grades = this.isApproximate && hasVectorLibrary() ? APPROXIMATE : EXACT
     return {
       kind: this.kind,
@@ -391,7 +391,7 @@ export class LocalEngine implements SearchEngine {
     try {
       return await ask()
     } catch (error) {
-      // A worker that ends while the engine closes answers nobody any more.
+      // A worker that ends while the engine closes has no caller to answer.
       if (error instanceof WriterGone && this.isClosed) return fail(CLOSED)
       const failure: string | undefined = this.failure
       if (failure === undefined) throw error
@@ -474,7 +474,7 @@ export class LocalEngine implements SearchEngine {
       for (const plan of plans) answers.push(executeSearch(scope, plan, allowance, left_ms))
     } catch (error) {
       if (error !== GIVE_WAY) throw error
-      // What waits must not look at the index any more.
+      // Waiting searches must not read the index any more.
       answers.length = keptOf(answers)
       return this.searchedInLane(namespace, plans, answers, budget)
     } finally {
@@ -484,7 +484,7 @@ export class LocalEngine implements SearchEngine {
     }
     return answers
   }
-  /** Those behind the ones that are answered already. */
+  /** The rest, behind those already answered. */
   private async searchedInLane(
     namespace: Namespace,
     plans: ReadonlyArray<SearchPlan>,
@@ -563,8 +563,8 @@ export class LocalEngine implements SearchEngine {
   }
 
   /**
-   * One plan after another, with a pause behind each: searches of others go on between them. A relevance search whose
-   * index nobody has asked for is left out, because it would have that index made.
+   * Runs one plan after another, with a pause after each so that other searches can run between them. A relevance
+   * search is left out while its index does not exist, because it would have it built.
    */
   async practise(
     namespace: Namespace,
