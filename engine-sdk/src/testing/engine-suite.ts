@@ -1,7 +1,7 @@
 /**
- * What every engine behind the port must do. The suite knows no test framework: it takes `describe`, `it` and `expect`
- * and a factory. Assertions come in two grades: `exact` engines must answer as the contract says, `approximate` ones
- * only the right set of documents.
+ * The tests that every engine behind the port must pass. The suite knows no test framework: it takes `describe`, `it`
+ * and `expect` and a factory. Assertions come in two grades: `exact` engines must answer as the contract says,
+ * `approximate` ones only with the right set of documents.
  */
 import type { SearchEngine } from "../engine.ts"
 import type { Filter, SearchAnswer, SearchPlan, TextQuery, WriteOperation } from "../plan.ts"
@@ -77,7 +77,7 @@ export const suiteSchema = (
   ...more
 })
 /**
- * The words of a plan, to be looked for in fields of which the first counts most.
+ * The words of a plan, searched for in fields of which the first counts most.
  *
  * @example
  * ```ts
