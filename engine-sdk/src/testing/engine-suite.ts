@@ -4,7 +4,8 @@
  * only the right set of documents.
  */
 import type { SearchEngine } from "../engine.ts"
-import type { Filter, SearchAnswer, SearchPlan, TextQuery, WriteOperation } from "../plan.ts"
+import type { SearchAnswer, SearchPlan, TextQuery, WriteOperation } from "../plan.ts"
+import type { Filter } from "../filter.ts"
 import type { CollectionSchema, Document, Field } from "../schema.ts"
 
 /** The part of a test framework that the suite uses. */
