@@ -161,7 +161,7 @@ export const EventBatchAnswer = Schema.Struct({
 }).annotate({
   identifier: "EventBatchAnswer",
   description:
-    "`accepted` + `deduplicated` + entries in `rejected` = entries sent. NDJSON takes a token of the key's rate for each 1,000 lines (or megabyte); where less than half of a minute's tokens is left it is read more slowly. A stream that ends before its end (429 no token left, 403 `event_bytes_per_day`, 400, 503) answers these totals so far beside the error, with `lines`: how many were dealt with; send the others again."
+    "`accepted` + `deduplicated` + entries in `rejected` = entries sent. NDJSON takes a token of the key's rate for each 1,000 lines (or megabyte); when less than half of a minute's tokens is left it is read more slowly. A stream that is cut short (429 no token left, 403 `event_bytes_per_day`, 400, 503) answers these totals so far beside the error, with `lines`, the number of lines that were processed; send the others again."
 })
 
 /** Rejections listed for one NDJSON request, whose answer must not grow with its length. */
@@ -235,5 +235,5 @@ export const ReplayBody = Schema.Struct({
 }).annotate({
   identifier: "ReplayEvents",
   description:
-    "`from` and `to`: ISO 8601 dates or date-times, both inclusive, widened to whole days (UTC). What is rebuilt joins events of all types, so `types` names all of them or is left out. `experiments`: runs that began on one of the days are made again as wholes, with analytics' figures of the days, which come of the same joins. `recommendations` reads all that the log keeps, whatever the range."
+    "`from` and `to`: ISO 8601 dates or date-times, both inclusive, widened to whole days (UTC). Rebuilding joins events of all types, so `types` names all of them or is absent. `experiments`: runs that began on one of the days are rebuilt as a whole, together with the analytics figures of those days, which use the same joins. `recommendations` reads everything that the log keeps, whatever the range."
 })

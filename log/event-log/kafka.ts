@@ -135,7 +135,7 @@ const partsOf = (
       return new EventLogUnavailable({ message: `the event log has no partition ${partition} of ${topic}` })
     if (value.length > RECORD_BYTES_MAX)
       return new EventLogUnavailable({
-        message: `a record of ${value.length} bytes is more than the event log takes (${RECORD_BYTES_MAX})`
+        message: `a record of ${value.length} bytes is larger than the event log accepts (${RECORD_BYTES_MAX})`
       })
     const key = `${topic}/${partition}`
     let part = parts.get(key)
@@ -271,7 +271,7 @@ const make = Effect.fnUntraced(function* (options: KafkaLogOptions) {
           Effect.suspend(() =>
             Effect.fail(
               new EventLogUnavailable({
-                message: `not acknowledged within ${appendWithin_ms / 1_000} s (${producer.trouble?.message ?? "the broker is slow"}); it may be stored yet`
+                message: `not acknowledged within ${appendWithin_ms / 1_000} s (${producer.trouble?.message ?? "the broker is slow"}); it may still be stored`
               })
             )
           )

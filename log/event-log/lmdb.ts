@@ -98,7 +98,7 @@ const failed = (cause: unknown) =>
 /** The answer to every append from then on. */
 const unsynced = (cause: unknown) =>
   new EventLogUnavailable({
-    message: `the event log could not be brought to disk (${cause instanceof Error ? cause.message : String(cause)}) and takes nothing more until Dowser is started again`
+    message: `the event log could not be synced to disk (${cause instanceof Error ? cause.message : String(cause)}) and accepts nothing until Dowser is restarted`
   })
 
 class LmdbEventLog {
@@ -271,7 +271,7 @@ const make = Effect.fnUntraced(function* (options: EmbeddedLogOptions) {
     const full = spaceRefusal(environment.usage(), bavail * bsize, options.space ?? {})
     if (full !== undefined && log.full === undefined) yield* Effect.logError(`Events are refused: ${full}`)
     if (full === undefined && log.full !== undefined)
-      yield* Effect.logInfo("Events are taken again: the event log has room")
+      yield* Effect.logInfo("Events are accepted again: the event log has room")
     log.full = full
   }).pipe(Effect.catch((error) => Effect.logWarning("How much room the event log has could not be seen", error)))
   yield* lookAtSpace

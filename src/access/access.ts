@@ -58,7 +58,7 @@ const keepKeys = Effect.gen(function* () {
       return seal.open(sealed)
     } catch (error) {
       Effect.runSyncWith(services)(
-        Effect.logError(`What key ${keyId} signs with cannot be opened; keys that it signed are refused`, error)
+        Effect.logError(`The signing secret of key ${keyId} cannot be opened; keys derived from it are refused`, error)
       )
       return undefined
     }

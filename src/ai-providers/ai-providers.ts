@@ -279,7 +279,7 @@ export class AiProviders extends Context.Service<AiProviders, AiProvidersShape>(
             yield* refused(
               OF_SERVERS.filter((path) => body[path] !== undefined).map((path) => ({
                 path,
-                message: "None: a model of this installation needs its name alone"
+                message: "Not allowed: a model of this installation needs only its name"
               }))
             )
           const refusal = yield* trial(organizationId, port, body)

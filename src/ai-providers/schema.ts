@@ -57,7 +57,7 @@ const InUse = Schema.Struct({
   dimensions: Schema.optionalKey(Schema.Int),
   languages: Schema.optionalKey(
     Schema.Array(Schema.String).annotate({
-      description: "That it was trained for; searches in others go by text. Absent where nobody says."
+      description: "Language that it was trained for; queries in others are answered by text. Absent if unknown."
     })
   ),
   state: Schema.optionalKey(Schema.Literals(["ready", "loading", "installing", "absent"]))

@@ -76,7 +76,7 @@ const FilterRow = Schema.Struct({
 }).annotate({
   identifier: "FilterAnalyticsRow",
   description:
-    "A `filter` with its value, before which an operator other than equality stands; a `facet` that searches asked for has none."
+    "A `filter` with its value, preceded by an operator if that is not equality; a requested `facet` has no value."
 })
 
 const envelope = {

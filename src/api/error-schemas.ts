@@ -57,7 +57,7 @@ export const errorSchemasOf = (classes: Iterable<ErrorClass>) => {
     resets_at: Schema.optionalKey(Schema.Int)
   }).annotate({
     identifier: "ControlError",
-    description: "Shape B: operations of the control plane. The facts in `data` also stand at top level."
+    description: "Shape B: operations of the control plane. The facts in `data` also appear at the top level."
   })
   const gateway = Schema.Struct({
     error: Schema.String,

@@ -234,7 +234,7 @@ const securitySchemes = {
     in: "cookie",
     name: "dowser_session",
     description:
-      "A member's session, made by `createSession`. Requests that write carry the header `x-dowser-console: 1` as well."
+      "A member's session, created by `createSession`. Requests that write also carry the header `x-dowser-console: 1`."
   }
 } as const
 

@@ -12,7 +12,7 @@ export const layerEngineDamages = Layer.effectDiscard(
     const { damages } = yield* Configuration
     for (const [i, { collection, message, namespace }] of ((yield* Engine).damaged?.() ?? []).entries()) {
       yield* Effect.logError(
-        `The engine: ${message} ${namespace === "" ? "Whose it is cannot be told." : `${namespace} is refused.`}`
+        `The engine: ${message} ${namespace === "" ? "The organization is unknown." : `${namespace} is refused.`}`
       )
       if (collection === undefined && namespace !== "")
         damages.note("engine", { organizationId: namespace, id: String(i) }, message)

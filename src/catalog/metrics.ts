@@ -19,7 +19,7 @@ export const metrics = Effect.gen(function* () {
     {
       name: "dowser_engine_documents",
       type: "gauge",
-      help: "Documents of all organizations; an engine of several processes may be 15 s behind.",
+      help: "Documents of all organizations; with an engine of several processes up to 15 s old.",
       read: Effect.sync(() => single(collections().reduce((sum, { num_documents }) => sum + num_documents, 0)))
     },
     {
@@ -49,7 +49,7 @@ export const metrics = Effect.gen(function* () {
     {
       name: "dowser_search_worker_bytes",
       type: "gauge",
-      help: "What a search worker has for itself beside the index that all share, as it last told.",
+      help: "Memory of a search worker beside the shared index, as last reported.",
       read: Effect.sync(() =>
         (threads()?.own_bytes ?? []).map((value, i) => ({ labels: { worker: String(i + 1) }, value }))
       )

@@ -102,7 +102,7 @@ const prepareDemo = Effect.fnUntraced(function* (folder: DataFolder, config: Ser
 
 /** It blocks the thread for half a second: better now than in the first search. */
 const prepareLanguages = Effect.catch(Effect.tryPromise({ try: loadLanguages, catch: (error) => error }), (error) =>
-  Effect.logError("The library that tells languages could not be loaded; answers name none", error)
+  Effect.logError("The library that detects languages could not be loaded; answers name none", error)
 )
 const readyLine = (config: ServerConfig, base: string, prepared: Prepared) =>
   JSON.stringify({

@@ -13,7 +13,7 @@ type Source = CmsConfig["stores"][number]["sources"][number]
 /** The path of each that has the name of one before it. */
 const repeated = (names: ReadonlyArray<string>, pathOf: (i: number) => string): ReadonlyArray<Issue> =>
   names.flatMap((name, i) =>
-    names.indexOf(name) < i ? [{ path: pathOf(i), message: `\`${name.slice(0, 120)}\` stands twice` }] : []
+    names.indexOf(name) < i ? [{ path: pathOf(i), message: `\`${name.slice(0, 120)}\` occurs twice` }] : []
   )
 
 export const makeCheckConfig = Effect.gen(function* () {

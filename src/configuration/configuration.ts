@@ -24,7 +24,7 @@ export const SERVED_WITHOUT_POSTGRES_MS = 60_000
 export const unreadable = () =>
   new ConfigurationUnavailable({
     message:
-      "The configuration cannot be read at the moment, and what this server remembers of it is too old to answer by; send the request again.",
+      "The configuration cannot be read at the moment, and this server's copy is too old to use; send the request again.",
     retry_after_s: 5
   })
 

@@ -144,7 +144,7 @@ const endInSilence = (request: IncomingMessage, silence_ms: number): void => {
       ending.at = now + silence_ms
     } else {
       over()
-      request.destroy(new Error(`nothing more of it arrived within ${silence_ms / 1_000} seconds`))
+      request.destroy(new Error(`no more of it arrived within ${silence_ms / 1_000} seconds`))
     }
   }
   const ending: Ending = { at: performance.now() + silence_ms, end: look }

@@ -35,7 +35,7 @@ export class OrganizationUnavailable extends Schema.TaggedError<OrganizationUnav
 const DAMAGED_AGAIN_S = 60
 export const organizationUnavailable = (reason: string) =>
   new OrganizationUnavailable({
-    message: "What is stored of this organization cannot be read; the operator of this service sees why.",
+    message: "Stored data of this organization cannot be read; the operator of this service can see why.",
     reason,
     retry_after_s: DAMAGED_AGAIN_S
   })

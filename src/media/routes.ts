@@ -37,7 +37,7 @@ const announced = Effect.fnUntraced(function* (headers: IncomingHttpHeaders) {
   const text = headers["content-length"]
   if (text === undefined || !/^\d{1,15}$/.test(text))
     return yield* new ContentLengthRequired({
-      message: "Header `Content-Length` is required: how many bytes there are."
+      message: "Header `Content-Length` is required."
     })
   if (Number(text) > CONTENT_BYTES_MAX)
     return yield* new ContentTooLarge({ message: `Content is at most ${CONTENT_BYTES_MAX} bytes long.` })

@@ -21,10 +21,10 @@ export const MediaAsset = Schema.Struct({
   /** It is deleted then. */ expires_at: Schema.optionalKey(Schema.Int)
 }).annotate({
   identifier: "MediaAsset",
-  description: "`empty` until its content came; `size` is 0 and `sha256` null as long. Times are Unix milliseconds."
+  description: "`empty` until it is uploaded; until then `size` is 0 and `sha256` null. Times are Unix milliseconds."
 })
 export type MediaAsset = typeof MediaAsset.Type
 export const MediaAssetList = Schema.Struct({
   data: Schema.Array(MediaAsset),
   next_cursor: Schema.optionalKey(Schema.String)
-}).annotate({ identifier: "MediaAssetList", description: "By id, which is the order in which they were made." })
+}).annotate({ identifier: "MediaAssetList", description: "By id, which is the order of creation." })

@@ -24,7 +24,9 @@ const ModelBody = Schema.StructWithRest(
         description: "`provider/name`: openai, azure, cloudflare, vllm, google, gcp, or `dowser/rules`."
       })
     ),
-    max_bytes: Schema.optionalKey(Schema.Int.annotate({ description: "Of what the model is told of the collection." })),
+    max_bytes: Schema.optionalKey(
+      Schema.Int.annotate({ description: "Seconds for which a description of the collection is kept for the model." })
+    ),
     api_key: Schema.optionalKey(Schema.String)
   }),
   [anything]

@@ -80,7 +80,7 @@ const makeSaying = Effect.gen(function* () {
     inSlices: (steps) => Effect.runPromiseWith(services)(inSlices(steps)),
     failed: (why) =>
       Effect.runSyncWith(services)(
-        Effect.logError("Facet values could not be read; requests in words name none of them", why)
+        Effect.logError("Facet values could not be read; searches in words will not name any", why)
       )
   })
 

@@ -34,7 +34,7 @@ const TrainBody = Schema.Struct({
 }).annotate({
   identifier: "TrainRerankModel",
   description:
-    "`from` and `to`: ISO 8601 dates or date-times, both inclusive. `fields`: what is searched and looked at; without them the text fields of the collection."
+    "`from` and `to`: ISO 8601 dates or date-times, both inclusive. `fields`: what is searched and considered; by default the text fields of the collection."
 })
 
 const at = {

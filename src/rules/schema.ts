@@ -123,5 +123,5 @@ export const SearchPreviewBody = Schema.Struct({
 }).annotate({
   identifier: "SearchPreviewBody",
   description:
-    "`rules` is a set as `PUT` takes it, else the stored one acts; `search` holds search parameters; `at` is ISO 8601, now by default."
+    "`rules` is a set as `PUT` accepts it, otherwise the stored one acts; `search` holds search parameters; `at` is ISO 8601, now by default."
 })

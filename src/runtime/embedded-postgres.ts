@@ -74,7 +74,7 @@ const chooseRunner = (dataFolder: string, binaries: string): Runner => {
   const probe = spawnSync("unshare", ["--user", `--map-user=${NOBODY_UID}`, `--map-group=${NOBODY_UID}`, "true"])
   if (probe.status === 0) return { kind: "unshare" }
   throw new Error(
-    "Postgres cannot run as root here: the data folder lies below a folder that other users cannot enter, and user namespaces are off. Choose another --data-dir."
+    "Postgres cannot run as root here: the data folder is below a folder that other users cannot enter, and user namespaces are off. Choose another --data-dir."
   )
 }
 

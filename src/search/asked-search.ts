@@ -66,7 +66,7 @@ import { visitorOf } from "../identity/visitor.ts"
 export type Outcome<A> = Result<A, SearchFailure>
 const refusedBy = (error: EngineError): Outcome<never> => fail(declaredOf(error))
 /** Nobody waits for the answer any more: nothing is counted of it, and nobody reads this. */
-const abandoned = () => fail(new SearchTimedOut({ message: "The request was given up before its answer was made." }))
+const abandoned = () => fail(new SearchTimedOut({ message: "The request was abandoned before its answer was ready." }))
 
 /** One answered search inside an answer, without its query id, which stands between `open` and `rest`. */
 interface WrittenSearch {

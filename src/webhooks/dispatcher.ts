@@ -269,7 +269,7 @@ const make = Effect.fnUntraced(function* ({ attemptTimeout_ms = ATTEMPT_TIMEOUT_
     dispatcher.stop.pipe(
       Effect.timeout(STOP_MS),
       Effect.catchCause((cause) =>
-        Effect.logError("Webhooks: what was on its way is sent again when its claims end", cause)
+        Effect.logError("Webhooks: deliveries in progress are sent again when their claims end", cause)
       )
     )
   )

@@ -151,7 +151,7 @@ class Owner<Sink> {
       )
       unit.standing = now.standing
       if (!now.isStalled) return
-      yield* Effect.logError(`${unitKey(unit)} stands still with ${lag} records waiting and is started again`)
+      yield* Effect.logError(`${unitKey(unit)} makes no progress with ${lag} records waiting and is restarted`)
       unit.standing = undefined
       unit.phase = "restarting"
       yield* Fiber.interrupt(unit.fiber)
@@ -194,7 +194,7 @@ class Owner<Sink> {
       if (fence === undefined || runnable === undefined) return
       const taken = { ...unit, fence, runnable, progress: undefined, standing: undefined, phase: "running" as const }
       this.#running.set(unitKey(unit), { ...taken, fiber: yield* this.#startRunner(taken) })
-      yield* Effect.logInfo(`${unitKey(unit)} is run here now`)
+      yield* Effect.logInfo(`${unitKey(unit)} now runs here`)
     })
   }
   /** Takes what is this process's share, and lets go of what is others'. */

@@ -99,7 +99,7 @@ export const coordinate = (
             ? Effect.interrupt
             : Effect.as(
                 Effect.andThen(
-                  Effect.logError("A replay stands still and is tried again", cause),
+                  Effect.logError("A replay makes no progress and is retried", cause),
                   Effect.sleep(AGAIN_MS)
                 ),
                 true

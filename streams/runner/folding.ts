@@ -35,7 +35,7 @@ export const makeFolding = Effect.fnUntraced(function* <Body, State, Emitted, Si
     Effect.catchCause((cause) =>
       Cause.hasInterruptsOnly(cause)
         ? Effect.interrupt
-        : Effect.logError("What was flushed could not be folded; readers sum it up themselves until it can", cause)
+        : Effect.logError("Flushed sums could not be folded; readers sum them up until they can", cause)
     )
   )
   yield* Effect.forkScoped(

@@ -41,7 +41,7 @@ export const runPartition = Effect.fnUntraced(function* <Body, State, Emitted, S
     const refusal = Cause.findErrorOption(cause).pipe(Option.filter((error) => error._tag === "FlushRefused"))
     if (refusal._tag === "Some") {
       // Each refusal halves the batch or skips an entry, so the pause does not grow.
-      yield* Effect.logWarning(`${name} goes on with smaller flushes after ${refusal.value.message}`)
+      yield* Effect.logWarning(`${name} continues with smaller flushes after ${refusal.value.message}`)
       return "soon" satisfies LifeEnd
     }
     partition.counters.restarts++

@@ -227,7 +227,7 @@ export class ShadowTakeover<Body, State, Emitted, Sink> {
   #failed(of: LiveShadow<Body, State, Emitted, Sink>, { message, place }: ShadowFailed) {
     return Effect.gen({ self: this }, function* () {
       if (!isErasure(of.run) || this.#poison.size >= POISON_MAX) return yield* this.#fail(of, message)
-      yield* Effect.logError(`An erasure passes over what cannot be counted any more: ${message}`)
+      yield* Effect.logError(`An erasure skips what can no longer be counted: ${message}`)
       this.#poison.add(place)
       yield* this.drop
     })

@@ -127,7 +127,7 @@ export const unresolvedRefusal = (
     why === "unknown" ? failedKeys.count(address, now_ms) : why === "waiting" ? failedKeys.wait_ms(address, now_ms) : 0
   if (wait_ms > 0)
     return new Throttled({
-      message: "Too many unknown keys came from this network; wait before the next one.",
+      message: "Too many unknown keys came from this network; wait before sending another one.",
       kind: "rate",
       retry_after_s: Math.ceil(wait_ms / 1000)
     })

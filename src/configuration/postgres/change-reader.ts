@@ -132,7 +132,7 @@ export class ChangeReader {
     return Effect.suspend(() => {
       if (this.#isUnreadTold || Cause.hasInterruptsOnly(cause)) return Effect.void
       this.#isUnreadTold = true
-      return Effect.logError("Configuration: what changed cannot be read; tried again", cause)
+      return Effect.logError("Configuration: changes cannot be read; trying again", cause)
     })
   }
 }

@@ -26,7 +26,7 @@ export const listening = (own: PgClient.PgClient, listener: Listener): Effect.Ef
       isDeaf = true
       return isNew
         ? Effect.logWarning(
-            "Configuration: Postgres no longer tells of changes; listened again, meanwhile renewals of the lease ask",
+            "Configuration: Postgres sends no more notifications; listening again, meanwhile lease renewals ask",
             cause
           )
         : Effect.void

@@ -15,7 +15,7 @@ import type { ImageFailure } from "../image-process/image-process.ts"
 export type PictureBytes = (organizationId: string, source: string) => Effect.Effect<Uint8Array, EngineError>
 /** What reads pictures in this process; in one that has no media there are none. */
 export const CurrentPictureBytes = Context.Reference<PictureBytes>("dowser/ports/CurrentPictureBytes", {
-  defaultValue: () => () => Effect.fail({ kind: "Invalid", message: "There are no media here." })
+  defaultValue: () => () => Effect.fail({ kind: "Invalid", message: "This installation has no media." })
 })
 export interface Pictures {
   readonly model: Pick<ImageEmbedder["Service"], "model" | "embed">

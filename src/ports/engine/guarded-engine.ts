@@ -255,7 +255,7 @@ const within = <A>(limit_ms: number, answer: Promise<A>, failed: (error: EngineE
         give(
           failed({
             kind: "Unavailable",
-            message: `The search engine did not answer within ${limit_ms / 1_000} s; whether it did what was asked is not known.`
+            message: `The search engine did not answer within ${limit_ms / 1_000} s; whether it carried out the request is unknown.`
           })
         ),
       limit_ms
