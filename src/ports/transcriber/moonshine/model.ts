@@ -1,7 +1,7 @@
 /**
- * Moonshine run by hand: one pass of the encoder over the sound, then the decoder one token after the other, each time
- * the likeliest, until it ends by itself or has said as much as anybody can say in the time. What attention remembers
- * (keys and values) goes back into the decoder, so a token costs the same wherever it stands.
+ * Moonshine run by hand: one pass of the encoder over the sound, then the decoder token by token, each time the most
+ * likely, until it ends by itself or has produced as much as anybody can say in the time. The attention's keys and
+ * values are fed back into the decoder, so a token costs the same at every position.
  */
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
