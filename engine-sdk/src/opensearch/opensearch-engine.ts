@@ -2,7 +2,7 @@
  * An OpenSearch cluster behind the port, over REST alone. Only records of collections are cached here; any number of
  * processes may have an engine over the same cluster.
  */
-import type { Dictionaries } from "../analysis/analyzer.ts"
+import type { Dictionaries } from "../analysis/tokens.ts"
 import type { Capabilities } from "../capabilities.ts"
 import type {
   CollectionUsage,

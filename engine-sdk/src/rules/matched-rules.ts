@@ -1,5 +1,5 @@
 /** What matched for one request: the result of `matchRules` and the only thing that later stages read of the rules. */
-import type { Filter } from "../plan.ts"
+import type { Filter } from "../filter.ts"
 import type { DiversityRule, RerankSettings, ZeroHitsFallback } from "./rule-set.ts"
 
 export interface RuleRequest {
