@@ -55,8 +55,8 @@ export const makeVoiceStreams = Effect.gen(function* () {
     collection: CollectionInfo,
     said: Said
   ) {
-    const { language, model, text: raw, tokens, words } = said
-    const { text } = said.isSent ? { text: tokens } : yield* voice.understood(request, name, collection, words)
+    const { language, model, pieces, text: raw, tokens } = said
+    const { text } = said.isSent ? { text: tokens } : yield* voice.understood(request, name, collection, pieces)
     const found = (results: string): Found => ({
       tokens,
       results,
@@ -100,7 +100,7 @@ export const makeVoiceStreams = Effect.gen(function* () {
         again,
         meter: spending.meter(caller, "voice"),
         listen: (language: string | undefined, heard: Parameters<typeof voice.open>[2]) =>
-          voice.open(caller, language, heard),
+          voice.open(caller, language, heard, voice.likely(request, collection)),
         decoder: voice.decoder,
         search: (now: Caller, start: Start, said: Said) =>
           searched({ ...request, caller: now, shared: start.shared }, name, collection, said)

@@ -9,13 +9,9 @@ import { type LineOutcome, WorkerLine } from "../../worker-line.ts"
 import type { Span } from "../../audio-decoder/speech.ts"
 import { openByAgreement } from "../live/by-agreement.ts"
 import { transcriberName, type TranscriberSize } from "../moonshine/layout.ts"
-import {
-  type LiveOrder,
-  type SpokenWord,
-  Transcriber,
-  TranscriptionUnavailable,
-  type TranscribeOrder
-} from "../transcriber.ts"
+import { type LiveOrder, Transcriber, TranscriptionUnavailable, type TranscribeOrder } from "../transcriber.ts"
+import type { Heard } from "../moonshine/model.ts"
+import { questionOf } from "./question.ts"
 import type { TranscriberSettings } from "./transcriber-worker.ts"
 
 /** Where it is, said by who installs it. */
@@ -74,7 +70,7 @@ const failureOf = (outcome: Exclude<LineOutcome<unknown>, { kind: "done" }>) =>
 
 class Threads {
   readonly #options: LocalTranscriberOptions
-  #line: WorkerLine<ReadonlyArray<SpokenWord>> | undefined
+  #line: WorkerLine<Heard> | undefined
   #of = ""
 
   constructor(options: LocalTranscriberOptions) {
@@ -123,22 +119,26 @@ const make = (options: LocalTranscriberOptions) =>
       return found
     })
     const transcribe = Effect.fnUntraced(function* (order: TranscribeOrder) {
-      const { language = "en", organizationId, samples, speech } = order
+      const { language = "en", likely, organizationId, samples, speech } = order
       const found = yield* installedFor(language)
       const line = threads.lineOf(found)
       const asked = (span: Span) =>
-        Effect.callback<ReadonlyArray<SpokenWord>, TranscriptionUnavailable>((resume) => {
+        Effect.callback<Heard, TranscriptionUnavailable>((resume) => {
           const sound = piece(samples, span)
-          const giveUp = line.ask(organizationId, sound, sound.length / RATE, (outcome) =>
-            resume(outcome.kind === "done" ? Effect.succeed(outcome.answer) : Effect.fail(failureOf(outcome)))
+          const giveUp = line.ask(
+            organizationId,
+            () => questionOf(sound, likely),
+            sound.length / RATE,
+            (outcome) =>
+              resume(outcome.kind === "done" ? Effect.succeed(outcome.answer) : Effect.fail(failureOf(outcome)))
           )
           return Effect.sync(giveUp)
         })
       const segments = yield* Effect.forEach(speech, (span) =>
-        Effect.map(asked(span), (words) => ({ start: span.start, end: span.end, words }))
+        Effect.map(asked(span), (heard) => ({ start: span.start, end: span.end, ...heard }))
       )
       return {
-        segments: segments.filter(({ words }) => words.length > 0),
+        segments: segments.filter(({ readings, words }) => words.length > 0 || (readings?.said.length ?? 0) > 0),
         language,
         model: transcriberName(found.size)
       }
