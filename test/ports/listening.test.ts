@@ -79,6 +79,15 @@ describe("a search by beams", () => {
     expect(Math.exp(found[0]!.heard)).toBeCloseTo(0.9 * 0.9 * 0.5, 4)
     expect(Math.max(...told)).toBeLessThanOrEqual(4)
   })
+  it("has room for others beside what differs in capitals alone", async () => {
+    const { graphs } = graphsOf({ "": { "▁case": 0.5, "▁Case": 0.4, "▁in": 0.1 } })
+    const found = await new Beams(pieces, new Lexicon([]), { beams: 2, tokens: 3, perLetter: 0 }).search(
+      graphs,
+      sound,
+      4
+    )
+    expect(found.map(textOf)).toEqual(["▁case", "▁in"])
+  })
   it("prefers words that it was told to listen for, and tells what the model makes of them without that", async () => {
     const { found } = await search(["insignia", "case"], { perLetter: 0.5 })
     expect(textOf(found[0]!)).toBe("▁Insignia▁case")

@@ -17,7 +17,13 @@ import type { TranscriberSettings } from "./transcriber-worker.ts"
 /** Where it is, said by who installs it. */
 export type InstalledTranscriber =
   | { readonly state: "absent"; readonly message: string }
-  | { readonly state: "installed"; readonly size: TranscriberSize; readonly folder: string; readonly runtime: string }
+  | {
+      readonly state: "installed"
+      readonly size: TranscriberSize
+      readonly folder: string
+      readonly runtime: string
+      /** Of what tells speech from other sounds. */ readonly speech?: string | undefined
+    }
 
 /** What operators watch of it. */
 export interface TranscriberFigures {
@@ -79,9 +85,10 @@ class Threads {
   /** Another installation has another thread; the one before ends when its work is done. */
   lineOf(settings: TranscriberSettings) {
     const { entry, idle_ms = IDLE_MS, within_ms = WITHIN_MS } = this.#options
-    if (this.#line !== undefined && this.#of === settings.folder) return this.#line
+    const of = `${settings.folder}\n${settings.speech ?? ""}`
+    if (this.#line !== undefined && this.#of === of) return this.#line
     void this.#line?.close()
-    this.#of = settings.folder
+    this.#of = of
     this.#line = new WorkerLine({
       open: () =>
         new Worker(entry ?? new URL("./transcriber-worker.ts", import.meta.url), {

@@ -6,12 +6,15 @@ import type { FromLine } from "../../worker-line.ts"
 import { type Heard, openMoonshine } from "../moonshine/model.ts"
 import type { TranscriberSize } from "../moonshine/layout.ts"
 import { Openings } from "../moonshine/openings.ts"
+import { openSilero } from "../silero/silero.ts"
 import type { Likely } from "../transcriber.ts"
 import { readQuestion } from "./question.ts"
 
 export interface TranscriberSettings {
   readonly size: TranscriberSize
   /** Of its files. */ readonly folder: string
+  /** Of what tells speech from other sounds; without it all that is loud enough is listened to. */
+  readonly speech?: string | undefined
   /** Of what runs it. */ readonly runtime: string
 }
 giveWayHere(HALF_BACKGROUND)
@@ -32,11 +35,13 @@ const openingsOf = ({ name, openings }: Likely): Openings => {
   return made
 }
 
-const { folder, runtime, size } = workerData as TranscriberSettings
+const { folder, runtime, size, speech } = workerData as TranscriberSettings
 try {
   const model = await openMoonshine(size, folder, runtime)
+  const silero = speech === undefined ? undefined : await openSilero(speech, runtime)
   const listen = async (question: ArrayBuffer): Promise<Heard> => {
     const { likely, samples } = readQuestion(question)
+    if (silero !== undefined && !(await silero.isSpoken(samples))) return { words: [] }
     return model.listen(samples, likely === undefined ? undefined : openingsOf(likely))
   }
   parentPort!.on("message", (question: ArrayBuffer) => {
