@@ -1,7 +1,7 @@
-/** How far a topic is read by somebody who is no stream processor: retention keeps what lies beyond. */
+/** How far readers other than stream processors have read a topic: retention keeps everything beyond. */
 import { Context } from "effect"
 
-/** By `topic/partition`: everything below is done with. One for the process. */
+/** By `topic/partition`: everything below has been consumed. One instance per process. */
 export const ConsumedElsewhere = Context.Reference<Map<string, number>>("dowser/log/ConsumedElsewhere", {
   defaultValue: () => new Map()
 })

@@ -1,6 +1,6 @@
 /**
- * A behavioural event as the log keeps it, the request and answer of `POST /events`, and the bounds of both
- * (spec part 2 "Behavioural event batch", contract part 3). How an entry earns this shape is in `accept-batch.ts`.
+ * A behavioural event as the log keeps it, the request and answer of `POST /events`, and the bounds of both.
+ * `accept-batch.ts` turns an entry into this shape.
  */
 import { Schema } from "effect"
 import { refusing } from "./refusing.ts"
@@ -8,7 +8,7 @@ import { refusing } from "./refusing.ts"
 export const EVENT_TYPES = ["search", "view", "click", "add_to_cart", "purchase", "conversion", "custom"] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** Contract part 3. */
+/** Bounds of a batch and of an event's time (`docs/contract/events.md#events`). */
 export const EVENTS_PER_BATCH_MAX = 1_000
 export const BATCH_BYTES_MAX = 1_000_000
 export const EVENT_AGE_MAX_MS = 30 * 24 * 3_600_000
@@ -16,7 +16,7 @@ export const EVENT_AHEAD_MAX_MS = 5 * 60_000
 export const EVENT_ID_BYTES_MAX = 128
 /** An event's id is known again for thirty days after it came. */
 export const DEDUPE_WINDOW_HOURS = 30 * 24
-/** Ours, where the contract gives no number: generous for people, bounded for what is kept for years. */
+/** Decision: generous for people, yet bounded, because events are kept for years. */
 export const IDENTIFIER_BYTES_MAX = 256
 export const QUERY_CHARACTERS_MAX = 4_096
 export const TEXT_CHARACTERS_MAX = 4_096
@@ -61,13 +61,13 @@ export interface BehaviouralEvent {
 export const EXPOSED_UNITS = ["session", "anonymous", "user"] as const
 /** The variant of an experiment that a search was answered by. */
 export interface ServedExposure {
-  /** Of the experiment. */ readonly id: string
-  /** From 1: each start of the experiment is another. */ readonly run: number
+  /** Id of the experiment. */ readonly id: string
+  /** Counts from 1; each start of the experiment has its own number. */ readonly run: number
   /** Its place among the run's variants; 0 is the control. */ readonly variant: number
-  /** Which of the search's own ids the variant was drawn by. */ readonly unit: (typeof EXPOSED_UNITS)[number]
-  /** Of an interleaved answer: the documents (`documentPrint`) that one of both rankings alone proposed. */
+  /** Which of the search's ids the variant was assigned by. */ readonly unit: (typeof EXPOSED_UNITS)[number]
+  /** For an interleaved answer: the documents (`documentPrint`) that only one of the two rankings proposed. */
   readonly teams?: { readonly a: ReadonlyArray<number>; readonly b: ReadonlyArray<number> }
-  /** Microseconds until its answer was made; none of one that was kept, or of records of before. */
+  /** Microseconds until the answer was made; absent for cached answers and for records from before this field. */
   readonly took_us?: number
 }
 
@@ -82,7 +82,7 @@ export interface ServedSearch {
   readonly facet_by?: string
   readonly analytics_tag?: string
   readonly found: number
-  /** A rule sent the visitor elsewhere: nothing was searched, so nothing was missing. */
+  /** A rule redirected the visitor: nothing was searched, so nothing was missing. */
   readonly isRedirected?: boolean
   readonly session_id?: string
   readonly user_id?: string
@@ -92,7 +92,7 @@ export interface ServedSearch {
   readonly surface?: string
   /** Keyed fingerprint of the network that asked, of 53 bits; records of before do not have it. */
   readonly network?: number
-  /** Where an experiment took it in. */
+  /** Present when an experiment included the search. */
   readonly experiment?: ServedExposure
   /** Unix milliseconds. */
   readonly at: number
@@ -161,7 +161,7 @@ export const EventBatchAnswer = Schema.Struct({
 }).annotate({
   identifier: "EventBatchAnswer",
   description:
-    "`accepted` + `deduplicated` + entries in `rejected` = entries sent. NDJSON takes a token of the key's rate for each 1,000 lines (or megabyte); where less than half of a minute's tokens is left it is read more slowly. A stream that ends before its end (429 no token left, 403 `event_bytes_per_day`, 400, 503) answers these totals so far beside the error, with `lines`: how many were dealt with; send the others again."
+    "`accepted` + `deduplicated` + entries in `rejected` = entries sent. NDJSON takes a token of the key's rate for each 1,000 lines (or megabyte); when less than half of a minute's tokens is left it is read more slowly. A stream that is cut short (429 no token left, 403 `event_bytes_per_day`, 400, 503) answers these totals so far beside the error, with `lines`, the number of lines that were processed; send the others again."
 })
 
 /** Rejections listed for one NDJSON request, whose answer must not grow with its length. */
@@ -171,7 +171,7 @@ export interface Rejection {
   readonly reason: string
 }
 
-/** Of `GET /events/failed` and of one retry. */
+/** Page size of `GET /events/failed`, and the most entries of one retry. */
 export const FAILED_PAGE_MAX = 250
 export const RETRIES_MAX = 1_000
 
@@ -179,8 +179,8 @@ export const FailedEvent = Schema.Struct({
   id: Schema.String,
   /** Unix milliseconds. */ received_at: Schema.Int,
   reason: Schema.String,
-  /** As it was sent. */ entry: Schema.optionalKey(Schema.Unknown),
-  /** In its place where the entry was no JSON or longer than 8,192 characters: what was kept of it. */
+  /** The entry as it was sent. */ entry: Schema.optionalKey(Schema.Unknown),
+  /** Instead of the entry when it was not JSON or was longer than 8,192 characters: the part that was kept. */
   text: Schema.optionalKey(Schema.String),
   /** Retries that failed. */ attempts: Schema.Int,
   last_retried_at: Schema.optionalKey(Schema.Int)
@@ -198,7 +198,7 @@ export const RetryBody = Schema.Struct({
       )
     )
   ),
-  /** Without `ids`: where the answer before ended. */ cursor: Schema.optionalKey(Schema.String),
+  /** Without `ids`: where the previous answer ended. */ cursor: Schema.optionalKey(Schema.String),
   /** Keys laid over every entry before it is judged again; null takes a key away. */ set: Schema.optionalKey(
     Schema.Record(Schema.String, Schema.Unknown)
   ),
@@ -235,5 +235,5 @@ export const ReplayBody = Schema.Struct({
 }).annotate({
   identifier: "ReplayEvents",
   description:
-    "`from` and `to`: ISO 8601 dates or date-times, both inclusive, widened to whole days (UTC). What is rebuilt joins events of all types, so `types` names all of them or is left out. `experiments`: runs that began on one of the days are made again as wholes, with analytics' figures of the days, which come of the same joins. `recommendations` reads all that the log keeps, whatever the range."
+    "`from` and `to`: ISO 8601 dates or date-times, both inclusive, widened to whole days (UTC). Rebuilding joins events of all types, so `types` names all of them or is absent. `experiments`: runs that began on one of the days are rebuilt as a whole, together with the analytics figures of those days, which use the same joins. `recommendations` reads everything that the log keeps, whatever the range."
 })

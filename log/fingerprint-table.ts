@@ -1,7 +1,7 @@
 /**
  * A set of 128-bit fingerprints with the hour each was last admitted, in open-addressing segments of fixed size behind
  * a directory (extendible hashing, Fagin et al. 1979). It grows by splitting one segment of 4,096 slots at a time, so
- * no insertion ever waits for a table to double; what is older than the window is forgotten when its segment fills up.
+ * no insertion ever waits for a table to double; entries older than the window are dropped when their segment fills up.
  */
 import { FINGERPRINT_WORDS } from "./fingerprint.ts"
 
@@ -11,14 +11,15 @@ const FILLED_MAX = SLOTS * 0.8
 /** A segment that expiry brings below this keeps its size; above it, it splits at once rather than again soon. */
 const FILLED_AFTER_EXPIRY_MAX = SLOTS * 0.6
 /**
- * A segment's words: all fingerprints, then their stamps (hour and turn, 16 bits each). Apart, because a look for what
- * is not there, the common one, reads fingerprints alone, of which four share a cache line and none lies in two.
+ * A segment's words: all fingerprints, then their stamps (hour and turn, 16 bits each). They are apart because the
+ * common look-up, one that finds nothing, reads fingerprints alone; four of them share a cache line and none straddles
+ * two.
  */
 const STAMPS = SLOTS * FINGERPRINT_WORDS
 export const SEGMENT_BYTES = (STAMPS + SLOTS) * 4
 /** Hours are counted from here, so that they fit 16 bits until 2031; 0 is no hour, 1 a forgotten slot's. */
 const EPOCH_HOURS = Date.UTC(2024, 0, 1) / 3_600_000 - 2
-/** The hour of a time (ms), as tables and sealed runs keep it. */
+/** A time (ms) as the hour that tables and sealed runs store. */
 export const hourOf = (now: number): number => Math.floor(now / 3_600_000) - EPOCH_HOURS
 const FORGOTTEN = 1
 
@@ -31,7 +32,7 @@ interface Segment {
 }
 
 const hourAt = ({ words }: Segment, slot: number): number => words[STAMPS + slot]! >>> 16
-/** In which order they came: an hour may bring more than the table holds, and what came a moment ago must not go. */
+/** The order of arrival: an hour may bring more than the table holds, and the newest ids must not be dropped. */
 const turnAt = ({ words }: Segment, slot: number): number => words[STAMPS + slot]! & 0xffff
 const setHour = (segment: Segment, slot: number, hour: number): void => {
   segment.words[STAMPS + slot] = (hour << 16) | turnAt(segment, slot)
@@ -40,12 +41,9 @@ const setHour = (segment: Segment, slot: number, hour: number): void => {
 
 interface FingerprintTableOptions {
   readonly windowHours: number
-  /** At the bound a full segment drops a quarter of its ids, those that came first: they are taken for new again. */
+  /** At the bound a full segment drops the quarter of its ids that came first; those are taken for new again. */
   readonly bytesMax: number
-  /**
-   * As many are foreseen: up to there nothing is split. A segment takes memory only when the first comes to it.
-   * Default: none.
-   */
+  /** Expected number of ids; no segment is split up to it. A segment takes memory only on first use. Default: none. */
   readonly ids?: number
 }
 
@@ -82,8 +80,8 @@ export class FingerprintTable {
   }
 
   /**
-   * True when the fingerprint at `words[at]` was not in the window; it is now, from `now` (ms) on. A fingerprint
-   * already there keeps its first hour: a window is measured from the first time an id is seen.
+   * True when the fingerprint at `words[at]` was not in the window; it is from now on, as of `now` (ms). A fingerprint
+   * that is already there keeps its first hour: the window is measured from the first time an id is seen.
    */
   admit(words: Uint32Array, at: number, now: number): boolean {
     const hour = hourOf(now)
@@ -113,9 +111,9 @@ export class FingerprintTable {
   }
 
   /**
-   * Has the slots of these fingerprints and their stamps brought into the processor's cache, all at once: a look waits
-   * for memory, and one that decides by what it finds keeps the next from waiting beside it. Pays for some hundred to
-   * some thousand of them.
+   * Prefetches the slots of these fingerprints and their stamps into the processor's cache, all at once: a look-up
+   * waits for memory, and a branch on its result keeps the next one from overlapping. Pays off for hundreds to
+   * thousands of them.
    */
   touch(words: Uint32Array): void {
     let sum = 0
@@ -125,7 +123,7 @@ export class FingerprintTable {
       const slot = words[at + 1]! & MASK
       sum ^= segment.words[slot * FINGERPRINT_WORDS]! ^ segment.words[STAMPS + slot]!
     }
-    // Kept, or the compiler would see that nobody asks.
+    // Kept, or the compiler would drop the unused reads.
     this.#touched = sum
   }
 
@@ -148,8 +146,7 @@ export class FingerprintTable {
   }
 
   /**
-   * Has memory ready for so many more segments, of those that are foreseen: 10 to 40 µs each, which who comes first
-   * would wait for.
+   * Allocates this many of the expected segments: 10 to 40 µs each, which the first caller would otherwise wait for.
    */
   prepare(segments: number): void {
     for (let made = 0; made < segments && this.#segments + this.#empty.length < 2 ** this.#depthFirst; made++)
@@ -200,12 +197,12 @@ const emptyDirectory = (depth: number): Array<Segment | undefined> =>
   Array.from({ length: 2 ** depth }, () => undefined)
 
 /**
- * The last word as slots hold it: one without a bit marks an empty slot. Two fingerprints that this makes equal differ
- * in one bit of 128.
+ * The last word as slots store it: a word without a set bit marks an empty slot. Two fingerprints that this makes equal
+ * differ in one bit of 128.
  */
 const lastOf = (words: Uint32Array, at: number): number => words[at + 3]! || 1
 
-/** The slot of a fingerprint, or the complement (negative) of the empty one where it would stand. */
+/** The slot of a fingerprint, or the complement (negative) of the empty slot where it would go. */
 const find = (slots: Uint32Array, words: Uint32Array, at: number): number => {
   const last = lastOf(words, at)
   for (let slot = words[at + 1]! & MASK; ; slot = (slot + 1) & MASK) {
@@ -234,8 +231,8 @@ const put = (segment: Segment, slot: number, words: Uint32Array, at: number, hou
 }
 
 /**
- * Slots with what is from `oldest` on, in the order it came; good until the next call. Each was filled at most `SLOTS`
- * turns after a rebuild, so turns are below that and no two are equal.
+ * Slots holding entries from `oldest` on, in order of arrival; valid until the next call. Each was filled at most
+ * `SLOTS` turns after a rebuild, so turns are below that and no two are equal.
  */
 const inTurn = (segment: Segment, oldest: number): Int32Array => {
   byTurn.fill(-1)
@@ -250,8 +247,8 @@ const inTurn = (segment: Segment, oldest: number): Int32Array => {
 const byTurn = new Int32Array(SLOTS)
 
 /**
- * Keeps only what is from `oldest` on, at most the last `most` of it, and closes the gaps that linear probing would
- * stumble over.
+ * Keeps only entries from `oldest` on, at most the last `most` of them, and closes the gaps that linear probing would
+ * trip over.
  */
 const rebuild = (segment: Segment, oldest: number, most = SLOTS): void => {
   const kept = inTurn(segment, oldest).subarray(-Math.floor(most))

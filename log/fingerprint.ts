@@ -1,7 +1,7 @@
 /**
  * Keyed 128-bit fingerprints of event ids. They are not cryptographic: a tenant who engineered a collision would only
- * lose events of its own, because the organization is part of the key. SHA-256 costs eight times as much per event
- * (reference/front-door part 6) and 64 bits would call two of a few billion ids equal.
+ * lose events of its own, because the organization is part of the key. SHA-256 costs eight times as much per event and
+ * 64 bits would call two of a few billion ids equal.
  */
 
 /** Four 32-bit words. The installation's secret, or that secret narrowed to one organization. */
@@ -35,9 +35,7 @@ export const fingerprintInto = (key: FingerprintKey, text: string, out: Uint32Ar
   mixInto(key, length, out, at)
 }
 
-/**
- * Likewise of a text whose characters are these bytes, ASCII: what `fingerprintInto` says of it, and no text is made.
- */
+/** The same for an ASCII text given as bytes: returns what `fingerprintInto` would, without creating the text. */
 export const fingerprintBytesInto = (
   key: FingerprintKey,
   bytes: Uint8Array,
@@ -54,7 +52,7 @@ export const fingerprintBytesInto = (
 
 const mixInto = (key: FingerprintKey, length: number, out: Uint32Array, at: number): void => {
   const text = units
-  // The length mixed in below tells padding from zeros.
+  // The length mixed in below distinguishes padding from zeros.
   for (let i = length; i < length + BLOCK; i++) text[i] = 0
   let a = key[0],
     b = key[1],

@@ -8,7 +8,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-/** With which ULIDs of that millisecond begin; every earlier one sorts before it. */
+/** The prefix of that millisecond's ULIDs; every earlier one sorts before it. */
 export const ulidTime = (at_ms: number): string => {
   let text = ""
   for (let rest = at_ms, i = 0; i < 10; i++) {

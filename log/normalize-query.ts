@@ -1,6 +1,6 @@
 /**
- * Queries are compared trimmed, case-folded and with single spaces (contract part 3). The normal form is also what rows
- * show and what tables are keyed by, so it is bounded: Postgres refuses index entries beyond about 2,700 bytes.
+ * Queries are compared trimmed, case-folded and with single spaces. The normal form is also what rows show and what
+ * tables are keyed by, so it is bounded: Postgres refuses index entries beyond about 2,700 bytes.
  */
 
 /** Bytes of a query in analytics; longer ones are cut between characters and counted together. */

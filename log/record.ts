@@ -1,7 +1,7 @@
 /**
- * The envelope of every record: who it belongs to, when it happened, which schema its payload has. Events lie by column
- * (`columns/layout.ts`); other payloads, and events of programs before, are self-contained msgpackr: shapes are written
- * into each record, so any later process can read it.
+ * The envelope of every record: whom it belongs to, when it happened, and the schema of its payload. Events are stored
+ * by column (`columns/layout.ts`). Other payloads, and events of older programs, are self-contained msgpackr: shapes
+ * are written into each record, so any later process can read it.
  */
 import { Packr } from "msgpackr"
 import { EventColumns, isColumns } from "./columns/decode.ts"
@@ -38,10 +38,7 @@ export const decodeRecord = (bytes: Uint8Array): Envelope<unknown> => {
     : envelope
 }
 
-/**
- * Likewise, for who takes one event after the other: a payload of events may be `EventColumns`, which are much cheaper
- * to read.
- */
+/** The same for readers that go event by event: a payload may be `EventColumns`, which are much cheaper to read. */
 export const openRecord = (bytes: Uint8Array): Envelope<unknown> => {
   if (isColumns(bytes)) {
     const payload = new EventColumns(bytes)

@@ -1,10 +1,10 @@
 /**
- * Refused entries as they are kept for seven days (contract part 3): the sender's own text with the reason, so that
- * they can be looked at and sent through again after a fix. They ride in the log beside the events of their request.
+ * Refused entries as they are kept for seven days: the sender's own text with the reason, so that they can be looked at
+ * and sent through again after a fix. They ride in the log beside the events of their request.
  *
- * Decision: what is kept is bounded, because anybody with a search key can send rubbish: of an organization 10,000
- * entries at once and 2,000 an hour after that, 8 kB of text each. What is beyond is refused and answered as ever, only
- * not kept.
+ * Decision: what is kept is bounded, because anybody with a search key can send rubbish. An organization may have
+ * 10,000 entries at once and 2,000 an hour after that, 8 kB of text each. Entries beyond that are refused and answered
+ * as usual, just not kept.
  */
 import { storable } from "./normalize-query.ts"
 import { IDENTIFIER_BYTES_MAX } from "./event-schema.ts"
@@ -17,7 +17,7 @@ const REFILL_PER_MS = 2_000 / 3_600_000
 export interface KeptRejection {
   /** JSON text of the entry, or the line as it came where that was no JSON; cut to 8,192 characters. */
   readonly entry: string
-  /** The text is not whole, or was no JSON: it can be read and not sent through again. */
+  /** The text is truncated, or was not JSON: it can be read but not sent through again. */
   readonly isUnreadable: boolean
   readonly collection?: string
   readonly reason: string
@@ -59,16 +59,16 @@ interface Bucket {
   tokens: number
   at: number
 }
-/** How many more refused entries of each organization may be kept. Memory: the organizations that lately had any. */
+/** How many more refused entries of each organization may be kept. Memory: the organizations that recently had any. */
 export class RejectionBudget {
   readonly #buckets = new Map<string, Bucket>()
 
-  /** How many of `wanted` may be kept; takes them. */
+  /** Takes up to `wanted` places and returns how many. */
   take(organizationId: string, wanted: number, now: number): number {
     const bucket = this.#buckets.get(organizationId) ?? { tokens: BURST_MAX, at: now }
     const tokens = Math.min(BURST_MAX, bucket.tokens + Math.max(0, now - bucket.at) * REFILL_PER_MS)
     const taken = Math.min(wanted, Math.floor(tokens))
-    // Put last: those at the front have been quiet longest, and are forgotten once they are full again.
+    // Moved to the end: those at the front have been quiet longest, and are forgotten once they are full again.
     this.#buckets.delete(organizationId)
     this.#buckets.set(organizationId, { tokens: tokens - taken, at: now })
     for (const [id, { at, tokens: left }] of this.#buckets) {

@@ -1,6 +1,6 @@
 /**
- * Which partition a record of the visitor topics belongs to. One pure function with a written precedence, so that the
- * same event sent twice, by whatever connection or process, always meets its first copy.
+ * Which partition a record of the visitor topics belongs to. One pure function with a documented precedence, so that
+ * the same event sent twice, over any connection or process, always meets its first copy.
  */
 import { partitionOfQueryId } from "./query-id.ts"
 
@@ -30,8 +30,8 @@ const pick = (organizationId: string, kind: string, value: string, partitions: n
   partitions === 1 ? 0 : mixed(fold(fold(fold(fold(0x811c9dc5, organizationId), "\u0000"), kind), value)) % partitions
 
 /**
- * Where a visitor's searches and events without a query id meet. A visitor is the session, else the user, else the
- * anonymous id.
+ * The partition of a visitor's searches and of events without a query id. A visitor is the session, else the user, else
+ * the anonymous id.
  */
 export const partitionOfVisitor = (organizationId: string, visitor: string, partitions: number): number =>
   pick(organizationId, "v", visitor, partitions)
@@ -54,7 +54,7 @@ export const partitionOfEvent = (organizationId: string, event: Routable, partit
   return pick(organizationId, "d", event.document_id ?? "", partitions)
 }
 
-/** Where every change of one document of a collection meets. */
+/** The partition where every change of one document of a collection meets. */
 export const partitionOfDocument = (
   organizationId: string,
   collection: string,

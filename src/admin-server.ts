@@ -1,4 +1,4 @@
-/** What the admin port of an API process shows: measures of the server, the log, background work and all rooms. */
+/** What the admin port of an API process shows: metrics of the server, the log, background work and all rooms. */
 import { Effect } from "effect"
 import { MeasuredLog } from "@dowser/log/event-log/measured"
 import { httpMeasures } from "./metrics/http-measures.ts"

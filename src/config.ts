@@ -5,9 +5,9 @@
 export interface ServerConfig {
   readonly host: string
   readonly port: number
-  /** Of `/metrics`, which asks for no credential; 0: nothing listens. */ readonly adminPort: number
+  /** Port of `/metrics`, which needs no credential; 0 for none. */ readonly adminPort: number
   readonly adminHost: string
-  /** Where everything that must survive lives. */ readonly dataDir: string
+  /** The folder of everything that must survive. */ readonly dataDir: string
   /** Make the demo organization's catalogue and visitors on the first start. */ readonly demo: boolean
   /** One JSON line on standard output when ready; logs go to standard error. */ readonly json: boolean
   /** Header in which a proxy in front names the visitor's country. */ readonly countryHeader: string | undefined
@@ -17,24 +17,24 @@ export interface ServerConfig {
   readonly serviceDomain: string | undefined
   /** Products of the demo catalogue. */ readonly demoProducts: number
   /** Outbound calls may reach private and loopback addresses. */ readonly allowPrivateAddresses: boolean
-  /** `embedded`: everything in this program. `distributed`: over Kafka and a Postgres that are there already. */
+  /** `embedded`: everything in this program. `distributed`: over an existing Kafka and Postgres. */
   readonly mode: "embedded" | "distributed"
-  /** Of organizations, `organization=weight` separated by commas. */ readonly weights: string
-  /** What AI operations cost, `operation=credits` separated by commas. */ readonly creditPrices: string
-  /** What the embedded event log may hold; 0: as much as the disk has. */ readonly logMegabytesMax: number
+  /** Weights of organizations, `organization=weight` separated by commas. */ readonly weights: string
+  /** Prices of AI operations, `operation=credits` separated by commas. */ readonly creditPrices: string
+  /** The most that the embedded event log may hold; 0 for as much as the disk has. */ readonly logMegabytesMax: number
   /** What must stay free on the data folder's disk. */ readonly diskReserveMegabytes: number
-  /** What bodies and unread answers of all requests may hold in memory together; of one organization at most half. */
+  /** The most memory of bodies and unread answers of all requests together; one organization gets at most half. */
   readonly requestMegabytesMax: number
-  /** Open at once, of all and of one address; what comes beyond is closed with 503. */ readonly connectionsMax: number
+  /** Open connections, in all and per address; more are closed with 503. */ readonly connectionsMax: number
   readonly connectionsPerAddressMax: number
   /** All but the first in distributed mode only. */ readonly engine: EngineKind
-  /** Of the process that has it, `host:port`; for `remote`. */ readonly engineAddress: string
-  /** Where other processes reach the engine of this one; 0: nowhere. */ readonly enginePort: number
+  /** Address of the process that has the engine, `host:port`; for `remote`. */ readonly engineAddress: string
+  /** Where other processes reach this one's engine; 0 for nowhere. */ readonly enginePort: number
   readonly engineHost: string
-  /** Threads that search for the one that takes requests; 0: none. */ readonly searchWorkers: number
-  /** Whether models that are missing are installed beside serving. */ readonly models: "background" | "off"
-  /** Where they are; "": in the program's folder, or the data folder. */ readonly modelsDir: string
-  /** The operator's list of embedding models; "": none. */ readonly embeddingModels: string
+  /** Search threads beside the thread that takes requests; 0 for none. */ readonly searchWorkers: number
+  /** Whether missing models are installed while serving. */ readonly models: "background" | "off"
+  /** Where models are; "" for the program's folder, or the data folder. */ readonly modelsDir: string
+  /** The operator's list of embedding models; "" for none. */ readonly embeddingModels: string
 }
 
 export const SEARCH_WORKERS_MAX = 16
@@ -50,7 +50,7 @@ export const searchWorkersDefault = (processors: number): number =>
  */
 type EngineKind = "embedded" | "none" | "remote" | "opensearch" | "http"
 
-/** Where an installation of several processes meets. */
+/** Where the processes of an installation meet. */
 export interface DistributedConfig {
   /** `host:port` of Kafka brokers, separated by commas. */ readonly brokers: string
   readonly databaseUrl: string
@@ -60,7 +60,7 @@ export interface DistributedConfig {
   /** Replicas of topics made here; the brokers' default when undefined. */ readonly replication: number | undefined
 }
 
-export const portDefault = 3100
+export const PORT_DEFAULT = 3100
 export const version = "0.1.0"
-/** Of the API, not of the program (spec part 9). */
+/** The version of the API, not of the program. */
 export const contractVersion = "1.0.0"

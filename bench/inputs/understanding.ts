@@ -26,7 +26,7 @@ import { generateCatalog, type Product, productSchema } from "../../fixtures/cat
 import { generateQueries } from "../../fixtures/queries/generate.ts"
 import { makeRandom, type Random } from "../../fixtures/random.ts"
 import { englishWords, greekWords, russianWords, ukrainianWords } from "../../fixtures/words/words.ts"
-import { type Answered, REWRITES_MAX, rewritten, type Rewritten } from "../../src/search/rewriting.ts"
+import { type SearchWithAnswer, REWRITES_MAX, rewritten, type Rewritten } from "../../src/search/rewriting.ts"
 import { EntityIndexes } from "../../src/understanding/entity-indexes.ts"
 import { understoodMembers } from "../../src/search/understood-answer.ts"
 import { understood } from "../../src/understanding/understanding.ts"
@@ -40,7 +40,7 @@ export interface Lab {
   readonly context: OperationContext
   readonly collection: CollectionInfo
   /** `corrects`: default yes. */
-  readonly ask: (parameters: Record<string, string>, corrects?: boolean) => Promise<Answered>
+  readonly ask: (parameters: Record<string, string>, corrects?: boolean) => Promise<SearchWithAnswer>
   readonly rewrite: (parameters: Record<string, string>) => Promise<Rewritten>
   readonly entities: (q: string) => Promise<ReadonlyArray<Entity>>
   /** The members that the answer gains. */ readonly understand: (made: Rewritten) => Awaitable<string>
@@ -70,7 +70,7 @@ export const openLab = async (
   valueOf(await engine.write(NAMESPACE, schema.name, operations))
   const collection = engine.describeCollection(NAMESPACE, schema.name)!
   const reach = new Reach(context, {})
-  const ask = async (parameters: Record<string, string>, corrects = true): Promise<Answered> => {
+  const ask = async (parameters: Record<string, string>, corrects = true): Promise<SearchWithAnswer> => {
     const request = valueOf(readSearch(context, schema.name, parameters, {}))
     const planned = valueOf(await prepareSearch(context, request, reach))
     const search = { ...planned, plan: { ...planned.plan, corrects } }

@@ -14,7 +14,7 @@ import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { SqlClient } from "effect/sql"
-import { Access, neverExpires } from "../../src/access/access.ts"
+import { Access, NEVER_EXPIRES } from "../../src/access/access.ts"
 import { Organizations } from "../../src/organizations/organizations.ts"
 import { Seal } from "../../src/access/seal.ts"
 import { Configuration } from "../../src/configuration/configuration.ts"
@@ -71,7 +71,7 @@ const fill = Effect.fnUntraced(function* (organizations: number, keys: number) {
   for (let first = 1; first <= organizations; first += 500) {
     yield* sql`INSERT INTO api_keys (id, organization_id, scope, description, actions, collections, value_prefix, lookup_hash, sealed_digest, restrictions, rate_limit_per_minute, expires_at, created_at)
       SELECT 'key_' || upper(lpad(to_hex(k * 1000000 + o), 26, '0')), 'org_' || upper(lpad(o::text, 26, '0')), CASE WHEN k % 2 = 0 THEN 'full' ELSE 'search' END, 'Key number ' || k, '["documents:search"]', '["*"]',
-        substr(md5(k || '-' || o), 1, 4), encode(sha256((o || '/' || k)::bytea), 'hex'), CASE WHEN k % 2 = 0 THEN NULL ELSE ${sealed} END, '{"cidrs":[],"origins":[],"filter_by":{}}', 600, ${String(neverExpires)}::text::int8, 1700000000000 + k
+        substr(md5(k || '-' || o), 1, 4), encode(sha256((o || '/' || k)::bytea), 'hex'), CASE WHEN k % 2 = 0 THEN NULL ELSE ${sealed} END, '{"cidrs":[],"origins":[],"filter_by":{}}', 600, ${String(NEVER_EXPIRES)}::text::int8, 1700000000000 + k
       FROM generate_series(${first}::int4, ${Math.min(organizations, first + 499)}::int4) o, generate_series(1, ${keys}::int4) k`
   }
 })
@@ -95,7 +95,7 @@ const requestsOf = Effect.fnUntraced(function* (
       origins: [],
       filter_by: {},
       rate_limit_per_minute: 2_000_000_000,
-      expires_at: neverExpires,
+      expires_at: NEVER_EXPIRES,
       ...extra
     })
   const plain = (yield* make({})).value

@@ -182,8 +182,8 @@ export const lanes: ReadonlyArray<Lane> = [
     name: "first-searches",
     arguments: () => ["first-searches", "--products", "50000"],
     figures: [
-      figure("first facet after a start", "ms", "compiled", "start", "facet", "first_ms"),
-      figure("first relevance search after a start", "ms", "compiled", "start", "relevance", "first_ms"),
+      figure("first facet after a start", "ms", "practised", "start", "facet", "first_ms"),
+      figure("first relevance search after a start", "ms", "practised", "start", "relevance", "first_ms"),
       figure("first facet after a merge", "ms", "compiled", "merge", "facet", "first_ms"),
       figure("first relevance search after a merge", "ms", "compiled", "merge", "relevance", "first_ms")
     ]

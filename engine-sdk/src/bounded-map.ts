@@ -9,7 +9,7 @@ interface Bounds<K, V> {
   readonly bytesOf: (key: K, value: V) => number
 }
 /** Of an entry itself, beside what it holds. */
-const ENTRY_bytes = 64
+const ENTRY_BYTES = 64
 
 export class BoundedMap<K, V> {
   readonly bytes_max: number
@@ -36,7 +36,7 @@ export class BoundedMap<K, V> {
   /** One that is larger than the bound is not kept. */
   set(key: K, value: V): void {
     this.delete(key)
-    const bytes = ENTRY_bytes + this.#bytesOf(key, value)
+    const bytes = ENTRY_BYTES + this.#bytesOf(key, value)
     if (bytes > this.bytes_max) return
     this.#entries.set(key, { value, bytes })
     this.#bytes += bytes

@@ -23,7 +23,9 @@ export interface SearchBudget {
 }
 export type Namespace = string
 
-/** A checked change of a live collection (engine-contract 2.6): drops happen before additions. */
+/**
+ * A checked change of a live collection (`docs/contract/collections.md#schema-changes`): drops happen before additions.
+ */
 export interface SchemaChange {
   readonly drop: ReadonlyArray<string>
   readonly add: ReadonlyArray<Field>

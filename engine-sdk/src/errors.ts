@@ -52,7 +52,7 @@ export interface Damaged {
   readonly kind: "Damaged"
   readonly message: string
 }
-/** The engine in use cannot do this exactly; refused instead of ignored (components-distributed-engine part 7). */
+/** The engine in use cannot do this exactly, so it refuses instead of ignoring the parameter. */
 export interface CapabilityMissing {
   readonly kind: "CapabilityMissing"
   readonly message: string
@@ -78,10 +78,51 @@ export interface TimedOut {
 import type { Capability } from "./capabilities.ts"
 import type { KeepLimits, KeptThing } from "./keep-limits.ts"
 
+/**
+ * A failure whose caller asked for something that cannot be understood; `parameter` names what is wrong.
+ *
+ * @example
+ * ```ts
+ * import { fail, invalid, type Result } from "@dowser/engine-sdk"
+ *
+ * const refusal: Result<number> = fail(invalid("`page` counts from 1.", "page"))
+ * ```
+ */
 export const invalid = (message: string, parameter?: string): Invalid =>
   parameter === undefined ? { kind: "Invalid", message } : { kind: "Invalid", message, parameter }
+/**
+ * A failure because something that was named does not exist.
+ *
+ * @example
+ * ```ts
+ * import { notFound, statusOf } from "@dowser/engine-sdk"
+ *
+ * statusOf(notFound("No collection `shoes`.")) // 404
+ * ```
+ */
 export const notFound = (message: string): NotFound => ({ kind: "NotFound", message })
+/**
+ * A failure because the current state rules the request out.
+ *
+ * @example
+ * ```ts
+ * import { conflict, statusOf } from "@dowser/engine-sdk"
+ *
+ * statusOf(conflict("The collection is there already.")) // 409
+ * ```
+ */
 export const conflict = (message: string): Conflict => ({ kind: "Conflict", message })
+/**
+ * A failure because a namespace already keeps as much as its limits allow.
+ *
+ * @example
+ * ```ts
+ * import { capReached } from "@dowser/engine-sdk"
+ *
+ * const refusal = capReached("collections", { plan: "free", collections: 3 })
+ * refusal.limit // 3
+ * ```
+ */
 export const capReached = (cap: KeptThing, { plan, ...limits }: KeepLimits): CapReached => ({
   kind: "CapReached",
   message: `The plan ${plan} includes ${cap} up to ${limits[cap] ?? 0}.`,
@@ -94,10 +135,41 @@ export const capReached = (cap: KeptThing, { plan, ...limits }: KeepLimits): Cap
 export type Result<A, E = EngineError> =
   | { readonly ok: true; readonly value: A }
   | { readonly ok: false; readonly error: E }
+/**
+ * A result that holds a value.
+ *
+ * @example
+ * ```ts
+ * import { ok, type Result } from "@dowser/engine-sdk"
+ *
+ * const parsed: Result<number> = ok(7)
+ * if (parsed.ok) parsed.value // 7
+ * ```
+ */
 export const ok = <A>(value: A): Result<A, never> => ({ ok: true, value })
+/**
+ * A result that holds a failure.
+ *
+ * @example
+ * ```ts
+ * import { fail, invalid, type Result } from "@dowser/engine-sdk"
+ *
+ * const parsed: Result<number> = fail(invalid("Not a number."))
+ * if (!parsed.ok) parsed.error.message // "Not a number."
+ * ```
+ */
 export const fail = <E>(error: E): Result<never, E> => ({ ok: false, error })
 
-/** The status a Typesense-compatible import line, multi-search entry or HTTP answer carries for a failure. */
+/**
+ * The status a Typesense-compatible import line, multi-search entry or HTTP answer carries for a failure.
+ *
+ * @example
+ * ```ts
+ * import { statusOf } from "@dowser/engine-sdk"
+ *
+ * statusOf({ kind: "NotFound", message: "No document `7`." }) // 404
+ * ```
+ */
 export const statusOf = (error: EngineError): number => {
   switch (error.kind) {
     case "Invalid":

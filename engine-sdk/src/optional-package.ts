@@ -4,7 +4,20 @@
  * the engine in memory runs without any of them, and without Node's own modules.
  */
 
-/** Thrown where a feature was asked for without its package. `message` names both and what to install. */
+/**
+ * Thrown where a feature was asked for without its package. `message` names both and what to install.
+ *
+ * @example
+ * ```ts
+ * import { createSearch, PackageMissing } from "@dowser/engine-sdk"
+ *
+ * const products = createSearch({ path: "./products" })
+ * await products.count().catch((error: unknown) => {
+ *   if (error instanceof Error && error.cause instanceof PackageMissing) return error.cause.package // "lmdb"
+ *   throw error
+ * })
+ * ```
+ */
 export class PackageMissing extends Error {
   override readonly name = "PackageMissing"
   readonly package: string

@@ -10,7 +10,7 @@ import type { DirtyValues, Document, ScalarType, WriteAction } from "./schema.ts
 
 export type Comparison = "=" | "!=" | "<" | "<=" | ">" | ">="
 
-/** Equal precedence and left-associative by the time it is a tree (engine-contract 7.1). */
+/** Equal precedence and left-associative by the time it is a tree (`docs/contract/filters.md#structure`). */
 export type Filter =
   | { readonly kind: "and" | "or"; readonly left: Filter; readonly right: Filter }
   | { readonly kind: "not"; readonly filter: Filter }
@@ -83,13 +83,17 @@ export type GeoArea =
 
 export interface QueryField {
   readonly field: string
-  /** 0..15 as engine-contract 5.4 derives it. Fields arrive sorted by weight, highest first. */ readonly weight: number
+  /** 0..15, derived from the order of the given weights. Fields arrive sorted by weight, highest first. */
+  readonly weight: number
   readonly numTypos: 0 | 1 | 2
   readonly prefix: boolean
   readonly infix: "off" | "always" | "fallback"
 }
 
-/** One spelling of the query to look up: the original, or a synonym variant (zero typos, engine-contract 12.3). */
+/**
+ * One spelling of the query to look up: the original, or a synonym variant (zero typos,
+ * `docs/contract/synonyms.md#expansion`).
+ */
 export interface TokenList {
   readonly tokens: ReadonlyArray<string>
 }
@@ -248,7 +252,7 @@ export interface GroupRequest {
 
 // ---- what is shown -------------------------------------------------------------------------------------------------
 
-/** engine-contract 6.6. Patterns may end in `*`. Empty include = everything. */
+/** What a hit shows of its document. Patterns may end in `*`; an empty `include` means everything. */
 export interface Selection {
   readonly include: ReadonlyArray<string>
   readonly exclude: ReadonlyArray<string>
@@ -310,7 +314,9 @@ export interface SearchPlan {
   readonly matchesNothing: boolean
   readonly vector: VectorQuery | undefined
   readonly filter: Filter | undefined
-  /** Effective keys of engine-contract 8.1, at most 3; the final tie (newest first) is implied. */
+  /**
+   * The keys in effect (`docs/contract/sorting.md#effective-keys`), at most 3; the final tie (newest first) is implied.
+   */
   readonly sort: ReadonlyArray<SortKey>
   /** Keys of `sort`, from the first, that the request or a curation named; the others are defaults. */
   readonly givenSortKeys?: number
@@ -342,7 +348,7 @@ export interface SearchPlan {
    * `filter`.
    */
   readonly pinnedFilter?: Filter
-  /** Maximal marginal relevance asked by a curation item (engine-contract 11.6). */
+  /** Maximal marginal relevance asked by a curation item (`docs/contract/curation.md#diversity`). */
   readonly diversity:
     | {
         readonly lambda: number
@@ -395,7 +401,7 @@ export interface Hit {
   text_match?: bigint
   /** Hits of one score may share it. */ text_match_info?: TextMatchInfo
   curated?: true
-  /** Put there by a rule of the collection (contract part 1). */ pinned?: true
+  /** Put there by a rule of the collection. */ pinned?: true
   sponsored?: { label: string; campaign_id: string }
   /** Sum of boosts, where they are among the sort keys. For the pipeline, which takes it off before the wire. */
   boosts?: number
@@ -481,7 +487,7 @@ export interface WindowColumn {
   /** By hit, in `values`. */ readonly places: Uint32Array
 }
 
-/** Union (engine-contract 6.10): one ranked list over several plans with the same sort shape. */
+/** Union (`docs/contract/search.md#union`): one ranked list over several plans with the same sort shape. */
 export interface UnionPlan {
   readonly plans: ReadonlyArray<SearchPlan>
   readonly removeDuplicates: boolean

@@ -1,6 +1,6 @@
 /**
- * Collections and fields as the wire shows them (engine-contract 2.2-2.5, snake_case) and nothing computed.
- * Validation of what a caller sends lives in `schema/`; this file is only the shape of what was accepted.
+ * Collections and fields as the wire shows them (`docs/contract/collections.md#fields`, in snake_case) and nothing
+ * computed. Validation of what a caller sends lives in `schema/`; this file is only the shape of what was accepted.
  */
 export type ScalarType = "string" | "int32" | "int64" | "float" | "bool" | "geopoint"
 export type FieldType =
@@ -25,6 +25,16 @@ export interface VectorParams {
   readonly max_elements?: number
 }
 
+/**
+ * How the approximate index of a vector field is built where the field does not say.
+ *
+ * @example
+ * ```ts
+ * import { DEFAULT_VECTOR_PARAMS } from "@dowser/engine-sdk"
+ *
+ * DEFAULT_VECTOR_PARAMS.M // 16 links a vector in an approximate index
+ * ```
+ */
 export const DEFAULT_VECTOR_PARAMS: VectorParams = { M: 16, ef_construction: 200 }
 
 /** A complete field definition: every default filled in. `nested`/`nested_array` are internal and never rendered. */

@@ -39,7 +39,7 @@ export const pause = (): Promise<void> =>
   })
 
 /** Time of this thread that work in pieces takes in one turn of the event loop, all of it together. */
-const PIECES_ms = 2
+const PIECES_MS = 2
 const waiting: Array<() => void> = []
 let turnBegan = -Infinity
 let isTurnComing = false
@@ -50,7 +50,7 @@ const nextPiece = (): void => {
 }
 /** As many as the turn has time for: the next look comes after the microtask in which who was resumed went on. */
 const resume = (): void => {
-  if (performance.now() - turnBegan >= PIECES_ms) return comeBack()
+  if (performance.now() - turnBegan >= PIECES_MS) return comeBack()
   waiting.shift()?.()
   if (waiting.length > 0) queueMicrotask(resume)
 }
@@ -73,7 +73,7 @@ export const givingWay = (): (() => Promise<void> | undefined) => {
   let since = now
   return () => {
     const now = performance.now()
-    if (now - since < PIECES_ms && now - turnBegan < PIECES_ms) return undefined
+    if (now - since < PIECES_MS && now - turnBegan < PIECES_MS) return undefined
     comeBack()
     return new Promise<void>((resolve) => {
       waiting.push(() => {

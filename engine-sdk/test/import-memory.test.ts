@@ -64,7 +64,7 @@ describe("an import in little memory", () => {
       peak = Math.max(peak, held)
       return true
     }
-    const little = await importing(text, { hold, holdSoon: async (bytes) => hold(bytes) })
+    const little = await importing(text, { reserve: hold, reserveOrWait: async (bytes) => hold(bytes) })
     expect(little.verdicts).toEqual(whole.verdicts)
     expect(little.stored).toEqual(whole.stored)
     expect([little.batches.length > 10, peak <= 2_000]).toEqual([true, true])
@@ -74,8 +74,8 @@ describe("an import in little memory", () => {
       let asked = 0
       const text = [line(1, 5), line(2, 5_000), line(3, 5), line(4, 6_000), line(5, 5)].join("\n")
       const { stored, verdicts } = await importing(text, {
-        hold: (bytes) => bytes <= 2_000,
-        holdSoon: async (bytes) => {
+        reserve: (bytes) => bytes <= 2_000,
+        reserveOrWait: async (bytes) => {
           asked++
           return bytes > 0 && grants
         }
@@ -94,7 +94,7 @@ describe("an import in little memory", () => {
       const lengths = Array.from({ length: 60 }, () => Math.floor(random.next() * random.pick([5, 400, 3_000])))
       const { stored, verdicts } = await importing(
         lengths.map((length, i) => line(i, length)).join("\n\n") + random.pick(["", "\n", " ".repeat(3_000)]),
-        { hold: () => random.next() < 0.5, holdSoon: async () => random.next() < 0.5 },
+        { reserve: () => random.next() < 0.5, reserveOrWait: async () => random.next() < 0.5 },
         1 + Math.floor(random.next() * 2_000)
       )
       expect(verdicts.length).toBe(60)

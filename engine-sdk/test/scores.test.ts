@@ -1,6 +1,6 @@
 /**
- * The golden score values of engine-contract 5.4, produced by searches, and the incremental diversity against the naive
- * one.
+ * Golden values of the record score (`docs/contract/matching.md#record-score`), produced by searches, and the
+ * incremental diversity against the naive one.
  */
 import { describe, expect, it } from "vitest"
 import { createEngine } from "../src/mod.ts"

@@ -1,6 +1,6 @@
 /**
- * Reads events by column (`layout.ts`): an event is a place in the columns, and what is asked of it is looked up there.
- * A text is made when it is asked for, once a record. Opening checks that the columns are whole, O(columns + texts).
+ * Reads events by column (`layout.ts`): an event is an index into the columns, and its fields are looked up on demand.
+ * A text is decoded on first use, once per record. Opening checks that the columns are complete, O(columns + texts).
  */
 import { unpack } from "msgpackr"
 import { fingerprintBytesInto, fingerprintInto, type FingerprintKey } from "../fingerprint.ts"
@@ -62,7 +62,7 @@ class Bytes {
   }
 }
 
-/** Numbers of a column by event, one more than they stand for; 0 for an event without the field. */
+/** Numbers of a column, one per event, stored plus one; 0 for an event without the field. */
 class Numbers {
   readonly #buffer: Buffer
   readonly #from: number
@@ -99,7 +99,7 @@ class Numbers {
   }
 }
 
-/** Fields whose texts nobody else's events have. */
+/** Fields whose texts differ for every event. */
 const OWN_TEXTS: ReadonlySet<TextField> = new Set(["event_id", "query_id", "user_id", "anonymous_id", "session_id"])
 
 /**
@@ -109,7 +109,7 @@ const OWN_TEXTS: ReadonlySet<TextField> = new Set(["event_id", "query_id", "user
 const RECENT = 4_096
 const RECENT_LENGTH_MAX = 48
 const recent = new Array<string>(RECENT).fill("")
-/** Of ASCII bytes. */
+/** Decoded from ASCII bytes. */
 const recentText = (bytes: Buffer, from: number, to: number): string => {
   const length = to - from
   let hash = length
@@ -125,7 +125,7 @@ class Texts {
   readonly #buffer: Buffer
   readonly #isOwn: boolean
   readonly #isAscii: boolean
-  /** Ends of the texts; each begins where the one before it ends, the first at `#from`. */
+  /** The end of each text; each begins where the previous one ends, the first at `#from`. */
   readonly #ends: Uint32Array
   readonly #from: number
   readonly #made: Array<string | undefined>
@@ -206,8 +206,8 @@ const EVENT_ID = TEXT_FIELDS.indexOf("event_id")
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * What `BehaviouralEvent` is for who reads one after the other: the event at `index`. Good until the index moves;
- * `copy` to keep one.
+ * The event at `index`, as a `BehaviouralEvent` for readers that go one by one. Valid until the index moves; use `copy`
+ * to keep one.
  */
 class EventAt implements BehaviouralEvent {
   readonly #columns: EventColumns
@@ -292,7 +292,7 @@ class EventAt implements BehaviouralEvent {
   copy(): BehaviouralEvent {
     return this.#columns.copy(this.index)
   }
-  /** Of its id, into `out` at `at`; false for an event without one. */
+  /** Writes the fingerprint of the event's id into `out` at `at`; false for an event without one. */
   fingerprintInto(key: FingerprintKey, out: Uint32Array, at: number): boolean {
     if (this.#columns.fingerprintInto(key, EVENT_ID, this.index, out, at)) return true
     const id = this.event_id
@@ -372,12 +372,12 @@ export class EventColumns {
   isErased(index: number): boolean {
     return this.#rest !== undefined && this.#rest.get(index) === null
   }
-  /** One of them, until the next call. */
+  /** The event at `index`, valid until the next call. */
   at(index: number): BehaviouralEvent {
     this.#at.index = index
     return this.#at
   }
-  /** An object of its own. */
+  /** A copy that may be kept. */
   copy(index: number): BehaviouralEvent {
     const event: Record<string, unknown> = {}
     const type = this.typeAt(index)

@@ -1,5 +1,5 @@
 /**
- * Writes events by column (`layout.ts`). Some tenths of a microsecond an event; what it works with is kept for the next
+ * Writes events by column (`layout.ts`) in some tenths of a microsecond each; working memory is reused for the next
  * record.
  */
 import { Packr } from "msgpackr"
@@ -23,10 +23,10 @@ import {
   TYPES_AT
 } from "./layout.ts"
 
-// Read without what this process knows: shapes are written into each record.
+// Readable without this process's state: the shapes are written into each record.
 const packr = new Packr({ useRecords: true, encodeUndefinedAsNil: false })
 
-/** Where bytes of one record at a time go. A record beyond a megabyte does not keep what it needed. */
+/** The buffer for one record at a time. After a record beyond a megabyte it is released. */
 const SCRATCH_BYTES = 1024 * 1024
 const NO_BYTES = Buffer.alloc(0)
 const initial = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
@@ -57,7 +57,7 @@ const writeText = (text: string): void => {
   end += scratch.write(text, end)
 }
 
-/** Numbers of a column, one per event, as they will be written: one more than they are, 0 for none. */
+/** Numbers of a column, one per event, as they will be written: plus one, 0 for none. */
 abstract class Column {
   readonly at: number
   numbers = new Uint32Array(512)
@@ -105,7 +105,7 @@ abstract class Column {
       scratch[end++] = number >>> 24
     }
   }
-  /** False where the column cannot hold it: it belongs to the rest. */
+  /** False if the column cannot hold the value, which then goes to the rest. */
   abstract put(index: number, value: unknown): boolean
   protected abstract writeBody(): void
   protected get field(): number {
@@ -138,8 +138,8 @@ class TypeColumn extends Column {
 }
 
 /**
- * Where texts of a column are alike: `nowhere` each is written, `together` those that follow each other are one,
- * `anywhere` all are.
+ * How equal texts of a column are shared: `nowhere` writes each, `together` merges adjacent ones, `anywhere` merges
+ * all.
  */
 type Alike = "nowhere" | "together" | "anywhere"
 
@@ -154,7 +154,7 @@ class TextColumn extends Column {
     this.#alike = alike
   }
   put(index: number, value: unknown): boolean {
-    // What is accepted is well formed: half a surrogate pair, which UTF-8 cannot carry, would become U+FFFD here.
+    // Accepted text is well formed: half a surrogate pair, which UTF-8 cannot carry, would become U+FFFD here.
     if (typeof value !== "string") return false
     const texts = this.#texts
     if (this.#alike === "nowhere") this.set(index, texts.push(value))
@@ -195,7 +195,7 @@ class TextColumn extends Column {
   }
   override clear(): void {
     this.#texts = []
-    // Not `clear`: what a Map held before is kept by its former table until a full collection (`ARCHITECTURE.md`).
+    // Not `clear`: a Map's former table keeps its entries alive until a full collection (`ARCHITECTURE.md`).
     if (this.#places.size > 0) this.#places = new Map()
     this.#last = 0
   }
@@ -209,7 +209,7 @@ class NumberColumn extends Column {
 
   put(index: number, value: unknown): boolean {
     if (typeof value !== "number") return false
-    // Places for now, whatever the column becomes.
+    // Index into the values for now, whatever the column becomes.
     this.set(index, this.#values.push(value))
     if (value < this.#low) this.#low = value
     if (value > this.#high) this.#high = value

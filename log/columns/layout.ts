@@ -1,6 +1,7 @@
 /**
- * Events of a record by column: what is alike in many events is written once, and a reader takes of an event what it
- * asks for, without an object or texts for the rest. Some 75 bytes an event of a shop, where named fields took 130.
+ * Events of a record by column: what many events share is written once, and a reader takes only the fields it needs,
+ * without creating an object or texts for the others. An event of a shop takes some 75 bytes, where named fields took
+ * 130.
  *
  *     [MARK][FORMAT][count u32][schema version u32][occurred at f64][organization, as a text]
  *     [columns u8] { [field u8][shape u8][length u32][the column] } [length u32][rest]
@@ -48,16 +49,19 @@ export type NumberField = (typeof NUMBER_FIELDS)[number]
 export const TYPES_AT = 0
 export const TEXTS_AT = 1
 export const NUMBERS_AT = 64
-/** Beside a field of numbers: its column holds doubles. */
+/** Flag beside a numeric field: its column holds doubles. */
 export const DOUBLES = 128
 
-/** How a column's numbers lie. */
+/** How the numbers of a column are stored. */
 export const SAME = 0,
   BYTES = 1,
   SHORTS = 2,
   LONGS = 4,
   OWN_PLACE = 5
-/** Of a record; an event may take no byte, so bytes do not bound them. Far more than one is written with. */
+/**
+ * The most events of a record; an event may take no bytes, so bytes do not bound them. Far more than any writer
+ * produces.
+ */
 export const EVENTS_MAX = 1_048_576
-/** Numbers of a column are below, with one more than they stand for. */
+/** Numbers of a column are below this, stored plus one. */
 export const NUMBER_MAX = 0xffff_fffe

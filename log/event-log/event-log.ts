@@ -1,8 +1,7 @@
 /**
- * The durable log under every stream: topics cut into partitions, records numbered by offset within a partition.
- * The port only stores and returns records; which offset a consumer has reached is the consumer's own fact and lies
- * in Postgres beside its aggregates. Adapters: `layerMemory` here, LMDB in
- * `event-log-lmdb.ts`, Kafka in `event-log-kafka.ts`.
+ * The durable log under every stream: topics are divided into partitions, and records are numbered by offset within a
+ * partition. The port only stores and returns records; a consumer's own offset lives in Postgres beside its aggregates.
+ * Adapters: `layerMemory` here, LMDB in `event-log-lmdb.ts`, Kafka in `event-log-kafka.ts`.
  */
 import { Clock, Context, Effect, Layer, Queue, Schema, Scope } from "effect"
 
@@ -40,14 +39,14 @@ export interface ReadRequest {
 
 export interface ReadAnswer {
   readonly records: ReadonlyArray<LogRecord>
-  /** Where the next read starts. Not always the last offset + 1: a broker may leave gaps. */
+  /** Where the next read starts. Not always the last offset plus one: a broker may leave gaps. */
   readonly nextOffset: number
   /** Oldest offset still kept. */
   readonly startOffset: number
 }
 
 export interface PartitionBounds {
-  /** Of brokers, whose retention moves it, up to a second old. */
+  /** For brokers, whose retention moves it, up to a second old. */
   readonly startOffset: number
   /** One past the newest durable record. */
   readonly endOffset: number
@@ -60,9 +59,7 @@ export interface AppendedHint {
   readonly endOffset: number
 }
 
-/**
- * The log took nothing of this append and will not for a while. Nothing was stored; the same batch may be sent again.
- */
+/** The log stored nothing of this append and will not for some time; the same batch may be sent again. */
 export class EventLogOverloaded extends Schema.TaggedError<EventLogOverloaded>()("EventLogOverloaded", {
   message: Schema.String,
   retry_after_s: Schema.Number
@@ -97,9 +94,9 @@ export interface EventLogShape {
   /** Drops the records below `before` and gives their space back, also while readers are open. Idempotent. */
   readonly trim: (topic: string, partition: number, before: number) => Effect.Effect<void, EventLogUnavailable>
   /**
-   * Replaces values of stored records, each in its place and with its key and time; what retention has removed stays
-   * removed. Durable when it answers. False, and nothing changed, where the log cannot: brokers keep what they have
-   * until its time.
+   * Replaces the values of stored records in place; keys and times stay, and what retention has removed stays removed.
+   * Durable when it returns. Returns false, and changes nothing, where the log cannot do this: brokers keep what they
+   * have until it expires.
    */
   readonly rewrite: (
     topic: string,
@@ -107,8 +104,8 @@ export interface EventLogShape {
     values: ReadonlyArray<RewrittenRecord>
   ) => Effect.Effect<boolean, EventLogUnavailable>
   /**
-   * Fails while nothing is stored: for good after a failed sync, for as long as the brokers are away. Looks at what is
-   * known; costs nothing.
+   * Fails while nothing can be stored: for good after a failed sync, or until the brokers are back. Reads known state;
+   * costs nothing.
    */
   readonly health: Effect.Effect<void, EventLogUnavailable>
   /** Hints for all partitions from now on, the newest kept when the subscriber is slow. Ends with the scope. */

@@ -1,7 +1,7 @@
 /**
  * The event log on Kafka. Appends go through one producer (`kafka/producer.ts`), reads by offset (`kafka/reader.ts`).
- * Records are durable when every replica in sync has them: what a power cut takes from all of them at once, `acks`
- * cannot bring back.
+ * Records are durable once every in-sync replica has them; `acks` cannot protect against a power cut that hits all
+ * replicas at once.
  */
 import { Effect, Layer, Queue } from "effect"
 import {
@@ -33,12 +33,11 @@ export interface KafkaLogOptions extends Omit<KafkaSettings, "onLog"> {
   /** Bytes that may wait for an acknowledgement before `append` refuses. */
   readonly pendingBytesMax?: number
   /**
-   * How long an append waits before its caller is told that it failed. It is sent on until it is acknowledged all the
-   * same.
+   * How long an append waits before its caller gets a failure. The records are sent until acknowledged all the same.
    */
   readonly appendWithin_ms?: number
   readonly readWithin_ms?: number
-  /** How often the ends of partitions that are read here are looked at, for hints of what other processes appended. */
+  /** How often the ends of partitions read here are checked, to hint at what other processes appended. */
   readonly hintEvery_ms?: number
 }
 
@@ -53,16 +52,14 @@ const READ_WITHIN_MS = 30_000
 const REQUEST_TIMEOUT_MS = 5_000
 const HINT_EVERY_MS = 100
 const OVERLOADED_RETRY_AFTER_S = 1
-/** How long nothing may be acknowledged before the log calls itself unwell. */
+/** How long the log may go without an acknowledgement before it reports itself unhealthy. */
 const UNWELL_AFTER_MS = 10_000
 /** Left of the ten seconds in which a program must have stopped. */
 const CLOSE_WITHIN_MS = 7_000
 
 const unavailable = (cause: unknown) => new EventLogUnavailable({ message: messageOf(cause) })
 
-/**
- * Copied, because the bytes are kept until they are acknowledged, which may be after the caller was told of a failure.
- */
+/** Copied, because the bytes are kept until they are acknowledged, possibly after the caller got a failure. */
 const recordFor = ({ key, value }: AppendRecord): BatchRecord => ({
   key: key === undefined ? undefined : Buffer.from(key),
   value: value.slice()
@@ -76,10 +73,10 @@ interface Part {
   bytes: number
 }
 
-/** The newest known ends of partitions, and those who are told of them. */
+/** The newest known ends of partitions, and their subscribers. */
 class Hints {
   readonly #subscribers = new Set<Queue.Queue<AppendedHint>>()
-  /** Of every partition that was written or read here. */
+  /** By every partition that was written or read here. */
   readonly #ends = new Map<string, AppendedHint>()
 
   publish(hint: AppendedHint): void {
@@ -88,12 +85,12 @@ class Hints {
     this.#ends.set(key, hint)
     this.#subscribers.forEach((queue) => Queue.offerUnsafe(queue, hint))
   }
-  /** From now on hints tell what others append to it. */
+  /** From now on subscribers get hints about this partition. */
   watch(topic: string, partition: number, endOffset: number): void {
     const key = `${topic}/${partition}`
     if ((this.#ends.get(key)?.endOffset ?? -1) < endOffset) this.#ends.set(key, { topic, partition, endOffset })
   }
-  /** Partitions whose ends somebody wants to know. */
+  /** Partitions whose ends have subscribers. */
   asked(): ReadonlyArray<AppendedHint> {
     return this.#subscribers.size === 0 ? [] : [...this.#ends.values()]
   }
@@ -107,7 +104,7 @@ class Hints {
   )
 }
 
-/** What others append is hinted at by looking at the ends of the partitions that are watched. */
+/** Appends by other processes are noticed by polling the ends of the watched partitions. */
 const hinting = (hints: Hints, reader: KafkaReader, prefix: string, every_ms: number): Effect.Effect<never> =>
   Effect.forever(
     Effect.gen(function* () {
@@ -123,7 +120,7 @@ const hinting = (hints: Hints, reader: KafkaReader, prefix: string, every_ms: nu
     })
   )
 
-/** Records by partition, in the order of the append; what one of them is refused for. */
+/** Records by partition, in the order of the append; a refusal of one applies to all. */
 const partsOf = (
   records: ReadonlyArray<AppendRecord>,
   partitions: ReadonlyMap<string, number>
@@ -138,7 +135,7 @@ const partsOf = (
       return new EventLogUnavailable({ message: `the event log has no partition ${partition} of ${topic}` })
     if (value.length > RECORD_BYTES_MAX)
       return new EventLogUnavailable({
-        message: `a record of ${value.length} bytes is more than the event log takes (${RECORD_BYTES_MAX})`
+        message: `a record of ${value.length} bytes is larger than the event log accepts (${RECORD_BYTES_MAX})`
       })
     const key = `${topic}/${partition}`
     let part = parts.get(key)
@@ -170,7 +167,7 @@ class Appends {
     this.#pendingBytesMax = options.pendingBytesMax ?? PENDING_BYTES_MAX
   }
 
-  /** Settles when every record is acknowledged, or the last of them has failed. */
+  /** Settles when every record is acknowledged, or the last has failed. */
   readonly append = (records: ReadonlyArray<AppendRecord>): Appended =>
     Effect.callback((resume) => {
       if (records.length === 0) return resume(Effect.succeed([]))
@@ -227,7 +224,7 @@ const healthOf = (producer: KafkaProducer) =>
         )
   })
 
-/** The producer and the reader, closed with the scope; topics are there when they are. */
+/** The producer and the reader, closed with the scope; topics exist once the layer is built. */
 const connect = Effect.fnUntraced(function* (options: KafkaLogOptions) {
   const run = Effect.runSyncWith(yield* Effect.context<never>())
   const prefix = options.prefix ?? ""
@@ -274,7 +271,7 @@ const make = Effect.fnUntraced(function* (options: KafkaLogOptions) {
           Effect.suspend(() =>
             Effect.fail(
               new EventLogUnavailable({
-                message: `not acknowledged within ${appendWithin_ms / 1_000} s (${producer.trouble?.message ?? "the broker is slow"}); it may be stored yet`
+                message: `not acknowledged within ${appendWithin_ms / 1_000} s (${producer.trouble?.message ?? "the broker is slow"}); it may still be stored`
               })
             )
           )

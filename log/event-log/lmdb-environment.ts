@@ -1,7 +1,7 @@
 /**
- * The LMDB environment under the embedded event log: one named database per topic and partition, keyed by offset.
- * It knows files, frames and transactions, nothing of waiting callers; `lmdb.ts` queues them above it.
- * Tests put a simulated disk here by wrapping `synced`, the one place that says "this survives a power cut".
+ * The LMDB environment under the embedded event log: one named database per topic and partition, keyed by offset. It
+ * handles files, frames and transactions and knows nothing about waiting callers, which `lmdb.ts` queues above it.
+ * Tests insert a simulated disk by wrapping `synced`, the one place that promises "this survives a power cut".
  */
 import { type Database, open, type RootDatabase } from "lmdb"
 import { copyEnvironment } from "@dowser/engine-sdk/store"
@@ -17,7 +17,7 @@ export interface LogWrite {
 }
 
 export interface LogEnvironment {
-  /** Makes the group visible, all or nothing. Not yet durable. */
+  /** Makes the group visible, all or nothing. Not durable yet. */
   readonly commit: (writes: ReadonlyArray<LogWrite>) => Promise<void>
   /** Resolves when everything committed before the call is on disk. */
   readonly synced: () => Promise<void>
@@ -27,7 +27,7 @@ export interface LogEnvironment {
   readonly bounds: (topic: string, partition: number) => { startOffset: number; endOffset: number }
   /** Removes at most `TRIM_RECORDS_MAX` records below `before`; answers the new start. */
   readonly trim: (topic: string, partition: number, before: number) => Promise<number>
-  /** Replaces values where records are, with their keys and times. Not yet durable. */
+  /** Replaces the values of records, keeping keys and times. Not durable yet. */
   readonly rewrite: (
     topic: string,
     partition: number,
@@ -47,7 +47,7 @@ const HEADER_BYTES = 10
 const NEXT_OFFSETS = "next-offsets"
 const META_PAGES = 2
 
-/** Of a B+ tree, as LMDB tells it. */
+/** Pages of a B+ tree, as LMDB counts them. */
 interface TreePages {
   readonly treeBranchPageCount: number
   readonly treeLeafPageCount: number
@@ -80,10 +80,10 @@ const unframe = (offset: number, framed: Buffer): LogRecord => {
 
 type PartitionDatabase = Database<Buffer, number>
 
-/** The databases of an open environment, opened as they are asked for. */
+/** The databases of an open environment, opened on first use. */
 class Databases {
   readonly root: RootDatabase<Buffer, string>
-  /** Where a partition goes on when retention has removed every record of it. */
+  /** Where a partition continues once retention has removed every record. */
   readonly meta: Database<Buffer, string>
   readonly #opened = new Map<string, PartitionDatabase>()
 
@@ -125,7 +125,7 @@ const trim = async (databases: Databases, topic: string, partition: number, befo
   const next = Buffer.allocUnsafe(8)
   next.writeDoubleLE(endOffset, 0)
   await root.batch(() => {
-    // Only the last record carries the end by its own key; once it goes, the meta entry must.
+    // Only the last record carries the end in its own key; when it goes, the meta entry must record it.
     void meta.put(`${topic}/${partition}`, next)
     for (let offset = startOffset; offset < stop; offset++) void database.remove(offset)
   })
@@ -146,7 +146,7 @@ const usageOf = (databases: Databases): LogUsage => {
     readonly free: TreePages
     readonly root: TreePages
   }
-  // What no tree holds is free. A database that this process has not opened yet is listed in the main one.
+  // Pages that no tree holds are free. A database that this process has not opened yet is listed in the main one.
   let held = META_PAGES + pagesOf(main) + pagesOf(free) + pagesOf(meta.getStats() as TreePages)
   for (const name of root.getKeys())
     if (name !== NEXT_OFFSETS) held += pagesOf(databases.named(name).getStats() as TreePages)
@@ -159,8 +159,9 @@ const usageOf = (databases: Databases): LogUsage => {
 
 /** Opens or creates the environment. Several threads may hold the same path open; only one may `commit` and `trim`. */
 export const openLogEnvironment = (path: string): LogEnvironment => {
-  // `safeRestore` (absent from the typings): after any crash go back to the newest synced transaction. By default LMDB
-  // trusts unsynced ones while the machine's boot id is the same, which a restored snapshot of a virtual disk can keep.
+  // `safeRestore` (absent from the typings): after any crash, return to the newest synced transaction. By default LMDB
+  // trusts unsynced ones while the machine's boot id is unchanged, and a restored snapshot of a virtual disk can keep
+  // that id.
   const options: Parameters<typeof open>[0] & { readonly safeRestore: boolean } = {
     path,
     encoding: "binary",
@@ -211,7 +212,7 @@ export const openLogEnvironment = (path: string): LogEnvironment => {
 /** Copies the log at `path`, which other processes go on writing to, into the folder `to`, as it is at one moment. */
 export const copyLog = (path: string, to: string): Promise<void> =>
   copyEnvironment(open, path, to, { maxDbs: DATABASES_MAX, maxReaders: READERS_MAX })
-/** End offsets by `topic/partition` of a log that nobody writes to. */
+/** End offsets by `topic/partition`, for a log that has no writer. */
 export const endOffsetsOf = async (path: string): Promise<Readonly<Record<string, number>>> => {
   const root = open<Buffer, string>({
     path,

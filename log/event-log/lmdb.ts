@@ -44,7 +44,7 @@ const SPACE_EVERY_MS = 1_000
 
 type AppendFailure = EventLogOverloaded | EventLogUnavailable
 type AppendDone = (result: ReadonlyArray<number> | AppendFailure) => void
-interface Waiting {
+interface PendingAppend {
   readonly records: ReadonlyArray<AppendRecord>
   readonly bytes: number
   readonly done: AppendDone
@@ -95,10 +95,10 @@ export const offsetAtOrAfter = (
 const failed = (cause: unknown) =>
   new EventLogUnavailable({ message: cause instanceof Error ? cause.message : String(cause) })
 
-/** What every append answers from then on. */
+/** The answer to every append from then on. */
 const unsynced = (cause: unknown) =>
   new EventLogUnavailable({
-    message: `the event log could not be brought to disk (${cause instanceof Error ? cause.message : String(cause)}) and takes nothing more until Dowser is started again`
+    message: `the event log could not be synced to disk (${cause instanceof Error ? cause.message : String(cause)}) and accepts nothing until Dowser is restarted`
   })
 
 class LmdbEventLog {
@@ -108,21 +108,21 @@ class LmdbEventLog {
   readonly #pendingBytesMax: number
   readonly #groupBytesMax: number
   readonly #isAlwaysTaken: (topic: string) => boolean
-  /** Why there is no room for more; undefined while there is. */
+  /** Why there is no room; undefined while there is. */
   full: string | undefined
   /** End offsets by `topic/partition`, durable ones only. */
   readonly #ends = new Map<string, number>()
-  #waiting: Array<Waiting> = []
+  #waiting: Array<PendingAppend> = []
   #pendingBytes = 0
   #draining: Promise<void> | undefined
   /**
-   * Set for ever once a sync failed: what the file holds after that is unknown until a new process opens it.
+   * Set for good once a sync has failed: what the file holds afterwards is unknown until a new process opens it.
    *
-   * Decision: it is not opened again here. A second sync would succeed without the pages that the kernel gave up on,
-   * and LMDB shares one environment among the threads of a process, so that while the stream worker reads, opening
-   * again goes on with the unsynced transaction instead of going back to the newest synced one. A new process does go
-   * back (`safeRestore`), and every acknowledged record is in what it finds. Until then nothing is acknowledged and
-   * `health` tells.
+   * Decision: it is not reopened here. A second sync would succeed without the pages that the kernel gave up on. LMDB
+   * also shares one environment among the threads of a process, so while the stream worker reads, reopening would
+   * continue with the unsynced transaction instead of returning to the newest synced one. A new process does return
+   * (`safeRestore`), and every acknowledged record is in what it finds. Until then nothing is acknowledged and `health`
+   * reports it.
    */
   #broken: EventLogUnavailable | undefined
 
@@ -143,7 +143,7 @@ class LmdbEventLog {
   endOf(topic: string, partition: number): number {
     const name = `${topic}/${partition}`
     let end = this.#ends.get(name)
-    // What an opened file holds has survived: it is durable by definition.
+    // What an opened file holds has survived, so it is durable by definition.
     if (end === undefined) this.#ends.set(name, (end = this.#environment.bounds(topic, partition).endOffset))
     return end
   }
@@ -189,12 +189,12 @@ class LmdbEventLog {
         await this.#commit(this.#waiting.splice(0, count))
       }
     } finally {
-      // In the same turn as the look that found nothing: an append between the two would wait for the next one.
+      // In the same turn as the check that found nothing: an append between the two would wait for the next one.
       this.#draining = undefined
     }
   }
 
-  async #commit(group: ReadonlyArray<Waiting>): Promise<void> {
+  async #commit(group: ReadonlyArray<PendingAppend>): Promise<void> {
     const appendedAt = this.#now()
     const ends = new Map<string, AppendedHint>()
     const offsets: Array<Array<number>> = []
@@ -271,7 +271,7 @@ const make = Effect.fnUntraced(function* (options: EmbeddedLogOptions) {
     const full = spaceRefusal(environment.usage(), bavail * bsize, options.space ?? {})
     if (full !== undefined && log.full === undefined) yield* Effect.logError(`Events are refused: ${full}`)
     if (full === undefined && log.full !== undefined)
-      yield* Effect.logInfo("Events are taken again: the event log has room")
+      yield* Effect.logInfo("Events are accepted again: the event log has room")
     log.full = full
   }).pipe(Effect.catch((error) => Effect.logWarning("How much room the event log has could not be seen", error)))
   yield* lookAtSpace

@@ -1,7 +1,7 @@
 /** When a log on this machine's disk takes nothing more: decided from what it holds and what the disk has left. */
 
 export interface LogSpaceOptions {
-  /** What the log may hold. No bound but the disk's when absent. */
+  /** The most that the log may hold; bounded by the disk alone when absent. */
   readonly bytesMax?: number
   /** What must stay free on its disk, for Postgres and the engine beside it. */
   readonly reserveBytes?: number
@@ -13,13 +13,13 @@ const DISK_RESERVE_BYTES = 256 * 1024 * 1024
 export interface LogUsage {
   /** Size of the file. */
   readonly bytes: number
-  /** Of it, what is free to be written again, at least. */
+  /** The part of it that is at least reusable. */
   readonly reusableBytes: number
 }
 
 const megabytes = (bytes: number): string => `${Math.round(bytes / 1024 / 1024)} MB`
 
-/** Why nothing more is taken, or undefined. `freeBytes`: of the disk. */
+/** Why nothing more is accepted, or undefined. `freeBytes` is what the disk has free. */
 export const spaceRefusal = (
   { bytes, reusableBytes }: LogUsage,
   freeBytes: number,

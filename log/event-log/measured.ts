@@ -1,4 +1,4 @@
-/** Any event log with a count of what it took and was asked for, since this process started. */
+/** Wraps any event log and counts what it stored and what it was asked for, since this process started. */
 import { Context, Effect, Layer } from "effect"
 import { Tally, Timings } from "../process/timings.ts"
 import { EventLog, type EventLogShape } from "./event-log.ts"
@@ -6,7 +6,7 @@ import { EventLog, type EventLogShape } from "./event-log.ts"
 export interface LogFigures {
   /** By topic. */ readonly records: Tally
   readonly bytes: Tally
-  /** Appends and reads until they were answered, whatever the answer. */ readonly calls: Timings
+  /** Appends and reads until they were answered, with whatever answer. */ readonly calls: Timings
   /** Calls that the log did not serve, by the error's name. */ readonly failures: Tally
 }
 export class MeasuredLog extends Context.Service<MeasuredLog, LogFigures>()("dowser/log/MeasuredLog") {}

@@ -1,11 +1,11 @@
 /**
- * Work that nobody waits for gives way to requests where processors are scarce: the database that takes the figures,
- * the threads that count them and seal ids, and the garbage collector's helpers, which mark for whichever thread's heap
- * is due, run at a lower priority than the thread that answers. They lose nothing while there is room.
+ * Work that nobody waits for yields to requests where processors are scarce: the database that stores figures, the
+ * threads that count and that seal ids, and the garbage collector's helpers, which mark for whichever thread's heap is
+ * due, run at a lower priority than the thread that answers. They lose nothing while there is capacity.
  *
- * Measured (two cores, the load on them too, 70 % of the peak rate of `POST /events`): helpers at an equal priority
- * marked the counting thread's heap for 150-290 ms at a time, on both cores, and p99 was 124-224 ms; at 5 37-180, at 12
- * 43-105, since the kernel spreads threads over processors by these weights as well.
+ * Measured on two cores that also generated the load, at 70 % of the peak rate of `POST /events`: with helpers at equal
+ * priority, marking the counting thread's heap took 150-290 ms at a time on both cores, and p99 was 124-224 ms; at
+ * priority 5 37-180 ms, at 12 43-105 ms, because the kernel also spreads threads over processors by these weights.
  */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs"
 import { setPriority } from "node:os"
@@ -14,18 +14,18 @@ import { BACKGROUND } from "../../scripts/postgres-server.mjs"
 /** Gets a fifteenth of what an equal at 0 gets when both want one processor, and all of what is left. */
 export { BACKGROUND }
 
-/** Where priorities are not to be had, everything stays equal: that is no failure. */
+/** Where priorities are not available, everything stays equal, which is not a failure. */
 const giveWay = (pid: number, priority: number = BACKGROUND): void => {
   try {
     setPriority(pid, priority)
   } catch {
-    /* Not allowed here, or gone already. */
+    /* Not permitted here, or the thread is gone. */
   }
 }
-/** A third of what an equal gets: for a thread whose work is mostly, and not always, work that nobody waits for. */
+/** A third of an equal share: for a thread whose work is mostly, but not always, work that nobody waits for. */
 export const HALF_BACKGROUND = 5
 
-/** Of the calling thread alone, on Linux, where threads have numbers of their own. */
+/** The priority of the calling thread alone; on Linux threads have their own. */
 export const giveWayHere = (priority: number = BACKGROUND): void => {
   let thread: string | undefined
   try {
@@ -35,7 +35,7 @@ export const giveWayHere = (priority: number = BACKGROUND): void => {
   }
   if (thread !== undefined && Number(thread) !== process.pid) giveWay(Number(thread), priority)
 }
-/** Of the engine's helper threads: on Linux they carry its name. They are there from the process' start. */
+/** The engine's helper threads, which carry its name on Linux and exist from the start of the process. */
 export const collectorGivesWay = (): void => {
   let threads: ReadonlyArray<string> = []
   try {

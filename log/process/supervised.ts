@@ -1,6 +1,6 @@
 /**
- * Keeps something alive that may fail at any moment: one life after the other, with pauses that double while lives are
- * short. What a failure means, and who is told of it, is the life's own business.
+ * Keeps something alive that may fail at any moment: it is restarted with pauses that double while its lives are short.
+ * What a failure means, and who learns of it, is up to the life itself.
  */
 import { Clock, Effect } from "effect"
 
@@ -10,7 +10,7 @@ interface Pace {
   readonly max_ms: number
   /** A life this long was not one of a row of failures: the pause after it is the first one again. */
   readonly healthyAfter_ms: number
-  /** What a pause is multiplied by, so that those who failed together do not come back together; 1 when absent. */
+  /** A factor for pauses, so that processes that failed together do not return together; 1 when absent. */
   readonly jitter?: Effect.Effect<number>
 }
 

@@ -1,15 +1,15 @@
 /**
- * How long things took, by kind: what Prometheus calls a histogram. Kinds are the program's own words, so there are
- * few. Noting one is a look into a map and a walk over at most fourteen bounds: some 50 ns.
+ * How long things took, by kind: a Prometheus histogram. Kinds are the program's own words, so there are few. Recording
+ * one is a map look-up and a walk over at most fourteen bounds: some 50 ns.
  */
 
-/** Seconds; one count for each bound and one for what is above all of them. */
+/** In seconds; one count for each bound and one above all of them. */
 export interface Spread {
   readonly bounds: ReadonlyArray<number>
   readonly counts: ReadonlyArray<number>
   readonly sum: number
 }
-/** From a search in memory to a request that was cut off. */
+/** From an in-memory search to a request that was cut off. */
 const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30]
 
 export class Timings {

@@ -1,33 +1,36 @@
 /**
- * Spans of a share of requests, commits and flushes, sent over HTTP by Effect's own exporter (OTLP, JSON). Off unless
- * `OTEL_EXPORTER_OTLP_ENDPOINT` or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` says where to: then nothing is made. What is
- * not among the share makes no spans either, nor does what runs outside of a traced effect.
+ * Spans of a sample of requests, commits and flushes, sent over HTTP by Effect's own exporter (OTLP, JSON). Off unless
+ * `OTEL_EXPORTER_OTLP_ENDPOINT` or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is set. Effects outside the sample, and
+ * whatever runs outside a traced effect, create no spans.
  *
- * A trace begins here, whatever a request says of one: those who search are strangers, and would choose what is kept.
- * Attributes are names that the program knows, ids of organizations, numbers and statements of SQL without their
- * values: no text of a query, of a document, of a header.
+ * Starts a trace here, ignoring any trace context in the request: searchers are strangers and would choose what is
+ * kept. Attributes are names known to the program, ids of organizations, numbers, and SQL statements without values:
+ * never the text of a query, document or header.
  */
 import { Config, ConfigProvider, Context, Effect, Exit, Layer, Option, Random, References, type Tracer } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { OtlpSerialization, OtlpTracer } from "effect/observability"
 
-/** Of the effects that may be traced, 0 to 1. */
+/** The share of traceable effects, 0 to 1. */
 const TracedShare = Context.Reference<number>("dowser/TracedShare", { defaultValue: () => 0 })
 
 const endpoint = Config.all([
   Config.String("OTEL_EXPORTER_OTLP_ENDPOINT").pipe(Config.withDefault("")),
   Config.String("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT").pipe(Config.withDefault(""))
 ]).pipe(Config.map((all) => all.some((text) => text !== "")))
-/** By OTEL_TRACES_SAMPLER_ARG, as `parentbased_traceidratio` reads it; without it all of them. */
+/** From OTEL_TRACES_SAMPLER_ARG, read as by `parentbased_traceidratio`; everything when absent. */
 const share = Config.Finite("OTEL_TRACES_SAMPLER_ARG").pipe(
   Config.withDefault(1),
   Config.map((given) => Math.min(1, Math.max(0, given)))
 )
 
-/** As the standard has it; the exporter waits to be told. */
+/** The standard's default; the exporter waits for a call. */
 const OTLP_BY_DEFAULT = ConfigProvider.layerAdd(ConfigProvider.fromUnknown({ OTEL_TRACES_EXPORTER: "otlp" }))
 
-/** `serviceName`: where `OTEL_SERVICE_NAME` names none. What was not sent when the program ends is sent within 3 s. */
+/**
+ * `serviceName` applies where `OTEL_SERVICE_NAME` is not set. Spans not yet sent when the program ends are sent within
+ * 3 s.
+ */
 export const layerTraces = (serviceName: string): Layer.Layer<never> =>
   Layer.unwrap(
     Effect.gen(function* () {
@@ -44,7 +47,7 @@ export const layerTraces = (serviceName: string): Layer.Layer<never> =>
     }).pipe(Effect.orDie)
   )
 
-/** What is wrong with the variables, by their names; undefined where nothing is. */
+/** What is wrong with the variables, by name; undefined if nothing is. */
 export const refusalOfTraces = (variables: Readonly<Record<string, string | undefined>>): string | undefined => {
   const wrong: Array<string> = []
   for (const name of ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]) {
@@ -60,8 +63,8 @@ export const refusalOfTraces = (variables: Readonly<Record<string, string | unde
 
 type Attributes = Readonly<Record<string, string | number>>
 /**
- * The effect as a trace of its own, where it is among the share; itself otherwise, for one look at a reference. `came`:
- * what its answer adds.
+ * Runs the effect as a trace of its own if it is in the sample, else as it is, at the cost of reading one reference.
+ * `came` is what its answer adds.
  */
 export const traced = <A, E, R>(
   name: string,
@@ -82,7 +85,7 @@ const EPOCH_ns = BigInt(Math.round(performance.timeOrigin * 1e6))
 /** `performance.now()` as nanoseconds since 1970. */
 const nanoseconds = (at_ms: number): bigint => EPOCH_ns + BigInt(Math.round(at_ms * 1e6))
 
-/** Stages of something that goes on outside of Effect, each a span below the one that was current when it began. */
+/** Stages of work outside of Effect, each a span below the one that was current when it began. */
 export class Stages {
   readonly #tracer: Tracer.Tracer
   readonly #parent: Tracer.Span
@@ -91,7 +94,7 @@ export class Stages {
     this.#tracer = tracer
     this.#parent = parent
   }
-  /** What went on since the last stage ended was this one. */
+  /** Names the stage that just ended. */
   ended(name: string, attributes: Attributes = {}): void {
     const until_ms = performance.now()
     const span = this.#tracer.span({
@@ -108,12 +111,12 @@ export class Stages {
     span.end(nanoseconds(until_ms), Exit.void)
     this.#since_ms = until_ms
   }
-  /** Of the whole. */
+  /** Adds attributes to the whole. */
   say(attributes: Attributes): void {
     for (const [name, value] of Object.entries(attributes)) this.#parent.attribute(name, value)
   }
 }
-/** Of the trace that goes on; undefined where there is none, for one look at a reference. */
+/** The current trace; undefined where there is none, at the cost of reading one reference. */
 export const currentStages: Effect.Effect<Stages | undefined> = Effect.withFiber((fiber) =>
   fiber.getRef(TracedShare) === 0 || !fiber.getRef(References.TracerEnabled)
     ? Effect.succeed(undefined)

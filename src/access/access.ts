@@ -1,7 +1,7 @@
 /**
- * Keys as every request sees them: all of them in memory, read again where a write of any process changed one
- * (`Configuration`). Here is what the rest of the program asks; which key a text stands for is `check/resolve-key.ts`,
- * what a key may do is `check/decision.ts`, and making and revoking them is in `keys/`.
+ * All keys, in memory, re-read when a write of any process changed one (`Configuration`). This file is the interface
+ * for the rest of the program; `check/resolve-key.ts` finds the key for a presented text, `check/decision.ts` decides
+ * what a key may do, and `keys/` creates and revokes keys.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -9,7 +9,7 @@ import { Configuration } from "../configuration/configuration.ts"
 import type { ConfigurationUnavailable, NotFound, Throttled, Unauthorized } from "../http/errors.ts"
 import type { Caller } from "../identity/caller.ts"
 import { KnownProfiles } from "../identity/known-profiles.ts"
-import { type KeyRecord, rateLimitDefault } from "../identity/key-record.ts"
+import { type KeyRecord, RATE_LIMIT_DEFAULT } from "../identity/key-record.ts"
 import type { Cap } from "../metering/entitlements.ts"
 import type { FeatureNotInPlan } from "../metering/errors.ts"
 import { Organizations } from "../organizations/organizations.ts"
@@ -34,21 +34,20 @@ import { type ScopedToken, signScopedToken } from "./tokens/scoped-token.ts"
 import { makeSigningKeys } from "./tokens/signing-keys.ts"
 
 export type { NewKey }
-export { rateLimitDefault }
-/** Year 4021: "never", as the reference engine writes it (reference contract 18.1). */
-export const neverExpires = 64_723_363_199
+export { RATE_LIMIT_DEFAULT }
+/** Year 4021, which is how the reference engine spells "never". */
+export const NEVER_EXPIRES = 64_723_363_199
 
 interface AccessOptions {
-  /** Whose subdomains keys of free organizations may list as origins; none without it. */ readonly serviceDomain?:
-    | string
-    | undefined
+  /** The domain whose subdomains free organizations may list as origins of keys; none without it. */
+  readonly serviceDomain?: string | undefined
 }
 
-/** What lists of keys show: an installation's key belongs to its installation. */
+/** Keys that lists show; an installation's key belongs to its installation. */
 const isListed = (key: KeyRecord, organizationId: string): boolean =>
   key.organization_id === organizationId && key.revoked_at === undefined && key.scope !== "installation"
 
-/** All keys, loaded and kept. Where a seal does not open the key itself still counts; what it signed does not. */
+/** All keys, loaded and kept. A key whose seal cannot be opened still counts, but not what it signed. */
 const keepKeys = Effect.gen(function* () {
   const configuration = yield* Configuration
   const seal = yield* Seal
@@ -59,7 +58,7 @@ const keepKeys = Effect.gen(function* () {
       return seal.open(sealed)
     } catch (error) {
       Effect.runSyncWith(services)(
-        Effect.logError(`What key ${keyId} signs with cannot be opened; keys that it signed are refused`, error)
+        Effect.logError(`The signing secret of key ${keyId} cannot be opened; keys derived from it are refused`, error)
       )
       return undefined
     }
@@ -118,13 +117,16 @@ export class Access extends Context.Service<
   Access,
   {
     /**
-     * The first refusal in the contract's order, or who asks. O(1) for plain keys; for secured ones at most 64
-     * signatures. Also makes sure that all configuration is of now.
+     * The first refusal (`docs/contract/errors.md#order-of-refusals`), or the caller. O(1) for plain keys; for secured
+     * ones at most 64 signatures. Also makes sure that all configuration is current.
      */
     readonly check: (presented: Presented) => Effect.Effect<Caller, Unauthorized | Refusal | ConfigurationUnavailable>
-    /** More tokens of the key's minute, for a request that is several: all of them or 429. */
+    /** Takes more tokens of the key's minute, for a request that counts as several: all of them or 429. */
     readonly takeTokens: (caller: Caller, tokens: number) => Effect.Effect<void, Throttled>
-    /** The only moment at which the plaintext exists. Of several at the last place below the cap one passes. */
+    /**
+     * The only moment at which the plaintext exists. If several requests compete for the last place below the cap, one
+     * succeeds.
+     */
     readonly createKey: (
       key: NewKey,
       cap?: Cap

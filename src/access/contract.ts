@@ -1,4 +1,7 @@
-/** `/keys` (contract part 1): the engine's shape plus the restrictions of spec part 5; errors are shape B (part 7). */
+/**
+ * `/keys`: the engine's shape plus our restrictions (`docs/contract/keys.md#restrictions`). Errors have the control
+ * plane's shape.
+ */
 import { Schema } from "effect"
 import { browserKeyTtl_s } from "./tokens/browser-key.ts"
 import {
@@ -56,7 +59,7 @@ export const ApiKey = Schema.Struct({
   personalization: Schema.optionalKey(Schema.Literal(false)),
   rate_limit_per_minute: Schema.Int,
   created_at: Schema.Int,
-  /** Only in the answer to its creation. */ value: Schema.optionalKey(Schema.String),
+  /** Present only in the answer to its creation. */ value: Schema.optionalKey(Schema.String),
   value_prefix: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "ApiKey" })
 

@@ -13,7 +13,7 @@ import * as contract from "./contract.ts"
 import type { KeyRecord } from "../identity/key-record.ts"
 import { rateWithin, withinCollections } from "./keys/narrower.ts"
 import { checkWidth, newKeyOf, restrictionsOf } from "./keys/new-key.ts"
-import { signedTextLengthMax } from "./tokens/signed-text.ts"
+import { SIGNED_TEXT_LENGTH_MAX } from "./tokens/signed-text.ts"
 
 /** A key as answers show it: never its value. */
 export const shownKey = (key: KeyRecord): typeof contract.ApiKey.Type => ({
@@ -51,7 +51,9 @@ export const createdWithinPlan = Effect.fnUntraced(function* (
   return { ...shownKey(key), value }
 })
 
-/** A key of more collections than the caller's does not exist for it: it is neither shown nor revoked. */
+/**
+ * A key that reaches more collections than the caller does not exist for the caller: it is neither shown nor revoked.
+ */
 const isReached = (caller: Caller, key: KeyRecord): boolean =>
   withinCollections(key.collections, caller.key.collections)
 
@@ -95,7 +97,7 @@ export const routes = Effect.gen(function* () {
         const request = yield* payload
         const ttl_s = request.ttl_seconds ?? browserKeyTtl_s.default
         const restrictions = restrictionsOf(request, caller.key)
-        // What it cannot say of itself it has of its minter (`recordOfBrowserKey`).
+        // What the token does not say itself comes from its creator (`recordOfBrowserKey`).
         const { cidrs, expires_at: expiry, fields, rate_limit_per_minute } = caller.key
         yield* checkWidth(
           {
@@ -118,12 +120,12 @@ export const routes = Effect.gen(function* () {
           ...(profile === undefined ? {} : { profile }),
           expires_at
         })
-        if (key.length > signedTextLengthMax)
+        if (key.length > SIGNED_TEXT_LENGTH_MAX)
           return yield* inputInvalid(
             "filter_by",
             "The key carries its restrictions and would be longer than a header may be; use shorter ones"
           )
-        // One that is handed out: a request that is refused takes none.
+        // Counts a token that is handed out; a refused request takes none.
         yield* browser_keys_per_hour.take(caller.organizationId, 1)
         return { key, expires_at }
       })

@@ -1,6 +1,6 @@
 /**
- * Sealing with the operator's key: what must be usable again (a secured key's digest, model credentials, webhook
- * secrets) is stored as AES-256-GCM, so that a copy of the database alone opens nothing.
+ * Sealing with the operator's key: secrets that must be usable again (a secured key's digest, model credentials,
+ * webhook secrets) are stored under AES-256-GCM, so that a copy of the database alone reveals nothing.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto"
 import { Context, Layer } from "effect"

@@ -1,6 +1,6 @@
 /**
- * Models of organizations' own: rows in Postgres, kept in memory, read again where a write of any process changed them
- * (`Configuration`). What is stored was asked once and answered as it should.
+ * Organizations' own models: rows in Postgres, kept in memory, re-read when a write of any process changed them
+ * (`Configuration`). A stored model was tried once and answered correctly.
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -28,7 +28,7 @@ import { ownModel, ownModels } from "./own-models.ts"
 import { remoteReranker } from "./remote-reranker.ts"
 import { kindsOf, type Provider, ProviderBody, type ProviderPort, type ProvidersInUse } from "./schema.ts"
 
-interface Known {
+interface LoadedProvider {
   readonly body: ProviderBody
   readonly row: ProviderRow
   readonly reranker: Reranker | undefined
@@ -38,7 +38,7 @@ interface AiProvidersShape {
   readonly embeddingModel: (organizationId: string) => ModelConfig
   /** undefined where the organization has none. */
   readonly reranker: (organizationId: string) => Reranker | undefined
-  /** undefined where the organization has none: answers are made of documents' own sentences. */
+  /** undefined if the organization has none: answers are made of documents' own sentences. */
   readonly generator: (organizationId: string) => GeneratorModel | undefined
   /** undefined where the organization has none. */
   readonly transcriber: (organizationId: string) => RemoteTranscriberModel | undefined
@@ -66,7 +66,7 @@ const generatorOf = ({ api_key, kind, model, url }: ProviderBody): GeneratorMode
   return known === undefined ? undefined : { kind: known, model: model ?? "", url, api_key }
 }
 
-const shownOf = (port: ProviderPort, { body, row }: Pick<Known, "body" | "row">): typeof Provider.Type => ({
+const shownOf = (port: ProviderPort, { body, row }: Pick<LoadedProvider, "body" | "row">): typeof Provider.Type => ({
   port,
   ...body,
   ...(body.api_key === undefined ? {} : { api_key: maskSecret(body.api_key) }),
@@ -74,14 +74,14 @@ const shownOf = (port: ProviderPort, { body, row }: Pick<Known, "body" | "row">)
   updated_at: row.updated_at
 })
 
-/** All of them in memory, by organization and port. */
+/** All of them, in memory, by organization and port. */
 const keepProviders = Effect.gen(function* () {
   const configuration = yield* Configuration
   const seal = yield* Seal
   const http = yield* OutboundHttp
   const { read } = yield* makeProvidersRepository
-  const organizations = new Map<string, Map<string, Known>>()
-  const knownOf = (row: ProviderRow): Known => {
+  const organizations = new Map<string, Map<string, LoadedProvider>>()
+  const knownOf = (row: ProviderRow): LoadedProvider => {
     const value = decode(row.value)
     const api_key = row.sealed_api_key === null ? undefined : seal.open(row.sealed_api_key).toString("utf8")
     const body: ProviderBody = api_key === undefined ? value : { ...value, api_key }
@@ -96,7 +96,7 @@ const keepProviders = Effect.gen(function* () {
         const unread: Array<Effect.Effect<void>> = []
         for (const row of rows) {
           try {
-            const own = organizations.get(row.organization_id) ?? new Map<string, Known>()
+            const own = organizations.get(row.organization_id) ?? new Map<string, LoadedProvider>()
             organizations.set(row.organization_id, own.set(row.port, knownOf(row)))
           } catch (error) {
             const reason = `The stored AI provider \`${row.port}\` is not what it should be.`
@@ -117,7 +117,7 @@ const HELLO = {
   timeout_ms: 20_000,
   tries: 1
 } as const
-/** Whatever a model says to that will do. */
+/** Any reply proves that the model works. */
 const makeGeneratorTrial = Effect.map(Generator, (generator) => (organizationId: string, body: ProviderBody) => {
   const model = generatorOf(body)
   return model === undefined
@@ -175,7 +175,7 @@ const makeTrial = Effect.gen(function* () {
     )
   }
   const transcribe = yield* makeRemoteTranscriber
-  /** A second of silence, in which nobody says anything: any transcript will do. */
+  /** A second of silence: any transcript, even an empty one, proves that the transcriber works. */
   const transcriber = (organizationId: string, body: ProviderBody) => {
     const model = transcriberOf(body)
     return model === undefined
@@ -187,7 +187,7 @@ const makeTrial = Effect.gen(function* () {
   }
   const generator = yield* makeGeneratorTrial
   const models = yield* CurrentEmbedder
-  /** One that the operator named: no server is asked. */
+  /** Named by the operator: no server is asked. */
   const operator = (organizationId: string, { model }: ProviderBody) => {
     const config = { model_name: `${OPERATOR_KIND}/${model}` }
     return models?.isKnown(config) !== true
@@ -279,7 +279,7 @@ export class AiProviders extends Context.Service<AiProviders, AiProvidersShape>(
             yield* refused(
               OF_SERVERS.filter((path) => body[path] !== undefined).map((path) => ({
                 path,
-                message: "None: a model of this installation needs its name alone"
+                message: "Not allowed: a model of this installation needs only its name"
               }))
             )
           const refusal = yield* trial(organizationId, port, body)

@@ -4,7 +4,7 @@ import { crossEncoder, type Reranker } from "@dowser/engine-sdk/rerank"
 import type { OutboundHttp } from "../ports/outbound-http/outbound-http.ts"
 import type { ProviderBody } from "./schema.ts"
 
-/** What rules and requests call it (`rerank.model`, `rerank_model`). */
+/** How rules and requests name it (`rerank.model`, `rerank_model`). */
 export const CROSS_ENCODER = "cross-encoder"
 const ANSWER_BYTES_MAX = 1_000_000
 const TIMEOUT_MS = 10_000

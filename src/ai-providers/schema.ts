@@ -1,14 +1,14 @@
-/** Models that an organization names in place of this program's own (contract part 10). */
+/** Models that an organization names in place of this program's own. */
 import { Schema } from "effect"
 import { generatorKinds } from "../ports/generator/generator.ts"
 import { OPERATOR_KIND } from "../ports/text-embedder/operator/models-file.ts"
 import { remoteKinds } from "../ports/text-embedder/remote/providers.ts"
 import { transcriberKinds } from "../ports/transcriber/remote/providers.ts"
 
-/** What can be somebody else's. */
+/** Ports that may use an organization's own model. */
 export const PORTS = ["text_embedder", "generator", "reranker", "transcriber"] as const
 export type ProviderPort = (typeof PORTS)[number]
-/** By which interfaces it is asked. */
+/** The interfaces through which it can be called. */
 export const kindsOf = (port: ProviderPort): ReadonlyArray<string> => {
   switch (port) {
     case "text_embedder":
@@ -26,7 +26,7 @@ export const ProviderBody = Schema.Struct({
   kind: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(40)),
   model: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))),
   url: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(2_048))),
-  // It goes into a header.
+  // Sent as a header.
   api_key: Schema.optionalKey(
     Schema.String.check(Schema.isMaxLength(4_096), Schema.isPattern(/^[\x21-\x7e]+$/)).annotate({
       description: "Printable ASCII without spaces."
@@ -57,7 +57,7 @@ const InUse = Schema.Struct({
   dimensions: Schema.optionalKey(Schema.Int),
   languages: Schema.optionalKey(
     Schema.Array(Schema.String).annotate({
-      description: "That it was trained for; searches in others go by text. Absent where nobody says."
+      description: "Language that it was trained for; queries in others are answered by text. Absent if unknown."
     })
   ),
   state: Schema.optionalKey(Schema.Literals(["ready", "loading", "installing", "absent"]))

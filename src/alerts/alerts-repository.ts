@@ -43,13 +43,13 @@ export const makeAlertsRepository = Effect.gen(function* () {
         sql<AlertRow>`SELECT ${columns} FROM alerts WHERE organization_id = ${organizationId} AND id = ${id}`,
         first
       ),
-    /** Nobody else changes it until the transaction ends. */
+    /** Locks the row until the transaction ends. */
     lock: (organizationId: string, id: string) =>
       Effect.map(
         sql<AlertRow>`SELECT ${columns} FROM alerts WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`,
         first
       ),
-    /** By id. `collections`: texts as LIKE reads them, of which one must fit; all where absent. */
+    /** By id. `collections` are LIKE patterns, one of which must match; all when absent. */
     page: (
       organizationId: string,
       after: string | undefined,
@@ -63,7 +63,7 @@ export const makeAlertsRepository = Effect.gen(function* () {
       ),
     remove: (organizationId: string, id: string) =>
       sql`DELETE FROM alerts WHERE organization_id = ${organizationId} AND id = ${id}`,
-    /** Of alerts that look at times and failures of searches. */
+    /** Alerts on latencies and failures of searches. */
     timedOrganizations: Effect.map(
       sql<{
         organization_id: string
@@ -77,7 +77,7 @@ export const makeAlertsRepository = Effect.gen(function* () {
         }>`SELECT id FROM alerts WHERE organization_id = ${organizationId} AND collection = ${collection}`,
         (rows) => rows.map(({ id }) => id)
       ),
-    /** Takes alerts that nobody has looked at since `before`, but those that another process has in hand. */
+    /** Claims alerts not evaluated since `before`, except those that another process is evaluating. */
     due: (before: number, now: number, limit: number) =>
       Effect.map(
         sql<AlertRow>`UPDATE alerts SET looked_at = ${time(now)} WHERE (organization_id, id) IN

@@ -26,7 +26,7 @@ interface AlertsShape {
   ) => Effect.Effect<ReadonlyArray<StoredAlert>>
   readonly get: (organizationId: string, id: string) => Effect.Effect<StoredAlert, NotFound>
   readonly create: (organizationId: string, body: AlertBody) => Effect.Effect<StoredAlert, FeatureNotInPlan>
-  /** One whose question changes is armed anew. */
+  /** An alert whose condition changes is armed again. */
   readonly replace: (organizationId: string, id: string, body: AlertBody) => Effect.Effect<StoredAlert, NotFound>
   readonly remove: (organizationId: string, id: string) => Effect.Effect<{ readonly id: string }, NotFound>
 }

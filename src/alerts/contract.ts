@@ -1,4 +1,4 @@
-/** Alerts (contract part 12). Full key. */
+/** Alerts. Full key. */
 import { Schema } from "effect"
 import { NotFound } from "../http/errors.ts"
 import { operation } from "../http/operation.ts"
@@ -28,7 +28,7 @@ export const createAlert = operation({
   ...at,
   ...described.createAlert,
   id: "createAlert",
-  summary: "Create an alert; it is looked at every 30 seconds from now on",
+  summary: "Create an alert, evaluated every 30 seconds",
   method: "POST",
   path: "/v1/alerts",
   payload: AlertBody,
@@ -40,7 +40,7 @@ export const getAlert = operation({
   ...one,
   ...described.getAlert,
   id: "getAlert",
-  summary: "Get an alert with what was measured last",
+  summary: "Get an alert with its last value",
   method: "GET",
   path,
   success: Alert,

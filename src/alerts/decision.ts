@@ -1,4 +1,4 @@
-/** What an alert looks at, and when it fires. Pure. */
+/** What an alert evaluates, and when it fires. Pure. */
 export const METRICS = [
   "searches",
   "events",
@@ -13,7 +13,7 @@ export const METRICS = [
   "events_lag_seconds"
 ] as const
 export type Metric = (typeof METRICS)[number]
-/** Shares and averages: of fewer searches than `MIN_SAMPLES` they are not known (contract part 12). */
+/** Rates and averages over fewer than `MIN_SAMPLES` searches are unknown. */
 const RATES: ReadonlySet<string> = new Set([
   "zero_result_rate",
   "ctr",
@@ -23,7 +23,7 @@ const RATES: ReadonlySet<string> = new Set([
   "p95_latency_ms"
 ])
 const MIN_SAMPLES = 50
-/** Of the whole organization, or of the installation: these know no collection. */
+/** Metrics of the whole organization or installation, which cannot be split by collection. */
 export const WITHOUT_COLLECTION: ReadonlySet<string> = new Set([
   "error_rate",
   "p95_latency_ms",
@@ -43,8 +43,8 @@ export const knownValue = (metric: Metric, value: number | undefined, samples: n
   RATES.has(metric) && samples < MIN_SAMPLES ? undefined : value
 
 /**
- * Fires once a crossing, and is armed again when the condition is false. Decision: what is not known changes nothing: a
- * quiet night neither fires nor arms.
+ * Fires once per crossing, and is armed again when the condition is false. Decision: an unknown value changes nothing:
+ * a quiet night neither fires nor arms.
  */
 export const judged = (
   { op, threshold }: Condition,

@@ -1,4 +1,4 @@
-/** What the operations of alerts do, in words, and a request of each that succeeds (`src/http/operation.ts`). */
+/** Descriptions of the alert operations, with a request of each that succeeds (`src/http/operation.ts`). */
 import type { Described } from "../http/operation.ts"
 import { sampleIds } from "../api/sample-ids.ts"
 
@@ -13,13 +13,12 @@ const alert = {
 }
 export const described = {
   listAlerts: {
-    description:
-      "Lists alerts by id, each with its state and what was measured last. A page has at most 250, 50 by default.",
+    description: "Lists alerts by id, each with its state and its last value. A page has at most 250, 50 by default.",
     example: { query: { limit: "20" } }
   },
   createAlert: {
     description:
-      "Keeps a question about a figure of the last minutes, of one collection or of all. When it comes true, `alert.fired` is sent once; it is armed again when it is false. Rates need 50 searches in the window. An unknown metric is a 400 that names those there are, and a plan without room for one more a 403.",
+      "Creates an alert on a figure of the last minutes, for one collection or for all. When its condition becomes true, `alert.fired` is sent once; it is armed again when the condition is false. Rates need 50 searches in the window. An unknown metric is a 400 that lists the known ones, and a plan without room for another alert answers 403.",
     example: { body: alert }
   },
   getAlert: {
@@ -28,11 +27,11 @@ export const described = {
   },
   replaceAlert: {
     description:
-      "Replaces all of an alert; fields that are left out reset. One whose question changes is armed anew, and what it measured is forgotten.",
+      "Replaces an alert as a whole; omitted fields return to their defaults. If its condition changes it is armed again, and its last value is forgotten.",
     example: { params, body: { ...alert, threshold: 0.25, enabled: false } }
   },
   deleteAlert: {
-    description: "Deletes an alert. It answers the id, and 404 when there is nothing.",
+    description: "Deletes an alert and answers its id. An unknown id is a 404.",
     example: { params: { alertId: sampleIds.oldAlert } }
   }
 } as const satisfies Readonly<Record<string, Described>>

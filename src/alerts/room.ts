@@ -1,4 +1,4 @@
-/** Figures that somebody wants to be told of. */
+/** Alerts on figures that somebody wants to hear about. */
 import { textIn } from "../http/json-fields.ts"
 import type { Seeds } from "../room.ts"
 import { defineRoom } from "../room.ts"
@@ -9,10 +9,10 @@ import { expireSearchMinutes, searchMinutesTable } from "./stored-minutes.ts"
 
 const alert = { name: "alert", metric: "searches", op: "<", threshold: 10, window_minutes: 5 }
 const seeds: Seeds = { createAlert: [alert, { ...alert, collection: "goods" }], replaceAlert: [alert] }
-/** One without a collection is about all of them. */
+/** An alert without a collection covers all of them. */
 const named = ({ body }: { readonly body: unknown }) => {
   const names = textIn(body, "collection")
-  // What is no JSON is refused where it is read.
+  // Invalid JSON is refused where it is read.
   return names.length === 0 && body !== undefined ? ("organization" as const) : names
 }
 

@@ -13,7 +13,7 @@ import { WITHOUT_COLLECTION } from "./decision.ts"
 import type { AlertBody } from "./schema.ts"
 
 const shown = ({ organization_id: _, ...alert }: StoredAlert) => alert
-/** One about all collections is for keys that reach them all. */
+/** An alert over all collections requires a key that reaches them all. */
 const isReached = (caller: Caller, collection: string | null | undefined): boolean =>
   collection === undefined || collection === null ? reachesEverything(caller) : reachesCollection(caller, collection)
 const checked = Effect.fnUntraced(function* (caller: Caller, body: AlertBody) {

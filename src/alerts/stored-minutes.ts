@@ -1,7 +1,7 @@
 /**
- * Times of searches that alerts look at, over all processes: of organizations that have such an alert each process
- * stores what its searches counted (`src/search/search-minutes.ts`), every few seconds; a crash loses those seconds.
- * A new alert begins to know them when it is there.
+ * Latencies of searches that alerts evaluate, over all processes: for organizations with such an alert each process
+ * stores what its searches counted (`src/search/search-minutes.ts`), every few seconds; a crash loses those seconds. A
+ * new alert starts without history.
  *
  * Bound: a row of some hundred bytes a minute, process and organization that searched, for 25 hours.
  */
@@ -46,7 +46,7 @@ export const keepMinutes = Effect.fnUntraced(function* (counted: SearchMinutes) 
   yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(STORED_EVERY_MS), told)))
 })
 
-/** Of searches of the minutes that begin in a range: how many, how many failed by our fault, p95 (ms). */
+/** Searches of the minutes in a range: how many, how many failed by our fault, p95 (ms). */
 export const readSearchMinutes = Effect.fnUntraced(function* (organizationId: string, from: number, before: number) {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql<{ errors: number; counts: ReadonlyArray<number> }>`SELECT errors, counts FROM search_minutes
@@ -77,7 +77,7 @@ export const searchMinutesTable = Effect.flatMap(SqlClient.SqlClient, (sql) =>
     counts json NOT NULL,
     PRIMARY KEY (organization_id, minute_at, process)
   )`,
-    // What is over is found without a look at what is not.
+    // Finds expired rows without scanning the others.
     sql`CREATE INDEX search_minutes_at ON search_minutes (minute_at)`
   )
 )

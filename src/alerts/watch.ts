@@ -1,6 +1,6 @@
 /**
- * Alerts are looked at each thirty seconds, once over all processes: who takes one says so in its row. What came of it
- * is written with the outbound event, so that a crossing is told once.
+ * Alerts are evaluated every thirty seconds, once over all processes: a process claims one in its row. The result is
+ * written with the outbound event, so that a crossing is announced once.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -10,16 +10,16 @@ import { makeAlertsRepository, type StoredAlert } from "./alerts-repository.ts"
 import { judged } from "./decision.ts"
 import { type AskedFigure, makeFigures } from "./figures.ts"
 
-/** Contract part 12. */
+/** How often each alert is evaluated. */
 const EVERY_MS = 30_000
-/** How soon one that is due is found. */
+/** How soon an alert that is due is found. */
 const LOOK_MS = 5_000
-/** Taken at once: what a process that dies leaves is looked at again with the next round. */
+/** Claimed together: what a dying process leaves is evaluated in the next round. */
 const TAKEN = 100
-/** Looked at beside each other: each waits for Postgres most of its time, and the pool is everybody's. */
+/** Evaluated concurrently: each mostly waits for Postgres, and the pool is shared. */
 const BESIDE = 4
 
-/** One look at all that are due; answers how many fired. */
+/** Evaluates all alerts that are due; returns how many fired. */
 export const makeLook = Effect.fnUntraced(function* (
   figureOf: (asked: AskedFigure, now: number) => Effect.Effect<number | undefined>
 ) {
@@ -31,7 +31,7 @@ export const makeLook = Effect.fnUntraced(function* (
     sql.withTransaction(
       Effect.gen(function* () {
         const alert = yield* repository.lock(seen.organization_id, seen.id)
-        // Changed since: what was measured is the answer to another question.
+        // It changed meanwhile: the measurement answers an outdated condition.
         if (alert === undefined || !alert.enabled || alert.updated_at !== seen.updated_at) return 0
         const { hasFired, state } = judged(alert, alert.state, value)
         yield* repository.tell(alert.organization_id, alert.id, {

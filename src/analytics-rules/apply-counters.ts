@@ -1,6 +1,6 @@
 /**
- * Adds what counter rules counted to a field of the documents, each event once: what a step means to write is stored
- * before it is written, and the field tells after a crash whether it was (`counter-plan.ts`).
+ * Adds what counter rules counted to a field of the documents, each event once: a step stores what it is about to
+ * write, and after a crash the field shows whether it was written (`counter-plan.ts`).
  */
 import type { Document } from "@dowser/engine-sdk"
 import { resolveCollection } from "@dowser/engine-sdk/operations"
@@ -28,7 +28,7 @@ interface Intent extends Write {
 const numberOf = (value: unknown): number =>
   typeof value === "number" ? value : typeof value === "bigint" ? Number(value) : 0
 
-/** What the field is in each document; undefined where there is no document. */
+/** The field in each document; undefined if the document does not exist. */
 const valuesOf = (
   { engine }: Publishing,
   { organization_id, params }: StoredRule,
@@ -78,7 +78,7 @@ const stepsOf = (
   return { settled, writes, intents }
 }
 
-/** Writes the fields; a document that refuses is told and passed over. */
+/** Writes the fields; a document that refuses is logged and skipped. */
 const writeFields = Effect.fnUntraced(function* (
   parts: Publishing,
   { name, organization_id, params }: StoredRule,
@@ -113,7 +113,7 @@ const applyBatch = Effect.fnUntraced(function* (
   const { name, organization_id, params } = rule
   const { repository } = parts
   const settled: Array<Settled> = []
-  /** Whose intent is stored; told from the field whether it was carried out. */
+  /** Whose intent is stored; the field shows whether it was carried out. */
   let known = rows
   for (let look = 0; look < LOOKS_MAX && known.length > 0; look++) {
     const values = yield* valuesOf(parts, rule, collection, known)
@@ -151,8 +151,8 @@ const applyCounters = Effect.fnUntraced(function* (parts: Publishing, rule: Stor
 })
 
 /**
- * The counters of one organization. Several may count in one field: what an earlier round left half done comes first,
- * and whoever fails ends the round for all, or the next one's write would hide whether its own had happened.
+ * The counters of one organization. Several may use one field: what an earlier round left half done comes first, and
+ * any failure ends the round for all, or the next write would hide whether its own had happened.
  */
 export const applyAll = (parts: Publishing, rules: ReadonlyArray<StoredRule>) =>
   Effect.forEach(

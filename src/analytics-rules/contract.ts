@@ -1,4 +1,4 @@
-/** Analytics rules (contract parts 3 and 7; reference contract section 17), and the events that log rules kept. */
+/** Analytics rules, and the events that log rules kept. */
 import { operation } from "../http/operation.ts"
 import {
   AnalyticsEvents,
@@ -30,7 +30,7 @@ export const createAnalyticsRule = operation({
   ...at,
   ...described.createAnalyticsRule,
   id: "createAnalyticsRule",
-  summary: "Create one analytics rule, or several; they count from now on",
+  summary: "Create one analytics rule, or several",
   method: "POST",
   path: "/v1/analytics/rules",
   payload: AnalyticsRulesBody,
@@ -64,7 +64,7 @@ export const deleteAnalyticsRule = operation({
   ...at,
   ...described.deleteAnalyticsRule,
   id: "deleteAnalyticsRule",
-  summary: "Delete an analytics rule with what it counted; documents that it wrote stay",
+  summary: "Delete an analytics rule with its counts; documents that it wrote stay",
   method: "DELETE",
   path,
   success: AnalyticsRule,

@@ -1,7 +1,7 @@
 /**
- * What one look at a counted document leads to. An increment must reach the document once, though it is stored
- * elsewhere than the count: so what the field is and what it will be is kept first, and after a crash the field itself
- * tells whether the write had happened. Pure.
+ * The decision for one counted document. An increment must reach the document exactly once, though it is stored
+ * elsewhere than the count: so the field's present and intended values are stored first, and after a crash the field
+ * itself shows whether the write had happened. Pure.
  *
  *   no intent                     intend: before = the field, after = before + what is missing
  *   intent, field = after         the write had happened: settled
@@ -16,7 +16,7 @@ type CounterStep =
   | { readonly kind: "write"; readonly after: number; readonly intended: number }
   | { readonly kind: "settle"; readonly applied: number }
 
-/** `value`: the field, 0 where the document has none; undefined where there is no document. */
+/** `value` is the field, 0 if the document lacks it; undefined if there is no document. */
 export const counterStep = (
   { after, applied, before, counted, intended }: Counter,
   value: number | undefined,

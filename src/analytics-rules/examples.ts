@@ -1,6 +1,4 @@
-/**
- * What the operations of analytics rules do, in words, and a request of each that succeeds (`src/http/operation.ts`).
- */
+/** Descriptions of the analytics-rule operations, with a request of each that succeeds (`src/http/operation.ts`). */
 import type { Described } from "../http/operation.ts"
 
 export const described = {
@@ -11,7 +9,7 @@ export const described = {
   },
   createAnalyticsRule: {
     description:
-      "Creates one rule, or several when the body is an array: then each is answered by itself, a refused one as `{error}`. Rules count from the moment they are made and never backwards. A name that is taken, a collection or a field that does not exist and a wrong parameter are 400.",
+      "Creates one rule, or several when the body is an array: then each has its own answer, and a refused one is `{error}`. Rules count from their creation and never backwards. A name that is taken, a collection or a field that does not exist and a wrong parameter are 400.",
     example: {
       body: {
         name: "top_queries",
@@ -28,7 +26,7 @@ export const described = {
   },
   upsertAnalyticsRule: {
     description:
-      "Creates a rule under the name in the path (201), or changes an existing one (200). Of a rule that exists only the tag and the parameters change; its type, collection and event type stay, so that what it counted keeps its meaning.",
+      "Creates a rule under the name in the path (201), or changes an existing one (200). Only the tag and the parameters of an existing rule can change; its type, collection and event type stay, so that its counts keep their meaning.",
     example: {
       params: { ruleName: "product_clicks" },
       body: {

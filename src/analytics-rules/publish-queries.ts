@@ -1,6 +1,6 @@
 /**
- * The most frequent queries of a rule as documents of a collection: those of before that are no more among them are
- * removed, and what changed is written. Known as published before they are, so that a crash leaves nothing behind.
+ * Publishes the most frequent queries of a rule as documents of a collection: earlier ones that no longer qualify are
+ * removed, and changes are written. Recorded as published beforehand, so that a crash leaves nothing behind.
  */
 import { createHash } from "node:crypto"
 import type { CollectionInfo } from "@dowser/engine-sdk"
@@ -10,7 +10,7 @@ import { foldText } from "../suggestions/typeahead/typeahead.ts"
 import { chunks, type Publishing, write } from "./publishing.ts"
 import type { CountedQuery, StoredRule } from "./rules-repository.ts"
 
-/** Queries of a rule that are kept, in multiples of its limit: which of them are the most frequent shows with time. */
+/** Queries of a rule that are kept, as a multiple of its limit: which are the most frequent only shows with time. */
 const KEPT_PER_LIMIT = 10
 const EXPAND_FIELDS_MAX = 8
 const EXPAND_CHARACTERS_MAX = 2_000
@@ -106,7 +106,7 @@ const movedOf = (published: ReadonlyArray<CountedQuery>, { shown }: Wanted): Rea
   ]
 }
 
-/** Writes the documents whose text is not that of before; answers the texts that stand now, by document. */
+/** Writes the documents whose text changed; returns the current texts by document. */
 const writeChanged = Effect.fnUntraced(function* (
   parts: Publishing,
   { name, organization_id, params }: StoredRule,
@@ -134,8 +134,8 @@ const writeChanged = Effect.fnUntraced(function* (
 })
 
 /**
- * One round of a rule. `written`: the text of what each document was last written as; answers those of now, undefined
- * where the rule's collection does not exist.
+ * One round of a rule. `written` has the text that each document was last written with; returns the new ones, undefined
+ * if the rule's collection does not exist.
  */
 export const publishQueries = Effect.fnUntraced(function* (
   parts: Publishing,

@@ -1,12 +1,11 @@
 /**
- * Brings what analytics rules counted into collections, every ten seconds, in the process that has the engine. What is
- * in Postgres is the truth; documents follow it, and a crash at any point only means that a step is done again to the
- * same end.
+ * Publishes what analytics rules counted to collections, every ten seconds, in the process that has the engine.
+ * Postgres is authoritative; documents follow it, and after a crash at any point a step is simply repeated.
  *
- * Guarantees. Queries: a document shows the count of its rule as of the last look, at most `limit` of them, those of
- * before removed. Counters: each event adds its weight once, through crashes of any process; a write of the field by
- * its owner in the very moment of ours (between our last look at the document and our write, less than a millisecond)
- * is lost or wins. A failing rule is told and tried again; the others go on.
+ * Guarantees. Queries: a document shows the count of its rule as of the last round, at most `limit` of them, earlier
+ * ones removed. Counters: each event adds its weight once, through crashes of any process; a write of the field by its
+ * owner at the very moment of ours (between our read of the document and our write, less than a millisecond) may be
+ * lost or win. A failing rule is logged and retried; the others go on.
  */
 import { Effect, Layer } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -22,11 +21,11 @@ import { makeRulesRepository, type StoredRule } from "./rules-repository.ts"
 import { counted } from "../metrics/background.ts"
 
 const EVERY_MS = 10_000
-/** What was written is written again after so many rounds, should somebody have changed it there: an hour. */
+/** Published documents are written again after this many rounds, in case somebody changed them: an hour. */
 const ROUNDS_REMEMBERED = 360
 
 const keyOf = ({ name, organization_id }: StoredRule) => `${organization_id}\n${name}`
-/** What cannot be carried out is told; the others go on. */
+/** Failures are logged; the others go on. */
 const attempt = (what: string, work: Effect.Effect<void, SqlError.SqlError | { readonly message: string }>) =>
   Effect.catch(work, (error) =>
     Effect.logError(`${what} could not be carried out; tried again with the next round`, error)
@@ -64,9 +63,7 @@ const make = Effect.gen(function* () {
   })
 })
 
-/**
- * A round, and then one after every pause, as long as the layer lives; nothing where another process has the engine.
- */
+/** Runs a round, and another after every pause, while the layer lives; nothing if another process has the engine. */
 export const layerRulesPublisher = ({ every_ms = EVERY_MS }: { readonly every_ms?: number } = {}): Layer.Layer<
   never,
   never,
@@ -88,5 +85,5 @@ export const layerRulesPublisher = ({ every_ms = EVERY_MS }: { readonly every_ms
       )
     })
   )
-/** One round at once, for a test that has the layers. */
+/** Runs one round now, for a test that has the layers. */
 export const publishRules = Effect.flatten(make)

@@ -1,4 +1,4 @@
-/** What shops count, log and publish of their events. */
+/** What shops count, log and publish from their events. */
 import { isObject, textIn } from "../http/json-fields.ts"
 import { expireRuleEvents } from "./events-retention.ts"
 import { layerRulesPublisher } from "./publisher.ts"

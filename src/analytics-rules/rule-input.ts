@@ -1,6 +1,6 @@
 /**
- * What a rule may be (reference contract 17.1). Pure; every field that is wrong is named, in the reference's words
- * where it has some.
+ * What a rule may be (`docs/contract/events.md#analytics-rules`). Pure; every wrong field is named, in the reference
+ * engine's words where it has some.
  */
 import { invalidFields, type Issue, issuesIn } from "../http/checks.ts"
 import type { InputInvalid } from "../http/errors.ts"
@@ -30,9 +30,9 @@ const EVENT_TYPES: Record<RuleType, ReadonlyArray<string>> = {
   log: ["search", ...COUNTED_EVENTS]
 }
 
-export interface Known {
+export interface RuleTargets {
   readonly hasCollection: (name: string) => boolean
-  /** Type of a field of the collection; undefined where there is none. */ readonly fieldType: (
+  /** Type of a field of the collection; undefined if there is none. */ readonly fieldType: (
     collection: string,
     field: string
   ) => string | undefined
@@ -43,7 +43,7 @@ type Checked = { readonly issues: Issues; readonly params: RuleParams }
 const isPositive = (value: unknown): value is number =>
   typeof value === "number" && Number.isInteger(value) && value > 0
 
-const queryParams = (params: Fields, known: Known): Checked => {
+const queryParams = (params: Fields, known: RuleTargets): Checked => {
   const {
     capture_search_requests = true,
     destination_collection,
@@ -83,7 +83,7 @@ const queryParams = (params: Fields, known: Known): Checked => {
     params: { destination_collection, limit, capture_search_requests, expand_query, meta_fields } as RuleParams
   }
 }
-const counterParams = ({ counter_field, weight }: Fields, collection: string, known: Known): Checked => {
+const counterParams = ({ counter_field, weight }: Fields, collection: string, known: RuleTargets): Checked => {
   const type = isText(counter_field) ? known.fieldType(collection, counter_field) : undefined
   const issues = issuesIn([
     [
@@ -116,7 +116,7 @@ const PARAMS: Record<RuleType, ReadonlyArray<string>> = {
 
 const combination = "Event type or type is invalid (or) combination of both is invalid"
 
-/** The fields of a rule as a body gives them, and where it does not as they stand. */
+/** The fields of a rule as a body gives them; fields it omits keep their values. */
 interface Asked {
   readonly body: Fields
   readonly collection: unknown
@@ -150,10 +150,10 @@ const askedOf = (body: Fields, existing: Rule | undefined): Asked => {
   }
 }
 
-/** What is wrong with the fields themselves, each field of the body told. */
+/** Problems of single fields, every field of the body included. */
 const fieldIssues = (
   { body, collection, event_type, given, kind, merged, name, rule_tag, type }: Asked,
-  known: Known,
+  known: RuleTargets,
   existing: Rule | undefined
 ) =>
   issuesIn([
@@ -209,9 +209,9 @@ const fieldIssues = (
 
 /**
  * A rule, or everything that is wrong with the body. `existing` is the rule of that name: only its tag and parameters
- * may change, and what is left out stays.
+ * may change, and omitted ones stay.
  */
-export const ruleOf = (body: unknown, known: Known, existing?: Rule): Rule | InputInvalid => {
+export const ruleOf = (body: unknown, known: RuleTargets, existing?: Rule): Rule | InputInvalid => {
   if (!isObject(body)) return invalidFields([{ path: "body", message: "A rule is an object" }])
   const asked = askedOf(body, existing)
   const { collection, event_type, given, kind, merged, name, rule_tag } = asked
@@ -237,5 +237,5 @@ export const ruleOf = (body: unknown, known: Known, existing?: Rule): Rule | Inp
       }
 }
 const FIELDS = ["name", "type", "collection", "event_type", "rule_tag", "params"]
-/** Of one answer, as of bodies that a schema reads. */
+/** The most problems in one answer, as for bodies that a schema reads. */
 const ISSUES_MAX = 50

@@ -1,7 +1,7 @@
 /**
  * Rows of analytics rules, of what they counted, and of the events they kept: a list of one function per statement,
  * however long. Nothing is cached: rules are read by their operations, by a flush and by the publisher, never by a
- * search or an event on its way in.
+ * search or an incoming event.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -56,7 +56,7 @@ export const makeRulesRepository = Effect.gen(function* () {
       ),
     get: (organizationId: string, name: string) =>
       Effect.map(many("WHERE organization_id = $1 AND name = $2", [organizationId, name]), ([rule]) => rule),
-    /** How many there are. Nobody else counts them before the transaction ends. */
+    /** How many rules there are. Locks the count until the transaction ends. */
     lockCount: (organizationId: string) =>
       Effect.andThen(
         sql`SELECT 1 FROM organizations WHERE id = ${organizationId} FOR NO KEY UPDATE`,
@@ -67,7 +67,7 @@ export const makeRulesRepository = Effect.gen(function* () {
           ([row]) => row!.n
         )
       ),
-    /** False where a rule of that name exists. */
+    /** False if a rule of that name exists. */
     insert: (organizationId: string, { collection, event_type, name, params, rule_tag, type }: Rule, now: number) =>
       Effect.map(
         sql`INSERT INTO analytics_rules (organization_id, name, type, collection, event_type, rule_tag, params, created_at, updated_at)
@@ -96,7 +96,7 @@ export const makeRulesRepository = Effect.gen(function* () {
         "SELECT q, filter_by, analytics_tag, count::float8 AS count, published_as FROM analytics_rule_queries WHERE organization_id = $1 AND rule = $2 AND count > 0 ORDER BY count DESC, q, filter_by, analytics_tag LIMIT $3::int4",
         [organizationId, rule, limit]
       ),
-    /** What was published of a rule, whatever it counts now. */
+    /** What a rule published earlier, whatever it counts now. */
     publishedQueries: (
       organizationId: string,
       rule: string

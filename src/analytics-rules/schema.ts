@@ -1,10 +1,10 @@
-/** Analytics rules as they are asked for and shown (reference contract section 17, contract part 7). */
+/** Analytics rules as requests and answers show them. */
 import { Schema } from "effect"
 import { META_FIELDS, RULE_TYPES, type RuleParams, type RuleType } from "@dowser/streams/figures/analytics-rule"
 
 export { META_FIELDS, RULE_TYPES, type RuleParams, type RuleType }
 
-/** Rules of one organization; each costs a little of every flush. */
+/** Rules of one organization; each costs a little in every flush. */
 export const RULES_MAX = 100
 export const NAME_CHARACTERS_MAX = 200
 export const LIMIT_MAX = 10_000

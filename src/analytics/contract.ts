@@ -1,4 +1,4 @@
-/** Analytics metrics (spec part 4, contract part 3). */
+/** Analytics metrics. */
 import { operation } from "../http/operation.ts"
 import {
   FilterMetrics,
@@ -47,7 +47,7 @@ export const getFilterMetrics = operation({
   ...at,
   ...described.getFilterMetrics,
   id: "getFilterMetrics",
-  summary: "Filters and facets that searches used, most used first",
+  summary: "Filters and facets used by searches, most used first",
   path: "/v1/analytics/metrics/filters",
   success: FilterMetrics
 })

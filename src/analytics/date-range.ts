@@ -1,6 +1,6 @@
 /**
- * `from` and `to` of analytics (spec part 4): ISO 8601 dates or date-times, both inclusive, at most 366 days. A date
- * means the whole day in UTC; a date-time without an offset is UTC too. Pure.
+ * `from` and `to` of analytics: ISO 8601 dates or date-times, both inclusive, at most 366 days. A date means the whole
+ * day in UTC; a date-time without an offset is UTC too. Pure.
  */
 import { DAY_MS } from "@dowser/streams/figures/grain"
 
@@ -18,7 +18,7 @@ const pattern =
 
 interface Bound {
   readonly at: number
-  /** How many milliseconds the text stands for: a day, or as fine as it was written. */
+  /** How many milliseconds the text covers: a day, or as fine as it was written. */
   readonly width: number
 }
 
@@ -51,7 +51,7 @@ const parseBound = (text: string): Bound | undefined => {
   return { at: date + ((h * 60 + m) * 60 + s) * 1_000 + ms - offset_ms, width: 1 }
 }
 
-/** Of one bound alone, for schemas. */
+/** Checks a single bound, for schemas. */
 export const dateRefusal = (text: string): string | undefined =>
   parseBound(text) === undefined ? "An ISO 8601 date or date-time" : undefined
 
@@ -59,7 +59,7 @@ type DateRangeResult =
   | { readonly ok: true; readonly range: DateRange }
   | { readonly ok: false; readonly issues: ReadonlyArray<{ readonly path: "from" | "to"; readonly message: string }> }
 
-/** Both bounds, or what is wrong with either; with the range itself only where both are well. */
+/** Both bounds, or what is wrong with either; problems of the range itself only if both are well-formed. */
 export const parseDateRange = (from: string | undefined, to: string | undefined): DateRangeResult => {
   const read = (path: "from" | "to", text: string | undefined): Bound | string =>
     text === undefined || text === ""

@@ -1,4 +1,4 @@
-/** The formulas of contract part 3. Pure; every rate of nothing is 0. */
+/** The formulas of `docs/contract/events.md#formulas`. Pure; a rate over zero searches is 0. */
 
 export interface SearchSums {
   readonly searches: number

@@ -1,8 +1,8 @@
 /**
  * How long single instants are kept: as long as a range that ends now can begin at one of them. Older ends of a range
- * are answered to the minute they lie in, whose rows are kept for good.
+ * are answered to the minute, whose rows are kept for good.
  *
- * Decision: 400 days. A range is at most 366 days (spec part 8) and a late event may change instants of 30 days ago.
+ * Decision: 400 days. A range is at most 366 days and a late event may change instants of 30 days ago.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -11,7 +11,7 @@ import { DAY_MS, MINUTE_MS } from "@dowser/streams/figures/grain"
 
 const INSTANTS_KEPT_DAYS = 400
 
-/** Instants from here on (ms) can be asked for; whole days, so that the reads of one answer agree. */
+/** Instants from here on (ms) are available; whole days, so that the reads of one answer agree. */
 export const instantsKeptFrom = (now: number): number => Math.floor(now / DAY_MS) * DAY_MS - INSTANTS_KEPT_DAYS * DAY_MS
 
 /** The range with those of its ends that lie before `keptFrom` moved outwards to whole minutes. */
@@ -21,8 +21,8 @@ export const withoutOldInstants = ({ before, from }: DateRange, keptFrom: number
 })
 
 /**
- * Removes at most `rowsMax` packed minutes that no read asks for any more, a day after the last one did; answers how
- * many. O(organizations) index probes beside the rows.
+ * Removes at most `rowsMax` packed minutes that no read needs any more, a day after the last one did; returns how many.
+ * O(organizations) index probes beside the rows.
  */
 export const expireInstants = Effect.fnUntraced(function* (rowsMax: number) {
   const sql = yield* SqlClient.SqlClient

@@ -3,8 +3,8 @@
  * since: a month of a shop with 100,000 queries takes Postgres a second to sum and to sort, each page anew, and a look
  * at the new instants takes milliseconds. An answer is of the moment of its transaction, kept or not.
  *
- * Bounded: `BYTES_MAX` over all tables, least recently used out first; a range with more rows than `ROWS_MAX` and one
- * that nobody looked at while too much was written is read from Postgres as ever.
+ * Bounded: `BYTES_MAX` over all tables, least recently used first out. A range with more rows than `ROWS_MAX`, and one
+ * that was not read while too much was written, is read from Postgres.
  */
 import { Duration, Effect, FiberSet, type Scope, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -29,7 +29,7 @@ export interface KeptSource {
   readonly rows: Effect.Effect<{ readonly text: string; readonly parameters: ReadonlyArray<unknown> }>
   /** Key parts in a row of `rows`. */ readonly keyParts: number
 }
-interface Kept {
+interface TableEntry {
   readonly table: RankedTable
   readonly lock: Semaphore.Semaphore
   snapshot: Snapshot
@@ -41,9 +41,9 @@ export interface KeptTablesOptions {
   readonly bytesMax?: number
 }
 export interface KeptTables {
-  /** `use` of the kept table, else `fallback`. Both inside the caller's transaction, which sees one moment. */
+  /** Runs `use` on the cached table, else `fallback`, both inside the caller's transaction, which sees one moment. */
   readonly read: <A>(source: KeptSource, use: (table: RankedTable) => A, fallback: Effect.Effect<A>) => Effect.Effect<A>
-  /** Settles when nothing is being loaded. For tests and benches. */
+  /** Settles when nothing is loading. For tests and benches. */
   readonly settled: Effect.Effect<void>
   readonly bytes: () => number
 }
@@ -71,7 +71,7 @@ const momentOf = (database: Database, organizationId: string) =>
 /** The tables in memory, least recently used first. */
 class TableCache {
   readonly #bytesMax: number
-  readonly #tables = new Map<string, Kept>()
+  readonly #tables = new Map<string, TableEntry>()
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
@@ -80,20 +80,20 @@ class TableCache {
     return this.#tables.has(id)
   }
   /** Counts as a use. */
-  get(id: string): Kept | undefined {
+  get(id: string): TableEntry | undefined {
     const kept = this.#tables.get(id)
     if (kept === undefined) return undefined
     this.#tables.delete(id)
     this.#tables.set(id, kept)
     return kept
   }
-  put(id: string, kept: Kept): void {
+  put(id: string, kept: TableEntry): void {
     this.#tables.delete(id)
     this.#tables.set(id, kept)
     this.makeRoom()
   }
   /** Forgets this very table, not one that was loaded in its place. */
-  forget(id: string, kept: Kept): void {
+  forget(id: string, kept: TableEntry): void {
     if (this.#tables.get(id) === kept) this.#tables.delete(id)
   }
   bytes(): number {
@@ -129,12 +129,12 @@ const load = Effect.fnUntraced(function* (database: Database, source: KeptSource
     if (table.size > ROWS_MAX || table.bytes > bytesMax) return undefined
     yield* nextTurn
   }
-  const kept: Kept = { table, lock: yield* Semaphore.make(1), snapshot, rewrites }
+  const kept: TableEntry = { table, lock: yield* Semaphore.make(1), snapshot, rewrites }
   return kept
 })
 
 /** Adds what a packed minute has of the range. */
-const addMinute = (source: KeptSource, kept: Kept, minute_at: number, packed: Uint8Array): void => {
+const addMinute = (source: KeptSource, kept: TableEntry, minute_at: number, packed: Uint8Array): void => {
   const { before, from } = source.range
   if (minute_at + MINUTE_MS <= from || minute_at >= before) return
   new MinuteReader(packed).each(source.instants, (key, after_ms, sums) => {
@@ -145,7 +145,12 @@ const addMinute = (source: KeptSource, kept: Kept, minute_at: number, packed: Ui
 }
 
 /** Brings the table to the transaction's moment; false when it cannot. */
-const refresh = Effect.fnUntraced(function* (database: Database, cache: TableCache, source: KeptSource, kept: Kept) {
+const refresh = Effect.fnUntraced(function* (
+  database: Database,
+  cache: TableCache,
+  source: KeptSource,
+  kept: TableEntry
+) {
   const { rewrites, snapshot } = yield* momentOf(database, source.organizationId)
   if (snapshot.text === kept.snapshot.text && rewrites === kept.rewrites) return true
   // A transaction that began before another reader's sees less than the table holds.
@@ -179,7 +184,7 @@ export const makeKeptTables = ({ bytesMax = BYTES_MAX, worth_ms = WORTH_MS }: Ke
     const database: Database = <A extends object>(text: string, parameters: ReadonlyArray<unknown>) =>
       Effect.orDie(sql.unsafe<A>(text, parameters) as Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>)
     const loads = yield* FiberSet.make()
-    // Not in the fiber that asks: its transaction would be the load's.
+    // Not in the calling fiber, whose transaction the load would share.
     const outside = yield* FiberSet.runtime(loads)()
     const loading = yield* Semaphore.make(1)
     const cache = new TableCache(bytesMax)

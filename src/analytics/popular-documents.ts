@@ -1,7 +1,7 @@
 /**
- * The documents that visitors of a collection want most, for searches that find nothing (contract part 2, `popular`).
- * Kept in memory and refreshed in the background, because no search waits for Postgres: what is asked for the first
- * time after a start is not known yet, and the caller has another order for that.
+ * The documents that visitors of a collection want most, for searches that find nothing. Kept in memory and refreshed
+ * in the background, because no search waits for Postgres: right after a start the list is unknown, and the caller
+ * falls back to another order.
  */
 import { Clock, Context, Effect, FiberSet, Layer } from "effect"
 import { BoundedMap } from "@dowser/engine-sdk/host"
@@ -13,10 +13,10 @@ import { DAY_MS, GRAINS } from "@dowser/streams/figures/grain"
 const IDS_MAX = 250
 const DAYS = 30
 const FRESH_MS = 60_000
-/** Of all collections together; the one that was read longest ago leaves. */
+/** For all collections together; the one read longest ago is evicted. */
 const BYTES_MAX = 32_000_000
 
-interface Known {
+interface CachedDocuments {
   readonly ids: ReadonlyArray<string>
   readonly asked_at: number
 }
@@ -40,16 +40,15 @@ export class PopularDocuments extends Context.Service<
       const resources = yield* CatalogResources
       const clock = yield* Clock.Clock
       const fork = yield* FiberSet.makeRuntime<never>()
-      const known = new BoundedMap<string, Known>({
+      const known = new BoundedMap<string, CachedDocuments>({
         bytes_max: BYTES_MAX,
         bytesOf: (key, { ids }) => ids.reduce((sum, id) => sum + 32 + 2 * id.length, 2 * key.length)
       })
       const keyOf = (organizationId: string, collection: string) => `${organizationId}\n${collection}`
 
       /**
-       * Decision: over the last thirty days a view counts one, a click two, a cart five, a purchase ten: what was
-       * bought says most, and a shop without purchases still has an order. Events name the collection or one of its
-       * aliases.
+       * Decision: over the last thirty days a view counts one, a click two, a cart five, a purchase ten: purchases say
+       * most, and a shop without purchases still has an order. Events name the collection or one of its aliases.
        */
       const read = (organizationId: string, collection: string, now_ms: number) => sql<{
         readonly document_id: string

@@ -1,7 +1,6 @@
 /**
- * Sums by key in memory, kept in the orders that pages ask for. Sums change by what is added to them; an order that was
- * asked for once follows by putting the changed rows in their places among the others. Pure: where sums come from is
- * its caller's.
+ * Sums by key in memory, in the orders that pages use. Sums change by additions; an order that was used once is
+ * maintained by moving the changed rows to their places. Pure: the caller provides the sums.
  */
 
 export interface Ranking {
@@ -19,7 +18,7 @@ const compareText = (a: string, b: string): number => {
     const x = a.charCodeAt(i),
       y = b.charCodeAt(i)
     if (x === y) continue
-    // Halves of pairs stand for characters behind all others.
+    // Surrogate halves sort after all other characters.
     const isPairX = x >= 0xd800 && x < 0xe000,
       isPairY = y >= 0xd800 && y < 0xe000
     return isPairX !== isPairY ? (isPairX ? 1 : -1) : x - y
@@ -30,7 +29,7 @@ const compareText = (a: string, b: string): number => {
 interface Order {
   readonly ranking: Ranking
   rows: Uint32Array
-  /** Since `rows` were made: which, each once, and by row whether it is one of them. */
+  /** Rows changed since `rows` were made, each once, and for each row whether it is among them. */
   readonly changed: Array<number>
   isChanged: Uint8Array
 }
@@ -65,7 +64,7 @@ export class RankedTable {
     )
   }
 
-  /** O(1), and a number for each order that was asked for. */
+  /** O(1), plus a number for each order in use. */
   add(key: ReadonlyArray<string>, sums: ReadonlyArray<number>): void {
     const id = key.length === 1 ? key[0]! : key.join("\n")
     let row = this.#places.get(id)
@@ -152,10 +151,7 @@ export class RankedTable {
     return rows.subarray(0, n).sort((a, b) => this.#compare(ranking, a, b))
   }
 
-  /**
-   * Each of the changed rows finds its place among the others by bisection: comparisons are dear, moving numbers is
-   * not.
-   */
+  /** Each changed row finds its place by bisection: comparisons are expensive, moving numbers is not. */
   #merged(ranking: Ranking, before: Uint32Array, isChanged: Uint8Array, again: Uint32Array): Uint32Array {
     const rows = new Uint32Array(before.length + again.length)
     let end = 0

@@ -1,5 +1,5 @@
 /**
- * Pages and sums of the rollups: read from the database as they are asked for, and from memory once that took long
+ * Pages and sums of the rollups: read from the database at first, and from memory once that took long
  * (`kept-tables.ts`).
  */
 import { Effect } from "effect"
@@ -18,7 +18,7 @@ export interface RollupPageAnswer<Row> {
   readonly rows: ReadonlyArray<Row>
 }
 
-/** The column that rows are grouped by beside what the view groups by. */
+/** The column by which rows are grouped beside the view's own grouping. */
 const dimensionOf = ({ segment }: RollupFilter): string | undefined =>
   segment !== undefined && segment.value === undefined ? segment.dimension : undefined
 
@@ -37,7 +37,7 @@ const idOf = (
     segment?.value ?? null
   ])
 
-/** One JSON value, so that the total is known also on a page behind the last row. */
+/** One JSON value, so that the total is known even on a page past the last row. */
 const readPage = Effect.fnUntraced(function* <Row>(
   source: RollupSource,
   view: View,

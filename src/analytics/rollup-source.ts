@@ -21,7 +21,7 @@ export interface RollupFilter {
 /** Whether an instant's key is of the filter's collection and segment. */
 export const keeps = ({ keys }: Table, { collection, segment }: RollupFilter) => {
   const at = segment?.value === undefined ? -1 : keys.indexOf(segment.dimension)
-  // What was packed before products had dimensions has none.
+  // Data packed before products had dimensions has none.
   return (key: ReadonlyArray<string>): boolean =>
     (collection === undefined || key[0] === collection) && (at < 0 || (key[at] ?? "") === segment!.value)
 }
@@ -43,7 +43,7 @@ export class RollupSource {
     this.#clock = clock
   }
 
-  /** The part of a range of which instants are kept. */
+  /** The part of a range for which instants are kept. */
   rangeOf(range: DateRange): DateRange {
     return withoutOldInstants(range, instantsKeptFrom(this.#clock.currentTimeMillisUnsafe()))
   }
@@ -60,8 +60,8 @@ export class RollupSource {
   }
 
   /**
-   * What no row tells of a range: instants of its ends that are less than a minute, at most two, and of minutes
-   * inside it those that are not folded yet. Sums of a minute may come together.
+   * What no row covers in a range: instants at its ends that do not fill a minute, at most two, and minutes inside it
+   * that are not folded yet. Sums of a minute may come together.
    */
   readonly eachUnrolled = Effect.fnUntraced(
     { self: this },

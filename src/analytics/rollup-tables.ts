@@ -1,6 +1,6 @@
 /**
- * The tables of rollups as they are read, and the views that pages show of them: which columns there are, how sums are
- * taken from the parts that instants hold, which rows count and in which order they come. Pure.
+ * The tables of rollups from the reader's side, and the views that pages show: which columns there are, how sums are
+ * taken from the parts of instants, which rows count and in which order they come. Pure.
  */
 import type { InstantTable } from "@dowser/streams/figures/instants"
 import type { Ranking } from "./ranked-table.ts"
@@ -15,7 +15,7 @@ export interface Table {
   readonly instants: InstantTable
   readonly keys: ReadonlyArray<string>
   readonly measures: ReadonlyArray<string>
-  /** Measures that are not kept as they are shown: one that is left out here is not read. */
+  /** Measures that are stored differently from how they are shown; one that is not listed is not read. */
   readonly amounts: ReadonlyArray<string>
 }
 export const QUERIES: Table = {
@@ -77,10 +77,7 @@ export const fromParts = ({ amounts, measures }: Table, parts: ReadonlyArray<num
   )
 })
 
-/**
- * How the rows of a page are grouped, which of them are rows at all, and in which order they come: for Postgres and for
- * memory.
- */
+/** How the rows of a page are grouped, which qualify, and in which order they come: for Postgres and for memory. */
 export interface View extends Ranking {
   readonly table: Table
   readonly by: ReadonlyArray<string>

@@ -1,8 +1,8 @@
 /**
- * Reads of the rollups that the rollups processor writes (streams/processors/rollups/write.ts). A span of
- * time is read as its plan says (`grain.ts`): a few index ranges of rows, at its ends the packed instants of two
- * minutes, and those of the last seconds that are not folded into rows yet, which makes one moment of the database of
- * every answer. What takes long is kept in memory (`kept-tables.ts`).
+ * Reads of the rollups that the rollups processor writes (streams/processors/rollups/write.ts). A span of time is read
+ * as its plan says (`grain.ts`): a few index ranges of rows, the packed instants of two minutes at its ends, and those
+ * of the last seconds that are not folded yet, so that every answer shows one moment of the database. Slow reads are
+ * kept in memory (`kept-tables.ts`).
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -14,7 +14,7 @@ import { type RollupFilter, RollupSource, spanParameter, SPANS } from "./rollup-
 import { views } from "./rollup-tables.ts"
 
 export type { RollupFilter }
-/** Value of the grouping dimension, when there is one. */
+/** Value of the grouping dimension, if there is one. */
 export interface Grouped {
   readonly dimension: string | null
 }

@@ -28,7 +28,7 @@ const segmentOf = (text: string): Segment | undefined => {
   return { dimension: dimension as SegmentDimension, value: colon < 0 ? undefined : storable(text.slice(colon + 1)) }
 }
 
-/** A key that reaches some collections sees the figures of one of those, never sums that include the others. */
+/** A key that reaches some collections sees the figures of one of those, never sums that include others. */
 const checkReach = (caller: Caller, collection: string | undefined) => {
   if (reachesEverything(caller)) return Effect.void
   if (collection === undefined)

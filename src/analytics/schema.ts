@@ -1,13 +1,13 @@
-/** Rows and envelopes of analytics (spec part 2 "Query analytics row", contract parts 3 and 7). */
+/** Rows and envelopes of analytics. */
 import { Schema } from "effect"
 
 export const PAGE_LIMIT_MAX = 1_000
-/** Ours: the specification gives the bounds but no default. */
+/** Decision: clients may rely on the bounds, the default is our choice. */
 export const PAGE_LIMIT_DEFAULT = 100
 
 export const SEGMENT_DIMENSIONS = ["device", "country", "surface"] as const
 export type SegmentDimension = (typeof SEGMENT_DIMENSIONS)[number]
-/** `surface:search` keeps that value; `surface` alone groups rows by it (contract part 7). */
+/** `surface:search` keeps that value; `surface` alone groups rows by it. */
 export interface Segment {
   readonly dimension: SegmentDimension
   readonly value: string | undefined
@@ -76,7 +76,7 @@ const FilterRow = Schema.Struct({
 }).annotate({
   identifier: "FilterAnalyticsRow",
   description:
-    "A `filter` with its value, before which an operator other than equality stands; a `facet` that searches asked for has none."
+    "A `filter` with its value, preceded by an operator if that is not equality; a requested `facet` has no value."
 })
 
 const envelope = {
@@ -127,6 +127,6 @@ export const OverviewMetrics = Schema.Struct({
   collection: Schema.NullOr(Schema.String),
   events: count,
   totals: Totals,
-  /** One entry for every UTC day of the range, those without searches too. */
+  /** One entry for every UTC day of the range, including days without searches. */
   series: Schema.Array(Schema.Struct({ date: Schema.String, ...totals }).annotate({ identifier: "AnalyticsDay" }))
 }).annotate({ identifier: "OverviewMetrics" })

@@ -1,4 +1,4 @@
-/** The metrics of contract part 3, from the rollups: paging, formulas and envelopes. */
+/** Analytics metrics from the rollups: paging, formulas and envelopes. */
 import { Context, Effect, Layer } from "effect"
 import type { DateRange } from "./date-range.ts"
 import { type QuerySums, ratesOf, searchRates, zeroResultRate } from "./formulas.ts"
@@ -14,7 +14,7 @@ import type {
 } from "./schema.ts"
 
 interface MetricsRequest extends RollupFilter {
-  /** For a key of some collections: what is said of the whole organization is said of `collection` instead. */
+  /** For a key of some collections, organization-wide figures are those of `collection` instead. */
   readonly isNarrow?: boolean
   readonly limit: number
   readonly offset: number
@@ -68,7 +68,7 @@ const envelope = (request: MetricsRequest, events: number, total: number) => {
     from: iso(request.range.from),
     to: iso(request.range.before - 1),
     collection: request.collection ?? null,
-    // No bound leaves rows out: paging reaches every one of them.
+    // No bound leaves rows out: paging reaches all of them.
     events,
     truncated: false,
     total,
@@ -103,8 +103,8 @@ const zeroResultMetrics = (rollups: Rollups["Service"]) =>
       Effect.all([
         rollups.queryPage(request, { ...request, order: "zero-results" }),
         rollups.events(request),
-        // Over every search of the organization in the range, whatever the view is narrowed to (contract part 7);
-        // a key of some collections learns nothing of the others.
+        // Over every search of the organization in the range, whatever narrows the view; a key of some collections
+        // learns nothing about the others.
         rollups.totals({
           organizationId: request.organizationId,
           range: request.range,

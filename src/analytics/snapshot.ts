@@ -1,6 +1,7 @@
 /**
- * What a transaction of Postgres sees, as `pg_current_snapshot()` tells it: `xmin:xmax:xip,…`. Everything below xmax is
- * seen but what is listed. With it, what was written since an earlier read is found exactly: commits come in any order.
+ * What a transaction of Postgres sees, in the form of `pg_current_snapshot()`: `xmin:xmax:xip,…`. Everything below xmax
+ * is visible except what is listed. With it, rows written since an earlier read are found exactly, although commits
+ * come in any order.
  */
 export interface Snapshot {
   readonly text: string

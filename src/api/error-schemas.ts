@@ -9,7 +9,7 @@ const WRITTEN_BY_PLANE = "resets_at"
 const required = (field: Schema.Constraint): Schema.Constraint =>
   "schema" in field && Schema.isSchema(field.schema) ? field.schema : field
 
-/** What the errors say beside their message: by name, each of which may be left out. */
+/** What the errors carry beside their message, by name; each is optional. */
 const factsOf = (classes: Iterable<ErrorClass>) => {
   const found = new Map<string, Set<Schema.Constraint>>()
   for (const declared of classes) {
@@ -18,7 +18,7 @@ const factsOf = (classes: Iterable<ErrorClass>) => {
       found.set(name, (found.get(name) ?? new Set()).add(required(field)))
     }
   }
-  // What is any text for one error and one of some texts for another is any text.
+  // A field that is any text for one error and an enumeration for another is any text.
   return Object.fromEntries(
     [...found].map(([name, kinds]) => {
       const [kind, ...others] = kinds.has(Schema.String) ? [Schema.String] : kinds
@@ -28,8 +28,8 @@ const factsOf = (classes: Iterable<ErrorClass>) => {
 }
 
 /**
- * The bodies of the three planes, as these errors fill them. Which fact stands where is said by the operation's
- * refusals; each may be left out.
+ * The bodies of the three planes, as these errors fill them. The operation's refusals say which fact appears where;
+ * each is optional.
  */
 export const errorSchemasOf = (classes: Iterable<ErrorClass>) => {
   const facts = factsOf(classes)
@@ -57,7 +57,7 @@ export const errorSchemasOf = (classes: Iterable<ErrorClass>) => {
     resets_at: Schema.optionalKey(Schema.Int)
   }).annotate({
     identifier: "ControlError",
-    description: "Shape B: operations of the control plane. The facts in `data` also stand at top level."
+    description: "Shape B: operations of the control plane. The facts in `data` also appear at the top level."
   })
   const gateway = Schema.Struct({
     error: Schema.String,

@@ -1,4 +1,4 @@
-/** One request on its way to its answer: what is known of it so far. */
+/** One request on its way to its answer: what is known about it so far. */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Readable } from "node:stream"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
@@ -13,7 +13,7 @@ import type { HeldMemory, RequestMemory } from "../http/request-memory.ts"
 import { upgradeOf } from "../http/upgrades.ts"
 import type { Caller } from "../identity/caller.ts"
 import { searchOf } from "./presented-key.ts"
-import type { Known } from "./responses.ts"
+import type { IdentifiedKey } from "./responses.ts"
 
 export class Exchange {
   readonly node: IncomingMessage
@@ -23,11 +23,11 @@ export class Exchange {
   readonly requestId: string
   readonly origin: string | undefined
   readonly address: string
-  /** Whose it is, once that is known: an organization, or nobody's. */ holder = ""
-  known: Known | undefined
+  /** The organization of the request, once known, or none. */ holder = ""
+  known: IdentifiedKey | undefined
   /** A body can be read once; a handler may look at it twice. */ read: Buffer | undefined
   /** A body that is read as it comes. */ streamed: Readable | undefined
-  /** Of an operation that takes a key. */ check: Effect.Effect<Caller, KeyRefusal> | undefined
+  /** Set for an operation that takes a key. */ check: Effect.Effect<Caller, KeyRefusal> | undefined
   readonly held: () => HeldMemory
 
   constructor(
@@ -56,12 +56,13 @@ export class Exchange {
       }
       const response = NodeHttpServerRequest.toServerResponse(request) as ServerResponse
       const account = (opened = memory.open(this.holder, () => response.destroy()))
-      // Its end, whoever made it: all is sent, or nobody is there any more.
+      // The end of the exchange, whoever caused it: everything is sent, or the client is gone.
       if (response.destroyed || response.writableFinished) account.close()
       else response.once("close", () => account.close())
       return account
     }
-    // Not at once: a function that is written where a property is set is made for long (`ARCHITECTURE.md`).
+    // Not inline: V8 puts a function that is written where a property is set into old space at once
+    // (`ARCHITECTURE.md`).
     this.held = held
   }
 }

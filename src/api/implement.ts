@@ -1,4 +1,4 @@
-/** What a handler gets and answers, and how it is paired with its operation. */
+/** What a handler gets and returns, and how it is paired with its operation. */
 import type { IncomingMessage } from "node:http"
 import type { Readable } from "node:stream"
 import type { Effect, Scope as Lifetime } from "effect"
@@ -15,21 +15,18 @@ import type { Role } from "../identity/roles.ts"
 
 interface OfKey {
   readonly caller: Caller
-  /**
-   * Decides once more: whether the key still holds and reaches, for another token of its rate. For requests that go on
-   * for long.
-   */
+  /** Checks again whether the key is valid and reaches, for another token of its rate. For requests that last long. */
   readonly again: Effect.Effect<Caller, KeyRefusal>
 }
 interface OfConsole {
   readonly consoleCaller: ConsoleCaller
 }
-/** Who asks, by the scope of the operation; the operator, and who reads what is public, are nobody. */
+/** The caller, by the scope of the operation; absent for the operator and for public operations. */
 type AskerOf<Sc extends Scope> = Sc extends "public" | "operator" ? unknown : Sc extends "console" ? OfConsole : OfKey
 
-/** What a request is, whoever sent it. */
+/** The parts of a request, whoever sent it. */
 interface Request<Q, B, P> {
-  /** By the names in the path, decoded by the operation's schemas. */ readonly params: P
+  /** By the names in the path, decoded with the operation's schemas. */ readonly params: P
   /** Raw query parameters; the last of a repeated name wins. */ readonly search: Readonly<Record<string, string>>
   /** Everything behind the `?`, as sent. */ readonly searchText: string
   readonly headers: IncomingMessage["headers"]
@@ -40,7 +37,7 @@ interface Request<Q, B, P> {
     InputInvalid | SessionRequired
   >
   readonly payload: Effect.Effect<B, InputInvalid | SessionRequired | Throttled | BodyNotJson>
-  /** Decoded from its transfer, nothing more; at most the operation's bound. */ readonly bytes: Effect.Effect<
+  /** Decoded from its transfer coding only; at most the operation's bound. */ readonly bytes: Effect.Effect<
     Buffer,
     InputInvalid | SessionRequired | Throttled
   >
@@ -48,18 +45,18 @@ interface Request<Q, B, P> {
     Readable,
     InputInvalid | SessionRequired
   >
-  /** Of an operation that is a WebSocket: answers 101, and nothing else is answered. */
+  /** For an operation that is a WebSocket: answers 101, after which nothing else is answered. */
   readonly upgrade: Effect.Effect<FrameSocket, UpgradeRequired | SessionRequired, Lifetime.Scope>
-  /** What this request holds in memory, of what all may; for who reads `stream` or answers with one. */
+  /** What this request holds of the shared memory; for handlers that read `stream` or stream their answer. */
   readonly held: () => HeldMemory
 }
-/** What a handler gets; of an operation that takes a key, where nothing else is said. */
+/** What a handler gets; for an operation that takes a key unless stated otherwise. */
 export type Input<Q, B, P = unknown, Sc extends Scope = "full"> = Request<Q, B, P> & AskerOf<Sc>
 export type Handler<Q, B, S, P = unknown, E = DeclaredError, Sc extends Scope = "full"> = (
   input: Input<Q, B, P, Sc>
 ) => Effect.Effect<S | Reply, E>
 
-/** Of any operation: who asks is there as its scope has it. */
+/** For any operation: the caller has the type that its scope implies. */
 export type AnyInput = Request<unknown, unknown, unknown> & Partial<OfKey & OfConsole>
 export interface Implemented {
   readonly operation: Operation

@@ -1,5 +1,5 @@
 /**
- * The OpenAPI 3.1 document of a list of operations: generated, never written by hand. Effect makes the schemas; this
+ * The OpenAPI 3.1 document of a list of operations: generated, never written by hand. Effect converts the schemas; this
  * file adds what its generator does not know: media types, examples, who may call, and what each status means.
  */
 import { Schema } from "effect"
@@ -10,7 +10,7 @@ import { classOf, type Declared, statusesOf } from "../http/declared.ts"
 import { commonRefusals } from "../http/refusals.ts"
 import { isBearer, type Operation, paramsOf, paramsSchema } from "../http/operation.ts"
 
-/** The edge refuses it, before anybody knows what is asked. */
+/** The edge refuses it before the operation is known. */
 const HEAD_TOO_LARGE = 431
 /** All that an operation may answer but success, by what it declares and what its scope refuses. */
 const failures = ({ errors, payload, query, scope }: Operation): ReadonlyArray<Declared> => [
@@ -26,7 +26,7 @@ const withStatus = <S extends Schema.Top>(schema: S, status: number) =>
   schema.pipe(HttpApiSchema.status(status as 200)) as unknown as Schema.Top
 
 const isJson = (media: string): boolean => media === "application/json"
-/** Also where the body may be something else. */
+/** Also if the body may be something else. */
 const hasJsonBody = ({ payloadMedia, payloadType }: Operation): boolean =>
   payloadType === "json" || (payloadType === "bytes" && payloadMedia.some(isJson))
 const answeredStatuses = ({ success }: Operation): ReadonlyArray<number> =>
@@ -56,7 +56,7 @@ const endpointOf = (errors: ErrorSchemas) => (operation: Operation) => {
         status
       )
     ),
-    // Refused at the edge, before anybody knows whose plane it is.
+    // Refused at the edge, before the plane is known.
     error: failureStatuses(operation).map((status) =>
       withStatus(errors[status === HEAD_TOO_LARGE ? "engine" : operation.plane], status)
     )
@@ -72,7 +72,7 @@ const sessionOf: ReadonlyMap<Role | undefined, string> = new Map([
   ["admin", "an admin or an owner"],
   ["owner", "an owner"]
 ])
-/** Who may call it, as a sentence: from the scope, so that no text can say something else. */
+/** Who may call it, as a sentence derived from the scope, so that no text can contradict it. */
 const whoMayCall = ({ id, isAi, plane, scope }: Operation, roles: DocumentOptions["roles"]): string => {
   if (scope === "public") return "No key is needed."
   if (scope === "console")
@@ -84,7 +84,7 @@ const whoMayCall = ({ id, isAi, plane, scope }: Operation, roles: DocumentOption
   return `${plane === "gateway" ? "It takes a search key of the gateway, as a bearer token." : "A search key suffices, within its restrictions."}${isAi ? " With a search key the header `X-SVC-SESSION-ID` is needed." : ""}`
 }
 
-/** What a status means, whatever the operation. */
+/** The meaning of a status, whatever the operation. */
 const statusSentences: ReadonlyMap<number, string> = new Map([
   [101, "The connection is a WebSocket from now on; each of its text frames is such JSON."],
   [200, "Success."],
@@ -127,7 +127,7 @@ const streamed: ReadonlyMap<string, string> = new Map([
 const schemaFor = (media: string, json: unknown, isLines: boolean): unknown =>
   isJson(media) ? json : plainSchema(media, isLines ? "One JSON object a line." : streamed.get(media))
 
-/** Parameters with what the example gives them; headers of the example beside. */
+/** Parameters with the example's values, and the headers of the example. */
 const withExamples = (
   parameters: ReadonlyArray<Record<string, unknown>>,
   { example }: Operation
@@ -209,7 +209,7 @@ export interface DocumentOptions {
   readonly title: string
   readonly version: string
   readonly description: string
-  /** Which explain the groups of operations, by name; the console's twins are in groups of their own. */
+  /** Descriptions of the groups of operations, by name; the console's twins have groups of their own. */
   readonly groups: ReadonlyMap<string, string>
   /** The least that reaches each operation of the console. */ readonly roles: ReadonlyMap<string, Role>
 }
@@ -234,7 +234,7 @@ const securitySchemes = {
     in: "cookie",
     name: "dowser_session",
     description:
-      "A member's session, made by `createSession`. Requests that write carry the header `x-dowser-console: 1` as well."
+      "A member's session, created by `createSession`. Requests that write also carry the header `x-dowser-console: 1`."
   }
 } as const
 

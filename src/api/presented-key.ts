@@ -1,12 +1,11 @@
-/** Where a request carries its key, and what else of its address and headers an operation goes by. Pure. */
+/** Where a request carries its key, and what else of its address and headers matters to an operation. Pure. */
 import type { IncomingMessage } from "node:http"
 import { isBearer, type Operation } from "../http/operation.ts"
 
 /**
- * Where a key may stand (contract part 0): its header, the stock clients' header, or their query parameter; and
- * `api_key` in the query of a stream of events or a WebSocket. One request has one key: where several are given and
- * differ, a proxy and we might go by different ones, so they are answered as an unknown one is (a header sent twice
- * arrives joined, and is unknown by itself).
+ * Where a key may be: its header, the header of stock clients, or their query parameter; and `api_key` in the query of
+ * an event stream or a WebSocket. A request has one key: if several are given and differ, a proxy and we might choose
+ * different ones, so they are treated as an unknown key (a header sent twice arrives joined, and is unknown by itself).
  */
 export const presentedKey = (
   operation: Pick<Operation, "plane" | "scope"> & { readonly success?: Pick<Operation["success"], "type"> },
@@ -19,7 +18,7 @@ export const presentedKey = (
     headers["x-typesense-api-key"],
     search["x-typesense-api-key"],
     operation.scope === "search" ? search["x-svc-api-key"] : undefined,
-    // Where a browser can set no header.
+    // Browsers cannot set headers there.
     operation.success?.type === "event_stream" || operation.success?.type === "web_socket" ? search.api_key : undefined
   ]
   const keys = new Set(places.filter((value) => value !== undefined && value !== ""))
@@ -44,7 +43,7 @@ export const sessionOf = (headers: IncomingMessage["headers"]): string | undefin
   const value = headers["x-svc-session-id"]
   return typeof value === "string" && value.trim() !== "" ? value : undefined
 }
-/** Of a WebSocket, whose headers no browser can set. */
+/** For a WebSocket, whose headers browsers cannot set. */
 export const sessionInQuery = (
   { success }: { readonly success: Pick<Operation["success"], "type"> },
   { session_id }: Readonly<Record<string, string>>

@@ -1,4 +1,4 @@
-/** What the rooms say of an operation's reach, checked against the operation when routes are built. */
+/** The reach of each operation as its room declares it, checked against the operation when routes are built. */
 import type { Operation } from "../http/operation.ts"
 import type { Reach } from "../identity/reach.ts"
 

@@ -1,10 +1,12 @@
-/** Bodies and parameters before their schemas: what does not parse, and what nothing can be named. */
+/** Bodies and parameters before their schemas: refuses what does not parse, and names that no schema may see. */
 import { Effect } from "effect"
 import { isStorable, parseBounded, parseRefusals, textOf, unstorablePath } from "../http/body.ts"
 import { BodyNotJson, type InputInvalid, inputInvalid } from "../http/errors.ts"
 import type { Operation } from "../http/operation.ts"
 
-/** JSON whatever the content type says; the engine plane has the engine's words for a body that does not parse. */
+/**
+ * Parsed as JSON whatever the content type; the engine plane uses the engine's words for a body that does not parse.
+ */
 export const parseJson = (
   { payloadIsChecked, plane }: Operation,
   bytes: Buffer
@@ -14,7 +16,7 @@ export const parseJson = (
   const text = textOf(bytes)
   const parsed = parseBounded(text)
   if (typeof parsed !== "object") return Effect.fail(refuse(parseRefusals[parsed]))
-  // Only an escape or many digits can write them. A room that checks its payload itself says what it does with them.
+  // Only an escape or many digits can produce them. A room that checks its payload itself decides what to do with them.
   const unstorable =
     payloadIsChecked && (text.includes("\\u") || HUGE.test(text)) ? unstorablePath(parsed.value) : undefined
   return unstorable === undefined
@@ -23,7 +25,7 @@ export const parseJson = (
 }
 export const notStorable = "No NUL character and no half surrogate pair"
 const notStorableInJson = `${notStorable}, and no number beyond 1.7e308`
-/** What a number must hold to be infinite where it is read. */
+/** How large a number must be to become infinite when parsed. */
 const HUGE = /[eE]\+?0*[1-9]\d\d|\d{290}/
 /**
  * The first parameter of the path, or of the query, that nothing can be named; a search of the engine takes any, and

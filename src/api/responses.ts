@@ -36,7 +36,8 @@ const errorResponse = (
 }
 
 /**
- * A cause as an answer: a declared failure by its shape, anything else is logged with its request id and told as a 500.
+ * Turns a cause into an answer: a declared failure gets its shape, anything else is logged with its request id and
+ * answered as 500.
  */
 export const causeResponse = (
   cause: Cause.Cause<unknown>,
@@ -55,9 +56,7 @@ export const causeResponse = (
   )
 }
 
-/**
- * Of every page: what it loads and whom it asks is ours, and nobody shows it inside of theirs. A page may narrow it.
- */
+/** For every page: it loads from and connects to us only, and may not be framed. A page may narrow it further. */
 const pageHeaders = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -85,7 +84,7 @@ export const toResponse = (
   held: () => HeldMemory
 ): HttpServerResponse.HttpServerResponse => {
   const owing = <A extends string | Uint8Array>(body: A): A => {
-    if (body.length > FREE_BYTES) held().owe(body.length)
+    if (body.length > FREE_BYTES) held().accountResponse(body.length)
     return body
   }
   if (!(answer instanceof Reply))
@@ -108,12 +107,12 @@ export const toResponse = (
   return HttpServerResponse.uint8Array(owing(answer.body), options)
 }
 
-export interface Known {
+export interface IdentifiedKey {
   readonly key: Pick<KeyRecord, "origins">
   readonly rate: Caller["rate"]
 }
-/** Of every answer to a known key, refusals included. */
-export const headersOf = (known: Known | undefined, node: IncomingMessage): Record<string, string> => {
+/** For every answer to a known key, refusals included. */
+export const headersOf = (known: IdentifiedKey | undefined, node: IncomingMessage): Record<string, string> => {
   const origin = originOf(node.headers)
   const headers: Record<string, string> =
     node.headers.upgrade === undefined ? {} : { ...edgeHeaders(String(node.headers["x-request-id"])) }

@@ -1,8 +1,8 @@
 /**
- * Turns an operation and its handler into a route. The order of refusals (contract part 0) is the order of this file:
- * who asks, and everything that their check decides, then the handler, which looks at the resource before it asks for
- * the body. Query and body are therefore effects that decode when yielded. Every failure and every defect is rendered
- * here. It knows no room: whose a request is, identity's authenticators tell.
+ * Turns an operation and its handler into a route. The order of refusals (`docs/contract/errors.md#order-of-refusals`)
+ * is the order of this file: the caller's identity and everything that its check decides, then the handler, which looks
+ * up the resource before it reads the body. Query and body are therefore effects that decode when yielded. Every
+ * failure and every defect is rendered here. It knows no room: identity's authenticators say whose a request is.
  */
 import { type Cause, Effect } from "effect"
 import { HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
@@ -30,11 +30,11 @@ import { reachOf } from "./reach-of.ts"
 import { causeResponse, headersOf, toResponse } from "./responses.ts"
 
 export interface RouteOptions {
-  /** CIDR ranges of proxies in front, whose word about the client's address counts; none when absent. */
+  /** CIDR ranges of proxies in front, which are trusted about the client's address; none when absent. */
   readonly trustedProxies?: ReadonlyArray<string>
-  /** What requests may hold in memory together (`request-memory.ts`). */
+  /** The most memory that requests may hold together (`request-memory.ts`). */
   readonly requestBytesMax?: number
-  /** Which collections the operations touch, as their rooms say. */
+  /** Which collections the operations touch, as their rooms declare. */
   readonly reaches: ReadonlyMap<string, Reach>
 }
 interface Authenticators {
@@ -42,7 +42,7 @@ interface Authenticators {
   readonly consoles: ConsoleAuthenticator["Service"]
   readonly operator: OperatorAuth["Service"]
 }
-/** Whose a request is: one of the two, or nobody's. */
+/** The owner of a request: one of the two, or nobody. */
 interface Asker {
   readonly caller: Caller | undefined
   readonly consoleCaller: ConsoleCaller | undefined
@@ -51,8 +51,8 @@ type Response = HttpServerResponse.HttpServerResponse
 type Decode = (input: unknown) => Effect.Effect<unknown, DeclaredError>
 
 /**
- * What the request names is within the key's reach; nothing is looked up before that. Only for keys that do not reach
- * everything.
+ * Whether everything that the request names is within the key's reach; nothing is looked up before that. Only for keys
+ * that do not reach everything.
  */
 const namesReached = (
   caller: Caller,
@@ -67,7 +67,7 @@ const namesReached = (
     : Effect.fail(collectionClosed())
 }
 
-/** Whose change it is; undefined for what changes nothing that is audited. */
+/** The actor of the change; undefined if nothing audited changes. */
 const actorOf = (
   operation: Operation,
   caller: Caller | undefined,
@@ -79,7 +79,7 @@ const actorOf = (
 }
 
 const decodersOf = ({ params, path, payload, payloadIsChecked, query }: Operation) => ({
-  // Texts are taken as they are: nothing is decoded where the operation says no more of them.
+  // Texts are taken as they are: nothing is decoded unless the operation says so.
   params:
     Object.keys(params).length === 0
       ? undefined
@@ -88,7 +88,7 @@ const decodersOf = ({ params, path, payload, payloadIsChecked, query }: Operatio
   payload: payload === undefined || !payloadIsChecked ? undefined : (decoderOf(payload, { closed: true }) as Decode)
 })
 
-/** One operation: everything about it that no request changes. */
+/** One operation: everything about it that is the same for all requests. */
 class OperationRoute {
   readonly #implemented: Implemented
   readonly #authenticators: Authenticators
@@ -142,7 +142,7 @@ class OperationRoute {
     })
   }
 
-  // One generator function for all requests: one made in each would keep what it captures until a full collection
+  // One generator function for all requests: one per request would retain what it captures until a full collection
   // (`ARCHITECTURE.md`).
   readonly #answered = Effect.fnUntraced(
     function* (this: OperationRoute, exchange: Exchange) {
@@ -185,7 +185,8 @@ class OperationRoute {
   #keyOf(exchange: Exchange): Effect.Effect<Caller, KeyRefusal> {
     const { isRateFree, success } = this.#implemented.operation
     const check = this.#checkOf(exchange, isRateFree)
-    // What is open for minutes is looked at again every few seconds: that is not a request of the key's minute.
+    // A connection that is open for minutes is checked again every few seconds; that takes no token of the key's
+    // minute.
     exchange.check = success.type === "web_socket" ? this.#checkOf(exchange, true) : check
     return check
   }
@@ -213,7 +214,7 @@ class OperationRoute {
     const { address, held, node, search, searchText } = exchange
     const decode = this.#decode
     const bytes = bodyOf(exchange, operation.bodyBytesMax)
-    // Asked for with the query or the body, which a handler reads after it found its resource (contract part 0).
+    // Checked together with the query or the body, which a handler reads after it found its resource.
     const inSession = <A, E, R>(read: Effect.Effect<A, E, R>): Effect.Effect<A, E | SessionRequired, R> =>
       operation.isAi && caller?.scope === "search" && caller.sessionId === undefined
         ? Effect.fail(new SessionRequired({ message: "Header `X-SVC-SESSION-ID` is required." }))

@@ -4,7 +4,8 @@
  */
 export const sampleIds = {
   organization: "org_01KAQ5V8Z3N4M6T7W9X0Y1B2C1",
-  /** One more, that is paused, resumed and given a plan. */ otherOrganization: "org_01KAQ5V8Z3N4M6T7W9X0Y1B2C2",
+  /** Another organization, which is paused, resumed and given a plan. */
+  otherOrganization: "org_01KAQ5V8Z3N4M6T7W9X0Y1B2C2",
   key: "key_01KAQ5V8Z3N4M6T7W9X0Y1B2D1",
   leakedKey: "key_01KAQ5V8Z3N4M6T7W9X0Y1B2D2",
   webhook: "whk_01KAQ5V8Z3N4M6T7W9X0Y1B2E1",

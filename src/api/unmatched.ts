@@ -1,4 +1,4 @@
-/** What no operation answers: 401 first, then 404 in the plane's shape (contract part 7). */
+/** The answer to addresses without an operation: 401 first, then 404 in the plane's shape. */
 import type { IncomingMessage } from "node:http"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Effect } from "effect"
@@ -9,7 +9,7 @@ import { originOf } from "../http/origin.ts"
 import { planeOfPath } from "../http/plane.ts"
 import { KeyAuthenticator } from "../identity/authenticators.ts"
 import { pathOf, presentedKey, searchOf } from "./presented-key.ts"
-import { causeResponse, headersOf, type Known } from "./responses.ts"
+import { causeResponse, headersOf, type IdentifiedKey } from "./responses.ts"
 import type { RouteOptions } from "./route.ts"
 
 export const unmatchedRoute = ({ trustedProxies = [] }: Pick<RouteOptions, "trustedProxies">) =>
@@ -25,7 +25,7 @@ export const unmatchedRoute = ({ trustedProxies = [] }: Pick<RouteOptions, "trus
         const { values: search } = searchOf(node.url ?? "/")
         const key = presentedKey({ plane, scope: "search" }, node.headers, search)
         const isApi = path.startsWith("/v1") || path.startsWith("/api/v1")
-        let known: Known | undefined
+        let known: IdentifiedKey | undefined
         const checked = !isApi
           ? Effect.void
           : keys.check({

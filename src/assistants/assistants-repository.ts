@@ -52,7 +52,7 @@ export const makeAssistantsRepository = Effect.gen(function* () {
         sql<Row>`SELECT ${sql.literal(COLUMNS)} FROM assistants WHERE organization_id = ${organizationId} AND id > ${after} ORDER BY id LIMIT ${limit}::int4`,
         (rows) => rows.map(shown)
       ),
-    /** One such count at a time of an organization. */
+    /** One such count at a time per organization. */
     lockCount: (organizationId: string) =>
       Effect.map(
         Effect.andThen(

@@ -14,7 +14,7 @@ import { EXTRACTIVE } from "./answering/answer.ts"
 import { makeAssistantsRepository } from "./assistants-repository.ts"
 import type { AssistantBody } from "./schema.ts"
 
-/** What answering sets itself, and what would cost credits. */
+/** Parameters that answering sets itself, and those that would cost credits. */
 const NO_PARAMS = new Set([
   "q",
   "page",
@@ -36,7 +36,7 @@ const orDie = <A, E, R>(effect: Effect.Effect<A, E | SqlError.SqlError, R>) =>
     Effect.die(error)
   ) as Effect.Effect<A, Exclude<E, SqlError.SqlError>, R>
 
-/** What of a body only the organization can tell. */
+/** The part of a body that only the organization can check. */
 const makeChecks = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const providers = yield* AiProviders

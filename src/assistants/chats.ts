@@ -1,6 +1,6 @@
 /**
- * A turn of a chat: paid for, answered, remembered. It is made beside its request, so that one whose reader left still
- * settles what it cost and remembers how far it came.
+ * A turn of a chat: paid for, answered, remembered. It runs beside its request, so that a turn whose reader left still
+ * settles its cost and remembers how far it got.
  */
 import { Identifiers } from "@dowser/log/identifiers"
 import { Clock, Context, Deferred, Effect, FiberSet, Layer } from "effect"
@@ -29,13 +29,13 @@ export interface TurnHead {
   readonly conversation_id: string
   /** Unix milliseconds. */ readonly created_at: number
 }
-/** Hears of a turn while it is made. */
+/** Receives a turn while it is produced. */
 type TurnListener = (head: TurnHead) => Listener
 const SILENT: Listener = { delta: () => Effect.void, sources: () => Effect.void }
 
-/** At once, in one process. */
+/** Concurrent turns of one process. */
 const AT_ONCE_MAX = 400,
-  /** Whoever opens sessions by the hundred leaves room for others. */ OF_VISITORS_MAX = 320,
+  /** A caller that opens sessions by the hundred leaves room for others. */ OF_VISITORS_MAX = 320,
   OF_SESSION_MAX = 5
 const RETRY_AFTER_S = 5
 
@@ -66,7 +66,7 @@ const refusedBy = ({ kind, message }: GenerationFailed): GeneratorFailed | Throt
     ? new Throttled({ message, kind: "backpressure", retry_after_s: RETRY_AFTER_S })
     : new GeneratorFailed({ message, reason: kind })
 
-/** A question of no conversation answered: `evaluations` asks many of them. */
+/** Answers a question outside of any conversation, as `evaluations` asks many. */
 export const makePaidFor = Effect.gen(function* () {
   const spending = yield* AiSpending
   const providers = yield* AiProviders
@@ -146,7 +146,7 @@ const make = Effect.gen(function* () {
   const places = new OpenPlaces()
   const fork = yield* FiberSet.makeRuntime<never>()
 
-  /** The turn at work beside the request: its answer, and how it is told that nobody waits. */
+  /** The turn running beside the request: its answer, and a way to say that nobody is waiting. */
   const begin = Effect.fnUntraced(function* (asked: ChatAsked, listening: TurnListener = () => SILENT) {
     const { assistant, body, request } = asked
     const own = placesOf(request.caller)

@@ -43,7 +43,7 @@ const makeRows = Effect.gen(function* () {
           AND assistant_id = ${assistantId} AND expires_at > ${time(now)}`,
         ([row]) => row
       ),
-    /** `sessionId` undefined: of all sessions. */
+    /** `sessionId` undefined means all sessions. */
     page: (
       organizationId: string,
       assistantId: string,
@@ -56,15 +56,15 @@ const makeRows = Effect.gen(function* () {
         AND (${sessionId ?? null}::text IS NULL OR session_id = ${sessionId ?? null}) AND expires_at > ${time(now)}
         AND (${after === undefined} OR (updated_at, id) < (${time(after?.updated_at ?? 0)}, ${after?.id ?? ""}))
         ORDER BY updated_at DESC, id DESC LIMIT ${limit}::int4`,
-    /** Nobody else writes to it until the transaction ends; undefined where it is gone. */
+    /** Locks it until the transaction ends; undefined if it is gone. */
     lock: (organizationId: string, id: string) =>
       Effect.map(
         sql<StoredConversation>`SELECT ${columns} FROM conversations WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`,
         ([row]) => row
       ),
     /**
-     * With its first turn; false where the assistant is gone. An organization keeps about `most`: those that nobody
-     * went on with for longest go.
+     * With its first turn; false if the assistant is gone. An organization keeps about `most`: those idle longest are
+     * removed.
      */
     insert: (
       { assistant_id, created_at, id, organization_id, session_id, title, user_id }: NewConversation,
@@ -119,7 +119,7 @@ export const makeConversationsRepository = Effect.map(Effect.all([makeRows, make
   ...turns
 }))
 
-/** Conversations that nobody went on with. */
+/** Removes idle conversations. */
 export const expireConversations = Effect.fnUntraced(function* (rowsMax: number) {
   const sql = yield* SqlClient.SqlClient
   const now = String(yield* Clock.currentTimeMillis)

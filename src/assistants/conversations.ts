@@ -26,7 +26,7 @@ const orDie = <A, E, R>(effect: Effect.Effect<A, E | SqlError.SqlError, R>) =>
     Effect.die(error)
   ) as Effect.Effect<A, Exclude<E, SqlError.SqlError>, R>
 
-/** Of a search key; undefined for a full one, which reaches all. */
+/** The session of a search key; undefined for a full key, which reaches all. */
 export const sessionOf = ({ scope, sessionId }: Caller): Effect.Effect<string | undefined, SessionRequired> => {
   if (scope === "full") return Effect.succeed(undefined)
   return sessionId === undefined || sessionId === ""
@@ -43,7 +43,7 @@ export const summaryOf = ({
 }: StoredConversation): ConversationSummary => ({ ...conversation, turns: Math.min(turns_made, TURNS_KEPT) })
 
 interface NewTurn {
-  /** undefined: the conversation goes on. */ readonly begun: NewConversation | undefined
+  /** undefined if the conversation continues. */ readonly begun: NewConversation | undefined
   readonly conversationId: string
   readonly assistant: StoredAssistant
   readonly turn: StoredTurn
@@ -88,7 +88,7 @@ const make = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       return yield* Effect.orDie(repository.page(caller.organizationId, assistantId, session, after, limit, now))
     }),
-    /** With the event that tells of it. NotFound where the assistant, or the conversation, went meanwhile. */
+    /** Together with its event. NotFound if the assistant or the conversation was deleted meanwhile. */
     add: Effect.fn("Conversations.add")(function* (
       organizationId: string,
       { assistant, begun, conversationId, turn, usage }: NewTurn

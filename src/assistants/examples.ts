@@ -1,4 +1,6 @@
-/** What the operations of assistants do, in words, and a request of each that succeeds (`src/http/operation.ts`). */
+/**
+ * Descriptions of the operations of assistants, each with an example request that succeeds (`src/http/operation.ts`).
+ */
 import { sampleIds } from "../api/sample-ids.ts"
 import type { Described } from "../http/operation.ts"
 
@@ -12,23 +14,23 @@ export const described = {
   },
   createAssistant: {
     description:
-      "Makes an assistant that answers questions from the documents of one to ten collections. Without a provider of the organization's own (`PUT /v1/ai/providers/generator`) its answers are sentences of the documents themselves. A plan without room for one more refuses it with 403.",
+      "Creates an assistant that answers questions from the documents of one to ten collections. Unless the organization has its own generator (`PUT /v1/ai/providers/generator`), its answers are sentences of the documents themselves. A plan without room for another assistant answers 403.",
     example: {
       body: { name: "Shop", collections: ["meanings"], instructions: "Be brief.", max_context_documents: 5 }
     }
   },
   getAssistant: { description: "Shows an assistant. An unknown id is a 404.", example: { params } },
   replaceAssistant: {
-    description: "Replaces an assistant: what is left out is as if it had never been said. Its conversations stay.",
+    description: "Replaces an assistant as a whole; omitted fields return to their defaults. Its conversations stay.",
     example: { params, body: { name: "Shop", collections: ["meanings"] } }
   },
   deleteAssistant: {
-    description: "Deletes an assistant with its conversations. 404 when there is nothing.",
+    description: "Deletes an assistant with its conversations. An unknown id is a 404.",
     example: { params: { assistantId: sampleIds.oldAssistant } }
   },
   chat: {
     description:
-      "Answers the last of at most 50 messages, 32 kB in all, from documents that the key may see, each search costing its unit, and cites them: `[1]` in the content is the first of `sources`. Where they hold too little of the question, the answer says so, `refused` is true and `sources` are the three nearest; system messages count from full keys only; `conversation_id` goes on with a conversation, of which the newest 50 turns are kept for 30 days and `stream` sends the answer as it is written, in the `stream_format` native, openai or ai_sdk; a session writes five answers at once, an organization 400 a process, 429 beyond. An answer of this program's own model, and a refusal, costs a tenth of a credit, one of the organization's model a whole one.",
+      "Answers the last of at most 50 messages (32 kB in all) from documents that the key may see, and cites them: `[1]` in the content is the first of `sources`; each search costs its unit. If the documents support no answer, `refused` is true, the content says so, and `sources` are the three nearest; system messages count with full keys only; `conversation_id` continues a conversation, of which the newest 50 turns are kept for 30 days, and `stream` sends the answer while it is written, with `stream_format` native, openai or ai_sdk. A session may have five answers in progress and an organization 400 per process, 429 beyond; an answer by the built-in model, and a refusal, costs a tenth of a credit; an answer by the organization's own model costs one.",
     example: {
       params,
       body: { messages: [{ role: "user", content: "Which lamp is good to read by?" }] },
@@ -49,7 +51,7 @@ export const described = {
   },
   evaluateAssistant: {
     description:
-      "Starts a job that asks at most 100 questions and tells how often the right documents were found and cited, the answers held what they must, and refusals were right. Each case costs what an answer costs, reserved when the job is asked for; nothing of it is remembered. At most 20 such jobs wait, 409 beyond.",
+      "Starts a job that asks at most 100 questions and reports how often the right documents were found and cited, how often answers contained what they must, and how often refusals were right. Each case costs as much as an answer, reserved when the job is created; nothing is remembered. At most 20 such jobs wait, 409 beyond.",
     example: {
       params,
       body: { cases: [{ question: "Which lamp is good to read by?" }, { question: "Who was Ada?", must_refuse: true }] }

@@ -1,4 +1,4 @@
-/** Assistants: answers from documents, with what they stand on. */
+/** Assistants: answers from documents, with their sources. */
 import { Layer } from "effect"
 import { defineRoom } from "../room.ts"
 import { Assistants } from "./assistants.ts"

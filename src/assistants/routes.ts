@@ -74,7 +74,9 @@ const kept = Effect.gen(function* () {
   ]
 })
 
-/** The collections of an assistant that the caller may ask; one of none does not exist for it. */
+/**
+ * The collections of an assistant that the caller may search; an assistant without any does not exist for the caller.
+ */
 const makeReached = Effect.map(
   makeContexts,
   (contextOf) =>

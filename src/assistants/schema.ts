@@ -60,7 +60,9 @@ const Templates = Schema.Record(
       Object.keys(templates).length > COLLECTIONS_MAX ? `At most ${COLLECTIONS_MAX}` : undefined
     )
   )
-  .annotate({ description: "By collection: what is read of a document, `{{field}}` for what a field holds." })
+  .annotate({
+    description: "By collection: the text of a document for the model, with `{{field}}` for the value of a field."
+  })
 
 export const AssistantBody = Schema.Struct({
   name: line(NAME_CHARACTERS_MAX),
@@ -148,7 +150,7 @@ export const ChatBody = Schema.Struct({
 }).annotate({
   identifier: "ChatBody",
   description:
-    "`filter_by`: an expression for each collection that is to be narrowed. `stream_options`: of the format `openai`. `user_id`: the conversation goes when this person is erased. Other members are ignored, so that clients of other services can be pointed here."
+    "`filter_by`: a filter for each collection to narrow. `stream_options`: for the format `openai`. `user_id`: the conversation is deleted when this person is erased. Other members are ignored, so that clients of other services can be pointed here."
 })
 export type ChatBody = typeof ChatBody.Type
 
@@ -179,7 +181,7 @@ export const ChatAnswer = Schema.Struct({
   refused: Schema.Boolean,
   citations: Schema.Array(Citation),
   unsupported: Schema.Array(
-    Schema.Int.annotate({ description: "Place of a sentence, from 0, of which something stands in no source." })
+    Schema.Int.annotate({ description: "Indexes of sentences, from 0, with something that no source contains." })
   )
 }).annotate({ identifier: "ChatAnswer" })
 
@@ -222,7 +224,7 @@ const Case = Schema.Struct({
   must_refuse: Schema.optionalKey(Schema.Boolean)
 }).annotate({
   identifier: "EvaluationCase",
-  description: "`must_contain`: texts that the answer holds, whatever their case. `must_cite`: ids of documents."
+  description: "`must_contain`: texts that the answer must contain, in any case. `must_cite`: ids of documents."
 })
 export type EvaluationCase = typeof Case.Type
 export const EvaluationBody = Schema.Struct({

@@ -7,8 +7,8 @@ const DAY_MS = 86_400_000
 /** Decision: a year and some, so that a yearly review finds the last one's entries. */
 export const AUDIT_KEPT_MS = 400 * DAY_MS
 /**
- * Of one organization; older entries go first. Bounds what a caller who writes all day can make us keep (3 GB at the
- * very most).
+ * Entries of one organization; the oldest go first. Bounds what a caller that writes all day can make us keep (3 GB at
+ * the very most).
  */
 const AUDIT_ENTRIES_MAX = 100_000
 

@@ -1,4 +1,4 @@
-/** `GET /audit` (contract part 6): who changed what, when, from which key. */
+/** `GET /audit`: who changed what, when, from which key. */
 import { Schema } from "effect"
 import { optionalText } from "../http/checks.ts"
 import { operation } from "../http/operation.ts"

@@ -1,6 +1,4 @@
-/**
- * What of a row may stand in the audit log: secrets are masked by the name of their field and by how they look. Pure.
- */
+/** What may be in the audit log of a row: secrets are masked by the name of their field and by their form. Pure. */
 
 export const MASK = "[masked]"
 /** Whole words of a name: `sealed_digest` is a secret, `token_separators` is not. */
@@ -12,7 +10,7 @@ const userInfo = /\b([a-z][a-z0-9+.-]*:\/\/)[^/?#\s@]+@/gi
 
 const maskedText = (text: string): string => text.replace(userInfo, `$1${MASK}@`).replace(secretText, MASK)
 
-/** O(size of value). Absent and null secrets stay as they are: that there is none is no secret. */
+/** O(size of value). Absent and null secrets stay as they are: their absence is no secret. */
 export const masked = (value: unknown): unknown => {
   if (typeof value === "string") return maskedText(value)
   if (Array.isArray(value)) return value.map(masked)
@@ -25,7 +23,7 @@ export const masked = (value: unknown): unknown => {
   )
 }
 
-/** Of one value in the log. Larger ones (dictionaries, rule sets of thousands) are named by their size. */
+/** The most of one value in the log. Larger ones (dictionaries, rule sets of thousands) are replaced by their size. */
 export const VALUE_BYTES_MAX = 32_768
 
 /** As the log holds it. */

@@ -1,7 +1,7 @@
 /**
- * Writes the audit log, inside the transaction of the change: a change without its row does not exist. `recorded` sees
- * the subject's row before and after; `noted` is for what has no row of its own to compare. Cost of a recorded change:
- * three statements more (a lock, two point reads, one insert; none of them on a path that only reads).
+ * Writes the audit log, inside the transaction of the change: a change without its row cannot exist. `recorded` reads
+ * the subject's row before and after; `noted` is for changes without a row of their own to compare. A recorded change
+ * costs four more statements (a lock, two point reads, one insert), none of them on a path that only reads.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -44,8 +44,8 @@ export const makeAuditRecorder = Effect.gen(function* () {
     /** One insert. */
     noted: (note: Note): Effect.Effect<void, SqlError.SqlError> => Effect.asVoid(insert(note, true)),
     /**
-     * Call inside `sql.withTransaction`, around everything that changes the row. Two changes of one subject happen one
-     * after the other, so that each names what the one before it left. Nothing is written where nothing changed.
+     * Call inside `sql.withTransaction`, around everything that changes the row. Two changes of one subject run one
+     * after the other, so that each names what the other left. Nothing is written if nothing changed.
      */
     recorded: <A, E, R>(
       subject: AuditSubject,
@@ -77,9 +77,8 @@ export const makeAuditRecorder = Effect.gen(function* () {
         return answer
       }),
     /**
-     * For a change that another store holds: the row is there first, unsettled; it is completed by what the change
-     * left, and goes again where the change was refused. Whatever else ends it leaves the row unsettled, so a change is
-     * never without one.
+     * For a change in another store: the row is written first, unsettled; it is completed by what the change left, and
+     * removed if the change was refused. Any other end leaves the row unsettled, so a change is never without one.
      */
     bracketed: <A, E, R>(note: Note, change: Effect.Effect<A, E, R>, after: () => unknown): Effect.Effect<A, E, R> =>
       Effect.gen(function* () {

@@ -9,7 +9,7 @@ import * as contract from "./contract.ts"
 const given = (text: string | undefined): string | undefined =>
   text === undefined || text === "" ? undefined : text.replaceAll("\u0000", "")
 const dayText = /^\d{4}-\d{2}-\d{2}$/
-/** The end of a range that is a day is the end of that day. */
+/** A range that ends on a day includes that day. */
 const boundOf = (text: string | undefined, isEnd: boolean): number | undefined =>
   text === undefined ? undefined : contract.instantOf(text) + (isEnd && dayText.test(text) ? 86_400_000 : 0)
 

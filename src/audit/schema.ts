@@ -6,7 +6,7 @@ export const AuditEntry = Schema.Struct({
   /** Unix milliseconds. */ at: Schema.Int,
   actor: Schema.Struct({
     type: Schema.Literals(["key", "member", "operator", "system"]),
-    /** Of a key or a member. */ id: Schema.optionalKey(Schema.String)
+    /** Id of a key or a member. */ id: Schema.optionalKey(Schema.String)
   }).annotate({ identifier: "AuditActor" }),
   /** Id of the API's operation; absent for what the program did by itself. */ operation: Schema.optionalKey(
     Schema.String
@@ -15,8 +15,8 @@ export const AuditEntry = Schema.Struct({
   subject: Schema.Struct({ kind: Schema.String, id: Schema.String }).annotate({ identifier: "AuditSubject" }),
   action: Schema.String,
   /** Names of the top-level fields that differ, masked ones too. */ changed: Schema.Array(Schema.String),
-  /** Secrets masked; at most 32 kB each. */ before: Schema.optionalKey(Schema.Unknown),
+  /** Secrets are masked; at most 32 kB each. */ before: Schema.optionalKey(Schema.Unknown),
   after: Schema.optionalKey(Schema.Unknown),
-  /** False: the program ended while the change was being made; it may have happened. */ settled: Schema.Boolean
+  /** False if the program ended during the change, which may have happened. */ settled: Schema.Boolean
 }).annotate({ identifier: "AuditEntry" })
 export type AuditEntry = typeof AuditEntry.Type

@@ -1,5 +1,6 @@
 /**
- * Collections in the audit log. The engine holds them, so the entry is there before the change and completed behind it.
+ * Collections in the audit log. The engine holds them, so the entry is written before the change and completed after
+ * it.
  */
 import { type Body, type OperationContext, parseBody, resolveCollection } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
@@ -25,7 +26,7 @@ export const auditedCollection = (audit: AuditRecorder, contextOf: (organization
         schemaOf(organizationId, name)
       )
     },
-    /** `name` may be an alias; one that names nothing is left to the engine to refuse. */
+    /** `name` may be an alias; if it names nothing, the engine refuses it. */
     change: <A, E>(
       organizationId: string,
       name: string,

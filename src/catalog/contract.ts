@@ -1,6 +1,6 @@
 /**
- * Collections, documents and what belongs to them (spec part 4, contract part 1): the engine plane. The engine package
- * validates every body in the engine's own words, so the schemas here describe and do not judge.
+ * Collections, documents and what belongs to them: the engine plane. The engine package validates every body in the
+ * engine's own words, so the schemas here describe and do not judge.
  */
 import { Schema } from "effect"
 import { operation } from "../http/operation.ts"
@@ -123,7 +123,7 @@ export const listSchemaChanges = operation({
   ...collections,
   ...described.listSchemaChanges,
   id: "listSchemaChanges",
-  summary: "List changes of schemas that are under way",
+  summary: "List schema changes in progress",
   method: "GET",
   path: "/v1/operations/schema_changes",
   success: Schema.Array(
@@ -165,7 +165,7 @@ export const importDocuments = operation({
   ...documents,
   ...described.importDocuments,
   id: "importDocuments",
-  summary: "Import JSON Lines; one verdict per line",
+  summary: "Import JSON Lines; one result per line",
   method: "POST",
   path: "/v1/collections/:collectionName/documents/import",
   query: Schema.Struct({ ...writeQuery, batch_size: text, return_id: text, return_doc: text }),
@@ -325,7 +325,7 @@ export const upsertPreset = operation({
   ...presets,
   ...described.upsertPreset,
   id: "upsertPreset",
-  summary: "Store search parameters under a name",
+  summary: "Store a preset",
   method: "PUT",
   path: "/v1/presets/:presetId",
   payload: Schema.Struct({ name: text, value: anything }).annotate({ identifier: "PresetBody" }),
@@ -342,7 +342,7 @@ export const deletePreset = operation({
   errors: engineErrors(404)
 })
 
-/** Synonym and curation sets have the same routes (reference contract 11.1, 12.1). */
+/** Synonym and curation sets have the same routes (`docs/contract/curation.md#sets`). */
 const setOperations = (kind: "synonym" | "curation") => {
   const base = { ...at, group: `${kind} sets` } as const
   const title = kind === "synonym" ? "Synonym" : "Curation"

@@ -1,6 +1,6 @@
 /**
- * An engine analyses with stemming dictionaries that it does not keep: it is told the stored ones after a start, before
- * any write, and again where any process changed one.
+ * The engine analyses with stemming dictionaries that it does not store: it gets the stored ones after a start, before
+ * any write, and again whenever a process changes one.
  */
 import { Effect, Layer } from "effect"
 import { Configuration } from "../configuration/configuration.ts"

@@ -1,7 +1,7 @@
 /**
- * What an engine could not read of an organization at its start, where not even the collection's name is known: a list
- * would be short of it and its name could be given again, so the organization is refused as a whole. A collection that
- * cannot be opened is refused by the engine itself, when it is asked for.
+ * What an engine could not read of an organization at its start, if not even the collection's name is known: a list
+ * would be missing it and its name could be taken, so the organization is refused as a whole. The engine itself refuses
+ * a collection that cannot be opened, when it is used.
  */
 import { Effect, Layer } from "effect"
 import { Configuration } from "../configuration/configuration.ts"
@@ -12,7 +12,7 @@ export const layerEngineDamages = Layer.effectDiscard(
     const { damages } = yield* Configuration
     for (const [i, { collection, message, namespace }] of ((yield* Engine).damaged?.() ?? []).entries()) {
       yield* Effect.logError(
-        `The engine: ${message} ${namespace === "" ? "Whose it is cannot be told." : `${namespace} is refused.`}`
+        `The engine: ${message} ${namespace === "" ? "The organization is unknown." : `${namespace} is refused.`}`
       )
       if (collection === undefined && namespace !== "")
         damages.note("engine", { organizationId: namespace, id: String(i) }, message)

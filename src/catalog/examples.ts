@@ -1,5 +1,5 @@
 /**
- * What the operations of collections and what belongs to them do, in words, and a request of each that succeeds
+ * Descriptions of the operations of collections and what belongs to them, each with an example request that succeeds
  * (`src/http/operation.ts`).
  */
 import type { Described } from "../http/operation.ts"
@@ -10,12 +10,12 @@ const resource =
 export const described = {
   getCollections: {
     description:
-      "Lists the collections that the key reaches, newest first, with the number of their documents. `limit` and `offset` take a part of them, `exclude_fields=fields` leaves the schemas out.",
+      "Lists the collections that the key reaches, newest first, with the number of their documents. `limit` and `offset` select a part, `exclude_fields=fields` omits the schemas.",
     example: { query: { exclude_fields: "fields", limit: "20" } }
   },
   createCollection: {
     description:
-      "Creates an empty collection from a schema, or from that of another collection with `src_name`, with its documents where `copy_documents` says so. A name that is taken is a 409, a schema that does not hold together a 400. The plan bounds the number of collections and of fields, beyond which the answer is 403 with `feature` and `limit`.",
+      "Creates an empty collection from a schema, or from that of another collection with `src_name`, including its documents if `copy_documents` is set. A name that is taken is a 409, an invalid schema a 400. The plan bounds the number of collections and of fields; beyond that the answer is 403 with `feature` and `limit`.",
     example: {
       body: {
         name: "shoes",
@@ -35,7 +35,7 @@ export const described = {
   },
   updateCollection: {
     description:
-      "Changes a live collection: adds fields, drops them with `drop`, or replaces `metadata`, `synonym_sets` and `curation_sets`. Documents that are there already are checked against the new fields first; where one does not fit nothing changes and the answer is 400. A change that breaks what is active of search profiles is a 409 that names them, unless `force=true`.",
+      "Changes a live collection: adds fields, drops them with `drop`, or replaces `metadata`, `synonym_sets` and `curation_sets`. Existing documents are checked against the new fields first; if one does not fit, nothing changes and the answer is 400. A change that breaks an active search profile is a 409 that names it, unless `force=true`.",
     example: {
       params: { collectionName: "products" },
       body: { fields: [{ name: "color", type: "string", facet: true, optional: true }], metadata: { season: "winter" } }
@@ -43,17 +43,17 @@ export const described = {
   },
   listSchemaChanges: {
     description:
-      "Shows changes of schemas that write documents anew beside the old ones: how many there were when the change began, and how many are checked and written. Searches go by the old schema until all are. Empty when nothing is under way, and where the engine changes a schema in one step.",
+      "Shows schema changes in progress that rewrite documents: how many documents there were at the beginning, and how many are checked and written. Searches use the old schema until all are done. The list is empty when nothing is in progress, and for engines that change a schema in one step.",
     example: {}
   },
   deleteCollection: {
     description:
-      "Drops a collection with all its documents and answers its last schema. This cannot be undone. Aliases that point to it stay and lead nowhere until they are moved.",
+      "Drops a collection with all its documents and answers its last schema. This cannot be undone. Aliases that point to it stay, and point nowhere until they are moved.",
     example: { params: { collectionName: "old_products" } }
   },
   indexDocument: {
     description:
-      "Stores one document and makes it searchable before it answers. `action` is `create` (the default; an id that is taken is a 409), `upsert`, `update` or `emplace`. A document that does not fit the schema is a 400 unless `dirty_values` says to coerce or drop; the plan bounds documents and stored bytes.",
+      "Stores one document, which is searchable when the answer arrives. `action` is `create` (the default; an id that is taken is a 409), `upsert`, `update` or `emplace`. A document that does not fit the schema is a 400 unless `dirty_values` says to coerce or drop; the plan bounds documents and stored bytes.",
     example: {
       params: { collectionName: "products" },
       query: { action: "upsert" },
@@ -70,7 +70,7 @@ export const described = {
   },
   importDocuments: {
     description:
-      "Stores many documents, one JSON object a line, and answers one verdict a line in the same order. The status is 200 also where lines were refused, so read the verdicts. The body may be of any length: it is read as it comes, and the answer streams while it is.",
+      "Stores many documents, one JSON object per line, and answers one result per line in the same order. The status is 200 even if lines were refused, so read the results. The body may be of any length: it is read as it arrives, and the answer streams meanwhile.",
     example: {
       params: { collectionName: "products" },
       query: { action: "upsert" },
@@ -79,7 +79,7 @@ export const described = {
   },
   exportDocuments: {
     description:
-      "Streams the documents of a collection as JSON Lines, in the order in which they were stored. `filter_by` keeps a part, `include_fields` and `exclude_fields` choose what of each. An export of any size needs little memory here, and a filter that names an unknown field is a 400.",
+      "Streams the documents of a collection as JSON Lines, in order of insertion. `filter_by` selects documents, `include_fields` and `exclude_fields` their parts. An export of any size needs little memory here, and a filter that names an unknown field is a 400.",
     example: {
       params: { collectionName: "products" },
       query: { filter_by: "category:=Kitchen", include_fields: "id,title,price" }
@@ -92,30 +92,30 @@ export const described = {
   },
   updateDocument: {
     description:
-      "Changes the named fields of one document and leaves the others as they are. The change is found by the next search. An unknown id is a 404; a value that does not fit its field is a 400 unless `dirty_values` says otherwise.",
+      "Changes the given fields of one document and leaves the others as they are. The next search finds the change. An unknown id is a 404; a value that does not fit its field is a 400 unless `dirty_values` says otherwise.",
     example: { params: { collectionName: "products", documentId: "p1" }, body: { price: 19.9 } }
   },
   deleteDocument: {
     description:
-      "Deletes one document and answers what it held. An unknown id is a 404, or a success with `ignore_not_found=true`. Documents of other collections whose references all led to it go with it, unless their field says `cascade_delete: false`.",
+      "Deletes one document and answers its content. An unknown id is a 404, or a success with `ignore_not_found=true`. Documents of other collections that lose their last reference are deleted too, unless their field says `cascade_delete: false`.",
     example: { params: { collectionName: "products", documentId: "p9" } }
   },
   updateDocuments: {
     description:
-      "Changes the named fields of every document that `filter_by` matches and answers how many those were. Without a filter the request is a 400.",
+      "Changes the given fields of every document that `filter_by` matches and answers their number. Without a filter the request is a 400.",
     example: { params: { collectionName: "products" }, query: { filter_by: "brand:=Hearth" }, body: { popularity: 10 } }
   },
   deleteDocuments: {
     description:
-      "Deletes every document that `filter_by` matches and answers how many those were; `return_id` and `return_doc` show which. Emptying a whole collection takes `truncate=true`. A request with neither is a 400.",
+      "Deletes every document that `filter_by` matches and answers their number; `return_id` and `return_doc` show which. Emptying a whole collection takes `truncate=true`. A request with neither is a 400.",
     example: { params: { collectionName: "products" }, query: { filter_by: "discontinued:=true", return_id: "true" } }
   },
   listAliases: {
-    description: "Lists the aliases of the organization with the collections that they lead to.",
+    description: "Lists the aliases of the organization with their collections. It changes nothing.",
     example: {}
   },
   getAlias: {
-    description: "Shows which collection an alias leads to. An unknown alias is a 404.",
+    description: "Shows which collection an alias points to. An unknown alias is a 404.",
     example: { params: { aliasName: "shop" } }
   },
   upsertAlias: {
@@ -123,7 +123,7 @@ export const described = {
     example: { params: { aliasName: "shop" }, body: { collection_name: "products" } }
   },
   deleteAlias: {
-    description: "Deletes an alias; the collection that it led to is untouched. An unknown alias is a 404.",
+    description: "Deletes an alias; its collection is not affected. An unknown alias is a 404.",
     example: { params: { aliasName: "old_shop" } }
   },
   listPresets: { description: "Lists the stored search parameters of the organization.", example: {} },
@@ -139,7 +139,7 @@ export const described = {
     }
   },
   deletePreset: {
-    description: "Deletes stored search parameters. Searches that still name them go on without.",
+    description: "Deletes stored search parameters. Searches that still name them continue without them.",
     example: { params: { presetId: "old_listing" } }
   },
   synonym: {
@@ -175,7 +175,7 @@ export const described = {
     },
     upsertItem: {
       description:
-        "Stores one item of a synonym set, replacing the item of that id and leaving the others. With `root`, a search for it finds the words as well and not the other way round; without, each finds all. An unknown set is a 404.",
+        "Stores one item of a synonym set, replacing the item of that id and leaving the others. With `root`, a search for the root also finds the synonyms, but not the other way round; without it, each finds all. An unknown set is a 404.",
       example: { params: { setName: "clothing", itemId: "hat" }, body: { synonyms: ["hat", "cap", "beanie"] } }
     },
     deleteItem: {
@@ -220,7 +220,7 @@ export const described = {
     },
     upsertItem: {
       description:
-        "Stores one item of a curation set, replacing the item of that id and leaving the others. A rule without an effect, or with neither a query nor a filter to match, is a 400; an unknown set is a 404.",
+        "Stores one item of a curation set, replacing the item of that id and leaving the others. A rule without an action, or with neither a query nor a filter to match, is a 400; an unknown set is a 404.",
       example: {
         params: { setName: "campaigns", itemId: "mugs" },
         body: { rule: { query: "mug", match: "exact" }, includes: [{ id: "p2", position: 1 }] }
@@ -250,7 +250,7 @@ export const described = {
     example: { params: { dictionaryId: "plurals" } }
   },
   deleteStemmingDictionary: {
-    description: "Deletes a stemming dictionary and answers its id. Fields that name it should be given another first.",
+    description: "Deletes a stemming dictionary and answers its id. Give fields that name it another one first.",
     example: { params: { dictionaryId: "old_plurals" } }
   },
   importStemmingDictionary: {

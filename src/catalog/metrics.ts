@@ -1,4 +1,4 @@
-/** What the engine holds and how it is called, as measures. */
+/** What the engine holds and what it is called for, as metrics. */
 import { Effect } from "effect"
 import { type Measure, single, spreadOver, tallied } from "../metrics/measure.ts"
 import { CurrentCalls, CurrentSearchThreads, Engine } from "../ports/engine/engine.ts"
@@ -7,7 +7,7 @@ export const metrics = Effect.gen(function* () {
   const engine = yield* Engine
   const calls = yield* CurrentCalls
   const threads = yield* CurrentSearchThreads
-  /** Of what is listed in memory: some 0.1 µs a collection. */
+  /** Over the list in memory: some 0.1 µs a collection. */
   const collections = () => (engine.namespaces?.() ?? []).flatMap((namespace) => engine.listCollections(namespace))
   const measures: ReadonlyArray<Measure> = [
     {
@@ -19,7 +19,7 @@ export const metrics = Effect.gen(function* () {
     {
       name: "dowser_engine_documents",
       type: "gauge",
-      help: "Documents of all organizations; an engine of several processes may be 15 s behind.",
+      help: "Documents of all organizations; with an engine of several processes up to 15 s old.",
       read: Effect.sync(() => single(collections().reduce((sum, { num_documents }) => sum + num_documents, 0)))
     },
     {
@@ -49,7 +49,7 @@ export const metrics = Effect.gen(function* () {
     {
       name: "dowser_search_worker_bytes",
       type: "gauge",
-      help: "What a search worker has for itself beside the index that all share, as it last told.",
+      help: "Memory of a search worker beside the shared index, as last reported.",
       read: Effect.sync(() =>
         (threads()?.own_bytes ?? []).map((value, i) => ({ labels: { worker: String(i + 1) }, value }))
       )

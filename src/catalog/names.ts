@@ -1,6 +1,6 @@
 /**
- * Which collection a name in an address means: a real collection wins over an alias of the same name (reference
- * contract 2.1).
+ * Which collection a name in an address means: a real collection wins over an alias of the same name
+ * (`docs/contract/collections.md#names`).
  */
 import { Context, Effect, Layer } from "effect"
 import { Engine } from "../ports/engine/engine.ts"

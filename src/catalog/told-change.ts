@@ -1,4 +1,4 @@
-/** A change of a schema, of which those who have something to do then are told. */
+/** A schema change, announced to its listeners. */
 import { type OperationContext, resolveCollection } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
 import { CollectionChanges } from "../engine-plane/collection-changes.ts"

@@ -1,4 +1,4 @@
-/** `dowser bench …`: the benches of `bench/`, loaded only when asked for. */
+/** `dowser bench …`: the benches of `bench/`, loaded on demand. */
 import { Effect } from "effect"
 import type { AccessOptions } from "../../bench/lanes/access.ts"
 import type { AllOptions } from "../../bench/runs/all.ts"

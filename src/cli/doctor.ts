@@ -1,4 +1,4 @@
-/** `dowser doctor`: what this machine and this data folder can do, line by line, before somebody has to ask. */
+/** `dowser doctor`: what this machine and this data folder can do, line by line, before anybody has to ask. */
 import { spawnSync } from "node:child_process"
 import {
   accessSync,
@@ -41,7 +41,7 @@ const version = (command: string, args: ReadonlyArray<string>): string | undefin
   return run.status === 0 ? `${run.stdout}${run.stderr}`.split("\n")[0]!.trim() : undefined
 }
 
-/** Milliseconds of one small durable write: what every acknowledged event batch waits for. */
+/** Milliseconds of one small durable write, which every acknowledged event batch waits for. */
 const syncCost = (folder: string): number => {
   const own = mkdtempSync(join(folder, "dowser-doctor-"))
   try {

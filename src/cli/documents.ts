@@ -18,7 +18,7 @@ interface ImportFlags extends TargetFlags {
   readonly json: boolean
 }
 
-/** One request, one verdict per line read as it arrives: constant memory on both sides. */
+/** One request, one result per line as it arrives: constant memory on both sides. */
 export const importFile = Effect.fn("cli.import")(function* (flags: ImportFlags) {
   const target = yield* resolveTarget(flags)
   const progress = makeProgress(`Importing ${flags.file}`)

@@ -1,6 +1,6 @@
 /**
- * `dowser ingest`: a feed from a file or an address into a collection, with its progress. A file is uploaded in pieces
- * that can be resumed; what imports it is a job of the program, which goes on when this command is stopped.
+ * `dowser ingest`: imports a feed from a file or an address into a collection and shows progress. A file is uploaded in
+ * resumable pieces; the import is a job of the server, which continues when this command stops.
  */
 import { createReadStream, statSync } from "node:fs"
 import { open } from "node:fs/promises"
@@ -49,13 +49,13 @@ const firstText = async (file: string): Promise<string> => {
   try {
     for await (const piece of bytes as AsyncIterable<Buffer>) return piece.subarray(0, SNIFFED_BYTES).toString("latin1")
   } catch {
-    // A packed file that is cut after its first bytes has told them before.
+    // A compressed file that is cut after its first bytes has revealed its format already.
   } finally {
     source.destroy()
   }
   return ""
 }
-/** By the name, and of XML by what it begins with. */
+/** By the name and, for XML, by its beginning. */
 const formatOf = async (source: string): Promise<string | undefined> => {
   const path = isAddress(source) ? new URL(source).pathname : source
   const name = path.toLowerCase().replace(/\.gz$/, "")
@@ -96,10 +96,10 @@ const flagsOf = ({ isCreated, isFull }: IngestFlags) => ({
 })
 
 interface Sent {
-  /** Bytes that are there by now. */ readonly at: number
+  /** Bytes received so far. */ readonly at: number
   /** Once all are. */ readonly job: string | undefined
 }
-/** One piece, tried again from where the upload stands then. */
+/** One piece, retried from where the upload stands. */
 const sendPiece = async (asking: Asking, path: string, file: string, size: number, at: number): Promise<Sent> => {
   for (let attempt = 1; ; attempt++) {
     const handle = await open(file)

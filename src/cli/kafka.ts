@@ -11,7 +11,7 @@ import { StartRefused } from "../runtime/data-folder.ts"
 import { freePort } from "../runtime/free-port.ts"
 import { makeProgress } from "./progress.ts"
 
-/** The newest that resolves as it stands; 3.9.2 works as well. */
+/** The newest version that resolves as it is; 3.9.2 works as well. */
 export const kafkaVersionDefault = "4.3.1"
 
 const pom = `<project><modelVersion>4.0.0</modelVersion><groupId>dowser</groupId><artifactId>broker</artifactId><version>1</version><packaging>pom</packaging>
@@ -65,7 +65,7 @@ export const resolveJars = (folder: string, version: string, report: (text: stri
   if (existsSync(jars)) return jars
   mkdirSync(folder, { recursive: true })
   report(`Fetching Kafka ${version} from Maven Central`)
-  // Of this process alone: two may fetch at once, and the one that comes second finds the first one's.
+  // A folder of this process: two processes may fetch at once, and the second finds what the first stored.
   const fresh = `${jars}.${process.pid}`
   mkdirSync(fresh)
   writeFileSync(join(fresh, "pom.xml"), pom)
@@ -90,7 +90,7 @@ export const resolveJars = (folder: string, version: string, report: (text: stri
 interface BrokerOptions {
   /** Data, settings and log of this broker. */
   readonly folder: string
-  /** Where jars are kept when not in `folder`, so that several brokers share them. */
+  /** Where jars are kept if not in `folder`, so that several brokers share them. */
   readonly jarsFolder?: string
   readonly port: number
   readonly version: string
@@ -101,7 +101,7 @@ interface BrokerOptions {
   readonly report: (text: string) => void
 }
 
-/** Sixteen random bytes as Kafka writes ids; one that began with a dash would be read as an option. */
+/** Sixteen random bytes in Kafka's id format; a leading dash would be read as an option. */
 const randomId = (): string => {
   const id = randomBytes(16).toString("base64url")
   return id.startsWith("-") ? randomId() : id
@@ -164,7 +164,7 @@ const watched = (child: ChildProcess) => {
 }
 
 class PortTaken extends StartRefused {}
-/** `log`: what the broker said before it ended. */
+/** `log` is the broker's output before it ended. */
 const endedOf = (log: string, ports: ReadonlyArray<number>): StartRefused =>
   log.includes("Address already in use")
     ? new PortTaken(`The broker found a port taken: ${ports.join(", or for its controller ")}.`)
@@ -172,8 +172,8 @@ const endedOf = (log: string, ports: ReadonlyArray<number>): StartRefused =>
 
 const STARTS_MAX = 3
 /**
- * Resolves jars once per folder and version, formats once, starts (2-6 s), waits until ready. Ports are chosen seconds
- * before the broker takes them: where somebody else did meanwhile, others are chosen.
+ * Resolves jars once per folder and version, formats once, starts (2-6 s), and waits until ready. Ports are chosen
+ * seconds before the broker takes them: if one was taken meanwhile, others are chosen.
  */
 export const startKafka = async (options: BrokerOptions): Promise<Broker> => {
   for (let starts = 1; ; starts++)

@@ -18,7 +18,7 @@ interface MemberFlags extends TargetFlags {
 const pathOf = (organization: string, id?: string) =>
   `/organizations/${encodeURIComponent(organization)}/members${id === undefined ? "" : `/${encodeURIComponent(id)}`}`
 
-/** By its id, or by its address, which is what a person has at hand. */
+/** By id, or by e-mail address, which people have at hand. */
 const idOf = Effect.fnUntraced(function* (flags: MemberFlags, member: string) {
   if (member.startsWith("mem_")) return member
   const { data } = (yield* callOperator(yield* resolveTarget(flags), "GET", pathOf(flags.organization))) as {
@@ -38,7 +38,9 @@ export const listMembers = Effect.fn("cli.listMembers")(function* (flags: Member
   for (const member of data) yield* print(shown(member))
 })
 
-/** Without a password one is made and printed once: nothing secret has to be typed where a shell remembers it. */
+/**
+ * Without a password one is generated and printed once, so that no secret has to be typed where a shell remembers it.
+ */
 export const addMember = Effect.fn("cli.addMember")(function* (
   flags: MemberFlags & {
     readonly email: string

@@ -53,7 +53,7 @@ const installOne = Effect.fnUntraced(function* (
   say(`${name} is installed in ${folder}.`)
 })
 
-/** The embedder, which brings what runs every model, and the transcriber that was asked for. */
+/** The embedder, which brings the runtime of every model, and the requested transcriber. */
 export const installModels = Effect.fn("cli.models.install")(function* ({
   dataDir,
   from,
@@ -88,7 +88,7 @@ const told = ({ bytes, folder, model, packages, wrong }: State, command: string)
   say(`Of ${packages.join(", ")}.`)
 }
 
-/** Reads all of it: a second. Ends with exit code 1 where it is not what it was. */
+/** Reads all of it, which takes a second. Exits with 1 if it has changed. */
 export const modelsStatus = Effect.fn("cli.models.status")(function* ({
   dataDir,
   json,

@@ -22,9 +22,9 @@ import { StartRefused } from "../runtime/data-folder.ts"
 
 /** The adapter stays on what 3.x has too; this is the newest that runs on Java 17. */
 export const opensearchVersion = "2.19.1"
-/** The folder's name says what is in it: one that an earlier program made has less. */
+/** The folder's name lists its contents: one made by an earlier program has less. */
 export const opensearchFolder = `opensearch-${opensearchVersion}-vectors`
-/** Its graphs of Lucene need none of the native libraries that other distributions of it bring along. */
+/** Its Lucene graphs need none of the native libraries that other distributions include. */
 const VECTORS = {
   name: "opensearch-knn",
   version: `${opensearchVersion}.0`,
@@ -85,7 +85,7 @@ const dependencies = (all: ReadonlyArray<Dependency>): string =>
     )
     .join("")}</dependencies>`
 
-/** One project over all of them, so that Maven starts once. Each copies into its own `target/dependency`. */
+/** One project for all of them, so that Maven starts once. Each copies into its own `target/dependency`. */
 const writeProjects = (folder: string): void => {
   const names = ["lib", ...MODULES.map(({ name }) => name), VECTORS.name]
   const write = (name: string, body: string) => {
@@ -123,12 +123,12 @@ const descriptor = (module: Module): string =>
     "has.native.controller=false",
     ...(module.extends === undefined ? [] : [`extended.plugins=${module.extends}`])
   ].join("\n")
-/** Java 17 has the security manager. What runs on loopback for development may do everything. */
+/** Java 17 has the security manager. A loopback node for development may do everything. */
 const POLICY = "grant { permission java.security.AllPermission; };\n"
 
 /** Jars that the program itself has are not loaded twice: a class would be another one in each loader. */
 const assemble = (projects: string, home: string): void => {
-  // It refuses to start where one of these is missing and cannot be made.
+  // It refuses to start if one of these is missing and cannot be created.
   for (const name of ["lib", "modules", "plugins", "bin", "extensions"])
     mkdirSync(join(home, name), { recursive: true })
   const jarsOf = (name: string) => join(projects, name, "target", "dependency")
@@ -144,7 +144,7 @@ const assemble = (projects: string, home: string): void => {
   }
 }
 
-/** As it came: it has its own descriptor and policy. */
+/** Unchanged: it has its own descriptor and policy. */
 const addVectors = (projects: string, home: string): void => {
   const own = join(projects, VECTORS.name),
     files = join(own, "target", "dependency")
@@ -159,7 +159,7 @@ const addVectors = (projects: string, home: string): void => {
       copyFileSync(join(files, name), join(folder, name))
 }
 
-/** Root starts nodes as another user, and may keep what it makes to itself. There is nothing secret in it. */
+/** Root starts nodes as another user, and may keep its files to itself. They contain no secrets. */
 const readableByAll = (folder: string, home: string): void => {
   for (const path of [folder, home]) chmodSync(path, 0o755)
   for (const name of readdirSync(home, { recursive: true, encoding: "utf8" })) {
@@ -174,7 +174,7 @@ export const resolveOpensearch = (folder: string, report: (text: string) => void
   if (existsSync(home)) return home
   mkdirSync(folder, { recursive: true })
   report(`Fetching OpenSearch ${opensearchVersion} from Maven Central`)
-  // Of this process alone: two may fetch at once, and the one that comes second finds the first one's.
+  // A folder of this process: two processes may fetch at once, and the second finds what the first stored.
   const fresh = `${home}.${process.pid}`
   const projects = `${fresh}.projects`
   try {

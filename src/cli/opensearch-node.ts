@@ -1,6 +1,6 @@
 /**
- * Nodes of OpenSearch on loopback: each a JVM of its own with a folder of its own, as another user than root, ended
- * with the program that started it however that ends. `opensearch-assembly.ts` makes what they start from.
+ * OpenSearch nodes on loopback: each is a JVM with its own folder, runs as a user other than root, and ends with the
+ * program that started it, however that ends. `opensearch-assembly.ts` builds what they start from.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -9,9 +9,9 @@ import { StartRefused } from "../runtime/data-folder.ts"
 import { freePort } from "../runtime/free-port.ts"
 import { resolveOpensearch } from "./opensearch-assembly.ts"
 
-const READY_MAX_ms = 120_000
-const HEAP_DEFAULT_mb = 512
-/** Whom a program of root starts it as: it refuses root. */
+const READY_MAX_MS = 120_000
+const HEAP_DEFAULT_MB = 512
+/** The user that a program of root starts it as: OpenSearch refuses root. */
 const NOBODY = 65_534
 
 interface OpensearchNode {
@@ -29,13 +29,13 @@ interface Cluster {
 interface ClusterOptions {
   /** Data, settings and logs of the nodes, one folder each. */
   readonly folder: string
-  /** Where the program is kept when not in `folder`, so that several clusters share it. */
+  /** Where the program is kept if not in `folder`, so that several clusters share it. */
   readonly programFolder?: string
   readonly nodes: number
-  /** Of the first node, the others follow; 0 = any free ones. */
+  /** Port of the first node, the others follow; 0 for any free ones. */
   readonly port: number
   readonly heap_mb?: number
-  /** Of a test: code is compiled quickly rather than well. */ readonly isShortLived?: boolean
+  /** For tests: compiles code quickly rather than well. */ readonly isShortLived?: boolean
   readonly report: (text: string) => void
 }
 interface Place {
@@ -57,7 +57,7 @@ const settings = (own: Place, all: ReadonlyArray<Place>): string =>
     "action.auto_create_index: false",
     // A machine for development is fuller than a server may be.
     "cluster.routing.allocation.disk.threshold_enabled: false",
-    // Where that is turned on it is for trying, so it must not take half a minute.
+    // It is enabled for trials, so it must not take half a minute.
     "cluster.info.update.interval: 10s",
     ...(all.length === 1
       ? ["discovery.type: single-node"]
@@ -98,7 +98,7 @@ const prepare = (own: Place, all: ReadonlyArray<Place>): void => {
 const javaArguments = (
   home: string,
   folder: string,
-  { heap_mb = HEAP_DEFAULT_mb, isShortLived = false }: Pick<ClusterOptions, "heap_mb" | "isShortLived">
+  { heap_mb = HEAP_DEFAULT_MB, isShortLived = false }: Pick<ClusterOptions, "heap_mb" | "isShortLived">
 ): ReadonlyArray<string> => [
   ...(isShortLived ? ["-XX:TieredStopAtLevel=1"] : []),
   `-Xms${heap_mb}m`,
@@ -141,7 +141,7 @@ const watched = (child: ChildProcess) => {
   const exited = new Promise<number | null>((settle) => {
     const ended = (status: number | null) => {
       code = status
-      // It must not end another process that gets this number later.
+      // It must not end another process that gets this id later.
       watch.kill("SIGKILL")
       settle(status)
     }
@@ -163,7 +163,7 @@ const answersWhole = async (address: string, nodes: number): Promise<boolean> =>
     const health = (await response.json()) as { readonly number_of_nodes?: number; readonly status?: string }
     return response.ok && health.number_of_nodes === nodes && health.status !== "red"
   } catch {
-    // Not yet: whoever waits says so when the time is over.
+    // Not yet: the caller reports a time-out itself.
     return false
   }
 }
@@ -217,12 +217,12 @@ const untilReady = async (nodes: ReadonlyArray<Running>, wanted: number, stop: (
   for (const { place, hasExited } of nodes)
     for (let waited_ms = 0; !(await answersWhole(`http://127.0.0.1:${place.port}`, wanted)); waited_ms += 100) {
       const hasEnded = hasExited()
-      if (hasEnded || waited_ms > READY_MAX_ms) {
+      if (hasEnded || waited_ms > READY_MAX_MS) {
         await stop()
         throw new StartRefused(
           hasEnded
             ? `The ${place.name} ended while starting: ${logOf(place).trim().slice(-800)}`
-            : `The ${place.name} was not ready within ${READY_MAX_ms / 1_000} s.`
+            : `The ${place.name} was not ready within ${READY_MAX_MS / 1_000} s.`
         )
       }
       await pause(100)

@@ -1,6 +1,6 @@
 /**
- * `dowser opensearch`: real nodes of OpenSearch from Maven Central on this machine's JVM, on loopback, ready when the
- * line says so, stopped with this program. For development and the tests of the adapter.
+ * `dowser opensearch`: real OpenSearch nodes from Maven Central on this machine's JVM, on loopback, ready when the line
+ * says so, stopped with this program. For development and the tests of the adapter.
  */
 import { Effect } from "effect"
 import { StartRefused } from "../runtime/data-folder.ts"
@@ -8,7 +8,7 @@ import { opensearchVersion } from "./opensearch-assembly.ts"
 import { startOpensearch } from "./opensearch-node.ts"
 import { makeProgress } from "./progress.ts"
 
-/** More than a machine for development bears: each is half a gigabyte. */
+/** More than a development machine can run: each takes half a gigabyte. */
 export const OPENSEARCH_NODES_MAX = 9
 
 export const opensearch = Effect.fn("cli.opensearch")(function* (flags: {

@@ -1,6 +1,6 @@
 /**
- * `dowser start`: boots the embedded stack, or one process of a distributed one, fills the demo once, prints where it
- * listens, and runs until it is told to stop.
+ * `dowser start`: boots the embedded stack, or one process of a distributed one, fills the demo once, prints its
+ * addresses, and runs until it is stopped.
  */
 import { join } from "node:path"
 import { Context, Effect, Layer } from "effect"
@@ -46,18 +46,19 @@ const prepareOrganization = Effect.fnUntraced(function* (folder: DataFolder, isD
   const access = yield* Access
   const [existing] = yield* (yield* Organizations).list
   if (!folder.isFresh() && existing !== undefined) return { organization_id: existing.id } satisfies Prepared
-  // A start that was killed before it could show its keys left an organization whose keys nobody knows: begin again.
+  // A start that was killed before it could print its keys left an organization whose keys nobody knows: begin again.
   for (const key of existing === undefined ? [] : access.listKeys(existing.id))
     yield* Effect.orDie(access.revokeKey(key.organization_id, key.id))
   const made: Prepared = yield* createWithKeys(isDemo ? "Demo" : "Main", "unlimited", 0)
   return made
 })
 
-/** Loaded only when asked for: the embedded stack needs no Kafka client. */
+/** Loaded on demand: the embedded stack needs no Kafka client. */
 const distributedRuntime = Effect.promise(() => import("../runtime/distributed.ts"))
 
 /**
- * Several processes start over one database: what is there is left alone, and one of them makes the first organization.
+ * Several processes may start over one database: existing data is left alone, and one of them creates the first
+ * organization.
  */
 const prepareShared = Effect.gen(function* () {
   const [existing] = yield* (yield* Organizations).list
@@ -99,9 +100,9 @@ const prepareDemo = Effect.fnUntraced(function* (folder: DataFolder, config: Ser
   yield* demo.open(organizationId, demoCollection)
 })
 
-/** It holds the thread for half a second: better now than in the first search. */
+/** It blocks the thread for half a second: better now than in the first search. */
 const prepareLanguages = Effect.catch(Effect.tryPromise({ try: loadLanguages, catch: (error) => error }), (error) =>
-  Effect.logError("The library that tells languages could not be loaded; answers name none", error)
+  Effect.logError("The library that detects languages could not be loaded; answers name none", error)
 )
 const readyLine = (config: ServerConfig, base: string, prepared: Prepared) =>
   JSON.stringify({
@@ -132,10 +133,10 @@ const welcome = (base: string, prepared: Prepared, hasDemo: boolean): string => 
         `  curl '${base}/v1/events' -H 'X-SVC-API-KEY: ${searchable}' -d '{"events":[{"type":"click","collection":"${demoCollection}","document_id":"p1","q":"headphones","session_id":"me"}]}'`,
         `  curl "${base}/v1/analytics/metrics/queries?from=$(date -u +%F)&to=$(date -u +%F)&limit=5" -H 'X-SVC-API-KEY: ${secret}'`
       ].join("\n\n")
-  return `\nDowser is ready.\n\n${hasDemo ? `  Demo page    ${base}/\n` : ""}  API          ${base}/v1\n  Reference    ${base}/docs\n  Organization ${organization_id ?? "another process is making the first one"}\n${keys}\n\nTry:\n\n${curl}\n`
+  return `\nDowser is ready.\n\n${hasDemo ? `  Demo page    ${base}/\n` : ""}  API          ${base}/v1\n  Guide        ${base}/docs/guide\n  Reference    ${base}/docs\n  Organization ${organization_id ?? "another process is making the first one"}\n${keys}\n\nTry:\n\n${curl}\n`
 }
 
-/** What the flags say, checked together; fails with one sentence about the first that is wrong. */
+/** The flags, checked together; fails with one sentence about the first that is wrong. */
 const checkedFlags = Effect.fnUntraced(function* (config: ServerConfig) {
   const weights = parseWeights(config.weights)
   if (typeof weights === "string") return yield* Effect.fail(new StartRefused(`--weights: ${weights}`))

@@ -1,4 +1,4 @@
-/** `dowser status`: how a running Dowser is. Ends with exit code 1 when it is down. */
+/** `dowser status`: the state of a running Dowser. Exits with 1 if it is down. */
 import { Effect } from "effect"
 import { FIGURES_MAX } from "../health/verdict.ts"
 import type { Status } from "../health/contract.ts"
@@ -9,7 +9,7 @@ type StatusAnswer = typeof Status.Type
 
 const figure = (count: number): string => (count >= FIGURES_MAX ? `${FIGURES_MAX} or more` : String(count))
 
-/** One line a part, then what was lost, then the partitions. */
+/** One line per part, then what was lost, then the partitions. */
 export const statusLines = ({
   engine_circuits,
   partitions,

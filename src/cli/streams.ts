@@ -1,4 +1,4 @@
-/** `dowser streams [names…]`: processors in a process of their own, beside any number of others. */
+/** `dowser streams [names…]`: runs processors in a process of their own, beside any number of others. */
 import { join } from "node:path"
 import { Effect } from "effect"
 import { parseWeights } from "@dowser/streams/runner/weights"
@@ -19,7 +19,7 @@ export const streams = Effect.fn("cli.streams")(function* (flags: {
   readonly adminPort: number
 }) {
   if (flags.adminPort !== 0) yield* assertPortFree(flags.adminHost, flags.adminPort, "--admin-port")
-  // For the snapshots of its state; held like any data folder, since two processes would write into each other's.
+  // For the snapshots of its state; locked like any data folder, because two processes would write into each other's.
   const folder = yield* Effect.acquireRelease(
     Effect.try({
       try: () => openDataFolder(flags.dataDir, dataVersion),
@@ -31,7 +31,7 @@ export const streams = Effect.fn("cli.streams")(function* (flags: {
   if (typeof weights === "string") return yield* Effect.fail(new StartRefused(`--weights: ${weights}`))
   const identifiers = yield* Identifiers
   const member = yield* identifiers.make("strm")
-  // Loaded only when asked for, like the benches.
+  // Loaded on demand, like the benches.
   const { runStreamsProcess } = yield* Effect.promise(() => import("../runtime/distributed.ts"))
   const ready = Effect.sync(() => {
     if (flags.json) process.stdout.write(`${JSON.stringify({ ready: true, member })}\n`)

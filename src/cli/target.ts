@@ -1,4 +1,4 @@
-/** Which running program a command speaks to: the one at `--url`, or the one that owns `--data-dir`. */
+/** Which running program a command addresses: the one at `--url`, or the owner of `--data-dir`. */
 import { Effect } from "effect"
 import { readRunning, StartRefused } from "../runtime/data-folder.ts"
 

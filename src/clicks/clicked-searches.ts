@@ -1,11 +1,11 @@
 /**
- * Reads what visitors searched and took from the log, as a replay does: answered searches and events of a range, side
- * by side in the order in which they came, without what was erased. In small pieces, between which others get their
- * turn. What the log does not keep any more is not told.
+ * Reads from the log what visitors searched and took, as a replay does: answered searches and events of a range,
+ * together in their order of arrival, without what was erased. In small pieces, between which others get their turn.
+ * What the log no longer keeps is missing.
  *
- * Decision: the log, and not a table of showings. Nobody keeps which documents an answer showed: an answer goes to the
- * wire as text, and to read it would cost every search more than all of its statistics. A client that sends a `search`
- * event with `document_ids` says it; for the others the list of a query is what it finds today.
+ * Decision: the log, and not a table of impressions. Nobody stores which documents an answer showed: an answer goes to
+ * the wire as text, and parsing it would cost every search more than all of its statistics. A client that sends a
+ * `search` event with `document_ids` provides them; for the others, a query's list is what it finds today.
  */
 import { givingWay } from "@dowser/engine-sdk/host"
 import type { BehaviouralEvent, ServedSearch } from "@dowser/log/event-schema"
@@ -28,9 +28,11 @@ interface Asked {
   readonly before: number
 }
 
-/** Clicks are waited for that long behind the range; records come a moment after what they tell of. */
+/** How long after the range clicks are still read; records arrive a moment after what they report. */
 const BEHIND_MS = 60 * 60_000
-/** Tells every search of the range, with what was taken of it. `told`: the share that is read, 0..1. */
+/**
+ * Calls back with every search of the range and what was taken from it. `told` is the share that has been read, 0..1.
+ */
 export const makeClickedSearches = Effect.gen(function* () {
   const log = yield* EventLog
   const sql = yield* SqlClient.SqlClient

@@ -1,4 +1,4 @@
-/** By which names visitors search a collection: events and answered searches carry the one that was used. */
+/** The names under which visitors search a collection: events and answered searches carry the one that was used. */
 import { type OperationContext, resolveCollection } from "@dowser/engine-sdk/operations"
 
 /** `name` (a collection or an alias), its own name, and the aliases that lead to it. O(aliases). */

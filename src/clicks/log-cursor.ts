@@ -10,7 +10,7 @@ import { Effect } from "effect"
 const RECORDS_MAX = 16
 const BYTES_MAX = 128 * 1_024
 
-/** Where the reading of a topic's partition stands. */
+/** How far a topic's partition has been read. */
 interface Cursor {
   readonly topic: Topic
   readonly partition: number
@@ -38,7 +38,7 @@ export const peek = Effect.fnUntraced(function* (log: Log, cursor: Cursor) {
       recordsMax: RECORDS_MAX,
       bytesMax: BYTES_MAX
     })
-    // Nothing at all: what was there at the beginning has gone.
+    // Nothing at all: what was there at the beginning is gone.
     if (read.records.length === 0 && read.nextOffset <= cursor.next) return undefined
     cursor.records = read.records.filter(({ offset }) => offset < cursor.end)
     cursor.next = read.nextOffset
@@ -47,7 +47,7 @@ export const peek = Effect.fnUntraced(function* (log: Log, cursor: Cursor) {
   return cursor.records[cursor.at]
 })
 
-/** A record that cannot be read, which the processors have told of, is none. */
+/** An unreadable record, which the processors have logged, is skipped. */
 const openedRecord = ({ value }: LogRecord): Envelope<unknown> | undefined => {
   try {
     return openRecord(value)
@@ -64,7 +64,7 @@ export const entriesOf = (
 ): ReadonlyArray<unknown> => {
   const envelope = openedRecord(record)
   if (envelope === undefined) return []
-  // A record of events is one organization's; one of answered searches may be of many, each of which says whose it is.
+  // A record of events belongs to one organization; one of answered searches may have many, each with its own.
   if (topic !== SEARCH_SERVED && envelope.organization_id !== organizationId) return []
   const payload =
     envelope.payload instanceof EventColumns ? { events: envelope.payload.events } : (envelope.payload as object)

@@ -1,8 +1,8 @@
 /**
- * Searches that visitors made, while clicks may still come: what was taken belongs to the search it names, else to the
+ * Searches of visitors, while clicks may still come: what was taken belongs to the search it names, else to the
  * visitor's last search of the collection within half an hour. Successive keystrokes, and pages of the same query, are
- * one search. Pure; bounded by the number of searches that are open and by their bytes, since ids are what senders of
- * events write: beyond, the oldest are told.
+ * one search. Pure; bounded by the number of open searches and by their bytes, because senders of events choose the
+ * ids: beyond that, the oldest are closed.
  */
 import type { BehaviouralEvent, ServedSearch } from "@dowser/log/event-schema"
 import { normalizeQuery } from "@dowser/log/normalize-query"
@@ -14,7 +14,7 @@ export interface ClickedSearch {
   /** Empty where it is not known. */ readonly visitor: string
   readonly at: number
   readonly found: number
-  /** What the client says that it showed; undefined where it says nothing. */
+  /** What the client says it showed; undefined if it says nothing. */
   readonly shown: ReadonlyArray<string> | undefined
   /** Gains by document. */ readonly taken: ReadonlyMap<string, number>
 }
@@ -35,7 +35,7 @@ const OPEN_MAX = 50_000
 const OPEN_BYTES_MAX = 64_000_000
 const SEARCH_BYTES = 600,
   DOCUMENT_BYTES = 100
-/** Of one search; a visitor who takes more is none. */
+/** Documents of one search; a visitor that takes more is not a person. */
 const TAKEN_MAX = 200
 const SHOWN_MAX = 50
 const NONE: ReadonlyArray<string> = []
@@ -110,7 +110,7 @@ export class OpenSearches {
     this.#grew(search, more)
   }
 
-  /** Tells what is open. */
+  /** Closes everything that is open. */
   end(): void {
     this.#close(0)
   }
@@ -119,7 +119,7 @@ export class OpenSearches {
   #grew(search: Open, documents: ReadonlyArray<string>): void {
     const bytes = documents.reduce((sum, id) => sum + DOCUMENT_BYTES + 2 * id.length, 0)
     search.bytes += bytes
-    // One that was told in the meantime is nobody's memory any more.
+    // A search that was closed meanwhile needs no memory any more.
     if (this.#open.get(search.id) !== search) return
     this.#bytes += bytes
     this.#close(OPEN_MAX)

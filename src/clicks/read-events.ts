@@ -18,7 +18,7 @@ interface Asked {
   readonly before: number
 }
 
-/** Tells each event, partition after partition. `told`: the share that is read, 0..1. */
+/** Calls back with each event, partition after partition. `told` is the share that has been read, 0..1. */
 export const makeEventReader = Effect.gen(function* () {
   const log = yield* EventLog
   const sql = yield* SqlClient.SqlClient

@@ -1,4 +1,6 @@
-/** What of a configuration only the organization can tell: whether what it names is there, and is named once. */
+/**
+ * The part of a configuration that only the organization can check: whether what it names exists, and is named once.
+ */
 import { Effect } from "effect"
 import { CatalogNames } from "../catalog/names.ts"
 import { Connectors } from "../connectors/connectors.ts"
@@ -11,7 +13,7 @@ type Source = CmsConfig["stores"][number]["sources"][number]
 /** The path of each that has the name of one before it. */
 const repeated = (names: ReadonlyArray<string>, pathOf: (i: number) => string): ReadonlyArray<Issue> =>
   names.flatMap((name, i) =>
-    names.indexOf(name) < i ? [{ path: pathOf(i), message: `\`${name.slice(0, 120)}\` stands twice` }] : []
+    names.indexOf(name) < i ? [{ path: pathOf(i), message: `\`${name.slice(0, 120)}\` occurs twice` }] : []
   )
 
 export const makeCheckConfig = Effect.gen(function* () {

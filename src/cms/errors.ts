@@ -12,7 +12,7 @@ export class ConfigRevisionMismatch extends Schema.TaggedError<ConfigRevisionMis
   { message: Schema.String, current_revision: Schema.Int },
   { httpApiStatus: 409 }
 ) {}
-/** Nobody reads what is published for an installation without a key. */
+/** Nobody could read what is published for an installation without a key. */
 export class InstallationRevoked extends Schema.TaggedError<InstallationRevoked>()(
   "InstallationRevoked",
   { message: Schema.String },

@@ -39,7 +39,7 @@ export const makeInstallationsRepository = Effect.gen(function* () {
       FROM cms_installations i JOIN cms_reports r ON r.installation_id = i.id`
   )
   return {
-    /** Of one organization's at a time; how many have a key. */
+    /** One organization's at a time; how many have a key. */
     lockCount: Effect.fnUntraced(function* (organizationId: string) {
       yield* sql`SELECT pg_advisory_xact_lock(hashtextextended(${`cms installations of ${organizationId}`}, 0))`
       const [row] = yield* sql<{
@@ -53,7 +53,7 @@ export const makeInstallationsRepository = Effect.gen(function* () {
           VALUES (${id}, ${organizationId}, ${fields.name.trim()}, ${fields.provider.trim()}, ${fields.environment}, ${fields.origin}, ${JSON.stringify(config)}::text::json, ${time(now)}, ${time(now)})`,
         sql`INSERT INTO cms_reports (installation_id) VALUES (${id})`
       ),
-    /** Of one whose key could not be made. */
+    /** Removes one whose key could not be created. */
     remove: (organizationId: string, id: string) =>
       sql`DELETE FROM cms_installations WHERE organization_id = ${organizationId} AND id = ${id}`,
     get: (organizationId: string, id: string) =>
@@ -74,7 +74,7 @@ export const makeInstallationsRepository = Effect.gen(function* () {
       sql`UPDATE cms_installations SET desired_revision = ${revision}::int4, config = ${JSON.stringify(config)}::text::json, updated_at = ${time(now)} WHERE id = ${id}`,
     revoke: (organizationId: string, id: string, now: number) =>
       sql`UPDATE cms_installations SET revoked_at = ${time(now)}, updated_at = ${time(now)} WHERE organization_id = ${organizationId} AND id = ${id} AND revoked_at IS NULL`,
-    /** What a module reads; it was seen. */
+    /** What a module reads; also records that it was seen. */
     runtime: (organizationId: string, id: string, now: number) =>
       Effect.map(
         sql<RuntimeRow>`UPDATE cms_reports r SET last_seen_at = ${time(now)} FROM cms_installations i
@@ -84,7 +84,7 @@ export const makeInstallationsRepository = Effect.gen(function* () {
       ),
     served: (id: string, hash: string) =>
       sql`UPDATE cms_reports SET served_hash = ${hash} WHERE installation_id = ${id}`,
-    /** What is left out stays. */
+    /** Omitted fields keep their values. */
     report: (id: string, given: ReportedFields) =>
       sql`UPDATE cms_reports SET applied_revision = coalesce(${given.applied_revision ?? null}::int4, applied_revision),
         discovery = coalesce(${json(given.discovery)}::text::json, discovery), sync_health = coalesce(${json(given.sync_health)}::text::json, sync_health),

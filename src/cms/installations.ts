@@ -5,7 +5,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Identifiers } from "@dowser/log/identifiers"
-import { Access, neverExpires } from "../access/access.ts"
+import { Access, NEVER_EXPIRES } from "../access/access.ts"
 import { makeAuditRecorder } from "../audit/record.ts"
 import type { CatalogNames } from "../catalog/names.ts"
 import type { Connectors } from "../connectors/connectors.ts"
@@ -38,7 +38,7 @@ interface InstallationsShape {
     expected: number,
     config: CmsConfig
   ) => Effect.Effect<Installation, ConfigRevisionMismatch | InputInvalid | InstallationNotFound | InstallationRevoked>
-  /** What it was stays; a second time changes nothing. */
+  /** Its earlier state stays; a second time changes nothing. */
   readonly revoke: (
     organizationId: string,
     id: string
@@ -68,7 +68,7 @@ const keyOf = (organization_id: string, installation_id: string, name: string) =
   origins: [],
   filter_by: {},
   rate_limit_per_minute: CALLS_PER_MINUTE_MAX,
-  expires_at: neverExpires
+  expires_at: NEVER_EXPIRES
 })
 
 const makeWrites = Effect.gen(function* () {

@@ -1,4 +1,4 @@
-/** CMS installations: what is wanted of each and what its module reports. */
+/** CMS installations: the desired configuration of each and what its module reports. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
@@ -18,7 +18,7 @@ export const installationsTable = Effect.gen(function* () {
     updated_at bigint NOT NULL
   )`
   yield* sql`CREATE INDEX cms_installations_by_organization ON cms_installations (organization_id, id)`
-  // Apart from the row that its owner writes: it changes with every call of the module.
+  // Separate from the row that its owner writes, because it changes with every call of the module.
   yield* sql`CREATE TABLE cms_reports (
     installation_id text PRIMARY KEY REFERENCES cms_installations (id) ON DELETE CASCADE,
     applied_revision int4 NOT NULL DEFAULT 0,

@@ -1,6 +1,6 @@
 /**
- * A report as a module sends it: what has no field is kept under `metadata` beside the fields, at each level, and
- * counted, so that a newer module's report is never refused. Pure.
+ * A module's report: fields without a name here are kept under `metadata` at each level, and counted, so that a newer
+ * module's report is never refused. Pure.
  */
 import { decoderOf } from "../http/validation.ts"
 import { discoveryFields, healthFields, Report, storeFields } from "./schema.ts"
@@ -39,7 +39,7 @@ class Sorted {
 }
 const decode = decoderOf(Report, { closed: true })
 
-/** What is wrong with known fields is a 400 that names them all. */
+/** Problems with known fields are a 400 that names them all. */
 export const readReport = (body: unknown) => {
   const sorted = new Sorted()
   const report = isFields(body) ? sorted.report(body) : body

@@ -1,6 +1,6 @@
 /**
- * What a module does at run time, by the key of its installation alone: it reads its own configuration, says how far it
- * is, and pushes what changed in its sources.
+ * What a module does at run time, with the key of its installation alone: it reads its configuration, reports its
+ * state, and pushes changes of its sources.
  */
 import { createHash } from "node:crypto"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -52,7 +52,7 @@ const make = Effect.gen(function* () {
   const repository = yield* makeInstallationsRepository
   const sql = yield* SqlClient.SqlClient
 
-  /** What is wanted of it; it was seen. */
+  /** The desired configuration; also records that the module was seen. */
   const seen = Effect.fnUntraced(function* ({ installationId, organizationId }: Module) {
     const now = yield* Clock.currentTimeMillis
     const row = yield* Effect.orDie(repository.runtime(organizationId, installationId, now))
@@ -81,7 +81,7 @@ const make = Effect.gen(function* () {
         config,
         connectors: secretsOf(module, config, yield* Clock.currentTimeMillis)
       }
-      // A secret may be rotated while the revision stays: who has the revision may still not have all of it.
+      // A secret may be rotated without a new revision: a module with the current revision may still miss something.
       const hash = createHash("sha256").update(JSON.stringify(answer)).digest("base64url")
       if (hash !== served_hash) yield* Effect.orDie(repository.served(module.installationId, hash))
       return { answer, isServed: hash === served_hash }

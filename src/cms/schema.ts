@@ -1,4 +1,4 @@
-/** CMS installations: what each is configured to be, what its module reports, and what it reads at run time. */
+/** CMS installations: the configuration of each, what its module reports, and what it reads at run time. */
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
 
@@ -15,7 +15,7 @@ const lengthRefusal = (most: number) => (text: string) =>
 const Name = Schema.String.check(refusing(lengthRefusal(NAME_CHARACTERS_MAX)))
 const LocalId = Schema.String.check(refusing(lengthRefusal(ID_CHARACTERS_MAX)))
 const Text = Schema.String.check(Schema.isMaxLength(TEXT_CHARACTERS_MAX))
-/** Where the site is: no path, since what is compared with it has none. */
+/** The site's origin, without a path, because origins are compared. */
 const originRefusal = (text: string): string | undefined =>
   text.length <= 2_048 &&
   URL.canParse(text) &&
@@ -38,7 +38,8 @@ export type CreateInstallation = typeof CreateInstallation.Type
 const Source = Schema.Struct({
   /** As the module calls it. */ local_id: LocalId,
   collection: Text,
-  /** Whose pushes bring its documents; it writes to `collection`. */ connector_id: Schema.optionalKey(Text),
+  /** The connector whose pushes bring its documents; it writes to `collection`. */
+  connector_id: Schema.optionalKey(Text),
   search_preset: Schema.optionalKey(Text),
   recommendation_model: Schema.optionalKey(Text)
 })
@@ -63,7 +64,7 @@ export const PublishConfig = Schema.Struct({ expected_revision: Schema.Int, conf
   identifier: "PublishCmsConfig"
 })
 
-/** What a module says beyond the fields that have a name. */
+/** What a module says beyond the named fields. */
 const metadata = { metadata: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)) }
 const count = Schema.optionalKey(Schema.Int)
 export const storeFields = {
@@ -99,7 +100,7 @@ export const healthFields = {
 }
 const Discovery = Schema.Struct({ ...discoveryFields, ...metadata }).check(refusing(bytesRefusal))
 const SyncHealth = Schema.Struct({ ...healthFields, ...metadata }).check(refusing(bytesRefusal))
-/** What is left out stays as it was reported before. */
+/** Omitted fields keep their last reported value. */
 export const Report = Schema.Struct({
   applied_revision: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))),
   discovery: Schema.optionalKey(Discovery),
@@ -118,12 +119,12 @@ const installationFields = {
   environment: Schema.Literals(ENVIRONMENTS),
   origin: Schema.String,
   /** 0 until a configuration is published. */ desired_revision: Schema.Int,
-  /** What the module says it runs by. */ applied_revision: Schema.Int,
+  /** The revision that the module says it runs. */ applied_revision: Schema.Int,
   in_sync: Schema.Boolean,
   config: CmsConfig,
   discovery: Schema.optionalKey(Discovery),
   sync_health: Schema.optionalKey(SyncHealth),
-  /** Of the last report: what had no field, and of all reports how many such fields there were. */ ...metadata,
+  /** Fields without a name in the last report, and their number over all reports. */ ...metadata,
   unknown_fields: Schema.Int,
   last_error: Schema.optionalKey(Schema.String),
   /** Unix milliseconds, of the last call with its key. */ last_seen_at: Schema.optionalKey(Schema.Int),
@@ -141,7 +142,7 @@ export const RuntimeConfig = Schema.Struct({
   installation_id: Schema.String,
   desired_revision: Schema.Int,
   config: CmsConfig,
-  /** Where the documents of each source go, and what signs them. */
+  /** Where the documents of each source go, and the secret that signs them. */
   connectors: Schema.Array(
     Schema.Struct({
       store: Schema.String,

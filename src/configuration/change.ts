@@ -4,7 +4,7 @@
  */
 export type ConfigurationKind = string
 
-/** The row, as its room knows it inside an organization. */
+/** The row, as its room identifies it inside an organization. */
 export interface Subject {
   readonly organizationId: string
   readonly id: string

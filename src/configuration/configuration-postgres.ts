@@ -1,6 +1,6 @@
 /**
  * Configuration of one of several processes over one Postgres. A write takes the next version in its transaction and
- * tells everybody; each process reads what changed up to a version, then confirms it; the writer answers when every
+ * notifies everybody; each process reads the changes up to a version, then confirms it; the writer answers when every
  * lease has confirmed or ended. A request finds this process in one of four states:
  *
  * - held: the lease is renewed; memory has every write that was answered, and requests are answered from it.
@@ -10,7 +10,7 @@
  *   then requests are refused.
  * - unread: Postgres answers and what changed cannot be read. Requests are refused, and the lease is let go.
  *
- * From all of them a new lease leads back to held: the row first, then whatever was written until it was there.
+ * From each of them a new lease leads back to held: first the row, then everything written before it existed.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Queue, Semaphore } from "effect"
@@ -47,8 +47,8 @@ const unconfirmedWrite = () =>
     retry_after_s: 1
   })
 
-/** What this process has and holds of the configuration. */
-interface Held {
+/** The state of this process. */
+interface ProcessState {
   readonly lease: OwnLease
   readonly others: OtherLeases
   readonly reader: ChangeReader
@@ -68,7 +68,7 @@ const hold = Effect.fnUntraced(function* (
   const repository = makeLeasesRepository(own)
   const statements = new OwnStatements(now)
   const applied = yield* Effect.orDie(repository.version)
-  // A failure costs the writer the time until the next renewal, which tells the same.
+  // A failure delays the writer until the next renewal, which confirms the same.
   const onNews = (version: number) =>
     lease.holding === undefined
       ? Effect.void
@@ -99,12 +99,12 @@ const hold = Effect.fnUntraced(function* (
     })
   )
   for (const loop of [reader.loop, heard, lease.loop]) yield* Effect.forkIn(loop, scope)
-  const held: Held = { lease, others, reader, statements, now }
+  const held: ProcessState = { lease, others, reader, statements, now }
   return held
 })
 
 /** Settles when memory is of now, or is as it may be while Postgres is away. */
-const currentOf = ({ lease, now, reader, statements }: Held, servedWithoutPostgres_ms: number) => {
+const currentOf = ({ lease, now, reader, statements }: ProcessState, servedWithoutPostgres_ms: number) => {
   const degraded = Effect.suspend(() =>
     now() - Math.max(reader.readAt, lease.validUntil) < servedWithoutPostgres_ms
       ? Effect.void
@@ -167,7 +167,7 @@ export const layerPostgres = <E>(
   connection: Layer.Layer<PgClient.PgClient, E>,
   options: ConfigurationOptions = {}
 ): Layer.Layer<Configuration, E, Identifiers | RowReaders | SqlClient.SqlClient> =>
-  // Built beside and not provided: the transactions of writes are those of the rooms' client.
+  // Built here rather than provided, because the transactions of writes belong to the rooms' client.
   Layer.effect(
     Configuration,
     Effect.flatMap(Layer.build(Layer.fresh(connection)), (own) => make(Context.get(own, PgClient.PgClient), options))

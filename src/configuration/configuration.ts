@@ -1,8 +1,7 @@
 /**
- * Configuration as every request sees it (design part 7): rows in Postgres, in the memory of the rooms that need them.
- * A write is answered when every process has it, so that the next request sees it wherever it arrives; a read asks
- * nobody. Here the service and its adapter for a single process; `configuration-postgres.ts` is that for one of
- * several.
+ * Configuration as every request sees it: rows in Postgres, in the memory of the rooms that need them. A write is
+ * answered when every process has it, so that the next request sees it wherever it arrives; reads ask nobody. This file
+ * has the service and its adapter for a single process; `configuration-postgres.ts` is the one for several.
  */
 import { Context, Effect, Layer, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -15,18 +14,17 @@ import { type Load, makeRooms } from "./rooms.ts"
 import type { RowReaders } from "../identity/row-readers.ts"
 
 /**
- * Decision: a process that does not reach Postgres goes on with what it remembers for one minute after the last moment
- * at which that was certainly current, then answers 503. As long as Postgres is away for all of an installation nothing
- * can be written, so nothing is stale; a single process that is cut off cannot tell, and for at most this minute
- * honours a key that was revoked meanwhile. A minute is what a database takes to fail over, and short for a key that
- * was stolen.
+ * Decision: a process that cannot reach Postgres continues with its memory for one minute after the last moment at
+ * which that was certainly current, then answers 503. While Postgres is away for a whole installation nothing can be
+ * written, so nothing is stale; a single process that is cut off cannot know that, and honours a key that was revoked
+ * meanwhile for at most this minute. A minute is what a database needs to fail over, and short for a stolen key.
  */
 export const SERVED_WITHOUT_POSTGRES_MS = 60_000
 
 export const unreadable = () =>
   new ConfigurationUnavailable({
     message:
-      "The configuration cannot be read at the moment, and what this server remembers of it is too old to answer by; send the request again.",
+      "The configuration cannot be read at the moment, and this server's copy is too old to use; send the request again.",
     retry_after_s: 5
   })
 
@@ -38,22 +36,19 @@ export interface ConfigurationShape {
    * hold.
    */
   readonly current: Effect.Effect<void, ConfigurationUnavailable>
-  /**
-   * Rows that a `load` could not take in: it notes them here and goes on, so that they are their organization's matter
-   * alone.
-   */
+  /** Rows that a `load` could not read: it notes them here and goes on, so that only their organization is affected. */
   readonly damages: Damages
   /**
-   * From here on `load` is called for what changes; once before this settles, for all rows. Never from two fibers at a
-   * time.
+   * From here on `load` is called for changes; once before this settles, for all rows. Never from two fibers at a time.
    */
   readonly keep: (kind: ConfigurationKind, load: Load) => Effect.Effect<void>
   /**
-   * Runs the effect in a transaction, reads the changed row into memory here and everywhere, then answers. The rooms do
-   * not write to memory themselves. What changed is in the audit log, in the same transaction. ConfigurationUnavailable
-   * when it is stored and not everybody could be asked. Cost: a transaction, four statements of the audit log and a
-   * point read; among several processes also one notification to each and the slowest one's point read, at most a lease
-   * for one that is gone, two for one that cannot read. Writes of an installation commit one at a time.
+   * Runs the effect in a transaction, reads the changed row into memory here and everywhere, then answers. Rooms do not
+   * write to memory themselves. The change is in the audit log, in the same transaction. Fails with
+   * ConfigurationUnavailable if it is stored but not everybody could be reached. Cost: a transaction, four statements
+   * of the audit log and a point read; among several processes also one notification to each and the slowest one's
+   * point read, at most a lease for a process that is gone, two for one that cannot read. Writes of an installation
+   * commit one at a time.
    */
   readonly write: <A, E>(
     change: Change,
@@ -109,7 +104,7 @@ export class Configuration extends Context.Service<Configuration, ConfigurationS
                 )
           ),
           keep: (kind, room) => reading.withPermits(1)(Effect.orDie(rooms.keep(kind, room))),
-          // Also read after a failure: of a commit that was cut off nobody knows whether it happened.
+          // Also read after a failure: it is unknown whether an interrupted commit happened.
           write: (change, effect) =>
             Effect.uninterruptible(
               Effect.onExit(sql.withTransaction(audit.recorded(change, effect)), () => load([change]))

@@ -1,6 +1,6 @@
 /**
- * Rows of configuration that could not be loaded, each a matter of its organization alone: its requests are refused
- * with the reason, everybody else's are not. A row is found again, or found well, whenever it is read.
+ * Rows of configuration that could not be loaded. Each affects its organization alone, whose requests are refused with
+ * the reason. A row is checked again whenever it is read.
  */
 import type { ConfigurationKind, Subject } from "./change.ts"
 
@@ -10,7 +10,7 @@ interface Damage {
 }
 
 export class Damages {
-  /** By organization, then by place. Empty in an installation that is well: asking costs a look into an empty map. */
+  /** By organization, then by place. Empty in a healthy installation: asking costs a look-up in an empty map. */
   readonly #found = new Map<string, Map<string, string>>()
 
   /** Before the rows of `subjects` are read (again). */

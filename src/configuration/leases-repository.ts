@@ -5,11 +5,9 @@ import type { Change, ConfigurationKind } from "./change.ts"
 import type { LeaseRow } from "./leases.ts"
 
 export const channel = "dowser_configuration"
-/** Rows kept: whoever is further behind reads everything. */
+/** Rows kept: a process that is further behind reads everything. */
 const CHANGES_KEPT = 10_000
-/**
- * How long a process may stand still between taking the next version and its commit: every other write waits for it.
- */
+/** How long a process may be idle between taking the next version and its commit: every other write waits for it. */
 const COMMIT_WITHIN_MS = 1_000
 
 interface ChangesRow {
@@ -69,7 +67,7 @@ export const makeLeasesRepository = (sql: SqlClient.SqlClient) => ({
   /** Ends a lease that has not been renewed since. */
   end: ({ process, renewals }: LeaseRow) =>
     sql`DELETE FROM configuration_leases WHERE process = ${process} AND renewals = ${String(renewals)}::text::int8`,
-  /** Tells the others up to which version a process has every change. Not durable: a renewal says it again. */
+  /** Notifies the others up to which version a process has every change. Not durable: a renewal repeats it. */
   confirm: (process: string, version: number) => sql`SELECT pg_notify(${channel}, ${`${process} ${version}`})`,
   /** Every lease of a process, also one whose joining was never answered. */
   leave: (member: string) =>

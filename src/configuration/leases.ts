@@ -1,13 +1,13 @@
 /**
- * Whom a write waits for, and how long. A lease is a row that its process renews. No wall clock is compared with
- * another: the holder counts its lease from the moment it sent the renewal, whoever waits counts from the moment it
- * first saw that renewal, which is later; so a lease is over for its holder before anybody may end it.
+ * Whom a write waits for, and how long. A lease is a row that its process renews. Wall clocks are never compared: the
+ * holder counts its lease from the moment it sent the renewal, others count from the moment they first saw that
+ * renewal, which is later; so a lease is over for its holder before anybody may end it.
  */
 
 /** `process` names one holding of a lease: a process that lost its lease comes back under another name. */
 export interface LeaseRow {
   readonly process: string
-  /** Newest version of which it has every change. */ readonly confirmed: number
+  /** Newest version up to which it has every change. */ readonly confirmed: number
   readonly renewals: number
 }
 export interface Observed extends LeaseRow {
@@ -15,7 +15,7 @@ export interface Observed extends LeaseRow {
 }
 
 export const LEASE_MS = 1_000
-/** For clocks that do not run alike: a twentieth, where quartz is off by a ten-thousandth. */
+/** Allowance for clocks of different speed: a twentieth, where quartz is off by a ten-thousandth. */
 const CLOCK_SHARE = 0.05
 
 /** Until when (monotonic ms) a holder may answer from memory. */
@@ -34,7 +34,7 @@ export const observe = (
     })
   )
 
-/** Leases that their holders have given up or lost: nobody need wait for them. */
+/** Leases that their holders have given up or lost: nobody needs to wait for them. */
 export const ended = (
   observed: ReadonlyMap<string, Observed>,
   now: number,
@@ -49,6 +49,8 @@ export const unconfirmed = (
 ): ReadonlyArray<Observed> =>
   [...observed.values()].filter(({ confirmed, process }) => Math.max(confirmed, heard.get(process) ?? 0) < version)
 
-/** A process that knows of a change and cannot read it lets its lease end, or writes would wait for it for ever. */
+/**
+ * A process that knows of a change and cannot read it lets its lease end; otherwise writes would wait for it for ever.
+ */
 export const mayRenew = (behindSince: number | undefined, now: number, lease_ms: number): boolean =>
   behindSince === undefined || now - behindSince < lease_ms

@@ -10,7 +10,7 @@ import { Damages } from "./damages.ts"
  */
 export type Load = (subjects: ReadonlyArray<Subject> | "all") => Effect.Effect<void, SqlError.SqlError>
 
-/** Not for use from several fibers at a time: a reading that began earlier must not end later. */
+/** Not for several fibers at a time: a reading that began earlier must not end later. */
 export const makeRooms = () => {
   const loads = new Map<ConfigurationKind, Array<Load>>()
   const damages = new Damages()

@@ -1,4 +1,4 @@
-/** How a room writes its rows: a refusal of its own is answered, a statement that fails is a defect. */
+/** How a room writes its rows: its own refusals are answered, a failing statement is a defect. */
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
 

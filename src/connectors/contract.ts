@@ -92,7 +92,7 @@ export const rotateConnectorSecret = operation({
   ...one,
   ...described.rotateConnectorSecret,
   id: "rotateConnectorSecret",
-  summary: "Make a new secret, shown once; the old one stays valid for 24 hours",
+  summary: "Rotate the secret; the old one stays valid for 24 hours",
   method: "POST",
   path: "/v1/connectors/:connectorId/secret",
   success: ConnectorWithSecret,
@@ -102,7 +102,7 @@ export const listConnectorJournal = operation({
   ...one,
   ...described.listConnectorJournal,
   id: "listConnectorJournal",
-  summary: "List what became of pushed documents, newest first",
+  summary: "List the outcome of pushed documents, newest first",
   method: "GET",
   path: "/v1/connectors/:connectorId/journal",
   query: Schema.Struct({

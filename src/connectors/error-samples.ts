@@ -26,7 +26,7 @@ export const errorSamples: ReadonlyArray<ErrorSample> = [
       message: "4 secrets of this connector are valid; an older one ends 24 hours after its rotation."
     })
   ],
-  ["ConnectorNotPulled", new ConnectorNotPulled({ message: "Connector con_1 takes pushes; it has no `pull_url`." })],
+  ["ConnectorNotPulled", new ConnectorNotPulled({ message: "Connector con_1 receives pushes; it has no `pull_url`." })],
   ["SyncInProgress", new SyncInProgress({ message: "A pull of con_1 is queued or running: job_1.", job_id: "job_1" })],
   [
     "PushNotSigned",

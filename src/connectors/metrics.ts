@@ -9,7 +9,7 @@ export const metrics = Effect.map(SqlClient.SqlClient, (sql): ReadonlyArray<Meas
   {
     name: "dowser_pushes_waiting",
     type: "gauge",
-    help: "Pushes of connectors that were taken and are not applied, counted up to 10,000.",
+    help: "Accepted pushes of connectors that are not applied yet, counted up to 10,000.",
     read: Effect.orDie(
       Effect.map(
         sql<{

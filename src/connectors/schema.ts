@@ -6,7 +6,7 @@ import { urlRefusal } from "../webhooks/endpoint-input.ts"
 import { PROVIDER_NAMES } from "./mapping/providers.ts"
 import { MappingFields } from "./mapping/source.ts"
 
-/** Decision: the specification names no limit; each stands in the memory of every process. */
+/** Decision: a limit, because every process keeps every connector in memory. */
 export const CONNECTORS_MAX = 100
 const NAME_CHARACTERS_MAX = 120
 
@@ -56,10 +56,10 @@ export type UpdateConnector = typeof UpdateConnector.Type
 
 export const SyncConnector = Schema.Struct({
   full: Schema.optionalKey(Schema.Boolean).annotate({
-    description: "Read every page, and delete what the connector wrote and no page has."
+    description: "Read every page, and delete what the connector wrote and no page contains."
   }),
   confirm_deletes: Schema.optionalKey(Schema.Boolean).annotate({
-    description: "Delete it also where it is more than 30 % of what the connector wrote."
+    description: "Delete even if that is more than 30 % of what the connector wrote."
   })
 }).annotate({ identifier: "SyncConnector" })
 export type SyncConnector = typeof SyncConnector.Type

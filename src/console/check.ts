@@ -41,6 +41,6 @@ export const makeCheck = (configuration: ConfigurationShape, operator: OperatorA
     if (organizationId !== undefined && organizationId !== member.organization_id)
       return yield* new RoleDenied({ message: "Your session reaches your own organization only." })
     if (!reaches(member.role, least))
-      return yield* new RoleDenied({ message: `This takes the role ${least}; yours is ${member.role}.` })
+      return yield* new RoleDenied({ message: `This requires the role ${least}; yours is ${member.role}.` })
     return { type: "member", member, session }
   })

@@ -1,6 +1,6 @@
 /**
- * Members and sessions of the console API (contract part 6). `console`: the operator's token, or a session whose role
- * reaches the operation.
+ * Members and sessions of the console API. `console`: the operator's token, or a session whose role reaches the
+ * operation.
  */
 import { Schema } from "effect"
 import { operation } from "../http/operation.ts"
@@ -50,7 +50,7 @@ export const changeOwnPassword = operation({
   ...described.changeOwnPassword,
   scope: "console",
   id: "changeOwnPassword",
-  summary: "Change one's password; every other session of the member ends",
+  summary: "Change your own password; all your other sessions end",
   method: "POST",
   path: "/console/v1/sessions/current/password",
   payload: ChangePassword,
@@ -74,7 +74,7 @@ export const createMember = operation({
   ...members,
   ...described.createMember,
   id: "createMember",
-  summary: "Add a member; without a password one is made and shown once",
+  summary: "Add a member; without a password one is generated and shown once",
   method: "POST",
   path,
   payload: CreateMember,

@@ -7,5 +7,5 @@ export const errorSamples: ReadonlyArray<ErrorSample> = [
   ["SignInRefused", new SignInRefused({ message: "Wrong address or password." })],
   ["MemberNotFound", new MemberNotFound({ message: "Member mem_1 does not exist." })],
   ["MemberConflict", new MemberConflict({ message: "An organization keeps at least one owner." })],
-  ["RoleDenied", new RoleDenied({ message: "This takes the role owner; yours is member." })]
+  ["RoleDenied", new RoleDenied({ message: "This requires the role owner; yours is member." })]
 ]

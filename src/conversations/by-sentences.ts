@@ -1,5 +1,6 @@
 /** Answers of `dowser/extractive`: sentences as they stand in documents, or that there is none. Pure. */
 import type { Source } from "../assistants/prompt/fence.ts"
+import { isInstruction } from "../assistants/extractive/hostile.ts"
 import { extract } from "../assistants/extractive/extract.ts"
 import { type Terms, termsOf } from "../assistants/extractive/terms.ts"
 
@@ -69,7 +70,7 @@ const foundIn = (
 const ended = (sentence: string): string => (/[\p{L}\p{N}]$/u.test(sentence) ? `${sentence}.` : sentence)
 const saidOf = ({ sentences, title }: Found): string => {
   const text = sentences.map(ended).join(" ")
-  return title === "" || text.includes(title) ? text : `${title}: ${text}`
+  return title === "" || text.includes(title) || isInstruction(title) ? text : `${title}: ${text}`
 }
 
 /** The title of the document that an answer of these was taken from. */

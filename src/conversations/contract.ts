@@ -27,7 +27,7 @@ const ModelBody = Schema.StructWithRest(
       })
     ),
     max_bytes: Schema.optionalKey(
-      Schema.Int.annotate({ description: "Of documents, history and question together, as the model is told them." })
+      Schema.Int.annotate({ description: "Bytes of documents, history and question together, as sent to the model." })
     ),
     history_collection: Schema.optionalKey(
       Schema.String.annotate({
@@ -55,7 +55,7 @@ export const createConversationModel = operation({
   ...at,
   ...described.createConversationModel,
   id: "createConversationModel",
-  summary: "Name a model that answers searches in words",
+  summary: "Create a conversation model",
   method: "POST",
   path: "/v1/conversations/models",
   payload: ModelBody,

@@ -1,4 +1,4 @@
-/** What the operations do, in words, and a request of each that succeeds (`src/http/operation.ts`). */
+/** Descriptions of the operations, each with an example request that succeeds (`src/http/operation.ts`). */
 import type { Described } from "../http/operation.ts"
 
 const model = {
@@ -11,12 +11,12 @@ const model = {
 export const described = {
   listConversationModels: {
     description:
-      "Shows the models that answer searches in words, oldest first, without their credentials. It changes nothing.",
+      "Lists the models that answer searches in words, oldest first, without their credentials. It changes nothing.",
     example: {}
   },
   createConversationModel: {
     description:
-      "Names a model that answers searches with `conversation=true` and its id as `conversation_model_id`. Any server that speaks the OpenAI interface is `openai` with its `openai_url`, or `vllm` with its `vllm_url`; `dowser/extractive` is this program's own, which answers with sentences of the documents and needs no credential. The collection for the history must exist with its fields, and the server is asked once before anything is stored; what is wrong with either is a 400. At most 100.",
+      "Creates a model that answers searches with `conversation=true` and its id as `conversation_model_id`. Any server with the OpenAI interface is `openai` with its `openai_url`, or `vllm` with its `vllm_url`; the built-in `dowser/extractive` answers with sentences of the documents and needs no credential. The collection for the history must exist with its fields, and the server is called once before anything is stored; a problem with either is a 400. An organization has at most 100.",
     example: { body: model }
   },
   getConversationModel: {
@@ -25,11 +25,11 @@ export const described = {
   },
   updateConversationModel: {
     description:
-      "Changes what the body names of a model that answers searches in words; its history's collection and its server are looked at as when it was made. A credential that comes back as it was shown stays, and is given again where the address changes.",
+      "Changes the given fields of a model that answers searches in words; its history collection and its server are checked as on creation. A masked credential that comes back unchanged is kept, unless the address changes: then it must be given again.",
     example: { params: { modelId: "shop-assistant" }, body: { system_prompt: "You work for a shop that sells lamps." } }
   },
   deleteConversationModel: {
-    description: "Removes the model and answers with it. What was said stays in its collection.",
+    description: "Removes the model and answers it. Its conversations stay in their collection.",
     example: { params: { modelId: "shop-assistant" } }
   }
 } as const satisfies Readonly<Record<string, Described>>

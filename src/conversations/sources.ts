@@ -2,7 +2,7 @@
  * The documents of an answer as an answer in words is made of them: their fields as texts, without vectors, without
  * what no reader sees, and without sentences that talk to a model. Pure.
  */
-import { isInstruction, plainText } from "../assistants/answering/hostile.ts"
+import { isInstruction, plainText } from "../assistants/extractive/hostile.ts"
 import type { Source } from "../assistants/prompt/fence.ts"
 import { isObject, listIn } from "../http/json-fields.ts"
 

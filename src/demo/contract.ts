@@ -69,7 +69,7 @@ export const lookAtPictures = operation({
   ...at,
   ...described.lookAtPictures,
   id: "lookAtDemoPictures",
-  summary: "Get the shop's pictures ready to be searched by",
+  summary: "Prepare the shop's pictures for image search",
   method: "POST",
   path: "/demo/looks",
   success: Schema.Struct({

@@ -4,7 +4,7 @@
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs"
 import { Clock, Context, Effect, Layer } from "effect"
-import { Access, neverExpires } from "../access/access.ts"
+import { Access, NEVER_EXPIRES } from "../access/access.ts"
 import { Analytics } from "../analytics/service.ts"
 import { Ingest } from "../ingest/ingest.ts"
 import { type Looked, looksOf, makeLooks } from "./looks.ts"
@@ -44,8 +44,8 @@ interface DemoRecord {
 }
 
 const pageKeyDescription = "Demo page"
-const dayMs = 86_400_000
-const popularShown = 5
+const DAY_MS = 86_400_000
+const POPULAR_SHOWN = 5
 
 export const readDemoRecord = (file: string): DemoRecord | undefined => {
   try {
@@ -110,7 +110,7 @@ export class Demo extends Context.Service<
               origins: [],
               filter_by: {},
               rate_limit_per_minute: 0,
-              expires_at: neverExpires
+              expires_at: NEVER_EXPIRES
             })
           )
           yield* storefront(organizationId, collection)
@@ -125,12 +125,12 @@ export class Demo extends Context.Service<
             organizationId,
             collection,
             segment: undefined,
-            range: { from: now - dayMs, before: now + 60_000 }
+            range: { from: now - DAY_MS, before: now + 60_000 }
           }
           const [overview, queries] = yield* Effect.all(
             [
               analytics.getOverviewMetrics(filter),
-              analytics.getQueryMetrics({ ...filter, limit: popularShown, offset: 0 })
+              analytics.getQueryMetrics({ ...filter, limit: POPULAR_SHOWN, offset: 0 })
             ],
             { concurrency: 2 }
           )

@@ -3,10 +3,14 @@ import type { Described } from "../http/operation.ts"
 
 export const described = {
   getPage: {
-    description: "Shows the demo shop, or leads to the API reference where this installation runs without one.",
+    description:
+      "Shows the demo shop, or redirects to the API reference if this installation runs without one. It needs no key.",
     example: {}
   },
-  getConsole: { description: "Leads a person who looks for a console to the first page.", example: {} },
+  getConsole: {
+    description: "Redirects visitors who look for a console to the first page. It needs no key.",
+    example: {}
+  },
   getFile: {
     description: "Serves one of the files that the demo page is made of. Any other name is a 404.",
     example: { params: { file: "page.js" } }
@@ -18,16 +22,16 @@ export const described = {
   },
   lookAtPictures: {
     description:
-      "Begins to look at the pictures of the demo shop's products, the first time that somebody wants to search by one, and says how many of them can be found so far. Asked again it only says so. Without a demo shop this is a 404.",
+      "Starts indexing the pictures of the demo shop's products on the first call, and answers how many of them can be found so far. Without a demo shop this is a 404.",
     example: {}
   },
   getConfig: {
     description:
-      "Tells the demo page which collection it shows and which search key it uses. Without a demo shop this is a 404.",
+      "Shows which collection the demo page displays and which search key it uses. Without a demo shop this is a 404.",
     example: {}
   },
   getFigures: {
-    description: "Shows what visitors of the demo shop did in the last 24 hours. Without a demo shop this is a 404.",
+    description: "Shows the figures of the demo shop for the last 24 hours. Without a demo shop this is a 404.",
     example: {}
   }
 } as const satisfies Readonly<Record<string, Described>>

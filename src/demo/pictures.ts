@@ -15,7 +15,7 @@ export interface ProductPicture {
 /** Of a side; drawing one takes some 4 ms. */
 const SIDE = 160
 /** About a thousand. */
-const CACHE_bytes = 16_000_000
+const CACHE_BYTES = 12_000_000
 /** Several pages of results. */
 const WAITING_MAX = 200
 const tooMany = new Throttled({
@@ -63,7 +63,7 @@ export const makePictures = Effect.gen(function* () {
   const line = yield* Semaphore.make(1)
   let waiting = 0
   const known = new BoundedMap<string, ProductPicture>({
-    bytes_max: CACHE_bytes,
+    bytes_max: CACHE_BYTES,
     bytesOf: (id, { png }) => 2 * id.length + png.length + 200
   })
   const draw = Effect.fnUntraced(function* (id: string, document: Document) {

@@ -28,10 +28,10 @@ interface SeedOptions {
   ) => void
 }
 
-const seed = 20_260_101
-const dayMs = 86_400_000
-const sessionsPerThousandProducts = 220
-const eventsPerBatch = 1_000
+const SEED = 20_260_101
+const DAY_MS = 86_400_000
+const SESSIONS_PER_THOUSAND_PRODUCTS = 220
+const EVENTS_PER_BATCH = 1_000
 
 /** Chunks of about 64 KB: JSON Lines as an import sends them. */
 async function* chunksOf(products: ReadonlyArray<Product>, report: (done: number) => void): AsyncGenerator<Uint8Array> {
@@ -95,14 +95,15 @@ export const startDemoFeed = Effect.fn("startDemoFeed")(function* (
 ) {
   const ingest = yield* Ingest
   const documents: Array<Record<string, unknown>> = []
-  for (const product of generateCatalog({ seed, products })) if (documents.push({ ...product }) >= FEED_PRODUCTS) break
+  for (const product of generateCatalog({ seed: SEED, products }))
+    if (documents.push({ ...product }) >= FEED_PRODUCTS) break
   yield* ingest.create({ organizationId, collection, name: "Supplier feed", source: "inline", config: { documents } })
 })
 
 export const seedDemo = Effect.fn("seedDemo")(function* (options: SeedOptions) {
   const contextOf = yield* makeContexts
   const events = yield* Events
-  const products = [...generateCatalog({ seed, products: options.products })]
+  const products = [...generateCatalog({ seed: SEED, products: options.products })]
   yield* Effect.promise(() => importAll(contextOf(options.organizationId), options, products))
   const rules = yield* SearchRules
   const collection = resolveCollection(contextOf(options.organizationId), options.collection)
@@ -114,19 +115,19 @@ export const seedDemo = Effect.fn("seedDemo")(function* (options: SeedOptions) {
     )
   }
   const now = yield* Clock.currentTimeMillis
-  const sessions = Math.ceil((options.products * sessionsPerThousandProducts) / 1000)
+  const sessions = Math.ceil((options.products * SESSIONS_PER_THOUSAND_PRODUCTS) / 1000)
   const visitors = [
     ...generateVisitors(products, {
-      seed,
+      seed: SEED,
       sessions,
       collection: options.collection,
-      from: now - dayMs,
+      from: now - DAY_MS,
       to: now,
       run: "demo"
     })
   ]
-  for (let at = 0; at < visitors.length; at += eventsPerBatch) {
-    const batch = visitors.slice(at, at + eventsPerBatch)
+  for (let at = 0; at < visitors.length; at += EVENTS_PER_BATCH) {
+    const batch = visitors.slice(at, at + EVENTS_PER_BATCH)
     const answer = yield* Effect.orDie(events.ingestEvents(options.organizationId, batch))
     if (answer.rejected.length > 0)
       return yield* Effect.die(new Error(`A demo event was refused: ${answer.rejected[0]!.reason}`))

@@ -1,18 +1,11 @@
 /**
  * The API reference: a page of ours around Swagger UI, all of it from this installation. The viewer comes from its npm
- * package and is read when somebody first asks for it, so that a start does not pay for its 2 MB.
+ * package and is read when somebody first asks for it, so that a start does not pay for its 2 MB. The style and the
+ * script of the guide's pages are served beside it.
  */
-import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
-import { gzipSync } from "node:zlib"
-
-interface PageFile {
-  readonly type: string
-  readonly plain: Buffer
-  readonly gzip: Buffer
-  readonly etag: string
-}
+import { type PageFile, pageFileOf } from "./page-file.ts"
 
 const require = createRequire(import.meta.url)
 const own = (name: string) => new URL(`./page/${name}`, import.meta.url)
@@ -24,6 +17,8 @@ const places: ReadonlyMap<string, readonly [place: () => string | URL, type: str
   ["index.html", [() => own("index.html"), html]],
   ["page.css", [() => own("page.css"), styles]],
   ["page.js", [() => own("page.js"), script]],
+  ["guide.css", [() => own("guide.css"), styles]],
+  ["guide.js", [() => own("guide.js"), script]],
   ["swagger-ui.css", [() => require.resolve("swagger-ui-dist/swagger-ui.css"), styles]],
   ["swagger-ui.js", [() => require.resolve("swagger-ui-dist/swagger-ui-bundle.js"), script]]
 ])
@@ -33,13 +28,7 @@ export const pageFile = (name: string): PageFile | undefined => {
   const known = read.get(name)
   const place = places.get(name)
   if (known !== undefined || place === undefined) return known
-  const plain = readFileSync(place[0]())
-  const file = {
-    type: place[1],
-    plain,
-    gzip: gzipSync(plain),
-    etag: `"${createHash("sha256").update(plain).digest("hex").slice(0, 24)}"`
-  }
+  const file = pageFileOf(readFileSync(place[0]()), place[1])
   read.set(name, file)
   return file
 }

@@ -1,5 +1,6 @@
 /**
- * The OpenAPI documents of each plane and the reference page that shows them: generated from the list of operations.
+ * The OpenAPI documents of each plane and the reference page that shows them, generated from the list of operations,
+ * and the guide beside them.
  */
 import type { IncomingHttpHeaders } from "node:http"
 import { Effect } from "effect"
@@ -10,35 +11,26 @@ import type { Operation } from "../http/operation.ts"
 import { Reply } from "../http/reply.ts"
 import { implement, type Implemented } from "../api/implement.ts"
 import * as contract from "./contract.ts"
+import type { ApiDocument } from "./guide/api-pages.ts"
+import { guideRoutes } from "./guide/routes.ts"
+import { fileReply } from "./page-file.ts"
 import { pageFile } from "./reference-page.ts"
 
-const fileReply = (name: string, headers: IncomingHttpHeaders) =>
+const viewerFile = (name: string, headers: IncomingHttpHeaders) =>
   Effect.suspend(() => {
     const file = pageFile(name)
-    if (file === undefined) return Effect.fail(new NotFound({ message: "Not Found" }))
-    const common = { etag: file.etag, "cache-control": "no-cache", vary: "accept-encoding" }
-    if (headers["if-none-match"] === file.etag) return Effect.succeed(new Reply(304, "", file.type, common))
-    return Effect.succeed(
-      /\bgzip\b/.test(headers["accept-encoding"] ?? "")
-        ? new Reply(200, file.gzip, file.type, { ...common, "content-encoding": "gzip" })
-        : new Reply(200, file.plain, file.type, common)
-    )
+    return file === undefined
+      ? Effect.fail(new NotFound({ message: "Not Found" }))
+      : Effect.succeed(fileReply(file, headers))
   })
 
-/** Both texts are made once, at start. */
-export const documents = (
-  implemented: ReadonlyArray<Implemented>,
-  { groups: sentences }: Pick<DocumentOptions, "groups">
-): ReadonlyArray<Implemented> => {
-  const operations: ReadonlyArray<Operation> = [
-    ...implemented.map(({ operation }) => operation),
-    contract.getTenantDocument,
-    contract.getGatewayDocument
-  ]
+/** The documents of both planes. */
+export const apiDocuments = (
+  listed: ReadonlyArray<Operation>,
+  { groups: sentences, roles }: Pick<DocumentOptions, "groups" | "roles">
+) => {
+  const operations = [...listed, contract.getTenantDocument, contract.getGatewayDocument]
   const groups = new Map([...sentences, ["reference", "These documents and the page that shows them."]])
-  const roles = new Map(
-    implemented.flatMap(({ operation, role }) => (role === undefined ? [] : [[operation.id, role] as const]))
-  )
   const tenant = openApiOf(
     operations.filter((each) => each.path.startsWith("/v1/") || each.path.startsWith("/console/")),
     {
@@ -59,12 +51,28 @@ export const documents = (
       roles
     }
   )
+  return { gateway, tenant }
+}
+
+/** Both texts are made once, at start; the guide reads them when somebody asks for its first page. */
+export const documents = (
+  implemented: ReadonlyArray<Implemented>,
+  { groups }: Pick<DocumentOptions, "groups">
+): ReadonlyArray<Implemented> => {
+  const roles = new Map(
+    implemented.flatMap(({ operation, role }) => (role === undefined ? [] : [[operation.id, role] as const]))
+  )
+  const { gateway, tenant } = apiDocuments(
+    implemented.map(({ operation }) => operation),
+    { groups, roles }
+  )
   const tenantText = JSON.stringify(tenant)
   const gatewayText = JSON.stringify(gateway)
   return [
     implement(contract.getTenantDocument, () => Effect.succeed(new Reply(200, tenantText))),
     implement(contract.getGatewayDocument, () => Effect.succeed(new Reply(200, gatewayText))),
-    implement(contract.getReference, ({ headers }) => fileReply("index.html", headers)),
-    implement(contract.getReferenceFile, ({ headers, params }) => fileReply(params.file, headers))
+    implement(contract.getReference, ({ headers }) => viewerFile("index.html", headers)),
+    implement(contract.getReferenceFile, ({ headers, params }) => viewerFile(params.file, headers)),
+    ...guideRoutes(() => [JSON.parse(tenantText) as ApiDocument, JSON.parse(gatewayText) as ApiDocument])
   ]
 }

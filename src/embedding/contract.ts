@@ -1,4 +1,4 @@
-/** Vectors of texts (contract part 10). */
+/** Vectors of texts. */
 import { Schema } from "effect"
 import { operation } from "../http/operation.ts"
 import { aiErrors } from "../metering/errors.ts"
@@ -28,7 +28,7 @@ export const createEmbeddings = operation({
   scope: "full",
   isAi: true,
   id: "createEmbeddings",
-  summary: "Make vectors of texts",
+  summary: "Compute vectors of texts",
   method: "POST",
   path: "/v1/embeddings",
   payload: EmbeddingsBody,

@@ -10,23 +10,24 @@ interface Changed {
   readonly before: CollectionSchema | undefined
   readonly after: CollectionInfo
 }
-type Told = (change: Changed) => Effect.Effect<void>
+type ChangeListener = (change: Changed) => Effect.Effect<void>
 
 export class CollectionChanges extends Context.Service<
   CollectionChanges,
   {
-    readonly register: (told: Told) => Effect.Effect<void>
-    /** One after the other, in the order in which they came, before the change is answered. */ readonly changed: Told
+    readonly register: (listener: ChangeListener) => Effect.Effect<void>
+    /** Calls the listeners in the order of their registration, before the change is answered. */
+    readonly changed: ChangeListener
   }
 >()("dowser/engine-plane/CollectionChanges") {
   static readonly layer = Layer.sync(CollectionChanges, () => {
-    const all: Array<Told> = []
+    const all: Array<ChangeListener> = []
     return CollectionChanges.of({
-      register: (told) =>
+      register: (listener) =>
         Effect.sync(() => {
-          all.push(told)
+          all.push(listener)
         }),
-      changed: (change) => Effect.forEach(all, (told) => told(change), { discard: true })
+      changed: (change) => Effect.forEach(all, (listener) => listener(change), { discard: true })
     })
   })
 }

@@ -4,7 +4,7 @@
  */
 import { Readable } from "node:stream"
 import {
-  type Answered,
+  type OperationResult,
   type OperationContext,
   resolveCollection,
   type StreamAnswer
@@ -63,7 +63,7 @@ export const failureOf = (error: EngineError): EngineFailure => {
   }
 }
 
-const replyOf = (answered: Answered): Effect.Effect<Reply, EngineFailure> =>
+const replyOf = (answered: OperationResult): Effect.Effect<Reply, EngineFailure> =>
   answered.ok
     ? Effect.succeed(new Reply(answered.value.status, answered.value.text ?? stringifyJson(answered.value.body)))
     : Effect.fail(failureOf(answered.error))
@@ -76,7 +76,9 @@ const isRefusal = (error: unknown): error is ConfigurationUnavailable | FeatureN
   error instanceof ConfigurationUnavailable || error instanceof FeatureNotInPlan || error instanceof EngineRefusal
 
 /** Runs an operation that may answer at once or later; any other rejection is a defect. */
-export const answering = (run: () => Answered | Promise<Answered>): Effect.Effect<Reply, EngineWriteFailure> =>
+export const answering = (
+  run: () => OperationResult | Promise<OperationResult>
+): Effect.Effect<Reply, EngineWriteFailure> =>
   Effect.suspend(() => {
     const answered = run()
     return answered instanceof Promise
@@ -93,7 +95,7 @@ export const answering = (run: () => Answered | Promise<Answered>): Effect.Effec
 const PIECES_HELD = 2
 async function* owed(pieces: AsyncIterable<string>, held: HeldMemory): AsyncGenerator<string> {
   for await (const piece of pieces) {
-    held.owe(piece.length * PIECES_HELD)
+    held.accountResponse(piece.length * PIECES_HELD)
     yield piece
   }
 }

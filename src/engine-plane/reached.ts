@@ -52,12 +52,12 @@ const refersBeyond = (caller: Caller, schema: CollectionSchema): boolean =>
 const beyond = (): CollectionNotAllowed =>
   new CollectionNotAllowed({
     message:
-      "The collection has references to one that this key does not reach; documents of it are written with a key that reaches both."
+      "The collection refers to one that this key does not reach; write its documents with a key that reaches both."
   })
 const cascading = (): CollectionNotAllowed =>
   new CollectionNotAllowed({
     message:
-      "Documents of a collection that this key does not reach refer to this one and would be deleted with its documents; that takes a key that reaches both."
+      "Documents of a collection that this key does not reach refer to this one and would be deleted with its documents; use a key that reaches both."
   })
 
 /** Refuses to write documents of a collection, and to copy its schema, where that asks one beyond the key's reach. */

@@ -1,4 +1,4 @@
-/** What a search answers (spec part 4), as every operation that answers one declares it. */
+/** What a search answers, as every operation that answers one declares it. */
 import { Schema } from "effect"
 
 const anything = Schema.Record(Schema.String, Schema.Unknown)
@@ -45,7 +45,9 @@ const QueryUnderstanding = Schema.Struct({
     description: "Trimmed, in lower case, with single spaces: as analytics compare queries."
   }),
   tokens: Schema.Array(Schema.String),
-  language: Schema.optionalKey(Schema.String.annotate({ description: "ISO 639-1, where two words or a script tell." })),
+  language: Schema.optionalKey(
+    Schema.String.annotate({ description: "ISO 639-1, if two words or the script identify it." })
+  ),
   rewrites: Schema.Array(
     Schema.Struct({ kind: Schema.Literals(["layout", "translit", "split"]), q: Schema.String }).annotate({
       identifier: "QueryRewrite"
@@ -59,7 +61,7 @@ const QueryUnderstanding = Schema.Struct({
 }).annotate({
   identifier: "QueryUnderstanding",
   description:
-    "Of every search but `q=*`. Words, language and entities are those of the query that was answered. `rewrites`: what was tried (`query_rewrite`). `entities`: values of facet fields that words of the query name, as far as the key may see them."
+    "On every search but `q=*`. Words, language and entities are those of the query that was answered. `rewrites`: what was tried (`query_rewrite`). `entities`: values of facet fields that the query's words name, as far as the key may see them."
 })
 
 const Refinement = Schema.Struct({
@@ -82,7 +84,9 @@ const Conversation = Schema.Struct({
       ttl: Schema.Int
     }).annotate({ identifier: "ConversationHistory" })
   ),
-  error: Schema.optionalKey(Schema.String.annotate({ description: "Why there is no answer, or none to go on with." }))
+  error: Schema.optionalKey(
+    Schema.String.annotate({ description: "Why there is no answer, or none that can be continued." })
+  )
 }).annotate({ identifier: "Conversation", description: "With `conversation=true`." })
 
 export const SearchResponse = Schema.Struct({
@@ -114,7 +118,7 @@ export const SearchResponse = Schema.Struct({
       version: Schema.NullOr(Schema.Int)
     }).annotate({
       identifier: "UsedProfile",
-      description: "The search profile that made it; no release for a draft that acts at once."
+      description: "The search profile that was used; without a release if its draft acts at once."
     })
   ),
   experiment: Schema.optionalKey(
@@ -145,7 +149,7 @@ export const SearchResponse = Schema.Struct({
   explain: Schema.optionalKey(
     anything.annotate({
       description:
-        "With `debug` and a full key: rules that fired, what was sent to the engine, scores and moves of hits, microseconds of each stage."
+        "With `debug` and a full key: rules that fired, the parameters sent to the engine, scores and moves of hits, microseconds of each stage."
     })
   )
 }).annotate({ identifier: "SearchResponse" })

@@ -1,4 +1,4 @@
-/** The time that a search may take (spec part 8). */
+/** The time that a search may take. */
 import { Clock, Effect } from "effect"
 import { EngineUnavailable, SearchTimedOut } from "../http/errors.ts"
 
@@ -17,9 +17,7 @@ export const withinTime: <A, E>(limit_ms: number, effect: Effect.Effect<A, E>) =
     return answer._tag === "None" || clock.currentTimeNanosUnsafe() > until ? yield* timedOut(limit_ms) : answer.value
   })
 
-/**
- * Where there is no such limit there is no such answer (spec part 7): an engine that gave up by itself did not answer.
- */
+/** Where there is no such limit there is no such answer: an engine that gave up by itself did not answer. */
 export const withoutLimit = <A, E>(
   effect: Effect.Effect<A, E>
 ): Effect.Effect<A, Exclude<E, SearchTimedOut> | EngineUnavailable> =>

@@ -30,7 +30,7 @@ type Written =
       /** There is no such collection. */ readonly isMissing: boolean
     }
 
-/** How often a batch that the engine cannot take is tried again, and how long each waits (spec part 8). */
+/** How often a batch that the engine cannot take is tried again, and how long each waits. */
 export const RETRY_AFTER_MS = [1_000, 2_000, 4_000, 8_000, 16_000] as const
 
 const LATER: ReadonlySet<EngineError["kind"]> = new Set(["Unavailable", "Overloaded", "TimedOut", "Damaged"])

@@ -1,7 +1,4 @@
-/**
- * `POST /events` (contract part 3): reachable with a search key, one JSON batch or NDJSON of any length. What it
- * refused: full key.
- */
+/** `POST /events`: reachable with a search key, one JSON batch or NDJSON of any length. What it refused: full key. */
 import { Schema } from "effect"
 import { Job } from "../jobs/schema.ts"
 import { operation } from "../http/operation.ts"
@@ -92,7 +89,7 @@ export const eraseSubject = operation({
   scope: "full",
   method: "DELETE",
   path: "/v1/events/subjects/:userId",
-  summary: "Erase the events of one person and what was derived from them",
+  summary: "Erase one person's events and everything derived from them",
   success: Job,
   status: 202,
   errors: [EventsUnavailable]

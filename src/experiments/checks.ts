@@ -91,7 +91,7 @@ export const makeChecks = Effect.gen(function* () {
     const { namespace, resources } = contextOf(caller.organizationId)
     const preset = resources.get(namespace, "preset", target.preset)
     const isOne = typeof preset?.value === "object" && preset.value !== null && !("searches" in preset.value)
-    return isOne ? [] : [{ path: "target.preset", message: "There is no such preset of one search" }]
+    return isOne ? [] : [{ path: "target.preset", message: "There is no preset of this name for a single search" }]
   }
 
   /** The definition with the collection's own name and whole rule sets. 400 with everything that is wrong. */

@@ -1,4 +1,4 @@
-/** Experiments (contract part 9). Full key. */
+/** Experiments. Full key. */
 import { Schema } from "effect"
 import { Conflict, NotFound } from "../http/errors.ts"
 import { operation } from "../http/operation.ts"
@@ -51,7 +51,7 @@ export const updateExperiment = operation({
   ...one,
   ...described.updateExperiment,
   id: "updateExperiment",
-  summary: "Replace an experiment that does not run",
+  summary: "Replace an experiment that is not running",
   method: "PUT",
   path,
   payload: ExperimentBody,
@@ -63,7 +63,7 @@ export const deleteExperiment = operation({
   ...one,
   ...described.deleteExperiment,
   id: "deleteExperiment",
-  summary: "Delete an experiment that does not run, with its figures",
+  summary: "Delete an experiment that is not running, with its figures",
   method: "DELETE",
   path,
   success: Schema.Struct({ id: Schema.String }).annotate({ identifier: "DeletedExperiment" }),
@@ -93,7 +93,7 @@ export const promoteExperiment = operation({
   ...one,
   ...described.promoteExperiment,
   id: "promoteExperiment",
-  summary: "Make a variant what everybody is shown",
+  summary: "Promote a variant",
   method: "POST",
   path: `${path}/promote`,
   payload: PromoteBody,
@@ -104,7 +104,7 @@ export const rollbackExperimentPromotion = operation({
   ...one,
   ...described.rollbackExperimentPromotion,
   id: "rollbackExperimentPromotion",
-  summary: "Put back what a promotion replaced",
+  summary: "Roll back a promotion",
   method: "POST",
   path: `${path}/rollback`,
   success: Experiment,

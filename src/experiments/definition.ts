@@ -102,7 +102,7 @@ const paramsIssues = (params: unknown, path: string): ReadonlyArray<Issue> => {
   return names.flatMap((name) => {
     const value = params[name]
     const refuse = (message: string) => [{ path: `${path}.${name.slice(0, 80)}`, message }]
-    if (NEVER.test(name)) return refuse("A variant says how is searched, not what, and not for whom")
+    if (NEVER.test(name)) return refuse("A variant says how to search, not what to search for, nor for whom")
     if (!Object.hasOwn(PARAMETER_OWNERS, name)) return refuse("There is no such search parameter")
     if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean")
       return refuse("A text, a number or a boolean")
@@ -184,12 +184,17 @@ const interleaveIssues = (variants: unknown, metric: unknown): ReadonlyArray<Iss
         ]
       : []),
     ...(isObject(variant) && variant.id === INTERLEAVED
-      ? [{ path: `variants[${i}].id`, message: `Not \`${INTERLEAVED}\`, which answers of both say` }]
+      ? [{ path: `variants[${i}].id`, message: `Not \`${INTERLEAVED}\`, which marks answers of both variants` }]
       : [])
   ]),
   ...(metric === "ctr" || metric === "conversion_rate"
     ? []
-    : [{ path: "metric", message: "ctr or conversion_rate in the mode `interleave`: it compares what is taken" }])
+    : [
+        {
+          path: "metric",
+          message: "ctr or conversion_rate in the mode `interleave`, which compares clicks and purchases"
+        }
+      ])
 ]
 const variantOf = (variant: Readonly<Record<string, unknown>>, i: number): Variant => {
   const own = (variant.id as string | undefined) ?? idAt(i)

@@ -1,4 +1,6 @@
-/** What the operations of experiments do, in words, and a request of each that succeeds (`src/http/operation.ts`). */
+/**
+ * Descriptions of the operations of experiments, each with an example request that succeeds (`src/http/operation.ts`).
+ */
 import { sampleIds } from "../api/sample-ids.ts"
 import type { Described } from "../http/operation.ts"
 
@@ -20,7 +22,7 @@ export const described = {
   },
   createExperiment: {
     description:
-      "Keeps an experiment over the searches of a collection, of those that name a preset or a profile (`target`), or of all. It acts when it is started. 2 to 8 variants, 1 MB in all; every wrong field is named in a 400, a collection that does not exist is a 404.",
+      "Creates an experiment over the searches of a collection: those that name a preset or a profile (`target`), or all of them. It takes effect when it is started. It has 2 to 8 variants, 1 MB in all; a 400 names every wrong field, and a collection that does not exist is a 404.",
     example: { body }
   },
   getExperiment: {
@@ -29,36 +31,37 @@ export const described = {
   },
   updateExperiment: {
     description:
-      "Replaces what an experiment says; fields that are left out reset. One that runs is a 409: stop it first. Figures of earlier runs stay as they were.",
+      "Replaces an experiment; omitted fields return to their defaults. A running experiment is a 409: stop it first. Figures of earlier runs stay as they were.",
     example: { params, body: { ...body, traffic: 1 } }
   },
   deleteExperiment: {
-    description: "Deletes an experiment and its figures, also what a rollback would need. One that runs is a 409.",
+    description:
+      "Deletes an experiment with its figures and whatever a rollback would need. A running experiment is a 409.",
     example: { params: { experimentId: sampleIds.oldExperiment } }
   },
   startExperiment: {
     description:
-      "Starts a draft or a stopped experiment: a new run, with seeds and figures of its own. `experiment.started` is sent. 409 where it runs already, or another one runs over the same collection and target, which the message names; 403 where the plan (`experiments_running`) has no room for one more.",
+      "Starts a draft or a stopped experiment: a new run, with seeds and figures of its own, and sends `experiment.started`. It is a 409 if it is already running, or if another one is running over the same collection and target, which the message names. It is a 403 if the plan (`experiments_running`) has no room for another.",
     example: { params: { experimentId: sampleIds.otherExperiment } }
   },
   stopExperiment: {
     description:
-      "Stops a running experiment from the next search on; what follows earlier searches still counts. `experiment.stopped` is sent. One that does not run is a 409.",
+      "Stops a running experiment from the next search on; events that follow earlier searches still count. `experiment.stopped` is sent. An experiment that is not running is a 409.",
     example: { params: { experimentId: sampleIds.runningExperiment } }
   },
   promoteExperiment: {
     description:
-      "Writes a variant to where it acts for everybody: its `params` into the target's preset, or as a new release of the target's profile where a profile can say them; its `rules` into the collection's; its `profile` as a new release of the target's. A running experiment stops. Sends `experiment.promoted`. 409 from another status, and where there is no place to write; the experiment then stays as it was.",
+      "Applies a variant for everybody: its `params` go into the target's preset, or into a new release of the target's profile if a profile can express them; its `rules` become the collection's; its `profile` becomes a new release of the target's. A running experiment stops, and `experiment.promoted` is sent. From another status, or without a place to write to, it is a 409, and the experiment stays as it was.",
     example: { params: { experimentId: sampleIds.stoppedExperiment }, body: { variant_id: "better" } }
   },
   rollbackExperimentPromotion: {
     description:
-      "Puts back what the promotion replaced, as it was. 409 where nothing is promoted, and where the preset, rules or profile were changed since.",
+      "Restores what the promotion replaced. It is a 409 if nothing is promoted, or if the preset, rules or profile were changed since.",
     example: { params: { experimentId: sampleIds.promotedExperiment } }
   },
   getExperimentResults: {
     description:
-      "Shows the figures of the latest run: they may be looked at as often as one likes. One that was never started is a 409. Figures are some seconds behind; the first thing that a search of a run does is in them as soon as analytics have it.",
+      "Shows the figures of the latest run, which may be read at any time and as often as you like. An experiment that was never started is a 409. Figures are some seconds behind.",
     example: { params: { experimentId: sampleIds.runningExperiment } }
   }
 } as const satisfies Readonly<Record<string, Described>>

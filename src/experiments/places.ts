@@ -153,7 +153,7 @@ export const makePlaces = Effect.gen(function* () {
   const collectionOf = yield* makeCollectionOf
   const profileAt = Effect.fnUntraced(function* (organizationId: string, collection: string, name: string) {
     const profile = profiles.get(organizationId, yield* collectionOf(organizationId, collection), name)
-    return profile ?? (yield* refuse(`There is no profile \`${name}\` any more: there is no place to write to.`))
+    return profile ?? (yield* refuse(`The profile \`${name}\` no longer exists, so there is no place to write to.`))
   })
 
   /** What stands there now. */
@@ -161,7 +161,7 @@ export const makePlaces = Effect.gen(function* () {
     if (place.kind === "preset") {
       const preset = presets.found(organizationId, place.name)
       if (preset === undefined)
-        return yield* refuse(`There is no preset \`${place.name}\` any more: there is no place to write to.`)
+        return yield* refuse(`The preset \`${place.name}\` no longer exists, so there is no place to write to.`)
       return preset.value as unknown
     }
     if (place.kind === "rules")

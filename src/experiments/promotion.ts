@@ -109,7 +109,7 @@ const makeRollingBack = Effect.fnUntraced(function* ({ changed, locked, reposito
     if (isSame(now, after)) yield* places.write(organizationId, place, { from: now, to: before })
     // A rollback that was cut off may have written already.
     else if (!isSame(now, before))
-      return yield* refuse(`The ${places.nameOf(place)} was changed since the promotion: it is left as it is.`)
+      return yield* refuse(`The ${places.nameOf(place)} was changed since the promotion, so it is left as it is.`)
     return yield* changed(organizationId, id, ended(organizationId, id))
   })
 })

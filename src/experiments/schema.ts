@@ -1,4 +1,4 @@
-/** Experiments as the API shows them (contract part 9), and their bounds. */
+/** Experiments as the API shows them, and their bounds. */
 import { Schema } from "effect"
 
 export const METRICS = ["ctr", "conversion_rate", "revenue_per_search", "zero_result_rate"] as const
@@ -25,7 +25,8 @@ const variant = {
   weight: Schema.Number,
   params: Schema.optionalKey(
     scalars.annotate({
-      description: "Search parameters, over the request's and those of its preset or profile. Not `q` and `filter_by`."
+      description:
+        "Search parameters, merged over the request's and those of its preset or profile. Not `q` or `filter_by`."
     })
   ),
   rules: Schema.optionalKey(anything.annotate({ description: "A whole rule set, in place of the collection's." })),
@@ -35,7 +36,7 @@ const variant = {
 }
 const ExperimentVariant = Schema.Struct({ id: Schema.String, ...variant }).annotate({
   identifier: "ExperimentVariant",
-  description: "At most one of `params`, `rules` and `profile`; none of them is the search as it is."
+  description: "At most one of `params`, `rules` and `profile`; without any the search is unchanged."
 })
 const ExperimentTarget = Schema.Union([
   Schema.Struct({ preset: Schema.String }),
@@ -74,7 +75,7 @@ export const ExperimentBody = Schema.Struct({
 }).annotate({
   identifier: "ExperimentBody",
   description:
-    "2 to 8 variants, the first is the control; ids are made where none are given, weights are 1. `traffic` 1, `min_sample` 1,000 units a variant, `minimum_days` 7, `covariate_days` 14, `unit` session, `mode` split where they are left out. `mode` interleave merges the rankings of exactly two variants, of rules or profiles, into one list; its `metric` is ctr or conversion_rate. What the service adds to an answer may be sent back, and is not read."
+    "2 to 8 variants, the first is the control. Defaults: generated ids, weight 1, `traffic` 1, `min_sample` 1,000 units a variant, `minimum_days` 7, `covariate_days` 14, `unit` session, `mode` split. `mode` interleave merges the rankings of exactly two variants, of rules or profiles, into one list; its `metric` is ctr or conversion_rate. Fields that the service adds to an answer may be sent back and are ignored."
 })
 
 export const Experiment = Schema.Struct({

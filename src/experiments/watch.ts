@@ -11,7 +11,7 @@ import { makeExperimentsRepository } from "./experiments-repository.ts"
 import { lookedAt, winnerOf } from "./results.ts"
 import { makeRunsRepository, type StoredRun } from "./runs-repository.ts"
 
-/** A winner is told of within 60 s (contract part 9). */
+/** A winner must be announced within 60 s. */
 const EVERY_MS = 30_000
 /** How soon one that is due is found. */
 const LOOK_MS = 5_000

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { ownModels } from "../ai-providers/own-models.ts"
 import { version } from "../config.ts"
-import { bodyBytesMaxDefault } from "../http/operation.ts"
+import { BODY_BYTES_MAX_DEFAULT } from "../http/operation.ts"
 import { CurrentEmbedder } from "../ports/embedder/embedder.ts"
 import { Engine } from "../ports/engine/engine.ts"
 import { Transcriber } from "../ports/transcriber/transcriber.ts"
@@ -25,7 +25,7 @@ export const makeCapabilities = Effect.gen(function* () {
       search_time_ms: searchTimeMax_ms,
       searches_per_request: SEARCHES_MAX,
       documents_per_request: DOCUMENTS_MAX,
-      body_bytes: bodyBytesMaxDefault,
+      body_bytes: BODY_BYTES_MAX_DEFAULT,
       suggestions: LIMIT_MAX,
       scoped_token_seconds: EXPIRES_IN_MAX_S
     }

@@ -1,6 +1,6 @@
 /**
- * The search gateway `/api/v1` (contract part 6): the same use cases as the tenant API, for storefronts and CMS
- * modules, with bearer keys and bodies. An index is a collection of the key's organization, or an alias of one.
+ * The search gateway `/api/v1`: the same use cases as the tenant API, for storefronts and CMS modules, with bearer keys
+ * and bodies. An index is a collection of the key's organization, or an alias of one.
  */
 import { Schema } from "effect"
 import { ProvidersInUse } from "../ai-providers/schema.ts"
@@ -33,7 +33,7 @@ const FederatedSearchBody = Schema.Struct({
 }).annotate({
   identifier: "FederatedSearchBody",
   description:
-    "The searches must sort by the same keys. Pages are those of the merged list; a document that several searches find stands in it once, unless `remove_duplicates` is false."
+    "The searches must sort by the same keys. Paging applies to the merged list; a document that several searches find appears once, unless `remove_duplicates` is false."
 })
 const GeoSearchBody = Schema.StructWithRest(
   Schema.Struct({
@@ -59,11 +59,11 @@ const Verdict = Schema.Struct({
 const Verdicts = Schema.Struct({ succeeded: Schema.Int, failed: Schema.Int, results: Schema.Array(Verdict) }).annotate({
   identifier: "DocumentVerdicts",
   description:
-    "One verdict for each document or id, in the order given. Those that succeeded are stored and found by the next search, whatever became of the others."
+    "One result for each document or id, in the order given. The successful ones are stored and found by the next search, whatever happened to the others."
 })
 const DocumentsBody = Schema.Struct({ documents: Schema.Array(anything) }).annotate({
   identifier: "DocumentsBody",
-  description: `1 to ${DOCUMENTS_MAX} documents, 5 MB. Each is stored under its \`id\` and replaces the whole document of that id, if there is one (upsert); without an \`id\` one is made. Of two with the same id the later one stays.`
+  description: `1 to ${DOCUMENTS_MAX} documents, 5 MB. Each is stored under its \`id\` and replaces the whole document of that id (upsert); without an \`id\` one is generated. Of two with the same id the later one stays.`
 })
 const IdsBody = Schema.Struct({ ids: Schema.Array(Schema.String) }).annotate({
   identifier: "DocumentIdsBody",
@@ -84,7 +84,7 @@ const ScopedTokenBody = Schema.Struct({
   )
 }).annotate({
   identifier: "ScopedTokenBody",
-  description: `\`scopedFilter\` is ANDed to every search with the token, beside what the key and the search say. 1 to ${EXPIRES_IN_MAX_S} seconds; never longer than the key.`
+  description: `\`scopedFilter\` is ANDed with every search that uses the token, beside what the key and the search say. 1 to ${EXPIRES_IN_MAX_S} seconds; never longer than the key.`
 })
 const ScopedToken = Schema.Struct({ token: Schema.String, index: Schema.String, expiresAt: Schema.String }).annotate({
   identifier: "ScopedToken",
@@ -167,7 +167,7 @@ export const gatewayFederatedSearch = operation({
   payload: FederatedSearchBody,
   success: anything.annotate({
     identifier: "FederatedSearchResponse",
-    description: "One search envelope; hits say the `collection` and the `search_index` they come from."
+    description: "One search envelope; each hit has the `collection` and the `search_index` it comes from."
   })
 })
 export const gatewayGeoSearch = operation({

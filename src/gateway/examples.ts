@@ -1,5 +1,5 @@
 /**
- * What the operations of the search gateway do, in words, and a request of each that succeeds
+ * Descriptions of the operations of the search gateway, each with an example request that succeeds
  * (`src/http/operation.ts`).
  */
 import type { Described } from "../http/operation.ts"
@@ -11,7 +11,7 @@ const foreign = "An index that the key's organization lacks is a 403 `tenant_mis
 export const described = {
   getCapabilities: {
     description:
-      "Shows which operations this gateway has, what its engine can do, which models run in it, and the limits of a request. It is not counted by any rate.",
+      "Shows which operations this gateway has, what its engine can do, which models run in it, and the limits of a request. It does not count towards any rate.",
     example: {}
   },
   gatewaySearch: {
@@ -57,7 +57,7 @@ export const described = {
   },
   gatewayPutDocuments: {
     description:
-      "Stores 1 to 1,000 documents by their ids, replacing whole documents, and answers one verdict for each in the same order. Those that succeeded are found by the next search, whatever became of the others. The body has at most 5 MB.",
+      "Stores 1 to 1,000 documents by their ids, replacing whole documents, and answers one result for each in the same order. The next search finds those that succeeded, whatever happened to the others. The body has at most 5 MB.",
     example: {
       params: { collectionName },
       body: {
@@ -77,12 +77,12 @@ export const described = {
   },
   gatewayDeleteDocuments: {
     description:
-      "Deletes 1 to 1,000 documents by their ids and answers one verdict for each. An id that is not there has a verdict with status 404 and does not fail the others.",
+      "Deletes 1 to 1,000 documents by their ids and answers one result for each. An id that does not exist has a result with status 404 and does not fail the others.",
     example: { params: { collectionName }, body: { ids: ["p8"] } }
   },
   createScopedToken: {
     description:
-      "Signs a token that narrows the search key to one index and a filter, for at most a day. The filter is ANDed to every search with the token. It is stored nowhere and ends early with its key.",
+      "Signs a token that narrows the search key to one index and a filter, for at most a day. The filter is ANDed with every search that uses the token. The token is not stored, and ends early with its key.",
     example: { body: { index: "products", scopedFilter: "brand:=Hearth", expiresInSeconds: 900 } }
   }
 } as const satisfies Readonly<Record<string, Described>>

@@ -1,6 +1,6 @@
 /** Bounds of the search gateway. */
 
-/** Spec part 8. */
+/** A longer search answers 504. */
 export const SEARCH_TIME_MAX_MS = 10_000
 export const SEARCHES_MAX = 50
 /** Documents or ids of one request. */

@@ -28,18 +28,10 @@ import { makeWriting } from "./writing.ts"
 
 const RETRY_AFTER_S = 10
 
-export const routes = Effect.gen(function* () {
-  const { searchTimeMax_ms, ...settings } = yield* GatewaySettings
-  const isShedding = settings.isShedding ?? (yield* makeShedding).isShedding
-  const capabilities = yield* makeCapabilities
-  const { inIndex, several } = yield* makeAsking
-  const writing = yield* makeWriting
-  const indexOf = yield* makeIndexOf
-  const suggestions = yield* Suggestions
-  const quota = yield* Quota
-
-  /** Before anything else of a request is looked at. */
-  const taken = ({ handler, operation }: Implemented): Implemented => ({
+/** Before anything else of a request is looked at. */
+const unlessShedding =
+  (isShedding: () => boolean) =>
+  ({ handler, operation }: Implemented): Implemented => ({
     operation,
     handler: (input) =>
       Effect.suspend(() =>
@@ -53,6 +45,16 @@ export const routes = Effect.gen(function* () {
           : handler(input)
       )
   })
+
+export const routes = Effect.gen(function* () {
+  const { searchTimeMax_ms, ...settings } = yield* GatewaySettings
+  const isShedding = settings.isShedding ?? (yield* makeShedding).isShedding
+  const capabilities = yield* makeCapabilities
+  const { inIndex, several } = yield* makeAsking
+  const writing = yield* makeWriting
+  const indexOf = yield* makeIndexOf
+  const suggestions = yield* Suggestions
+  const quota = yield* Quota
   const keyed = [
     implement(
       contract.gatewaySearch,
@@ -113,5 +115,8 @@ export const routes = Effect.gen(function* () {
     implement(contract.gatewayDeleteDocuments, writing(deletesOf, deletable)),
     implement(contract.createScopedToken, yield* makeScopedTokens(indexOf))
   ]
-  return [implement(contract.getCapabilities, () => Effect.sync(capabilities)), ...keyed.map(taken)]
+  return [
+    implement(contract.getCapabilities, () => Effect.sync(capabilities)),
+    ...keyed.map(unlessShedding(isShedding))
+  ]
 })

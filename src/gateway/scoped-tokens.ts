@@ -1,10 +1,10 @@
-/** Scoped tokens (spec part 5): what a search key may give away of itself. Nothing is stored; checked in `Access`. */
+/** Scoped tokens: what a search key may give away of itself. Nothing is stored; checked in `Access`. */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { Reach } from "@dowser/engine-sdk/operations"
 import { Clock, Effect } from "effect"
 import { Access } from "../access/access.ts"
 import type { Caller } from "../identity/caller.ts"
-import { signedTextLengthMax } from "../access/tokens/signed-text.ts"
+import { SIGNED_TEXT_LENGTH_MAX } from "../access/tokens/signed-text.ts"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 import { restrictionsOf } from "../identity/restrictions.ts"
 import { type CollectionNotAllowed, inputInvalid, RestrictionNotApplicable, ScopeDenied } from "../http/errors.ts"
@@ -55,7 +55,7 @@ export const makeScopedTokens = Effect.fnUntraced(function* (
         scopedFilter,
         expires_at
       })
-      if (token.length > signedTextLengthMax)
+      if (token.length > SIGNED_TEXT_LENGTH_MAX)
         return yield* inputInvalid(
           "scopedFilter",
           "The token carries the filter and would be longer than a header may be; use a shorter one"

@@ -48,7 +48,7 @@ export const entriesOf = ({ searches }: Body): Entries | Fault => {
       return { path: `searches[${i}].index`, message: "The name of an index" }
     const key = Object.keys(rest).find((name) => name.toLowerCase().endsWith("-api-key"))
     if (key !== undefined)
-      return { path: `searches[${i}].${key}`, message: "The gateway takes one key, in `Authorization`" }
+      return { path: `searches[${i}].${key}`, message: "The gateway accepts one key, in `Authorization`" }
     const parameters = parametersOf(rest, `searches[${i}].`)
     if (isFault(parameters)) return parameters
     indexes.push(index)

@@ -1,4 +1,4 @@
-/** What may be set of the gateway beside its contract. */
+/** Settings of the gateway. */
 import { Context } from "effect"
 import { SEARCH_TIME_MAX_MS } from "./limits.ts"
 

@@ -1,6 +1,6 @@
 /**
- * When the gateway turns requests away (spec part 7, `degraded`). The in-process engine searches on this thread, so
- * what waits is seen as a timer that comes late: a request that is read now has waited as long.
+ * When the gateway turns requests away. The in-process engine searches on this thread, so what waits is seen as a timer
+ * that comes late: a request that is read now has waited as long.
  *
  * Decision: requests are turned away while the newest timer, of four a second, came more than a second late. That ends
  * by itself: turned-away requests cost nearly nothing, so the next timer is on time, and searches are taken again.

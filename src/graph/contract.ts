@@ -1,4 +1,4 @@
-/** Entities that documents name, and communities of them (contract part 10). */
+/** Entities that documents name, and communities of them. */
 import { Schema } from "effect"
 import { optionalText } from "../http/checks.ts"
 import { Conflict, NotFound } from "../http/errors.ts"
@@ -19,7 +19,7 @@ export const listGraphEntities = operation({
   ...at,
   ...described.listGraphEntities,
   id: "listGraphEntities",
-  summary: "List what the documents of a collection name",
+  summary: "List the entities of a collection",
   scope: "search",
   method: "GET",
   path: `${path}/entities`,
@@ -36,7 +36,7 @@ export const generateGraphEntities = operation({
   ...at,
   ...described.generateGraphEntities,
   id: "generateGraphEntities",
-  summary: "Find what the documents of a collection name",
+  summary: "Find the entities of a collection",
   scope: "full",
   method: "POST",
   path: `${path}/entities/generate`,
@@ -48,7 +48,7 @@ export const listGraphCommunities = operation({
   ...at,
   ...described.listGraphCommunities,
   id: "listGraphCommunities",
-  summary: "List groups of entities that belong together",
+  summary: "List communities of entities",
   scope: "full",
   method: "GET",
   path: `${path}/communities`,
@@ -60,7 +60,7 @@ export const generateGraphCommunities = operation({
   ...at,
   ...described.generateGraphCommunities,
   id: "generateGraphCommunities",
-  summary: "Find groups of entities that belong together",
+  summary: "Find communities of entities",
   scope: "full",
   method: "POST",
   path: `${path}/communities/generate`,

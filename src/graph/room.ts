@@ -10,7 +10,7 @@ const metrics = Effect.map(Graphs, ({ started }): ReadonlyArray<Measure> => [
   {
     name: "dowser_graph_jobs_total",
     type: "counter",
-    help: "Graphs of collections that were asked for.",
+    help: "Number of collections with a graph.",
     read: Effect.map(started, single)
   }
 ])

@@ -114,7 +114,7 @@ export const routes = Effect.gen(function* () {
         // A report counts all documents.
         if (!seesWhole(caller))
           return yield* new RestrictionNotApplicable({
-            message: "Communities are of the whole collection, of which this key sees a part."
+            message: "Communities cover the whole collection, of which this key sees only a part."
           })
         const after = /^\d{1,9}$/.test(cursor ?? "") ? Number(cursor) : -1
         const rows = yield* graphs.communities(caller.organizationId, schema.name, after, limit + 1)

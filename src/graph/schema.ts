@@ -1,4 +1,4 @@
-/** Entities and communities as the API shows them (spec part 2, contract part 10). */
+/** Entities and communities as the API shows them. */
 import { Schema } from "effect"
 
 const strings = Schema.Array(Schema.String)
@@ -44,7 +44,7 @@ export const GraphCommunity = Schema.Struct({
 }).annotate({
   identifier: "GraphCommunity",
   description:
-    "`size`: entities, of which `entity_ids` has the first 500. `support`: documents that name both. A community of more than 50 is the parent of its parts."
+    "`size`: number of entities; `entity_ids` has the first 500. `support`: documents that name both. A community of more than 50 is the parent of its parts."
 })
 export const GraphCommunityList = Schema.Struct({
   data: Schema.Array(GraphCommunity),

@@ -1,4 +1,4 @@
-/** The probe of spec part 4: no key, no rate, and no details. They are the operator's (`getStatus`). */
+/** The health probe: no key, no rate limit, and no details, which only the operator gets (`getStatus`). */
 import { Schema } from "effect"
 import { operation } from "../http/operation.ts"
 import { Unhealthy } from "./errors.ts"
@@ -26,7 +26,7 @@ export const getHealth = operation({
   isRateFree: true,
   errors: [Unhealthy]
 })
-/** The alias of contract part 0. */
+/** `/health`, an alias of the probe. */
 export const getHealthAlias = operation({
   ...described.getHealthAlias,
   id: "getHealthAlias",

@@ -70,7 +70,7 @@ const makeWebhookCount = Effect.gen(function* () {
     }),
     (error) => {
       webhooks = undefined
-      return Effect.logWarning("What waits of webhooks could not be counted", error)
+      return Effect.logWarning("Waiting webhooks could not be counted", error)
     }
   )
   yield* Effect.forkScoped(Effect.forever(Effect.andThen(count, Effect.sleep(FIGURES_EVERY_MS))))

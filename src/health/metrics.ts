@@ -19,7 +19,7 @@ export const metrics = Effect.map(Health, ({ latest }): ReadonlyArray<Measure> =
     {
       name: "dowser_part_up",
       type: "gauge",
-      help: "1 where the part does what it is for.",
+      help: "1 if the part works.",
       read: Effect.map(latest, ({ findings }) =>
         findings.map(({ ok, part }) => ({ labels: { part }, value: ok ? 1 : 0 }))
       )
@@ -48,7 +48,7 @@ export const metrics = Effect.map(Health, ({ latest }): ReadonlyArray<Measure> =
     {
       name: "dowser_webhooks_waiting",
       type: "gauge",
-      help: "Deliveries and events of webhooks by what they wait for, each counted up to 10,000.",
+      help: "Deliveries and events of webhooks by what they are waiting for, each counted up to 10,000.",
       read: Effect.map(latest, ({ webhooks }) =>
         webhooks === undefined
           ? []

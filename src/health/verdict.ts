@@ -6,7 +6,7 @@
  *   down      the engine does not answer
  *
  * Decision: only `down` is a 503. Searches need neither Postgres nor the log, so a load balancer that took the program
- * out because of them would make a small failure a large one; `degraded` says it in a 200 (contract part 0: one shape).
+ * out because of them would make a small failure a large one; `degraded` says it in a 200.
  */
 export interface Finding {
   readonly part:

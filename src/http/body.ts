@@ -1,6 +1,6 @@
 /**
- * Request bodies: any content type, `gzip`, `br` and `zstd` decoded, and a bound on the decoded bytes (contract part
- * 0). Works on the node request itself, because a framework's body reader would decide by content type.
+ * Request bodies: any content type, `gzip`, `br` and `zstd` decoded, and a bound on the decoded bytes. Works on the
+ * node request itself, because a framework's body reader would decide by content type.
  */
 import type { IncomingMessage } from "node:http"
 import { pipeline, type Readable, Transform } from "node:stream"
@@ -14,11 +14,11 @@ import { FREE_BYTES, type HeldMemory } from "./request-memory.ts"
  * Bodies that say that they are no longer are decoded in one piece: a stream for each leaves some 30 KB of native
  * memory to the collector, which does not know of it. What comes out is bounded like every body.
  */
-const wholeBytesMax = 65_536
+const WHOLE_BYTES_MAX = 65_536
 const encodingOf = (request: IncomingMessage): string =>
   (request.headers["content-encoding"] ?? "identity").trim().toLowerCase()
 const wholeCodingOf = (request: IncomingMessage): ContentCoding | undefined =>
-  Number(request.headers["content-length"] ?? Infinity) <= wholeBytesMax
+  Number(request.headers["content-length"] ?? Infinity) <= WHOLE_BYTES_MAX
     ? contentCoding(encodingOf(request))
     : undefined
 
@@ -26,12 +26,12 @@ const wholeCodingOf = (request: IncomingMessage): ContentCoding | undefined =>
  * For a body that is read whole, and more for each byte that has come: who sends a byte now and then ends as soon as
  * who sends nothing any more, and an honest slow line has the time that it needs.
  */
-const bodyTime_ms = 30_000
+const BODY_TIME_MS = 30_000
 const BODY_BYTES_A_SECOND_MIN = 16_384
 /** Of a streamed body, which may take as long as it takes: between two pieces, while somebody waits for the next. */
-const streamSilence_ms = 30_000
+const STREAM_SILENCE_MS = 30_000
 /** Who goes on sending what was refused has this long to read why. */
-const lingering_ms = 30_000
+const LINGERING_MS = 30_000
 
 /** More is held for requests than may be (`request-memory.ts`). */
 export const outOfMemory = (): Throttled =>
@@ -76,7 +76,7 @@ const decodedStream = (request: IncomingMessage, held: () => HeldMemory): Effect
       return Effect.fail(
         inputInvalid("content-encoding", `\`${encoding.slice(0, 40)}\` is not supported; gzip, br and zstd are`)
       )
-    const { input, output } = coding.stream((bytes) => (held().holdDecoder(bytes) ? undefined : outOfMemory()))
+    const { input, output } = coding.stream((bytes) => (held().reserveForDecoder(bytes) ? undefined : outOfMemory()))
     request.on("error", (error) => input.destroy(error))
     request.on("close", () => {
       if (!request.complete) input.destroy(new Error("it ended early"))
@@ -88,7 +88,7 @@ const decodedStream = (request: IncomingMessage, held: () => HeldMemory): Effect
   })
 
 /** Of a body that nobody reads on: what is left is not decoded for nothing, and its sender has a while to read why. */
-export const discardRest = (request: IncomingMessage, stream: Readable, lingers_ms = lingering_ms): void => {
+export const discardRest = (request: IncomingMessage, stream: Readable, lingers_ms = LINGERING_MS): void => {
   if (stream !== request) {
     request.unpipe()
     stream.destroy()
@@ -113,7 +113,7 @@ const endings = new Set<Ending>()
 const isOver = () => {}
 let look: { readonly at: number; readonly timer: NodeJS.Timeout } | undefined
 /** Between two looks at all of them, at least: how much later than its time a body may end. */
-const lookEvery_ms = 100
+const LOOK_EVERY_MS = 100
 const lookAt = (at: number, now: number): void => {
   if (look !== undefined && look.at <= at) return
   clearTimeout(look?.timer)
@@ -129,7 +129,7 @@ const endLate = (): void => {
     // One that went on has another time now.
     if (ending.at > now) next = Math.min(next, ending.at)
   }
-  if (next < Infinity) lookAt(Math.max(next, now + lookEvery_ms), now)
+  if (next < Infinity) lookAt(Math.max(next, now + LOOK_EVERY_MS), now)
 }
 
 /** Ends a body of which nothing came for so long, although who reads it has taken all there was. */
@@ -144,7 +144,7 @@ const endInSilence = (request: IncomingMessage, silence_ms: number): void => {
       ending.at = now + silence_ms
     } else {
       over()
-      request.destroy(new Error(`nothing more of it arrived within ${silence_ms / 1_000} seconds`))
+      request.destroy(new Error(`no more of it arrived within ${silence_ms / 1_000} seconds`))
     }
   }
   const ending: Ending = { at: performance.now() + silence_ms, end: look }
@@ -165,7 +165,7 @@ const endInSilence = (request: IncomingMessage, silence_ms: number): void => {
 export const bodyStream = (
   request: IncomingMessage,
   held: () => HeldMemory,
-  { silence_ms = streamSilence_ms } = {}
+  { silence_ms = STREAM_SILENCE_MS } = {}
 ): Effect.Effect<Readable, InputInvalid> =>
   Effect.suspend(() => {
     endInSilence(request, silence_ms)
@@ -180,7 +180,7 @@ export const bodyBytes = (
   request: IncomingMessage,
   bytes_max: number,
   held: () => HeldMemory,
-  { lingers_ms = lingering_ms, time_ms = bodyTime_ms } = {}
+  { lingers_ms = LINGERING_MS, time_ms = BODY_TIME_MS } = {}
 ): Effect.Effect<Buffer, InputInvalid | Throttled> => {
   const coding = wholeCodingOf(request)
   return Effect.flatMap(
@@ -226,7 +226,7 @@ export const bodyBytes = (
           try {
             const decoded = coding.decode(chunks, size, bytes_max)
             finish(
-              decoded.length <= FREE_BYTES || held().hold(decoded.length)
+              decoded.length <= FREE_BYTES || held().reserve(decoded.length)
                 ? Effect.succeed(decoded)
                 : Effect.fail(outOfMemory())
             )
@@ -242,7 +242,7 @@ export const bodyBytes = (
           if (isDone) return
           size += chunk.length
           if (size > bytes_max) return tooLarge()
-          if (size > FREE_BYTES && !held().hold(size)) return abandon(outOfMemory())
+          if (size > FREE_BYTES && !held().reserve(size)) return abandon(outOfMemory())
           chunks.push(chunk)
         })
         stream.on("end", () => {
@@ -263,12 +263,12 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
 export const textOf = (bytes: Uint8Array): string => decoder.decode(bytes)
 
 /** Deepest nesting accepted: our recursion stays far from the stack's end. */
-const jsonDepthMax = 64
+const JSON_DEPTH_MAX = 64
 /** JSON of a request, by the bounded parser that the engine package has for all bodies. */
-export const parseBounded = (text: string) => parseWithin(text, jsonDepthMax)
+export const parseBounded = (text: string) => parseWithin(text, JSON_DEPTH_MAX)
 export const parseRefusals = {
   invalid: "The body is not valid JSON",
-  "too deep": `The body nests deeper than ${jsonDepthMax} levels`,
+  "too deep": `The body nests deeper than ${JSON_DEPTH_MAX} levels`,
   "too many": `The body has more than ${CONTAINERS_MAX} objects and lists`
 } as const
 

@@ -77,7 +77,7 @@ const counted = (
   window_bytes: number
 ): ContentCoding => {
   const check = (used: number, sent: number): void => {
-    if (used !== sent) throw new Error(used > sent ? NO_END : "something stands behind the end of the compressed text")
+    if (used !== sent) throw new Error(used > sent ? NO_END : "there is data after the end of the compressed body")
   }
   return {
     decode: (chunks, size, bytes_max) => {

@@ -38,6 +38,6 @@ export const statusOfClass = ({ ast }: Pick<ErrorClass, "ast">): number | undefi
 export const statusesOf = (declared: Declared): ReadonlyArray<number> => {
   if ("statuses" in declared) return declared.statuses
   const status = statusOfClass(declared)
-  if (status === undefined) throw new Error("An error without a status of its own is declared with those it may have.")
+  if (status === undefined) throw new Error("An error without a status of its own must be declared with its statuses.")
   return [status]
 }

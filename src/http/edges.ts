@@ -14,7 +14,7 @@ import { keepUpgrade } from "./upgrades.ts"
  * Of silence on a socket, whoever owes the next byte: a body or an answer that nobody goes on with holds nothing for
  * longer.
  */
-const silence_ms = 120_000
+const SILENCE_MS = 120_000
 
 const exposed = "x-request-id, retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset"
 
@@ -35,7 +35,7 @@ const requestIdOf = (given: string | Array<string> | undefined): string =>
   typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) ? given : ownRequestId()
 
 /** The head of a request: its line and all its headers. */
-const headBytesMax = 32 * 1024
+const HEAD_BYTES_MAX = 32 * 1024
 
 /** On every answer. An upgraded connection writes its own head, so routes put these on it (`route.ts`). */
 export const edgeHeaders = (requestId: string): Readonly<Record<string, string>> => ({
@@ -130,7 +130,7 @@ const answerUnparsed = (error: Error & { readonly code?: string }, socket: Duple
   if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy()
   const [status, message] =
     error.code === "HPE_HEADER_OVERFLOW"
-      ? ["431 Request Header Fields Too Large", `The head of a request is at most ${headBytesMax} bytes.`]
+      ? ["431 Request Header Fields Too Large", `The head of a request is at most ${HEAD_BYTES_MAX} bytes.`]
       : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
         ? ["408 Request Timeout", "The request did not arrive in time."]
         : ["400 Bad Request", "This is not an HTTP request."]
@@ -162,10 +162,10 @@ export const makeServer =
       keepAliveTimeout: 65_000,
       headersTimeout: 30_000,
       requestTimeout: 0,
-      maxHeaderSize: headBytesMax,
+      maxHeaderSize: HEAD_BYTES_MAX,
       requireHostHeader: false
     })
-    server.setTimeout(silence_ms)
+    server.setTimeout(SILENCE_MS)
     boundConnections(server, options)
     server.on("clientError", answerUnparsed)
     server.on("checkExpectation", () => {})

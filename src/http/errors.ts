@@ -1,7 +1,8 @@
 /**
- * Failures that any operation can answer before or beside its own: the ordered refusals of contract part 0 and trouble
- * of the engine or of ourselves. Failures of one room live in that room's `errors.ts`. Each carries its facts; how a
- * fact looks on the wire is decided in `render.ts` alone.
+ * Failures that any operation can answer beside its own: the ordered refusals
+ * (`docs/contract/errors.md#order-of-refusals`) and failures of the engine or of this program. Failures of a single
+ * room are in that room's `errors.ts`. Each class carries its facts; `render.ts` alone decides how they look on the
+ * wire.
  */
 import { Schema } from "effect"
 
@@ -34,7 +35,7 @@ export class OrganizationUnavailable extends Schema.TaggedError<OrganizationUnav
 const DAMAGED_AGAIN_S = 60
 export const organizationUnavailable = (reason: string) =>
   new OrganizationUnavailable({
-    message: "What is stored of this organization cannot be read; the operator of this service sees why.",
+    message: "Stored data of this organization cannot be read; the operator of this service can see why.",
     reason,
     retry_after_s: DAMAGED_AGAIN_S
   })
@@ -102,7 +103,7 @@ export class Conflict extends Schema.TaggedError<Conflict>()(
   { message: Schema.String },
   { httpApiStatus: 409 }
 ) {}
-/** An AI operation called with a search key and without X-SVC-SESSION-ID (spec part 5, item 3). */
+/** An AI operation called with a search key and without X-SVC-SESSION-ID. */
 export class SessionRequired extends Schema.TaggedError<SessionRequired>()(
   "SessionRequired",
   { message: Schema.String },
@@ -127,7 +128,7 @@ export class BodyNotJson extends Schema.TaggedError<BodyNotJson>()(
   { message: Schema.String },
   { httpApiStatus: 400 }
 ) {}
-/** What the engine plane refuses in the engine's own words (reference contract 1.1). */
+/** A refusal of the engine plane, in the engine's own words (`docs/contract/errors.md#engine-messages`). */
 export class EngineRefusal extends Schema.TaggedError<EngineRefusal>()("EngineRefusal", {
   message: Schema.String,
   status: Schema.Int

@@ -8,10 +8,10 @@ import type { Plane } from "./plane.ts"
 import type { CommonRefusal } from "./refusals.ts"
 
 /**
- * `public` needs no key; `search` is reachable with a search key (SK in the specification); `connector_write` with a
- * connector's; `installation` with the key of a CMS installation alone; `full` needs a full key; `operator` needs the
- * operator's token (console API); `console` needs it, or the session of a member of the organization in the path whose
- * role reaches the operation (`roles` of its room).
+ * `public` needs no key; `search` is reachable with a search key; `connector_write` with a connector's; `installation`
+ * with the key of a CMS installation alone; `full` needs a full key; `operator` needs the operator's token (console
+ * API); `console` needs it, or the session of a member of the organization in the path whose role reaches the operation
+ * (`roles` of its room).
  */
 export type Scope = "public" | "search" | "connector_write" | "installation" | "full" | "operator" | "console"
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
@@ -70,7 +70,7 @@ export interface Operation<
   E extends DeclaredError = DeclaredError,
   Sc extends Scope = Scope
 > {
-  /** The operation's name in the specification, or one in its manner. */ readonly id: string
+  /** The operation's name in the OpenAPI document. */ readonly id: string
   readonly group: string
   readonly summary: string
   /**
@@ -101,16 +101,13 @@ export interface Operation<
   readonly bodyBytesMax: number
   /** What this operation can answer beside the common refusals (`refusals.ts`). */
   readonly errors: ReadonlyArray<Declared<E>>
-  /** Not counted by the per-key rate (spec part 8). */ readonly isRateFree: boolean
-  /**
-   * An AI operation: with a search key it needs a session (spec part 5), which is asked for before query and body are
-   * read.
-   */
+  /** Not counted by the per-key rate. */ readonly isRateFree: boolean
+  /** An AI operation: with a search key it needs a session, which is asked for before query and body are read. */
   readonly isAi: boolean
 }
 
-/** 5 MB (contract part 0). */
-export const bodyBytesMaxDefault = 5_000_000
+/** 5 MB. */
+export const BODY_BYTES_MAX_DEFAULT = 5_000_000
 
 /**
  * What a body is sent as where the operation does not say. JSON Lines are read whatever they are called; clients of the
@@ -203,7 +200,7 @@ export const operation = <
     media: options.successMedia ?? [usualSuccessMedia[options.successType ?? "json"]],
     ...(options.creates === true ? { created: 201 as const } : {})
   },
-  bodyBytesMax: options.bodyBytesMax ?? bodyBytesMaxDefault,
+  bodyBytesMax: options.bodyBytesMax ?? BODY_BYTES_MAX_DEFAULT,
   errors: (options.errors ?? []) as ReadonlyArray<Declared<ErrorsOf<Es> | CommonRefusal<Sc>>>,
   isRateFree: options.isRateFree ?? false,
   isAi: options.isAi ?? false

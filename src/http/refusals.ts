@@ -1,6 +1,6 @@
 /**
  * What operations answer without declaring it: the refusals of the check of their scope, of reading a query and a body,
- * and trouble of ourselves (contract part 0, order of refusals). Said once, for the compiler and for the document.
+ * and trouble of ourselves. Said once, for the compiler and for the document.
  */
 import type { ErrorsOf } from "./declared.ts"
 import {

@@ -1,7 +1,7 @@
 /**
  * Tagged error × plane → status, headers and body. The only place that knows what a failure looks like: shape A
- * `{message, …extras}`, shape B `{defined, code, status, message, data, …extras}`, gateway `{error, …extras}`
- * (spec part 7, contract part 0). A new error needs no entry here unless it has a gateway code or a header of its own.
+ * `{message, …extras}`, shape B `{defined, code, status, message, data, …extras}`, gateway `{error, …extras}`. A new
+ * error needs no entry here unless it has a gateway code or a header of its own.
  */
 import { boundedText } from "@dowser/engine-sdk/host"
 import { type DeclaredError, type ErrorClass, statusOfClass } from "./declared.ts"
@@ -28,7 +28,7 @@ const codes: Record<number, string> = {
 }
 const codeOf = (status: number): string => codes[status] ?? "INTERNAL_SERVER_ERROR"
 
-/** Gateway codes (spec part 7, last table); a tag without one gets the code of its status. */
+/** Gateway codes; a tag without one gets the code of its status. */
 const gatewayByTag: Record<string, string | ((error: Record<string, unknown>) => string)> = {
   Unauthorized: (error) =>
     error.reason === "missing"
@@ -128,7 +128,7 @@ export const render = (error: DeclaredError, plane: Plane): Rendered => {
       }
     }
     case "gateway": {
-      // The quota of the gateway is a payment matter (contract part 7): 402 with resetAt.
+      // The quota of the gateway is a payment matter: 402 with resetAt.
       const isQuota = error._tag === "Throttled" && facts.kind === "quota"
       const { resets_at, ...rest } = extras
       const tag = gatewayByTag[error._tag]

@@ -139,7 +139,7 @@ export class RequestMemory {
 
   #sweep(): void {
     this.#willSweep = false
-    for (const waiter of this.#waiting) if (waiter.held.hold(waiter.bytes)) waiter.settle(true)
+    for (const waiter of this.#waiting) if (waiter.held.reserve(waiter.bytes)) waiter.settle(true)
   }
 }
 
@@ -170,19 +170,19 @@ export class HeldMemory {
   /**
    * The body holds `bytes` now. False, and nothing is changed: more than may be. Less than before is always granted.
    */
-  hold(bytes: number): boolean {
+  reserve(bytes: number): boolean {
     return this.#set(bytes, this.#decoder, this.#writing, this.#answer, bytes <= this.#body)
   }
-  /** `hold` as soon as there is room; false when there was none for too long. */
-  async holdSoon(bytes: number): Promise<boolean> {
-    return this.hold(bytes) || (await this.#memory.wait(this, bytes))
+  /** `reserve` as soon as there is room; false when there was none for too long. */
+  async reserveOrWait(bytes: number): Promise<boolean> {
+    return this.reserve(bytes) || (await this.#memory.wait(this, bytes))
   }
-  /** As `hold`, for what the decoder keeps of what it has decoded. */
-  holdDecoder(bytes: number): boolean {
+  /** As `reserve`, for what the decoder keeps of what it has decoded. */
+  reserveForDecoder(bytes: number): boolean {
     return this.#set(this.#body, bytes, this.#writing, this.#answer, bytes <= this.#decoder)
   }
-  /** As `hold`, for an answer that is being made; answers of this holder that nobody reads give way to it. */
-  holdWriting(bytes: number): boolean {
+  /** As `reserve`, for an answer that is being made; answers of this holder that nobody reads give way to it. */
+  reserveForAnswer(bytes: number): boolean {
     const isHeld = () => this.#set(this.#body, this.#decoder, bytes, this.#answer, bytes <= this.#writing)
     return (
       isHeld() ||
@@ -191,7 +191,7 @@ export class HeldMemory {
     )
   }
   /** An answer that is made has to go somewhere: `bytes` of it wait to be read. */
-  owe(bytes: number): void {
+  accountResponse(bytes: number): void {
     this.#set(this.#body, this.#decoder, 0, bytes, true)
     if (bytes > 0) this.#memory.cutOffBehind(this)
   }

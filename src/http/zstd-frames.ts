@@ -33,7 +33,7 @@ export const makeZstdFrames = (): ZstdFrames => {
     switch (part) {
       case "magic": {
         if (header !== MAGIC && (header & 0xfffffff0) >>> 0 !== SKIPPABLE)
-          throw new Error("what should begin a zstd frame does not")
+          throw new Error("invalid header of a zstd frame")
         part = header === MAGIC ? "descriptor" : "skipped"
         break
       }

@@ -11,7 +11,7 @@ import type { Presented } from "./presented.ts"
 export class KeyAuthenticator extends Context.Service<
   KeyAuthenticator,
   {
-    /** The ordered check of contract part 0. From memory: some microseconds. */
+    /** The ordered check (`docs/contract/errors.md#order-of-refusals`). From memory, in microseconds. */
     readonly check: (presented: Presented) => Effect.Effect<Caller, KeyRefusal>
   }
 >()("dowser/identity/KeyAuthenticator") {}

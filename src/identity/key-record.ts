@@ -1,10 +1,10 @@
 /** A key as it is stored: never its plaintext. One row, one shape, in memory and in Postgres. */
 export type KeyScope = "full" | "search" | "connector_write" | "installation"
 
-/** Requests a minute (spec part 8). */
-export const rateLimitDefault = 600
+/** Requests a minute. */
+export const RATE_LIMIT_DEFAULT = 600
 /** What its column holds; more is no limit that anything reaches. */
-export const rateLimitMax = 2_147_483_647
+export const RATE_LIMIT_MAX = 2_147_483_647
 
 export interface KeyRecord {
   /** `key_` + ULID. */ readonly id: string
@@ -19,7 +19,7 @@ export interface KeyRecord {
   /** SHA-256 of `dowser look-up` and the SHA-256 of the key, hex. */ readonly lookup_hash: string
   /**
    * SHA-256 of a search key that was made here, longer than the HMAC block, sealed: enough to check what was signed
-   * with the key (contract part 1).
+   * with the key.
    */
   readonly sealed_digest: string | undefined
   readonly cidrs: ReadonlyArray<string>

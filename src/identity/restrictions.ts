@@ -12,7 +12,7 @@ export const restrictionsOf = ({ embedded, index, key }: Caller): Restrictions =
   embedded
 })
 
-/** Parameters that make a search an AI operation (contract part 1). */
+/** Parameters that make a search an AI operation. */
 const isAiSearch = (parameters: Readonly<Record<string, string>>): boolean =>
   ["nl_query", "conversation"].some((name) => parameters[name] === "true" || parameters[name] === "1") ||
   (parameters.voice_query ?? "") !== ""

@@ -1,4 +1,4 @@
-/** Who searches, from what: parameters first, then what headers say (contract part 0). Unknown stays undefined. */
+/** Who searches, from what: parameters first, then what headers say. Unknown stays undefined. */
 import type { IncomingHttpHeaders } from "node:http"
 
 type Device = "desktop" | "mobile" | "tablet"

@@ -1,4 +1,4 @@
-/** Reindex, ingest jobs and the feeds that are uploaded for them (spec part 4, contract parts 4 and 11). */
+/** Reindex, ingest jobs and the feeds that are uploaded for them. */
 import { Schema } from "effect"
 import { engineErrors } from "../engine-plane/engine-errors.ts"
 import { optionalText, refusing } from "../http/checks.ts"
@@ -36,7 +36,7 @@ export const reindexCollection = operation({
   ...described.reindexCollection,
   id: "reindexCollection",
   group: "collections",
-  summary: "Export every document and import it back",
+  summary: "Reindex a collection",
   method: "POST",
   path: "/v1/collections/:collectionName/reindex",
   plane: "control",
@@ -182,7 +182,7 @@ export const appendIngestUpload = operation({
   ...oneUpload,
   ...described.appendIngestUpload,
   id: "appendIngestUpload",
-  summary: "Send more of a resumable upload",
+  summary: "Append to a resumable upload",
   method: "PATCH",
   path: "/v1/ingest/uploads/:uploadId",
   payload: Schema.Unknown,
@@ -205,7 +205,7 @@ export const deleteIngestUpload = operation({
   ...oneUpload,
   ...described.deleteIngestUpload,
   id: "deleteIngestUpload",
-  summary: "Give up a resumable upload",
+  summary: "Cancel a resumable upload",
   method: "DELETE",
   path: "/v1/ingest/uploads/:uploadId",
   status: 204,

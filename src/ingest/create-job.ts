@@ -83,7 +83,7 @@ const makeQueue = Effect.gen(function* () {
       })
     if (cron !== undefined && (yield* schedules.count(organizationId)) >= SCHEDULES_MAX)
       return yield* new IngestJobsExhausted({
-        message: `${SCHEDULES_MAX} schedules are at work; cancel the latest job of one to end it.`
+        message: `${SCHEDULES_MAX} schedules are active; cancel the latest job of one to end it.`
       })
   })
   const inserted = Effect.fnUntraced(function* (made: NewJob, cron: string | undefined) {

@@ -18,5 +18,5 @@ export const errorSamples: ReadonlyArray<ErrorSample> = [
   ["UploadOffsetWrong", new errors.UploadOffsetWrong({ message: "The upload stands at 10." })],
   ["TusVersionUnknown", new errors.TusVersionUnknown({ message: "Header `Tus-Resumable: 1.0.0` is required." })],
   ["FeedBusy", new errors.FeedBusy({ message: "Another request writes this upload." })],
-  ["ChecksumMismatch", new errors.ChecksumMismatch({ message: "The bytes are not those of the checksum." })]
+  ["ChecksumMismatch", new errors.ChecksumMismatch({ message: "The received bytes do not match the checksum." })]
 ]

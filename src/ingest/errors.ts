@@ -6,7 +6,7 @@ export class JobNotFound extends Schema.TaggedError<JobNotFound>()(
   { message: Schema.String },
   { httpApiStatus: 404 }
 ) {}
-/** Spec part 3: one reindex of a collection at a time; the message names it. */
+/** A collection has one reindex at a time; the message names the job. */
 export class ReindexInProgress extends Schema.TaggedError<ReindexInProgress>()(
   "ReindexInProgress",
   { message: Schema.String, job_id: Schema.String },
@@ -29,7 +29,7 @@ export class FeedSpaceExhausted extends Schema.TaggedError<FeedSpaceExhausted>()
   { message: Schema.String },
   { httpApiStatus: 409 }
 ) {}
-/** A raw upload must say how long it is (spec part 8). */
+/** A raw upload must say how long it is. */
 export class LengthRequired extends Schema.TaggedError<LengthRequired>()(
   "LengthRequired",
   { message: Schema.String },

@@ -2,8 +2,7 @@
  * Ingest jobs: long work that writes the documents of a source into a collection. Who runs them is `running/`, where
  * the documents come from `sources/`. Searches go on meanwhile.
  *
- * States (spec part 3): queued → fetching → importing → ready | failed; cancelled from any of the first three by the
- * caller.
+ * States: queued → fetching → importing → ready | failed; cancelled from any of the first three by the caller.
  */
 import type { WriteAction } from "@dowser/engine-sdk"
 import { Clock, Context, Effect, Layer } from "effect"

@@ -1,4 +1,4 @@
-/** An ingest job as the specification shows it (spec part 2) and the states it can be in (part 3, contract part 4). */
+/** An ingest job as the API shows it, and the states it can be in (`docs/contract/catalogues.md#ingest-jobs`). */
 import { Schema } from "effect"
 
 const JobStatus = Schema.Literals(["queued", "fetching", "importing", "ready", "failed", "cancelled"])
@@ -35,7 +35,7 @@ export const IngestJob = Schema.Struct({
 export type IngestJob = typeof IngestJob.Type
 
 /** Errors listed in a job; further ones are only counted. */
-export const jobErrorsMax = 100
+export const JOB_ERRORS_MAX = 100
 export const noStats: JobStats = { fetched: 0, imported: 0, failed: 0, cursor: 0, passes: 0, errors: [] }
 /** Jobs of an organization that wait or are at work. */
 export const UNFINISHED_MAX = 20

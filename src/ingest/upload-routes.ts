@@ -20,13 +20,10 @@ const configOf = ({ confirm_deletes, create_collection, full, id_field }: Query)
   ...(confirm_deletes === "true" ? { confirm_deletes: true } : {}),
   ...(given(id_field) === undefined ? {} : { id_field: given(id_field)! })
 })
-/** Before a byte of the body is read (spec part 8). */
+/** Before a byte of the body is read. */
 const contentLength = (text: string | undefined): Effect.Effect<number, LengthRequired | FeedTooLarge> => {
   const length = text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined
-  if (length === undefined)
-    return Effect.fail(
-      new LengthRequired({ message: "Header `Content-Length` is required: how many bytes there are." })
-    )
+  if (length === undefined) return Effect.fail(new LengthRequired({ message: "Header `Content-Length` is required." }))
   return length > FEED_BYTES_MAX
     ? Effect.fail(new FeedTooLarge({ message: `A feed is at most ${FEED_BYTES_MAX} bytes long.` }))
     : Effect.succeed(length)

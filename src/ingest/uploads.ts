@@ -231,7 +231,7 @@ const makeAppend = ({ feeds, lengthOf, settled, standing }: Parts) =>
     )
     if (after > offset && !isRight()) {
       yield* undone()
-      return yield* new ChecksumMismatch({ message: "The bytes that came are not those of `Upload-Checksum`." })
+      return yield* new ChecksumMismatch({ message: "The received bytes do not match `Upload-Checksum`." })
     }
     return yield* settled(feed, after)
   })

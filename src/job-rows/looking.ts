@@ -9,7 +9,7 @@ export const lookingFor = (what: string, every_ms: number, look: Effect.Effect<u
     Effect.forever(
       Effect.andThen(
         Effect.catch(counted(what)(look), (error) =>
-          Effect.logError(`What is due of ${what} could not be looked for; tried again in a moment`, error)
+          Effect.logError(`Due ${what} could not be read; trying again in a moment`, error)
         ),
         Effect.sleep(every_ms)
       )

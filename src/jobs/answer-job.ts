@@ -1,7 +1,7 @@
 /** The other side of a job's thread (`job-thread.ts`): it imports nothing of the program, so that it starts at once. */
 import { parentPort } from "node:worker_threads"
 
-export interface Answered {
+export interface JobReply {
   readonly answer?: unknown
   readonly error?: string
 }
@@ -9,7 +9,7 @@ export interface Answered {
 /** Answers each thing that is asked. */
 export const answerJob = <Ask>(answer: (ask: Ask) => unknown): void => {
   parentPort!.on("message", (ask: Ask) => {
-    let answered: Answered
+    let answered: JobReply
     try {
       answered = { answer: answer(ask) }
     } catch (error) {

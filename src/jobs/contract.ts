@@ -1,4 +1,4 @@
-/** Jobs of every kind (contract part 0); ingest jobs are seen here as well. Full key. */
+/** Jobs of every kind; ingest jobs are seen here as well. Full key. */
 import { Schema } from "effect"
 import { optionalText } from "../http/checks.ts"
 import { operation } from "../http/operation.ts"
@@ -43,7 +43,7 @@ export const cancelJob = operation({
   ...one,
   ...described.cancelJob,
   id: "cancelJob",
-  summary: "Cancel a job that can still be taken back",
+  summary: "Cancel a job",
   method: "POST",
   path: "/v1/jobs/:jobId/cancel",
   success: Job,

@@ -1,11 +1,11 @@
-/** What the operations of jobs do, in words, and a request of each that succeeds (`src/http/operation.ts`). */
+/** Descriptions of the operations of jobs, each with an example request that succeeds (`src/http/operation.ts`). */
 import type { Described } from "../http/operation.ts"
 import { sampleIds } from "../api/sample-ids.ts"
 
 export const described = {
   listJobs: {
     description:
-      "Lists jobs of every kind, newest first: ingest jobs, event replays, erasures, pushes of connectors, and the runs of quality suites and trainings. `type` and `status` keep a part of them. A page has at most 250, 50 by default.",
+      "Lists jobs of every kind, newest first: ingest jobs, event replays, erasures, pushes of connectors, runs of quality suites, trainings and others. `type` and `status` narrow the list. A page has at most 250, 50 by default.",
     example: { query: { limit: "20", type: "ingest" } }
   },
   getJob: {
@@ -15,7 +15,7 @@ export const described = {
   },
   cancelJob: {
     description:
-      "Takes a job back that can still be taken back and answers it; one that is over is answered as it ended. An erasure, a push, and a replay that is being swapped in, cannot be cancelled: that is a 409.",
+      "Cancels a job that can still be cancelled and answers it; a finished one is answered as it ended. An erasure, a push, and a replay that is already being swapped in cannot be cancelled: that is a 409.",
     example: { params: { jobId: sampleIds.job } }
   }
 } as const satisfies Readonly<Record<string, Described>>

@@ -4,19 +4,19 @@
  */
 import { Worker } from "node:worker_threads"
 import { Effect, type Scope } from "effect"
-import type { Answered } from "./answer-job.ts"
+import type { JobReply } from "./answer-job.ts"
 import { JobFailed } from "./job-worker.ts"
 
 const ENDED = "the thread of the job ended"
 
 export class JobThread<Ask> {
   readonly #worker: Worker
-  #settle: ((answered: Answered) => void) | undefined
+  #settle: ((answered: JobReply) => void) | undefined
   #isOver = false
 
   constructor(entry: URL, heap_mb: number) {
     this.#worker = new Worker(entry, { resourceLimits: { maxOldGenerationSizeMb: heap_mb } })
-    this.#worker.on("message", (answered: Answered) => this.#end(answered))
+    this.#worker.on("message", (answered: JobReply) => this.#end(answered))
     const over = (error: string) => {
       this.#isOver = true
       this.#end({ error })
@@ -27,7 +27,7 @@ export class JobThread<Ask> {
     this.#worker.on("exit", () => over(ENDED))
     this.#worker.unref()
   }
-  #end(answered: Answered): void {
+  #end(answered: JobReply): void {
     const settle = this.#settle
     this.#settle = undefined
     settle?.(answered)
@@ -35,7 +35,7 @@ export class JobThread<Ask> {
   /** Rejects with why there is no answer. The next thing is asked when this one is answered. */
   async ask<A>(ask: Ask): Promise<A> {
     if (this.#isOver) throw new Error(ENDED)
-    const { answer, error } = await new Promise<Answered>((settle) => {
+    const { answer, error } = await new Promise<JobReply>((settle) => {
       this.#settle = settle
       this.#worker.postMessage(ask)
     })

@@ -113,7 +113,7 @@ export const makeJobWorker = Effect.fnUntraced(function* (
   const doing = (claimed: Claimed) =>
     Effect.ensuring(
       Effect.catch(done(parts, kind, claimed), (error) =>
-        Effect.logError(`A job (${kind.type}) was put down; whoever claims it next begins it again`, error)
+        Effect.logError(`A job (${kind.type}) was released; the next claim starts it again`, error)
       ),
       Effect.andThen(places.release(1), latch.open)
     )

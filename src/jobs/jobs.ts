@@ -110,11 +110,11 @@ export class Jobs extends Context.Service<
                   if (job === undefined || isOver(job)) return job
                   if (job.type === "subject_erasure")
                     return yield* new Conflict({
-                      message: "An erasure cannot be cancelled: what it erases is hidden already."
+                      message: "An erasure cannot be cancelled: it hides its events from the start."
                     })
                   if (job.type === "catalog_push")
                     return yield* new Conflict({
-                      message: "A push cannot be cancelled: it was answered as taken, and its changes are on their way."
+                      message: "A push cannot be cancelled: it was accepted, and its changes are on their way."
                     })
                   if (!(yield* Effect.provideService(cancelRun(id), SqlClient.SqlClient, sql)))
                     return yield* new Conflict({

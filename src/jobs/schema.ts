@@ -1,4 +1,4 @@
-/** A job as every operation that starts one answers it (contract part 0). */
+/** A job as every operation that starts one answers it. */
 import { Schema } from "effect"
 
 /** `fetching` and `importing` are an ingest job's ways of running. */

@@ -36,7 +36,7 @@ export interface StoredModels {
 
 const refusal = (status: 400 | 404 | 409, message: string) => new EngineRefusal({ status, message })
 export const modelNotFound = () => refusal(404, "Model not found")
-interface Known {
+interface LoadedModel {
   readonly model: LanguageModel
   readonly created_at: number
 }
@@ -46,7 +46,7 @@ const keepModels = Effect.fnUntraced(function* ({ kind, noun, shape, table }: Mo
   const configuration = yield* Configuration
   const seal = yield* Seal
   const { read } = yield* makeModelRows(table)
-  const organizations = new Map<string, Map<string, Known>>()
+  const organizations = new Map<string, Map<string, LoadedModel>>()
   const modelOf = ({ id, sealed_api_key, value }: ModelRow): LanguageModel => {
     const secrets = sealed_api_key === null ? undefined : seal.open(sealed_api_key).toString("utf8")
     const model = readModel(shape, storedBody(value, secrets), id)
@@ -62,7 +62,7 @@ const keepModels = Effect.fnUntraced(function* ({ kind, noun, shape, table }: Mo
         const unread: Array<Effect.Effect<void>> = []
         for (const row of rows) {
           try {
-            const own = organizations.get(row.organization_id) ?? new Map<string, Known>()
+            const own = organizations.get(row.organization_id) ?? new Map<string, LoadedModel>()
             organizations.set(row.organization_id, own.set(row.id, { model: modelOf(row), created_at: row.created_at }))
           } catch (error) {
             const reason = `The stored ${noun} \`${row.id}\` is not what it should be.`

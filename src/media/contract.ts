@@ -1,4 +1,4 @@
-/** Media: assets with content (contract parts 10 and 11). Full key; pictures are also uploaded with a search key. */
+/** Media: assets with content. Full key; pictures are also uploaded with a search key. */
 import { Schema } from "effect"
 import { NotFound } from "../http/errors.ts"
 import { operation } from "../http/operation.ts"
@@ -29,7 +29,7 @@ export const createMedia = operation({
   ...at,
   ...described.createMedia,
   id: "createMedia",
-  summary: "Make an asset whose content follows",
+  summary: "Create an asset, to be uploaded",
   method: "POST",
   path: "/v1/media",
   payload: Schema.Struct({
@@ -64,7 +64,7 @@ export const putMediaContent = operation({
   ...one,
   ...described.putMediaContent,
   id: "putMediaContent",
-  summary: "Give an asset its content, once",
+  summary: "Upload the content of an asset, once",
   method: "PUT",
   path: `${path}/content`,
   payload: Schema.Unknown,

@@ -7,7 +7,7 @@ export class ContentThere extends Schema.TaggedError<ContentThere>()(
   { message: Schema.String },
   { httpApiStatus: 409 }
 ) {}
-/** A raw upload must say how long it is (spec part 8). */
+/** A raw upload must say how long it is. */
 export class ContentLengthRequired extends Schema.TaggedError<ContentLengthRequired>()(
   "ContentLengthRequired",
   { message: Schema.String },

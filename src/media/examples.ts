@@ -1,4 +1,4 @@
-/** What the operations of media do, in words, and a request of each that succeeds. */
+/** Descriptions of the operations of media, each with an example request that succeeds. */
 import { sampleIds } from "../api/sample-ids.ts"
 import type { Described } from "../http/operation.ts"
 import { ONE_PIXEL } from "./one-pixel.ts"
@@ -6,12 +6,12 @@ import { ONE_PIXEL } from "./one-pixel.ts"
 const params = { mediaId: sampleIds.media }
 export const described = {
   listMedia: {
-    description: "Lists assets by id, the oldest first. A page has at most 250, 50 by default. It changes nothing.",
+    description: "Lists assets by id, oldest first. A page has at most 250, 50 by default. It changes nothing.",
     example: { query: { limit: "20" } }
   },
   createMedia: {
     description:
-      "Makes an asset that is empty: its content is given once, by `putMediaContent`. Without `content_type` it has the one that the content is sent with. A plan without room for one more refuses it with 403.",
+      "Creates an empty asset, whose content is uploaded once with `putMediaContent`. Without `content_type` it takes that of the upload. A plan without room for another asset answers 403.",
     example: { body: { filename: "catalogue.pdf", content_type: "application/pdf" } }
   },
   getMedia: {
@@ -20,17 +20,17 @@ export const described = {
   },
   deleteMedia: {
     description:
-      "Deletes an asset with its content, also one whose content is on its way. It answers the id, and 404 when there is nothing.",
+      "Deletes an asset with its content, even while that is being uploaded, and answers its id. An unknown id is a 404.",
     example: { params: { mediaId: sampleIds.oldMedia } }
   },
   putMediaContent: {
     description:
-      "Gives an asset its content: the body as it is, at most 100,000,000 bytes, else 413 before it is read. `Content-Length` is required (411) and must be right (400); a coding of the content is refused. An asset that has content, or is being given it by another request, is a 409, and bytes beyond the plan's are a 403.",
+      "Uploads the content of an asset: the body as it is, at most 100,000,000 bytes, otherwise 413 before it is read. `Content-Length` is required (411) and must be right (400); a content coding is refused. An asset that has content, or is receiving it from another request, is a 409, and bytes beyond the plan's are a 403.",
     example: { params: { mediaId: sampleIds.emptyMedia }, body: "%PDF-1.7" }
   },
   uploadImage: {
     description:
-      "Takes an image as the body, or JSON with it as base64 in `image` and a `filename`: jpeg, png, webp, avif or gif by its bytes, at most 8 MB and 40 megapixels, else 400. What is kept is its first frame, upright, without metadata and at most 4,096 pixels on a side: gif as png, avif as webp. It costs 0.1 credits; one that came with a search key is deleted after 24 hours.",
+      "Takes an image as the body, or JSON with it as base64 in `image` and a `filename`: jpeg, png, webp, avif or gif by its bytes, at most 8 MB and 40 megapixels, otherwise 400. Its first frame is kept, upright, without metadata and at most 4,096 pixels on a side: gif as png, avif as webp. It costs 0.1 credits; an image uploaded with a search key is deleted after 24 hours.",
     example: {
       body: {
         image: ONE_PIXEL,
@@ -41,7 +41,7 @@ export const described = {
   },
   getMediaContent: {
     description:
-      "Answers the content with its media type, whole or the part that `Range` names (206; 416 where it has none of it), or 304 to who has it (`If-None-Match`). Pictures, audio and video are shown by browsers, all else is downloaded. An asset without content is a 404.",
+      "Answers the content with its media type, whole or the part that `Range` names (206, or 416 if it has none of it), or 304 if the client already has it (`If-None-Match`). Browsers show pictures, audio and video, and download everything else. An asset without content is a 404.",
     example: { params }
   }
 } satisfies Readonly<Record<string, Described>>

@@ -32,12 +32,12 @@ const shownAsset = (asset: StoredAsset): MediaAsset => ({
   ...(asset.expires_at === null ? {} : { expires_at: asset.expires_at })
 })
 
-/** Before a byte of the body is read (spec part 8). */
+/** Before a byte of the body is read. */
 const announced = Effect.fnUntraced(function* (headers: IncomingHttpHeaders) {
   const text = headers["content-length"]
   if (text === undefined || !/^\d{1,15}$/.test(text))
     return yield* new ContentLengthRequired({
-      message: "Header `Content-Length` is required: how many bytes there are."
+      message: "Header `Content-Length` is required."
     })
   if (Number(text) > CONTENT_BYTES_MAX)
     return yield* new ContentTooLarge({ message: `Content is at most ${CONTENT_BYTES_MAX} bytes long.` })

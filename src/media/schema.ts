@@ -1,7 +1,7 @@
 /** Media as the API shows them, and their bounds. */
 import { Schema } from "effect"
 
-/** Of raw content (spec part 8). */
+/** The size of an asset's content. */
 export const CONTENT_BYTES_MAX = 100_000_000
 /** What something is served as that nobody said more of. */
 export const UNKNOWN_TYPE = "application/octet-stream"
@@ -21,10 +21,10 @@ export const MediaAsset = Schema.Struct({
   /** It is deleted then. */ expires_at: Schema.optionalKey(Schema.Int)
 }).annotate({
   identifier: "MediaAsset",
-  description: "`empty` until its content came; `size` is 0 and `sha256` null as long. Times are Unix milliseconds."
+  description: "`empty` until it is uploaded; until then `size` is 0 and `sha256` null. Times are Unix milliseconds."
 })
 export type MediaAsset = typeof MediaAsset.Type
 export const MediaAssetList = Schema.Struct({
   data: Schema.Array(MediaAsset),
   next_cursor: Schema.optionalKey(Schema.String)
-}).annotate({ identifier: "MediaAssetList", description: "By id, which is the order in which they were made." })
+}).annotate({ identifier: "MediaAssetList", description: "By id, which is the order of creation." })

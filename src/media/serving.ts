@@ -24,7 +24,7 @@ export const makeServed = Effect.map(Media, (media) =>
         : rangeOf(headers.range, headers["if-range"] as string | undefined, { etag, size })
     if (range === "none") {
       const error = new RangeNotSatisfiable({
-        message: `The content has ${size} bytes, none of them in this range.`,
+        message: `The content has ${size} bytes, none of which is in this range.`,
         size
       })
       return new Reply(416, JSON.stringify(render(error, "control").body), "application/json", {

@@ -57,7 +57,7 @@ export const sweeping = (storing: Storing) =>
     Effect.forever(
       Effect.andThen(
         Effect.catchCause(counted("media sweeps")(makeSweep(storing)), (cause) =>
-          Effect.logError("Media that nobody needs could not be removed; tried again in ten minutes", cause)
+          Effect.logError("Unneeded media could not be removed; trying again in ten minutes", cause)
         ),
         Effect.sleep(EVERY_MS)
       )

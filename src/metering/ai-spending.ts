@@ -1,7 +1,6 @@
 /**
- * What every AI operation does around its work, in the contract's order: a unit of the session's allowance (429), then
- * credits (402), reserved before, settled by what was used, released where the work failed. A price of 0 asks no
- * wallet.
+ * What every AI operation does around its work, in this order: a unit of the session's allowance (429), then credits
+ * (402), reserved before, settled by what was used, released where the work failed. A price of 0 asks no wallet.
  *
  * A job spends over processes and time: its reservation is made by the request, so that 402 is told there, travels in
  * the job's row, lives on while the job is at work, and is settled in the transaction that ends it. One that waited

@@ -1,4 +1,4 @@
-/** The entitlement read-out (contract part 6) and the operator's plan and wallet. */
+/** The entitlement read-out and the operator's plan and wallet. */
 import { Schema } from "effect"
 import { operation } from "../http/operation.ts"
 import { planIds } from "../identity/plan.ts"
@@ -41,15 +41,15 @@ export const Entitlement = Schema.Struct({
   credits: Credits
 }).annotate({ identifier: "Entitlement" })
 
-const Micro = 6
+const MICRO_DIGITS = 6
 /** Up to six decimals, exactly. */
 const CreditAmount = Schema.Number.check(
   Schema.makeFilter((value: number) =>
     Number.isFinite(value) &&
     value > 0 &&
     value <= 1e9 &&
-    Number.isInteger(Math.round(value * 10 ** Micro)) &&
-    Math.abs(value * 10 ** Micro - Math.round(value * 10 ** Micro)) < 1e-3
+    Number.isInteger(Math.round(value * 10 ** MICRO_DIGITS)) &&
+    Math.abs(value * 10 ** MICRO_DIGITS - Math.round(value * 10 ** MICRO_DIGITS)) < 1e-3
       ? undefined
       : "Expected credits: more than 0, at most 1,000,000,000, at most six decimals"
   )

@@ -21,7 +21,7 @@ export class WalletUnreachable extends Schema.TaggedError<WalletUnreachable>()(
   { message: Schema.String },
   { httpApiStatus: 500 }
 ) {}
-/** A session's AI allowance; `retry_after` in seconds, as the specification spells it, and as the header. */
+/** The AI allowance of a session is used up; `retry_after` is in seconds, in the body and as the header. */
 export class AllowanceExhausted extends Schema.TaggedError<AllowanceExhausted>()(
   "AllowanceExhausted",
   { message: Schema.String, retry_after: Schema.Int, retry_after_s: Schema.Int },

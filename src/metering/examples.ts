@@ -1,5 +1,6 @@
 /**
- * What the operations of plans and wallets do, in words, and a request of each that succeeds (`src/http/operation.ts`).
+ * Descriptions of the operations of plans and wallets, each with an example request that succeeds
+ * (`src/http/operation.ts`).
  */
 import type { Described } from "../http/operation.ts"
 import { sampleIds } from "../api/sample-ids.ts"
@@ -7,7 +8,7 @@ import { sampleIds } from "../api/sample-ids.ts"
 export const described = {
   getEntitlement: {
     description:
-      "Shows what the plan covers, how much of each bounded feature is used, what is left of the month's searches, and the wallet's credits. Figures are at most 5 seconds old and may be kept for minutes; no request is decided by them.",
+      "Shows what the plan covers, how much of each bounded feature is used, the searches left this month, and the wallet's credits. Figures are at most 5 seconds old and may be cached for minutes; they are no authorization check.",
     example: {}
   },
   setOrganizationPlan: {
@@ -20,7 +21,7 @@ export const described = {
   },
   topUpOrganization: {
     description:
-      "Adds credits, with up to six decimals, to the wallet of an organization and answers the new balance. With a `reference`, such as an invoice number, the same top-up sent again is booked once.",
+      "Adds credits, with up to six decimals, to the wallet of an organization and answers the new balance. With a `reference`, such as an invoice number, repeating the top-up books it only once.",
     example: {
       params: { organizationId: sampleIds.otherOrganization },
       body: { credits: 250, reference: "invoice 2026-0117" }

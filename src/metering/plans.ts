@@ -1,8 +1,8 @@
 /**
- * The plans, one table (spec parts 7 and 8 leave the figures open). A feature is there (`true`), not there (`false`),
- * or there up to a number; its unit stands last in its name. What a plan bounds is refused with 403 and `feature`,
- * `plan`, `limit`, except the bounds of one request (`answer_bytes`, `search_cutoff_ms`, `searches_per_request`), which
- * are told as 400 or lower what was asked for. `GET /v1/entitlement` shows the use of each that is kept.
+ * The plans, one table. A feature is there (`true`), not there (`false`), or there up to a number; its unit stands last
+ * in its name. What a plan bounds is refused with 403 and `feature`, `plan`, `limit`, except the bounds of one request
+ * (`answer_bytes`, `search_cutoff_ms`, `searches_per_request`), which are told as 400 or lower what was asked for.
+ * `GET /v1/entitlement` shows the use of each that is kept.
  *
  * Decision: the free plan is for trying out, the standard plan for a shop with millions of documents; nothing is
  * without a bound but what the operator gave away with `unlimited`, where one request still is, and what every process

@@ -1,11 +1,11 @@
 /**
  * The monthly quota in search units. A unit is taken before the engine is asked and given back when its answer is no
- * success (spec part 7, retry rule 4). Taking one costs a look into memory; the block behind it comes from Postgres
- * (`Counter`). Beyond the quota the wallet pays where overage is enabled.
+ * success. Taking one costs a look into memory; the block behind it comes from Postgres (`Counter`). Beyond the quota
+ * the wallet pays where overage is enabled.
  *
- * Decision: one request is one unit, also a multi-search (spec part 8 lists it among them), of the organization whose
- * key asks; suggestions and prompts are searches too. At 80 % and when it is used up `quota.warning` and
- * `quota.exhausted` are sent, once a month; endpoints of all events get them.
+ * Decision: one request is one unit, also a multi-search, of the organization whose key asks; suggestions and prompts
+ * are searches too. At 80 % and when it is used up `quota.warning` and `quota.exhausted` are sent, once a month;
+ * endpoints of all events get them.
  *
  * While Postgres is away a process uses what it holds, then 1,000 units of each organization on credit, which are
  * counted when it is back; then 503.

@@ -1,7 +1,7 @@
 /**
- * The credit wallet: what is spent is reserved first, settled by what was used, and the rest released (spec part 7,
- * retry rule 4). Every movement is a line of the ledger. The balance never goes below zero, whoever spends at the same
- * time: the statements ask for it and the table checks it.
+ * The credit wallet: what is spent is reserved first, settled by what was used, and the rest released. Every movement
+ * is a line of the ledger. The balance never goes below zero, whoever spends at the same time: the statements ask for
+ * it and the table checks it.
  *
  *   open      reserved, not spent
  *   settled   `used` was taken from the balance, the rest freed

@@ -30,7 +30,7 @@ export const backgroundMeasures = Effect.map(CurrentRuns, ({ failures, times }):
   {
     name: "dowser_background_seconds",
     type: "histogram",
-    help: "Time of one run of a task that nobody waits for, by task.",
+    help: "Time of one run of a background task, by task.",
     read: Effect.sync(() => spreadOver("task", times))
   },
   {

@@ -13,7 +13,7 @@ export const metrics = Effect.map(CurrentEmbedderFigures, (figures): ReadonlyArr
     {
       name: "dowser_embedder_texts_total",
       type: "counter",
-      help: "Texts that became vectors, by where those came from: the model, or what was kept of a text before.",
+      help: "Texts that became vectors, by source: the model, or the cache.",
       read: read(({ known, texts }) => [
         { labels: { from: "model" }, value: texts },
         { labels: { from: "kept" }, value: known }
@@ -28,7 +28,7 @@ export const metrics = Effect.map(CurrentEmbedderFigures, (figures): ReadonlyArr
     {
       name: "dowser_embedder_waiting",
       type: "gauge",
-      help: "Texts that wait for the model or are in it, of those whom somebody waits for (query) and of imports (document).",
+      help: "Texts that wait for the model or are in it, from requests (query) and imports (document).",
       read: read(({ documentsWaiting, queriesWaiting }) => [
         { labels: { priority: "query" }, value: queriesWaiting },
         { labels: { priority: "document" }, value: documentsWaiting }
@@ -49,7 +49,7 @@ export const metrics = Effect.map(CurrentEmbedderFigures, (figures): ReadonlyArr
     {
       name: "dowser_embedder_loaded",
       type: "gauge",
-      help: "1 where the model is in memory, by what runs it: native, or WebAssembly (portable).",
+      help: "1 if the model is in memory, by its runtime: native, or WebAssembly (portable).",
       read: read(({ engine }) => (engine === undefined ? [] : [{ labels: { engine }, value: 1 }]))
     }
   ]

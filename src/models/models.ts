@@ -79,7 +79,7 @@ const makeTranscriber = (runtime: Look, places: ReadonlyArray<string>, clock: Cl
       if (folder === undefined) continue
       if (runtime.folder !== undefined)
         return { state: "installed", size, folder, speech: speech.folder, runtime: runtime.folder }
-      return { state: "absent", message: `${transcriberName(size)} is there, and what runs it is not` }
+      return { state: "absent", message: `${transcriberName(size)} is installed, but its runtime is not` }
     }
     return { state: "absent", message: "No transcriber is installed" }
   }
@@ -129,7 +129,9 @@ const makeModels = (
       return yield* Effect.logInfo(`Models are installed: ${MODEL_NAME}`)
     }
     going = { kind: "failed", message: ended }
-    yield* Effect.logWarning(`Models could not be installed, and the program goes on without: ${ended}; ${wayOut}.`)
+    yield* Effect.logWarning(
+      `Models could not be installed, and the program continues without them: ${ended}; ${wayOut}.`
+    )
   })
   return Models.of({
     installed,

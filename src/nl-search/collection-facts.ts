@@ -26,11 +26,11 @@ const REST_SHARE = 20
 /** Of each facet field, for models elsewhere. */
 const SAMPLES = 10
 
-export interface Known {
+export interface PromptFacts {
   readonly facts: RuleFacts
   readonly samples: ReadonlyArray<FieldValues>
 }
-interface Held extends Known {
+interface CachedFacts extends PromptFacts {
   readonly schema: CollectionInfo["schema"]
   readonly changes: number
   readonly read_at: number
@@ -61,11 +61,11 @@ const samplesOf = (values: ReadonlyArray<FieldValues>): ReadonlyArray<FieldValue
 
 export class CollectionFacts {
   readonly #parts: Parts
-  readonly #held = new BoundedMap<string, Held>({
+  readonly #held = new BoundedMap<string, CachedFacts>({
     bytes_max: BYTES_MAX,
     bytesOf: (key, { facts }) => COLLECTION_BYTES + 2 * key.length + facts.bytes
   })
-  /** On their way, one a collection. */ readonly #reading = new Map<string, Promise<Known>>()
+  /** On their way, one a collection. */ readonly #reading = new Map<string, Promise<PromptFacts>>()
   constructor(parts: Parts) {
     this.#parts = parts
   }
@@ -74,7 +74,7 @@ export class CollectionFacts {
   }
 
   /** Never fails: values that cannot be read are not known. */
-  of(asked: FactsAsked): Known | Promise<Known> {
+  of(asked: FactsAsked): PromptFacts | Promise<PromptFacts> {
     const { bounds, collection, fields, organizationId, seesWhole } = asked
     if (!seesWhole || bounds !== undefined || fields !== undefined) return this.#own(asked)
     const key = `${organizationId}\n${collection.schema.name}`
@@ -89,14 +89,14 @@ export class CollectionFacts {
     return known
   }
 
-  #read(key: string, organizationId: string, collection: CollectionInfo): Promise<Known> {
+  #read(key: string, organizationId: string, collection: CollectionInfo): Promise<PromptFacts> {
     const on = this.#reading.get(key)
     if (on !== undefined) return on
     const reading = this.#readNow(key, organizationId, collection).finally(() => this.#reading.delete(key))
     this.#reading.set(key, reading)
     return reading
   }
-  async #readNow(key: string, organizationId: string, collection: CollectionInfo): Promise<Known> {
+  async #readNow(key: string, organizationId: string, collection: CollectionInfo): Promise<PromptFacts> {
     const { changesOf, contextOf, now_ms } = this.#parts
     const read_at = now_ms(),
       started = performance.now(),
@@ -115,7 +115,13 @@ export class CollectionFacts {
     return known
   }
   /** Of fields that the caller may name. */
-  async #own({ bounds, collection, context, fields = collection.schema.fields, reach }: FactsAsked): Promise<Known> {
+  async #own({
+    bounds,
+    collection,
+    context,
+    fields = collection.schema.fields,
+    reach
+  }: FactsAsked): Promise<PromptFacts> {
     const values = await this.#values(context, reach, { collection, bounds, fields }, OWN_VALUES_MAX)
     const facts = await this.#parts.inSlices(RuleFacts.build({ fields }, values ?? [], COLLECTION_BYTES_MAX))
     return { facts, samples: samplesOf(values ?? []) }

@@ -1,4 +1,4 @@
-/** NL search models (engine contract 15.1). Full key. */
+/** NL search models (`docs/contract/models.md#nl-search-models`). Full key. */
 import { Schema } from "effect"
 import { engineRefusal } from "../http/errors.ts"
 import { operation } from "../http/operation.ts"
@@ -24,7 +24,9 @@ const ModelBody = Schema.StructWithRest(
         description: "`provider/name`: openai, azure, cloudflare, vllm, google, gcp, or `dowser/rules`."
       })
     ),
-    max_bytes: Schema.optionalKey(Schema.Int.annotate({ description: "Of what the model is told of the collection." })),
+    max_bytes: Schema.optionalKey(
+      Schema.Int.annotate({ description: "Seconds for which a description of the collection is kept for the model." })
+    ),
     api_key: Schema.optionalKey(Schema.String)
   }),
   [anything]
@@ -43,7 +45,7 @@ export const createNlSearchModel = operation({
   ...at,
   ...described.createNlSearchModel,
   id: "createNlSearchModel",
-  summary: "Name a model that reads searches in words",
+  summary: "Create an NL search model",
   method: "POST",
   path: "/v1/nl_search_models",
   payload: ModelBody,

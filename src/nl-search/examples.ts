@@ -1,4 +1,4 @@
-/** What the operations do, in words, and a request of each that succeeds (`src/http/operation.ts`). */
+/** Descriptions of the operations, each with an example request that succeeds (`src/http/operation.ts`). */
 import type { Described } from "../http/operation.ts"
 
 const model = {
@@ -11,12 +11,12 @@ const model = {
 export const described = {
   listNlSearchModels: {
     description:
-      "Shows the models that read searches in words, oldest first, without their credentials. It changes nothing.",
+      "Lists the models that interpret searches in words, oldest first, without their credentials. It changes nothing.",
     example: {}
   },
   createNlSearchModel: {
     description:
-      "Names a model that searches with `nl_query=true` are read by: the one of the id `default` where a search names none. Any server that speaks the OpenAI interface is `openai` or `vllm` with its `api_url`. The server is asked once before anything is stored; where it does not answer, that is a 400 with the reason. At most 100; without any, this program's own `dowser/rules` reads them.",
+      "Creates a model that interprets searches with `nl_query=true`; a search that names none uses the model with the id `default`. Any server with the OpenAI interface is `openai` or `vllm` with its `api_url`. The server is called once before anything is stored; if it does not answer, that is a 400 with the reason. An organization has at most 100; without any, the built-in `dowser/rules` interprets them.",
     example: { body: model }
   },
   getNlSearchModel: {
@@ -25,11 +25,11 @@ export const described = {
   },
   updateNlSearchModel: {
     description:
-      "Changes what the body names and asks the server once. A credential that comes back as it was shown stays; where the address changes, it has to be given again.",
+      "Changes the given fields and calls the server once. A masked credential that comes back unchanged is kept, unless the address changes: then it must be given again.",
     example: { params: { modelId: "default" }, body: { temperature: 0.1 } }
   },
   deleteNlSearchModel: {
-    description: "Removes the model and answers with it. Searches that name it go on as they are asked, and say so.",
+    description: "Removes the model and answers it. Searches that name it run as typed, and say so.",
     example: { params: { modelId: "default" } }
   }
 } as const satisfies Readonly<Record<string, Described>>

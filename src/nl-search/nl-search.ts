@@ -13,7 +13,7 @@ import { AiSpending, type SpendingError } from "../metering/ai-spending.ts"
 import { CurrentChanges } from "../ports/engine/engine.ts"
 import { inSlices } from "../suggestions/typeahead/sliced.ts"
 import { seesWhole } from "../suggestions/sees-whole.ts"
-import { CollectionFacts, type Known } from "./collection-facts.ts"
+import { CollectionFacts, type PromptFacts } from "./collection-facts.ts"
 import type { LanguageModel } from "../language-models/model.ts"
 import { NlModels } from "./models/nl-models.ts"
 import { objectIn, promptOf } from "./models/prompt.ts"
@@ -47,7 +47,7 @@ interface Meant {
   readonly parsed: ParsedNlQuery
 }
 /** A model's text, and the object in it. */
-interface Said {
+interface ModelReply {
   readonly text: string
   readonly said: unknown
 }
@@ -80,11 +80,11 @@ const makeSaying = Effect.gen(function* () {
     inSlices: (steps) => Effect.runPromiseWith(services)(inSlices(steps)),
     failed: (why) =>
       Effect.runSyncWith(services)(
-        Effect.logError("Facet values could not be read; requests in words name none of them", why)
+        Effect.logError("Facet values could not be read; searches in words will not name any", why)
       )
   })
 
-  const knownOf = async (asked: WordsAsked): Promise<Known> => {
+  const knownOf = async (asked: WordsAsked): Promise<PromptFacts> => {
     const { bounds, caller, collection, context, parameters, reach } = asked
     const ttl = Number(parameters.nl_query_prompt_cache_ttl ?? PROMPT_CACHE_S)
     return facts.of({
@@ -99,7 +99,7 @@ const makeSaying = Effect.gen(function* () {
     })
   }
   /** What the organization's own model answers; its price is of an answer, whatever it says. */
-  const byModel = Effect.fnUntraced(function* (asked: WordsAsked, model: LanguageModel, known: Known) {
+  const byModel = Effect.fnUntraced(function* (asked: WordsAsked, model: LanguageModel, known: PromptFacts) {
     const { caller, collection, parameters } = asked
     const system = promptOf(model, namedFields(asked) ?? collection.schema.fields, known.samples)
     const text = yield* models.ask(caller.organizationId, model, { system, user: parameters.q ?? "" })
@@ -143,8 +143,8 @@ const make = Effect.gen(function* () {
     if (!model.ok) return without(`${NL_MODEL_ERROR} ${model.error.message}`)
     const price = model.value === undefined ? 0 : 1
     const answered = Effect.match(said(asked, model.value), {
-      onFailure: ({ message }): readonly [Result<Said, string>, number] => [fail(message), 0],
-      onSuccess: (answer): readonly [Result<Said, string>, number] => [ok(answer), price]
+      onFailure: ({ message }): readonly [Result<ModelReply, string>, number] => [fail(message), 0],
+      onSuccess: (answer): readonly [Result<ModelReply, string>, number] => [ok(answer), price]
     })
     const answer =
       asked.isPaid && price === 0 ? (yield* answered)[0] : yield* spending.spend(caller, "nl_query", price, answered)

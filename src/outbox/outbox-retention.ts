@@ -1,7 +1,7 @@
 /**
  * What leaves the outbox: events settled (delivered, or given up after the last attempt) a week ago, and events that
- * nothing settled for thirty days. Decision: thirty days, because attempts end within hours (spec part 8: six, at most
- * 15 minutes apart); an event that still waits then has nobody who would take it.
+ * nothing settled for thirty days. Decision: thirty days, because attempts end within hours; an event that still waits
+ * then has nobody who would take it.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"

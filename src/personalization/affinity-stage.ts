@@ -1,6 +1,6 @@
 /**
- * The stage that reorders the first 250 hits by (1 - s) · position + s · affinity (contract part 9). Pure and the same
- * for the same state: equal scores keep the engine's order.
+ * The stage that reorders the first 250 hits by (1 - s) · position + s · affinity. Pure and the same for the same
+ * state: equal scores keep the engine's order.
  */
 import type { WindowColumn } from "@dowser/engine-sdk"
 import type { Candidate, Stage, StageContext } from "@dowser/engine-sdk/pipeline"

@@ -1,4 +1,4 @@
-/** What is known of a visitor (contract part 9). Full key. */
+/** What is known of a visitor. Full key. */
 import { Schema } from "effect"
 import { operation } from "../http/operation.ts"
 import { described } from "./examples.ts"
@@ -10,7 +10,7 @@ export const getPersonalizationProfile = operation({
   plane: "control",
   scope: "full",
   id: "getPersonalizationProfile",
-  summary: "Get what searches know of a user",
+  summary: "Get the history behind a user's personalization",
   method: "GET",
   path: "/v1/personalization/profiles/:userId",
   params: { userId: Schema.String.annotate({ description: "The `user_id` of events." }) },

@@ -1,10 +1,10 @@
-/** What the operations of personalization do, in words, and a request of each that succeeds. */
+/** Descriptions of the operations of personalization, each with an example request that succeeds. */
 import type { Described } from "../http/operation.ts"
 
 export const described = {
   getPersonalizationProfile: {
     description:
-      "Shows what a search with `x_personalization_strength` and this `x_user_id` goes by: the documents that the user viewed, clicked, put into a cart or bought last, and the share of each value of facet fields, and of each band of price, among them, the strongest first. What was done under an anonymous id or session belongs to it once an event names that and the user together, up to the last such event; of those ids the three seen last. A history holds some fifteen interactions of a collection, and ends 400 days after the last one, or with an erasure of the user. Only collections that the key reaches are in it; of a user who is not known it is empty.",
+      "Shows what a search with `x_personalization_strength` and this `x_user_id` is based on: the documents that the user last viewed, clicked, put into a cart or bought, and the share of each facet value and price band among them, strongest first. What was done under an anonymous id or session is included once an event names it together with the user, up to the last such event, for the three ids seen last. A history holds some fifteen interactions per collection, and ends 400 days after the last one, or when the user is erased. It covers only collections that the key reaches, and is empty for an unknown user.",
     example: { params: { userId: "customer-42" } }
   }
 } as const satisfies Readonly<Record<string, Described>>

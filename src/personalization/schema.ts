@@ -1,4 +1,4 @@
-/** What is known of a user, as the API shows it (contract part 9). */
+/** What is known of a user, as the API shows it. */
 import { Schema } from "effect"
 
 export const PersonalizationProfile = Schema.Struct({

@@ -1,4 +1,4 @@
-/** Search policies (contract parts 2 and 8). */
+/** Search policies. */
 import { Schema } from "effect"
 import { operation } from "../http/operation.ts"
 import { pageFields } from "../http/page.ts"
@@ -36,7 +36,7 @@ export const upsertSearchPolicy = operation({
   ...one,
   ...described.upsertSearchPolicy,
   id: "upsertSearchPolicy",
-  summary: "Store search parameters below profiles and requests",
+  summary: "Store a search policy",
   method: "PUT",
   payload: SearchPolicyBody,
   success: SearchPolicy,

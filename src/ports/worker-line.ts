@@ -30,7 +30,7 @@ interface LineOptions {
   /** Of all that wait, and of one organization's. */ readonly weightMax: number
   readonly weightMaxEach: number
 }
-type Said<A> = FromLine<A> | { readonly kind: "lost"; readonly message: string }
+type WorkerReport<A> = FromLine<A> | { readonly kind: "lost"; readonly message: string }
 /** Or how it is made once it is its turn, where it is larger than what it is made of. */
 type Numbers = Uint8Array | Float32Array
 type Question = Numbers | (() => Numbers)
@@ -52,7 +52,7 @@ export class WorkerLine<A> {
   #isAtWork = false
   #isClosed = false
   #idle: NodeJS.Timeout | undefined
-  #heard: ((said: Said<A>) => void) | undefined
+  #heard: ((said: WorkerReport<A>) => void) | undefined
   pieces = 0
   seconds = 0
   losses = 0
@@ -157,8 +157,8 @@ export class WorkerLine<A> {
     })
     return ready
   }
-  async #said(ask: () => void, within_ms: number): Promise<Said<A>> {
-    const { promise, resolve } = Promise.withResolvers<Said<A>>()
+  async #said(ask: () => void, within_ms: number): Promise<WorkerReport<A>> {
+    const { promise, resolve } = Promise.withResolvers<WorkerReport<A>>()
     const timer = setTimeout(resolve, within_ms, { kind: "lost", message: "it took too long" })
     this.#heard = resolve
     ask()

@@ -1,6 +1,6 @@
 /**
  * A manifest made ready under the schemas of the moment, or every reason why it cannot be. WARM: the same fields would
- * do if they were indexed otherwise; COLD: no field of today would (contract part 2). Pure but for reading schemas.
+ * do if they were indexed otherwise; COLD: no field of today would. Pure but for reading schemas.
  */
 import {
   type CollectionInfo,

@@ -1,4 +1,4 @@
-/** Search profiles and their releases (spec parts 2 to 4, contract parts 2 and 8). */
+/** Search profiles and their releases. */
 import { Schema, SchemaTransformation } from "effect"
 import { refusing } from "../http/checks.ts"
 import { NotFound } from "../http/errors.ts"
@@ -126,7 +126,7 @@ export const activateProfileRelease = operation({
   ...at,
   ...described.activateProfileRelease,
   id: "activateProfileRelease",
-  summary: "Let another release of a search profile act",
+  summary: "Activate a release of a search profile",
   method: "POST",
   path: `${path}/:profileName/activate`,
   payload: ActivateRelease,

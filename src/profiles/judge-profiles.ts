@@ -17,9 +17,9 @@ interface Broken {
 }
 const wouldBreak = (broken: ReadonlyArray<Broken>): ProfilesWouldBreak =>
   new ProfilesWouldBreak({
-    message: `The change would break what is active of ${broken
+    message: `The change would break the active ${broken
       .map(({ changes, name }) => `\`${name}\` (${changes.map(({ path }) => path).join(", ")})`)
-      .join(", ")}; with \`force=true\` it is made all the same.`,
+      .join(", ")}; with \`force=true\` it is made anyway.`,
     profiles: broken
   })
 

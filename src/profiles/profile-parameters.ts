@@ -153,7 +153,7 @@ export const profiledParameters = (
   const foreign = group_by === undefined ? undefined : listed(group_by).find((name) => !fields.facets.includes(name))
   if (foreign !== undefined)
     return fail(
-      invalid(`The profile groups by its facets only, and \`${foreign.slice(0, 80)}\` is none of them.`, "group_by")
+      invalid(`The profile groups only by its facets, and \`${foreign.slice(0, 80)}\` is not one of them.`, "group_by")
     )
   const size = pageSizeOf(manifest, base, asked)
   if (size !== undefined) parameters.per_page = size

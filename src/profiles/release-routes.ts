@@ -50,7 +50,7 @@ const makeGate = Effect.map(PublishGate, (gate) =>
     })
     if (!passes)
       return yield* new QualityDropped({
-        message: `With the draft nDCG@10 is ${after}, with what is active ${before ?? "unknown"}: more than ${maxDrop} lower.`,
+        message: `nDCG@10 is ${after} with the draft and ${before ?? "unknown"} with what is active: more than ${maxDrop} lower.`,
         quality: { before, after, worst }
       })
   })

@@ -1,4 +1,4 @@
-/** Profiles, releases and what is told of them, as the API shows them (spec part 2, contract parts 2 and 8). */
+/** Profiles, releases and what is told of them, as the API shows them. */
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
 import { facetsRefusal, filterRefusal, listRefusal, sortRefusal, sortsRefusal, textRefusal } from "./profile-input.ts"
@@ -47,7 +47,7 @@ const body = {
       /** Of an answer that is sent back; figures are the service's own. */ chosen: Schema.optionalKey(Schema.Unknown)
     }).annotate({
       identifier: "ProfileMeaningBody",
-      description: "How much meaning counts beside words, as a share of them; a collection without vectors has none."
+      description: "How much meaning counts beside words, from 0 to 1; without effect if the collection has no vectors."
     })
   )
 }
@@ -64,7 +64,7 @@ export const CreateSearchProfile = Schema.Struct({ name: ProfileName, ...body })
 export const SearchProfileBody = Schema.Struct({ name: Schema.optionalKey(Schema.String), ...body, ...added }).annotate(
   {
     identifier: "SearchProfileBody",
-    description: "A complete profile: what is left out goes back to its default. A `name` must be that of the path."
+    description: "A complete profile: omitted fields return to their defaults. A `name` must be that of the path."
   }
 )
 

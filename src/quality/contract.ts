@@ -1,4 +1,4 @@
-/** Quality suites (contract part 12). Full key. */
+/** Quality suites. Full key. */
 import { Schema } from "effect"
 import { Conflict, NotFound } from "../http/errors.ts"
 import { operation } from "../http/operation.ts"
@@ -86,7 +86,7 @@ export const runQualitySuite = operation({
   ...one,
   ...described.runQualitySuite,
   id: "runQualitySuite",
-  summary: "Measure the suite's queries against the collection as it is",
+  summary: "Run a suite",
   method: "POST",
   path: `${path}/run`,
   payload: RunBody,
@@ -98,7 +98,7 @@ export const judgeFromClicks = operation({
   ...one,
   ...described.judgeFromClicks,
   id: "judgeFromClicks",
-  summary: "Make judgments of what visitors took",
+  summary: "Derive judgments from clicks",
   method: "POST",
   path: `${path}/judgments/from-clicks`,
   payload: FromClicksBody,
@@ -110,7 +110,7 @@ export const weighMeaning = operation({
   ...one,
   ...described.weighMeaning,
   id: "weighMeaning",
-  summary: "Choose how much meaning counts in a profile",
+  summary: "Tune how much meaning counts in a profile",
   method: "POST",
   path: `${path}/meaning`,
   payload: MeaningBody,

@@ -25,7 +25,7 @@ export interface FromClicksConfig extends Readonly<Record<string, unknown>> {
   /** Unix milliseconds. */ readonly from_at: number
   readonly before_at: number
 }
-/** Contract part 12: of a pair of query and document. */
+/** Fewer impressions of a query and document say nothing reliable. */
 const IMPRESSIONS_MIN = 20
 /** Hits of a first page that were looked at, where the suite does not say how many it has. */
 const PAGE = 10

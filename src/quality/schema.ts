@@ -1,9 +1,9 @@
-/** Quality suites and their runs as the API shows them (contract part 12), and their bounds. */
+/** Quality suites and their runs as the API shows them, and their bounds. */
 import { Schema } from "effect"
 import { dateRefusal } from "../analytics/date-range.ts"
 import { refusing } from "../http/checks.ts"
 
-/** Contract part 12. */
+/** Judgments of a suite. */
 export const JUDGMENTS_MAX = 100_000
 /** Decision: judgments of a suite as JSON text; 100,000 of a usual length have 6 MB. The body may have as much. */
 export const SUITE_BYTES_MAX = 12_000_000
@@ -72,7 +72,7 @@ export const RunBody = Schema.Struct({
   profile: Schema.optionalKey(Schema.String)
 }).annotate({
   identifier: "RunQualitySuite",
-  description: "Runs something else than what is stored: other parameters, or a profile of the collection."
+  description: "Runs something else than the stored parameters: other ones, or a profile of the collection."
 })
 export const MeaningBody = Schema.Struct({
   profile: Schema.String.check(

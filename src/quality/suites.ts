@@ -167,7 +167,7 @@ const makeStartRun = Effect.gen(function* () {
   ): Effect.fn.Return<Job, Conflict> {
     if (!hasRelevant(yield* Effect.orDie(repository.judgments(organization_id, suite_id))))
       return yield* new Conflict({
-        message: `Quality suite ${suite_id} has no judgment with a grade above 0: there is nothing to measure.`
+        message: `Quality suite ${suite_id} has no judgment with a grade above 0, so there is nothing to measure.`
       })
     const config: RunConfig = { suite_id, collection, ...other }
     return yield* orDie(jobs.start(organization_id, RUN, config, () => jobs.requirePlace(organization_id, RUN)))

@@ -55,14 +55,16 @@ export const makeWeighMeaning = Effect.gen(function* () {
   const collectionOf = (organizationId: string, name: string) =>
     Effect.suspend(() => {
       const collection = resolveCollection(contextOf(organizationId), name)
-      if (collection === undefined) return Effect.fail(failed("The collection is gone."))
+      if (collection === undefined) return Effect.fail(failed("The collection no longer exists."))
       return embeddingFieldsOf(collection.schema).length === 0
-        ? Effect.fail(failed("The collection has no vectors: search it by meaning once, and they are made."))
+        ? Effect.fail(failed("The collection has no vectors: search it by meaning once to create them."))
         : Effect.succeed(collection)
     })
   const draftOf = (organizationId: string, collection: CollectionInfo, name: string) => {
     const profile = profiles.get(organizationId, collection, name)
-    return profile === undefined ? Effect.fail(failed(`The profile \`${name}\` is gone.`)) : Effect.succeed(profile)
+    return profile === undefined
+      ? Effect.fail(failed(`The profile \`${name}\` no longer exists.`))
+      : Effect.succeed(profile)
   }
   /** Where nobody changed the draft that was measured. */
   const write = Effect.fnUntraced(function* (

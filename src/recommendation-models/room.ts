@@ -14,7 +14,7 @@ const metrics = Effect.map(RecommendModels, ({ state }): ReadonlyArray<Measure> 
   {
     name: "dowser_recommend_collections",
     type: "gauge",
-    help: "Collections that the state of recommendations knows events of.",
+    help: "Collections with events in the state of recommendations.",
     read: Effect.map(state, ({ collections }) => single(collections))
   },
   {
@@ -26,7 +26,7 @@ const metrics = Effect.map(RecommendModels, ({ state }): ReadonlyArray<Measure> 
   {
     name: "dowser_recommend_records_behind",
     type: "gauge",
-    help: "Records of events that the state of recommendations has not taken yet.",
+    help: "Records of events that the state of recommendations has not read yet.",
     read: Effect.map(state, ({ records_behind }) => single(records_behind))
   },
   {

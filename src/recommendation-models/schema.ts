@@ -1,4 +1,4 @@
-/** Recommendation models as the API shows them (contract part 9), and their bounds. */
+/** Recommendation models as the API shows them, and their bounds. */
 import { KINDS } from "@dowser/engine-sdk/recommend"
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
@@ -23,7 +23,7 @@ export const ModelBody = Schema.Struct({
   .check(refusing((body: { readonly type: string; readonly params?: unknown }) => paramsIssue(body.type, body.params)))
   .annotate({
     identifier: "RecommendationModelBody",
-    description: `\`params\` by type, with what they are without: \`frequently_bought_together\` \`popularity_bias\` 0.4 (0..1), \`min_support\` 3; \`trending\` \`window_hours\` 6, \`baseline_days\` 7; \`popular\` \`half_life_days\` 7, \`event\` "any" (${KINDS.join(", ")}); \`similar\` \`fields\` (the facet fields), \`vector_field\`; the others none.`
+    description: `\`params\` by type, with their defaults: \`frequently_bought_together\` \`popularity_bias\` 0.4 (0..1), \`min_support\` 3; \`trending\` \`window_hours\` 6, \`baseline_days\` 7; \`popular\` \`half_life_days\` 7, \`event\` "any" (${KINDS.join(", ")}); \`similar\` \`fields\` (the facet fields), \`vector_field\`; the others have none.`
   })
 export type ModelBody = typeof ModelBody.Type
 
@@ -50,7 +50,7 @@ export const Metrics = Schema.Struct({
 }).annotate({
   identifier: "RecommendationMetrics",
   description:
-    "Of the last fifth of the time that was looked at. `parameters` is what the model answers with: the best on the fifth before, `validation`, where there are 200 cases, else its `params`. `untuned` has the figures of `params`."
+    "Measured on the last fifth of the time range. `parameters` is what the model answers with: the best on the fifth before, `validation`, if there are 200 cases, else its `params`. `untuned` has the figures of `params`."
 })
 export type Metrics = typeof Metrics.Type
 

@@ -1,4 +1,4 @@
-/** Recommendation models (full key) and recommendations (search key); contract part 9. */
+/** Recommendation models (full key) and recommendations (search key). */
 import { Schema } from "effect"
 import { Conflict, NotFound } from "../http/errors.ts"
 import { operation } from "../http/operation.ts"
@@ -32,7 +32,7 @@ export const createRecommendationModel = operation({
   ...at,
   ...described.createRecommendationModel,
   id: "createRecommendationModel",
-  summary: "Create a model; it answers from now on",
+  summary: "Create a recommendation model",
   method: "POST",
   path: "/v1/recommendations/models",
   payload: ModelBody,

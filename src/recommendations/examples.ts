@@ -1,4 +1,4 @@
-/** What the operations of recommendations do, in words, and a request of each that succeeds. */
+/** Descriptions of the operations of recommendations, each with an example request that succeeds. */
 import type { Described } from "../http/operation.ts"
 import { sampleIds } from "../api/sample-ids.ts"
 
@@ -11,7 +11,7 @@ export const described = {
   },
   createRecommendationModel: {
     description:
-      "Keeps what is asked of a collection's events by one name: a type, and parameters of that type. Nothing has to be trained: every event is in the next answer. An unknown collection, type or parameter is a 400; a plan without room for one more is a 403.",
+      "Creates a recommendation model over a collection's events: a type, with parameters of that type. It needs no training: every event is in the next answer. An unknown collection, type or parameter is a 400; a plan without room for another model is a 403.",
     example: { body: { ...model, params: { popularity_bias: 0.4, min_support: 3 } } }
   },
   getRecommendationModel: {
@@ -21,22 +21,22 @@ export const described = {
   },
   replaceRecommendationModel: {
     description:
-      "Replaces all of a model; parameters that are left out reset. With another type, collection or parameters the figures of its training are forgotten, and what it tuned. One that search rules fall back on keeps its collection: 409 with `data.collections`.",
+      "Replaces a model as a whole; omitted parameters return to their defaults. With another type, collection or parameters, the figures and tuned values of its training are dropped. A model that search rules fall back on must keep its collection: 409 with `data.collections`.",
     example: { params, body: { ...model, name: "Goes with it" } }
   },
   deleteRecommendationModel: {
     description:
-      "Deletes a model. It answers the id, and 404 when there is nothing. One that search rules fall back on is not deleted: 409 with `data.collections`.",
+      "Deletes a model and answers its id. An unknown id is a 404. A model that search rules fall back on cannot be deleted: 409 with `data.collections`.",
     example: { params: { modelId: sampleIds.oldRecommendationModel } }
   },
   trainRecommendationModel: {
     description:
-      "Queues a job that goes through the collection's events of the last 90 days, as far as the log keeps them, in their order: on the fourth fifth it tries up to a dozen parameters of the model's type, on the last one it measures the best of them: what came next in a visit, or into a basket, that it did not know yet. The result, kept in `metrics`, has HR@20, MRR@20 and nDCG@10 beside those of the most popular documents and of the parameters as they were, and in `parameters` what the model answers with from then on. Below 200 cases its confidence is `low` and nothing is tuned; 409 while twenty such jobs wait or work.",
+      "Queues a job that walks through the collection's events of the last 90 days, as far as the log keeps them, in order. On the fourth fifth it tries up to a dozen parameters of the model's type, on the last one it measures the best of them by what came next in a visit, or into a basket. The result, kept in `metrics`, has HR@20, MRR@20 and nDCG@10 beside those of the most popular documents and of the previous parameters, and in `parameters` what the model uses from then on. Below 200 cases its confidence is `low` and nothing is tuned; 409 while twenty such jobs wait or run.",
     example: { params }
   },
   recommend: {
     description:
-      "Recommends up to 100 documents by a model: for documents (`document_id`, `document_ids`), for a visitor, or for both. What the key, its profile and the collection's rules filter is never among them, nor are the documents asked about and those of `exclude_ids`. A short answer is filled down a chain (personalized, also viewed, trending, popular of the same category, popular, newest), so that it is only empty where the filters let nothing through; `fallback_used` and each hit's `reason` say what came from where. It costs one search unit; an unknown model is a 404.",
+      "Recommends up to 100 documents by a model: for documents (`document_id`, `document_ids`), for a visitor, or for both. Documents that the key, its profile or the collection's rules filter out are never among them, nor are the documents asked about and those of `exclude_ids`. A short answer is filled down a chain (personalized, also viewed, trending, popular of the same category, popular, newest), so it is empty only if the filters let nothing through; `fallback_used` and each hit's `reason` say where a hit came from. It costs one search unit; an unknown model is a 404.",
     example: { body: { model_id: sampleIds.recommendationModel, document_id: "p1", limit: 5 } }
   }
 } as const satisfies Readonly<Record<string, Described>>

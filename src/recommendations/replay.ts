@@ -30,7 +30,7 @@ export const makeReplay = Effect.gen(function* () {
     const { before_at, from_at } = config as unknown as Config
     const rebuild = { organizationId, jobId: id }
     const failed = (why: unknown) =>
-      new JobFailed({ message: `The state of recommendations could not be made again: ${String(why)}` })
+      new JobFailed({ message: `The state of recommendations could not be rebuilt: ${String(why)}` })
     yield* Effect.orDie(rebuilds.ask(rebuild))
     let done = 0
     const telling = Effect.forever(

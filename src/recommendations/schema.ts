@@ -1,4 +1,4 @@
-/** Requests for recommendations and their answers (contract part 9), and their bounds. */
+/** Requests for recommendations and their answers, and their bounds. */
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
 import { within } from "../recommendation-models/bounded-text.ts"

@@ -34,7 +34,7 @@ const TrainBody = Schema.Struct({
 }).annotate({
   identifier: "TrainRerankModel",
   description:
-    "`from` and `to`: ISO 8601 dates or date-times, both inclusive. `fields`: what is searched and looked at; without them the text fields of the collection."
+    "`from` and `to`: ISO 8601 dates or date-times, both inclusive. `fields`: what is searched and considered; by default the text fields of the collection."
 })
 
 const at = {
@@ -49,7 +49,7 @@ export const trainRerankModel = operation({
   ...at,
   ...described.trainRerankModel,
   id: "trainRerankModel",
-  summary: "Train a model from what visitors took",
+  summary: "Train a reranking model from clicks",
   method: "POST",
   payload: TrainBody,
   success: Job,
@@ -81,7 +81,7 @@ export const deleteRerankModel = operation({
   ...at,
   ...described.deleteRerankModel,
   id: "deleteRerankModel",
-  summary: "Delete a model that nothing names",
+  summary: "Delete a reranking model that nothing uses",
   method: "DELETE",
   path,
   success: Schema.Struct({ name: Schema.String }).annotate({ identifier: "DeletedRerankModel" }),

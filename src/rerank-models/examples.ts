@@ -5,7 +5,7 @@ const params = { collectionName: "products" }
 export const described = {
   trainRerankModel: {
     description:
-      "Queues a job that learns from the searches of a time which of their hits visitors took, and keeps the model as the next version of its name; `rerank_model` in a search or in rules names it. The result has nDCG@10 on queries that were held out, without the model and with it, and the interval of the difference. It fails where something was taken of fewer than 50 searches. A plan without room for one more name refuses it with 403.",
+      "Queues a job that learns from the searches of a time range which hits visitors took, and stores the model as the next version of its name; `rerank_model` in a search or in rules names it. The result has nDCG@10 on held-out queries, without and with the model, and the interval of the difference. It fails if fewer than 50 searches led to anything. A plan without room for another name answers 403.",
     example: { params, body: { name: "spring", from: "2026-01-01", to: "2026-01-31", fields: ["title", "brand"] } }
   },
   listRerankModels: {
@@ -14,12 +14,12 @@ export const described = {
   },
   getRerankModel: {
     description:
-      "Shows the newest version of a model and the ten newest versions with what each was worth. An unknown name is a 404.",
+      "Shows the newest version of a model, and the figures of its ten newest versions. An unknown name is a 404.",
     example: { params: { ...params, modelName: "clicks" } }
   },
   deleteRerankModel: {
     description:
-      "Deletes all versions of a model. One that the collection's search rules or a preset names is a 409 that says who names it.",
+      "Deletes all versions of a model. If the collection's search rules or a preset names it, the answer is a 409 that says which.",
     example: { params: { ...params, modelName: "old_clicks" } }
   }
 } as const satisfies Readonly<Record<string, Described>>

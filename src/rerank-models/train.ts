@@ -160,7 +160,7 @@ export const makeTraining = Effect.gen(function* () {
     )
     if (queries.clicked < CLICKED_MIN)
       return yield* new JobFailed({
-        message: `Something was taken of ${queries.clicked} searches; a training needs ${CLICKED_MIN}.`
+        message: `Only ${queries.clicked} searches led to a click; a training needs ${CLICKED_MIN}.`
       })
     return queries
   })
@@ -175,7 +175,7 @@ export const makeTraining = Effect.gen(function* () {
     const seen = found.filter(({ query }) => !isHeldOut(query.q))
     if (heldOut.length < HELD_OUT_MIN || seen.length === 0)
       return yield* new JobFailed({
-        message: `${found.length} queries found what was taken of them; of one in five ${HELD_OUT_MIN} are needed to say what the model is worth.`
+        message: `${found.length} queries find what was clicked; one in five, at least ${HELD_OUT_MIN}, is needed to measure the model.`
       })
     const model = yield* trained(seen)
     const metrics: TrainingMetrics = {

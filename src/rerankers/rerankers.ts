@@ -19,7 +19,7 @@ import type { FeatureNotInPlan } from "../metering/errors.ts"
 import { idOf, makeModelsRepository } from "./models-repository.ts"
 import type { StoredModel } from "./schema.ts"
 
-interface Known {
+interface LoadedReranker {
   readonly stored: StoredModel
   readonly reranker: Reranker
 }
@@ -57,12 +57,12 @@ const isWhole = ({ fields, weights }: StoredModel): boolean =>
 
 /** By organization, then by collection and name. */
 class ModelTable {
-  readonly #organizations = new Map<string, Map<string, Known>>()
+  readonly #organizations = new Map<string, Map<string, LoadedReranker>>()
 
-  get(organizationId: string, id: string): Known | undefined {
+  get(organizationId: string, id: string): LoadedReranker | undefined {
     return this.#organizations.get(organizationId)?.get(id)
   }
-  of(organizationId: string): ReadonlyArray<Known> {
+  of(organizationId: string): ReadonlyArray<LoadedReranker> {
     return [...(this.#organizations.get(organizationId)?.values() ?? [])]
   }
   put(stored: StoredModel): void {

@@ -1,4 +1,4 @@
-/** Search rules of a collection and their preview (specification parts 2 and 4, contract part 2). */
+/** Search rules of a collection and their preview. */
 import { Schema } from "effect"
 import { SearchResponse } from "../engine-plane/search-response.ts"
 import { operation } from "../http/operation.ts"
@@ -48,7 +48,7 @@ export const previewSearchRule = operation({
   ...at,
   ...described.previewSearchRule,
   id: "previewSearchRule",
-  summary: "A search without and with rules, at any instant, for any device, country and language",
+  summary: "Preview a search without and with rules",
   method: "POST",
   path: `${at.path}/preview`,
   payload: SearchPreviewBody,

@@ -1,15 +1,17 @@
-/** What the operations of search rules do, in words, and a request of each that succeeds (`src/http/operation.ts`). */
+/**
+ * Descriptions of the operations of search rules, each with an example request that succeeds (`src/http/operation.ts`).
+ */
 import type { Described } from "../http/operation.ts"
 
 export const described = {
   getSearchRule: {
     description:
-      "Shows the search rules of a collection, with every field at its default where none were set. An unknown collection is a 404.",
+      "Shows the search rules of a collection, with unset fields at their defaults. An unknown collection is a 404.",
     example: { params: { collectionName: "products" } }
   },
   upsertSearchRule: {
     description:
-      "Replaces the search rules of a collection as a whole: fields that are left out go back to their defaults. They act from the next search on, and a search key cannot go around them. Everything that is wrong with a set is told at once, as a 400.",
+      "Replaces the search rules of a collection as a whole: omitted fields return to their defaults. They act from the next search on, and a search key cannot bypass them. A 400 lists everything that is wrong with a set.",
     example: {
       params: { collectionName: "products" },
       body: {

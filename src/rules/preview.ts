@@ -141,7 +141,7 @@ export const makePreview = Effect.gen(function* () {
     const context: OperationContext = {
       ...planned,
       now_s: Math.floor(now_ms / 1_000),
-      budget: new AnswerBudget(planned.limits.answer_bytes_max, (bytes) => held().holdWriting(bytes))
+      budget: new AnswerBudget(planned.limits.answer_bytes_max, (bytes) => held().reserveForAnswer(bytes))
     }
     const environment = environmentOf(organizationId, popular, models, fallbacks, meanings)
     const shown = (compiled: CompiledRules | undefined, explain: boolean) =>

@@ -1,6 +1,6 @@
 /**
- * Rule sets as the API document shows them (specification part 2, "Search rules"; enumerations in contract part 2).
- * What a body must hold is judged by engine-sdk/src/rules/check-rule-set.ts, which hears every problem of it at once.
+ * Rule sets as the API document shows them. What a body must hold is judged by engine-sdk/src/rules/check-rule-set.ts,
+ * which hears every problem of it at once.
  */
 import { Schema } from "effect"
 
@@ -123,5 +123,5 @@ export const SearchPreviewBody = Schema.Struct({
 }).annotate({
   identifier: "SearchPreviewBody",
   description:
-    "`rules` is a set as `PUT` takes it, else the stored one acts; `search` holds search parameters; `at` is ISO 8601, now by default."
+    "`rules` is a set as `PUT` accepts it, otherwise the stored one acts; `search` holds search parameters; `at` is ISO 8601, now by default."
 })

@@ -84,10 +84,7 @@ const askedRerank = (parameters: Parameters): RerankSettings => {
   return { ...defaultRerank, enabled: true, model, top_k, fields }
 }
 
-/**
- * What a request asks for and does not get without being refused (contract part 7): explained, so that nobody looks for
- * it in vain.
- */
+/** What a request asks for and does not get without being refused: explained, so that nobody looks for it in vain. */
 export const ignoredOf = (
   parameters: Parameters
 ): ReadonlyArray<{ readonly parameter: string; readonly value: string; readonly why: string }> => [

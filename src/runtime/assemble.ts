@@ -47,7 +47,8 @@ export interface RuntimeOptions {
   /** Header in which a proxy in front names the visitor's country, lower case. */ readonly countryHeader?:
     | string
     | undefined
-  /** Contract part 7; false when absent. */ readonly allowPrivateAddresses?: boolean
+  /** Whether requests may go to private and loopback addresses; false when absent. */
+  readonly allowPrivateAddresses?: boolean
   /** Of organizations, where they share what is counted a second. */ readonly weights?: Weights
   /** What the operator made of the prices of AI operations. */ readonly aiPrices?: AiPricesTable
   /** The service's own: free organizations may list its subdomains as origins of keys. */ readonly serviceDomain?:

@@ -14,7 +14,7 @@ import { layerObserved } from "@dowser/streams/host/observer"
 import { LeaseStore } from "@dowser/streams/ownership/lease-store"
 import { layerOffsetStore } from "@dowser/streams/offsets/postgres"
 import { type OwnershipOptions, runOwned } from "@dowser/streams/ownership/ownership"
-import { makeBoard } from "@dowser/streams/shadow/board"
+import { makeReplayRequests } from "@dowser/streams/shadow/replay-requests"
 import { makeReplays } from "@dowser/streams/replays/coordinator"
 import { makeProcessors, REPLAYED } from "@dowser/streams/processors/runnable"
 import { openStateStore } from "@dowser/streams/state/lmdb"
@@ -251,7 +251,7 @@ export const runStreamsProcess = ({ admin, config, names, ready, statePath, weig
       processors: names.length === 0 ? all : all.filter(({ name }) => names.includes(name)),
       openStore: ({ group, partition }) => openStateStore(join(statePath, `${group}-${partition}`)),
       replays: {
-        board: yield* makeBoard(),
+        requests: yield* makeReplayRequests(),
         sql: yield* SqlClient.SqlClient,
         openShadowStore: ({ group, partition }) => openStateStore(join(statePath, `shadow-${group}-${partition}`))
       }

@@ -51,17 +51,17 @@ export const runningServer = (folder: string): Omit<PostgresServer, "stop" | "di
   }
 }
 
-/** `nobody`: Postgres refuses root, and the user must exist in passwd. */
-const nobody = 65534
+/** `NOBODY_UID`: Postgres refuses root, and the user must exist in passwd. */
+const NOBODY_UID = 65534
 
 type Runner = { readonly kind: "plain" } | { readonly kind: "uid" } | { readonly kind: "unshare" }
 
-/** Can `nobody` walk into this folder? Every ancestor needs the x bit for others, or for its group. */
+/** Can `NOBODY_UID` walk into this folder? Every ancestor needs the x bit for others, or for its group. */
 const isTraversable = (folder: string): boolean => {
   for (let path = resolve(folder); ; path = dirname(path)) {
     if (existsSync(path)) {
       const { gid, mode, uid } = statSync(path)
-      if ((mode & 0o001) === 0 && uid !== nobody && !(gid === nobody && (mode & 0o010) !== 0)) return false
+      if ((mode & 0o001) === 0 && uid !== NOBODY_UID && !(gid === NOBODY_UID && (mode & 0o010) !== 0)) return false
     }
     if (dirname(path) === path) return true
   }
@@ -70,34 +70,34 @@ const isTraversable = (folder: string): boolean => {
 const chooseRunner = (dataFolder: string, binaries: string): Runner => {
   if (process.getuid?.() !== 0) return { kind: "plain" }
   if (isTraversable(dirname(resolve(dataFolder))) && isTraversable(binaries)) return { kind: "uid" }
-  // A user namespace makes Postgres believe it is nobody, while files stay root's: no copy of 60 MB needed.
-  const probe = spawnSync("unshare", ["--user", `--map-user=${nobody}`, `--map-group=${nobody}`, "true"])
+  // A user namespace makes Postgres believe it is NOBODY_UID, while files stay root's: no copy of 60 MB needed.
+  const probe = spawnSync("unshare", ["--user", `--map-user=${NOBODY_UID}`, `--map-group=${NOBODY_UID}`, "true"])
   if (probe.status === 0) return { kind: "unshare" }
   throw new Error(
-    "Postgres cannot run as root here: the data folder lies below a folder that other users cannot enter, and user namespaces are off. Choose another --data-dir."
+    "Postgres cannot run as root here: the data folder is below a folder that other users cannot enter, and user namespaces are off. Choose another --data-dir."
   )
 }
 
 const runAs = (runner: Runner): RunAs => ({
   command: (program, args) =>
     runner.kind === "unshare"
-      ? { file: "unshare", args: ["--user", `--map-user=${nobody}`, `--map-group=${nobody}`, program, ...args] }
+      ? { file: "unshare", args: ["--user", `--map-user=${NOBODY_UID}`, `--map-group=${NOBODY_UID}`, program, ...args] }
       : { file: program, args: [...args] },
-  identity: runner.kind === "uid" ? { uid: nobody, gid: nobody } : {}
+  identity: runner.kind === "uid" ? { uid: NOBODY_UID, gid: NOBODY_UID } : {}
 })
 
 const own = (runner: Runner, path: string): void => {
-  if (runner.kind === "uid") chownSync(path, nobody, nobody)
+  if (runner.kind === "uid") chownSync(path, NOBODY_UID, NOBODY_UID)
 }
 
-/** A folder that was filled while nobody else could enter it, by a server that only believed to be another user. */
+/** A folder that was filled while NOBODY_UID else could enter it, by a server that only believed to be another user. */
 const ownAll = (folder: string): void => {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name)
     if (entry.isDirectory()) ownAll(path)
-    else lchownSync(path, nobody, nobody)
+    else lchownSync(path, NOBODY_UID, NOBODY_UID)
   }
-  chownSync(folder, nobody, nobody)
+  chownSync(folder, NOBODY_UID, NOBODY_UID)
 }
 
 /** initdb into a sibling folder, renamed when done: a killed initdb must not look finished. */
@@ -127,9 +127,9 @@ export const startEmbeddedPostgres = async (folder: string, at?: number): Promis
   const above = dirname(resolve(folder))
   // A private folder of root's own; one that everybody may enter is not ours to close.
   if (process.getuid?.() === 0 && statSync(above).uid === 0 && (statSync(above).mode & 0o077) === 0)
-    letPass(above, nobody)
+    letPass(above, NOBODY_UID)
   const runner = chooseRunner(folder, nativeFolder())
-  if (runner.kind === "uid" && existsSync(folder) && statSync(folder).uid !== nobody) ownAll(folder)
+  if (runner.kind === "uid" && existsSync(folder) && statSync(folder).uid !== NOBODY_UID) ownAll(folder)
   const isNew = !existsSync(folder) || readdirSync(folder).length === 0
   if (isNew) rmSync(`${folder}.password`, { force: true })
   const password = ownPassword(folder)

@@ -26,6 +26,7 @@ import type { DataFolder } from "./data-folder.ts"
 import type { PostgresServer } from "./embedded-postgres.ts"
 import { startPostgres } from "./kept-postgres.ts"
 import { superviseEngine } from "./supervised-engine.ts"
+import { warmSoon } from "./warm-start.ts"
 
 export const layerSql = (server: Omit<PostgresServer, "stop" | "died">) =>
   PgClient.layer({
@@ -39,7 +40,7 @@ export const layerSql = (server: Omit<PostgresServer, "stop" | "died">) =>
   })
 
 /** Collections open on first use within this budget and close again, least recently used first. */
-const engineMemoryBytes = 2 * 1024 ** 3
+const ENGINE_MEMORY_BYTES = 2 * 1024 ** 3
 
 /** Writes, merges and snapshots in a thread of their own; searches read shared segments on this one and on workers. */
 export const layerEngine = (path: string, searchWorkers: number) =>
@@ -48,8 +49,13 @@ export const layerEngine = (path: string, searchWorkers: number) =>
       const services = yield* Effect.context<never>()
       const log = (line: Effect.Effect<void>) => Effect.runSyncWith(services)(line)
       let opened: Awaited<ReturnType<typeof openEngine>> | undefined
-      const open = async () =>
-        (opened = await openEngine({ path, worker: true, searchWorkers, memoryBudgetBytes: engineMemoryBytes }))
+      const open = async () => {
+        opened = await openEngine({ path, worker: true, searchWorkers, memoryBudgetBytes: ENGINE_MEMORY_BYTES })
+        warmSoon(opened, ENGINE_MEMORY_BYTES, (error) =>
+          log(Effect.logWarning(`Collections were not opened ahead of searches: ${String(error)}`))
+        )
+        return opened
+      }
       const supervised = yield* Effect.acquireRelease(
         Effect.promise(() =>
           superviseEngine({

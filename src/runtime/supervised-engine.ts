@@ -14,12 +14,12 @@ interface SupervisionOptions {
   readonly checkEvery_ms?: number
 }
 
-const checkEveryDefault_ms = 500
-const backoffMax_ms = 10_000
+const CHECK_EVERY_DEFAULT_MS = 500
+const BACKOFF_MAX_MS = 10_000
 
 /** Rejects when the first opening fails; later failures are reported and tried again with growing pauses. */
 export const superviseEngine = async ({
-  checkEvery_ms = checkEveryDefault_ms,
+  checkEvery_ms = CHECK_EVERY_DEFAULT_MS,
   onLost,
   open
 }: SupervisionOptions): Promise<SearchEngine> => {
@@ -31,7 +31,7 @@ export const superviseEngine = async ({
 
   const reopen = async (message: string): Promise<void> => {
     onLost(message)
-    for (let pause_ms = 100; !isClosed; pause_ms = Math.min(backoffMax_ms, 2 * pause_ms)) {
+    for (let pause_ms = 100; !isClosed; pause_ms = Math.min(BACKOFF_MAX_MS, 2 * pause_ms)) {
       const old = current
       try {
         // A writer that was given up may still be alive: what it acknowledged after the new one had read the folder,

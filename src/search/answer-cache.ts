@@ -1,22 +1,22 @@
 /**
- * `use_cache` (reference contract 6.11): whole successful answers, least recently used first out, each for `cache_ttl`
- * seconds, at most an hour. Writes of documents do not invalidate, as callers of this parameter expect; writes of rules
- * do, and so does what takes something away: deletes, drops, changes of aliases, erasures (`answer-epoch.ts`). What is
- * kept is keyed by organization, key and embedded parameters, so that no restriction is ever answered from another
- * key's entry, and by whatever rules tell requests apart; a hit still gets its own query_id.
+ * `use_cache` (`docs/contract/search.md#cache`): whole successful answers, least recently used first out, each for
+ * `cache_ttl` seconds, at most an hour. Writes of documents do not invalidate, as callers of this parameter expect;
+ * writes of rules do, and so does what takes something away: deletes, drops, changes of aliases, erasures
+ * (`answer-epoch.ts`). What is kept is keyed by organization, key and embedded parameters, so that no restriction is
+ * ever answered from another key's entry, and by whatever rules tell requests apart; a hit still gets its own query_id.
  */
 import { createHash } from "node:crypto"
 import { BoundedMap } from "@dowser/engine-sdk/host"
 import type { Written } from "./asked-search.ts"
 
 /** Bytes of all entries together: many large answers leave earlier than many small ones. */
-export const cacheBytesMax = 64_000_000
-const cacheTtlDefault_s = 60
+export const CACHE_BYTES_MAX = 64_000_000
+const CACHE_TTL_DEFAULT_S = 60
 /** Decision: a longer time is lowered, not refused: what a shop changed shows within the hour everywhere. */
-const cacheTtlMax_s = 3_600
+const CACHE_TTL_MAX_S = 3_600
 /** `cache_ttl` as it was asked for, a checked number or its text. */
 export const cacheTtlOf = (asked: unknown): number =>
-  asked === undefined ? cacheTtlDefault_s : Math.min(Number(asked), cacheTtlMax_s)
+  asked === undefined ? CACHE_TTL_DEFAULT_S : Math.min(Number(asked), CACHE_TTL_MAX_S)
 
 export interface KeptAnswer extends Pick<Written, "isMany" | "searches"> {
   readonly expiresAt: number
@@ -46,7 +46,7 @@ const bytesOf = (_key: string, kept: KeptAnswer): number =>
   )
 
 export const makeAnswerCache = (): AnswerCache => {
-  const entries = new BoundedMap<string, KeptAnswer>({ bytes_max: cacheBytesMax, bytesOf })
+  const entries = new BoundedMap<string, KeptAnswer>({ bytes_max: CACHE_BYTES_MAX, bytesOf })
   // What an entry is found by may be a body of megabytes.
   const shortOf = (key: string) => createHash("sha256").update(key).digest("base64")
   let hits = 0,

@@ -53,7 +53,7 @@ import { byMeaning } from "./by-meaning.ts"
 import { mayMerge, mergeHits } from "./interleaved.ts"
 import type { SearchFailure } from "./search-errors.ts"
 import type { SearchRules } from "../rules/search-rules.ts"
-import { type Answered, type Rewritten, rewriteOrderOf, rewritten } from "./rewriting.ts"
+import { type SearchWithAnswer, type Rewritten, rewriteOrderOf, rewritten } from "./rewriting.ts"
 import { isAsking, type MadeAnswer, understoodMembers } from "./understood-answer.ts"
 import type { Understanding } from "../understanding/understanding.ts"
 import { type AccountedSearch, mayExplain, type SearchAccounts } from "./accounts.ts"
@@ -66,7 +66,7 @@ import { visitorOf } from "../identity/visitor.ts"
 export type Outcome<A> = Result<A, SearchFailure>
 const refusedBy = (error: EngineError): Outcome<never> => fail(declaredOf(error))
 /** Nobody waits for the answer any more: nothing is counted of it, and nobody reads this. */
-const abandoned = () => fail(new SearchTimedOut({ message: "The request was given up before its answer was made." }))
+const abandoned = () => fail(new SearchTimedOut({ message: "The request was abandoned before its answer was ready." }))
 
 /** One answered search inside an answer, without its query id, which stands between `open` and `rest`. */
 interface WrittenSearch {
@@ -173,7 +173,7 @@ export class AskedSearch {
   }
 
   /** With other words where it found too little, or with another ranking's hits where an experiment compares them. */
-  async #made(request: ReadRequest, answered: Answered): Promise<Rewritten> {
+  async #made(request: ReadRequest, answered: SearchWithAnswer): Promise<Rewritten> {
     const made = await this.#rewritten(request, answered)
     const against = this.#against.get(request.parameters)
     if (against === undefined) return made
@@ -183,7 +183,7 @@ export class AskedSearch {
     this.#shown.set(made.search.parameters, { ...shown, exposure, isMerged: teams !== undefined })
     return made
   }
-  async #merged({ found, search }: Answered, against: ReadRequest, seed: string): Promise<Teams | undefined> {
+  async #merged({ found, search }: SearchWithAnswer, against: ReadRequest, seed: string): Promise<Teams | undefined> {
     if (!mayMerge(search, found)) return undefined
     const prepared = await prepareSearch(this.#context, against, this.#reach)
     if (!prepared.ok) return undefined
@@ -193,7 +193,7 @@ export class AskedSearch {
   }
 
   /** The same search with other words where it found too little. */
-  #rewritten(request: ReadRequest, answered: Answered): Promise<Rewritten> {
+  #rewritten(request: ReadRequest, answered: SearchWithAnswer): Promise<Rewritten> {
     const [context, reach] = [this.#context, this.#reach]
     return rewritten(
       {

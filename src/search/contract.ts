@@ -1,7 +1,4 @@
-/**
- * Search and multi-search (spec part 4): reachable with a search key, forwarded to the engine after the control plane's
- * part.
- */
+/** Search and multi-search: reachable with a search key, forwarded to the engine after the control plane's part. */
 import { Schema } from "effect"
 import { SearchResponse } from "../engine-plane/search-response.ts"
 import { embeddingErrors } from "../embedding/errors.ts"
@@ -13,9 +10,7 @@ import { described } from "./examples.ts"
 
 const anything = Schema.Record(Schema.String, Schema.Unknown)
 
-/**
- * Spec part 4, "Search parameters": every name, as text; what each means is the engine's or the control plane's matter.
- */
+/** Every search parameter by name, as text; the engine or the control plane decides what each means. */
 export const searchParameterNames = [
   "q",
   "query_rewrite",

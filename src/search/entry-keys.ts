@@ -1,6 +1,6 @@
 /**
- * Entries of a multi-search that bring keys of their own (reference contract 6.7 item 7): each is decided by its own
- * key, and one refusal refuses the request.
+ * Entries of a multi-search that bring keys of their own (`docs/contract/search.md#multi-search`): each is decided by
+ * its own key, and one refusal refuses the request.
  */
 import { Effect } from "effect"
 import { type MultiSearch, multiSearchesLimit, type OperationContext } from "@dowser/engine-sdk/operations"

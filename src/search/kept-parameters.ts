@@ -7,13 +7,16 @@ const PARAMS_BYTES_MAX = 16_384
 const isCredential = (name: string): boolean => /api[-_]?key$/i.test(name)
 const isStorable = (text: string): boolean => !text.includes("\u0000") && text.isWellFormed()
 
-interface Kept {
+interface ParameterPlace {
   /** Of the body. */ readonly path: string
   /** In words. */ readonly of: string
   /** What whoever keeps them sets itself, and what would cost credits. */ readonly refused: ReadonlySet<string>
 }
 /** Issues of parameters at their place in a body. */
-export const keptParameterIssues = (params: unknown, { of, path: at, refused }: Kept): ReadonlyArray<Issue> => {
+export const keptParameterIssues = (
+  params: unknown,
+  { of, path: at, refused }: ParameterPlace
+): ReadonlyArray<Issue> => {
   if (!isObject(params)) return [{ path: at, message: "An object of search parameters" }]
   const names = Object.keys(params)
   if (names.length > PARAMS_MAX) return [{ path: at, message: `At most ${PARAMS_MAX} parameters` }]

@@ -13,7 +13,7 @@ export const metrics = Effect.map(Search, ({ figures }): ReadonlyArray<Measure> 
   {
     name: "dowser_answer_cache_bytes",
     type: "gauge",
-    help: "What kept answers take (use_cache), about.",
+    help: "Approximate size of cached answers (use_cache).",
     read: Effect.map(figures, ({ cache }) => single(cache.bytes))
   },
   {

@@ -34,11 +34,11 @@ export const rewriteOrderOf = ({ query_rewrite, query_rewrite_min_found }: Param
 }
 
 /** A search and its answer. */
-export interface Answered {
+export interface SearchWithAnswer {
   readonly search: PlannedSearch
   readonly found: FoundAnswer
 }
-export interface Rewritten extends Answered {
+export interface Rewritten extends SearchWithAnswer {
   /** As it was asked; the search's own where nothing was tried. */ readonly typed: string
   /** What was tried, in order. */ readonly tried: ReadonlyArray<Rewrite>
   /** What of it is answered. */ readonly used?: Rewrite
@@ -47,7 +47,7 @@ interface Trying {
   readonly context: OperationContext
   /** What is left of `REWRITES_MAX`. */ readonly account: { left: number }
   /** The same search with other words, answered; undefined where it was refused, or nobody waits any more. */
-  readonly again: (q: string) => Promise<Result<Answered, unknown>>
+  readonly again: (q: string) => Promise<Result<SearchWithAnswer, unknown>>
 }
 
 /** Hits of the words themselves: what rules show where nothing was found is none of them. */
@@ -55,7 +55,7 @@ const foundByWords = ({ answer, asked, trace }: FoundAnswer): number =>
   !asked ? Infinity : trace?.fallback === undefined ? answer.found : 0
 
 /** The answer of a query that finds something in place of one that finds too little. Never fails. */
-export const rewritten = async (trying: Trying, answered: Answered): Promise<Rewritten> => {
+export const rewritten = async (trying: Trying, answered: SearchWithAnswer): Promise<Rewritten> => {
   const order = rewriteOrderOf(answered.search.parameters)
   const typed = answered.search.parameters.q ?? ""
   const none = { ...answered, typed, tried: [] }
@@ -83,7 +83,7 @@ export const rewritten = async (trying: Trying, answered: Answered): Promise<Rew
   return { ...answered, typed, tried }
 }
 /** `request_params` names both. */
-const sayingTyped = (answered: Answered, typed: string): Answered => {
+const sayingTyped = (answered: SearchWithAnswer, typed: string): SearchWithAnswer => {
   const { answer } = answered.found
   answer.request_params = { ...answer.request_params, first_q: typed }
   return answered

@@ -24,7 +24,7 @@ export const searchRequestOf = (
   origin: () => originOf(headers),
   shared,
   queryText: searchText,
-  reserve: (bytes) => held().holdWriting(bytes)
+  reserve: (bytes) => held().reserveForAnswer(bytes)
 })
 export const replyOf = ({ text }: SearchAnswer): Reply => new Reply(200, text)
 const conversedReplyOf = (answer: ConversedAnswer): Reply =>

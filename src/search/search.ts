@@ -56,7 +56,7 @@ import { SearchMinutes } from "./search-minutes.ts"
 import { timelyEngine } from "./timely-engine.ts"
 import { makeTurns, type Turns } from "./turns.ts"
 
-/** Bytes of a query string that GET takes (reference contract, section 1 item 9). */
+/** The longest query string of a GET search, in bytes. */
 const QUERY_STRING_BYTES_MAX = 4000
 
 interface SearchShape {

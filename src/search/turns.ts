@@ -29,7 +29,7 @@ interface TurnsOptions {
   ) => void
 }
 export type Refused = "late" | "full"
-interface Waiting {
+interface PendingTurn {
   readonly turn: Turn
   readonly run: () => void
   readonly refuse: (refused: Refused) => void
@@ -44,7 +44,7 @@ export const makeTurns = ({
   waitingMax = WAITING_MAX,
   weightOf = () => 1
 }: TurnsOptions = {}) => {
-  const queue = makeFairQueue<Waiting>(weightOf)
+  const queue = makeFairQueue<PendingTurn>(weightOf)
   let used_ms = 0
   let isYielding = false
   const timed = <A>(organizationId: string, run: () => A): A => {

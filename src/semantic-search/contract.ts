@@ -1,4 +1,4 @@
-/** Search by meaning (contract part 10). */
+/** Search by meaning. */
 import { Schema } from "effect"
 import { embeddingErrors } from "../embedding/errors.ts"
 import { SearchResponse } from "../engine-plane/search-response.ts"

@@ -15,7 +15,7 @@ const read = (body: Readonly<Record<string, unknown>>) => {
   const { issues, values } = bodyParameters(body)
   const q = (values.q ?? "").trim()
   const isSaid = (q !== "" && q !== "*") || issues.some(({ path }) => path === "q")
-  return { values, issues: isSaid ? issues : [...issues, { path: "q", message: "What is searched for, in words" }] }
+  return { values, issues: isSaid ? issues : [...issues, { path: "q", message: "The query, in words" }] }
 }
 
 export const routes = Effect.gen(function* () {

@@ -1,4 +1,4 @@
-/** Landing pages of facet values (contract part 11). Full key. */
+/** Landing pages of facet values. Full key. */
 import { Schema } from "effect"
 import { optionalText } from "../http/checks.ts"
 import { Conflict, NotFound } from "../http/errors.ts"
@@ -20,7 +20,7 @@ export const listSeoRules = operation({
   ...at,
   ...described.listSeoRules,
   id: "listSeoRules",
-  summary: "List rules that make landing pages",
+  summary: "List landing-page rules",
   method: "GET",
   path: "/v1/seo/rules",
   query: Schema.Struct(paging),
@@ -30,7 +30,7 @@ export const createSeoRule = operation({
   ...at,
   ...described.createSeoRule,
   id: "createSeoRule",
-  summary: "Create a rule that makes landing pages of a facet field",
+  summary: "Create a rule for landing pages of a facet field",
   method: "POST",
   path: "/v1/seo/rules",
   payload: SeoRuleBody,
@@ -75,7 +75,7 @@ export const generateSeoPages = operation({
   ...one,
   ...described.generateSeoPages,
   id: "generateSeoPages",
-  summary: "Make a page of every value that the collection has now",
+  summary: "Generate a page for every value in the collection",
   method: "POST",
   path: `${path}/pages/generate`,
   success: Job,
@@ -86,7 +86,7 @@ export const auditSeoPages = operation({
   ...one,
   ...described.auditSeoPages,
   id: "auditSeoPages",
-  summary: "Find what is wrong with the pages of a rule",
+  summary: "Audit the pages of a rule",
   method: "POST",
   path: `${path}/pages/audit`,
   success: Job,

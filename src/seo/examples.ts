@@ -1,4 +1,4 @@
-/** What the operations of landing pages do, in words, and a request of each that succeeds. */
+/** Descriptions of the operations of landing pages, each with an example request that succeeds. */
 import { sampleIds } from "../api/sample-ids.ts"
 import type { Described } from "../http/operation.ts"
 
@@ -21,7 +21,7 @@ export const described = {
   },
   createSeoRule: {
     description:
-      "Keeps a rule: which facet field of text gets pages, where they stand, and what they say. `url_template` has `#SLUG#` once; an unknown placeholder, or a field that the collection does not count, is a 400 that names it. A placeholder without a value takes its sentence with it. A plan without room for one more refuses it with 403.",
+      "Creates a rule: which facet field gets pages, their addresses, and their texts. `url_template` contains `#SLUG#` once; an unknown placeholder, or a field that is no facet of the collection, is a 400 that names it. A placeholder without a value removes its sentence. A plan without room for another rule answers 403.",
     example: { body: rule }
   },
   getSeoRule: {
@@ -30,37 +30,37 @@ export const described = {
   },
   updateSeoRule: {
     description:
-      "Replaces all of a rule; what is left out is as by default. Pages that there are stay as they are until they are generated again.",
+      "Replaces a rule as a whole; omitted fields return to their defaults. Existing pages stay as they are until they are generated again.",
     example: { params, body: { ...rule, name: "Brands of spring" } }
   },
   deleteSeoRule: {
     description:
-      "Deletes a rule with its pages and their addresses; a job that is under way ends without pages. It answers the id, and 404 when there is nothing.",
+      "Deletes a rule with its pages and their addresses, and answers its id; a job in progress ends without pages. An unknown id is a 404.",
     example: { params: { ruleId: sampleIds.oldSeoRule } }
   },
   generateSeoPages: {
     description:
-      "Queues a job that makes a page of each value that visitors can find now, up to 50,000, those of most documents first. Slugs are kept for ever; a value that was renamed leads from its old address to the new one, one without documents waits 14 days and is gone then. The result counts pages by status and the values that got none. One job of an organization is done at a time; a rule that is not active, or too many that wait, is a 409.",
+      "Queues a job that generates a page for each value that visitors can find now, up to 50,000, those with the most documents first. Slugs are kept for ever; a renamed value redirects from its old address to the new one, and a value without documents waits 14 days before its page is gone. The result counts pages by status and the values without one. An organization has one such job at a time; an inactive rule, or too many waiting jobs, is a 409.",
     example: { params }
   },
   auditSeoPages: {
     description:
-      "Queues a job that compares the pages with the collection as it is now and with what visitors ask. `result.findings` has up to 100 of each code, `result.counts` how many there are. It changes nothing.",
+      "Queues a job that compares the pages with the collection as it is now and with what visitors search for. `result.findings` has up to 100 of each code, `result.counts` the totals. It changes nothing.",
     example: { params }
   },
   listSeoPages: {
     description:
-      "Lists pages by slug, of one `status` where it is given. A page has at most 250, 50 by default. Texts are escaped for HTML.",
+      "Lists pages by slug, with one `status` if given. A page of the list has at most 250, 50 by default. Texts are escaped for HTML.",
     example: { params, query: { status: "index", limit: "20" } }
   },
   getSeoPage: {
     description:
-      "Shows a page. With `.html` behind the slug it is a whole document with linked data, as a site may serve it, and answers as that: 301 from the address of a value that was renamed, 404 with `data.links` while a value has no documents, 410 when its page is gone. An unknown slug is a 404.",
+      "Shows a page. With `.html` after the slug it is a whole document with linked data, ready to be served by a site, and answers like one: 301 from the address of a renamed value, 404 with `data.links` while a value has no documents, 410 when its page is gone. An unknown slug is a 404.",
     example: { params: { ...params, slug: "hearth" } }
   },
   exportSeoSitemap: {
     description:
-      "The addresses of pages with status `index`, each with the time when it last changed. Beyond 50,000 addresses or 45 MB it is an index of parts, which `part` answers. A rule that is not active has an empty one; a `url_template` without a host is a 409.",
+      "Lists the addresses of pages with status `index`, each with the time of its last change. Beyond 50,000 addresses or 45 MB it is an index of parts, which `part` answers. An inactive rule has an empty one; a `url_template` without a host is a 409.",
     example: { params }
   }
 } as const satisfies Readonly<Record<string, Described>>

@@ -69,7 +69,7 @@ export const htmlReply = (
   }
   const related = page.related.flatMap(link)
   if (status === "gone" || (empty_since !== null && isOver(empty_since, now)))
-    return Effect.fail(new PageGone({ message: `The page ${slug} is gone.`, links: related }))
+    return Effect.fail(new PageGone({ message: `The page ${slug} no longer exists.`, links: related }))
   if (empty_since !== null)
     return Effect.fail(new PageEmpty({ message: `The page ${slug} has no products at the moment.`, links: related }))
   const [before] = link(prev),

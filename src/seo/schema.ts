@@ -68,7 +68,7 @@ export const SeoRuleBody = Schema.Struct({
   )
 }).annotate({
   identifier: "SeoRuleBody",
-  description: "`url_template` has `#SLUG#` once, in its path or query; what is left out is as by default."
+  description: "`url_template` contains `#SLUG#` once, in its path or query; omitted fields have their defaults."
 })
 
 export const STATUSES = ["index", "noindex", "canonical", "gone"] as const

@@ -52,7 +52,7 @@ const fieldsOf = ({ schema }: CollectionInfo, caller: Caller): ReadonlyArray<str
     .slice(0, FIELDS_MAX)
 }
 
-interface Held {
+interface CachedFacetValues {
   readonly created_at: number
   index: Typeahead<FacetValue>
   read_at: number
@@ -140,16 +140,16 @@ const makeIndexes = Effect.gen(function* () {
   const read = yield* makeRead
   const clock = yield* Clock.Clock
   const scope = yield* Effect.scope
-  const held = new BoundedMap<string, Held>({
+  const held = new BoundedMap<string, CachedFacetValues>({
     bytes_max: BYTES_MAX,
     bytesOf: (_key, { index }) => COLLECTION_BYTES + index.bytes
   })
 
-  const refresh = (caller: Caller, collection: CollectionInfo, known: Held | undefined) =>
+  const refresh = (caller: Caller, collection: CollectionInfo, known: CachedFacetValues | undefined) =>
     Effect.gen(function* () {
       const index = yield* inSlices(Typeahead.build(yield* read(caller, collection, VALUES_MAX)))
       const key = `${caller.organizationId}\n${collection.schema.name}`
-      const fresh: Held = {
+      const fresh: CachedFacetValues = {
         created_at: collection.created_at,
         index,
         read_at: clock.currentTimeMillisUnsafe(),

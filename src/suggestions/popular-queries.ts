@@ -20,7 +20,7 @@ const READ_WHOLE_EVERY_MS = 6 * 3_600_000
 const BUILD_WITHIN_MS = 10 * 60_000
 const FIRST_WAIT_MS = 2_000
 
-interface Held {
+interface CachedQueries {
   index: Typeahead<Completable>
   /** Undefined until it was read. */ horizon: string | undefined
   bytes: number
@@ -32,7 +32,7 @@ interface Held {
   readonly first: Deferred.Deferred<void>
 }
 
-const nothingYet = (): Held => ({
+const nothingYet = (): CachedQueries => ({
   index: Typeahead.of<Completable>([]),
   horizon: undefined,
   bytes: 0,
@@ -46,17 +46,17 @@ const nothingYet = (): Held => ({
 
 /** Collections in order of use, within a number and bytes of their indexes: the first was not asked for longest. */
 class HeldCollections {
-  readonly #held = new Map<string, Held>()
+  readonly #held = new Map<string, CachedQueries>()
   #bytes = 0
 
   /** Made where it is not there. */
-  use(key: string): Held {
+  use(key: string): CachedQueries {
     const collection = this.#held.get(key) ?? nothingYet()
     this.#held.delete(key)
     this.#held.set(key, collection)
     return collection
   }
-  resize(key: string, collection: Held): void {
+  resize(key: string, collection: CachedQueries): void {
     if (this.#held.get(key) !== collection) return
     this.#bytes += collection.index.bytes - collection.bytes
     collection.bytes = collection.index.bytes
@@ -73,7 +73,7 @@ const build = (items: ReadonlyArray<Completable>) => inSlices(Typeahead.build(it
 /** Reads what changed since the last look, and everything where that was long ago. */
 const makeLook = Effect.gen(function* () {
   const repository = yield* makePopularQueriesRepository
-  return Effect.fnUntraced(function* (organizationId: string, name: string, collection: Held, now: number) {
+  return Effect.fnUntraced(function* (organizationId: string, name: string, collection: CachedQueries, now: number) {
     const horizon = yield* repository.horizon
     if (collection.horizon === undefined || now - collection.read_at > READ_WHOLE_EVERY_MS) {
       collection.index = yield* build(yield* repository.all(organizationId, name))
@@ -115,7 +115,7 @@ export class PopularQueries extends Context.Service<
       const held = new HeldCollections()
       const now = () => clock.currentTimeMillisUnsafe()
 
-      const refresh = (key: string, organizationId: string, name: string, collection: Held) =>
+      const refresh = (key: string, organizationId: string, name: string, collection: CachedQueries) =>
         look(organizationId, name, collection, now()).pipe(
           Effect.catch((error) =>
             Effect.logError("Popular queries could not be read; the ones of before are suggested meanwhile", error)
@@ -129,7 +129,7 @@ export class PopularQueries extends Context.Service<
             })
           )
         )
-      const asked = (organizationId: string, name: string): Held => {
+      const asked = (organizationId: string, name: string): CachedQueries => {
         const key = `${organizationId}\n${name}`
         const collection = held.use(key)
         if (!collection.isBusy && now() - collection.looked_at >= collection.lookEvery_ms) {

@@ -1,4 +1,4 @@
-/** Suggestions and prompts (contract parts 3 and 7). */
+/** Suggestions and prompts. */
 import { Schema } from "effect"
 import { pageLimit } from "../http/page.ts"
 

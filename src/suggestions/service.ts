@@ -23,7 +23,7 @@ import { PopularQueries } from "./popular-queries.ts"
 import type { Suggestion } from "./schema.ts"
 import type { Completable, Completion } from "./typeahead/typeahead.ts"
 
-type Answered = ReadonlyArray<typeof Suggestion.Type>
+type SuggestionList = ReadonlyArray<typeof Suggestion.Type>
 
 /** Room for facet values beside so many queries. */
 export const facetRoom = (limit: number, queries: number): number =>
@@ -58,7 +58,7 @@ export class Suggestions extends Context.Service<
       collection: CollectionInfo,
       typed: string,
       limit: number
-    ) => Effect.Effect<Answered, EngineFailure | SearchTimedOut>
+    ) => Effect.Effect<SuggestionList, EngineFailure | SearchTimedOut>
   }
 >()("dowser/suggestions/Suggestions") {
   static readonly layer: Layer.Layer<

@@ -1,4 +1,4 @@
-/** Support threads between visitors and the people of a shop (contract parts 6 and 12). */
+/** Support threads between visitors and the people of a shop. */
 import { Schema } from "effect"
 import { InputInvalid, NotFound, SessionRequired, Throttled } from "../http/errors.ts"
 import { operation } from "../http/operation.ts"
@@ -44,7 +44,7 @@ export const createSupportThread = operation({
   ...at,
   ...described.createSupportThread,
   id: "createSupportThread",
-  summary: "Begin a thread",
+  summary: "Open a thread",
   method: "POST",
   path: "/v1/support/threads",
   payload: CreateThread,
@@ -67,7 +67,7 @@ export const updateSupportThread = operation({
   ...at,
   ...described.updateSupportThread,
   id: "updateSupportThread",
-  summary: "Close a thread, assign it, or say who writes",
+  summary: "Close or assign a thread, or signal typing",
   method: "PATCH",
   path,
   params,
@@ -116,7 +116,7 @@ export const streamSupportThread = operation({
   ...at,
   ...described.streamSupportThread,
   id: "streamSupportThread",
-  summary: "Hear of messages as they are written",
+  summary: "Stream new messages of a thread",
   method: "GET",
   path: `${path}/stream`,
   params,

@@ -1,4 +1,4 @@
-/** What the operations of support do, in words, and a request of each that succeeds (`src/http/operation.ts`). */
+/** Descriptions of the operations of support, each with an example request that succeeds (`src/http/operation.ts`). */
 import { sampleIds } from "../api/sample-ids.ts"
 import type { Described } from "../http/operation.ts"
 
@@ -12,7 +12,7 @@ export const described = {
   },
   createSupportThread: {
     description:
-      "Begins a thread of a session, with a first message where `text` is given, and sends `support.thread.created`. A search key names the session in `X-SVC-SESSION-ID`, a full key in `session_id`. A session has at most 50 threads that are not closed, 429 beyond; a plan without room for one more thread refuses it with 403. Threads in which nobody writes for a year are deleted.",
+      "Opens a thread of a session, with a first message if `text` is given, and sends `support.thread.created`. A search key names the session in `X-SVC-SESSION-ID`, a full key in `session_id`. A session has at most 50 threads that are not closed, 429 beyond; a plan without room for another thread answers 403. Threads without a message for a year are deleted.",
     example: {
       body: {
         subject: "Where is my lamp?",
@@ -28,7 +28,7 @@ export const described = {
     example: { params, body: { status: "closed" } }
   },
   deleteSupportThread: {
-    description: "Deletes a thread with its messages, and what visitors attached to them. 404 when there is nothing.",
+    description: "Deletes a thread with its messages and attachments. An unknown id is a 404.",
     example: { params: { threadId: sampleIds.oldSupportThread } }
   },
   listSupportMessages: {

@@ -43,7 +43,7 @@ export const makeLiveThreads = Effect.gen(function* () {
         Cause.hasInterruptsOnly(cause)
           ? Effect.interrupt
           : Effect.logWarning(
-              "Support: Postgres no longer tells of messages; asked again, meanwhile streams look every 15 s",
+              "Support: Postgres sends no more notifications; listening again, meanwhile streams look every 15 s",
               cause
             )
       ),

@@ -1,8 +1,8 @@
-/** Threads and messages as the API shows them (contract part 12), and their bounds. */
+/** Threads and messages as the API shows them, and their bounds. */
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
 
-/** Contract part 12. */
+/** Limits of messages and threads. */
 const TEXT_BYTES_MAX = 8_192
 const SUBJECT_CHARACTERS_MAX = 200
 const SESSION_CHARACTERS_MAX = 256
@@ -33,7 +33,7 @@ const VisitorBody = Schema.Struct({
       )
     )
   )
-}).annotate({ identifier: "SupportVisitorBody", description: "Who writes, as far as the visitor says it." })
+}).annotate({ identifier: "SupportVisitorBody", description: "The visitor, as far as the visitor says." })
 
 export const STATUSES = ["open", "pending", "closed"] as const
 const Status = Schema.Literals(STATUSES)
@@ -49,7 +49,7 @@ export const CreateThread = Schema.Struct({
 }).annotate({
   identifier: "CreateSupportThread",
   description:
-    "`text`: its first message. `session_id`: whose thread it is, with a full key; with a search key it is the session of the header. `user_id`: the thread goes when this person is erased."
+    "`text`: its first message. `session_id`: the session of the thread, with a full key; with a search key it is that of the header. `user_id`: the thread is deleted when this person is erased."
 })
 export type CreateThread = typeof CreateThread.Type
 export const UpdateThread = Schema.Struct({
@@ -66,7 +66,7 @@ export const UpdateThread = Schema.Struct({
 }).annotate({
   identifier: "UpdateSupportThread",
   description:
-    "What is left out stays. A search key changes `visitor`, and `status` to `open` or `closed`. `assignee_id`: a member of the organization, or null."
+    "Omitted fields stay. A search key changes `visitor`, and `status` to `open` or `closed`. `assignee_id`: a member of the organization, or null."
 })
 export type UpdateThread = typeof UpdateThread.Type
 export const PostMessage = Schema.Struct({ text: MessageText, media_ids: Schema.optionalKey(MediaIds) }).annotate({

@@ -6,7 +6,7 @@ import { OpenPlaces } from "../http/open-places.ts"
 import { makeLiveThreads } from "./live.ts"
 import { messageOf, type makeSupportRepository, type Side, threadOf } from "./support-repository.ts"
 
-/** Contract part 12. */
+/** A comment line keeps proxies from closing a silent stream. */
 const PING_MS = 15_000
 const KEY_LOOKED_AT_MS = 30_000
 const LIFE_MS = 3_600_000

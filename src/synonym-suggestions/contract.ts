@@ -1,4 +1,4 @@
-/** Suggestions of synonyms from what visitors search (contract part 10). Full key. */
+/** Suggestions of synonyms from what visitors search. Full key. */
 import { Schema } from "effect"
 import { Conflict, NotFound } from "../http/errors.ts"
 import { engineErrors } from "../engine-plane/engine-errors.ts"
@@ -24,7 +24,7 @@ export const suggestSynonyms = operation({
   ...at,
   ...described.suggestSynonyms,
   id: "suggestSynonyms",
-  summary: "Look for synonyms in what visitors searched",
+  summary: "Suggest synonyms from visitors' searches",
   method: "POST",
   payload: SuggestSynonymsBody,
   success: Job,
@@ -35,7 +35,7 @@ export const listSynonymSuggestions = operation({
   ...at,
   ...described.listSynonymSuggestions,
   id: "listSynonymSuggestions",
-  summary: "List suggestions of synonyms",
+  summary: "List synonym suggestions",
   method: "GET",
   success: SynonymSuggestionList,
   errors: [NotFound]

@@ -1,4 +1,4 @@
-/** Suggestions of synonyms as the API shows them (contract part 10). */
+/** Suggestions of synonyms as the API shows them. */
 import { Schema } from "effect"
 import { dateRefusal } from "../analytics/date-range.ts"
 import { refusing } from "../http/checks.ts"
@@ -15,7 +15,7 @@ export const SynonymSuggestion = Schema.Struct({
   }).annotate({
     identifier: "SynonymEvidence",
     description:
-      "`searches`: those with the term, of which `zero_hit_rate` found nothing. `reformulations`: visitors who put one of the synonyms in its place. `similarity`: how alike the surroundings of the first synonym are, 0 to 1."
+      "`searches`: those with the term, of which `zero_hit_rate` found nothing. `reformulations`: visitors who replaced it by one of the synonyms. `similarity`: how alike the surroundings of the first synonym are, 0 to 1."
   }),
   status: Schema.Literals(["new", "accepted", "rejected"]),
   created_at: Schema.Int

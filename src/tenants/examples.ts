@@ -1,14 +1,17 @@
-/** What the operations of organizations do, in words, and a request of each that succeeds (`src/http/operation.ts`). */
+/**
+ * Descriptions of the operations of organizations, each with an example request that succeeds
+ * (`src/http/operation.ts`).
+ */
 import type { Described } from "../http/operation.ts"
 import { sampleIds } from "../api/sample-ids.ts"
 
 export const described = {
   listOrganizations: {
-    description: "Lists organizations: all of them for the operator, one's own for a member.",
+    description: "Lists organizations: all of them for the operator, their own for members. It changes nothing.",
     example: {}
   },
   getOrganization: {
-    description: "Shows an organization with its plan, and whether it is paused and why. An unknown id is a 404.",
+    description: "Shows an organization with its plan, whether it is paused, and why. An unknown id is a 404.",
     example: { params: { organizationId: sampleIds.organization } }
   },
   createOrganization: {
@@ -28,7 +31,7 @@ export const described = {
   },
   createOrganizationKey: {
     description:
-      "Creates a key for an organization and shows its value this once. The plan bounds how many keys and which rates a member may give; the operator is not bound by it. A chosen `value` that is in use already is a 409.",
+      "Creates a key for an organization and shows its value this once. The plan bounds how many keys and which rates a member may give; the operator is not bound by it. A chosen `value` that is already in use is a 409.",
     example: {
       params: { organizationId: sampleIds.organization },
       body: { description: "Back office", scope: "full", rate_limit_per_minute: 1200 }

@@ -1,6 +1,6 @@
 /** Handlers of the operator's organizations. */
 import { Context, Effect } from "effect"
-import { Access, neverExpires, type NewKey, rateLimitDefault } from "../access/access.ts"
+import { Access, NEVER_EXPIRES, type NewKey, RATE_LIMIT_DEFAULT } from "../access/access.ts"
 import { newKeyOf } from "../access/keys/new-key.ts"
 import { createdWithinPlan, shownKey } from "../access/routes.ts"
 import { Entitlements } from "../metering/entitlements.ts"
@@ -29,7 +29,7 @@ const plainKey = (organizationId: string, scope: "full" | "search", rateLimit: n
   origins: [],
   filter_by: {},
   rate_limit_per_minute: rateLimit,
-  expires_at: neverExpires
+  expires_at: NEVER_EXPIRES
 })
 
 /** An organization with its first two keys: what `org create` and the first start of a data folder make. */
@@ -63,7 +63,7 @@ export const routes = Effect.gen(function* () {
       contract.createOrganization,
       Effect.fnUntraced(function* ({ payload }) {
         const { name, plan } = yield* payload
-        return yield* Effect.provideContext(createWithKeys(name, plan ?? "standard", rateLimitDefault), context)
+        return yield* Effect.provideContext(createWithKeys(name, plan ?? "standard", RATE_LIMIT_DEFAULT), context)
       })
     ),
     implement(

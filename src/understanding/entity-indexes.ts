@@ -45,7 +45,7 @@ export const facetFieldsOf = ({ schema }: CollectionInfo): ReadonlyArray<string>
 }
 const facetFields = new WeakMap<CollectionInfo["schema"], ReadonlyArray<string>>()
 
-interface Held {
+interface CachedIndex {
   readonly created_at: number
   readonly index: EntityIndex
   readonly changes: number
@@ -64,7 +64,7 @@ interface Parts {
 
 export class EntityIndexes {
   readonly #parts: Parts
-  readonly #held = new BoundedMap<string, Held>({
+  readonly #held = new BoundedMap<string, CachedIndex>({
     bytes_max: BYTES_MAX,
     bytesOf: (key, { index }) => COLLECTION_BYTES + 2 * key.length + index.bytes
   })

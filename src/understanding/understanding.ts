@@ -62,11 +62,13 @@ export class Understanding extends Context.Service<
         inSlices: (steps) => Effect.runPromiseWith(services)(inSlices(steps)),
         failed: (why) =>
           Effect.runSyncWith(services)(
-            Effect.logError("Facet values could not be read; queries name those of before, or none", why)
+            Effect.logError("Facet values could not be read; using the previous ones, or none", why)
           )
       })
       const failed = (why: unknown): undefined =>
-        void Effect.runSyncWith(services)(Effect.logError("The library that tells languages could not be loaded", why))
+        void Effect.runSyncWith(services)(
+          Effect.logError("The library that detects languages could not be loaded", why)
+        )
       return Understanding.of({ of: (asked) => understood(indexes, asked, failed), bytes: () => indexes.bytes })
     })
   )

@@ -1,4 +1,4 @@
-/** Speech: written down, and searched by (contract part 10). */
+/** Speech: written down, and searched by. */
 import { Schema } from "effect"
 import { embeddingErrors } from "../embedding/errors.ts"
 import { SearchResponse } from "../engine-plane/search-response.ts"

@@ -1,4 +1,4 @@
-/** What the operations do, in words, and a request of each that succeeds (`src/http/operation.ts`). */
+/** Descriptions of the operations, each with an example request that succeeds (`src/http/operation.ts`). */
 import type { Described } from "../http/operation.ts"
 import { QUIET } from "./quiet.ts"
 

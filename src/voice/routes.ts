@@ -56,7 +56,7 @@ export const routes = Effect.gen(function* () {
           ...searchRequestOf(input, countryHeader),
           shared: {},
           queryText: "",
-          release: () => input.held().owe(0)
+          release: () => input.held().accountResponse(0)
         }
         yield* streams.open(input, request, input.params.collectionName)
         // Of a connection that is closed: nobody gets it.

@@ -16,7 +16,7 @@ export interface Attempt {
   readonly ended_at: number
   readonly duration_ms: number
 }
-/** Spec part 6, rule 6. */
+/** A slower receiver counts as failing. */
 export const ATTEMPT_TIMEOUT_MS = 30_000
 
 export const makeAttempt = (timeout_ms: number) =>

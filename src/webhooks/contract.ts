@@ -1,10 +1,10 @@
-/** Outbound webhooks (spec parts 2 and 6, contract part 6). Full key only. */
+/** Outbound webhooks. Full key only. */
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
 import { operation } from "../http/operation.ts"
 import { pageFields } from "../http/page.ts"
 import {
-  deliveriesListed,
+  DELIVERIES_LISTED,
   WebhookBody,
   WebhookDelivery,
   WebhookEndpoint,
@@ -80,7 +80,7 @@ export const rotateWebhookSecret = operation({
   ...one,
   ...described.rotateWebhookSecret,
   id: "rotateWebhookSecret",
-  summary: "Make a new secret, shown once; the old one stays valid for 24 hours",
+  summary: "Rotate the secret; the old one stays valid for 24 hours",
   method: "POST",
   path: "/v1/webhooks/:webhookId/secret",
   success: WebhookEndpointWithSecret,
@@ -105,7 +105,7 @@ export const listWebhookDeliveries = operation({
   summary: "List deliveries, newest first (100 by default)",
   method: "GET",
   path: "/v1/webhooks/:webhookId/deliveries",
-  query: Schema.Struct(pageFields({ max: 250, byDefault: deliveriesListed })),
+  query: Schema.Struct(pageFields({ max: 250, byDefault: DELIVERIES_LISTED })),
   success: listOf(WebhookDelivery, "WebhookDeliveryList"),
   errors: [WebhookNotFound]
 })

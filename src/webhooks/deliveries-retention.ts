@@ -4,7 +4,7 @@
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { deliveriesListed } from "./schema.ts"
+import { DELIVERIES_LISTED } from "./schema.ts"
 
 export const FAILED_KEPT_MS = 14 * 86_400_000
 
@@ -18,7 +18,7 @@ export const expireDeliveries = Effect.fnUntraced(function* (rowsMax: number) {
   const removed = yield* sql`DELETE FROM webhook_deliveries WHERE ctid = ANY(ARRAY(
     SELECT old.place FROM webhook_endpoints AS e CROSS JOIN LATERAL (
       SELECT d.ctid AS place FROM webhook_deliveries AS d WHERE d.endpoint_id = e.id
-        AND d.id < (SELECT id FROM webhook_deliveries WHERE endpoint_id = e.id ORDER BY id DESC OFFSET ${deliveriesListed - 1}::int4 LIMIT 1)
+        AND d.id < (SELECT id FROM webhook_deliveries WHERE endpoint_id = e.id ORDER BY id DESC OFFSET ${DELIVERIES_LISTED - 1}::int4 LIMIT 1)
         AND (d.status = 'success' OR (d.status = 'failed' AND d.finished_at < ${String(failedBefore)}::text::int8)) LIMIT ${rowsMax}::int4
     ) AS old LIMIT ${rowsMax}::int4)) RETURNING id`
   return removed.length

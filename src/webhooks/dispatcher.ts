@@ -33,7 +33,7 @@ const CLAIM_SLACK_MS = 15_000
 const LOOK_EVERY_MS = 60_000
 /** After a failed statement. */
 const AGAIN_MS = 1_000
-/** A stop waits that long for attempts on their way (design part 7: exit within 10 s); the rest is given back. */
+/** How long a stop waits for attempts under way, so that the program exits within 10 s; the rest is given back. */
 const DRAIN_MS = 3_000
 const STOP_MS = 6_000
 
@@ -269,7 +269,7 @@ const make = Effect.fnUntraced(function* ({ attemptTimeout_ms = ATTEMPT_TIMEOUT_
     dispatcher.stop.pipe(
       Effect.timeout(STOP_MS),
       Effect.catchCause((cause) =>
-        Effect.logError("Webhooks: what was on its way is sent again when its claims end", cause)
+        Effect.logError("Webhooks: deliveries in progress are sent again when their claims end", cause)
       )
     )
   )

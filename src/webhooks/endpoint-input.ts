@@ -1,8 +1,8 @@
-/** What an endpoint may be (spec parts 2 and 8). Pure. */
+/** What an endpoint may be. Pure. */
 import { normalizedEvents } from "./subscribable-events.ts"
 
-const nameLengthMax = 120
-const urlLengthMax = 2_048
+const NAME_LENGTH_MAX = 120
+const URL_LENGTH_MAX = 2_048
 
 export interface EndpointFields {
   readonly name: string
@@ -13,14 +13,14 @@ export interface EndpointFields {
 
 export const nameRefusal = (text: string): string | undefined => {
   const name = text.trim()
-  return name === "" || [...name].length > nameLengthMax
-    ? `1 to ${nameLengthMax} characters`
+  return name === "" || [...name].length > NAME_LENGTH_MAX
+    ? `1 to ${NAME_LENGTH_MAX} characters`
     : name.includes("\u0000")
       ? "No NUL character"
       : undefined
 }
 export const urlRefusal = (text: string): string | undefined => {
-  if (text.length > urlLengthMax) return `At most ${urlLengthMax} characters`
+  if (text.length > URL_LENGTH_MAX) return `At most ${URL_LENGTH_MAX} characters`
   if (text.includes("\u0000")) return "No NUL character"
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:"))

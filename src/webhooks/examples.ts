@@ -1,4 +1,4 @@
-/** What the operations of webhooks do, in words, and a request of each that succeeds (`src/http/operation.ts`). */
+/** Descriptions of the operations of webhooks, each with an example request that succeeds (`src/http/operation.ts`). */
 import type { Described } from "../http/operation.ts"
 import { sampleIds } from "../api/sample-ids.ts"
 
@@ -18,7 +18,7 @@ export const described = {
   },
   createWebhook: {
     description:
-      "Creates an endpoint that is told of the named events, or of all with `*`, and shows its signing secret this once. Deliveries are signed, at least once, and tried six times within about half an hour. The plan bounds how many endpoints there are (403); 100 is the most (409).",
+      "Creates an endpoint for the named events, or for all with `*`, and shows its signing secret this once. Deliveries are signed, arrive at least once, and are tried six times within about half an hour. The plan bounds the number of endpoints (403); more than 100 are a 409.",
     example: { body: endpoint }
   },
   getWebhook: {
@@ -28,22 +28,21 @@ export const described = {
   },
   updateWebhook: {
     description:
-      "Replaces name, address, events and whether the endpoint is enabled; the secret stays. Enabling it, or giving it another address, lets it fail for five days again before the program disables it; disabling it gives up what is pending. An unknown id is a 404.",
+      "Replaces name, address, events and whether the endpoint is enabled; the secret stays. After it is enabled or gets another address, it may fail for five days before the program disables it; disabling it drops pending deliveries. An unknown id is a 404.",
     example: { params: { webhookId }, body: { ...endpoint, name: "Shop, keys only" } }
   },
   deleteWebhook: {
-    description:
-      "Deletes an endpoint with its deliveries; what was not delivered yet never will be. An unknown id is a 404.",
+    description: "Deletes an endpoint with its deliveries, including pending ones. An unknown id is a 404.",
     example: { params: { webhookId: sampleIds.oldWebhook } }
   },
   rotateWebhookSecret: {
     description:
-      "Makes a new signing secret, shown this once; deliveries carry a signature by the old one as well for 24 hours. At most four secrets are valid at a time, a further rotation is a 409.",
+      "Creates a new signing secret, shown this once; for 24 hours deliveries also carry a signature with the old one. At most four secrets are valid at a time, a further rotation is a 409.",
     example: { params: { webhookId } }
   },
   testWebhook: {
     description:
-      "Queues the event `webhook.test` for an endpoint, a disabled one too, and answers the delivery, which tells later how it went.",
+      "Queues the event `webhook.test` for an endpoint, even a disabled one. The answer is the delivery, which later shows its outcome.",
     example: { params: { webhookId } }
   },
   listWebhookDeliveries: {
@@ -58,12 +57,12 @@ export const described = {
   },
   redeliverWebhookDelivery: {
     description:
-      "Sends a delivery again under its own id, in a new round of six attempts. Receivers tell repeats by that id. A disabled endpoint is a 409: enable it first.",
+      "Sends a delivery again under its own id, in a new round of six attempts. Receivers recognize repeats by that id. A disabled endpoint is a 409: enable it first.",
     example: { params: { webhookId, deliveryId } }
   },
   recoverWebhook: {
     description:
-      "Sends everything again that failed since a time in Unix milliseconds, and answers how many deliveries those are. A disabled endpoint is a 409: enable it first.",
+      "Sends everything again that failed since a time in Unix milliseconds, and answers the number of deliveries. A disabled endpoint is a 409: enable it first.",
     example: { params: { webhookId }, body: { since: 1_790_000_000_000 } }
   }
 } as const satisfies Readonly<Record<string, Described>>

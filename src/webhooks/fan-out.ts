@@ -2,8 +2,8 @@
  * From one outbox row to one delivery per subscribed endpoint: in one transaction that also marks the row, so it
  * happens exactly once however many processes do it and whenever one of them dies.
  *
- * Decision: an event has one delivery id, at every endpoint that gets it (spec part 6: unique per event). An endpoint
- * that is disabled when the event is fanned out does not get it.
+ * Decision: an event has one delivery id, at every endpoint that gets it. An endpoint that is disabled when the event
+ * is fanned out does not get it.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"

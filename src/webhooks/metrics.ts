@@ -7,7 +7,7 @@ export const metrics = Effect.map(CurrentOutbound, (times): ReadonlyArray<Measur
   {
     name: "dowser_outbound_request_seconds",
     type: "histogram",
-    help: "Time of requests to addresses of tenants, by what came of them: 2xx, 4xx, timeout, refused_address.",
+    help: "Time of requests to addresses of tenants, by outcome: 2xx, 4xx, timeout, refused_address.",
     read: Effect.sync(() => spreadOver("outcome", times))
   }
 ])

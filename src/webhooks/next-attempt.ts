@@ -1,5 +1,5 @@
 /**
- * When a delivery is tried again (spec part 6, rule 5; part 8). Pure: the chance is an argument.
+ * When a delivery is tried again. Pure: the chance is an argument.
  *
  * Decision: a manual redelivery or a recovery begins a new round of six attempts under the same id.
  */

@@ -6,7 +6,7 @@ import { byId, pageOf } from "../http/page.ts"
 import { implement } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import { endpointFields } from "./endpoint-input.ts"
-import { endpointsMax } from "./schema.ts"
+import { ENDPOINTS_MAX } from "./schema.ts"
 import { Webhooks } from "./webhooks.ts"
 
 export const routes = Effect.gen(function* () {
@@ -30,7 +30,7 @@ export const routes = Effect.gen(function* () {
           "WebhooksExhausted",
           (error) =>
             Effect.andThen(
-              entitlements.requireRoom(organizationId, "webhooks", Math.min(cap + 1, endpointsMax)),
+              entitlements.requireRoom(organizationId, "webhooks", Math.min(cap + 1, ENDPOINTS_MAX)),
               Effect.fail(error)
             )
         )

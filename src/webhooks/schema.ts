@@ -1,13 +1,13 @@
-/** Endpoints and deliveries as the API shows them (spec parts 2, 3 and 6), and their limits (part 8). */
+/** Endpoints and deliveries as the API shows them, and their limits. */
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
 import { nameRefusal, urlRefusal } from "./endpoint-input.ts"
 import { subscriptionRefusal } from "./subscribable-events.ts"
 
-/** Decision: the specification names no limit; without one, one event could become any number of deliveries. */
-export const endpointsMax = 100
-/** Spec part 6, rule 7. */
-export const deliveriesListed = 100
+/** Decision: without a limit, one event could become any number of deliveries. */
+export const ENDPOINTS_MAX = 100
+/** Shown with their endpoint, newest first. */
+export const DELIVERIES_LISTED = 100
 
 const strings = Schema.Array(Schema.String)
 export const WebhookBody = Schema.Struct({

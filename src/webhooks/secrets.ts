@@ -1,6 +1,6 @@
 /**
  * Which secrets of an endpoint sign at a moment. Pure; the texts are sealed. After a rotation the new secret and the
- * old one are both valid for 24 h, so that a receiver is changed without a gap (contract part 7).
+ * old one are both valid for 24 h, so that a receiver is changed without a gap.
  */
 export const ROTATION_MS = 24 * 3_600_000
 /**

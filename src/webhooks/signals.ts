@@ -33,7 +33,7 @@ export const listenSignals = (onSignal: (endpointId: string | undefined) => void
             Cause.hasInterruptsOnly(cause)
               ? Effect.interrupt
               : Effect.logWarning(
-                  "Webhooks: Postgres no longer tells of new work; asked again, meanwhile the tables are looked at once a minute",
+                  "Webhooks: Postgres sends no more notifications; listening again, meanwhile the tables are read once a minute",
                   cause
                 )
         ),

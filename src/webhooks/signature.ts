@@ -2,7 +2,7 @@
  * What proves that a delivery is ours. Pure. Two schemes over the same bytes and the same second:
  *
  *   X-SVC-Signature    `t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>` under the secret's text as it was
- *                      shown, `whsec_` included (spec part 6); one `v1` per valid secret (contract part 7)
+ *                      shown, `whsec_` included; one `v1` per valid secret
  * webhook-signature `v1,<base64>`: HMAC-SHA256 of `<id>.<timestamp>.<raw body>` under the bytes that the secret's text
  *   behind `whsec_` is the base64 of (Standard Webhooks 1.0.0); one entry per valid secret, by spaces
  *
@@ -15,7 +15,7 @@ export const secretPrefix = "whsec_"
  * A multiple of four, so that it is base64 without padding; letters and digits only, so that no shell or URL mangles
  * it.
  */
-export const secretLength = 32
+export const SECRET_LENGTH = 32
 
 interface Signed {
   readonly id: string

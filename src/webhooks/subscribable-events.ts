@@ -1,4 +1,7 @@
-/** The table of spec part 6: what an endpoint can subscribe to, and what only All events (`*`) brings. */
+/**
+ * What an endpoint can subscribe to, and what only "All events" (`*`) brings
+ * (`docs/contract/operations.md#webhook-subscriptions`).
+ */
 export const subscribableEvents = [
   "support.thread.created",
   "support.message.created",
@@ -14,7 +17,7 @@ export const subscribableEvents = [
   "api_key.revoked",
   "alert.fired"
 ] as const
-/** Rule 1 of the table, and what was added since (rule 2): not in the table, so not in a list of names. */
+/** Delivered only to endpoints of all events: these names cannot be subscribed to one by one. */
 export const wildcardOnlyEvents = [
   "experiment.winner_detected",
   "quality.regression",

@@ -1,5 +1,5 @@
 /**
- * What an attempt means (spec part 3, webhook delivery; part 6, rule 5). Pure.
+ * What an attempt means. Pure.
  *
  *   2xx                → success
  *   408, 429, 5xx      → retry (pending again, or failed after the last attempt)

@@ -1,12 +1,12 @@
 /**
- * Tombstones in memory: which entries of the log nobody may see any more. A person is a user id; to him belong the
- * entries that carry it, and of those that carry no user id the ones with a session or anonymous id that was seen
- * together with his, or that name one of his searches. What carries somebody else's user id is somebody else's. Ids are
- * kept as keyed fingerprints. A tombstone hides what was appended before it (offsets, so that no clock decides) and
- * searches that were answered before it and appended a moment later; who comes back is a new person.
+ * Tombstones in memory: which entries of the log must no longer be read. A person is a user id. Erased are the entries
+ * that carry it and, among entries without a user id, those with a session or anonymous id that was seen together with
+ * it, or that name one of those searches. An entry with another user id belongs to somebody else. Ids are kept as keyed
+ * fingerprints. A tombstone hides what was appended before it (by offset, so that no clock decides) and searches that
+ * were answered before it and appended a moment later; somebody who comes back is a new person.
  *
- * Cost: nothing without tombstones; a look-up of the organization for each record with them; fingerprints of an entry's
- * ids only in an organization that has some, and only below their offsets.
+ * Cost: nothing without tombstones; with them, a look-up of the organization for each record, and fingerprints of an
+ * entry's ids only in an organization that has some, and only below their offsets.
  */
 import { FINGERPRINT_WORDS, fingerprintInto, type FingerprintKey, narrowKey } from "@dowser/log/fingerprint"
 import type { Envelope } from "@dowser/log/record"
@@ -38,7 +38,7 @@ export const makerOf = (print: string): number =>
 interface Erased {
   readonly key: FingerprintKey
   readonly tombstones: Map<string, Array<Tombstone>>
-  /** By `topic/partition`: no tombstone reaches further. */ readonly ends: Map<string, number>
+  /** By `topic/partition`: the highest offset that any tombstone covers. */ readonly ends: Map<string, number>
   newestAt: number
 }
 
@@ -100,7 +100,7 @@ export class Erasures {
     envelope: Envelope<unknown>
   ): ReadonlySet<number> | undefined {
     if (this.#organizations.size === 0) return undefined
-    // A record of one organization is settled by one look; of several, each entry says whose it is.
+    // A record of one organization is settled by one look-up; in a mixed record, each entry says whose it is.
     if (envelope.organization_id !== "" && !this.#organizations.has(envelope.organization_id)) return undefined
     const contents = CONTENTS.get(topic)
     const entries = contents === undefined ? undefined : entriesIn(topic, envelope)

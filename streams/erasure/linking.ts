@@ -1,6 +1,6 @@
 /**
- * What belongs to a person: first the sessions and anonymous ids that were seen together with the user id, then the
- * searches of all of those. One step and no further: who shares a session with somebody who shares another is not him.
+ * What belongs to a person: first the sessions and anonymous ids seen together with the user id, then the searches of
+ * all of those. One step and no further: a session shared with a third person proves nothing.
  */
 import { Effect } from "effect"
 import { type FingerprintKey, narrowKey } from "@dowser/log/fingerprint"
@@ -10,9 +10,7 @@ import { CONTENTS, entriesIn, type Subject } from "./subjects.ts"
 import { BEHAVIOUR_EVENTS, SEARCH_SERVED } from "@dowser/log/topics"
 import { walk } from "./walk.ts"
 
-/**
- * Ids that are followed, of each kind. Nobody has more; a user id that stands for everybody who is not logged in may.
- */
+/** Ids that are followed, of each kind. No person has more; a user id that stands for all anonymous visitors may. */
 const LINKED_MAX = 10_000
 
 interface Links {
@@ -86,7 +84,7 @@ export const linksOf = Effect.fnUntraced(function* (
   yield* eachHidden([BEHAVIOUR_EVENTS.name], ({ makes }) => {
     if (makes !== undefined) add("query", [makes])
   })
-  // Only now it is known which of them name a search of his.
+  // Only now is it known which of them name a search of this person.
   yield* eachHidden(others, (_subject, topic) => count(topic))
   return { prints: known(), entries, isCut } satisfies Links
 })

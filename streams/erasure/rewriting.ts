@@ -52,7 +52,7 @@ const entryOf = (body: unknown): unknown => {
   return event ?? rejection ?? served
 }
 
-/** Likewise of a dead letter. `userId` is looked for in bytes that nobody could read. Pure. */
+/** The same for a dead letter, whose unreadable bytes are searched for `userId`. Pure. */
 export const letterWithoutErased = (
   erasures: Erasures,
   userId: string,
@@ -95,7 +95,7 @@ interface Rewritten {
 }
 
 /**
- * Rewrites a partition up to `end`, or answers undefined where the log cannot. Idempotent: what is gone is not found
+ * Rewrites a partition up to `end`, or returns undefined where the log cannot. Idempotent: what is gone is not found
  * again.
  */
 export const rewritePartition = Effect.fnUntraced(function* (

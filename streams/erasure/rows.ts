@@ -1,7 +1,7 @@
 /**
- * A person's rows outside the rollups: what was kept of his entries as he sent them. Each processor removes its own
- * (`FigureErasing.removeRows`); this module says whose a row is and walks them by pages, each its own transaction, and
- * removes what left the streams for others.
+ * A person's rows outside the rollups: entries that were kept as they were sent. Each processor removes its own
+ * (`FigureErasing.removeRows`); this module says whose a row is, walks the rows by pages, each its own transaction, and
+ * removes what the streams passed on to others.
  */
 import type { ErasedRows } from "../processor/erasing.ts"
 import { Effect } from "effect"
@@ -54,8 +54,8 @@ export const removePages = Effect.fnUntraced(function* <Row, E, R>(
 })
 
 /**
- * What was on its way to a customer's endpoints: deliveries and outbox rows that carry the user id. Call when all that
- * the tombstone covers has been counted. Idempotent. Rows removed, by table.
+ * What was on its way to a customer's endpoints: deliveries and outbox rows that carry the user id. Call this when
+ * everything below the tombstone has been counted. Idempotent. Returns the rows removed, by table.
  */
 export const removeDeliveries = Effect.fnUntraced(function* ({ erasedAt, organizationId, userId }: ErasedRows) {
   const sql = yield* SqlClient.SqlClient

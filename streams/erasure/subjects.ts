@@ -1,13 +1,13 @@
 /**
- * Whose the entries of a record are, for every topic that holds what visitors did. A topic that is not in here holds
- * nothing of a person. Pure; costs nothing where nobody was erased, since nobody asks then.
+ * Whose the entries of a record are, for every topic that holds what visitors did. A topic that is absent here holds
+ * nothing personal. Pure; never called, and so free, while nobody was erased.
  */
 import type { BehaviouralEvent, ServedSearch } from "@dowser/log/event-schema"
 import type { KeptRejection } from "@dowser/log/rejection"
 import type { Envelope } from "@dowser/log/record"
 import { BEHAVIOUR_EVENTS, BEHAVIOUR_REJECTED, SEARCH_SERVED } from "@dowser/log/topics"
 
-/** What an entry says about who it is of. */
+/** What an entry says about its person. */
 export interface Subject {
   readonly users: ReadonlyArray<string>
   readonly sessions: ReadonlyArray<string>
@@ -18,7 +18,7 @@ export interface Subject {
 }
 
 interface Contents {
-  /** Where the payload keeps its entries. An entry that was erased is null: the places of the others stay theirs. */
+  /** Where the payload keeps its entries. An erased entry is null, so that the others keep their indexes. */
   readonly list: string
   readonly organizationOf: (entry: never, envelope: Envelope<unknown>) => string
   readonly subjectOf: (entry: never) => Subject
@@ -52,7 +52,7 @@ const idsIn = (text: string, key: string): ReadonlyArray<string> =>
       return []
     }
   })
-/** Of any text that holds an event as somebody sent it. */
+/** Whose any text is that holds an event as it was sent. */
 export const subjectOfText = (text: string): Subject => ({
   users: idsIn(text, "user_id"),
   sessions: idsIn(text, "session_id"),

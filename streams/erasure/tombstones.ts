@@ -11,7 +11,7 @@ interface Row {
   readonly ends: Readonly<Record<string, number>>
 }
 
-/** Of every organization: each has some hundred bytes, and goes when the log holds nothing any more that it hides. */
+/** Tombstones of every organization: some hundred bytes each, removed when the log holds nothing that they hide. */
 export const readTombstones = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows =

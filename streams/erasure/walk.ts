@@ -1,14 +1,11 @@
-/**
- * Walks the log at half speed: what is looked for in the background must not keep those who count from the processor
- * and the disk.
- */
+/** Walks the log at half speed: a background search must not take processor and disk from counting. */
 import { Clock, Effect } from "effect"
 import { EventLog, type LogRecord } from "@dowser/log/event-log/event-log"
 
 const RECORDS_PER_READ = 32
 const BYTES_PER_READ = 4 * 1024 * 1024
 
-/** Calls `each` with the records of a partition below `end`, a read at a time. Holds what one read brings. */
+/** Calls `each` with the records of a partition below `end`, one read at a time. Holds the records of one read. */
 export const walk = Effect.fnUntraced(function* <E, R>(
   topic: string,
   partition: number,

@@ -1,19 +1,17 @@
 /**
- * Signed sums by subject and instant: what most processors make of the facts of one flush. A retraction is a negative
- * sum; what cancels is not told. Flat arrays, since arrays of a subject's own would make more garbage than the counting
- * costs, and so would a map, whose keys were a number object each.
+ * Signed sums by subject and instant: how most processors keep the facts of one flush. A retraction is a negative sum;
+ * sums that cancel out are not emitted. The arrays are flat, because an array per subject would create more garbage
+ * than counting costs, and so would a map, with a number object per key.
  */
 import type { FlushSubjects, Key, Subject } from "./subjects.ts"
 
 const CAPACITY = 1_024
 /**
- * Memory of a flush is used for the next one where that filled more than such a part of it: new memory costs more to
- * touch than to count in.
+ * Memory of a flush is reused for the next one if that filled at least this share of it: touching new memory costs more
+ * than counting in it.
  */
 const KEPT_FROM = 16
-/**
- * Slots of the table that instants are found by, for each of them that there is room for: at most half of it is taken.
- */
+/** Slots of the look-up table for each instant that there is room for: it is at most half full. */
 const SLOTS_PER_INSTANT = 2
 const NONE = -1
 
@@ -49,15 +47,15 @@ export class Deltas {
   readonly slots: number
   readonly subjects: FlushSubjects
   #size = 0
-  /** By number of the subject: the place counted at last. */
+  /** By number of the subject: the slot counted last. */
   readonly #last: Array<number> = []
-  /** By number of the subject: the place of its newest instant; each place names the one before it. */
+  /** By number of the subject: the slot of its newest instant; each slot names the previous one. */
   readonly #newest: Array<number> = []
   #places: Places
 
   /**
-   * `columns` sums, of which the last `amounts` are of money and take two slots each. `spent`: sums of as many columns
-   * that nobody asks for any more, whose memory is used again.
+   * `columns` sums, the last `amounts` of which are money and take two slots each. `spent` are sums with as many
+   * columns that are no longer needed and whose memory is reused.
    */
   constructor(columns: number, amounts: number, subjects: FlushSubjects, spent?: Deltas) {
     this.slots = columns + amounts

@@ -1,8 +1,8 @@
 /**
- * What a processor of facts is: it counts what attribution finds (`facts.ts`), in attribution's partition, life and
- * transaction, so that its figures are as exact as the offsets. Everything that is its own hangs on this interface:
- * what it keeps of a flush, what it keeps between flushes, how it writes, how its figures are replayed, and how a
- * person leaves them. `processors/counting.ts` lists those that there are; nothing else names one.
+ * The interface of a processor of facts: it counts what attribution finds (`facts.ts`), in attribution's partition,
+ * life and transaction, so that its figures are as exact as the offsets. Everything specific to it is here: what it
+ * keeps of a flush and between flushes, how it writes, how its figures are replayed, and how a person leaves them.
+ * `processors/counting.ts` lists the processors; nothing else names one.
  */
 import type { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -18,28 +18,30 @@ type Sql<A> = Effect.Effect<A, SqlError.SqlError, SqlClient.SqlClient>
 interface FactStatePart<State> {
   /** Beginnings of all its keys in the store; they begin with `section`. */
   prefixesOf(section: string, organizationId: string): ReadonlyArray<string>
-  /** Forgets what memory holds of it, stored or not: the store has been exchanged. */
+  /** Forgets what it keeps in memory, stored or not: the store has been exchanged. */
   forget(state: State, organizationId: string): void
 }
 
 export interface FactProcessor<State = unknown, Emitted extends FactSink = FactSink> {
-  /** Of its section of the state: a new name begins with none. */
+  /** Version of its section of the state: a new name starts empty. */
   readonly name: string
   /**
-   * What outlives its flushes, of one life of a partition. Its keys in the store begin with `section`; they are read
-   * from `store` and written by `snapshot`. Rebuilt from the log where the store is lost, by facts told again.
+   * What one life of a partition keeps between flushes. Its keys in the store begin with `section`; they are read from
+   * `store` and written by `snapshot`. Rebuilt by repeated facts when the store is lost.
    */
   open(store: StateStore, section: string): State
   /**
-   * What it keeps of the facts of one flush; what was made before is added to no more. `spent` is not even read any
-   * more: its memory may be used again.
+   * What it keeps of the facts of one flush; earlier emissions receive no more. `spent` is no longer read either: its
+   * memory may be reused.
    */
   newEmitted(state: State, facts: Facts, spent: Emitted | undefined): Emitted
   /** Facts or rows that it keeps: a flush follows when those of one processor are many, so each must grow here. */
   sizeOf(emitted: Emitted): number
-  /** In the transaction that moves the offsets. */
+  /** Runs in the transaction that moves the offsets. */
   write(emitted: Emitted): Sql<void>
-  /** As of a processor that reads a topic: a later stage of `write`, beside the flushes; whether there is more. */
+  /**
+   * As for a processor that reads a topic: a later stage of `write`, beside the flushes. Returns whether there is more.
+   */
   readonly fold?: Sql<boolean>
   snapshot?(state: State, watermark: number): Snapshot
   isLarge?(state: State): boolean

@@ -1,11 +1,11 @@
 /**
- * The vocabulary of what attribution finds out, and how it reaches those who count it. A fact is a synchronous call on
- * the emissions of every processor that has a method for it: nothing is allocated for a fact, and nothing is kept of it
- * but what a processor keeps. What changes later is taken back first (`sign` -1) and told again (1), so that sums of
- * facts are right at every moment, in whatever order the records came.
+ * The vocabulary of what attribution finds out, and how it reaches the processors that count it. A fact is a
+ * synchronous call on the emissions of every processor that has a method for it: nothing is allocated, and only what a
+ * processor stores is kept. What changes later is first taken back (`sign` -1) and then asserted again (1), so that
+ * sums of facts are right at every moment, whatever the order of the records.
  *
- * Every fact names its organization and collection: those of facts about a query or a document are the first parts of
- * its subject's key. The visitor is in the search, or in the event that was told just before the products it touched.
+ * Every fact names its organization and collection: for facts about a query or a document they are the first parts of
+ * the subject's key. The visitor is in the search, or in the event reported just before the products it touched.
  */
 import type { BehaviouralEvent, ServedExposure, ServedSearch } from "@dowser/log/event-schema"
 import type { FilterUse } from "../figures/filter-uses.ts"
@@ -14,8 +14,8 @@ import { boundSubjects, FlushSubjects, type KeyOf, KnownSubjects, type Subject }
 import type { Who } from "./who.ts"
 
 /**
- * What one source (the answer itself, or a `search` event) says about a search, or both. Texts are in their analytics
- * form.
+ * What one source (the answer itself, or a `search` event) says about a search, or both together. Texts are in their
+ * analytics form.
  */
 export interface SearchFacts {
   /** ms. */
@@ -30,12 +30,12 @@ export interface SearchFacts {
   readonly who: Who
   /** Filters and facets it used; undefined for none. */
   readonly uses: ReadonlyArray<FilterUse> | undefined
-  /** The filter as it was asked for, and the search's tag: what rules may group by. */
+  /** The filter as it was requested, and the search's tag: what rules may group by. */
   readonly filter: string
   readonly tag: string
-  /** A `search` event told of it. */
+  /** True when a `search` event reported it. */
   readonly isExplicit: boolean
-  /** The variant of an experiment that answered it; `who` holds the unit that it was drawn by. */
+  /** The variant of an experiment that answered it; `who` holds the unit that was assigned. */
   readonly exposure: ServedExposure | undefined
   /** The query that it was counted as last, since finding that costs more than counting. */
   query: Subject | undefined
@@ -43,7 +43,7 @@ export interface SearchFacts {
 
 export type InteractionKind = "click" | "add_to_cart" | "purchase"
 export interface Interaction {
-  /** Its place in the log: the same on every replay. Two numbers, since a text would be most of what is kept of it. */
+  /** Its place in the log: the same on every replay. Two numbers, because a text would be most of what is kept. */
   readonly offset: number
   readonly index: number
   readonly kind: InteractionKind
@@ -51,7 +51,7 @@ export interface Interaction {
   readonly at: number
   /** Cart value or revenue. */
   readonly money: Money
-  /** Of clicks and purchases: what was taken (`documentPrint`), where the event says so. */
+  /** For clicks and purchases: the document (`documentPrint`), where the event names it. */
   readonly documents: ReadonlyArray<number>
 }
 export const NO_DOCUMENTS: ReadonlyArray<number> = []
@@ -60,13 +60,13 @@ export type ProductKind = "view" | InteractionKind
 /** 1 for what counts, -1 for what counted and is taken back. */
 export type Sign = 1 | -1
 
-/** What a processor keeps of the facts of one flush. It has a method for each kind of fact that it counts. */
+/** What a processor keeps of the facts of one flush, with a method for each kind of fact that it counts. */
 export interface FactSink {
   /** An event counts: the first with its id. `event` is good until the call returns; `kept` copies it. */
   event?(organizationId: string, collection: string, event: BehaviouralEvent): void
   /** An answered search counts: the first with its query id. Its `search` follows the visit it belongs to. */
   answer?(served: ServedSearch, said: SearchFacts): void
-  /** Something happened to a document, whoever searched what. `quantity` and `money` are of carts and purchases. */
+  /** Something happened to a document, whatever the search. `quantity` and `money` apply to carts and purchases. */
   product?(product: Subject, kind: ProductKind, at: number, quantity: number, money: Money): void
   /** A search counts, or is taken back: the last of its keystrokes, with what it found and how it was narrowed. */
   search?(query: Subject, search: SearchFacts, sign: Sign): void
@@ -76,7 +76,10 @@ export interface FactSink {
   interaction?(query: Subject, interaction: Interaction, sign: Sign, search: SearchFacts): void
 }
 
-/** Of queries: organization, collection, query, device, country, surface. Of products the document, not the query. */
+/**
+ * For queries: organization, collection, query, device, country, surface. For products: the document instead of the
+ * query.
+ */
 const segmentedKey: KeyOf = (organizationId, collection, device, country, surface, of) => [
   organizationId,
   collection,
@@ -86,10 +89,10 @@ const segmentedKey: KeyOf = (organizationId, collection, device, country, surfac
   surface
 ]
 
-/** Of the subjects of a partition that outlive a flush, of both kinds together: some 40,000 of them. */
+/** How many subjects of a partition outlive a flush, of both kinds together: some 40,000. */
 const SUBJECTS_BYTES_MAX = 14_000_000
 
-/** The subjects that a partition knows, for all its flushes. */
+/** The subjects of a partition, shared by all its flushes. */
 export class KnownFacts {
   readonly queries = new KnownSubjects(segmentedKey)
   readonly products = new KnownSubjects(segmentedKey)
@@ -105,7 +108,7 @@ export class Facts {
   readonly queries: FlushSubjects
   /** Organization, collection, device, country, surface, document. */
   readonly products: FlushSubjects
-  /** In the order of the processors. */
+  /** One per processor, in order. */
   readonly emitted: ReadonlyArray<FactSink>
   readonly #event: ReadonlyArray<Having<"event">>
   readonly #answer: ReadonlyArray<Having<"answer">>

@@ -1,4 +1,4 @@
-/** Amounts of money as two whole numbers, so that sums of them, and what is taken back from them, are exact. Pure. */
+/** Amounts of money as two whole numbers, so that sums and retractions are exact. Pure. */
 
 /** Whole units and millionths of an amount. Each part sums exactly in doubles for more events than a flush can hold. */
 export interface Money {

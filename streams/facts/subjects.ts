@@ -1,9 +1,8 @@
 /**
- * What facts speak of: a query or a document of one organization and collection, asked or touched on one kind of
- * device. A subject is found once for each fact, by attribution, and numbered within the flush; whoever counts facts
- * keeps its sums in arrays by that number and looks nothing up again. A shop's queries and products come again with
- * every flush, and finding them anew cost more than counting them, so a partition keeps its subjects from one flush to
- * the next.
+ * What facts are about: a query or a document of one organization and collection, on one kind of device. Attribution
+ * looks a subject up once for each fact, and it is numbered within the flush; processors keep their sums in arrays by
+ * that number and look nothing up again. A shop's queries and products recur with every flush, and finding them anew
+ * cost more than counting them, so a partition keeps its subjects between flushes.
  */
 
 /** The organization first, then the other parts. */
@@ -45,14 +44,14 @@ const below = (level: Level, part: string): Level => {
   return next
 }
 
-/** What a subject takes beside the text that tells it from others of its shelf. */
+/** Memory of a subject beside the text that distinguishes it on its shelf. */
 const SUBJECT_BYTES = 300
 
-/** The subjects of one kind that a partition knows. One flush at a time numbers them. */
+/** The subjects of one kind in a partition. One flush at a time numbers them. */
 export class KnownSubjects {
   /**
-   * Part by part: each is short and mostly the same string as the last time, where one text of all five was made and
-   * hashed anew.
+   * Compared part by part: each part is short and mostly the same string as last time, whereas one text of all five
+   * would be built and hashed each time.
    */
   #shelves: Level = new Map()
   /** The one found last: events of a visit come together. */
@@ -111,8 +110,8 @@ export class FlushSubjects {
     return this.#all.length
   }
   /**
-   * The subject of a key, told by its last part and five before it (the organization first); what else the key has must
-   * be part of those.
+   * The subject of a key, identified by its last part and the five before it (the organization first); whatever else
+   * the key has must depend on those.
    */
   of(a: string, b: string, c: string, d: string, e: string, last: string): Subject {
     const subject = this.#known.find(a, b, c, d, e, last)

@@ -1,13 +1,13 @@
 /**
- * Who made a search, as fingerprints: user, anonymous id, session, and the network that was answered. A visitor is the
- * user, else the anonymous id, else the session; one person may come as all three. Pure.
+ * Who made a search, as fingerprints: user, anonymous id, session, and the network of the address. A visitor is the
+ * user, else the anonymous id, else the session; one person may appear as all three. Pure.
  */
 
-/** Fingerprints of user, anonymous id and session, 0 = not said; and of the network that was answered, 0 = none was. */
+/** Fingerprints of user, anonymous id and session, 0 if absent; and of the network that was answered, 0 if none. */
 export type Who = readonly [user: number, anonymous: number, session: number, network: number]
 export const NOBODY: Who = [0, 0, 0, 0]
 
 export const personOf = (who: Who): number => who[0] || who[1] || who[2]
 
-/** What the answer says, and the event where the answer is silent. */
+/** What the answer says, completed by the event. */
 export const together = (a: Who, b: Who): Who => (b === NOBODY ? a : [a[0] || b[0], a[1] || b[1], a[2] || b[2], a[3]])

@@ -1,4 +1,4 @@
-/** The parts of an analytics rule that counting reads (reference contract section 17, contract part 7). */
+/** The parts of an analytics rule that counting reads. */
 
 export const RULE_TYPES = ["popular_queries", "nohits_queries", "counter", "log"] as const
 export type RuleType = (typeof RULE_TYPES)[number]

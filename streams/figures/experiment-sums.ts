@@ -1,32 +1,32 @@
 /**
- * From changes of units to sums of variants, in SQL: what a unit contributed before is taken out and what it
- * contributes now is put in, so that squares stay exact whatever is taken back. A unit belongs to the day of its first
- * answer and to the one variant that answered it; one that two answered is in none, and counted.
+ * Turns changes of units into sums of variants, in SQL: a unit's earlier contribution is subtracted and the new one
+ * added, so that squares stay exact whatever is taken back. A unit belongs to the day of its first answer and to the
+ * one variant that answered it; a unit answered by two is in neither, and is counted as such.
  *
  * A unit's covariates are its own figures of before the run, as `experiment_histories` has them. They are read anew
  * whenever the unit changes, so they are a function of what was counted and not of the order that it came in.
  */
 
 const FIGURES = ["searches", "no_results", "clicked", "purchased", "revenue"] as const
-/** By which the split of units is looked at apart. */
+/** Dimensions by which the split of units is checked separately. */
 const DIMENSIONS = ["device", "country", "surface"] as const
-/** What was taken of each of two rankings in one list. */
+/** How often each of two interleaved rankings was chosen from. */
 const CREDITS = ["clicked_a", "clicked_b", "purchased_a", "purchased_b"] as const
 const GIVEN = ["unit", "variants", "first_day", ...FIGURES, ...DIMENSIONS, ...CREDITS] as const
 const COVARIATES = FIGURES.map((name) => `c_${name}`)
 const COLUMNS = [...GIVEN, ...COVARIATES]
 const columnsOf = (table: string): string => COLUMNS.map((name) => `${table}.${name}`).join(", ")
-/** Of the table `u`. */
+/** The rows of one run in table `u`. */
 const OF_RUN = "u.organization_id = $1 AND u.experiment_id = $2 AND u.run = $3::int4"
-/** What a unit is put under where several variants answered it. */
+/** The group of a unit that several variants answered. */
 const SEVERAL = -1
 
 /** The vote of a unit that took something of two rankings in one list: 1 for the second, -1 for the first, else 0. */
 const vote = (kind: "clicked" | "purchased"): string =>
   `CASE WHEN c.${kind}_a + c.${kind}_b > 0 THEN sign(c.${kind}_b - c.${kind}_a)::numeric END`
 /**
- * Numerators of the metrics over the unit's searches, and the same metric of before in whole millionths a search, so
- * that sums of it are exact; `cap` is that of the run, in millionths.
+ * Numerators of the metrics over the unit's searches, and the same metric from before the run in whole millionths per
+ * search, so that sums are exact; `cap` is that of the run, in millionths.
  */
 const METRICS = `(VALUES ('ctr', c.clicked::numeric, 1000000 * c.c_clicked::numeric), ('conversion_rate', c.purchased::numeric, 1000000 * c.c_purchased::numeric),
   ('revenue_per_search', least(c.revenue::numeric, $4::text::numeric), least(c.c_revenue::numeric, $4::text::numeric)),
@@ -63,9 +63,9 @@ const covariates = (of: string, from: string, before: string): string => `LATERA
       WHERE h.organization_id = $1 AND h.unit = ${of}.unit AND h.day >= ${from}::text::int8 AND h.day < ${before}::text::int8) c`
 const TAKEN = `SELECT -1 AS sign, ${columnsOf("b")} FROM before b UNION ALL SELECT 1, ${columnsOf("a")} FROM after a`
 /**
- * Takes changes of units in: $5 to $12 are their columns, $13 and $14 the days (ms) that covariates are of, from and
- * before, null where the run has none; $15 to $17 what units came with, $18 to $21 their credits. A unit that no
- * variant is known to have answered is nobody's: it was erased, or its run counts no more units.
+ * Applies changes of units: $5 to $12 are their columns, $13 and $14 the days (ms) of the covariates, from and before,
+ * null where the run has none; $15 to $17 the dimensions of the units, $18 to $21 their credits. A unit without a known
+ * variant is dropped: it was erased, or its run counts no more units.
  */
 export const TAKE_IN = `WITH given AS (
     SELECT * FROM unnest($5::text::int8[], $6::text::int4[], $7::text::int8[], $8::text::int8[], $9::text::int8[], $10::text::int8[], $11::text::int8[], $12::text::int8[], $15::text::text[], $16::text::text[], $17::text::text[], $18::text::int8[], $19::text::int8[], $20::text::int8[], $21::text::int8[]) AS t (${GIVEN.join(", ")})
@@ -95,7 +95,7 @@ export const TAKE_OUT = `WITH gone AS (
 
 /** Sums of a run from its units, as when it gets a cap: after its sums were removed. */
 export const SUM_UP = addChanges(`SELECT 1 AS sign, ${columnsOf("u")} FROM experiment_units u WHERE ${OF_RUN}`)
-/** Likewise how many came with what. */
+/** The same for the split by dimensions. */
 export const SPLIT_UP = addSplits(`SELECT 1 AS sign, ${columnsOf("u")} FROM experiment_units u WHERE ${OF_RUN}`)
 
 const SUMMED = [...FIGURES, ...CREDITS]

@@ -1,14 +1,14 @@
 /**
- * Which fields and values a search was narrowed by, and which facets it asked for, read from its texts. The schema of
- * that moment is not known here, so a text is read for what it names and not for what it means; one that is no filter
- * names nothing. Pure.
+ * Which fields and values a search was narrowed by, and which facets it requested, read from its texts. The schema of
+ * that moment is unknown here, so a text is read for the names in it and not for its meaning; a text that is not a
+ * filter names nothing. Pure.
  */
 import { cutBytes, storable } from "@dowser/log/normalize-query"
 
-/** `value` of a facet is empty. An operator other than equality stands before the value: `>=10`, `!=red`. */
+/** `value` is empty for a facet. An operator other than equality is part of the value: `>=10`, `!=red`. */
 export type FilterUse = readonly [type: "filter" | "facet", field: string, value: string]
 
-/** Of one search; what comes after them is not counted. */
+/** Per search; more are not counted. */
 export const USES_MAX = 16
 const BYTES_MAX = 128
 const cut = (text: string): string => cutBytes(storable(text.trim()), BYTES_MAX)
@@ -64,7 +64,8 @@ const partsOf = (list: string): ReadonlyArray<string> =>
   (list.match(/(?:`[^`]*`|[^,`])+/g) ?? []).map((part) => part.trim())
 const unquoted = (value: string): string => value.replaceAll("`", "")
 
-// In two, since most searches name nothing, and a function that has closures makes their scope before its first line.
+// Two functions, because most searches name nothing, and a function with closures allocates their scope before its
+// first line.
 export const usesOf = (
   filter_by: string | undefined,
   facet_by: string | undefined
@@ -87,7 +88,7 @@ const namedUses = (
     const list = /^\[([\s\S]*)\]$/.exec(value!)
     for (const part of list === null ? [value!] : partsOf(list[1]!)) use("filter", field!, sign + unquoted(part))
   }
-  // A facet's ranges and options stand in brackets behind its name.
+  // A facet's ranges and options are in brackets after its name.
   for (const facet of facet_by === undefined ? [] : facet_by.replace(/\([^)]*\)/g, "").split(","))
     use("facet", facet.trim(), "")
   return uses.size === 0 ? undefined : [...uses.values()]

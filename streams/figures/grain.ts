@@ -1,6 +1,6 @@
 /**
- * The grains of a rollup row and the plan that answers a span of time from them exactly: whole days, hours and minutes
- * from their own rows, what is left at both ends from the instants kept beside them. All in UTC milliseconds.
+ * The grains of a rollup row, and the plan that answers a span of time from them exactly: whole days, hours and minutes
+ * from their own rows, and the remainders at both ends from the instants kept beside them. All in UTC milliseconds.
  */
 
 export const MINUTE_MS = 60_000
@@ -10,7 +10,7 @@ export const DAY_MS = 24 * HOUR_MS
 export const GRAINS = { instant: 0, minute: 1, hour: 2, day: 3 } as const
 const SIZES = [1, MINUTE_MS, HOUR_MS, DAY_MS] as const
 
-/** Rows of one grain with `from` ≤ bucket_at < `before`; of grain `instant`, instants within one minute. */
+/** Rows of one grain with `from` ≤ bucket_at < `before`; for grain `instant`, instants within one minute. */
 export interface Span {
   readonly grain: number
   readonly from: number
@@ -25,7 +25,7 @@ export const spansOf = (from: number, before: number): ReadonlyArray<Span> => {
     const size = SIZES[grain]!
     const first = Math.ceil(start / size) * size
     const last = Math.floor(end / size) * size
-    // No whole unit inside: one finer span, or two when a boundary lies between.
+    // No whole unit inside: one finer span, or two if a boundary lies between.
     if (first >= last)
       return first > start && first < end
         ? [...cover(grain - 1, start, first), ...cover(grain - 1, first, end)]

@@ -1,6 +1,6 @@
 /**
- * What a visitor did to documents of a collection, as bytes: a row holds the newest some dozen interactions, and is
- * read by whoever personalizes. Kept by the processor `affinities`; what the documents are like only the engine knows.
+ * What a visitor did to documents of a collection, as bytes: a row holds the newest dozen or so interactions and is
+ * read by personalization. The processor `affinities` keeps it; only the engine knows what the documents are like.
  * Pure.
  *
  * An interaction is its kind (a byte), its time (four bytes, seconds), and the document's id behind its length (a
@@ -16,27 +16,27 @@ export interface Take {
 }
 
 /**
- * An id under which somebody came before, or beside, the user id that the row is of: its print takes the place of the
- * document's id. What was done under it until then is the user's too.
+ * An id that somebody used before, or beside, the row's user id: its print stands in place of the document's id. What
+ * was done under it until then belongs to the user too.
  */
 interface SeenAs {
-  /** Of the anonymous id or session (`shortPrint`): the visitor of another row. */ readonly visitor: number
+  /** Print (`shortPrint`) of the anonymous id or session: the visitor of another row. */ readonly visitor: number
   /** Unix seconds: the last time that both were in one event. */ readonly at_s: number
 }
 
-/** Of a row: past that it is cut. What is remembered of it is some fifteen interactions of short ids. */
+/** Bytes of a row, which is cut beyond that: some fifteen interactions with short ids. */
 export const HISTORY_BYTES_MAX = 288
 const REMEMBERED_BYTES = 240
-/** Ids of which a row remembers that they are the user's: those seen last. */
+/** How many of a user's other ids a row remembers: those seen last. */
 const SEEN_AS_MAX = 3
 /** A document with a longer id is not remembered. */
 const ID_BYTES_MAX = 128
 const HEAD_BYTES = 6
-const LONGEST_s = 2 ** 32 - 1
+const LONGEST_S = 2 ** 32 - 1
 const SEEN_AS = 255
 const PRINT_BYTES = 8
 
-const secondsOf = (at_s: number): number => Math.min(Math.max(0, Math.floor(at_s)), LONGEST_s)
+const secondsOf = (at_s: number): number => Math.min(Math.max(0, Math.floor(at_s)), LONGEST_S)
 const packed = (kind: number, at_s: number, id: Uint8Array): Uint8Array => {
   const bytes = Buffer.allocUnsafe(HEAD_BYTES + id.length)
   bytes[0] = kind
@@ -53,8 +53,8 @@ export const packTake = ({ at_s, document, kind }: Take): Uint8Array => {
 }
 const HEX: ReadonlyArray<string> = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"))
 /**
- * A packed take as hex, as rows are written: with rows found by number and put together as text, a visitor of one event
- * costs 4.9 processor-us of the counting process instead of 7.8 (`bench -- events --visitors 1000000`).
+ * A packed interaction as hex, the way rows are written: with rows found by number and joined as text, a visitor with
+ * one event costs the counting process 4.9 processor-µs instead of 7.8 (`bench -- events --visitors 1000000`).
  */
 export const hexOfTake = (take: Take): string => {
   const { document, kind } = take
@@ -77,9 +77,9 @@ export const packSeenAs = ({ at_s, visitor }: SeenAs): Uint8Array => {
 interface Entry {
   readonly kind: number
   readonly at_s: number
-  /** All of it. */ readonly bytes: Buffer
+  /** The whole row. */ readonly bytes: Buffer
 }
-/** In their order. */
+/** In stored order. */
 const entriesOf = (row: Uint8Array): ReadonlyArray<Entry> => {
   const bytes = Buffer.from(row.buffer, row.byteOffset, row.byteLength)
   const entries: Array<Entry> = []
@@ -91,12 +91,12 @@ const entriesOf = (row: Uint8Array): ReadonlyArray<Entry> => {
   return entries
 }
 
-/** In their order. */
+/** In stored order. */
 export const unpackTakes = (row: Uint8Array): ReadonlyArray<Take> =>
   entriesOf(row).flatMap(({ at_s, bytes, kind }) =>
     kind === SEEN_AS ? [] : [{ kind: TAKE_KINDS[kind] ?? "view", at_s, document: bytes.toString("utf8", HEAD_BYTES) }]
   )
-/** The ids seen last, each once, newest first; of one second in the order of their prints. */
+/** The ids seen last, each once, newest first; within one second ordered by their prints. */
 export const unpackSeenAs = (row: Uint8Array): ReadonlyArray<SeenAs> => {
   const last = new Map<number, number>()
   for (const { at_s, bytes, kind } of entriesOf(row)) {
@@ -122,12 +122,12 @@ const newest = (row: Uint8Array): { readonly takes: ReadonlyArray<Entry>; readon
 const rowOf = (row: Uint8Array, takes: ReadonlyArray<Entry>): Uint8Array =>
   Buffer.concat([...unpackSeenAs(row).map(packSeenAs), ...takes.map(({ bytes }) => bytes)])
 
-/** What is read of a row: the newest interactions, and before them the ids seen last. */
+/** What is read from a row: the newest interactions, preceded by the ids seen last. */
 export const remembered = (row: Uint8Array): Uint8Array => rowOf(row, newest(row).takes)
 /**
- * What is kept of a row: the newest of what is forgotten as well, which says how far back it remembers. So in whatever
- * order and portions interactions come, flushes and replays do not change what is read: what is older than that one
- * would have been forgotten in any order.
+ * What is kept of a row: also the newest entry among those forgotten, which marks how far back the row remembers. So
+ * flushes and replays read the same history in whatever order and portions interactions arrive: anything older than the
+ * mark would have been forgotten in any order.
  */
 const cut = (row: Uint8Array): Uint8Array => {
   const { next, takes } = newest(row)
@@ -136,7 +136,7 @@ const cut = (row: Uint8Array): Uint8Array => {
 /** Cut, where it is too long for a row. */
 export const trimmed = (row: Uint8Array): Uint8Array => (row.length <= HISTORY_BYTES_MAX ? row : cut(row))
 
-/** What is remembered without what was done after a moment. */
+/** The row without what was done after a moment. */
 const until = (row: Uint8Array, at_s: number): ReadonlyArray<Uint8Array> =>
   entriesOf(remembered(row)).flatMap((entry) => (entry.kind !== SEEN_AS && entry.at_s <= at_s ? [entry.bytes] : []))
 /** A user's history with what was done under ids seen with the user id, until each was last seen so. */
@@ -145,7 +145,7 @@ export const joined = (
   others: ReadonlyArray<{ readonly row: Uint8Array; readonly at_s: number }>
 ): Uint8Array => remembered(Buffer.concat([...own, ...others.flatMap(({ at_s, row }) => until(row, at_s))]))
 
-/** A history with all of some days said anew: what it had of those goes, what is said of them comes. */
+/** A history in which some days are replaced: its interactions of those days are dropped, the new ones added. */
 export const retold = (before: Uint8Array, isRetold: (at_s: number) => boolean, told: Uint8Array): Uint8Array => {
   const others = entriesOf(before).filter(({ at_s }) => !isRetold(at_s))
   return cut(Buffer.concat([...others.map(({ bytes }) => bytes), told]))

@@ -1,12 +1,12 @@
 /**
- * Single instants of the rollups, packed by organization and minute: what makes bounds between two minutes exact
- * without a row per event, and what rows are folded from (streams/processors/rollups/fold.ts). One value per flush
- * and minute; the values of a minute add up. Self-contained msgpackr arrays.
+ * Single instants of the rollups, packed by organization and minute: they make bounds within a minute exact without a
+ * row per event, and rows are folded from them (streams/processors/rollups/fold.ts). One value per flush and minute;
+ * the values of a minute add up. Self-contained msgpackr arrays.
  *
- * Version 3: `[3, texts, …tables]`, a table being one flat array of numbers: parts of a key, then for each key the
- * places of its parts in `texts`, how many instants follow, and for each of them the milliseconds after the minute, a
- * bit for each sum that is not 0, and those sums. Some 8 bytes an instant and no object each, where version 2 took 60
- * and three.
+ * Version 3: `[3, texts, …tables]`. A table is one flat array of numbers: the parts of a key; then, for each key, the
+ * indexes of its parts in `texts`, how many instants follow, and for each of them the milliseconds within the minute, a
+ * bit for each non-zero sum, and those sums. Some 8 bytes an instant and no objects, where version 2 took 60 bytes and
+ * three objects.
  */
 import { Packr } from "msgpackr"
 
@@ -20,8 +20,8 @@ const VERSION = 3
 /** Bits that a number's bit operations have. */
 const WIDTH_MAX = 31
 
-// Of msgpack: an array of six, and of so many (u32); numbers too large for a byte by their width, little or with a
-// sign; doubles.
+// Msgpack markers: an array of six, an array with a u32 length, and numbers too large for one byte, by width and sign,
+// and doubles.
 const ARRAY_OF_6 = 0x96,
   ARRAY_32 = 0xdd,
   UINT_8 = 0xcc,
@@ -35,8 +35,8 @@ const double = new Float64Array(1),
 const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1
 
 /**
- * A table's numbers as msgpack, written as they come: lists of them, to be packed later, took more memory than all that
- * is counted.
+ * A table's numbers as msgpack, written as they come: collecting them in lists first took more memory than everything
+ * that is counted.
  */
 class Numbers {
   #bytes = new Uint8Array(64)
@@ -101,7 +101,7 @@ class Numbers {
   }
 }
 
-/** One minute of one organization. Instants of one key should come together; O(1) each. */
+/** One minute of one organization. Instants of one key should be adjacent; O(1) each. */
 export class MinutePacker {
   readonly #texts: Array<string> = []
   readonly #places = new Map<string, number>()

@@ -1,9 +1,9 @@
 /**
- * Recent use as a sum that is only ever added to: a search weighs twice as much as one a week before it (forward decay,
- * Cormode and others, 2009), so nothing that is stored has to fade. Only ratios of weights mean anything. Pure.
+ * Recent use as a sum that is only ever added to: a search weighs twice as much as one a week earlier (forward decay,
+ * Cormode and others, 2009), so stored sums never need to fade. Only ratios of weights mean anything. Pure.
  *
- * A day's weight is an eleven-bit whole number times a power of two: sums and what is taken back from them are exact in
- * doubles for searches that lie within twenty weeks of each other, in whatever order they are added.
+ * A day's weight is an eleven-bit whole number times a power of two: sums and retractions are exact in doubles for
+ * searches within twenty weeks of each other, in whatever order they are added.
  */
 import { DAY_MS } from "./grain.ts"
 
@@ -11,7 +11,7 @@ const HALF_LIFE_DAYS = 7
 /** 1 January 2026. Doubles last for 1,000 half-lives from here. */
 const FIRST_DAY = Date.UTC(2026, 0, 1) / DAY_MS
 
-/** What a search at `at` (ms) weighs. By the day, so that a day's searches weigh the same. */
+/** The weight of a search at `at` (ms), by day, so that all searches of a day weigh the same. */
 export const weightOf = (at: number): number => {
   const day = Math.floor(at / DAY_MS) - FIRST_DAY
   const halves = Math.floor(day / HALF_LIFE_DAYS)

@@ -1,6 +1,6 @@
 /**
- * The front's side of the stream worker: starts the thread, tells it how far the log is durable, appends its dead
- * letters, starts it again when it ends, and keeps the log within its retention. Searches and events never wait for it.
+ * The front's side of the stream worker: it starts the thread, reports how far the log is durable, appends its dead
+ * letters, restarts it when it ends, and keeps the log within its retention. Searches and events never wait for it.
  */
 import { Cause, Context, Deferred, Effect, Layer, Queue } from "effect"
 import { Worker } from "node:worker_threads"
@@ -21,7 +21,7 @@ interface HostOptions extends Omit<WorkerSettings, "ends"> {
 interface StreamWorkerShape {
   /** The newest report of every partition. */
   readonly progress: Effect.Effect<ReadonlyArray<Progress>>
-  /** How often the thread itself had to be started again. */
+  /** How often the thread had to be restarted. */
   readonly restarts: Effect.Effect<number>
   /**
    * Age (ms) of the oldest record that no figure shows yet, over all partitions; 0 when all is counted. A look at one
@@ -42,7 +42,9 @@ const RETENTION_EVERY_MS = 10 * 60_000
 /** A thread that lived so long did not end of what ended the one before. */
 const LONG_LIFE_MS = 10 * 60_000
 
-/** A thread and the front that serves it: appends for it, tells it of what is durable, and hears its reports. */
+/**
+ * A thread and the front that serves it: the front appends for it, reports what is durable, and receives its reports.
+ */
 class WorkerThread {
   readonly #options: Omit<HostOptions, "retentionEvery_ms">
   readonly #log: EventLog["Service"]
@@ -107,7 +109,7 @@ class WorkerThread {
       )
   }
 
-  /** Starts the thread until the scope ends; `ended` hears why it ended, if it does before. */
+  /** Runs the thread until the scope ends; `ended` receives the reason if it ends earlier. */
   #start(settings: WorkerSettings, entry: URL, inbox: Queue.Queue<FromStreams>, ended: Deferred.Deferred<string>) {
     const listen = (): Worker => {
       const thread = new Worker(entry, { workerData: settings, resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } })
@@ -128,13 +130,13 @@ class WorkerThread {
       Effect.gen(function* () {
         thread.postMessage({ kind: "stop" } satisfies ToStreams)
         const left = yield* Effect.timeoutOption(Deferred.await(ended), STOP_WITHIN_MS)
-        // A thread that does not listen any more; it comes last, since what it held open is then nobody's to close.
+        // The thread no longer listens. This comes last, because nobody else can close what it held open.
         if (left._tag === "None") yield* Effect.promise(() => thread.terminate())
       })
     )
   }
 
-  /** Tells the thread how far the log is durable, some milliseconds' hints at a time. */
+  /** Reports to the thread how far the log is durable, merging the hints of some milliseconds. */
   #tellEnds(worker: Worker, hints: Queue.Dequeue<PartitionEnd>) {
     const { endsNow } = this
     return Effect.gen(function* () {
@@ -149,7 +151,7 @@ class WorkerThread {
     })
   }
 
-  /** One life of the thread; ends when the thread does, and says why. */
+  /** One life of the thread; returns why it ended. */
   readonly life = Effect.scoped(
     Effect.gen({ self: this }, function* () {
       const hints = yield* this.#log.subscribe

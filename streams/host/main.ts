@@ -8,7 +8,7 @@ import { SqlClient } from "effect/sql"
 import { join } from "node:path"
 import { readFingerprintKey } from "@dowser/log/fingerprint-key"
 import type { StreamsPort, WorkerSettings } from "./messages.ts"
-import { makeBoard } from "../shadow/board.ts"
+import { makeReplayRequests } from "../shadow/replay-requests.ts"
 import { makeReplays } from "../replays/coordinator.ts"
 import { makeProcessors, partitionsOfRunnable, REPLAYED } from "../processors/runnable.ts"
 import { openStateStore } from "../state/lmdb.ts"
@@ -33,7 +33,7 @@ export const runStreams = (settings: WorkerSettings, port: StreamsPort) => {
   })
   return Effect.gen(function* () {
     const fingerprintKey = yield* readFingerprintKey
-    const board = yield* makeBoard()
+    const requests = yield* makeReplayRequests()
     const client = yield* SqlClient.SqlClient
     const { visitorPartitions } = settings
     port.send({ kind: "ready" })
@@ -46,7 +46,7 @@ export const runStreams = (settings: WorkerSettings, port: StreamsPort) => {
               weightOf: weightIn(settings.weights),
               openStore: () => openStateStore(join(settings.statePath, `${runnable.name}-${partition}`)),
               replays: {
-                board,
+                requests,
                 sql: client,
                 openShadowStore: () => openStateStore(join(settings.statePath, `shadow-${runnable.name}-${partition}`))
               },

@@ -1,6 +1,6 @@
 /**
- * What the front and the stream worker say to each other. Small messages only: bytes of records cross in the log, not
- * here, except dead letters and what stands in the place of erased entries: the front alone writes the log.
+ * The messages between the front and the stream worker. They are small: the bytes of records cross in the log, not
+ * here, except dead letters and the replacements of erased entries, because only the front writes the log.
  */
 
 import type { Weights } from "../runner/weights.ts"
@@ -17,7 +17,7 @@ export interface WorkerSettings {
     readonly database: string
   }
   readonly visitorPartitions: number
-  /** Of organizations that share a partition. */
+  /** Weights of organizations that share a partition. */
   readonly weights?: Weights
   /** End of what is durable, at the worker's start. */
   readonly ends: ReadonlyArray<PartitionEnd>
@@ -29,7 +29,7 @@ export interface PartitionEnd {
   readonly endOffset: number
 }
 
-/** Typed arrays are slow to receive on Deno (reference/threads part 4): a buffer, and the view is made on arrival. */
+/** Typed arrays are slow to receive on Deno: a buffer, and the view is made on arrival. */
 interface RecordMessage {
   readonly topic: string
   readonly partition: number
@@ -58,7 +58,7 @@ export type FromStreams =
   | { readonly kind: "failed"; readonly name: string; readonly message: string; readonly stack: string | undefined }
   | { readonly kind: "stopped" }
 
-/** How the worker reaches the front, whatever carries it: a thread's port, a child process, a test. */
+/** How the worker reaches the front, over any transport: a thread's port, a child process, a test. */
 export interface StreamsPort {
   readonly send: (message: FromStreams) => void
   readonly onMessage: (listener: (message: ToStreams) => void) => void

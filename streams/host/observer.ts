@@ -1,6 +1,6 @@
 /**
- * The processors as a process sees them that runs none: what their owners wrote beside their leases, a second old at
- * most. Lag is judged against the log itself, so that it grows also when nobody runs a processor.
+ * The processors as seen by a process that runs none: what their owners wrote beside their leases, at most a second
+ * old. Lag is measured against the log itself, so it also grows when nobody runs a processor.
  */
 import { Clock, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"

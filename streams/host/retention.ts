@@ -1,6 +1,6 @@
 /**
- * Keeps the log within its retention: what is past its time goes, but nothing that a consumer has not counted. The host
- * (`host.ts`) runs it over the topics and the reports of its thread; the simulation runs the same over its own.
+ * Keeps the log within its retention: expired records go, unless a consumer has not counted them. The host (`host.ts`)
+ * runs it over the topics and the reports of its thread; the simulation runs the same over its own.
  */
 import { Clock, Effect } from "effect"
 import { ConsumedElsewhere, consumedKey } from "@dowser/log/consumed"
@@ -11,7 +11,7 @@ import type { Topic } from "@dowser/log/topics"
 interface RetentionOptions {
   readonly partitions: ReadonlyArray<{ readonly topic: Topic; readonly partition: number }>
   readonly readersOf: (topic: Topic) => ReadonlyArray<string>
-  /** How far a group has counted, as last heard; undefined where nothing was. */
+  /** How far a group has counted, as last reported; undefined before its first report. */
   readonly committedOf: (group: string, partition: number) => Positions | undefined
 }
 
@@ -33,7 +33,7 @@ export const makeRetention = Effect.fnUntraced(function* ({ committedOf, partiti
     for (const { partition, topic } of partitions) {
       if (!topic.waitsForConsumers) continue
       const reports = readersOf(topic).map((group) => committedOf(group, partition))
-      // Nothing heard yet: it may have counted everything, or hang before it has looked.
+      // No report yet: it may have counted everything, or hang before its first read.
       if (reports.includes(undefined)) {
         const { endOffset, startOffset } = yield* log.bounds(topic.name, partition)
         if (endOffset > startOffset) oldestAt = Math.min(oldestAt, startedAt)
@@ -48,8 +48,9 @@ export const makeRetention = Effect.fnUntraced(function* ({ committedOf, partiti
   })
 
   /**
-   * Records past their time go, but none that a consumer has not committed. Their time ends where counting stands, not
-   * now: after a long standstill, a lost state needs what is as old as it remembers before the oldest uncounted record.
+   * Expired records go, except those that a consumer has not committed. Expiry is measured from where counting stands,
+   * not from now: after a long standstill, a lost state needs everything back to its memory's length before the oldest
+   * uncounted record.
    */
   const retain = Effect.gen(function* () {
     const countedAt = clock.currentTimeMillisUnsafe() - (yield* lag_ms)
@@ -58,13 +59,14 @@ export const makeRetention = Effect.fnUntraced(function* ({ committedOf, partiti
       const consumed = topic.waitsForConsumers
         ? readersOf(topic).map((group) => committedOf(group, partition)?.[topic.name] ?? 0)
         : []
-      // No processor reads changes of documents: who does says so there, and until it has, nothing goes.
+      // No processor reads document changes: their consumer reports its progress itself, and until it has, nothing is
+      // removed.
       if (topic.partitioning === "document") consumed.push(elsewhere.get(consumedKey(topic.name, partition)) ?? 0)
       yield* log.trim(topic.name, partition, Math.min(past, ...consumed))
     }
   })
 
-  /** For ever; a look that fails is told and made up for by the next. */
+  /** Runs for good; a failed pass is logged, and the next one makes up for it. */
   const every = (retentionEvery_ms: number) =>
     Effect.forever(
       Effect.andThen(

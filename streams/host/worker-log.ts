@@ -97,8 +97,8 @@ class Front {
   }
 }
 /**
- * A buffer of its own, which may leave the thread. Not `value.slice()`: of a Buffer that is a view, whose memory is the
- * pool that other records are made in.
+ * A buffer of its own, which may leave the thread. Not `value.slice()`: on a Buffer that is a view into the pool in
+ * which other records are built.
  */
 const ownBytes = (value: Uint8Array): ArrayBuffer => new Uint8Array(value).buffer
 
@@ -143,7 +143,7 @@ const make = Effect.fnUntraced(function* (options: WorkerLogOptions) {
     offsetAt: (topic, partition, time) =>
       attempt(() => offsetAtOrAfter(environment, topic, partition, time, endOf(topic, partition))),
     rewrite: (topic, partition, values) => front.rewrite(topic, partition, values),
-    // Whether the log still takes anything, the front knows: an append that it refuses says so.
+    // Only the front knows whether the log accepts appends; one that it refuses says so.
     health: Effect.void,
     trim: () => Effect.fail(new EventLogUnavailable({ message: "retention is the front's business" })),
     subscribe: Effect.acquireRelease(

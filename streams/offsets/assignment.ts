@@ -1,7 +1,7 @@
 /**
- * Which partitions a process should let go of and which it should take, from what all processes see in the same table.
- * Pure. Everyone decides for itself alone; that two never run one partition is the leases' business (`leases.ts`), so a
- * stale view costs a moment and no exactness.
+ * Which partitions a process should release and which it should take, computed from the table that all processes see.
+ * Pure. Each process decides for itself; leases (`leases.ts`) make sure that two never run one partition, so a stale
+ * view costs a moment but no exactness.
  */
 
 /** A partition of a processor. */
@@ -9,7 +9,7 @@ export interface Unit {
   readonly group: string
   readonly partition: number
 }
-export interface Held extends Unit {
+export interface UnitLease extends Unit {
   /** The member that holds it; undefined when its lease has ended. */
   readonly owner: string | undefined
 }
@@ -21,13 +21,13 @@ export interface Member {
 export const unitKey = ({ group, partition }: Unit): string => `${group}/${partition}`
 
 /**
- * Shares each processor's partitions evenly among the live members that run it. Who holds more keeps the larger share,
- * so that a member that comes or goes moves as few partitions as can be: a moved one rebuilds its state.
+ * Shares each processor's partitions evenly among the live members that run it. Members that hold more keep the larger
+ * share, so that as few partitions as possible move when a member comes or goes: a moved partition rebuilds its state.
  */
 export const assign = (
   me: string,
   members: ReadonlyArray<Member>,
-  units: ReadonlyArray<Held>
+  units: ReadonlyArray<UnitLease>
 ): { readonly release: ReadonlyArray<Unit>; readonly claim: ReadonlyArray<Unit> } => {
   const release: Array<Unit> = []
   const claim: Array<Unit> = []
@@ -51,7 +51,7 @@ export const assign = (
   return { release, claim }
 }
 
-/** What a watchdog remembers of a partition: nothing of it may stand still while records wait. */
+/** What a watchdog remembers of a partition: some part of it must advance while records wait. */
 export interface Standing {
   readonly mark: string
   readonly since: number

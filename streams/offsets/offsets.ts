@@ -5,13 +5,12 @@ import type { Positions } from "../state/state.ts"
 
 /**
  * The offsets are not where this consumer left them: another one moved them, Postgres was restored, or a commit of its
- * own went through unheard.
+ * own succeeded without its answer arriving.
  */
 class OffsetsMoved extends Data.TaggedError("OffsetsMoved")<{ readonly message: string }> {}
 
 /**
- * The partition has another owner by now (`leases.ts`): what this one counted since its last flush is the other's to
- * count.
+ * The partition has another owner by now (`leases.ts`), which will count what this one counted since its last flush.
  */
 class LeaseLost extends Data.TaggedError("LeaseLost")<{ readonly message: string }> {}
 
@@ -23,9 +22,10 @@ export const equalPositions = (a: Positions, b: Positions): boolean =>
   Object.keys({ ...a, ...b }).every((topic) => (a[topic] ?? 0) === (b[topic] ?? 0))
 
 /**
- * A transaction that has a group's partition to itself: nobody else moves its offsets until it ends. With a `fence`, it
- * fails with LeaseLost once the partition has a newer owner: the successor's offsets must not move under it, and the
- * check of the offsets alone would let a predecessor win that comes back before the successor's first flush.
+ * A transaction with exclusive access to a group's partition: nobody else moves its offsets until it ends. With a
+ * `fence`, it fails with LeaseLost once the partition has a newer owner. The successor's offsets must not move under
+ * it, and the check of the offsets alone would let a predecessor win that comes back before the successor's first
+ * flush.
  */
 export const holdingPartition = <A, E, R>(
   group: string,
@@ -46,7 +46,7 @@ export const holdingPartition = <A, E, R>(
     )
   })
 
-/** Such a transaction while the group stands at `positions`; fails with OffsetsMoved when it does not. */
+/** The same while the group is at `positions`; fails with OffsetsMoved when it is not. */
 export const standingAt = <A, E, R>(
   group: string,
   partition: number,
@@ -66,10 +66,10 @@ export const standingAt = <A, E, R>(
   )
 
 /**
- * Runs `write` and moves the group from `from` to `to` in one transaction; not when it stands elsewhere. Should it
- * stand at `to`, that was an earlier attempt whose answer was lost, or another consumer, who may have passed over what
- * this one counted into its state: the caller cannot know, and builds its state from what is stored. With a `fence`,
- * nothing is written either once the partition has a newer owner.
+ * Runs `write` and moves the group from `from` to `to` in one transaction, unless it is elsewhere. A group at `to`
+ * means an earlier attempt whose answer was lost, or another consumer, which may have skipped what this one counted
+ * into its state: the caller cannot know, and rebuilds its state from what is stored. With a `fence`, nothing is
+ * written either once the partition has a newer owner.
  */
 export const commitWith = <E, R>(
   group: string,

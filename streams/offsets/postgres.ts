@@ -7,7 +7,7 @@ import { placeKey } from "../reading/skipped.ts"
 import type { Positions } from "../state/state.ts"
 
 /**
- * How long a transaction may stand still before Postgres ends it: an owner that froze in one would hold up its
+ * How long a transaction may be idle before Postgres ends it: an owner that froze inside one would hold up its
  * successor.
  */
 export const STANDSTILL_MAX_MS = "10000"

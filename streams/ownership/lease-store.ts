@@ -1,10 +1,10 @@
 /**
- * Where processes meet to share partitions. Adapters: Postgres here, over `leases.ts`; the simulation's in
+ * The table through which processes share partitions. Adapters: Postgres here, over `leases.ts`; the simulation's in
  * `test/support/simulation`.
  */
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import type { Held, Member, Unit } from "../offsets/assignment.ts"
+import type { UnitLease, Member, Unit } from "../offsets/assignment.ts"
 import {
   announceMember,
   claimLease,
@@ -24,7 +24,7 @@ export interface LeaseStoreShape {
   readonly announce: (member: Member, lease_ms: number) => Answer<void>
   readonly retire: (member: string) => Answer<void>
   readonly liveMembers: Answer<ReadonlyArray<Member>>
-  readonly all: Answer<ReadonlyArray<Held & { readonly progress: Progress | undefined }>>
+  readonly all: Answer<ReadonlyArray<UnitLease & { readonly progress: Progress | undefined }>>
   readonly renew: (owner: string, leases: ReadonlyArray<LeaseHeld>, lease_ms: number) => Answer<ReadonlyArray<Unit>>
   readonly claim: (owner: string, unit: Unit, lease_ms: number) => Answer<number | undefined>
   readonly release: (owner: string, unit: Unit & { readonly fence: number }) => Answer<void>

@@ -8,7 +8,7 @@
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Held, Member, Unit } from "../offsets/assignment.ts"
+import type { UnitLease, Member, Unit } from "../offsets/assignment.ts"
 import type { Progress } from "../runner/options.ts"
 
 export interface LeaseHeld extends Unit {
@@ -48,7 +48,13 @@ export const readLeases = Effect.gen(function* () {
   }>`
     SELECT consumer_group, partition, owner, expires_at > now() AS is_live, progress FROM stream_leases`
   return rows.map(
-    ({ consumer_group, is_live, owner, partition, progress }): Held & { readonly progress: Progress | undefined } => ({
+    ({
+      consumer_group,
+      is_live,
+      owner,
+      partition,
+      progress
+    }): UnitLease & { readonly progress: Progress | undefined } => ({
       group: consumer_group,
       partition,
       owner: is_live ? owner : undefined,
@@ -57,7 +63,7 @@ export const readLeases = Effect.gen(function* () {
   )
 })
 
-/** Lengthens leases and stores how their partitions stand; answers the keys of those that are still held. */
+/** Renews leases and stores the progress of their partitions; returns the keys of those still held. */
 export const renewLeases = Effect.fnUntraced(function* (
   owner: string,
   leases: ReadonlyArray<LeaseHeld>,

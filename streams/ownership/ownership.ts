@@ -14,7 +14,7 @@ import { EventLog } from "@dowser/log/event-log/event-log"
 import { assign, type Standing, standing, type Unit, unitKey } from "../offsets/assignment.ts"
 import { LeaseStore } from "./lease-store.ts"
 import type { OffsetStore } from "../offsets/offset-store.ts"
-import type { ReplayBoard } from "../shadow/board.ts"
+import type { ReplayRequests } from "../shadow/replay-requests.ts"
 import { partitionsOfRunnable, type Runnable } from "../processors/runnable.ts"
 import type { Progress, RunnerOptions } from "../runner/options.ts"
 import type { StateStore } from "../state/state.ts"
@@ -27,16 +27,16 @@ export interface OwnershipOptions<Sink = SqlClient.SqlClient> {
   readonly openStore: (unit: Unit) => StateStore
   /** As in `RunnerOptions`, of each unit. */
   readonly replays?: {
-    readonly board: ReplayBoard
+    readonly requests: ReplayRequests
     readonly sql: SqlClient.SqlClient
     readonly openShadowStore: (unit: Unit) => StateStore
   }
   /** How long a silent process keeps its partitions. */
   readonly lease_ms?: number
-  /** How long a partition may stand still while records wait for it. */
+  /** How long a partition may make no progress while records wait for it. */
   readonly stalledAfter_ms?: number
   readonly report?: (progress: Progress) => void
-  /** Told of what is not run here any more. */ readonly left?: (unit: Unit) => void
+  /** Called with what no longer runs here. */ readonly left?: (unit: Unit) => void
   readonly runner?: Omit<RunnerOptions, "partition" | "fence" | "openStore" | "report">
 }
 
@@ -44,7 +44,7 @@ const LEASE_MS = 6_000
 /** Renewals in one lease: some may fail. */
 const RENEWALS = 5
 const STALLED_AFTER_MS = 60_000
-/** Of the ten seconds in which a process must have stopped. */
+/** Part of the ten seconds within which a process must stop. */
 const LEAVE_WITHIN_MS = 6_000
 
 interface Running<Sink> extends Unit {
@@ -109,7 +109,7 @@ class Owner<Sink> {
     )
   }
 
-  /** Stops a runner and ends its lease, beside the timer: one in the middle of a transaction takes a while to stop. */
+  /** Stops a runner and ends its lease, outside the timer: one in the middle of a transaction takes a while to stop. */
   #letGo(unit: Running<Sink>) {
     return Effect.gen({ self: this }, function* () {
       if (unit.phase === "leaving") return
@@ -129,7 +129,7 @@ class Owner<Sink> {
     })
   }
 
-  /** Restarts what stands still though records wait: a reader or runner that hangs where nothing fails. */
+  /** Restarts what makes no progress although records wait: a reader or runner may hang without failing. */
   #watchOne(unit: Running<Sink>) {
     return Effect.gen({ self: this }, function* () {
       const committed = unit.progress?.committed ?? {}
@@ -151,7 +151,7 @@ class Owner<Sink> {
       )
       unit.standing = now.standing
       if (!now.isStalled) return
-      yield* Effect.logError(`${unitKey(unit)} stands still with ${lag} records waiting and is started again`)
+      yield* Effect.logError(`${unitKey(unit)} makes no progress with ${lag} records waiting and is restarted`)
       unit.standing = undefined
       unit.phase = "restarting"
       yield* Fiber.interrupt(unit.fiber)
@@ -194,7 +194,7 @@ class Owner<Sink> {
       if (fence === undefined || runnable === undefined) return
       const taken = { ...unit, fence, runnable, progress: undefined, standing: undefined, phase: "running" as const }
       this.#running.set(unitKey(unit), { ...taken, fiber: yield* this.#startRunner(taken) })
-      yield* Effect.logInfo(`${unitKey(unit)} is run here now`)
+      yield* Effect.logInfo(`${unitKey(unit)} now runs here`)
     })
   }
   /** Takes what is this process's share, and lets go of what is others'. */
@@ -218,7 +218,7 @@ class Owner<Sink> {
     })
   }
 
-  /** Stops everything and ends all leases, as far as there is time. */
+  /** Stops everything and ends all leases, as far as time allows. */
   leave() {
     const { member } = this.#options
     return Effect.gen({ self: this }, function* () {
@@ -235,7 +235,9 @@ class Owner<Sink> {
   }
 }
 
-/** Runs until interrupted; lets go of everything then. Never fails: what Postgres does not answer is asked again. */
+/**
+ * Runs until interrupted, then releases everything. Never fails: statements that Postgres does not answer are repeated.
+ */
 export const runOwned = Effect.fnUntraced(function* <Sink = SqlClient.SqlClient>(
   options: OwnershipOptions<Sink>
 ): Effect.fn.Return<never, never, EventLog | LeaseStore | OffsetStore | Sink | Scope.Scope> {

@@ -3,43 +3,40 @@ import type { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 
 type Sql<A> = Effect.Effect<A, SqlError.SqlError, SqlClient.SqlClient>
-/** Rows by table: what a receipt says. */
+/** Rows by table, as a receipt shows them. */
 export type RowCounts = Readonly<Record<string, number>>
 
-/** Whose rows are to go. */
+/** Whose rows are to be removed. */
 export interface ErasedRows {
   readonly organizationId: string
-  /** Of the request, ms: what was kept later is a new person's. */
+  /** Time of the request, ms: anything kept later belongs to a new person. */
   readonly erasedAt: number
   readonly userId: string
   /** Whether a text that holds an event as somebody sent it is the person's. */
   readonly isTheirs: (text: string) => boolean
 }
 
-/** How a person leaves what is kept. What is called tells rows by table, for the receipt, and may be called again. */
+/** How a person leaves what is kept. These functions return rows by table, for the receipt, and may be called again. */
 export interface FigureErasing {
-  /**
-   * What the receipt says of the keeper: that all of it was made again without the person, or how many rows were taken
-   * out.
-   */
+  /** What the receipt says about the keeper: rebuilt without the person, or how many rows were removed. */
   readonly outcome: "rebuilt" | "removed"
   /**
-   * Once the figures have been rebuilt without the person: what that could not reach. `prints` are the person's
-   * fingerprints (`erasure/erasures.ts`). Called with the partitions locked.
+   * What a rebuild without the person cannot reach. Called afterwards with the partitions locked. `prints` are the
+   * person's fingerprints (`erasure/erasures.ts`).
    */
   forget?(organizationId: string, prints: ReadonlyArray<string>): Sql<RowCounts>
   /** Removes what is kept as the person sent it, once all that the tombstone covers has been counted. */
   removeRows?(erased: ErasedRows): Sql<RowCounts>
 }
 
-/** Who keeps something of persons. An erasure walks a list of them, and each has a row of its receipt. */
+/** Everything that keeps personal data. An erasure walks this list, and each entry has a row in its receipt. */
 export interface Keeper {
   readonly name: string
   readonly erasing: FigureErasing
 }
 
 /**
- * What processes keep in memory of the log by themselves, beside the processors: each makes an organization's part
- * again, without the person, when it hears of the tombstone.
+ * State that processes derive from the log in memory, beside the processors: each rebuilds an organization's part,
+ * without the person, when a tombstone arrives.
  */
 export const LIVE_STATES: ReadonlyArray<string> = ["recommendations"]

@@ -1,4 +1,4 @@
-/** What became of one entry of a record: four outcomes and no more. A record is never lost in silence. */
+/** The outcome of one entry of a record: there are exactly four. A record is never lost silently. */
 export type Outcome =
   | { readonly kind: "ok" }
   /** Known and meant to have no effect, for example a second copy of an event. */

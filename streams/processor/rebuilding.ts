@@ -1,17 +1,17 @@
-/** What a processor offers so that its figures can be made again from the log. Replays walk a list of these. */
+/** What a processor offers so that its figures can be rebuilt from the log. Replays walk a list of these. */
 import type { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { RowCounts } from "./erasing.ts"
 
 type Sql<A> = Effect.Effect<A, SqlError.SqlError, SqlClient.SqlClient>
 
-/** How figures are rebuilt from the log (`replays/`). What a processor leaves out, its replay does not need. */
+/** How figures are rebuilt from the log (`replays/`). A processor leaves out what its replay does not need. */
 export interface FigureRebuilding<Emitted> {
   /** Before a run: removes what an earlier one left in the shadow tables. */
   readonly emptyShadows?: Sql<void>
   /** Adds one organization's part of the emissions to the shadow tables, under the shadow's name. */
   writeShadow?(emitted: Emitted, organizationId: string, shadow: string): Sql<void>
-  /** Waits for work of its own on its rows and keeps it out until the transaction ends. */
+  /** Waits for its own work on the rows and blocks it until the transaction ends. */
   readonly hold?: Sql<void>
   /**
    * The first day (ms, UTC) from `from` on, before `before`, that has something of the organization or of its shadows;

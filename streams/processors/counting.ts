@@ -1,6 +1,6 @@
 /**
- * Who counts what attribution finds, in one list: to add a processor of facts is a folder and a line here. They write
- * in this order, in one transaction, and replays and erasures walk them in it; who derives figures from another's rows
+ * The processors that count what attribution finds: adding one takes a folder and a line here. They write in this
+ * order, in one transaction, and replays and erasures follow it; a processor that derives figures from another's rows
  * comes after that one.
  */
 import type { FactProcessor } from "../facts/fact-processor.ts"

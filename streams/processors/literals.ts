@@ -1,4 +1,4 @@
-/** How rows go to Postgres: columns as array literals, so many rows a statement. */
+/** How rows are sent to Postgres: columns as array literals, so many rows per statement. */
 
 export const ROWS_PER_STATEMENT = 10_000
 

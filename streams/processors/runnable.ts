@@ -1,4 +1,4 @@
-/** Every processor there is, by name, closed over its own types: what runs them needs only their topics. */
+/** Every processor by name, closed over its own types: the code that runs them needs only their topics. */
 import type { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { EventLog } from "@dowser/log/event-log/event-log"
@@ -13,7 +13,7 @@ import { partitionsOf, type Topic } from "@dowser/log/topics"
 
 export interface Runnable<Sink = SqlClient.SqlClient> {
   readonly name: string
-  /** Empty for a duty that reads no topic of its own: it has one partition. */
+  /** Empty for a singleton task, which reads no topic of its own and has one partition. */
   readonly inputs: ReadonlyArray<Topic>
   readonly run: (options: RunnerOptions) => Effect.Effect<void, never, EventLog | OffsetStore | Sink>
 }
@@ -32,8 +32,8 @@ export const makeProcessors = (fingerprintKey: FingerprintKey): ReadonlyArray<Ru
 ]
 
 /**
- * What a replay makes again, and everybody who keeps something of a person: refused entries first, then in the order in
- * which the processors of facts write.
+ * What a replay rebuilds, and everything that keeps personal data: refused entries first, then in the order in which
+ * the processors of facts write.
  */
 export const REPLAYED = {
   rebuilt: { ...ATTRIBUTION, figures: FACT_PROCESSORS },
@@ -47,7 +47,7 @@ export const partitionsOfRunnable = (
 ): number => (first === undefined ? 1 : partitionsOf(first, visitorPartitions))
 
 /**
- * Groups that read a topic: what none of them has passed is neither counted nor to be removed. A key changes nothing of
+ * Groups that read a topic: what one of them has not passed is neither counted nor removable. A key does not change
  * that.
  */
 const readers = makeProcessors([0, 0, 0, 0])

@@ -6,14 +6,14 @@ import type { Positions } from "../state/state.ts"
 import type { Topic } from "@dowser/log/topics"
 
 /**
- * Few, so that what is decoded dies young. By bytes too, since a record holds anything from one event to 500: some
- * 6,000 events of a common size.
+ * Few, so that decoded data dies young. Also bounded by bytes, because a record may hold anything from one event to
+ * 500: some 6,000 events of a common size.
  */
 export const RECORDS_PER_FETCH = 32
 export const BYTES_PER_FETCH = 320 * 1024
 
 /**
- * At most one read a topic, and not past `limits` where there are any. Answers how many records retention had removed
+ * At most one read per topic, and not past `limits` if there are any. Returns how many records retention had removed
  * before they were read.
  */
 export const fetchInto = Effect.fnUntraced(function* (
@@ -30,7 +30,7 @@ export const fetchInto = Effect.fnUntraced(function* (
     const limit = limits === undefined ? Number.POSITIVE_INFINITY : (limits[name] ?? 0)
     return [{ name, from, limit }]
   })
-  // Side by side, though they are few: a log on brokers asks for all of them in one request.
+  // In parallel, although they are few: a log on brokers requests them all at once.
   const answers = yield* Effect.forEach(
     wanted,
     ({ from, limit, name }) =>
@@ -57,14 +57,12 @@ export const fetchInto = Effect.fnUntraced(function* (
       lost += Math.min(answer.startOffset, answer.nextOffset) - from
     const read = answer.records.filter(({ offset }) => offset < limit)
     const next = Math.min(answer.nextOffset, limit)
-    // A leader that has just been elected may not know yet how far it is. Passed over, these records would be missing
-    // in the state.
+    // A newly elected leader may not know its end offset yet. If these records were skipped, the state would miss them.
     if (limits !== undefined && read.length === 0 && next < limit)
       return yield* new EventLogUnavailable({
         message: `the log gives nothing of ${name}/${partition} from ${from} on, though it was counted up to ${limit}`
       })
-    // A read may bring less than there is; only one that brings nothing says that nothing is there. A replay knows its
-    // end.
+    // A read may return less than there is; only an empty read proves the end. A replay knows its end.
     intake.add(name, read, next, limits === undefined ? read.length === 0 : next >= limit)
   }
   return lost

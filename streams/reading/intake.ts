@@ -1,13 +1,13 @@
 /**
- * Records of several topics on their way into the mailboxes, in the order of their append times. Topics are unevenly
- * dense: read by count, one would run days ahead of the other, and state that lives by the log's time would be gone for
- * the slower one. In one order, a replay of a long log decides as the first reading did. Holds what one read of each
- * topic brings.
+ * Records of several topics on their way into the mailboxes, in the order of their append times. Topics differ in
+ * density: reading by count, one would run days ahead of the other, and state that expires by the log's time would be
+ * gone for the slower one. In one order, a replay of a long log decides like the first reading. Holds one read of each
+ * topic.
  */
 import type { LogRecord } from "@dowser/log/event-log/event-log"
 import type { Positions } from "../state/state.ts"
 
-interface Waiting {
+interface TopicBuffer {
   readonly topic: string
   records: ReadonlyArray<LogRecord>
   taken: number
@@ -19,8 +19,8 @@ interface Waiting {
 }
 
 export class Intake {
-  /** In the order that settles ties: what others refer to comes first. */
-  readonly #topics: ReadonlyArray<Waiting>
+  /** In the order that breaks ties: topics that others refer to come first. */
+  readonly #topics: ReadonlyArray<TopicBuffer>
   #newest = 0
 
   constructor(topics: ReadonlyArray<string>, from: Positions) {
@@ -34,17 +34,19 @@ export class Intake {
     }))
   }
 
-  #of(topic: string): Waiting {
+  #of(topic: string): TopicBuffer {
     return this.#topics.find((waiting) => waiting.topic === topic)!
   }
 
-  /** Where to read on, when nothing of the topic waits; undefined while something does. */
+  /** Where to continue reading when nothing of the topic is buffered; undefined while something is. */
   wants(topic: string): number | undefined {
     const waiting = this.#of(topic)
     return waiting.taken < waiting.records.length ? undefined : waiting.next
   }
 
-  /** What a read brought. `isAtEnd`: nothing more is there for now, so the others need not wait for this topic. */
+  /**
+   * The result of a read. `isAtEnd` means that nothing more exists for now, so the others need not wait for this topic.
+   */
   add(topic: string, records: ReadonlyArray<LogRecord>, next: number, isAtEnd: boolean): void {
     Object.assign(this.#of(topic), { records, taken: 0, next, isAtEnd })
   }
@@ -53,7 +55,7 @@ export class Intake {
    * The oldest record; undefined when none waits, or when a topic must be read first because it may hold an older one.
    */
   take(): { readonly topic: string; readonly record: LogRecord } | undefined {
-    let oldest: Waiting | undefined
+    let oldest: TopicBuffer | undefined
     for (const waiting of this.#topics) {
       if (waiting.taken === waiting.records.length) {
         if (!waiting.isAtEnd) return undefined
@@ -80,7 +82,7 @@ export class Intake {
   }
 
   /**
-   * The log's time (ms) up to which every topic has been taken: what comes later is not older, but for steps of the
+   * The log's time (ms) up to which every topic has been taken: later records are not older, except for steps of the
    * log's clock.
    */
   get watermark(): number {

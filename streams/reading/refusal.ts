@@ -1,6 +1,6 @@
 /**
- * When Postgres will never take what a flush writes. Such a batch is cut in half until one record is left, and that
- * record is searched entry by entry; everything else is counted. Decisions only: the runner does it.
+ * What to do when Postgres will never accept what a flush writes. Such a batch is halved until one record is left, and
+ * that record is searched entry by entry; everything else is counted. Decisions only: the runner acts on them.
  */
 import { Data } from "effect"
 import type { SqlError } from "effect/sql"
@@ -22,7 +22,7 @@ export const isRefused = (error: SqlError.SqlError): boolean =>
   REFUSING_CLASSES.has(sqlStateOf(error)?.slice(0, 2) ?? "")
 
 const REASON_CHARACTERS_MAX = 500
-/** SQLSTATE and the server's sentence: what stands in the dead letter. */
+/** SQLSTATE and the server's message, for the dead letter. */
 export const refusalReason = (error: SqlError.SqlError): string => {
   const { message } = (error.reason.cause ?? {}) as { readonly message?: unknown }
   return `Postgres refuses what this counts: ${sqlStateOf(error) ?? "?"} ${String(message ?? error.message)}`.slice(

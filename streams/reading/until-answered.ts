@@ -1,5 +1,5 @@
 /**
- * Waits for an answer of the database, which may be away for a while: the log keeps everything meanwhile. A refusal is
+ * Waits for an answer of the database, which may be away for a while; the log keeps everything meanwhile. A refusal is
  * an answer.
  */
 import { Effect, Schedule } from "effect"

@@ -1,10 +1,11 @@
 /**
  * Takes the jobs that rebuild figures from the log, one after the other over all organizations, and leads each through
- * its phases (`runs.ts`; one file each in `phases/`). Every step is a transaction of its own or can be done again, so
- * whoever has the duty goes on where the last one ended. It is a unit like a partition: leased where several processes
- * share the work.
+ * its phases (`runs.ts`; one file each in `phases/`). Every step is a transaction of its own or can be repeated, so a
+ * process that takes over continues where the last one stopped. It is a singleton task: leased, like a partition, where
+ * several processes share the work.
  *
- * Decision: one run at a time. A run reads the whole log; two would read it twice as slowly, beside those who count.
+ * Decision: one run at a time. A run reads the whole log; two would each read it half as fast, beside the processors
+ * that count.
  */
 import { Cause, Clock, Effect, Layer } from "effect"
 import { EventLog } from "@dowser/log/event-log/event-log"
@@ -13,7 +14,7 @@ import { Outbox } from "@dowser/log/outbox"
 import { expireTombstones } from "../erasure/tombstones.ts"
 import type { Runnable } from "../processors/runnable.ts"
 import type { RunnerOptions } from "../runner/options.ts"
-import { Duty, type DutyOptions, REPLAYS } from "./duty.ts"
+import { ReplayContext, type ReplayOptions, REPLAYS } from "./replay-context.ts"
 import { daysWithin, readExtent } from "./extent.ts"
 import { nextJob, type RebuildingJob, startRun } from "./jobs.ts"
 import { build } from "./phases/building.ts"
@@ -30,21 +31,21 @@ const EXPIRE_EVERY_MS = 3_600_000
 /** A step of each phase; a phase ends by a step that says so in Postgres. */
 const steps = { linking: link, building: build, swapping: swap, settling: settle, cleaning: clean } as const
 
-const start = Effect.fnUntraced(function* (duty: Duty, job: RebuildingJob) {
-  const { rebuilt, visitorPartitions } = duty.options
+const start = Effect.fnUntraced(function* (context: ReplayContext, job: RebuildingJob) {
+  const { rebuilt, visitorPartitions } = context.options
   const at = yield* Clock.currentTimeMillis
   const extent = yield* readExtent(rebuilt.inputs, visitorPartitions, at)
   const days =
     job.type === "subject_erasure"
       ? extent
       : daysWithin({ fromAt: job.config.from_at, beforeAt: job.config.before_at }, extent)
-  yield* duty.inCharge(
+  yield* context.inCharge(
     Effect.gen(function* () {
-      for (const { rebuilding } of duty.figures) yield* rebuilding?.emptyShadows ?? Effect.void
+      for (const { rebuilding } of context.figures) yield* rebuilding?.emptyShadows ?? Effect.void
       yield* startRun(
         {
           ...days,
-          group: duty.group,
+          group: context.group,
           jobId: job.id,
           organizationId: job.organizationId,
           phase: job.type === "subject_erasure" ? "linking" : "building"
@@ -56,37 +57,37 @@ const start = Effect.fnUntraced(function* (duty: Duty, job: RebuildingJob) {
 })
 
 /** Removes tombstones that hide nothing any more. */
-const expire = Effect.fnUntraced(function* (duty: Duty) {
+const expire = Effect.fnUntraced(function* (context: ReplayContext) {
   const log = yield* EventLog
   const starts = new Map<string, number>()
-  for (const { partition, topic } of duty.contentPlaces)
+  for (const { partition, topic } of context.contentPlaces)
     starts.set(`${topic.name}/${partition}`, (yield* log.bounds(topic.name, partition)).startOffset)
-  yield* duty.inCharge(expireTombstones(Object.fromEntries(starts)))
+  yield* context.inCharge(expireTombstones(Object.fromEntries(starts)))
 })
 
 /**
- * Runs until interrupted, or until the duty is somebody else's. `probe` is told of the phase before each step, for
- * tests.
+ * Runs until interrupted, or until another process holds the lease. `probe` is called with the phase before each step,
+ * for tests.
  */
 export const coordinate = (
-  options: DutyOptions,
+  options: ReplayOptions,
   { fence, probe }: Pick<RunnerOptions, "fence"> & { readonly probe?: (phase: string) => Effect.Effect<void> }
 ) =>
   Effect.gen(function* () {
-    const duty = new Duty(options, fence)
+    const context = new ReplayContext(options, fence)
     let expiredAt = 0
     const round = Effect.gen(function* () {
-      const run = (yield* readRuns).find(({ group }) => group === duty.group)
+      const run = (yield* readRuns).find(({ group }) => group === context.group)
       if (run !== undefined) {
         yield* probe?.(run.phase) ?? Effect.void
-        return yield* steps[run.phase](duty, run)
+        return yield* steps[run.phase](context, run)
       }
       const job = yield* nextJob
-      if (job !== undefined) return yield* start(duty, job)
+      if (job !== undefined) return yield* start(context, job)
       const at = yield* Clock.currentTimeMillis
       if (at - expiredAt >= EXPIRE_EVERY_MS) {
         expiredAt = at
-        yield* expire(duty)
+        yield* expire(context)
       }
       yield* Effect.sleep(IDLE_LOOK_MS)
     })
@@ -98,7 +99,7 @@ export const coordinate = (
             ? Effect.interrupt
             : Effect.as(
                 Effect.andThen(
-                  Effect.logError("A replay stands still and is tried again", cause),
+                  Effect.logError("A replay makes no progress and is retried", cause),
                   Effect.sleep(AGAIN_MS)
                 ),
                 true
@@ -108,7 +109,7 @@ export const coordinate = (
     }
   }).pipe(Effect.provide(Layer.provide(Outbox.layer, Identifiers.layer)))
 
-export const makeReplays = (options: DutyOptions): Runnable => ({
+export const makeReplays = (options: ReplayOptions): Runnable => ({
   name: REPLAYS,
   inputs: [],
   run: ({ fence }) => coordinate(options, { ...(fence === undefined ? {} : { fence }) })

@@ -1,9 +1,10 @@
 /**
- * Which days the log can rebuild. A day is whole in the log when all that can speak of it was appended after the oldest
- * record: events come at most five minutes before their time, and a click may belong to a search of half an hour ago.
+ * Which days the log can rebuild. A day is complete in the log if everything that can concern it was appended after the
+ * oldest record: events may come five minutes before their time, and a click may belong to a search of half an hour
+ * ago.
  *
- * Bound: what names a search of before the oldest record, by its query id, counts as belonging to no query. That is
- * what a processor that has lost its state would count as well.
+ * Bound: events that name, by query id, a search from before the oldest record count as belonging to no query. A
+ * processor that lost its state would count them the same way.
  */
 import { Effect } from "effect"
 import { DAY_MS } from "../figures/grain.ts"
@@ -15,7 +16,7 @@ const REACH_BACK_MS = 35 * 60_000
 
 interface Oldest {
   /** Retention has removed records before it. */ readonly isTrimmed: boolean
-  /** Time of the oldest record (ms); undefined when there is none. */ readonly appendedAt: number | undefined
+  /** Time of the oldest record (ms); undefined if there is none. */ readonly appendedAt: number | undefined
 }
 
 export const dayOf = (at: number): number => Math.floor(at / DAY_MS) * DAY_MS
@@ -25,7 +26,7 @@ interface Days {
   readonly fromAt: number
   readonly beforeAt: number
 }
-/** `isCut`: what came before the first day has been in the log and is there no more. */
+/** `isCut`: records from before the first day were in the log and have been removed. */
 interface Extent extends Days {
   readonly isCut: boolean
 }
@@ -35,7 +36,7 @@ const extentOf = (oldest: ReadonlyArray<Oldest>, now: number): Extent => {
     .filter(({ isTrimmed }) => isTrimmed)
     .map(({ appendedAt }) => dayBehind((appendedAt ?? now) + REACH_BACK_MS))
   const first = Math.min(now, ...oldest.flatMap(({ appendedAt }) => appendedAt ?? []))
-  // Where nothing was removed, rows from before the oldest event that it could take are none of this log's.
+  // Where nothing was removed, rows from before the oldest acceptable event do not come from this log.
   const fromAt = trimmed.length > 0 ? Math.max(...trimmed) : dayOf(first - EVENT_AGE_MAX_MS)
   return { fromAt, beforeAt: Math.max(fromAt, dayOf(now) + 2 * DAY_MS), isCut: trimmed.length > 0 }
 }

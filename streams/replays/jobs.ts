@@ -67,7 +67,7 @@ export const toPhase = Effect.fnUntraced(function* (
   )
 })
 
-/** From building on to the exchange, of days from `fromAt` on. */
+/** From building to the exchange, for days from `fromAt` on. */
 export const toSwapping = Effect.fnUntraced(function* (
   run: Pick<Run, "jobId">,
   fromAt: number,
@@ -94,7 +94,7 @@ export const tellReceipt = Effect.fnUntraced(function* (
   yield* sql`UPDATE stream_replays SET receipt = ${JSON.stringify(receipt)}::text::jsonb WHERE job_id = ${jobId}`
 })
 
-/** Ends a job; a person's id does not outlive his erasure. */
+/** Ends a job; a person's id does not outlive the erasure. */
 export const finishJob = Effect.fnUntraced(function* (
   jobId: string,
   now: number,

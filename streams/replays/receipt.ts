@@ -1,7 +1,4 @@
-/**
- * What a run has done so far, as it is kept beside the run: numbers under names with a prefix for what they are of.
- * Pure.
- */
+/** What a run has done so far, stored beside the run: numbers under names with a prefix for their kind. Pure. */
 import type { Keeper, RowCounts } from "../processor/erasing.ts"
 import type { Run } from "../shadow/runs.ts"
 
@@ -23,7 +20,7 @@ export const added = (receipt: Counts, prefix: string, more: Counts): Counts => 
 export const takenOut = (receipt: Counts, { name }: Pick<Keeper, "name">, rows: RowCounts): Counts =>
   added(added(receipt, TABLE, rows), KEEPER, { [name]: Object.values(rows).reduce((sum, n) => sum + n, 0) })
 
-/** What it says of one kind, by name. */
+/** The counts of one kind, by name. */
 export const part = (receipt: Counts, prefix: string): ReadonlyArray<readonly [name: string, n: number]> =>
   Object.entries(receipt)
     .filter(([key]) => key.startsWith(prefix))

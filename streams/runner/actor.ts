@@ -1,12 +1,12 @@
 /**
  * Mailboxes of actors: one per key, bounded together, sequential within a key and fair between keys by weighted deficit
- * round robin: a key that has something waiting gets credit for `TURN_MAX` times its weight each round and spends an
- * entry's cost on each entry, so that one organization's burst delays the others by its share and not by its size. An
- * empty mailbox does not exist: an idle actor costs nothing here, and saves no credit. What waits are batches, a key's
- * entries of one record, so that an entry costs nothing here either.
+ * round robin. A key with waiting entries gets credit for `TURN_MAX` times its weight each round and spends an entry's
+ * cost on each entry, so that one organization's burst delays the others by its share and not by its size. Empty
+ * mailboxes do not exist: an idle actor costs nothing and saves no credit. Mailboxes hold batches, a key's entries of
+ * one record, so that a waiting entry costs nothing either.
  */
 
-/** Entries of one turn at most, whatever the weight: between turns the runner looks at its clock. */
+/** The most entries of one turn, whatever the weight: the runner checks its clock between turns. */
 export const TURN_MAX = 256
 
 export const WEIGHT_MIN = 0.01
@@ -16,14 +16,14 @@ export const WEIGHT_DEFAULT = 1
 /** Entries of one key that cost the same. */
 interface Batch {
   readonly length: number
-  /** Of each entry; at least 1, about how much dearer than a small entry it is. */
+  /** Cost of an entry; at least 1, roughly how much more expensive than a small entry it is. */
   readonly cost: number
 }
 
 interface MailboxOptions {
   /** Over all keys: a batch past it is refused, but for the first one, and the runner stops fetching. */
   readonly entriesMax: number
-  /** Of a key, from `WEIGHT_MIN` to `WEIGHT_MAX`; 1 when absent. */
+  /** Weight of a key, from `WEIGHT_MIN` to `WEIGHT_MAX`; 1 when absent. */
   readonly weightOf?: (key: string) => number
 }
 
@@ -54,7 +54,7 @@ export class Mailboxes<B extends Batch> {
     return this.#size >= this.#options.entriesMax
   }
 
-  /** False, and nothing delivered, when there is no room for it beside what waits. */
+  /** False, and nothing delivered, when it does not fit beside what is waiting. */
   deliver(key: string, batch: B): boolean {
     if (batch.length === 0) return true
     if (this.#size > 0 && this.#size + batch.length > this.#options.entriesMax) return false
@@ -93,10 +93,10 @@ export class Mailboxes<B extends Batch> {
       }
       if (box.done === box.batches.length) {
         this.#boxes.delete(key)
-        // What left a Map may be kept by its former tables until a full collection (`ARCHITECTURE.md`).
+        // A Map's former tables may keep removed entries alive until a full collection (`ARCHITECTURE.md`).
         box.batches.length = 0
       } else if (box.credit <= 0) {
-        // To the end of the round: a Map keeps insertion order, and goes on to what is set again while it is walked.
+        // To the end of the round: a Map keeps insertion order, and iteration reaches entries that are added during it.
         this.#boxes.delete(key)
         box.credit += this.#quantum(key)
         this.#boxes.set(key, box)

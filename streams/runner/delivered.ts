@@ -3,8 +3,8 @@ import type { LogRecord } from "@dowser/log/event-log/event-log"
 import type { Entries, Place } from "../processor/processor.ts"
 
 /**
- * Entries have no object of their own, of which the collector would copy most before it is over: this one is moved from
- * one to the next.
+ * Entries have no objects of their own, most of which the collector would copy before they die: this one object moves
+ * from one to the next.
  */
 export class Delivered<Body> implements Place {
   readonly topic: string
@@ -13,7 +13,7 @@ export class Delivered<Body> implements Place {
   readonly cost: number
   readonly organizationId: string
   readonly entries: Entries<Body>
-  /** Those in the record that these are; undefined for all. */
+  /** Which entries of the record these are; undefined for all. */
   readonly #indexes: ReadonlyArray<number> | undefined
   index = 0
 
@@ -44,7 +44,7 @@ export class Delivered<Body> implements Place {
   moveTo(number: number): void {
     this.index = this.#indexes === undefined ? number : this.#indexes[number]!
   }
-  /** Of the entry it stands at, for good. */
+  /** The place of the current entry, which may be kept. */
   get place(): Place {
     const { appendedAt, index, offset, topic } = this
     return { topic, offset, index, appendedAt }

@@ -1,12 +1,12 @@
 /**
- * Runs a processor's fold beside its flushes: when enough waits for it, and a while after the last flush in any case.
- * While far too much waits, flushes wait for the fold: what readers must sum up themselves stays bounded.
+ * Runs a processor's fold beside its flushes: when enough is waiting, and some time after the last flush in any case.
+ * While far too much is waiting, flushes wait for the fold, so that what readers must sum up themselves stays bounded.
  */
 import { Cause, Effect, Queue } from "effect"
 import type { Processor } from "../processor/processor.ts"
 import { untilAnswered } from "../reading/until-answered.ts"
 
-/** How long rows stay behind their instants; while few wait, so little that it is not worth waiting for more. */
+/** How long rows may lag behind their instants; short while few wait, because waiting for more would gain nothing. */
 const FOLD_EVERY_MS = 10_000
 const FEW = 2_000
 const FEW_EVERY_MS = 500
@@ -14,7 +14,7 @@ const FEW_EVERY_MS = 500
 const FOLD_FROM = 300_000
 
 export interface Folding {
-  /** To be told of what a flush wrote; waits while too much does. */
+  /** Called with what a flush wrote; blocks while too much waits. */
   readonly wrote: (emitted: number) => Effect.Effect<void>
 }
 
@@ -23,7 +23,7 @@ export const makeFolding = Effect.fnUntraced(function* <Body, State, Emitted, Si
   fold
 }: Processor<Body, State, Emitted, Sink>) {
   if (fold === undefined) return { wrote: () => Effect.void } satisfies Folding
-  /** At most one signal waits: that something was written, that it is enough, that a fold has ended. */
+  /** At most one signal waits: something was written, enough was written, or a fold has ended. */
   const written = yield* Queue.sliding<void>(1)
   const enough = yield* Queue.sliding<void>(1)
   const ended = yield* Queue.sliding<void>(1)
@@ -35,7 +35,7 @@ export const makeFolding = Effect.fnUntraced(function* <Body, State, Emitted, Si
     Effect.catchCause((cause) =>
       Cause.hasInterruptsOnly(cause)
         ? Effect.interrupt
-        : Effect.logError("What was flushed could not be folded; readers sum it up themselves until it can", cause)
+        : Effect.logError("Flushed sums could not be folded; readers sum them up until they can", cause)
     )
   )
   yield* Effect.forkScoped(

@@ -1,6 +1,6 @@
 /**
- * Finds the entry that Postgres refuses in a record that was refused alone: what each entry emits is written in a
- * transaction that is taken back, until one is refused; that one is passed over from then on.
+ * Finds the entry that Postgres refuses in a record that was refused alone: each entry's emissions are written in a
+ * transaction that is rolled back, until one is refused; that entry is skipped from then on.
  */
 import { Data, Effect } from "effect"
 import type { Partition } from "./partition.ts"
@@ -17,7 +17,7 @@ interface Refused {
 /** Takes a transaction back that was only a trial; `refused` is what the trial found. */
 class TrialOver extends Data.TaggedError("TrialOver")<{ readonly refused: Refused | undefined }> {}
 
-/** What is passed over: the entry that was refused, or the record where each passes alone, or too many do not. Pure. */
+/** What is skipped: the refused entry, or the whole record if each entry passes alone or too many fail. Pure. */
 const blamed = (first: Place, refused: Refused | undefined, before: number): Refused =>
   refused !== undefined && before < ISOLATIONS_MAX
     ? refused

@@ -1,6 +1,6 @@
 /**
- * One life of a partition, from its snapshot to the error that ends it: restored, caught up with what Postgres has
- * counted, then fetching, stepping and flushing until something fails. `runner.ts` says what follows.
+ * One life of a partition, from its snapshot to the error that ends it: it is restored, catches up with what Postgres
+ * has counted, then fetches, steps and flushes until something fails. `runner.ts` says what follows.
  */
 import { Clock, Duration, Effect, type Queue } from "effect"
 import type { SqlError } from "effect/sql"
@@ -36,11 +36,12 @@ const FLUSH_EVERY_MS = 1_000
 const FLUSH_SHARE = 1 / 10
 const FLUSH_PAUSE_MAX_MS = 600
 /**
- * What comes during a pause is read together: a look at the log has its price too, a request where it is on brokers.
+ * Records that arrive during a pause are read together: reading the log has a fixed cost too, a request where it is on
+ * brokers.
  */
 const GATHER_MS = 100
 const SNAPSHOT_EVERY_MS = 5_000
-/** At 1 KB of state an entry at most. A visit that goes on is stored once in so many. */
+/** With at most 1 KB of state per entry. An active visit is stored once per this many entries. */
 const SNAPSHOT_ENTRIES_MAX = 150_000
 /** Hints may be lost; the log is looked at this often without one. */
 const IDLE_POLL_MS = 1_000
@@ -65,10 +66,10 @@ class PartitionLife<Body, State, Emitted, Sink> {
   #isSnapshotDue = false
   /** Entries settled when the last snapshot was taken. */
   #entriesAtSnapshot: number
-  /** Of the last flush: until then more is gathered, and when the next one follows at the latest. */
+  /** Of the last flush: when to stop gathering, and when the next flush follows at the latest. */
   #pausedUntil = 0
   #flushDueAt = 0
-  /** A shadow is being built beside the work. */
+  /** A shadow is being built beside the regular work. */
   #isLearning = false
 
   constructor(
@@ -128,8 +129,8 @@ class PartitionLife<Body, State, Emitted, Sink> {
   }
 
   /**
-   * Reads what is there, at most up to `limits`, and delivers it in the log's time: whether anything came, and so much
-   * that more may be there.
+   * Reads what is there, at most up to `limits`, and delivers it in the log's time. Returns whether anything came, and
+   * whether there was so much that more may be there.
    */
   #fetch(limits: Positions | undefined) {
     const { counters, log, options, processor, topics, unit } = this.partition
@@ -244,7 +245,7 @@ class PartitionLife<Body, State, Emitted, Sink> {
     }
   }
 
-  /** Stores the state as it stands at `positions`, up to which everything has been stepped. */
+  /** Stores the state as of `positions`, up to which everything has been stepped. */
   #snapshotAt(positions: Positions): Effect.Effect<void> {
     const { counters, options, processor } = this.partition
     return Effect.gen({ self: this }, function* () {
@@ -268,7 +269,7 @@ class PartitionLife<Body, State, Emitted, Sink> {
     )
   }
 
-  /** What Postgres has counted is stepped again for the state's sake only. */
+  /** What Postgres has counted is stepped again only to rebuild the state. */
   readonly catchUp = Effect.gen({ self: this }, function* () {
     const { counters, processor } = this.partition
     for (
@@ -290,7 +291,7 @@ class PartitionLife<Body, State, Emitted, Sink> {
     yield* this.#report()
   })
 
-  /** What is next after a look at the log: whether to fetch again before a flush. */
+  /** What follows a read of the log: whether to fetch again before a flush. */
   #gathers(came: Came) {
     const { flushMode, log, options, processor, unit } = this.partition
     return Effect.gen({ self: this }, function* () {
@@ -344,7 +345,7 @@ class PartitionLife<Body, State, Emitted, Sink> {
     })
   }
 
-  /** The record at hand was refused alone: which of its entries is to blame. Ends the life. */
+  /** The current record was refused alone: find the entry to blame. Ends the life. */
   #isolate() {
     return Effect.gen({ self: this }, function* () {
       const parts = yield* Effect.try({

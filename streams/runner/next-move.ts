@@ -1,6 +1,6 @@
-/** What a running partition does next, once what it fetched is stepped: pure, so that each case can be told apart. */
+/** What a running partition does next, once everything it fetched is stepped: pure, so that each case can be tested. */
 
-/** How much came with the last look at the log. */
+/** How much the last read of the log returned. */
 export interface Came {
   readonly any: boolean
   /** So much that more may be there. */
@@ -10,7 +10,7 @@ export interface Came {
 export interface Standing {
   /** Records stepped since the last flush. */
   readonly records: number
-  /** Of one flush at most (`refusal.ts`). */
+  /** The most records of one flush (`refusal.ts`). */
   readonly recordsMax: number
   /** Enough emissions have come together, or the last flush is long ago, or the state has grown large. */
   readonly isFlushDue: boolean
@@ -22,8 +22,8 @@ export interface Standing {
 }
 
 /**
- * `continue`: fetch more. `look`: fetch more if the log has more, else flush. `gather`: wait for what comes during the
- * pause, then fetch. `flush`: write what there is, if there is any.
+ * `continue`: fetch more. `look`: fetch more if the log has more, else flush. `gather`: wait for records that arrive
+ * during the pause, then fetch. `flush`: write what there is, if anything.
  */
 type Move = "continue" | "look" | "gather" | "flush"
 

@@ -1,21 +1,21 @@
-/** What a partition is run with, and what it tells of itself. */
+/** What a partition is run with, and what it reports about itself. */
 import type { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import type { ReplayBoard } from "../shadow/board.ts"
+import type { ReplayRequests } from "../shadow/replay-requests.ts"
 import type { Positions, StateStore } from "../state/state.ts"
 
 export interface RunnerOptions {
   readonly partition: number
   readonly openStore: () => StateStore
   /**
-   * Of the lease under which this partition is run, where several processes share the work; the runner ends when it is
-   * lost.
+   * Fence of the lease under which this partition is run, where several processes share the work; the runner ends when
+   * the lease is lost.
    */
   readonly fence?: number
   readonly report?: (progress: Progress) => void
   /** Entries in the mailboxes before fetching stops; not fewer than one record has. */
   readonly entriesMax?: number
-  /** Of an organization (`actor.ts`): how much of a shared partition's time it gets while others wait too. */
+  /** Weight of an organization (`actor.ts`): how much of a shared partition's time it gets while others wait too. */
   readonly weightOf?: (organizationId: string) => number
   readonly recordsPerFetch?: number
   /** Rows of one flush: bounds the transaction, and with it how stale figures get under load. */
@@ -28,11 +28,11 @@ export interface RunnerOptions {
   /** The first backoff; later ones double up to 5 s. */
   readonly restartAfter_ms?: number
   /**
-   * Where tombstones stand and replays are asked for, and the store that a shadow's state gets. Without it nobody was
-   * erased and nothing is replayed: that is for stores without Postgres.
+   * Where tombstones and replay requests are, and the store for a shadow's state. Without it nobody was erased and
+   * nothing is replayed, as in stores without Postgres.
    */
   readonly replays?: {
-    readonly board: ReplayBoard
+    readonly requests: ReplayRequests
     readonly sql: SqlClient.SqlClient
     readonly openShadowStore: () => StateStore
   }
@@ -42,7 +42,7 @@ export interface RunnerOptions {
   ) => Effect.Effect<void>
 }
 
-/** Where a partition stands; counters are of this life of the runner. */
+/** How far a partition is; counters start with this life of the runner. */
 export interface Progress {
   readonly group: string
   readonly partition: number
@@ -55,7 +55,7 @@ export interface Progress {
   readonly restarts: number
   /** Records that retention had removed before they were read. */
   readonly lost: number
-  /** Transactions, and the seconds that they took; absent in what processes of before it told. */
+  /** Transactions, and the seconds that they took; absent in reports of older processes. */
   readonly flushes?: number
   readonly flush_s?: number
   /** The state is still being rebuilt; nothing new is counted until it is. */

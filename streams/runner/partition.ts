@@ -1,6 +1,6 @@
 /**
- * A partition as it outlives its lives: what was found out about entries that cannot be counted, what has been sent to
- * the dead letters, how carefully flushes go on, and the counters that are reported.
+ * What a partition keeps across its lives: which entries cannot be counted, what has been sent to the dead letters, the
+ * flush mode, and the counters that are reported.
  */
 import { Effect } from "effect"
 import type { EventLog } from "@dowser/log/event-log/event-log"
@@ -14,7 +14,7 @@ import { type FlushMode, NORMAL } from "../reading/refusal.ts"
 import { placeKey } from "../reading/skipped.ts"
 import { backoff } from "../reading/until-answered.ts"
 
-/** What goes to `<topic>.dlq`. */
+/** What is appended to `<topic>.dlq`. */
 export interface Letter {
   readonly topic: Topic
   readonly place: Place
@@ -25,7 +25,7 @@ export interface Letter {
   readonly isSkipped: boolean
 }
 
-/** Each failed attempt is logged: a retry for ever must not look like silence. */
+/** Log every attempt of an endless retry. */
 export const logged =
   (what: string) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -45,7 +45,7 @@ export class Partition<Body, State, Emitted, Sink> {
   readonly unit: { readonly group: string; readonly partition: number }
   readonly topics: ReadonlyMap<string, Topic>
   readonly counters = { entries: 0, dropped: 0, deadLetters: 0, restarts: 0, lost: 0, flushes: 0, flush_s: 0 }
-  /** How often the step threw at a place. */
+  /** How often the step threw at each place. */
   readonly throws = new Map<string, number>()
   /** Reasons of entries that Postgres refused, until the transaction that passes them has kept that. */
   readonly refused = new Map<string, string>()
@@ -69,7 +69,7 @@ export class Partition<Body, State, Emitted, Sink> {
     this.topics = new Map(processor.inputs.map((topic) => [topic.name, topic]))
   }
 
-  /** What a commit passed whose answer was lost is not tried again. */
+  /** What was part of a commit whose answer was lost is not tried again. */
   forgetPassed(committed: Positions): void {
     for (const key of this.#sent) if (isPassed(key, committed)) this.#sent.delete(key)
     for (const key of this.refused.keys()) if (isPassed(key, committed)) this.refused.delete(key)

@@ -1,4 +1,4 @@
-/** What a life begins with: the partition's state from its store, if that is good, and what is to be stepped over. */
+/** How a life begins: with the partition's state from its store, if that is usable, and with what must be skipped. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { readFingerprintKey } from "@dowser/log/fingerprint-key"
@@ -8,7 +8,7 @@ import { generationOf } from "../shadow/generation.ts"
 import { readGeneration, readMirror } from "../shadow/runs.ts"
 import type { Partition } from "./partition.ts"
 
-/** Tombstones, and what replays have exchanged: nothing where there is no Postgres behind. */
+/** Tombstones and exchanges of replays: nothing without Postgres. */
 const readRebuilt = Effect.fnUntraced(function* <Body, State, Emitted, Sink>({
   options: { replays },
   unit: { group, partition }
@@ -39,11 +39,11 @@ export const restore = Effect.fnUntraced(function* <Body, State, Emitted, Sink>(
   partition.forgetPassed(committed)
   const stored = store.positions()
   if (stored !== undefined && processor.inputs.some(({ name }) => (stored[name] ?? 0) > (committed[name] ?? 0))) {
-    // Postgres was restored from an older moment: what the snapshot counted is not counted there.
+    // Postgres was restored from an earlier moment: it does not contain what the snapshot counted.
     yield* Effect.promise(() => store.clear())
   }
   const { erasures, generation, mirror } = yield* readRebuilt(partition)
-  // Somebody exchanged a part of this state since it was stored: what is told of it in Postgres is not in here.
+  // A part of this state was exchanged after it was stored: the store does not contain what Postgres does.
   if (generationOf(store) < generation) yield* Effect.promise(() => store.clear())
   const starts = yield* Effect.forEach(processor.inputs, ({ name }) =>
     Effect.map(log.bounds(name, unit.partition), ({ startOffset }) => [name, startOffset] as const)

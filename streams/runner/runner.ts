@@ -1,7 +1,7 @@
 /**
  * Runs one processor over one partition: fetch → mailboxes by key → step → flush with offsets in one transaction →
- * snapshot now and then. Whatever fails, the partition restarts from its snapshot: the state is replayed to Postgres'
- * offset with emissions thrown away, and counting goes on from there, so that every entry is counted exactly once.
+ * occasional snapshots. After any failure the partition restarts from its snapshot: the state is replayed to Postgres'
+ * offset with emissions discarded, and counting continues from there, so that every entry is counted exactly once.
  *
  *   opening   state from the snapshot, unless that is ahead of Postgres (then from the log's start)
  *   replaying entries between snapshot and offset, emissions suppressed; snapshots on the way, so that a lost state
@@ -35,13 +35,13 @@ export const runPartition = Effect.fnUntraced(function* <Body, State, Emitted, S
   const name = `Processor ${partition.unit.group}/${partition.unit.partition}`
   const life = Effect.gen(function* () {
     const cause = yield* Effect.flip(Effect.sandbox(Effect.scoped(live(partition))))
-    // Another process counts on from the last flush; what this life did since is nobody's.
+    // Another process continues from the last flush; what this life did since then is discarded.
     if (Cause.findErrorOption(cause).pipe(Option.exists((error) => error._tag === "LeaseLost")))
       return "over" satisfies LifeEnd
     const refusal = Cause.findErrorOption(cause).pipe(Option.filter((error) => error._tag === "FlushRefused"))
     if (refusal._tag === "Some") {
-      // Each of them halves the batch or passes an entry over, so the pause does not grow.
-      yield* Effect.logWarning(`${name} goes on with smaller flushes after ${refusal.value.message}`)
+      // Each refusal halves the batch or skips an entry, so the pause does not grow.
+      yield* Effect.logWarning(`${name} continues with smaller flushes after ${refusal.value.message}`)
       return "soon" satisfies LifeEnd
     }
     partition.counters.restarts++

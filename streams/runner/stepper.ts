@@ -1,6 +1,6 @@
 /**
- * What a life holds between fetching and flushing, and how it is stepped: records fall into mailboxes by organization,
- * mailboxes are stepped in fair turns, and what comes of it waits for the flush. Synchronous throughout.
+ * What a life holds between fetching and flushing, and how it is stepped: records are delivered to mailboxes by
+ * organization, mailboxes are stepped in fair turns, and the results wait for the flush. Synchronous throughout.
  */
 import { Data } from "effect"
 import type { LogRecord } from "@dowser/log/event-log/event-log"
@@ -15,7 +15,7 @@ import type { Entries, Place } from "../processor/processor.ts"
 import { placeKey, type Skipped, WHOLE_RECORD } from "../reading/skipped.ts"
 
 const ENTRIES_MAX = 50_000
-/** Of a common event in its record; larger ones are charged in proportion. */
+/** Bytes of a common event in its record; larger ones are charged in proportion. */
 const BYTES_PER_COST = 512
 const THROWS_MAX = 2
 
@@ -81,7 +81,7 @@ export class Stepper<Body, State, Emitted, Sink> {
     } catch (error) {
       return giveUp(`unreadable record: ${String(error)}`)
     }
-    // By its bytes: a purchase of a hundred items is stepped and written for longer than a view.
+    // By its bytes: stepping and writing a purchase of a hundred items takes longer than a view.
     const cost = Math.max(1, value.length / entries.length / BYTES_PER_COST)
     if (entries.key !== undefined && hidden === undefined)
       return this.#put(new Delivered(logged, topic.name, cost, entries.key, entries, undefined))
@@ -99,7 +99,7 @@ export class Stepper<Body, State, Emitted, Sink> {
     if (this.mailboxes.deliver(batch.organizationId, batch)) return
     // Full: the step catches up first. A record has the entries of one request or some 500, so this is rare.
     while (this.mailboxes.takeTurn(this.#stepRange)) {
-      // Until nothing waits.
+      // Until nothing is waiting.
     }
     this.mailboxes.deliver(batch.organizationId, batch)
   }
@@ -120,7 +120,7 @@ export class Stepper<Body, State, Emitted, Sink> {
     }
   }
 
-  /** Steps the entry that `delivered` stands at. Throws StepFailed where the step throws. */
+  /** Steps the current entry of `delivered`. Throws StepFailed where the step throws. */
   #stepOne(delivered: Delivered<Body>): void {
     const { processor, refused, throws } = this.#partition
     const failures = throws.size === 0 ? 0 : (throws.get(placeKey(delivered)) ?? 0)
@@ -143,8 +143,8 @@ export class Stepper<Body, State, Emitted, Sink> {
     try {
       this.#partition.processor.ahead?.(this.#state, entries, from, to)
     } catch (error) {
-      // Where bytes cannot be read, the entry whose they are fails when it is stepped, with its place. Logged in any
-      // case.
+      // Where bytes cannot be read, the entry that they belong to fails when it is stepped, with its place. Logged in
+      // any case.
       this.#aheadFailure ??= error
     }
   }
@@ -170,7 +170,7 @@ export class Stepper<Body, State, Emitted, Sink> {
     return failure
   }
 
-  /** Steps all that waits, each entry with emissions of its own. */
+  /** Steps everything that is waiting, each entry with emissions of its own. */
   stepApart(): ReadonlyArray<{ readonly place: Place; readonly emitted: Emitted }> {
     const parts: Array<{ readonly place: Place; readonly emitted: Emitted }> = []
     const stepRange = (delivered: Delivered<Body>, from: number, to: number): void => {
@@ -182,7 +182,7 @@ export class Stepper<Body, State, Emitted, Sink> {
       }
     }
     while (this.mailboxes.takeTurn(stepRange)) {
-      // All of the one record that is there.
+      // The whole of the one record.
     }
     return parts
   }
@@ -193,16 +193,16 @@ export class Stepper<Body, State, Emitted, Sink> {
       .filter(({ isSkipped }) => isSkipped)
       .map(({ place: { index, offset, topic }, reason }) => ({ topic, offset, index, reason }))
   }
-  /** What was stepped is written, and these places are passed. Instants or rows written. */
+  /** What was stepped is written, and these places are done. Returns instants or rows written. */
   flushed(passed: ReadonlyArray<Skipped>): number {
     this.#partition.settled(this.letters)
-    // Whoever reads these places again steps over them as well.
+    // A later reader of these places steps over them as well.
     for (const place of passed) this.#skipped.set(placeKey(place), place.reason)
     const size = this.#partition.processor.sizeOf(this.emitted)
     this.discard()
     return size
   }
-  /** What was stepped is not to be written: the state alone goes on. */
+  /** What was stepped is not written: only the state continues. */
   discard(): void {
     this.letters = []
     this.redirects.length = 0

@@ -1,4 +1,4 @@
-/** Weights of organizations as the operator writes them: `org_a=4,org_b=0.5`. Who is not named has 1. */
+/** Weights of organizations as the operator writes them: `org_a=4,org_b=0.5`. Organizations not named have 1. */
 import { WEIGHT_DEFAULT, WEIGHT_MAX, WEIGHT_MIN } from "./actor.ts"
 
 export type Weights = Readonly<Record<string, number>>

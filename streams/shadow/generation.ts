@@ -1,11 +1,11 @@
 /**
- * Which generation of a partition's state a store holds. Postgres counts one up when an organization's part is
- * exchanged (`adoptShadow`); a store that says less was left before that, here or in another process, and is rebuilt
- * from the log.
+ * Which generation of a partition's state a store holds. Postgres increments it when an organization's part is
+ * exchanged (`adoptShadow`); a store with a lower number was left behind before that, here or in another process, and
+ * is rebuilt from the log.
  */
 import type { StateStore } from "../state/state.ts"
 
-/** Behind every prefix of a processor. */
+/** Sorts after every prefix of a processor. */
 const GENERATION = "\u0002generation"
 
 export const generationOf = (store: StateStore): number => {

@@ -1,6 +1,6 @@
 /**
- * Rows of the run that is under way: which organization, how far, and where each partition stands. One function a
- * statement; those of the job's progress as well, since nobody else knows it.
+ * Rows of the current run: which organization, how far, and where each partition is. One function per statement,
+ * including those for the job's progress, which nothing else knows.
  *
  *   linking    of an erasure: what belongs to the person is looked for
  * building each partition builds its shadow; when that has caught up, its part of the state is exchanged (adopted) and
@@ -147,8 +147,8 @@ export const tellShadow = Effect.fnUntraced(function* (
 })
 
 /**
- * Adds to the shadow tables as the shadow's spill number `spill`, counted from 1: at most once, whatever becomes of the
- * answer. False where the run is over.
+ * Adds to the shadow tables as the shadow's spill number `spill`, counted from 1: at most once, even if the answer is
+ * lost. False if the run is over.
  */
 export const spillShadow = <E, R>(
   { jobId, shadow }: Pick<Mirror, "jobId" | "shadow">,
@@ -228,7 +228,7 @@ export const cancelRun = Effect.fnUntraced(function* (jobId: string) {
   return true
 })
 
-/** Nobody mirrors, and nobody learns for it, from here on. */
+/** From here on nobody mirrors or learns for it. */
 export const forgetRun = Effect.fnUntraced(function* (jobId: string) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`DELETE FROM stream_replay_partitions WHERE job_id = ${jobId}`

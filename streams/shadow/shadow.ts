@@ -1,12 +1,10 @@
 /**
  * The shadow of one partition: the processor over the log from its start, for one organization alone, with a state of
  * its own and emissions that go to the shadow tables. It never passes what the group has committed, so that once it
- * stands there too, its state and its rows are what the partition itself would have, had it counted everything anew
- * today.
+ * gets there, its state and its rows are what the partition itself would have if it counted everything anew today.
  *
- * It steps over what the partition stepped over (dead letters, entries that Postgres refused), and over what is erased.
- * Holds in memory: one read of each topic, emissions up to EMITTED_MAX, state as the processor bounds it between
- * snapshots.
+ * It skips what the partition skipped (dead letters, entries that Postgres refused), and what is erased. Holds in
+ * memory: one read of each topic, emissions up to EMITTED_MAX, state as the processor bounds it between snapshots.
  */
 import { Clock, Data, Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -20,14 +18,14 @@ import { placeKey, WHOLE_RECORD } from "../reading/skipped.ts"
 import type { Positions, StateStore } from "../state/state.ts"
 import type { Run } from "./runs.ts"
 
-/** Of one write to the shadow tables, for which the partition waits: some tenths of a second. */
+/** Bound of one write to the shadow tables, for which the partition waits: some tenths of a second. */
 const EMITTED_MAX = 8_000
 const SNAPSHOT_ENTRIES_MAX = 50_000
 
-/** The replay cannot end well: told to whoever asked for it. */
+/** The replay cannot succeed: reported to its requester. */
 export class ShadowFailed extends Data.TaggedError("ShadowFailed")<{
   readonly message: string
-  /** Of the entry that the step throws on. */ readonly place: string
+  /** Place of the entry on which the step throws. */ readonly place: string
 }> {}
 
 interface ShadowOptions<Body, State, Emitted, Sink> {
@@ -35,7 +33,7 @@ interface ShadowOptions<Body, State, Emitted, Sink> {
   readonly rebuilding: Rebuilding<State, Emitted>
   readonly run: Run
   readonly partition: number
-  /** Of its rows in the shadow tables; of no other life. */ readonly name: string
+  /** Id of its rows in the shadow tables; each life has its own. */ readonly name: string
   readonly store: StateStore
   readonly erasures: Erasures
   readonly isSkipped: (place: string) => boolean
@@ -90,7 +88,7 @@ export class Shadow<Body, State, Emitted, Sink> {
       run: { organizationId }
     } = this.#options
     this.recordsDone++
-    // Records of one organization name it; others are not worth decoding.
+    // Records of a single organization name it; others are not worth decoding.
     if (owner !== undefined && owner !== organizationId) return
     if (isSkipped(placeKey({ topic, offset, index: WHOLE_RECORD }))) return
     let envelope: Envelope<unknown>
@@ -124,7 +122,7 @@ export class Shadow<Body, State, Emitted, Sink> {
     return this.#options.processor.inputs.every((topic) => (reached[topic.name] ?? 0) >= (positions[topic.name] ?? 0))
   }
 
-  /** One read and what can be stepped of it until `until` (ms), up to `limits`; at least one record. */
+  /** One read, and what can be stepped of it until `until` (ms), up to `limits`; at least one record. */
   advance(limits: Positions, until: number): Effect.Effect<void, ShadowFailed | EventLogUnavailable> {
     const { partition, processor } = this.#options
     const mayGoOn = () => this.#clock.currentTimeMillisUnsafe() < until && processor.sizeOf(this.#emitted) < EMITTED_MAX
@@ -178,7 +176,7 @@ export class Shadow<Body, State, Emitted, Sink> {
       this.#entriesAtSnapshot = this.entries
     })
   })
-  /** Likewise, when there is enough that memory should let go of. */
+  /** The same, when there is enough to free from memory. */
   readonly snapshotIfLarge = Effect.suspend(() => (this.#isStateLarge ? this.snapshot : Effect.void))
 }
 

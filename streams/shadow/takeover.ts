@@ -1,8 +1,8 @@
 /**
- * Replays as one life of a partition does them, beside its own work: builds the organization's shadow, takes over, and
- * repeats what it counts to the shadow tables until the rows have been swapped.
+ * Replays from the view of one life of a partition, beside its own work: it builds the organization's shadow, takes
+ * over, and repeats what it counts to the shadow tables until the rows have been swapped.
  *
- *   idle        the board names no run of this group
+ *   idle        no run of this group is requested
  *   learning    a shadow is built in slices: long ones while nothing waits to be counted, short ones while something
  *               does
  *   taking over the shadow stands where the group stands: its last rows and the new generation are committed, then the
@@ -21,7 +21,7 @@ import { isRefused, refusalReason } from "../reading/refusal.ts"
 import type { Positions, StateStore } from "../state/state.ts"
 import { untilAnswered } from "../reading/until-answered.ts"
 import { EventLog } from "@dowser/log/event-log/event-log"
-import type { ReplayBoard } from "./board.ts"
+import type { ReplayRequests } from "./replay-requests.ts"
 import { generationWrite } from "./generation.ts"
 import {
   adoptShadow,
@@ -36,7 +36,7 @@ import {
 import { openShadow, type Shadow, ShadowFailed } from "./shadow.ts"
 
 const SLICE_MS = 8
-/** Of one turn while nothing else waits. */
+/** Length of one turn while nothing else waits. */
 const IDLE_TURN_MS = 40
 const TELL_EVERY_MS = 1_000
 /** Entries of an erasure that the step throws on and that are passed over, each after a start from the beginning. */
@@ -49,9 +49,9 @@ interface TakeoverOptions<Body, State, Emitted, Sink> {
   readonly sql: SqlClient.SqlClient
   readonly partition: number
   readonly fence: number | undefined
-  readonly board: ReplayBoard
+  readonly requests: ReplayRequests
   readonly openShadowStore: () => StateStore
-  /** What an earlier life of the partition took over, when its rows are not swapped yet. */
+  /** What an earlier life of the partition took over, if its rows are not swapped yet. */
   readonly mirror: Mirror | undefined
   readonly isSkipped: (place: string) => boolean
   readonly probe: (point: "shadowed" | "adopted" | "exchanging") => Effect.Effect<void>
@@ -59,7 +59,7 @@ interface TakeoverOptions<Body, State, Emitted, Sink> {
   readonly live: {
     readonly state: State
     readonly store: StateStore
-    /** Stores the state as it stands at these positions. */
+    /** Stores the state as of these positions. */
     readonly snapshot: (positions: Positions) => Effect.Effect<void>
     readonly adopted: (erasures: Erasures, generation: number) => void
   }
@@ -126,7 +126,7 @@ export class ShadowTakeover<Body, State, Emitted, Sink> {
     return Effect.provideService(effect, SqlClient.SqlClient, this.#options.sql)
   }
 
-  /** Throws the shadow away, if there is one. */
+  /** Discards the shadow, if there is one. */
   readonly drop = Effect.suspend(() => {
     const dropped = this.#shadow
     this.#shadow = undefined
@@ -203,7 +203,7 @@ export class ShadowTakeover<Body, State, Emitted, Sink> {
     })
   }
 
-  /** How far the shadow is, and why it goes no further. */
+  /** How far the shadow is, and why it does not get further. */
   #tell(of: LiveShadow<Body, State, Emitted, Sink>, failure?: string) {
     return this.#withSql(
       tellShadow({ jobId: of.run.jobId, shadow: of.name }, this.#options.partition, {
@@ -227,7 +227,7 @@ export class ShadowTakeover<Body, State, Emitted, Sink> {
   #failed(of: LiveShadow<Body, State, Emitted, Sink>, { message, place }: ShadowFailed) {
     return Effect.gen({ self: this }, function* () {
       if (!isErasure(of.run) || this.#poison.size >= POISON_MAX) return yield* this.#fail(of, message)
-      yield* Effect.logError(`An erasure passes over what cannot be counted any more: ${message}`)
+      yield* Effect.logError(`An erasure skips what can no longer be counted: ${message}`)
       this.#poison.add(place)
       yield* this.drop
     })
@@ -254,7 +254,7 @@ export class ShadowTakeover<Body, State, Emitted, Sink> {
     })
   }
 
-  /** Inside the flush's transaction: what is counted of a mirrored organization, once more for its shadow. */
+  /** Inside the flush's transaction: what is counted for a mirrored organization, repeated for its shadow. */
   writeMirrored(emitted: Emitted): Effect.Effect<void, SqlError.SqlError> {
     const { partition, processor } = this.#options
     const { rebuilding } = processor
@@ -269,12 +269,12 @@ export class ShadowTakeover<Body, State, Emitted, Sink> {
     )
   }
 
-  /** A bounded part of what there is to do, with everything flushed up to `committed`; true when there is more. */
+  /** A bounded part of the work, with everything flushed up to `committed`. Returns whether there is more. */
   turn(committed: Positions, isIdle: boolean) {
-    const { board, processor } = this.#options
+    const { requests, processor } = this.#options
     return Effect.gen({ self: this }, function* () {
       if (processor.rebuilding === undefined) return false
-      const run = board.runOf(processor.name)
+      const run = requests.runOf(processor.name)
       if (this.#shadow !== undefined && run?.jobId !== this.#shadow.run.jobId) yield* this.drop
       if (this.#shadow === undefined) {
         if (run === undefined || run.phase !== "building" || run.jobId === this.#doneWith) return false

@@ -5,7 +5,7 @@ import { open } from "lmdb"
 import type { Positions, StateStore } from "./state.ts"
 
 const POSITIONS = "\u0001positions"
-/** Behind every key that begins with a given prefix. */
+/** Sorts after every key that begins with a given prefix. */
 const LAST = "\uffff"
 
 export const openStateStore = (path: string): StateStore => {

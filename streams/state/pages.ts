@@ -1,10 +1,10 @@
 /**
- * Values at rest as bytes, end to end in few large pages: as objects, of which one value has a dozen, the collector
- * would copy and mark each of them for as long as it is kept. A page is written once, from its begin to its end, and
- * goes when none of its values is asked for any more.
+ * Arena of serialized values in a few large pages, end to end: as objects, a dozen per value, the collector would copy
+ * and mark each of them for as long as it is kept. A page is written once, from start to end, and freed when none of
+ * its values is needed any more.
  */
 
-/** Of the first page; each next one is twice as large, up to the other. */
+/** Size of the first page; each next one is twice as large, up to the maximum. */
 const PAGE_BYTES_MIN = 4 * 1024
 const PAGE_BYTES = 256 * 1024
 /** Pages hold at most this many times what is alive in them, and a few more. */
@@ -14,25 +14,25 @@ const PAGES_MIN = 4
 export interface Page {
   readonly bytes: Buffer
   readonly view: DataView
-  /** Bytes of values that are still asked for. */
+  /** Bytes of values that are still needed. */
   alive: number
 }
 const newPage = (bytes: number): Page => {
-  // Of its own, and not of Node's pool: its memory goes with it.
+  // Allocated outside Node's pool, so that its memory is freed with it.
   const buffer = Buffer.from(new ArrayBuffer(bytes))
   return { bytes: buffer, view: new DataView(buffer.buffer), alive: 0 }
 }
 
-/** Writes one value after the other: `begin`, its parts, and then `page`, from `from` to `to`, is where it lies. */
+/** Writes one value after the other: `begin`, then its parts; afterwards it is in `page`, from `from` to `to`. */
 export class PageWriter {
   page = newPage(0)
   from = 0
   to = 0
-  /** Of pages that hold something alive, and of the one at hand. */
+  /** Bytes of pages that hold a live value, and of the current one. */
   #bytes = 0
   #alive = 0
 
-  /** Whether most of the pages' memory is of values that nobody asks for. */
+  /** Whether most of the pages' memory belongs to dead values. */
   get isSparse(): boolean {
     return this.#bytes > SPARSE_FROM * this.#alive + PAGES_MIN * PAGE_BYTES
   }
@@ -40,13 +40,13 @@ export class PageWriter {
   begin(): void {
     this.from = this.to
   }
-  /** What was begun is kept. */
+  /** Keeps what was begun. */
   keep(): void {
     const bytes = this.to - this.from
     this.page.alive += bytes
     this.#alive += bytes
   }
-  /** A kept value is not asked for any more. */
+  /** A kept value is no longer needed. */
   release(page: Page, bytes: number): void {
     page.alive -= bytes
     this.#alive -= bytes
@@ -122,7 +122,7 @@ export class PageWriter {
   }
 }
 
-/** Texts of so many letters are read letter by letter. */
+/** Texts up to this length are read character by character. */
 const SHORT = 32
 
 /** Reads what `PageWriter` wrote, part by part. */
@@ -156,7 +156,7 @@ export class ByteReader {
   peek(): number {
     return this.#bytes[this.#at]!
   }
-  /** A copy: the page it lies on may go. */
+  /** A copy, because its page may be freed. */
   raw(bytes: number): Uint8Array<ArrayBuffer> {
     const { buffer, byteOffset } = this.#bytes,
       from = byteOffset + this.#at

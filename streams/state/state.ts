@@ -1,6 +1,6 @@
 /**
- * Keyed state beside a processor: values in memory, snapshots in a local store that carry the offset they stand for.
- * The store is derived from the log and from Postgres' offset; when it is missing or ahead, it is rebuilt from the log.
+ * Keyed state beside a processor: values in memory, and snapshots in a local store that carry their offset. The store
+ * is derived from the log and from Postgres' offset; if it is missing or ahead, it is rebuilt from the log.
  */
 import { Packr } from "msgpackr"
 import { ByteReader, type Page, PageWriter } from "./pages.ts"
@@ -48,7 +48,7 @@ export const memoryStore = (): StateStore => {
 
 const packr = new Packr({ useRecords: true })
 
-/** Of a stored value, as far as it can be told without reading all of it: a pair, a double first. */
+/** Of a stored value, without decoding all of it: the first double of a pair. */
 const touchedAtOf = (stored: Uint8Array): number =>
   stored[0] === 0x92 && stored[1] === 0xcb && stored.length >= 10
     ? new DataView(stored.buffer, stored.byteOffset).getFloat64(2)
@@ -62,20 +62,20 @@ const BYTES_AT = 10,
   LENGTH_AT = 11,
   WRITTEN_AT = 15
 
-class Held<V> {
+class StateEntry<V> {
   readonly key: string
   /** Undefined while it is at rest. */
   value: V | undefined
   /** Append time (ms) of the last record that touched it: the log's time, so that a replay decides alike. */
   touchedAt: number
   isDirty = false
-  /** Of the value when it was last put or read. */
+  /** Weight of the value when it was last put or read. */
   weight: number
   /** Snapshots before its last use. */
   usedIn: number
   /** Rests before its last use. */
   restsBefore = 0
-  /** Where it lies as bytes as it was put last, if it does: always while it is at rest. */
+  /** Where its bytes are, as last put, if they exist: always while it is at rest. */
   page: Page | undefined = undefined
   from = 0
   to = 0
@@ -89,11 +89,11 @@ class Held<V> {
   }
 }
 
-/** How values lie as bytes. */
+/** How values are encoded as bytes. */
 export interface Form<V> {
   readonly write: (to: PageWriter, value: V) => void
   readonly read: (from: ByteReader) => V
-  /** Of what programs before stored, as msgpack. */
+  /** Decodes what older programs stored, as msgpack. */
   readonly decode: (stored: never) => V
 }
 
@@ -104,47 +104,49 @@ interface KeyedStateOptions<V> {
   readonly ttl_ms: number
   /** Weight kept in memory beyond a snapshot; the least recently used values rest in the store. */
   readonly hotMax: number
-  /** What a value takes of `hotMax`; 1 when absent, for values of one size. Asked at each `put`. */
+  /** How much of `hotMax` a value takes; 1 when absent, for values of one size. Called at each `put`. */
   readonly weigh?: (value: V) => number
   readonly form: Form<V>
 }
 
 /**
- * Values that come to be used between two rests: what was not used since the one before is bytes from then on. Where
- * most of them had rested shortly before, as visits that interleave do, they are to stay longer: twice as many each
- * time, up to the other.
+ * Number of values that may come into use between two rests: values that were not used since the previous rest become
+ * bytes. If most of them had rested only shortly before, as happens when visits interleave, values stay objects longer:
+ * the number doubles each time, up to the maximum.
  */
 const REST_EVERY = 512
 const REST_EVERY_MAX = 8_192
 
-/** Snapshots that uses are told apart by; what was used in none of so many is equally old. A power of two. */
+/**
+ * Number of snapshots by which uses are distinguished; values unused in all of them are equally old. A power of two.
+ */
 const AGES = 64
 
 /**
- * Values by key; reads fall through to the store, writes wait for `takeWrites`. Only what was used lately is an object:
- * most values are touched some times in a row and then not until they are stored, and rest as the bytes that will be
- * stored. So who gets a value and changes it puts it before he asks for many others.
+ * Values by key; reads fall through to the store, writes wait for `takeWrites`. Only recently used values are objects:
+ * most values are touched several times in a row and then not until they are stored, and rest as the bytes that will be
+ * stored. So a caller that changes a value must put it before asking for many others.
  */
 export class KeyedState<V> {
   readonly #store: StateStore
   readonly #options: KeyedStateOptions<V>
-  readonly #held = new Map<string, Held<V>>()
-  /** The one asked for last: whoever gets a value puts it next. */
-  #last: Held<V> | undefined
-  #dirty: Array<Held<V>> = []
-  /** Those that are objects; some may have been let go. */
-  #awake: Array<Held<V>> = []
+  readonly #held = new Map<string, StateEntry<V>>()
+  /** The value asked for last, which is usually put next. */
+  #last: StateEntry<V> | undefined
+  #dirty: Array<StateEntry<V>> = []
+  /** Values that are objects; some may have been released. */
+  #awake: Array<StateEntry<V>> = []
   #restAt: number
   #rests = 0
   #restEvery = REST_EVERY
-  /** Values that became objects since the last rest, and those of them that memory held as bytes. */
+  /** Values that became objects since the last rest, and how many of them came from bytes in memory. */
   #woken = 0
   #returned = 0
   readonly #pages = new PageWriter()
   readonly #reader = new ByteReader()
   #weight = 0
   #snapshots = 0
-  /** Of what was used last before a snapshot, at its number modulo `AGES`. */
+  /** Values last used before a snapshot, by its number modulo `AGES`. */
   readonly #weights = new Float64Array(AGES)
 
   constructor(store: StateStore, options: KeyedStateOptions<V>) {
@@ -156,27 +158,27 @@ export class KeyedState<V> {
   get size(): number {
     return this.#held.size
   }
-  /** Of all values in memory, also of those that the next snapshot will let go of. */
+  /** Weight of all values in memory, including those that the next snapshot will release. */
   get weight(): number {
     return this.#weight
   }
-  #find(key: string): Held<V> | undefined {
+  #find(key: string): StateEntry<V> | undefined {
     const last = this.#last
     if (last !== undefined && last.key === key) return last
     const held = this.#held.get(key)
     if (held !== undefined) this.#last = held
     return held
   }
-  #hold(key: string, value: V, touchedAt: number): Held<V> {
-    const held = new Held(key, value, touchedAt, this.#options.weigh?.(value) ?? 1, this.#snapshots)
+  #hold(key: string, value: V, touchedAt: number): StateEntry<V> {
+    const held = new StateEntry(key, value, touchedAt, this.#options.weigh?.(value) ?? 1, this.#snapshots)
     this.#held.set(key, held)
     this.#last = held
     this.#weigh(held, held.weight)
     this.#wake(held)
     return held
   }
-  /** It has become an object. */
-  #wake(held: Held<V>): void {
+  /** Turns a value into an object. */
+  #wake(held: StateEntry<V>): void {
     if (this.#awake.length >= this.#restAt) this.#rest()
     held.restsBefore = this.#rests
     this.#awake.push(held)
@@ -204,7 +206,7 @@ export class KeyedState<V> {
     this.#restAt = this.#restAfter(awake)
     this.#rests++
   }
-  #pack(held: Held<V>): void {
+  #pack(held: StateEntry<V>): void {
     if (held.page !== undefined) return
     const pages = this.#pages
     pages.begin()
@@ -217,8 +219,8 @@ export class KeyedState<V> {
     pages.page.view.setUint32(pages.from + LENGTH_AT, pages.to - pages.from - WRITTEN_AT)
     this.#lay(held)
   }
-  /** What was written last is its bytes. */
-  #lay(held: Held<V>): void {
+  /** Records the bytes just written as those of the value. */
+  #lay(held: StateEntry<V>): void {
     const { from, page, to } = this.#pages
     this.#pages.keep()
     held.page = page
@@ -226,7 +228,7 @@ export class KeyedState<V> {
     held.to = to
   }
   /** Its bytes are not those of its value any more. */
-  #unlay(held: Held<V>): void {
+  #unlay(held: StateEntry<V>): void {
     if (held.page === undefined) return
     this.#pages.release(held.page, held.to - held.from)
     held.page = undefined
@@ -237,22 +239,22 @@ export class KeyedState<V> {
       ? form.read(this.#reader.open(bytes, from + WRITTEN_AT))
       : form.decode((packr.unpack(bytes) as [number, never])[1])
   }
-  #lastUse({ usedIn }: Held<V>): number {
+  #lastUse({ usedIn }: StateEntry<V>): number {
     return Math.max(usedIn, this.#snapshots - AGES + 1)
   }
-  #weigh(held: Held<V>, more: number): void {
+  #weigh(held: StateEntry<V>, more: number): void {
     const at = this.#lastUse(held) & (AGES - 1)
     this.#weights[at] = this.#weights[at]! + more
     this.#weight += more
   }
-  #use(held: Held<V>): void {
+  #use(held: StateEntry<V>): void {
     held.restsBefore = this.#rests
     if (held.usedIn === this.#snapshots) return
     this.#weigh(held, -held.weight)
     held.usedIn = this.#snapshots
     this.#weigh(held, held.weight)
   }
-  #letGo(held: Held<V>): void {
+  #letGo(held: StateEntry<V>): void {
     this.#held.delete(held.key)
     this.#weigh(held, -held.weight)
     this.#unlay(held)
@@ -260,7 +262,7 @@ export class KeyedState<V> {
     held.isDirty = false
     if (this.#last === held) this.#last = undefined
   }
-  #soil(held: Held<V>): void {
+  #soil(held: StateEntry<V>): void {
     if (held.isDirty) return
     held.isDirty = true
     this.#dirty.push(held)
@@ -284,7 +286,7 @@ export class KeyedState<V> {
     return held.value
   }
 
-  /** Call after each change of a value too: what is not put is not kept. */
+  /** Also call this after each change of a value: changes that are not put are lost. */
   put(key: string, value: V, now: number): void {
     const held = this.#find(key)
     if (held === undefined) return this.#soil(this.#hold(key, value, Math.max(now, 0)))
@@ -301,8 +303,8 @@ export class KeyedState<V> {
   }
 
   /**
-   * What must be stored to bring the store up to date, views that do not change. The values count as stored from here
-   * on. O(values changed).
+   * What must be stored to bring the store up to date, as stable views. The values count as stored from here on.
+   * O(values changed).
    */
   takeWrites(): Array<readonly [string, Uint8Array | undefined]> {
     const writes: Array<readonly [string, Uint8Array | undefined]> = []
@@ -328,7 +330,7 @@ export class KeyedState<V> {
   passivate(): void {
     let excess = this.#weight - this.#options.hotMax
     if (excess > 0) {
-      // What was used before goes whole, of what was used last then as much as it takes.
+      // Releases everything used earlier, and of what was used last as much as needed.
       let bound = this.#snapshots - AGES + 1
       let ofBound = excess
       for (; bound < this.#snapshots && ofBound > this.#weights[bound & (AGES - 1)]!; bound++)
@@ -352,7 +354,7 @@ export class KeyedState<V> {
     this.#weights[free] = 0
   }
 
-  /** What is stored is bytes too: as an object it would go on growing for as long as it is used. */
+  /** What is stored also becomes bytes: as an object it would keep growing for as long as it is used. */
   #restStored(): void {
     let awake = 0
     for (const held of this.#awake) {
@@ -364,7 +366,7 @@ export class KeyedState<V> {
     this.#restAt = this.#restAfter(awake)
   }
 
-  /** Copies what is alive into pages of its own. O(values in memory). */
+  /** Copies live values into fresh pages. O(values in memory). */
   #gather(): void {
     const pages = this.#pages
     for (const held of this.#held.values()) {

@@ -1,7 +1,4 @@
-/**
- * Analytics rules over HTTP (reference contract section 17): each operation, each refusal, and what they count from
- * real events.
- */
+/** Analytics rules over HTTP: each operation, each refusal, and what they count from real events. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
 import { sharedProgram } from "../support/shared-program.ts"

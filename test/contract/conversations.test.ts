@@ -1,6 +1,7 @@
 /**
- * Searches that are answered in words (`conversation=true`, engine contract 14.2) by this program's own model: no
- * credential, no server. What was said is remembered, belongs to its session, and is read from its collection alone.
+ * Searches that are answered in words (`conversation=true`, `docs/contract/models.md#conversations`) by this program's
+ * own model: no credential, no server. What was said is remembered, belongs to its session, and is read from its
+ * collection alone.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"

@@ -1,5 +1,5 @@
 /**
- * Contract part 0, row by row, on a running program: refusals in order, CORS, bodies of any kind, request ids, keys.
+ * `docs/contract/conventions.md` on a running program: refusals in order, CORS, bodies of any kind, request ids, keys.
  */
 import { createHmac } from "node:crypto"
 import { brotliCompressSync, gzipSync } from "node:zlib"

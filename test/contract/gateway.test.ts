@@ -478,7 +478,7 @@ describe("scoped tokens", () => {
 })
 
 describe("refusals", () => {
-  it("have the codes of the specification", async () => {
+  it("have the documented codes", async () => {
     const origin = await makeKey(tenant, { scope: "search", gateway: true, origins: ["https://shop.example"] })
     const path = "/indexes/things/search"
     expect([(await ask(path, undefined)).status, (await ask(path, undefined)).body]).toEqual([

@@ -6,7 +6,7 @@ import { request as httpRequest } from "node:http"
 import { connect } from "node:net"
 import { Effect } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { Access, neverExpires } from "../../src/access/access.ts"
+import { Access, NEVER_EXPIRES } from "../../src/access/access.ts"
 import { Organizations } from "../../src/organizations/organizations.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 import { securedKey } from "../support/secured.ts"
@@ -816,7 +816,7 @@ describe("what is stored", () => {
           origins: [],
           filter_by: {},
           rate_limit_per_minute: 0,
-          expires_at: neverExpires
+          expires_at: NEVER_EXPIRES
         })
       })
     )

@@ -1,10 +1,11 @@
 /**
  * Every operation of the OpenAPI document with every kind of key, against one table; and every two causes of refusal
- * together, where the earlier of contract part 0 answers. New operations are in here by being in the document.
+ * together, where the earlier refusal answers (`docs/contract/errors.md#order-of-refusals`). Being in the OpenAPI
+ * document puts a new operation into this test.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Effect } from "effect"
-import { Access, neverExpires } from "../../src/access/access.ts"
+import { Access, NEVER_EXPIRES } from "../../src/access/access.ts"
 import { type Answer, type Program, startProgram, type Tenant } from "../support/program.ts"
 import { securedKey } from "../support/secured.ts"
 
@@ -117,7 +118,7 @@ beforeAll(async () => {
         origins: [],
         filter_by: {},
         rate_limit_per_minute: 0,
-        expires_at: neverExpires
+        expires_at: NEVER_EXPIRES
       })
       return [
         made.value,
@@ -215,7 +216,7 @@ describe("every operation with every kind of key", () => {
     }
     expect(differing).toEqual([])
   })
-  it("marks exactly the search operations of the specification that exist", () => {
+  it("marks exactly the search operations that exist", () => {
     expect(
       places
         .filter(({ scope }) => scope === "search")
@@ -263,7 +264,7 @@ describe("of two causes the earlier answers", () => {
   const near = { origin: "https://a.example" }
   const search = { method: "GET", path: "/v1/collections/nowhere/documents/search?q=*" }
   const write = { method: "PATCH", path: "/v1/collections/nowhere/documents/1" }
-  /** In the contract's order: how a key or a request comes to deserve it, and what it then hears. */
+  /** In the order of refusals: how a key or a request comes to deserve one, and the answer it gets. */
   const causes = [
     { name: "expired", outcome: "401", body: { expires_at: 1 } },
     { name: "revoked", outcome: "401", body: {} },

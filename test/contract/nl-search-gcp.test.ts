@@ -1,6 +1,7 @@
 /**
- * NL search models of Google Cloud (engine contract 15.1, provider `gcp`) against a server on loopback that gives
- * access tokens for refresh tokens and signed assertions, as its documentation says, and takes them back.
+ * NL search models of Google Cloud (`docs/contract/models.md#nl-search-models`, provider `gcp`) against a server on
+ * loopback that gives access tokens for refresh tokens and signed assertions, as its documentation says, and takes them
+ * back.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"

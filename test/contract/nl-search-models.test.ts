@@ -1,6 +1,6 @@
 /**
- * NL search models of organizations (engine contract 15.1) against a server on loopback: kept, changed, masked, asked
- * by searches; and whatever a server answers, a search is made, and of what the key may see.
+ * NL search models of organizations (`docs/contract/models.md#nl-search-models`) against a server on loopback: kept,
+ * changed, masked, asked by searches; and whatever a server answers, a search is made, and of what the key may see.
  */
 import type { ServerResponse } from "node:http"
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"

@@ -1,6 +1,7 @@
 /**
- * Searches in words (`nl_query=true`, engine contract 15) without any model of the organization's own: what a request
- * says becomes a filter and an order that only narrow what its key may see, and nothing that it says makes it fail.
+ * Searches in words (`nl_query=true`, `docs/contract/models.md#nl-search`) without any model of the organization's own:
+ * what a request says becomes a filter and an order that only narrow what its key may see, and nothing that it says
+ * makes it fail.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"

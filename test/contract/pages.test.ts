@@ -22,7 +22,13 @@ describe("every page", () => {
     )
       .filter(([, methods]) => methods.get?.responses["200"]?.content?.["text/html"] !== undefined)
       .map(([path]) => path)
-    for (const path of new Set(["/", "/docs", ...pages.filter((path) => !path.includes("{"))])) {
+    for (const path of new Set([
+      "/",
+      "/docs",
+      "/docs/guide",
+      "/docs/guide/api/keys",
+      ...pages.filter((path) => !path.includes("{"))
+    ])) {
       const { headers, text } = await plain.request("GET", path)
       const policy = headers.get("content-security-policy") ?? ""
       expect([headers.get("content-type")?.startsWith("text/html"), path]).toEqual([true, path])
@@ -46,7 +52,11 @@ describe("every page", () => {
       "/docs/page.js",
       "/docs/swagger-ui.js",
       "/docs/swagger-ui.css",
-      "/docs/none.js"
+      "/docs/none.js",
+      "/docs/guide/none",
+      "/docs/guide/demo.png",
+      "/docs/guide/architecture.svg",
+      "/docs/guide/search.json?q=key"
     ])
       expect([(await plain.request("GET", path)).headers.get("x-content-type-options"), path]).toEqual([
         "nosniff",
@@ -60,6 +70,8 @@ it("the reference's files come from here, are named by their type, and are not s
     ["page.js", "text/javascript"],
     ["swagger-ui.js", "text/javascript"],
     ["page.css", "text/css"],
+    ["guide.css", "text/css"],
+    ["guide.js", "text/javascript"],
     ["swagger-ui.css", "text/css"]
   ]) {
     const first = await plain.request("GET", `/docs/${file}`)

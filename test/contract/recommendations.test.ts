@@ -1,4 +1,4 @@
-/** Recommendations over HTTP (contract part 9): models, answers, what is kept out of them, how soon a click counts. */
+/** Recommendations over HTTP: models, answers, what is kept out of them, how soon a click counts. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
 import { sharedProgram } from "../support/shared-program.ts"

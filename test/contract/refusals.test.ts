@@ -1,6 +1,6 @@
 /**
- * The order of refusals (contract part 0): one request that deserves several of them gets the first. Each step repairs
- * the first cause and meets the next.
+ * The order of refusals: one request that deserves several of them gets the first. Each step repairs the first cause
+ * and meets the next.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"

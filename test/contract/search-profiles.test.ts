@@ -1,6 +1,6 @@
 /**
- * Profiles and releases as resources: every row of the specification's state table that names them, every refusal of a
- * body, and what goes with the collection.
+ * Profiles and releases as resources: every transition of their states, every refusal of a body, and what goes with the
+ * collection.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"

@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 afterAll(() => program.stop())
 
-/** Every field of the table in the specification. */
+/** Every field of a rule set. */
 const complete = {
   exclusion_filter_by: "brand:=banned",
   zero_hits_fallback: "drop_filters",

@@ -1,6 +1,5 @@
 /**
- * `/webhooks` over HTTP (contract part 6): each operation, each refusal, real events to real receivers, two
- * organizations side by side.
+ * `/webhooks` over HTTP: each operation, each refusal, real events to real receivers, two organizations side by side.
  */
 import { Webhook } from "standardwebhooks"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"

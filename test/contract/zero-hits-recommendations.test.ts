@@ -1,6 +1,6 @@
 /**
- * `zero_hits_fallback: "recommendations"` over HTTP (contract parts 1, 2 and 9): what a search that finds nothing shows
- * to its visitor, what keeps documents out of it, and the model that rules name.
+ * `zero_hits_fallback: "recommendations"` over HTTP: what a search that finds nothing shows to its visitor, what keeps
+ * documents out of it, and the model that rules name.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"

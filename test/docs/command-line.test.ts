@@ -6,14 +6,13 @@ import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 
 const root = new URL("../..", import.meta.url).pathname
-const text = readFileSync(join(root, "src", "cli", "command.ts"), "utf8")
+const read = (name: string): string => readFileSync(join(root, "src", "cli", "commands", name), "utf8")
+const shared = read("flags.ts")
 /** Everything that `start` takes: its own flags and those that it shares. */
 const declared = [
-  ...text
-    .slice(0, text.indexOf("const target"))
-    .matchAll(
-      /Flag\.(?:String|Int|Boolean|Literals|Finite)\(\s*"([a-z-]+)"(?:(?!Flag\.(?:String|Int|Boolean|Literals|Finite)\().|\n)*/g
-    )
+  ...(shared.slice(0, shared.indexOf("const target")) + read("running.ts")).matchAll(
+    /Flag\.(?:String|Int|Boolean|Literals|Finite)\(\s*"([a-z-]+)"(?:(?!Flag\.(?:String|Int|Boolean|Literals|Finite)\().|\n)*/g
+  )
 ]
 
 describe("flags of start", () => {

@@ -1,4 +1,4 @@
-/** Tokens of the default and locale tokenizers, their offsets, stems and sort keys (engine-contract 4, 8.2). */
+/** Tokens of the default and locale tokenizers, their offsets, stems and sort keys (`docs/contract/text.md`). */
 import { describe, expect, it } from "vitest"
 import { analyzerOf, createAnalyzer, sortKeyOfString } from "../../engine-sdk/src/analysis/mod.ts"
 import { schemaOf, seeded } from "../support/engine-lab.ts"

@@ -1,6 +1,6 @@
 /**
- * What a key forces on a search cannot be undone by anything the request says (contract.md part 1, engine-contract
- * 18.3): filters are AND-ed as trees, other embedded parameters overwrite.
+ * What a key forces on a search cannot be undone by anything the request says: filters are AND-ed as trees, other
+ * embedded parameters overwrite.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { createEngine } from "../../engine-sdk/src/memory/create-engine.ts"

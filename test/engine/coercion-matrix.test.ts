@@ -1,6 +1,6 @@
 /**
- * Types of values under each `dirty_values` mode (engine-contract 3.5), as one table: target, value, and the outcome
- * per mode.
+ * Types of values under each `dirty_values` mode (`docs/contract/documents.md#dirty-values`), as one table: target,
+ * value, and the outcome per mode.
  */
 import { describe, expect, it } from "vitest"
 import { prepareWrite } from "../../engine-sdk/src/documents/mod.ts"

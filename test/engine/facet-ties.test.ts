@@ -10,7 +10,7 @@ import { describe, expect, it } from "vitest"
 import { createEngine, openEngine } from "../../engine-sdk/src/memory/mod.ts"
 import { memoryResources } from "../../engine-sdk/src/operations/mod.ts"
 import { wyhash } from "../../engine-sdk/src/compat/wyhash.ts"
-import { BATCH_docs, batchOrder } from "../../engine-sdk/src/compat/batch-order.ts"
+import { BATCH_DOCS, batchOrder } from "../../engine-sdk/src/compat/batch-order.ts"
 import { bitsOfValue, cutByCount } from "../../engine-sdk/src/compat/facet-cut.ts"
 import { randomOf } from "../../engine-sdk/test/random.ts"
 import { routerOver, type WireCall } from "../support/operation-router.ts"
@@ -49,7 +49,7 @@ describe("the order within a batch", () => {
     const { next } = randomOf(7)
     for (const share of [0.02, 0.1, 0.4, 0.7, 1])
       for (const first of [0, 3_000, 4_294_000]) {
-        const numbers = Array.from({ length: BATCH_docs }, (_, i) => first + i).filter(() => next() < share)
+        const numbers = Array.from({ length: BATCH_DOCS }, (_, i) => first + i).filter(() => next() < share)
         expect([...batchOrder(numbers)].map((i) => numbers[i])).toEqual(tableOrder(numbers))
       }
     expect([...batchOrder([])]).toEqual([])
@@ -132,9 +132,9 @@ const agesIn = (model: Model, field: "maker" | "tags"): { born: Map<string, numb
   const numbers = [...model.keys()]
     .filter((number) => valuesOf(model.get(number)!, field).length > 0)
     .sort((a, b) => a - b)
-  for (let batch = 0; numbers.some((number) => number >= batch * BATCH_docs); batch++) {
+  for (let batch = 0; numbers.some((number) => number >= batch * BATCH_DOCS); batch++) {
     const met = new Set<string>()
-    for (const number of tableOrder(numbers.filter((one) => Math.floor(one / BATCH_docs) === batch)))
+    for (const number of tableOrder(numbers.filter((one) => Math.floor(one / BATCH_DOCS) === batch)))
       for (const value of valuesOf(model.get(number)!, field)) {
         if (met.has(value)) continue
         met.add(value)
@@ -279,7 +279,7 @@ describe("which equals make the cut", () => {
     const doc = (i: number, maker: string, part = 0): Doc => ({ id: `d${i}`, maker, part, level: 0 })
     const docs = [
       doc(0, "old"),
-      ...Array.from({ length: BATCH_docs }, (_, i) => doc(i + 1, "filler", 50)),
+      ...Array.from({ length: BATCH_DOCS }, (_, i) => doc(i + 1, "filler", 50)),
       doc(1_001, "new"),
       doc(1_002, "old"),
       doc(1_003, "new")

@@ -1,4 +1,4 @@
-/** The filter grammar (engine-contract 7): a table of texts and trees, refusals, and printing back. */
+/** The filter grammar (`docs/contract/filters.md`): a table of texts and trees, refusals, and printing back. */
 import { describe, expect, it } from "vitest"
 import { analyzerOf } from "../../engine-sdk/src/analysis/mod.ts"
 import type { Filter } from "../../engine-sdk/src/plan.ts"

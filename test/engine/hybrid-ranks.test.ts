@@ -1,4 +1,4 @@
-/** Ranks that a hybrid search fuses (engine-contract 13). */
+/** Ranks that a hybrid search fuses (`docs/contract/vectors.md`). */
 import { expect, it } from "vitest"
 import { createLab, type Lab } from "../support/engine-lab.ts"
 

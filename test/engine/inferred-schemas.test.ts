@@ -1,4 +1,4 @@
-/** What documents tell of fields that nobody declared (engine-contract 2.5). */
+/** What documents tell of fields that nobody declared (`docs/contract/collections.md#types`). */
 import { expect, it } from "vitest"
 import { createLab, type Lab } from "../support/engine-lab.ts"
 

@@ -1,6 +1,6 @@
 /**
- * Documents of other collections (engine-contract 7.8): which of them a hit shows and in which order, what they do to
- * sorts and facets.
+ * Documents of other collections (`docs/contract/filters.md#joins`): which of them a hit shows and in which order, what
+ * they do to sorts and facets.
  */
 import { expect, it } from "vitest"
 import { introsort } from "../../engine-sdk/src/compat/introsort.ts"

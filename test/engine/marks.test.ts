@@ -1,6 +1,6 @@
 /**
- * How much of a word is marked (engine-contract 10.1, 10.4): of a completed word as many letters as the last word of
- * the query has, and by which characters either form of highlights splits.
+ * How much of a word is marked (`docs/contract/highlighting.md#marked-words`): of a completed word as many letters as
+ * the last word of the query has, and by which characters either form of highlights splits.
  */
 import { expect, it } from "vitest"
 import { createLab, type Lab } from "../support/engine-lab.ts"

@@ -68,8 +68,7 @@ const DECIMAL = /^(price|rating|average_rating)\(/,
  */
 export const DIFFERENCES: ReadonlyArray<Difference> = [
   {
-    reason:
-      "letters of other scripts are case-folded in fields without locale, so no typo is needed (contract.md part 7)",
+    reason: "letters of other scripts are case-folded in fields without locale, so no typo is needed",
     columns: ["text_match"],
     where: (record) => /[\p{Script=Cyrillic}\p{Script=Greek}]/u.test(given(record, "q")) && !asks(record, /^t_(ru|el)$/)
   },
@@ -80,7 +79,7 @@ export const DIFFERENCES: ReadonlyArray<Difference> = [
     where: (record) => asks(record, /^t_ja$/)
   },
   {
-    reason: "highlights keep the Korean text as stored (reference contract 10.2); the reference shows it decomposed",
+    reason: "highlights keep the Korean text as stored; the reference shows it decomposed",
     columns: MARKS,
     where: (record) => asks(record, /^t_ko$/)
   },
@@ -106,8 +105,7 @@ export const DIFFERENCES: ReadonlyArray<Difference> = [
     where: (record) => given(record, "sort_by").startsWith("_rand")
   },
   {
-    reason:
-      "a preset's value is an object from the start (reference contract 16.1); the reference stores anything and fails when it is used",
+    reason: "a preset's value is an object from the start; the reference stores anything and fails when it is used",
     columns: ["status", "body"],
     where: ({ body, method, path }) =>
       method === "PUT" &&
@@ -144,7 +142,7 @@ export const DIFFERENCES: ReadonlyArray<Difference> = [
     where: ({ response }) => typeof (response as { text?: unknown } | undefined)?.text === "string"
   },
   {
-    reason: "an integer parameter that is no unsigned integer is refused, cache_ttl too (contract.md part 7)",
+    reason: "an integer parameter that is no unsigned integer is refused, cache_ttl too",
     columns: ["status", ...HITS],
     where: (record) => /\D/.test(given(record, "cache_ttl"))
   },
@@ -202,7 +200,7 @@ export const DIFFERENCES: ReadonlyArray<Difference> = [
   },
   {
     reason:
-      "the option form of a geo filter is exact; the reference takes every cell that the circle or polygon touches (reference contract 7.5)",
+      "the option form of a geo filter is exact; the reference takes every cell that the circle or polygon touches",
     columns: ["ids10", "found"],
     where: (record) => given(record, "filter_by").includes(":([")
   },

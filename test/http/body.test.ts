@@ -221,7 +221,7 @@ describe("a body", () => {
     const text = dripping("abc", 900, { path: "/silent", every_ms: 100, times: 10 })
     await text
     expect(silent.slice(0, -1).join("")).toBe("abc".repeat(10))
-    expect(silent.at(-1)).toContain("nothing more of it arrived within 0.3 seconds")
+    expect(silent.at(-1)).toContain("no more of it arrived within 0.3 seconds")
   })
   it("that does not arrive in its time is refused, and its connection closed", async () => {
     expect(await dripping("x", 900)).toContain("The body did not arrive within 0.2 seconds")

@@ -6,7 +6,7 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Exit, Layer, Schema, Scope } from "effect"
 import { HttpRouter } from "effect/http"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { Access, neverExpires, type NewKey } from "../../src/access/access.ts"
+import { Access, NEVER_EXPIRES, type NewKey } from "../../src/access/access.ts"
 import { OperatorAuth } from "../../src/identity/operator.ts"
 import { ConsoleAuthenticator, KeyAuthenticator } from "../../src/identity/authenticators.ts"
 import type { Reach } from "../../src/identity/reach.ts"
@@ -142,7 +142,7 @@ beforeAll(async () => {
         origins: [],
         filter_by: {},
         rate_limit_per_minute: 0,
-        expires_at: neverExpires,
+        expires_at: NEVER_EXPIRES,
         ...more
       })
     )

@@ -969,8 +969,8 @@ export const faults = [
     name: "typesense-searches-stay",
     why: "a search is not asked of the next node",
     file: "engine-sdk/src/typesense/search.ts",
-    from: "    attempt_ms: left_ms() + WAY_ms,\n    isRepeatable: true,",
-    to: "    attempt_ms: left_ms() + WAY_ms,\n    isRepeatable: false,",
+    from: "    attempt_ms: left_ms() + WAY_MS,\n    isRepeatable: true,",
+    to: "    attempt_ms: left_ms() + WAY_MS,\n    isRepeatable: false,",
     tests: ["test/ports/typesense-server.test.ts"]
   },
   {

@@ -213,6 +213,29 @@ export const opensearchMoveCases = (nodes: () => ReadonlyArray<string>): void =>
         expect(await stocksOf(second!, "a")).toEqual([...model])
       })
     )
+    it("says that it was interrupted where its copy was cleared as nobody's, and stays what it was", async () => {
+      let prefix = ""
+      const onMoveStep = async (now: Step) => {
+        if (now !== "copy") return
+        const [own] = (await indicesOf(prefix)).filter((index) => !index.endsWith("-pool"))
+        expect((await fetch(`${nodes()[0]}/${own}`, { method: "DELETE" })).status).toBe(200)
+      }
+      await using([{ onMoveStep }], async ([engine], mine) => {
+        prefix = mine
+        await engine!.createCollection("a", schema, 1)
+        await written(
+          engine!,
+          "a",
+          documents(5).map((document) => putOf(document))
+        )
+        const moved = await engine!.promoteCollection("a", "products")
+        expect(moved.ok ? undefined : moved.error).toMatchObject({
+          kind: "Conflict",
+          message: "The collection was changed meanwhile; try again."
+        })
+        expect(await foundBy(engine!, "a", kettles)).toBe(5)
+      })()
+    })
     it(
       "leaves the shared index when it is too large for it, or brings along too many fields",
       using([{ poolDocuments_max: 10 }], async ([engine], prefix) => {

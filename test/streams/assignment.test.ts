@@ -1,14 +1,14 @@
 /** Shares of partitions: even, complete, sticky; and the watchdog's one rule. */
 import { describe, expect, it } from "vitest"
-import { assign, type Held, type Member, standing, unitKey } from "../../streams/offsets/assignment.ts"
+import { assign, type UnitLease, type Member, standing, unitKey } from "../../streams/offsets/assignment.ts"
 import { seeded } from "../support/attribution-oracle.ts"
 
 const members = (...names: ReadonlyArray<string>): ReadonlyArray<Member> =>
   names.map((member) => ({ member, processors: ["p"] }))
-const units = (...owners: ReadonlyArray<string | undefined>): ReadonlyArray<Held> =>
+const units = (...owners: ReadonlyArray<string | undefined>): ReadonlyArray<UnitLease> =>
   owners.map((owner, partition) => ({ group: "p", partition, owner }))
 /** Everyone acts once on the same view; releases end leases at once. */
-const round = (live: ReadonlyArray<Member>, held: ReadonlyArray<Held>): ReadonlyArray<Held> => {
+const round = (live: ReadonlyArray<Member>, held: ReadonlyArray<UnitLease>): ReadonlyArray<UnitLease> => {
   const owners = new Map(held.map((unit) => [unitKey(unit), unit.owner]))
   for (const { member } of live) {
     const view = held.map((unit) => ({ ...unit, owner: owners.get(unitKey(unit)) }))
@@ -18,7 +18,7 @@ const round = (live: ReadonlyArray<Member>, held: ReadonlyArray<Held>): Readonly
   }
   return held.map((unit) => ({ ...unit, owner: owners.get(unitKey(unit)) }))
 }
-const counts = (held: ReadonlyArray<Held>) =>
+const counts = (held: ReadonlyArray<UnitLease>) =>
   [
     ...held
       .reduce((found, { owner = "nobody" }) => found.set(owner, (found.get(owner) ?? 0) + 1), new Map<string, number>())

@@ -1,6 +1,7 @@
 /**
- * The analytics rules of contract part 3, computed from all records at once and in the plainest way, to hold the
- * incremental step against. Also a seeded generator of visits with retries, keystrokes and records out of order.
+ * The attribution rules of `docs/contract/events.md#attribution`, computed from all records at once and in the plainest
+ * way, to hold the incremental step against. Also a seeded generator of visits with retries, keystrokes and records out
+ * of order.
  */
 import type { BehaviouralEvent, ServedSearch } from "../../log/event-schema.ts"
 

@@ -3,7 +3,7 @@
  * none, so that the lane can be skipped by name.
  */
 import { existsSync } from "node:fs"
-import { type Browser, chromium } from "playwright-core"
+import { type Browser, chromium, type LaunchOptions } from "playwright-core"
 
 const installed = [
   "/usr/bin/chromium",
@@ -21,14 +21,27 @@ const quiet = [
   "--disable-sync"
 ]
 
+/** Another file's process is unpacking the browser into the run's folder at this moment. */
+const isBeingWritten = (error: unknown): boolean => /Text file busy|ETXTBSY/.test(String(error))
+const TRIES = 40
+const launched = async (options: LaunchOptions): Promise<Browser> => {
+  for (let tried = 1; ; tried++)
+    try {
+      return await chromium.launch(options)
+    } catch (error) {
+      if (!isBeingWritten(error) || tried === TRIES) throw error
+      await new Promise((settle) => setTimeout(settle, 250))
+    }
+}
+
 /** `more`: flags. */
 export const launchBrowser = async (more: ReadonlyArray<string> = []): Promise<Browser | string> => {
   const found = installed.find((path) => existsSync(path))
   try {
-    if (found !== undefined) return await chromium.launch({ executablePath: found, args: [...quiet, ...more] })
+    if (found !== undefined) return await launched({ executablePath: found, args: [...quiet, ...more] })
     if (process.platform !== "linux") return "no Chromium is installed"
     const { default: packaged } = await import("@sparticuz/chromium")
-    return await chromium.launch({
+    return await launched({
       executablePath: await packaged.executablePath(),
       args: [
         ...packaged.args.filter((flag) => flag !== "--single-process" && flag !== "--no-zygote"),

@@ -72,7 +72,7 @@ export const startReceiver = async (answer: number | Behaviour = 200): Promise<R
   return receiver
 }
 
-/** As spec part 6 tells a receiver to check: the timestamp of the header, or undefined when no `v1` fits. */
+/** Checks a signature as receivers should: the timestamp of the header, or undefined when no `v1` fits. */
 export const verified = ({ body, headers }: Received, secret: string): number | undefined => {
   const parts = (headers["x-svc-signature"] ?? "").split(",").map((part) => part.split("="))
   const t = parts.find(([name]) => name === "t")?.[1] ?? ""

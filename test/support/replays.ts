@@ -1,6 +1,5 @@
 /**
- * A partition of attribution with the duty of replays over a real Postgres, and what its tables say, in a comparable
- * form.
+ * A partition of attribution with the replay task over a real Postgres, and what its tables say, in a comparable form.
  */
 import { Effect, Fiber, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
@@ -21,7 +20,7 @@ import { rejections } from "../../streams/processors/rejections/processor.ts"
 import { encodeRecord } from "../../log/record.ts"
 import type { OffsetStore } from "../../streams/offsets/offset-store.ts"
 import { layerOffsetStore } from "../../streams/offsets/postgres.ts"
-import { makeBoard } from "../../streams/shadow/board.ts"
+import { makeReplayRequests } from "../../streams/shadow/replay-requests.ts"
 import { coordinate } from "../../streams/replays/coordinator.ts"
 import { type Progress, runPartition, type RunnerOptions } from "../../streams/runner/runner.ts"
 import type { StateStore } from "../../streams/state/state.ts"
@@ -75,7 +74,7 @@ export const startStreams = (options: {
   Effect.gen(function* () {
     const { openShadowStore, openStore, processors = FACT_PROCESSORS, visitorPartitions = 1 } = options
     const fingerprintKey = yield* Effect.orDie(readFingerprintKey)
-    const board = yield* makeBoard(10)
+    const requests = yield* makeReplayRequests(10)
     const sql = yield* SqlClient.SqlClient
     const reports = new Map<string, Progress>()
     const run = (effect: Effect.Effect<void, never, EventLog | OffsetStore | SqlClient.SqlClient>) =>
@@ -84,7 +83,7 @@ export const startStreams = (options: {
       partition,
       restartAfter_ms: 1,
       openStore: () => openStore(group, partition),
-      replays: { board, sql, openShadowStore: () => openShadowStore(partition) },
+      replays: { requests, sql, openShadowStore: () => openShadowStore(partition) },
       report: (progress) => void reports.set(`${group}/${partition}`, progress),
       ...(options.probe === undefined ? {} : { probe: options.probe })
     })

@@ -1,4 +1,4 @@
-/** What stock client libraries make of a search key without a request (reference contract 18.3). */
+/** What stock client libraries make of a search key without a request (`docs/contract/keys.md#secured-keys`). */
 import { createHmac } from "node:crypto"
 
 export const securedKey = (parent: string, parameters: Record<string, unknown> | string): string => {

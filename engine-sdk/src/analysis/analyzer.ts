@@ -1,6 +1,6 @@
 /**
  * Text to tokens: the one place where fields, queries, filters, synonyms and rules agree on what a word is
- * (engine-contract 4.1-4.3). Fields without a locale use the default tokenizer, others word segmentation of the
+ * (`docs/contract/text.md`). Fields without a locale use the default tokenizer, others word segmentation of the
  * runtime; stemming and romanisation come last. Offsets serve highlighting and are in UTF-16 units of the original
  * text.
  */
@@ -537,8 +537,8 @@ const sortable = (folded: string): string => {
   return folded
 }
 /**
- * What a string sorts by (engine-contract 8.2), to be compared by its UTF-8 bytes: lower case, accents folded,
- * punctuation gone, spaces kept, at most 2,000 characters. "" sorts as missing.
+ * What a string sorts by (`docs/contract/text.md#sort-texts`), to be compared by its UTF-8 bytes: lower case, accents
+ * folded, punctuation gone, spaces kept, at most 2,000 characters. "" sorts as missing.
  */
 export const sortKeyOfString = (text: string): string => {
   let out = ""

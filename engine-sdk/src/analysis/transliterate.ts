@@ -1,7 +1,7 @@
 /**
  * Letters of other alphabets as search tokens see them: Latin letters with marks become plain ASCII, Cyrillic and Greek
- * are romanised where a field's locale asks for it, everything else keeps its letters, case-folded (contract.md part
- * 7). Tables here are facts of writing systems; which one applies to a field is decided in `analyzer.ts`.
+ * are romanised where a field's locale asks for it, everything else keeps its letters, case-folded. Tables here are
+ * facts of writing systems; which one applies to a field is decided in `analyzer.ts`.
  */
 
 /** Latin letters and symbols that compatibility decomposition does not reduce to ASCII, in lower case. */

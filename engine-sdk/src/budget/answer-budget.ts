@@ -11,7 +11,7 @@ import { invalid, type EngineError } from "../errors.ts"
 /** What is held on the way may be so many answers. */
 const HELD_PER_ANSWER = 4
 /** Memory is asked for in steps. */
-const STEP_bytes = 65_536
+const STEP_BYTES = 65_536
 
 type AnswerPart = "documents" | "highlights" | "joins" | "facets" | "answer"
 const LOWER: Readonly<Record<AnswerPart, string>> = {
@@ -44,7 +44,7 @@ export class AnswerBudget {
   readonly #reserve: ((bytes: number) => boolean) | undefined
   #held = 0
   #written = 0
-  #reserved = STEP_bytes
+  #reserved = STEP_BYTES
 
   /** `reserve`: whether the host has memory for so many bytes in all; asked before they are made. */
   constructor(bytes_max: number, reserve?: (bytes: number) => boolean) {
@@ -88,7 +88,7 @@ export class AnswerBudget {
     return refused
   }
   #more(bytes = 0): void {
-    const wanted = Math.ceil((this.#held + this.#written + bytes) / STEP_bytes) * STEP_bytes
+    const wanted = Math.ceil((this.#held + this.#written + bytes) / STEP_BYTES) * STEP_BYTES
     if (this.#reserve?.(wanted) === false)
       throw this.refuse(
         new AnswerRefused({

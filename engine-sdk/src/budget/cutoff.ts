@@ -18,9 +18,9 @@ const LOOK_STEPS = 16_384
 /** What is known to take so many more steps in one piece is not begun on a thread that has a quantum. */
 const PIECE_STEPS_MAX = 400_000
 /** Of the thread of all, for what is made late of one answer. */
-const LATE_ms = 10
+const LATE_MS = 10
 /** From here on the thread's own time is asked too: until then all of the wall's time is taken for its. */
-const MEASURED_ms = 2
+const MEASURED_MS = 2
 
 /**
  * What the thread has given to this work since it began: its processor time, where the system tells it, else the
@@ -35,7 +35,7 @@ class Used {
   /** Costs nothing as long as the wall's time is below `limit`. */
   isOver(limit_ms: number, now: number): boolean {
     const wall_ms = now - this.begun
-    if (this.first === undefined && wall_ms >= MEASURED_ms) this.first = { wall: wall_ms, thread: threadTime_ms() }
+    if (this.first === undefined && wall_ms >= MEASURED_MS) this.first = { wall: wall_ms, thread: threadTime_ms() }
     if (wall_ms <= limit_ms) return false
     const { first } = this
     return first === undefined || first.wall + (threadTime_ms() - first.thread) > limit_ms
@@ -103,7 +103,7 @@ export class LateQuantum {
   private isRunning = false
   /** It gave way: nothing more is made here. */ isOver = false
   constructor(search: Cutoff) {
-    this.left_ms = search.hasQuantum ? LATE_ms : Infinity
+    this.left_ms = search.hasQuantum ? LATE_MS : Infinity
   }
   run<A>(make: () => A): A {
     if (this.left_ms === Infinity || this.isRunning) return make()

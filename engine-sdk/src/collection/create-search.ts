@@ -82,6 +82,16 @@ export interface Search<D> {
  * A search over documents. With `fields`, those are indexed and the type of a document follows from them; without, the
  * first batch of documents says what there is (`createSearch<Product>()` gives them a type). Nothing happens before the
  * first call, so a folder that cannot be opened fails there.
+ *
+ * @example
+ * ```ts
+ * import { createSearch } from "@dowser/engine-sdk"
+ *
+ * const products = createSearch({ fields: { title: "string", price: "float" } })
+ * await products.add({ id: "1", title: "Trail running shoe", price: 89.5 })
+ * const { hits } = await products.search("runing shoe", { filter: "price:<100" })
+ * hits[0]?.document.price // 89.5
+ * ```
  */
 export function createSearch<const F extends FieldSpecs>(
   options: CreateSearchOptions & { readonly fields: F }

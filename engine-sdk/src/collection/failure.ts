@@ -33,6 +33,20 @@ export interface OptionalPackageMissing {
   readonly package: string
 }
 
+/**
+ * What every call of `createSearch` throws; `failure` says what happened, by its `kind`.
+ *
+ * @example
+ * ```ts
+ * import { createSearch, SearchError } from "@dowser/engine-sdk"
+ *
+ * const products = createSearch({ fields: { price: "float" } })
+ * await products.search("shoe", { filter: "colour:red" }).catch((error: unknown) => {
+ *   if (error instanceof SearchError && error.failure.kind === "Invalid") return undefined
+ *   throw error
+ * })
+ * ```
+ */
 export class SearchError extends Error {
   override readonly name = "SearchError"
   readonly failure: SearchFailure

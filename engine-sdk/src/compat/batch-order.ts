@@ -5,7 +5,7 @@
  */
 
 /** Documents that the reference indexes together. */
-export const BATCH_docs = 1_000
+export const BATCH_DOCS = 1_000
 /** Table sizes on the way to a full batch. */
 const SIZES = [13, 29, 59, 127, 257, 541, 1_109] as const
 const END = -1

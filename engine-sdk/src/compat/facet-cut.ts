@@ -19,7 +19,7 @@ import { sortSpending, spend } from "../budget/cutoff.ts"
 import { pickByAge, type Age } from "./value-age.ts"
 
 /** Bytes of a value that the reference keeps. */
-const VALUE_bytes = 100
+const VALUE_BYTES = 100
 
 /** `wanted` of items that are equally frequent. */
 type Choose<A> = (tied: ReadonlyArray<A>, wanted: number) => ReadonlyArray<A>
@@ -65,7 +65,7 @@ export const numberOfValue = (reader: CollectionReader, field: string): ((text: 
 export const chooseByHash =
   <A>(textOf: (item: A) => string): Choose<A> =>
   (tied, wanted) =>
-    largest(tied, wanted, (item) => BigInt.asIntN(64, wyhash(encodeUtf8(textOf(item)).subarray(0, VALUE_bytes))))
+    largest(tied, wanted, (item) => BigInt.asIntN(64, wyhash(encodeUtf8(textOf(item)).subarray(0, VALUE_BYTES))))
 
 /**
  * By the reference's number of a value, as after counting documents; `valueOf` is the value's number in the dictionary

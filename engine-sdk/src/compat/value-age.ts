@@ -18,7 +18,7 @@ import type { ValueColumn } from "../index/columns.ts"
 import { attachedFacet } from "../index/facet-section.ts"
 import type { FieldDictionary } from "../index/field-dictionary.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
-import { BATCH_docs, batchOrder } from "./batch-order.ts"
+import { BATCH_DOCS, batchOrder } from "./batch-order.ts"
 import { sortSpending, spend } from "../budget/cutoff.ts"
 import { SpareNumbers } from "../spare.ts"
 
@@ -111,7 +111,7 @@ class SegmentAges {
       else if (position !== from) moved.set(ordinal, position)
       if (position < 0) return -1
     }
-    return Math.floor(segment.seqs[order[position]] / BATCH_docs)
+    return Math.floor(segment.seqs[order[position]] / BATCH_DOCS)
   }
   private holds(doc: number, ordinal: number): boolean {
     const [start, end] = rangeOf(this.column, doc)
@@ -265,8 +265,8 @@ const placesIn = (reader: CollectionReader, field: string, batch: number): Reado
     const order = segment.insertionOrder,
       { seqs } = segment
     for (
-      let position = firstFrom(order, seqs, batch * BATCH_docs);
-      position < order.length && seqs[order[position]] < (batch + 1) * BATCH_docs;
+      let position = firstFrom(order, seqs, batch * BATCH_DOCS);
+      position < order.length && seqs[order[position]] < (batch + 1) * BATCH_DOCS;
       position++
     ) {
       const doc = order[position]

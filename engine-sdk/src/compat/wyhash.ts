@@ -12,7 +12,7 @@ const SECRET = [
   0x72b22b96e169b471n
 ] as const
 const LOW = 0xffff_ffff_ffff_ffffn
-const STRIPE_bytes = 64
+const STRIPE_BYTES = 64
 
 /** High and low half of the product, folded. */
 const fold = (a: bigint, b: bigint): bigint => {
@@ -31,9 +31,9 @@ export const wyhash = (bytes: Uint8Array): bigint => {
   let seed: bigint = SECRET[4]
   let at = 0,
     left = length
-  if (left > STRIPE_bytes) {
+  if (left > STRIPE_BYTES) {
     const lanes = [seed, seed, seed, seed]
-    for (; left > STRIPE_bytes; left -= STRIPE_bytes, at += STRIPE_bytes)
+    for (; left > STRIPE_BYTES; left -= STRIPE_BYTES, at += STRIPE_BYTES)
       for (let lane = 0; lane < 4; lane++) lanes[lane] = pair(at + lane * 16, lane, lanes[lane])
     seed = lanes[0] ^ lanes[1] ^ lanes[2] ^ lanes[3]
   }

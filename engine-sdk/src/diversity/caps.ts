@@ -1,12 +1,19 @@
 /**
- * At most so many hits of one value, at least so many values on the first page (contract part 7). Values are compared
- * as texts; a hit may have several or none.
+ * At most so many hits of one value, at least so many values on the first page. Values are compared as texts; a hit may
+ * have several or none.
  */
 export type Values = ReadonlyArray<string>
 
 /**
  * Hits over the cap of one of their values move behind all that are within; ranks before `from` (counted from 1) stay
  * and do not count. Hits without a value are never over. O(values).
+ *
+ * @example
+ * ```ts
+ * import { capPerValue } from "@dowser/engine-sdk/diversity"
+ *
+ * capPerValue([["Peak"], ["Peak"], ["Swift"]], 1, 1) // [0, 2, 1]: the second Peak moves back
+ * ```
  */
 export const capPerValue = (values: ReadonlyArray<Values>, max: number, from: number): number[] => {
   const head: number[] = [],
@@ -32,6 +39,13 @@ export const capPerValue = (values: ReadonlyArray<Values>, max: number, from: nu
  * Ranks `from`..`page` hold at least `min` different values, as far as later hits have them: the next hit with a new
  * value comes to the end of the page for the last hit whose values are all there twice, which moves right behind the
  * page. O(hits + min · page).
+ *
+ * @example
+ * ```ts
+ * import { ensureValues } from "@dowser/engine-sdk/diversity"
+ *
+ * ensureValues([["Peak"], ["Peak"], ["Swift"]], 2, 1, 2) // [0, 2, 1]: two brands on a page of two
+ * ```
  */
 export const ensureValues = (values: ReadonlyArray<Values>, min: number, from: number, page: number): number[] => {
   const order = values.map((_own, i) => i)

@@ -1,6 +1,6 @@
 /**
- * The diversity rules of a set as stages, in the contract's order: near-duplicates of all entries, then caps and least
- * values, then MMR.
+ * The diversity rules of a set as stages, in this order: near-duplicates of all entries, then caps and least values,
+ * then MMR.
  */
 import type { Candidate, Stage, StageContext } from "../stage/stage.ts"
 import type { FieldValue } from "../plan.ts"
@@ -11,14 +11,36 @@ import { separateDuplicates } from "./near-duplicate.ts"
 import { textSimilarity, vectorSimilarity } from "./similarity.ts"
 
 /** Milliseconds of each stage; when they are used up what is done so far stays. */
-export const diversityBudgets = { near_duplicate: 20, max_min: 10, mmr: 30 } as const
+const diversityBudgets = { near_duplicate: 20, max_min: 10, mmr: 30 } as const
 
+/**
+ * The stages that diversity rules make, in the order in which they act.
+ *
+ * @example
+ * ```ts
+ * import { createSearch } from "@dowser/engine-sdk"
+ * import { diversityStages } from "@dowser/engine-sdk/diversity"
+ *
+ * const products = createSearch({ stages: diversityStages([{ field: "brand", max: 2, from: 1 }]) })
+ * ```
+ */
 export const diversityStages = (rules: ReadonlyArray<DiversityRule>): ReadonlyArray<Stage> => [
   ...rules.flatMap(({ near_duplicate }) => (near_duplicate === undefined ? [] : [nearDuplicateStage(near_duplicate)])),
   ...rules.flatMap((rule) => (rule.max === undefined && rule.min === undefined ? [] : [maxMinStage(rule)])),
   ...rules.flatMap(({ mmr }) => (mmr === undefined ? [] : [mmrStage(mmr)]))
 ]
 
+/**
+ * A stage that moves hits back whose fields say the same as an earlier hit.
+ *
+ * @example
+ * ```ts
+ * import { createSearch } from "@dowser/engine-sdk"
+ * import { nearDuplicateStage } from "@dowser/engine-sdk/diversity"
+ *
+ * const products = createSearch({ stages: [nearDuplicateStage({ fields: ["title"], threshold: 0.8 })] })
+ * ```
+ */
 export const nearDuplicateStage = ({ fields, threshold }: NearDuplicate): Stage => ({
   name: "near_duplicate",
   budget_ms: diversityBudgets.near_duplicate,
@@ -37,6 +59,17 @@ export const nearDuplicateStage = ({ fields, threshold }: NearDuplicate): Stage 
   }
 })
 
+/**
+ * A stage that bounds how many hits share a value, and how few values a page has.
+ *
+ * @example
+ * ```ts
+ * import { createSearch } from "@dowser/engine-sdk"
+ * import { maxMinStage } from "@dowser/engine-sdk/diversity"
+ *
+ * const products = createSearch({ stages: [maxMinStage({ field: "brand", max: 2, from: 1 })] })
+ * ```
+ */
 export const maxMinStage = ({ field, max, min, from }: DiversityRule): Stage => ({
   name: "max_min",
   budget_ms: diversityBudgets.max_min,
@@ -80,6 +113,16 @@ const placesOf = (order: ReadonlyArray<number>): Int32Array => {
 /**
  * Decision: relevance is the discount of the rank (as in DCG), not the rank itself or a score: a list may be sorted by
  * price, and a relevance that falls evenly over 250 hits would give away the first page for a little variety.
+ *
+ * @example
+ * ```ts
+ * import { createSearch } from "@dowser/engine-sdk"
+ * import { mmrStage } from "@dowser/engine-sdk/diversity"
+ *
+ * const products = createSearch({
+ *   stages: [mmrStage({ lambda: 0.7, vector_field: "", text_fields: ["title"], k: 10 })]
+ * })
+ * ```
  */
 export const mmrStage = ({ lambda, vector_field, text_fields, k }: Mmr): Stage => ({
   name: "mmr",

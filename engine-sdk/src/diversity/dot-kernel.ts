@@ -169,7 +169,7 @@ const KERNEL = Uint8Array.of(
   0x0b
 )
 const LANES = 8
-const PAGE_bytes = 65_536
+const PAGE_BYTES = 65_536
 
 interface Memory {
   readonly buffer: ArrayBuffer
@@ -218,7 +218,7 @@ const laneTable = (
   stride: number
 ): ProductTable => {
   const missing = vectors.length * stride * 4 - memory.buffer.byteLength
-  if (missing > 0) memory.grow(Math.ceil(missing / PAGE_bytes))
+  if (missing > 0) memory.grow(Math.ceil(missing / PAGE_BYTES))
   const table = new Float32Array(memory.buffer, 0, vectors.length * stride).fill(0)
   vectors.forEach((vector, i) => {
     if (vector !== undefined) table.set(vector, i * stride)

@@ -1,7 +1,7 @@
 /**
  * Maximal marginal relevance (Carbonell and Goldstein 1998): greedy picks that weigh relevance against the largest
- * similarity to what was picked before. The one implementation, for curation items (engine-contract 11.6) and for
- * rules.
+ * similarity to what was picked before. The one implementation, for curation items
+ * (`docs/contract/curation.md#diversity`) and for rules.
  */
 export interface MmrInputs {
   readonly size: number
@@ -20,6 +20,14 @@ export interface MmrOutcome {
  * Equal values keep the order of relevance. A value can only fall while more is picked, so a candidate is compared with
  * picks only until it has fallen below the best one found: the answer of the naive O(size · picks²) definition for at
  * most O(size · picks) similarities, mostly a tenth to a fifth of them.
+ *
+ * @example
+ * ```ts
+ * import { greedyMmr, textSimilarity } from "@dowser/engine-sdk/diversity"
+ *
+ * const similarity = textSimilarity(["red mug", "red mug", "oak board"])
+ * greedyMmr({ size: 3, lambda: 0.5, relevance: (i) => 3 - i, similarity }).order // the board before the second mug
+ * ```
  */
 export const greedyMmr = ({ size, lambda, picks = size, relevance, similarity, isLate }: MmrInputs): MmrOutcome => {
   const relevant = scaledOf(size, relevance).map((scaled) => lambda * scaled)

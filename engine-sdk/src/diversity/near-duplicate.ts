@@ -20,6 +20,14 @@ const NO_SHINGLES = new Int32Array(0)
 /**
  * A hit is compared with the earlier ones that were found different; hits without text are different from all.
  * O(words + pairs of hits that share a shingle of their prefixes). Once `isLate` the rest counts as different.
+ *
+ * @example
+ * ```ts
+ * import { separateDuplicates } from "@dowser/engine-sdk/diversity"
+ *
+ * const { order } = separateDuplicates(["red mug", "red mug", "oak board"], 0.8)
+ * order // the second mug is last
+ * ```
  */
 export const separateDuplicates = (
   texts: ReadonlyArray<string>,

@@ -2,7 +2,7 @@
 import { TextCache } from "../analysis/text-cache.ts"
 import { queryWords } from "../rules/condition-index.ts"
 
-const CACHED_bytes = 16_000_000
+const CACHED_BYTES = 16_000_000
 
 /**
  * Each shingle once, ascending. A text of n words has at most n + 1, one without words none. Different shingles share a
@@ -19,7 +19,7 @@ const shinglesOf = (text: string): Int32Array => {
     }
   return Int32Array.from(found).sort()
 }
-const cached = new TextCache(shinglesOf, { bytes_max: CACHED_bytes, bytesOf: (shingles) => shingles.byteLength })
+const cached = new TextCache(shinglesOf, { bytes_max: CACHED_BYTES, bytesOf: (shingles) => shingles.byteLength })
 export const hashedShingles = (text: string): Int32Array => cached.get(text)
 
 /** FNV-1a over the UTF-16 units, mixed once more; never 0, which marks the ends of a text. */

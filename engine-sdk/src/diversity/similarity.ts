@@ -7,6 +7,14 @@ export type Similarity = (i: number, j: number) => number
 /**
  * Lengths are found out once. A candidate without a vector, or with one of another length, is like nothing; opposite
  * directions count as unlike, not as less than that. Holds until the next call: the vectors lie in one shared table.
+ *
+ * @example
+ * ```ts
+ * import { vectorSimilarity } from "@dowser/engine-sdk/diversity"
+ *
+ * const similarity = vectorSimilarity([Float32Array.of(1, 0), Float32Array.of(1, 1)])
+ * similarity(0, 1) // some 0.71
+ * ```
  */
 export const vectorSimilarity = (vectors: ReadonlyArray<Float32Array | undefined>): Similarity => {
   const dimensions = vectors.find((vector) => vector !== undefined)?.length ?? 0
@@ -25,6 +33,14 @@ const NO_WORDS = new Int32Array(0)
 /**
  * Shared words of all words, each counted once; empty texts are like nothing, and so are those for which it is too
  * late.
+ *
+ * @example
+ * ```ts
+ * import { textSimilarity } from "@dowser/engine-sdk/diversity"
+ *
+ * const similarity = textSimilarity(["red mug", "blue mug"])
+ * similarity(0, 1) // one word of three
+ * ```
  */
 export const textSimilarity = (texts: ReadonlyArray<string>, isLate: () => boolean = () => false): Similarity => {
   const numbers = new Map<string, number>()

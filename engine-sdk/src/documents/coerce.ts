@@ -1,6 +1,6 @@
 /**
- * One value against one field type under a `dirty_values` mode (engine-contract 3.3, 3.5). Pure: answers the value to
- * store, the removal of the field, or the message of the refusal.
+ * One value against one field type under a `dirty_values` mode (`docs/contract/documents.md#validation`). Pure: answers
+ * the value to store, the removal of the field, or the message of the refusal.
  */
 import type { DirtyValues, Field, FieldType } from "../schema.ts"
 

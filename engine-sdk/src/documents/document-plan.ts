@@ -1,6 +1,6 @@
 /**
  * What a schema asks of every document, computed once per schema object: which fields are read where, which names are
- * patterns, and the type a newly seen value gets (engine-contract 2.5). Holds no document.
+ * patterns, and the type a newly seen value gets (`docs/contract/collections.md#types`). Holds no document.
  */
 import { BoundedMap } from "../bounded-map.ts"
 import { isNamePattern, namePattern, type NamePattern } from "./name-pattern.ts"
@@ -23,13 +23,13 @@ export interface DocumentPlan {
   readonly byName: ReadonlyMap<string, Field>
   readonly dynamic: ReadonlyArray<DynamicField>
   readonly unstored: ReadonlyArray<string>
-  /** Fields whose documents must be there when they are named (engine-contract 3.7). */
+  /** Fields whose documents must be there when they are named (`docs/contract/documents.md#references`). */
   readonly references: ReadonlyArray<Field>
   readonly defaultMode: DirtyValues
   readonly nestedEnabled: boolean
 }
 /** Of one schema; as long as the schema is used. */
-const NAMES_MATCHED_bytes_MAX = 2_000_000
+const NAMES_MATCHED_BYTES_MAX = 2_000_000
 const matched = new WeakMap<DocumentPlan, BoundedMap<string, Field | null>>()
 const plans = new WeakMap<CollectionSchema, DocumentPlan>()
 
@@ -88,7 +88,7 @@ export const dynamicFieldFor = (plan: DocumentPlan, name: string): Field | undef
   if (names === undefined)
     matched.set(
       plan,
-      (names = new BoundedMap({ bytes_max: NAMES_MATCHED_bytes_MAX, bytesOf: (matchedName) => matchedName.length * 2 }))
+      (names = new BoundedMap({ bytes_max: NAMES_MATCHED_BYTES_MAX, bytesOf: (matchedName) => matchedName.length * 2 }))
     )
   const known = names.get(name)
   if (known !== undefined) return known ?? undefined

@@ -1,6 +1,6 @@
 /**
- * Partial writes onto a stored document (engine-contract 3.2): objects merge, arrays and scalars replace, null removes,
- * and `$operations.increment` adds to integers. Never changes its inputs.
+ * Partial writes onto a stored document (`docs/contract/documents.md#merging`): objects merge, arrays and scalars
+ * replace, null removes, and `$operations.increment` adds to integers. Never changes its inputs.
  */
 import type { CollectionSchema, Document } from "../schema.ts"
 import { isObject } from "./json.ts"

@@ -23,10 +23,10 @@ export interface NamePattern {
 }
 
 /** States of a pattern are about as many as its characters. */
-const STATE_bytes = 80
+const STATE_BYTES = 80
 const patterns = new BoundedMap<string, NamePattern | null>({
   bytes_max: 8_000_000,
-  bytesOf: (pattern) => pattern.length * STATE_bytes
+  bytesOf: (pattern) => pattern.length * STATE_BYTES
 })
 /**
  * The compiled pattern, or undefined when it is too long or not of the supported subset (literals, `.`, classes,

@@ -1,6 +1,6 @@
 /**
  * Values below objects: reading a dotted path through objects and arrays of objects, and finding the children of an
- * object field. A key that literally holds the dotted name wins over the path (engine-contract 2.5).
+ * object field. A key that literally holds the dotted name wins over the path (`docs/contract/collections.md#types`).
  */
 import { isObject } from "./json.ts"
 import { ownValue, putOwn } from "./own-value.ts"

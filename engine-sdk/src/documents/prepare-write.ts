@@ -1,6 +1,6 @@
 /**
  * From what a caller wrote to what an engine stores and indexes: identity, merge, detection of fields, validation and
- * coercion (engine-contract 3.2, 3.3, 3.5). Pure; whether referenced documents exist is the engine's question.
+ * coercion (`docs/contract/documents.md#merging`). Pure; whether referenced documents exist is the engine's question.
  */
 import { conflict, fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
 import type { WriteOperation } from "../plan.ts"

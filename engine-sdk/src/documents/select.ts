@@ -1,6 +1,6 @@
 /**
- * Which parts of a document are shown (engine-contract 6.6). Exclusion wins; a parent brings its subtree; objects that
- * pruning emptied go, except inside arrays, where positions stay.
+ * Which parts of a document are shown (`docs/contract/documents.md#selected-fields`). Exclusion wins; a parent brings
+ * its subtree; objects that pruning emptied go, except inside arrays, where positions stay.
  */
 import type { Document } from "../schema.ts"
 import { isObject } from "./json.ts"

@@ -1,4 +1,4 @@
-/** Query texts into one vector: averaged, or weighted as the caller says (engine-contract 13, `queries`). */
+/** Query texts into one vector: averaged, or weighted as the caller says (`docs/contract/vectors.md`, `queries`). */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { Namespace } from "../engine.ts"
 import type { QueryEmbedding } from "../plan.ts"

@@ -1,6 +1,7 @@
 /**
  * What makes vectors of texts and images, as the engine's host gives it. The engine itself knows no model: fields with
- * `embed` (engine-contract 2.7) get their vectors in front of it (`embedding-engine.ts`), queries in `prepare`.
+ * `embed` (`docs/contract/collections.md#embedding-fields`) get their vectors in front of it (`embedding-engine.ts`),
+ * queries in `prepare`.
  */
 import type { EngineError, Result } from "../errors.ts"
 import type { Namespace } from "../engine.ts"

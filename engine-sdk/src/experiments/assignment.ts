@@ -13,6 +13,13 @@ const shared = new Uint8Array(1_024)
 /**
  * Where a unit lies between 0 and 1: 48 bits of SHA-256(seed, 0x1f, unit) / 2^48, both texts in UTF-8. Uniform over
  * units, and independent between seeds.
+ *
+ * @example
+ * ```ts
+ * import { shareOf } from "@dowser/engine-sdk/experiments"
+ *
+ * shareOf("exp_1/1/variant", "visitor-7") // the same number between 0 and 1 whenever it is asked
+ * ```
  */
 export const shareOf = (seed: string, unit: string): number => {
   // UTF-8 takes three bytes for what is one unit of a text, at most.
@@ -27,6 +34,14 @@ export const shareOf = (seed: string, unit: string): number => {
 /**
  * One seed for whether a unit takes part and another for its variant: so more traffic lets more units in and moves none
  * of those that are in. Each run has seeds of its own: who was lucky in one run is not in the next.
+ *
+ * @example
+ * ```ts
+ * import { seedsOf, variantOf } from "@dowser/engine-sdk/experiments"
+ *
+ * const split = { seeds: seedsOf("exp_1", 1), traffic: 0.5, weights: [1, 1] }
+ * const variant = variantOf(split, "visitor-7")
+ * ```
  */
 export const seedsOf = (experimentId: string, run: number): { readonly traffic: string; readonly variant: string } => ({
   traffic: `${experimentId}/${run}/traffic`,
@@ -42,6 +57,14 @@ export interface Split {
 /**
  * The index of the unit's variant: the first whose weight, together with those before it, is more than the unit's share
  * of all weights. undefined for a unit that takes no part. Some 2 µs, twice that where `traffic` is below 1.
+ *
+ * @example
+ * ```ts
+ * import { seedsOf, variantOf } from "@dowser/engine-sdk/experiments"
+ *
+ * const split = { seeds: seedsOf("exp_1", 1), traffic: 0.5, weights: [1, 1] }
+ * variantOf(split, "visitor-7") // 0, 1, or undefined: takes no part
+ * ```
  */
 export const variantOf = ({ seeds, traffic, weights }: Split, unit: string): number | undefined => {
   if (traffic < 1 && shareOf(seeds.traffic, unit) >= traffic) return undefined

@@ -6,23 +6,41 @@
 import type { Estimate } from "./ratio-estimate.ts"
 
 /** Decision: one number for all experiments, since one that is chosen after a look would make the looks count again. */
-export const TUNING_UNITS = 5_000
+const TUNING_UNITS = 5_000
 /** Of each arm: what is asymptotic says nothing of fewer. */
-export const UNITS_MIN = 100
+const UNITS_MIN = 100
 
 const rhoSquared = (alpha: number, tuning: number): number => {
   const log = -2 * Math.log(alpha)
   return (log + Math.log(1 + log)) / tuning
 }
 
-/** Of the interval around a difference with this standard error, of `n` units. */
+/**
+ * Of the interval around a difference with this standard error, of `n` units.
+ *
+ * @example
+ * ```ts
+ * import { halfWidth } from "@dowser/engine-sdk/experiments"
+ *
+ * halfWidth(0.01, 20_000, 0.05) // the interval is the difference, less and more of it
+ * ```
+ */
 export const halfWidth = (standardError: number, n: number, alpha: number, tuning = TUNING_UNITS): number => {
   const rho2 = rhoSquared(alpha, tuning),
     grown = n * rho2 + 1
   return standardError * Math.sqrt(n) * Math.sqrt(((2 * grown) / (n * n * rho2)) * Math.log(Math.sqrt(grown) / alpha))
 }
 
-/** Of one look at a difference that is `z` standard errors away from none. The least of all looks is the p-value. */
+/**
+ * Of one look at a difference that is `z` standard errors away from none. The least of all looks is the p-value.
+ *
+ * @example
+ * ```ts
+ * import { sequentialP } from "@dowser/engine-sdk/experiments"
+ *
+ * sequentialP(3, 20_000, 0.05) // p of this look; the least of all looks counts
+ * ```
+ */
 export const sequentialP = (z: number, n: number, alpha: number, tuning = TUNING_UNITS): number => {
   const rho2 = rhoSquared(alpha, tuning),
     grown = n * rho2 + 1
@@ -40,6 +58,14 @@ export interface Comparison {
 /**
  * A variant against the control. The interval is that of the difference over the control's mean as it was measured, so
  * it holds 0 exactly where p is above `alpha`.
+ *
+ * @example
+ * ```ts
+ * import { compare } from "@dowser/engine-sdk/experiments"
+ *
+ * const control = { units: 10_000, mean: 0.1, standardError: 0.003 }
+ * const { interval, lift } = compare(control, { ...control, mean: 0.12 }, 0.05)
+ * ```
  */
 export const compare = (control: Estimate, variant: Estimate, alpha: number): Comparison => {
   const difference = variant.mean - control.mean,

@@ -15,6 +15,13 @@ export interface Drafted {
 /**
  * The first `length` of both rankings (fewer where they end), none twice. A coin of the seed says who of a round picks
  * first; where both would take the same document next it goes to both. O(length), and a hash for each round.
+ *
+ * @example
+ * ```ts
+ * import { teamDraft } from "@dowser/engine-sdk/experiments"
+ *
+ * teamDraft(["p1", "p2"], ["p2", "p3"], "query-7", 3).map(({ id, team }) => `${team}: ${id}`)
+ * ```
  */
 export const teamDraft = (
   a: ReadonlyArray<string>,
@@ -50,7 +57,16 @@ export const teamDraft = (
   return drafted
 }
 
-/** What a document is told by in a report of whose it was: 32 bits of its id (FNV-1a), never 0. */
+/**
+ * What a document is told by in a report of whose it was: 32 bits of its id (FNV-1a), never 0.
+ *
+ * @example
+ * ```ts
+ * import { documentPrint } from "@dowser/engine-sdk/experiments"
+ *
+ * documentPrint("p1") // 32 bits, never 0
+ * ```
+ */
 export const documentPrint = (id: string): number => {
   let print = 0x811c9dc5
   for (let i = 0; i < id.length; i++) print = Math.imul(print ^ id.charCodeAt(i), 0x01000193)
@@ -61,18 +77,44 @@ export interface Teams {
   readonly a: ReadonlyArray<number>
   readonly b: ReadonlyArray<number>
 }
+/**
+ * The documents of each team in a drafted list.
+ *
+ * @example
+ * ```ts
+ * import { teamDraft, teamsOf } from "@dowser/engine-sdk/experiments"
+ *
+ * const { a, b } = teamsOf(teamDraft(["p1", "p2"], ["p2", "p3"], "query-7", 3))
+ * ```
+ */
 export const teamsOf = (drafted: ReadonlyArray<Drafted>): Teams => {
   const of = (team: Team) => drafted.filter((one) => one.team === team).map(({ id }) => documentPrint(id))
   return { a: of("a"), b: of("b") }
 }
 
-/** One vote of a visitor: who had more of what was taken. */
+/**
+ * One vote of a visitor: who had more of what was taken.
+ *
+ * @example
+ * ```ts
+ * import { voteOf } from "@dowser/engine-sdk/experiments"
+ *
+ * voteOf(2, 1) // "win"
+ * ```
+ */
 export const voteOf = (takenFromA: number, takenFromB: number): "win" | "loss" | "tie" =>
   takenFromA === takenFromB ? "tie" : takenFromA > takenFromB ? "win" : "loss"
 
 /**
  * Whether wins and losses are as those of a fair coin, at any number of looks: 1 over the e-value of all coins, equally
  * likely beforehand, against the fair one. The least of all looks is the p-value. Ties tell nothing.
+ *
+ * @example
+ * ```ts
+ * import { preferenceP } from "@dowser/engine-sdk/experiments"
+ *
+ * preferenceP(90, 30) // small: hardly a fair coin
+ * ```
  */
 export const preferenceP = (wins: number, losses: number): number =>
   wins === losses ? 1 : Math.min(1, Math.exp(-(logBeta(wins + 1, losses + 1) + (wins + losses) * Math.LN2)))

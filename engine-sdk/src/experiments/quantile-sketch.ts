@@ -6,9 +6,29 @@
 const GROWTH = 1.05
 /** A minute, in microseconds: what took longer is in the last bucket. */
 const LONGEST_US = 60_000_000
+/**
+ * Buckets that a sketch of times has at most.
+ *
+ * @example
+ * ```ts
+ * import { BUCKETS_MAX } from "@dowser/engine-sdk/experiments"
+ *
+ * const counts = new Array<number>(BUCKETS_MAX).fill(0)
+ * ```
+ */
 export const BUCKETS_MAX = Math.ceil(Math.log(LONGEST_US) / Math.log(GROWTH)) + 1
 
-/** Of a time in microseconds. */
+/**
+ * Of a time in microseconds.
+ *
+ * @example
+ * ```ts
+ * import { bucketOf, quantileOf } from "@dowser/engine-sdk/experiments"
+ *
+ * const sketch = [[bucketOf(12_000), 40]] as const
+ * quantileOf(sketch, 0.95) // some 12,000 µs
+ * ```
+ */
 export const bucketOf = (took_us: number): number =>
   took_us <= 1 ? 0 : Math.min(BUCKETS_MAX - 1, Math.ceil(Math.log(took_us) / Math.log(GROWTH)))
 /** The time in the middle of a bucket. */
@@ -31,7 +51,16 @@ const bucketAt = (sketch: Sketch, share: number): number | undefined => {
   }
   return last
 }
-/** In microseconds; undefined without times. */
+/**
+ * In microseconds; undefined without times.
+ *
+ * @example
+ * ```ts
+ * import { bucketOf, quantileOf } from "@dowser/engine-sdk/experiments"
+ *
+ * quantileOf([[bucketOf(900), 99], [bucketOf(40_000), 1]], 0.5) // some 900 µs
+ * ```
+ */
 export const quantileOf = (sketch: Sketch, share: number): number | undefined => {
   const bucket = bucketAt(sketch, share)
   return bucket === undefined ? undefined : timeOf(bucket)
@@ -59,6 +88,13 @@ const HALVINGS = 40
 /**
  * Whether the variant's quantile is greater than the control's, at any number of looks: the least alpha at which the
  * two confidence sequences lie apart. It takes times as independent; of a server they are, mostly.
+ *
+ * @example
+ * ```ts
+ * import { bucketOf, slowerP } from "@dowser/engine-sdk/experiments"
+ *
+ * slowerP([[bucketOf(900), 5_000]], [[bucketOf(1_200), 5_000]], 0.5) // small: the variant is slower
+ * ```
  */
 export const slowerP = (control: Sketch, variant: Sketch, share: number): number => {
   if (Math.min(countOf(control), countOf(variant)) < TIMES_MIN || !isSlowerFor(control, variant, share, 1)) return 1

@@ -14,7 +14,17 @@ export interface Estimate {
 /** Of units, from sums of products and of each. */
 const covariance = (n: number, ab: number, a: number, b: number): number => (n < 2 ? 0 : (ab - (a * b) / n) / (n - 1))
 
-/** undefined where there is no denominator. */
+/**
+ * undefined where there is no denominator.
+ *
+ * @example
+ * ```ts
+ * import { addSums, NO_UNITS, ratioEstimate, unitSums } from "@dowser/engine-sdk/experiments"
+ *
+ * const sums = [unitSums(1, 4), unitSums(0, 2)].reduce(addSums, NO_UNITS)
+ * ratioEstimate(sums)?.mean // 1 click in 6 searches
+ * ```
+ */
 export const ratioEstimate = ({ n, x, xx, xy, y, yy }: UnitSums): Estimate | undefined => {
   if (n === 0 || y === 0) return undefined
   const mean = x / y,
@@ -39,6 +49,15 @@ interface Adjusted {
  * CUPED (Deng et al. 2013): what units did before the experiment began explains a part of what they do in it, which is
  * taken out of each variant's figure. One slope for all variants, or it would take out what the variants themselves
  * did. undefined where fewer than half of the units were known before, or no more is explained than chance would.
+ *
+ * @example
+ * ```ts
+ * import { addSums, cupedEstimates, NO_UNITS, unitSums } from "@dowser/engine-sdk/experiments"
+ *
+ * const control = [unitSums(1, 4, 3), unitSums(0, 2, 1)].reduce(addSums, NO_UNITS)
+ * const variant = [unitSums(2, 4, 3), unitSums(1, 2, 1)].reduce(addSums, NO_UNITS)
+ * cupedEstimates([control, variant])?.reduction // undefined where the time before explains nothing
+ * ```
  */
 export const cupedEstimates = (variants: ReadonlyArray<UnitSums>): Adjusted | undefined => {
   const all = variants.reduce(addSums, NO_UNITS)

@@ -7,10 +7,28 @@ import { logGamma } from "./log-gamma.ts"
 
 /** How close to the weights a wrong split is expected: of a percent or two. */
 const CONCENTRATION = 2_000
-/** A split is called wrong below it. */
+/**
+ * A split is called wrong below it.
+ *
+ * @example
+ * ```ts
+ * import { SAMPLE_RATIO_ALPHA, sampleRatioP } from "@dowser/engine-sdk/experiments"
+ *
+ * const isSplitWrong = sampleRatioP([5_400, 4_600], [1, 1]) < SAMPLE_RATIO_ALPHA
+ * ```
+ */
 export const SAMPLE_RATIO_ALPHA = 0.001
 
-/** p of one look; the least of all looks is the test's. 1 where nothing was counted. */
+/**
+ * p of one look; the least of all looks is the test's. 1 where nothing was counted.
+ *
+ * @example
+ * ```ts
+ * import { sampleRatioP } from "@dowser/engine-sdk/experiments"
+ *
+ * sampleRatioP([5_400, 4_600], [1, 1]) // tiny: the visitors were not split in halves
+ * ```
+ */
 export const sampleRatioP = (units: ReadonlyArray<number>, weights: ReadonlyArray<number>): number => {
   const total = weights.reduce((sum, weight) => sum + weight, 0),
     n = units.reduce((sum, count) => sum + count, 0)

@@ -17,9 +17,28 @@ export interface UnitSums {
   /** Units with a covariate; those without have 0. */ readonly known: number
 }
 
+/**
+ * The sums of no units, from which sums are added up.
+ *
+ * @example
+ * ```ts
+ * import { addSums, NO_UNITS, unitSums } from "@dowser/engine-sdk/experiments"
+ *
+ * [unitSums(1, 4), unitSums(0, 2)].reduce(addSums, NO_UNITS).n // 2
+ * ```
+ */
 export const NO_UNITS: UnitSums = { n: 0, x: 0, xx: 0, y: 0, yy: 0, xy: 0, c: 0, cc: 0, xc: 0, yc: 0, known: 0 }
-export const SUM_NAMES = ["n", "x", "xx", "y", "yy", "xy", "c", "cc", "xc", "yc", "known"] as const
 
+/**
+ * The sums of two groups of units together.
+ *
+ * @example
+ * ```ts
+ * import { addSums, unitSums } from "@dowser/engine-sdk/experiments"
+ *
+ * addSums(unitSums(1, 4), unitSums(0, 2)).y // 6
+ * ```
+ */
 export const addSums = (a: UnitSums, b: UnitSums): UnitSums => ({
   n: a.n + b.n,
   x: a.x + b.x,
@@ -34,7 +53,16 @@ export const addSums = (a: UnitSums, b: UnitSums): UnitSums => ({
   known: a.known + b.known
 })
 
-/** The sums of one unit. `c` undefined: nothing is known of it before. */
+/**
+ * The sums of one unit. `c` undefined: nothing is known of it before.
+ *
+ * @example
+ * ```ts
+ * import { unitSums } from "@dowser/engine-sdk/experiments"
+ *
+ * unitSums(1, 4) // a unit with 1 click in 4 searches
+ * ```
+ */
 export const unitSums = (x: number, y: number, c?: number): UnitSums => {
   const before = c ?? 0
   return {

@@ -369,7 +369,7 @@ class GeoBuilder implements ColumnBuilder {
   }
   private point(doc: number, lat: number, lng: number): void {
     this.docsOf.push(doc)
-    // Points are kept with six decimals (engine-contract 2.5); polygons as given.
+    // Points are kept with six decimals (`docs/contract/collections.md#types`); polygons as given.
     if (this.isPolygon) this.coordinates.push(lat, lng)
     else this.coordinates.push(Math.trunc(lat * 1e6) / 1e6, Math.trunc(lng * 1e6) / 1e6)
   }

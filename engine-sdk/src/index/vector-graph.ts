@@ -107,8 +107,8 @@ export const normOf = (vector: ArrayLike<number>): number => {
   return Math.sqrt(sum)
 }
 /**
- * Distance of a document's vector, in single precision (engine-contract 13). The four sums let the processor overlap
- * them.
+ * Distance of a document's vector, in single precision (`docs/contract/vectors.md`). The four sums let the processor
+ * overlap them.
  */
 export const distanceTo = (
   vector: ArrayLike<number>,

@@ -5,7 +5,16 @@
  */
 import { propensityOf } from "../rerank/propensity.ts"
 
-/** What a visitor did with a document of a list; the most of it counts once for a list. */
+/**
+ * What a visitor did with a document of a list; the most of it counts once for a list.
+ *
+ * @example
+ * ```ts
+ * import { TAKEN_GAINS } from "@dowser/engine-sdk/judging"
+ *
+ * TAKEN_GAINS.purchase // 3
+ * ```
+ */
 export const TAKEN_GAINS = { click: 1, add_to_cart: 2, purchase: 3 } as const
 
 interface ClickedGrade {
@@ -27,7 +36,18 @@ const PAIR_BYTES = 120
 /** Of the best of the query, or of what is usual where that is more. */
 const GRADES_FROM = [0.15, 0.4, 0.75]
 
-/** Pairs of one query. */
+/**
+ * Pairs of one query.
+ *
+ * @example
+ * ```ts
+ * import { ClickedGrades } from "@dowser/engine-sdk/judging"
+ *
+ * const grades = new ClickedGrades()
+ * grades.add(["p1", "p2"], 100, new Map([["p2", 30]]))
+ * grades.grades(50, 0.1) // grades of documents that were shown fifty times and more
+ * ```
+ */
 export class ClickedGrades {
   readonly #pairs = new Map<string, Pair>()
   #bytes = 0

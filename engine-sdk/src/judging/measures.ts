@@ -21,6 +21,14 @@ const discounted = (grades: ReadonlyArray<number>) =>
 /**
  * `ranked`: document ids, best first. undefined when nothing is relevant: such a query says nothing. O(ranked +
  * judgments · log judgments).
+ *
+ * @example
+ * ```ts
+ * import { scoreOf } from "@dowser/engine-sdk/judging"
+ *
+ * const score = scoreOf(["p1", "p2"], new Map([["p2", 3]]))
+ * score?.mrr // 0.5
+ * ```
  */
 export const scoreOf = (ranked: ReadonlyArray<string>, judgments: Judgments): QueryScore | undefined => {
   const relevant = [...judgments.values()].filter((grade) => grade > 0).sort((a, b) => b - a)
@@ -36,12 +44,30 @@ export const scoreOf = (ranked: ReadonlyArray<string>, judgments: Judgments): Qu
   }
 }
 
+/**
+ * The mean of values; 0 of none.
+ *
+ * @example
+ * ```ts
+ * import { mean } from "@dowser/engine-sdk/judging"
+ *
+ * mean([0.4, 0.6]) // 0.5
+ * ```
+ */
 export const mean = (values: ReadonlyArray<number>): number =>
   values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length
 
 /**
  * Mean difference `a − b` over the same queries with its 95 % interval, by resampling queries. `below(n)` draws 0 … n −
  * 1. O(rounds · queries).
+ *
+ * @example
+ * ```ts
+ * import { pairedBootstrap } from "@dowser/engine-sdk/judging"
+ *
+ * const { difference, high, low } = pairedBootstrap([0.5, 0.7], [0.4, 0.5], (n) => Math.floor(Math.random() * n))
+ * low > 0 // then the first ranking is better
+ * ```
  */
 export const pairedBootstrap = (
   a: ReadonlyArray<number>,

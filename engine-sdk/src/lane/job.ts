@@ -4,10 +4,10 @@ import type { Namespace } from "../engine.ts"
 import { type EngineError, fail, ok, type Result } from "../errors.ts"
 import type { Done, Shared, Task, ToLane, Work } from "./messages.ts"
 import { TextReader } from "./portable.ts"
-import type { Said } from "./said.ts"
+import type { ThreadReport } from "./said.ts"
 import { sealed } from "./sealed.ts"
 import type { SearchPlan } from "../plan.ts"
-import type { Known } from "./search-thread.ts"
+import type { ThreadContents } from "./search-thread.ts"
 
 /** What a job needs of its collections at the moment at which it begins, and for whom. */
 export interface LaneJob {
@@ -17,7 +17,7 @@ export interface LaneJob {
   /** Of the request; what the search holds is told to it when it is done. */ readonly answer: AnswerBudget | undefined
   /** Nobody waits for it any more. */ readonly isGivenUp: () => boolean
   /** `known`: what the thread was told before; to be brought up to date, and down to `known_max` collections. */
-  readonly shared: (known: Known, known_max: number) => Result<SharedNow>
+  readonly shared: (known: ThreadContents, known_max: number) => Result<SharedNow>
 }
 export interface SharedNow {
   readonly names: ReadonlyArray<readonly [name: string, key: number]>
@@ -28,7 +28,7 @@ export interface LaneDone {
   readonly used_ms: number
   /** Of its pages, to be read by its answers one after the other. */ readonly texts: TextReader
 }
-export interface Waiting {
+export interface PendingJob {
   readonly job: LaneJob
   readonly resolve: (done: Result<LaneDone>) => void
   readonly reject: (defect: Error) => void
@@ -42,7 +42,7 @@ export const plansOf = (work: Work): ReadonlyArray<SearchPlan> =>
 /** The message that begins a job; a failure where its collections are not what they were. */
 export const messageOf = (
   { answer, namespace, shared, work }: LaneJob,
-  known: Known,
+  known: ThreadContents,
   known_max: number,
   own: { readonly id: number; readonly left_ms: number; readonly quantum_ms?: number },
   givenUp?: SharedArrayBuffer
@@ -66,7 +66,7 @@ export const messageOf = (
   })
 }
 /** What the thread said of it becomes what whoever waits is told. */
-export const settleJob = ({ job, reject, resolve }: Waiting, said: Said): void => {
+export const settleJob = ({ job, reject, resolve }: PendingJob, said: ThreadReport): void => {
   if (!("finished" in said)) {
     reject(Object.assign(new Error(said.message), { stack: said.stack }))
     return

@@ -27,7 +27,7 @@ export const workersOf = ({
 /** Weight of the last search among those before it. */
 const LAST_SHARE = 0.1
 /** Of a collection that nobody has searched. */
-const UNKNOWN_ms = 0.5
+const UNKNOWN_MS = 0.5
 const COSTS_BYTES_MAX = 1_000_000
 const COST_BYTES = 16
 
@@ -50,7 +50,7 @@ export class Costs {
   }
   /** Of one search. */
   expected_ms(key: number): number {
-    return this.costs.get(key)?.average_ms ?? UNKNOWN_ms
+    return this.costs.get(key)?.average_ms ?? UNKNOWN_MS
   }
 }
 /** What is expected to take longer is sent although there is time for it: others wait for it here, and not there. */
@@ -108,7 +108,7 @@ export const leastLoaded = (loads: ReadonlyArray<Load>): number => {
 const OWN_BYTES_MAX = 50_000_000
 const KNOWN_MAX = 1_000
 /** Without a search, until a collection is one that may go. */
-export const IDLE_ms = 60_000
+export const IDLE_MS = 60_000
 /** How many collections a worker may keep, beside the one it is about to search. */
 export const collectionsToKeep = (known: number, idle: number, own_bytes: number): number =>
   own_bytes > OWN_BYTES_MAX ? known - idle + 1 : KNOWN_MAX
@@ -117,9 +117,9 @@ export const collectionsToKeep = (known: number, idle: number, own_bytes: number
 const AGAIN_ms = 500,
   AGAIN_MAX_ms = 30_000
 /** One that ends sooner may do so again: starting one takes the thread of all some hundred milliseconds. */
-const STEADY_ms = 10_000
+const STEADY_MS = 10_000
 /** Failures in a row before this one; `lived_ms`: since it came up, undefined where it did not. */
 export const failuresBefore = (failures: number, lived_ms: number | undefined): number =>
-  lived_ms === undefined ? failures + 1 : lived_ms >= STEADY_ms ? 0 : failures
+  lived_ms === undefined ? failures + 1 : lived_ms >= STEADY_MS ? 0 : failures
 export const restartAfter_ms = (failures: number): number =>
   failures === 0 ? 0 : Math.min(AGAIN_MAX_ms, AGAIN_ms * 2 ** (failures - 1))

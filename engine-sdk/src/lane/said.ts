@@ -3,12 +3,12 @@ import type { Finished, FromLane } from "./messages.ts"
 import { parted } from "./sealed.ts"
 
 /** What a thread said of a job. */
-export type Said = { readonly id: number } & (
+export type ThreadReport = { readonly id: number } & (
   | { readonly finished: Finished; readonly texts: string }
   | Extract<FromLane, { readonly kind: "failed" }>
 )
 /** undefined where it only came up. */
-export const saidOf = (message: FromLane): Said | undefined => {
+export const saidOf = (message: FromLane): ThreadReport | undefined => {
   if (typeof message === "string") {
     const { rest, text } = parted(message)
     const finished = JSON.parse(text) as Finished

@@ -11,7 +11,7 @@
 import type { Namespace } from "../engine.ts"
 import { fail, type EngineError, type Result } from "../errors.ts"
 import { warn } from "../warning.ts"
-import { CLOSED, messageOf, plansOf, settleJob, type LaneDone, type LaneJob, type Waiting } from "./job.ts"
+import { CLOSED, messageOf, plansOf, settleJob, type LaneDone, type LaneJob, type PendingJob } from "./job.ts"
 import { SearchThread } from "./search-thread.ts"
 
 /** Searches at a time, of different namespaces. */
@@ -28,15 +28,15 @@ const RETRY_AFTER_S = 10
 /** Collections that a thread keeps, beside those it is searching. */
 const KNOWN_MAX = 8
 /** Between two looks at whether somebody still waits for what is running. */
-const WATCH_ms = 20
+const WATCH_MS = 20
 /** After there was something to search. */
-const START_ms = 1_000
+const START_MS = 1_000
 interface Place {
   readonly thread: SearchThread
   running:
     | {
         readonly id: number
-        readonly waiting: Waiting
+        readonly waiting: PendingJob
         readonly timer: ReturnType<typeof setTimeout>
         readonly watch: ReturnType<typeof setInterval>
         readonly ended: Promise<void>
@@ -60,7 +60,7 @@ const overloaded: EngineError = {
 export class SearchLane {
   private readonly path: string
   private readonly places: Place[] = []
-  /** Namespaces in the order of their turns. */ private readonly lines = new Map<Namespace, Waiting[]>()
+  /** Namespaces in the order of their turns. */ private readonly lines = new Map<Namespace, PendingJob[]>()
   private waiting = 0
   private next = 1
   private isClosed = false
@@ -77,7 +77,7 @@ export class SearchLane {
       (
         setTimeout(() => {
           if (!this.isClosed && this.places.length < n) this.start()
-        }, n * START_ms) as { readonly unref?: () => void }
+        }, n * START_MS) as { readonly unref?: () => void }
       ).unref?.()
   }
 
@@ -92,6 +92,15 @@ export class SearchLane {
       this.waiting++
       this.dispatch()
     })
+  }
+  /** At every thread that is up and idle; resolves when all are done, whatever came of it. */
+  async practise(job: LaneJob): Promise<void> {
+    const idle = this.places.filter(({ running, thread }) => running === undefined && thread.isReady)
+    await Promise.all(
+      idle.map(
+        (place) => new Promise<void>((resolve, reject) => this.begin(place, { job, resolve: () => resolve(), reject }))
+      )
+    )
   }
   /** The collection was closed or is gone. */
   forget(key: number): void {
@@ -124,6 +133,9 @@ export class SearchLane {
       if (busy.size >= THREADS) return
       const found = [...this.lines].find(([namespace]) => !busy.has(namespace))
       if (found === undefined) return
+      const idle = this.places.find(({ running }) => running === undefined)
+      // One that practises is free in a moment, and that is told here.
+      if (idle === undefined && this.places.length >= THREADS) return
       const [namespace, line] = found
       const one = line.shift()!
       this.waiting--
@@ -131,10 +143,10 @@ export class SearchLane {
       this.lines.delete(namespace)
       if (line.length > 0) this.lines.set(namespace, line)
       if (one.job.isGivenUp()) one.resolve(fail(timedOut))
-      else this.begin(this.places.find(({ running }) => running === undefined) ?? this.start(), one)
+      else this.begin(idle ?? this.start(), one)
     }
   }
-  private begin(place: Place, waiting: Waiting): void {
+  private begin(place: Place, waiting: PendingJob): void {
     const { job, resolve } = waiting
     const left_ms = Math.max(0, job.left_ms()),
       id = this.next++
@@ -151,7 +163,7 @@ export class SearchLane {
     const givenUp = new Int32Array(new SharedArrayBuffer(4))
     const watch = setInterval(() => {
       if (job.isGivenUp()) Atomics.store(givenUp, 0, 1)
-    }, WATCH_ms)
+    }, WATCH_MS)
     watch.unref?.()
     place.running = { id, waiting, timer, watch, ended, end }
     place.thread.hold()

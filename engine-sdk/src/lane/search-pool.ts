@@ -12,11 +12,11 @@ import { fail, type EngineError, type Result } from "../errors.ts"
 import { pause } from "../turns.ts"
 import { warn } from "../warning.ts"
 import { FairLines } from "./fair-lines.ts"
-import { CLOSED, messageOf, settleJob, type LaneDone, type LaneJob, type Waiting } from "./job.ts"
+import { CLOSED, messageOf, settleJob, type LaneDone, type LaneJob, type PendingJob } from "./job.ts"
 import {
   collectionsToKeep,
   failuresBefore,
-  IDLE_ms,
+  IDLE_MS,
   leastLoaded,
   restartAfter_ms,
   type Load,
@@ -29,9 +29,9 @@ const WAITING_MAX = 10_000,
 /** For quick searches; what one of them may hold is bounded by its quantum. */
 const HEAP = { old_mb: 512 }
 /** After there was something to search; between two workers. */
-const START_ms = 300
+const START_MS = 300
 /** A worker that does not answer is ended. What it runs gives way long before. */
-const STUCK_ms = 30_000
+const STUCK_MS = 30_000
 const RETRY_AFTER_S = 10
 
 export interface QuickJob extends LaneJob {
@@ -41,7 +41,7 @@ export interface QuickJob extends LaneJob {
 }
 /** Why it is to be asked again: it `waited` and was not begun, or a worker ended that had it. */
 export type Elsewhere = "waited" | "lost"
-interface Quick extends Waiting {
+interface Quick extends PendingJob {
   readonly job: QuickJob
   readonly namespace: Namespace
   readonly expected_ms: number
@@ -79,7 +79,7 @@ const keepsOf = (worker: Worker): number => {
   const { collections } = worker.thread.known
   let idle = 0
   if (worker.own_bytes > 0) {
-    const latest = performance.now() - IDLE_ms
+    const latest = performance.now() - IDLE_MS
     // The least recently used come first.
     for (const { usedAt } of collections.values()) {
       if (usedAt > latest) break
@@ -115,8 +115,8 @@ export class SearchPool {
   expect(): void {
     if (this.isExpecting || this.isClosed) return
     this.isExpecting = true
-    for (let n = 1; n <= this.count; n++) this.later(n * START_ms)
-    this.watch = setInterval(() => this.endStuck(), STUCK_ms / 4)
+    for (let n = 1; n <= this.count; n++) this.later(n * START_MS)
+    this.watch = setInterval(() => this.endStuck(), STUCK_MS / 4)
     ;(this.watch as { readonly unref?: () => void }).unref?.()
   }
   get now(): WorkersNow {
@@ -198,6 +198,21 @@ export class SearchPool {
   /** The collection was closed or is gone. */
   forget(key: number): void {
     for (const { thread } of this.workers) thread.forget(key)
+  }
+  /** At every worker that is up, behind what it has; resolves when all are done, whatever came of it. */
+  async practise(job: QuickJob): Promise<void> {
+    const { expected_ms, namespace, weight } = job
+    await Promise.all(
+      this.workers
+        .filter(({ thread }) => thread.isReady && !thread.isGone)
+        .map(
+          (worker) =>
+            new Promise<void>((resolve, reject) => {
+              const over = (): void => resolve()
+              this.begin(worker, { job, namespace, expected_ms, weight, resolve: over, reject, elsewhere: over })
+            })
+        )
+    )
   }
   /** At every worker that is up. One that comes up later does it when it is first asked. */
   prepareEverywhere(key: number): void {
@@ -315,7 +330,7 @@ export class SearchPool {
     this.isEmptying = false
   }
   private endStuck(): void {
-    const latest = performance.now() - STUCK_ms
+    const latest = performance.now() - STUCK_MS
     for (const worker of [...this.workers])
       for (const { since } of worker.running.values()) {
         if (since < latest) this.lost(worker, "It did not answer.")

@@ -5,14 +5,14 @@
 import { Worker } from "node:worker_threads"
 import type { DerivedSection } from "../index/derived-sections.ts"
 import type { CollectionSchema } from "../schema.ts"
-import { saidOf, type Said } from "./said.ts"
+import { saidOf, type ThreadReport } from "./said.ts"
 import type { FromLane, ToLane } from "./messages.ts"
 
 /** Time for a thread to come up before it is ended. */
-const STOP_ms = 10_000
+const STOP_MS = 10_000
 
 /** What a thread has, by collection, least recently used first: schema and segments with the deletions it knows of. */
-export interface Known {
+export interface ThreadContents {
   readonly collections: Map<number, KnownCollection>
   /** Keys of collections that it is to forget when it is told something next. */ readonly gone: number[]
   readonly dictionaries: Map<
@@ -37,13 +37,13 @@ interface ThreadHeap {
   readonly old_mb: number
 }
 interface Side {
-  readonly receive: (said: Said) => void
+  readonly receive: (said: ThreadReport) => void
   readonly ready?: () => void
   /** Once; `reason` where it ended with an error. */ readonly lost: (reason: string | undefined) => void
 }
 
 export class SearchThread {
-  readonly known: Known = { collections: new Map(), gone: [], dictionaries: new Map() }
+  readonly known: ThreadContents = { collections: new Map(), gone: [], dictionaries: new Map() }
   isReady = false
   isGone = false
   private readonly worker: Worker
@@ -106,7 +106,7 @@ export class SearchThread {
     this.worker.ref()
     let timer: ReturnType<typeof setTimeout> | undefined
     const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, STOP_ms)
+      timer = setTimeout(resolve, STOP_MS)
     })
     await Promise.race([this.settled, late])
     clearTimeout(timer)

@@ -29,7 +29,7 @@ const port = parentPort
 if (port === null) throw new Error("search-worker runs in a worker thread only")
 const post = (message: FromLane): void => port.postMessage(message)
 
-interface Kept {
+interface OpenCollection {
   readonly reader: CollectionReader
   readonly views: Map<number, SegmentView>
   early: ReadonlyMap<number, string>
@@ -37,14 +37,14 @@ interface Kept {
 
 const reads = await LmdbReads.open((workerData as { readonly path: string }).path)
 /** What the searching thread believes is here, no more and no less. */
-const kept = new Map<number, Kept>()
+const kept = new Map<number, OpenCollection>()
 const dictionaries = new Map<string, Map<string, ReadonlyMap<string, string>>>()
 
 const earlyOf = (texts: EarlyTexts["texts"]): ReadonlyMap<number, string> => new Map(texts)
 const update = ({ early, isNew, key, schema, views }: SharedCollection): void => {
   let own = isNew ? undefined : kept.get(key)
   if (own === undefined) {
-    const made: Kept = {
+    const made: OpenCollection = {
       reader: new CollectionReader(schema!, { text: (seq) => made.early.get(seq) ?? reads.text(key, seq) }),
       views: new Map(),
       early: new Map()
@@ -177,7 +177,7 @@ const withKnownParts = (plan: SearchPlan): SearchPlan => ({
 const wanting = new Set<number>()
 const preparing = new Map<number, Generator<void, void>>()
 /** Of one task: what comes behind it waits so long. */
-const PREPARE_ms = 4
+const PREPARE_MS = 4
 /** In steps, each of them while the collection is as its task says: nobody uses its memory for something else then. */
 function* makingReady(reader: CollectionReader): Generator<void, void> {
   yield* prepareOpened(reader)
@@ -191,7 +191,7 @@ const prepare = (key: number, reader: CollectionReader): boolean => {
     wanting.delete(key)
     preparing.set(key, (work = makingReady(reader)))
   }
-  const until = performance.now() + PREPARE_ms
+  const until = performance.now() + PREPARE_MS
   do
     if (work.next().done === true) {
       preparing.delete(key)

@@ -9,7 +9,7 @@ import { graphsOf } from "../index/vector-graph.ts"
 import type { CollectionSchema } from "../schema.ts"
 import type { Shared, SharedCollection, SharedView, Work } from "./messages.ts"
 import type { SharedNow } from "./job.ts"
-import type { Known, KnownCollection, KnownSegment } from "./search-thread.ts"
+import type { ThreadContents, KnownCollection, KnownSegment } from "./search-thread.ts"
 
 /** Stemming dictionaries that a thread keeps, beside those it needs. */
 const DICTIONARIES_MAX = 64
@@ -71,7 +71,7 @@ export class SharedViews {
    * At the moment at which the thread begins; `known` is what it has then, of which the least recently used collections
    * beyond `known_max` are forgotten. Unavailable where a collection of the search is not as it was.
    */
-  forThread(known: Known, known_max: number): Result<SharedNow> {
+  forThread(known: ThreadContents, known_max: number): Result<SharedNow> {
     if (!this.isAsItWas()) return fail(NOT_NOW)
     const collections: SharedCollection[] = [],
       names: Array<readonly [string, number]> = []
@@ -97,7 +97,7 @@ export class SharedViews {
   }
   private dictionariesFor(
     names: ReadonlyArray<readonly [string, number]>,
-    known: Known
+    known: ThreadContents
   ): ReadonlyArray<Shared["dictionaries"][number]> {
     const { namespace } = this,
       told: Array<Shared["dictionaries"][number]> = [],
@@ -144,7 +144,7 @@ const changeOf = (
   key: number,
   reader: CollectionReader,
   early: EarlyTexts["texts"],
-  known: Known
+  known: ThreadContents
 ): SharedCollection | undefined => {
   const number = readerNumber(reader),
     told = known.collections.get(key)
@@ -208,7 +208,7 @@ const sharedView = ({ deleted, deletedCount, segment }: SegmentView, before: Kno
   }
 }
 /** The least recently used ones that the thread is to let go of. */
-const forgotten = ({ collections }: Known, needed: ReadonlySet<number>, known_max: number): number[] => {
+const forgotten = ({ collections }: ThreadContents, needed: ReadonlySet<number>, known_max: number): number[] => {
   const keys: number[] = []
   for (const key of collections.keys()) {
     if (collections.size <= known_max) break

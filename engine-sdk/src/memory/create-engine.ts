@@ -4,7 +4,20 @@ import { APPROXIMATE_FROM } from "../store/vector-graphs.ts"
 import { Writer } from "../store/writer.ts"
 import { LocalEngine } from "./local-engine.ts"
 
-/** Searches and writes run on the calling thread; imports yield every few milliseconds. */
+/**
+ * Searches and writes run on the calling thread; imports yield every few milliseconds.
+ *
+ * @example
+ * ```ts
+ * import { createEngine, createSearch } from "@dowser/engine-sdk"
+ *
+ * const engine = createEngine()
+ * const shoes = createSearch({ engine, name: "shoes" })
+ * const hats = createSearch({ engine, name: "hats" })
+ * await shoes.add({ title: "Trail running shoe" })
+ * await hats.add({ title: "Straw hat" })
+ * ```
+ */
 export const createEngine = ({
   approximateFrom = APPROXIMATE_FROM
 }: { /** As in `openEngine`. */ readonly approximateFrom?: number } = {}): LocalEngine => {

@@ -26,6 +26,7 @@ import { CollectionReader, type EarlyTexts, type PublishedSegment } from "../ind
 import { hasVectorLibrary, vectorLibrary } from "../index/vector-graph.ts"
 import type { SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, WriteOperation } from "../plan.ts"
 import { askedOf } from "../search/relevance/prepare.ts"
+import { missingDocs } from "../search/relevance/unit-columns.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
 import { answersOf } from "../lane/answers.ts"
 import type { LaneDone } from "../lane/job.ts"
@@ -109,18 +110,20 @@ const APPROXIMATE: Capabilities["grades"] = {
 const CLOSED: EngineError = { kind: "Unavailable", message: "The engine is closed." }
 const MEBIBYTE = 1_048_576
 /** Of work between searches. */
-const SLICE_ms = 0.5
+const SLICE_MS = 0.5
 /** For one page of a list by a filter. */
-const SCAN_ms = 10_000
+const SCAN_MS = 10_000
 /** Plans of one call share the longest time among them. */
 const budgetOf = (plans: ReadonlyArray<SearchPlan>): SearchBudget => ({
   limit_ms: plans.reduce((most, { cutoff_ms }) => Math.max(most, cutoff_ms), 0),
   used_ms: 0
 })
 /** For looking words up. */
-const WORDS_ms = 50
+const WORDS_MS = 50
+/** Of this thread, for one search that nobody waits for. */
+const PRACTICE_MS = 8
 /** Without publications, until what they lack is made ready: sooner than the writer makes one segment of them. */
-const QUIET_ms = 300
+const QUIET_MS = 300
 /** New segments whose facet values are worth a turn of their own. */
 const MAPPED_DOCS_MIN = 128
 
@@ -133,6 +136,18 @@ const keptOf = (answers: ReadonlyArray<Result<SearchAnswer>>): number => {
   })
   return first < 0 ? answers.length : first
 }
+/**
+ * The engine of this process, in memory or in a folder: `createEngine` and `openEngine` make one.
+ *
+ * @example
+ * ```ts
+ * import { createEngine, type LocalEngine } from "@dowser/engine-sdk"
+ *
+ * const engine: LocalEngine = createEngine()
+ * engine.capabilities().kind // "memory"
+ * await engine.close()
+ * ```
+ */
 export class LocalEngine implements SearchEngine {
   private readonly kind: string
   private readonly entries = new Map<number, Entry>()
@@ -284,7 +299,7 @@ export class LocalEngine implements SearchEngine {
           yield
         }
       })(),
-      SLICE_ms,
+      SLICE_MS,
       pause
     ).catch((error: unknown) => {
       warn(`collection ${entry.record.key} was not made ready between searches`, error)
@@ -306,7 +321,7 @@ export class LocalEngine implements SearchEngine {
   private whenQuiet(entry: Entry): void {
     clearTimeout(entry.quiet)
     if (this.isClosed) return
-    entry.quiet = setTimeout(() => void this.prepareQuiet(entry), QUIET_ms)
+    entry.quiet = setTimeout(() => void this.prepareQuiet(entry), QUIET_MS)
     ;(entry.quiet as { readonly unref?: () => void }).unref?.()
   }
   /** What the first facet would wait for, here and where else it is searched. */
@@ -538,13 +553,48 @@ export class LocalEngine implements SearchEngine {
           )
         } catch (error) {
           if (error !== GIVE_WAY) throw error
-          return this.threads!.long(namespace, { kind: "scan", request }, { limit_ms: SCAN_ms, used_ms: 0 }).then(
+          return this.threads!.long(namespace, { kind: "scan", request }, { limit_ms: SCAN_MS, used_ms: 0 }).then(
             (laned): Result<ScanPage> =>
               laned.ok && laned.value.done.kind === "scan" ? laned.value.done.answer : (laned as Result<never>)
           )
         }
       })
     )
+  }
+
+  /**
+   * One plan after another, with a pause behind each: searches of others go on between them. A relevance search whose
+   * index nobody has asked for is left out, because it would have that index made.
+   */
+  async practise(
+    namespace: Namespace,
+    plans: ReadonlyArray<SearchPlan>
+  ): Promise<ReadonlyArray<Result<SearchAnswer> | undefined>> {
+    const answers: Array<Result<SearchAnswer> | undefined> = []
+    for (const plan of plans) {
+      const answer = await answering<Result<SearchAnswer> | undefined>(
+        () => undefined,
+        () => this.whenOpen(namespace, [plan.collection], () => this.practised(namespace, plan))
+      )
+      answers.push(answer)
+      await pause()
+      if (answer !== undefined) await this.threads?.practise(namespace, { kind: "search", plans: [plan] })
+    }
+    return answers
+  }
+  private practised(namespace: Namespace, plan: SearchPlan): Awaitable<Result<SearchAnswer> | undefined> {
+    const reader = this.entryOf(namespace, plan.collection)?.reader,
+      units = plan.text?.relevance?.units
+    if (this.isClosed || reader === undefined) return undefined
+    if (units !== undefined && missingDocs(reader.views, units) > 0) return undefined
+    return this.whenMapped(namespace, [plan], [plan.collection], () => {
+      try {
+        return executeSearch(this.scopeOf(namespace), plan, new Allowance(PRACTICE_MS), PRACTICE_MS)
+      } catch (error) {
+        if (error !== GIVE_WAY) throw error
+        return undefined
+      }
+    })
   }
 
   // ---- searches that take long
@@ -586,7 +636,7 @@ export class LocalEngine implements SearchEngine {
       this.whenOpen(namespace, [request.collection], () => {
         const reader = this.entryOf(namespace, request.collection)?.reader
         if (reader === undefined) return fail(notFound("Collection not found"))
-        const uses = within(new Cutoff(new Allowance(), WORDS_ms), () =>
+        const uses = within(new Cutoff(new Allowance(), WORDS_MS), () =>
           wordUses(this.scopeOf(namespace), reader, request)
         )
         return uses === undefined

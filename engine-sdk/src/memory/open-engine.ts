@@ -48,6 +48,16 @@ const checked = (workers: SearchWorkers, isThreaded: boolean): SearchWorkers => 
 /**
  * Fails (rejects) with a RangeError that names every wrong option, and when the folder cannot be opened or belongs to
  * another version. Nothing is loaded before it is used.
+ *
+ * @example
+ * ```ts
+ * import { createSearch, openEngine } from "@dowser/engine-sdk"
+ *
+ * const engine = await openEngine({ path: "./products", worker: true })
+ * const products = createSearch({ engine })
+ * await products.add({ title: "Trail running shoe" }) // is on the disk now
+ * await engine.close()
+ * ```
  */
 export const openEngine = async ({
   path,

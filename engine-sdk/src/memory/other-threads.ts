@@ -31,7 +31,9 @@ const QUANTUM_ms = 15,
   SLOW_ms = 30_000
 const SLOW_MAX = 10_000
 /** Of one piece of making ready. */
-const PREPARING_ms = 4
+const PREPARING_MS = 4
+/** Of a search that nobody waits for. Whoever comes meanwhile waits for it. */
+const PRACTICE_MS = 250
 /** Documents of one collection from which on searches that take long are to be expected. */
 const LONG_DOCS_MIN = 1_000
 
@@ -161,6 +163,13 @@ export class OtherThreads {
     if (laned.ok) budget.used_ms += laned.value.used_ms
     return laned
   }
+  /** A search that nobody waits for, in every thread that is up and has time. */
+  async practise(namespace: Namespace, work: Work): Promise<void> {
+    await this.pinned(namespace, work, { limit_ms: PRACTICE_MS, used_ms: 0 }, async (job) => {
+      const quick = { ...job, quantum_ms: Infinity, expected_ms: PREPARING_MS, weight: 1 }
+      await Promise.all([this.lane.practise(job), this.pool?.practise(quick)])
+    })
+  }
   /** The collection was closed or is gone: what other threads derived from it goes with what they are told next. */
   forget(key: number): void {
     this.lane.forget(key)
@@ -185,10 +194,10 @@ export class OtherThreads {
       namespace: place.namespace,
       work,
       quantum_ms: Infinity,
-      expected_ms: PREPARING_ms,
+      expected_ms: PREPARING_MS,
       weight: 1,
       answer: undefined,
-      left_ms: () => PREPARING_ms,
+      left_ms: () => PREPARING_MS,
       isGivenUp: () => false,
       shared: (...known) => shared.forThread(...known)
     }

@@ -10,7 +10,16 @@ export const FACET_VALUES_MAX = 10_000
 /** Of one vector; what the plugin's graphs of Lucene take. */
 export const DIMENSIONS_MAX = 16_000
 
-/** Of a cluster whose nodes have the plugin for vectors. */
+/**
+ * Of a cluster whose nodes have the plugin for vectors.
+ *
+ * @example
+ * ```ts
+ * import { OPENSEARCH } from "@dowser/engine-sdk/opensearch"
+ *
+ * OPENSEARCH.grades.facet_counts // "exact"
+ * ```
+ */
 export const OPENSEARCH: Capabilities = {
   kind: "opensearch",
   grades: {

@@ -6,13 +6,13 @@ import { parseJson } from "../documents/json.ts"
 import { type EngineError, fail, invalid, ok, type Result } from "../errors.ts"
 import type { OpensearchOptions } from "./options.ts"
 
-const TIMEOUT_ms = 30_000
+const TIMEOUT_MS = 30_000
 const ANSWER_BYTES = 64 * 1_048_576
 /** A node that did not answer is asked last for so long. */
-const ASIDE_ms = 5_000
+const ASIDE_MS = 5_000
 const ATTEMPTS_MAX = 3
 /** How long a node may take to say that it is there. */
-const THERE_ms = 2_000
+const THERE_MS = 2_000
 /** Times that nodes are asked again which are there and cannot answer, with longer and longer pauses. */
 const ROUNDS_MAX = 6,
   PAUSE_ms = 50
@@ -40,7 +40,7 @@ export class ClusterClient {
   readonly #closing = new AbortController()
   #turn = 0
 
-  constructor({ nodes, credentials, timeout_ms = TIMEOUT_ms, answerBytes_max = ANSWER_BYTES }: OpensearchOptions) {
+  constructor({ nodes, credentials, timeout_ms = TIMEOUT_MS, answerBytes_max = ANSWER_BYTES }: OpensearchOptions) {
     this.#nodes = nodes.map((node) => node.replace(/\/+$/, ""))
     this.#timeout_ms = timeout_ms
     this.#bytes_max = answerBytes_max
@@ -67,7 +67,7 @@ export class ClusterClient {
         }
         failure = answer.error.error
         const { isOfNode, isReady, isUnsent = false } = answer.error
-        if (isOfNode) this.#aside.set(node, performance.now() + ASIDE_ms)
+        if (isOfNode) this.#aside.set(node, performance.now() + ASIDE_MS)
         if (!isOfNode) return fail(failure)
         if (!request.isRepeatable && !isUnsent) return fail(await this.#lostBy(node, failure))
         isReturning ||= isReady === false
@@ -83,7 +83,7 @@ export class ClusterClient {
     if (failure.kind !== "Unavailable" && failure.kind !== "TimedOut") return failure
     const others = this.#nodes.filter((node) => node !== lost)
     const asked = await Promise.all(
-      others.map((node) => this.#askNode(node, { method: "GET", path: "/", isRepeatable: true }, THERE_ms))
+      others.map((node) => this.#askNode(node, { method: "GET", path: "/", isRepeatable: true }, THERE_MS))
     )
     return asked.some((answer) => answer.ok) ? { ...failure, isThere: true } : failure
   }

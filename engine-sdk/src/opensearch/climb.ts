@@ -1,7 +1,7 @@
 /**
- * The ladder of a search for words (engine-contract 5.1, 5.2) over a vocabulary: which words are looked for together,
- * and when that is enough. How many documents are found only the cluster knows, so the ladder is climbed again with
- * every answer; what is not known yet is noted and guessed. Pure but for what it notes.
+ * The ladder of a search for words (`docs/contract/matching.md#candidate-words`) over a vocabulary: which words are
+ * looked for together, and when that is enough. How many documents are found only the cluster knows, so the ladder is
+ * climbed again with every answer; what is not known yet is noted and guessed. Pure but for what it notes.
  */
 import type { TextQuery } from "../plan.ts"
 import { type QueryToken, queryTokens } from "../search/text/candidate-words.ts"

@@ -15,7 +15,7 @@ import { schemaRefusal } from "./refusals.ts"
 import { fitsPool, NO_SLOTS, withSlots } from "./slots.ts"
 
 /** How often a change of a schema looks whether the move before it is over. */
-const LOOK_ms = 50
+const LOOK_MS = 50
 
 export const createCollection = async (
   { client, counters, directory, hasVectors, names, replicas }: MoverParts,
@@ -124,7 +124,7 @@ const atRest = async (directory: Directory, namespace: Namespace, name: string):
     const entry = directory.find(namespace, name)
     if (entry === undefined) return fail(notFound("Collection not found"))
     if (entry.record.move === undefined) return ok(entry)
-    await new Promise((settle) => setTimeout(settle, LOOK_ms))
+    await new Promise((settle) => setTimeout(settle, LOOK_MS))
   }
 }
 

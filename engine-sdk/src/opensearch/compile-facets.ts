@@ -1,4 +1,4 @@
-/** Facets as aggregations of the cluster (engine-contract 9). Pure. */
+/** Facets as aggregations of the cluster (`docs/contract/facets.md`). Pure. */
 import type { FacetRequest, SearchPlan } from "../plan.ts"
 import { FACET_VALUES_MAX } from "./capabilities.ts"
 import type { QueryScope } from "./compile-filter.ts"

@@ -1,4 +1,7 @@
-/** Checked filters as queries (engine-contract 7). What the cluster cannot do was refused before (`refusals.ts`). */
+/**
+ * Checked filters as queries (`docs/contract/filters.md`). What the cluster cannot do was refused before
+ * (`refusals.ts`).
+ */
 import type { Filter, GeoArea, NumberFilter, StringFilter } from "../plan.ts"
 import { BEGINNING_MAX } from "./mapping.ts"
 import { storedId, storedWord, storedWords, type Placement } from "./placement.ts"

@@ -46,7 +46,7 @@ const compileKey = ({ slots }: QueryScope, key: SortKey, isByNearness: boolean):
       return undefined
   }
 }
-/** Numbers without a value are last; texts count as highest (engine-contract 8.3). */
+/** Numbers without a value are last; texts count as highest (`docs/contract/sorting.md#missing-values`). */
 const missingOf = ({ missing, order, type }: Extract<SortKey, { kind: "field" }>): string =>
   missing === "first" || (missing === "normal" && type === "string" && order === "desc") ? "_first" : "_last"
 const script = (source: string, params: object, order: string): object => ({

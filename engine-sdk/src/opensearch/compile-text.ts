@@ -34,7 +34,7 @@ export const searchedSlots = ({ slots }: QueryScope, { fields }: TextQuery): Arr
 const searched = (scope: QueryScope, query: TextQuery): SearchedSlot[] =>
   searchedSlots(scope, query).flatMap((field) => field ?? [])
 
-/** Typing errors that a word may have (engine-contract 5.1). */
+/** Typing errors that a word may have (`docs/contract/matching.md#candidate-words`). */
 export const typosOf = (query: TextQuery, word: string): Typos => {
   if (!query.typosForNumericalTokens && /^\d+$/.test(word)) return 0
   if (!query.typosForAlphaNumericalTokens && /[^\p{L}\p{N}\p{M}]/u.test(word)) return 0

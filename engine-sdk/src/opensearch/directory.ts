@@ -18,9 +18,9 @@ const PAGE = 500
 /** Changes of records that are made at the same moment. */
 const LATE_MAX = 100
 /** Searches wait for it. */
-const LOOK_ms = 5_000
+const LOOK_MS = 5_000
 /** How often documents are counted again: what this process writes is counted at once. */
-const COUNT_EVERY_ms = 15_000
+const COUNT_EVERY_MS = 15_000
 
 export interface Entry extends Pick<CollectionInfo, "schema"> {
   record: CollectionRecord
@@ -55,7 +55,7 @@ export class Directory {
   readonly #count_ms: number
   #isLost = false
 
-  constructor(client: ClusterClient, names: ClusterNames, count_ms = COUNT_EVERY_ms) {
+  constructor(client: ClusterClient, names: ClusterNames, count_ms = COUNT_EVERY_MS) {
     this.#count_ms = count_ms
     this.#client = client
     this.#names = names
@@ -178,7 +178,7 @@ export class Directory {
           sort: [{ _seq_no: "asc" }],
           seq_no_primary_term: true
         },
-        timeout_ms: LOOK_ms,
+        timeout_ms: LOOK_MS,
         isRepeatable: true
       })
       // Before the first collection there need be no index of them yet.

@@ -1,6 +1,6 @@
 /** What decides which values of a facet are shown, asked of the cluster where the counts alone do not. */
 import { byPlace, pickByBatch, placesAmong, type Age } from "../compat/value-age.ts"
-import { BATCH_docs } from "../compat/batch-order.ts"
+import { BATCH_DOCS } from "../compat/batch-order.ts"
 import { flatten } from "../documents/mod.ts"
 import { ok, type Result } from "../errors.ts"
 import type { FacetRequest, SearchPlan } from "../plan.ts"
@@ -102,7 +102,7 @@ export class FacetTrips {
     if (!answered.ok) return answered
     const buckets = answered.value.aggregations?.values?.buckets ?? []
     const numbers = new Map(buckets.map(({ key, seq: number }) => [key, number?.value ?? 0]))
-    const batches = keys.map((key) => Math.floor((numbers.get(key) ?? 0) / BATCH_docs))
+    const batches = keys.map((key) => Math.floor((numbers.get(key) ?? 0) / BATCH_DOCS))
     const { atEdge, edge, picked, room } = pickByBatch(batches, wanted, age)
     const sure = picked.map((i) => tied[i])
     if (room === 0) return ok(sure)
@@ -113,10 +113,10 @@ export class FacetTrips {
   }
   /** Where each value of a batch of documents is met first. */
   async #placesIn(field: string, slot: string, batch: number): Promise<Result<ReadonlyMap<string, number>>> {
-    const range = { gte: batch * BATCH_docs, lt: (batch + 1) * BATCH_docs }
+    const range = { gte: batch * BATCH_DOCS, lt: (batch + 1) * BATCH_DOCS }
     const answered = await this.#ask({
       query: allOf([this.#own, { range: { seq: range } }, { exists: { field: slot } }]),
-      size: BATCH_docs,
+      size: BATCH_DOCS,
       sort: [{ seq: "asc" }],
       _source: KEPT_SMALL,
       track_total_hits: false

@@ -13,11 +13,11 @@ import { removePlacement } from "./move-requests.ts"
 import { progressCounter } from "./mover.ts"
 import { keyInIndex, type ClusterNames, type Placement } from "./placement.ts"
 
-const SILENT_ms = 15_000
+const SILENT_MS = 15_000
 /** So often a mover tells of itself within the time after which it is taken for gone. */
 const BEATS = 8
 /** Searches that began at the old placement are over by then. */
-const CLEAR_AFTER_ms = 40_000
+const CLEAR_AFTER_MS = 40_000
 
 interface Parts {
   readonly client: ClusterClient
@@ -43,7 +43,7 @@ export class Leftovers {
   readonly #clear_ms: number
   /** Since when something is as it is, by what it is. */ #seen = new Map<string, Seen>()
 
-  constructor(parts: Parts, { clear_ms = CLEAR_AFTER_ms, silent_ms = SILENT_ms }: LeftoverTimes) {
+  constructor(parts: Parts, { clear_ms = CLEAR_AFTER_MS, silent_ms = SILENT_MS }: LeftoverTimes) {
     this.#client = parts.client
     this.#names = parts.names
     this.#directory = parts.directory

@@ -45,7 +45,7 @@ import { fitsPool, NO_SLOTS, withSlots, type SlotTable } from "./slots.ts"
 import { documentOf, indexForm } from "./stored-form.ts"
 
 /** Documents that are read together. */
-const READ_docs = 200
+const READ_DOCS = 200
 /** Passes before the fence: as many as leave more than a few documents behind, and no more than that. */
 const PASSES_MAX = 20,
   FEW_docs = 200
@@ -112,7 +112,8 @@ class Moving {
         const done = await this.#take(step)
         if (done.ok) continue
         await this.#abandon()
-        return done
+        // The copy, never the collection: whoever took this mover for gone has cleared it.
+        return done.error.kind === "NotFound" ? fail(INTERRUPTED) : done
       }
       return ok(this.#entry)
     } finally {
@@ -317,8 +318,8 @@ class Moving {
     const rows = new Map(copy.value.map((row) => [row.id, row]))
     const gone = await this.#send(removed.map((id) => ({ id, before: rows.get(id), form: undefined })))
     if (!gone.ok) return gone
-    for (let from = 0; from < copied.length; from += READ_docs) {
-      const sent = await this.#documents(copied.slice(from, from + READ_docs), rows)
+    for (let from = 0; from < copied.length; from += READ_DOCS) {
+      const sent = await this.#documents(copied.slice(from, from + READ_DOCS), rows)
       if (!sent.ok) return sent
     }
     return ok(copied.length + removed.length)

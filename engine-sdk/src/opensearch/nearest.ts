@@ -1,7 +1,7 @@
 /**
- * The nearest documents of a vector query (engine-contract 13): the cluster tells which they are, by a graph, or by
- * every vector where a filter leaves few; the search goes on with their ids. Distances that are shown, and ranks that
- * are fused, are made of the documents themselves (`window.ts`).
+ * The nearest documents of a vector query (`docs/contract/vectors.md`): the cluster tells which they are, by a graph,
+ * or by every vector where a filter leaves few; the search goes on with their ids. Distances that are shown, and ranks
+ * that are fused, are made of the documents themselves (`window.ts`).
  */
 import { flatten } from "../documents/mod.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"

@@ -40,17 +40,29 @@ import { warn } from "../warning.ts"
 import { Vocabularies } from "./vocabulary.ts"
 import { writeOperations } from "./write.ts"
 
-const FOLLOW_ms = 1_000
+const FOLLOW_MS = 1_000
 const REPLICAS = 1
 const POOL_SHARDS = 3
 const POOL_DOCUMENTS = 200_000
 /** A promotion by size that came to nothing is tried again. */
-const AGAIN_ms = 60_000
+const AGAIN_MS = 60_000
 /** Searches of one request that are asked for at once. */
 const AT_ONCE = 8
 /** Times that a reading begins again because its collection was moved meanwhile. */
 const MOVES_MAX = 5
 
+/**
+ * An engine over a cluster of OpenSearch, which several processes may use at once.
+ *
+ * @example
+ * ```ts
+ * import { createSearch } from "@dowser/engine-sdk"
+ * import { OpensearchEngine } from "@dowser/engine-sdk/opensearch"
+ *
+ * const opened = await OpensearchEngine.open({ nodes: ["https://search.example:9200"] })
+ * if (opened.ok) createSearch({ engine: opened.value })
+ * ```
+ */
 export class OpensearchEngine implements SearchEngine {
   readonly #client: ClusterClient
   readonly #names: ClusterNames
@@ -115,7 +127,7 @@ export class OpensearchEngine implements SearchEngine {
     await engine.close()
     return begun
   }
-  async #begin({ follow_ms = FOLLOW_ms }: OpensearchOptions): Promise<Result<void>> {
+  async #begin({ follow_ms = FOLLOW_MS }: OpensearchOptions): Promise<Result<void>> {
     const opened = await this.#installation.open()
     if (!opened.ok) return opened
     this.#hasVectors = await hasVectorPlugin(this.#client)
@@ -155,7 +167,7 @@ export class OpensearchEngine implements SearchEngine {
   async #promoteLarge({ record: { namespace, schema } }: Entry): Promise<void> {
     this.#isPromoting = true
     // What fails would fail again at once.
-    this.#promotesFrom_ms = performance.now() + AGAIN_ms
+    this.#promotesFrom_ms = performance.now() + AGAIN_MS
     try {
       const promoted = await this.promoteCollection(namespace, schema.name)
       if (promoted.ok) this.#promotesFrom_ms = 0

@@ -1,6 +1,7 @@
 /**
- * What the cluster counted as facets (engine-contract 9). Where the cut at `max_facet_values` goes through equals, or
- * only the values that are largest in the collection are looked at, the cluster is asked for what decides it.
+ * What the cluster counted as facets (`docs/contract/facets.md#counts`). Where the cut at `max_facet_values` goes
+ * through equals, or only the values that are largest in the collection are looked at, the cluster is asked for what
+ * decides it.
  */
 import { chooseByBits, chooseByHash, cutThrough, goesByAge } from "../compat/facet-cut.ts"
 import { ok, type Result } from "../errors.ts"

@@ -15,7 +15,7 @@ import { formOf, type StoredForm, type StoredHit, type StoredSource } from "./st
 /** Documents of one request to the cluster. */
 const PAGE = 500
 /** For reading the words that a filter's stars stand for. */
-const WORDS_ms = 10_000
+const WORDS_MS = 10_000
 /** Ids of one request to the cluster. */
 const IDS = 1_000
 
@@ -51,7 +51,7 @@ export const scanPage = async (
 ): Promise<Result<ScanPage>> => {
   const { client } = parts
   const { placement, slots } = entry.record
-  const chosen = asked === undefined ? ok(asked) : await filterWithWords(parts, entry, asked, WORDS_ms)
+  const chosen = asked === undefined ? ok(asked) : await filterWithWords(parts, entry, asked, WORDS_MS)
   if (!chosen.ok) return chosen
   const filter = chosen.value
   const refused = filterRefusal(filter, "filter_by")

@@ -1,7 +1,7 @@
 /**
  * One search: words as they are typed first, then with typing errors, other spellings and fewer words, each only where
- * too little was found (engine-contract 5.2), in at most four trips. The cluster finds and counts; what is shown is
- * made here of what it found (`window.ts`).
+ * too little was found (`docs/contract/matching.md#fallbacks`), in at most four trips. The cluster finds and counts;
+ * what is shown is made here of what it found (`window.ts`).
  */
 import type { Dictionaries } from "../analysis/analyzer.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"
@@ -30,7 +30,7 @@ import { windowReader } from "./window.ts"
 import { findByWords } from "./word-search.ts"
 
 /** For making an answer of what was found in time. */
-const SHOWING_ms = 1_000
+const SHOWING_MS = 1_000
 
 export interface SearchParts extends WordParts {
   /** Whether the cluster has the plugin for them. */ readonly hasVectors: () => boolean
@@ -164,7 +164,7 @@ export const windowPlan = (plan: SearchPlan, { documents, fetching, neighbours =
     offset: fetching.isPage ? 0 : plan.offset,
     limit: fetching.isPage ? fetching.size : plan.limit,
     hits_max: fetching.isPage ? fetching.size : plan.hits_max,
-    cutoff_ms: SHOWING_ms
+    cutoff_ms: SHOWING_MS
   }
 }
 const shownAnswer = (

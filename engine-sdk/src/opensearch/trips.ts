@@ -8,7 +8,7 @@ import type { Stage } from "./stages.ts"
 import { formOf, type StoredForm, type StoredHit } from "./stored-form.ts"
 
 /** For the way there and back, beside the time that the cluster may take. */
-const WAY_ms = 250
+const WAY_MS = 250
 /** Times that searches are asked for again, with longer and longer pauses. */
 const AGAIN_MAX = 5,
   PAUSE_ms = 50
@@ -106,7 +106,7 @@ export const askAll = async (
       method: "POST",
       path: "/_msearch",
       body,
-      timeout_ms: Math.max(0, until - performance.now()) + WAY_ms,
+      timeout_ms: Math.max(0, until - performance.now()) + WAY_MS,
       isRepeatable: true
     })
     if (!answered.ok) return answered

@@ -23,7 +23,7 @@ const ENTRY_BYTES = 256
 const STALE_SHARE = 10,
   STALE_FROM_docs = 5_000
 
-interface Kept {
+interface CachedTable {
   /** undefined: too many words. */ readonly table: WordTable | undefined
   /** The last change that is part of it. */ readonly seen: number
   /** Documents that were counted, replaced ones too. */ readonly documents: number
@@ -40,7 +40,7 @@ const newer = (placement: Placement, seen: number): object =>
 export class Vocabularies {
   readonly #client: ClusterClient
   readonly #documents_max: number
-  /** Least recently asked first. */ readonly #kept = new Map<string, Kept>()
+  /** Least recently asked first. */ readonly #kept = new Map<string, CachedTable>()
   readonly #joined = new Joined<Result<unknown>>()
   #bytes = 0
   constructor(client: ClusterClient, documents_max = DOCUMENTS_MAX) {
@@ -130,7 +130,7 @@ export class Vocabularies {
     for (const place of places) this.#forget(keyOf(placement, place))
     return this.#read(placement, places, left_ms)
   }
-  #keep(key: string, kept: Kept): void {
+  #keep(key: string, kept: CachedTable): void {
     this.#forget(key)
     this.#kept.set(key, kept)
     this.#bytes += bytesOf(kept)
@@ -145,7 +145,7 @@ export class Vocabularies {
     this.#kept.delete(key)
   }
 }
-const bytesOf = ({ table }: Kept): number => (table?.bytes ?? 0) + ENTRY_BYTES
+const bytesOf = ({ table }: CachedTable): number => (table?.bytes ?? 0) + ENTRY_BYTES
 
 const wordsSince = (placement: Placement, { bestBy, slot }: WordPlace, seen: number): object => ({
   size: 0,
@@ -160,7 +160,11 @@ const wordsSince = (placement: Placement, { bestBy, slot }: WordPlace, seen: num
     }
   }
 })
-const merged = (before: Kept | undefined, { aggregations, hits }: SearchResponse, hasBest: boolean): Kept => {
+const merged = (
+  before: CachedTable | undefined,
+  { aggregations, hits }: SearchResponse,
+  hasBest: boolean
+): CachedTable => {
   const { seq, words } = aggregations ?? {}
   const documents = (before?.documents ?? 0) + (hits?.total?.value ?? 0)
   const seen = Math.max(before?.seen ?? -1, seq?.value ?? -1)

@@ -8,13 +8,13 @@ import type { CollectionRecord } from "./record.ts"
 import { abandonedMove } from "./move.ts"
 
 /** Between a fence and what it decides lie some trips; a mover that takes longer is taken for gone. */
-const FENCE_MAX_ms = 10_000
-const LOOK_ms = 25
+const FENCE_MAX_MS = 10_000
+const LOOK_MS = 25
 
 /** The record of now without a fence: writes may be acknowledged where it says. */
 export const unfenced = async (directory: Directory, entry: Entry): Promise<Result<CollectionRecord>> => {
   const { namespace, schema } = entry.record
-  const until = performance.now() + FENCE_MAX_ms
+  const until = performance.now() + FENCE_MAX_MS
   for (;;) {
     const { record } = entry
     if (record.move?.isFenced !== true) return ok(record)
@@ -22,7 +22,7 @@ export const unfenced = async (directory: Directory, entry: Entry): Promise<Resu
       // Whoever set it cannot switch any more once its record is another.
       const lifted = await directory.save(abandonedMove(record), entry.revision)
       if (!lifted.ok && lifted.error.kind !== "Conflict") return lifted
-    } else await new Promise((settle) => setTimeout(settle, LOOK_ms))
+    } else await new Promise((settle) => setTimeout(settle, LOOK_MS))
     const read = await directory.reload(namespace, schema.name)
     if (!read.ok) return read
     if (directory.find(namespace, schema.name) !== entry) return fail(notFound("Collection not found"))

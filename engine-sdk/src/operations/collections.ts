@@ -1,4 +1,4 @@
-/** Collections and aliases (engine-contract 2.1, 2.8). */
+/** Collections and aliases (`docs/contract/collections.md#creating`). */
 import { isObject } from "../documents/json.ts"
 import { type EngineError, fail, invalid, notFound, ok } from "../errors.ts"
 import type { CollectionInfo, Document } from "../schema.ts"
@@ -12,7 +12,7 @@ import {
   pageOf,
   parseBody,
   resolveCollection,
-  type Answered,
+  type OperationResult,
   type Body,
   type OperationContext,
   type QueryParameters
@@ -46,7 +46,7 @@ export const listCollections = (
   context: OperationContext,
   parameters: QueryParameters,
   isShown: (name: string) => boolean = everything
-): Answered => {
+): OperationResult => {
   const page = pageOf(
     context.engine.listCollections(context.namespace).filter(({ schema }) => isShown(schema.name)),
     parameters
@@ -58,7 +58,7 @@ export const listCollections = (
       )
     : page
 }
-export const getCollection = (context: OperationContext, name: string): Answered => {
+export const getCollection = (context: OperationContext, name: string): OperationResult => {
   const collection = resolveCollection(context, name)
   return collection === undefined ? fail(COLLECTION_NOT_FOUND) : answer(200, renderCollection(collection))
 }
@@ -67,7 +67,7 @@ export const createCollection = async (
   context: OperationContext,
   sent: Body,
   parameters: QueryParameters = {}
-): Promise<Answered> => {
+): Promise<OperationResult> => {
   const body = parseBody(sent)
   if (!body.ok) return body
   if (parameters.src_name !== undefined) return cloneCollection(context, body.value, parameters)
@@ -82,7 +82,7 @@ const cloneCollection = async (
   context: OperationContext,
   body: unknown,
   parameters: QueryParameters
-): Promise<Answered> => {
+): Promise<OperationResult> => {
   const source = context.engine.describeCollection(context.namespace, parameters.src_name)
   if (source === undefined)
     return fail(invalid(`Collection with name \`${parameters.src_name}\` not found.`, "src_name"))
@@ -97,7 +97,7 @@ const cloneCollection = async (
   const info = context.engine.describeCollection(context.namespace, schema.value.name) ?? created.value
   return answer(201, renderCollection(info))
 }
-const copyDocuments = async (context: OperationContext, from: string, to: string): Promise<Answered> => {
+const copyDocuments = async (context: OperationContext, from: string, to: string): Promise<OperationResult> => {
   for (let after: number | undefined = undefined, done = false; !done;) {
     const page = await context.engine.scan(context.namespace, {
       collection: from,
@@ -120,8 +120,12 @@ const copyDocuments = async (context: OperationContext, from: string, to: string
   }
   return answer(200, {})
 }
-/** Answers the whole collection (engine-contract 0.1). */
-export const updateCollection = async (context: OperationContext, name: string, sent: Body): Promise<Answered> => {
+/** Answers the whole collection (`docs/contract/collections.md#shape`). */
+export const updateCollection = async (
+  context: OperationContext,
+  name: string,
+  sent: Body
+): Promise<OperationResult> => {
   const collection = resolveCollection(context, name)
   if (collection === undefined) return fail(COLLECTION_NOT_FOUND)
   const body = parseBody(sent)
@@ -142,7 +146,7 @@ export const updateCollection = async (context: OperationContext, name: string, 
 export const listSchemaChanges = async (
   context: OperationContext,
   isReached: (name: string) => boolean = () => true
-): Promise<Answered> => {
+): Promise<OperationResult> => {
   const changes = (await context.engine.schemaChanges?.(context.namespace)) ?? { ok: true as const, value: [] }
   if (!changes.ok) return changes
   return answer(
@@ -172,21 +176,23 @@ export const alteredCollection = (context: OperationContext, name: string, sent:
   const kept = collection.schema.fields.filter((field) => !drop.includes(field.name))
   return { ...collection, schema: { ...collection.schema, fields: [...kept, ...add] } }
 }
-export const deleteCollection = async (context: OperationContext, name: string): Promise<Answered> => {
+export const deleteCollection = async (context: OperationContext, name: string): Promise<OperationResult> => {
   const collection = resolveCollection(context, name)
   if (collection === undefined) return fail(notFound(`No collection with name \`${name}\` found.`))
   const dropped = await context.engine.dropCollection(context.namespace, collection.schema.name)
   return dropped.ok ? answer(200, renderCollection(dropped.value)) : dropped
 }
 
-export const listAliases = (context: OperationContext, isShown: (alias: Alias) => boolean = everything): Answered =>
-  answer(200, { aliases: context.resources.list(context.namespace, "alias").filter(isShown) })
-export const getAlias = (context: OperationContext, name: string): Answered => {
+export const listAliases = (
+  context: OperationContext,
+  isShown: (alias: Alias) => boolean = everything
+): OperationResult => answer(200, { aliases: context.resources.list(context.namespace, "alias").filter(isShown) })
+export const getAlias = (context: OperationContext, name: string): OperationResult => {
   const alias = context.resources.get(context.namespace, "alias", name)
   return alias === undefined ? fail(COLLECTION_NOT_FOUND) : answer(200, alias)
 }
 /** The target need not exist. A name that a collection has answers 500, as stock clients know it. */
-export const upsertAlias = async (context: OperationContext, name: string, sent: Body): Promise<Answered> => {
+export const upsertAlias = async (context: OperationContext, name: string, sent: Body): Promise<OperationResult> => {
   const body = parseBody(sent)
   if (!body.ok) return body
   if (!isObject(body.value)) return fail(invalid("Bad JSON."))
@@ -199,7 +205,7 @@ export const upsertAlias = async (context: OperationContext, name: string, sent:
   await context.resources.put(context.namespace, "alias", name, alias)
   return answer(200, alias)
 }
-export const deleteAlias = async (context: OperationContext, name: string): Promise<Answered> => {
+export const deleteAlias = async (context: OperationContext, name: string): Promise<OperationResult> => {
   const alias = context.resources.get(context.namespace, "alias", name)
   if (alias === undefined) return fail(COLLECTION_NOT_FOUND)
   await context.resources.remove(context.namespace, "alias", name)

@@ -1,4 +1,4 @@
-/** Curation sets and their items (engine-contract 11.1, 11.2). */
+/** Curation sets and their items (`docs/contract/curation.md#sets`). */
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { CurationItem, CurationRule } from "../query/query-context.ts"

@@ -1,4 +1,7 @@
-/** Documents one by one and by filter (engine-contract 3.1). Import and export are in `import-export.ts`. */
+/**
+ * Documents one by one and by filter (`docs/contract/documents.md#actions`). Import and export are in
+ * `import-export.ts`.
+ */
 import { parseDocument } from "../documents/json.ts"
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
@@ -7,7 +10,13 @@ import { parseFilter } from "../query/filter-parser.ts"
 import { fieldContextOf, type FieldContext } from "../query/query-context.ts"
 import { parseSelection } from "../query/selection-parser.ts"
 import type { CollectionInfo, DirtyValues, Document, WriteAction } from "../schema.ts"
-import { answer, withCollection, type Answered, type OperationContext, type QueryParameters } from "./operation.ts"
+import {
+  answer,
+  withCollection,
+  type OperationResult,
+  type OperationContext,
+  type QueryParameters
+} from "./operation.ts"
 import { searchResourcesOf } from "./resources.ts"
 import { CLOSED, Reach, type Restrictions, UNRESTRICTED } from "./restrictions.ts"
 
@@ -112,7 +121,7 @@ export const createDocument = (
   collection: string,
   text: string,
   parameters: QueryParameters
-): Promise<Answered> =>
+): Promise<OperationResult> =>
   withCollection(context, collection, async (info) => {
     const action = actionOf(parameters.action)
     if (!action.ok) return action
@@ -130,7 +139,7 @@ export const getDocument = (
   id: string,
   parameters: QueryParameters,
   restrictions: Restrictions = UNRESTRICTED
-): Promise<Answered> =>
+): Promise<OperationResult> =>
   withCollection(context, collection, async (info) => {
     const selection = selectionOf(context, info, parameters, undefined, new Reach(context, restrictions))
     if (!selection.ok) return selection
@@ -145,7 +154,7 @@ export const updateDocument = (
   id: string,
   text: string,
   parameters: QueryParameters
-): Promise<Answered> =>
+): Promise<OperationResult> =>
   withCollection(context, collection, async (info) => {
     const stored = await writeOne(context, info, {
       kind: "put",
@@ -161,7 +170,7 @@ export const deleteDocument = (
   collection: string,
   id: string,
   parameters: QueryParameters
-): Promise<Answered> =>
+): Promise<OperationResult> =>
   withCollection(context, collection, async (info) => {
     const removed = await writeOne(context, info, { kind: "delete", id })
     if (removed.ok) return answer(200, removed.value)
@@ -206,7 +215,7 @@ export const updateDocuments = (
   text: string,
   parameters: QueryParameters,
   restrictions: Restrictions = UNRESTRICTED
-): Promise<Answered> =>
+): Promise<OperationResult> =>
   withCollection(context, collection, async (info) => {
     const filterText = requireFilter(parameters)
     if (!filterText.ok) return filterText
@@ -243,7 +252,7 @@ export const deleteDocuments = (
   collection: string,
   parameters: QueryParameters,
   restrictions: Restrictions = UNRESTRICTED
-): Promise<Answered> =>
+): Promise<OperationResult> =>
   withCollection(context, collection, async (info) => {
     const truncate = parameters.truncate === "true"
     const filterText = truncate ? ok("") : requireFilter(parameters)

@@ -1,6 +1,6 @@
 /**
- * Documents as JSON Lines in and out (engine-contract 3.4, 3.6), in memory that does not grow with the stream: lines go
- * to the engine in batches, and one result line per input line comes back in order.
+ * Documents as JSON Lines in and out (`docs/contract/documents.md#imports`), in memory that does not grow with the
+ * stream: lines go to the engine in batches, and one result line per input line comes back in order.
  */
 import { isObject, parseBounded, stringifyJson } from "../documents/json.ts"
 import { boundedText } from "../error-text.ts"
@@ -32,14 +32,14 @@ const NEWLINE = 10
 
 /** What imports and exports of a host may hold together; an import alone holds two batches and a line. */
 export interface ImportMemory {
-  /** This import holds `bytes` now. False: that is too much; it goes on with as much as before. */ readonly hold: (
+  /** This import holds `bytes` now. False: that is too much; it goes on with as much as before. */ readonly reserve: (
     bytes: number
   ) => boolean
-  /** The same as soon as there is room; false when there was none for too long. */ readonly holdSoon: (
+  /** The same as soon as there is room; false when there was none for too long. */ readonly reserveOrWait: (
     bytes: number
   ) => Promise<boolean>
 }
-const UNBOUNDED: ImportMemory = { hold: () => true, holdSoon: async () => true }
+const UNBOUNDED: ImportMemory = { reserve: () => true, reserveOrWait: async () => true }
 
 /** A line, or the code of its refusal: longer than a line may be (400), or more than there was memory for (429). */
 type Line = string | 400 | 429
@@ -156,11 +156,11 @@ async function* importLines(
           batches.add(line)
           if (batches.isFull) yield* batches.flush()
         }
-      if (memory.hold(batches.characters + lines.openBytes)) continue
+      if (memory.reserve(batches.characters + lines.openBytes)) continue
       yield* batches.end()
-      if (!(await memory.holdSoon(lines.openBytes))) {
+      if (!(await memory.reserveOrWait(lines.openBytes))) {
         lines.drop()
-        memory.hold(0)
+        memory.reserve(0)
       }
     }
   } finally {

@@ -15,7 +15,7 @@ export {
   ParsedBody,
   resolveCollection,
   type Answer,
-  type Answered,
+  type OperationResult,
   type Body,
   type OperationContext,
   type QueryParameters,
@@ -49,6 +49,7 @@ export { multiSearch, search } from "./search.ts"
 export { mayName, seenFieldsOf } from "./seen-fields.ts"
 export { closed, type OpenObject, resultsText, writeAnswer, writeFailure } from "./write-answer.ts"
 export { synonymSets } from "./synonym-sets.ts"
+export { practiceSearches, type PractisingEngine, warmUp } from "./warm-up.ts"
 export type { NamedSetOperations } from "./named-sets.ts"
 export * from "./text-resources.ts"
 export { leadingCounts } from "../search/answer/written.ts"

@@ -1,5 +1,5 @@
 /**
- * Sets of items under a name, with the same routes for synonyms and curations (engine-contract 11.1, 12.1): what
+ * Sets of items under a name, with the same routes for synonyms and curations (`docs/contract/curation.md#sets`): what
  * differs is the item and the words for a missing set. Items are kept and evaluated in the order of their ids.
  */
 import { isObject } from "../documents/json.ts"
@@ -8,7 +8,7 @@ import {
   answer,
   pageOf,
   parseBody,
-  type Answered,
+  type OperationResult,
   type Body,
   type OperationContext,
   type QueryParameters
@@ -19,23 +19,23 @@ type SetKind = "synonym_set" | "curation_set"
 type ItemOf<K extends SetKind> = ResourceKinds[K]["items"][number]
 
 export interface NamedSetOperations {
-  readonly list: (context: OperationContext) => Answered
-  readonly get: (context: OperationContext, name: string) => Answered
+  readonly list: (context: OperationContext) => OperationResult
+  readonly get: (context: OperationContext, name: string) => OperationResult
   /** Replaces every item; of two items with one id the later stays. */ readonly upsert: (
     context: OperationContext,
     name: string,
     body: Body
-  ) => Promise<Answered>
-  readonly delete: (context: OperationContext, name: string) => Promise<Answered>
-  readonly listItems: (context: OperationContext, name: string, parameters: QueryParameters) => Answered
-  readonly getItem: (context: OperationContext, name: string, id: string) => Answered
+  ) => Promise<OperationResult>
+  readonly delete: (context: OperationContext, name: string) => Promise<OperationResult>
+  readonly listItems: (context: OperationContext, name: string, parameters: QueryParameters) => OperationResult
+  readonly getItem: (context: OperationContext, name: string, id: string) => OperationResult
   /** Answers the body as sent, with the id of the path. */ readonly upsertItem: (
     context: OperationContext,
     name: string,
     id: string,
     body: Body
-  ) => Promise<Answered>
-  readonly deleteItem: (context: OperationContext, name: string, id: string) => Promise<Answered>
+  ) => Promise<OperationResult>
+  readonly deleteItem: (context: OperationContext, name: string, id: string) => Promise<OperationResult>
 }
 
 const refuse = (message: string): Result<never> => fail(invalid(message))
@@ -63,7 +63,7 @@ export const namedSets = <K extends SetKind>(
     (await context.resources.change(context.namespace, kind, name, (set) =>
       set === undefined ? undefined : (change(set as unknown as Set) as unknown as ResourceKinds[K] | undefined)
     )) !== undefined
-  const inSet = <A>(context: OperationContext, name: string, run: (set: Set) => A): A | Answered => {
+  const inSet = <A>(context: OperationContext, name: string, run: (set: Set) => A): A | OperationResult => {
     const set = setNamed(context, name)
     return set === undefined ? fail(missing) : run(set)
   }

@@ -36,10 +36,10 @@ export interface StreamAnswer {
   readonly status: number
   readonly lines: AsyncIterable<string>
 }
-export type Answered = Result<Answer>
+export type OperationResult = Result<Answer>
 export type QueryParameters = { readonly [name: string]: string }
 
-export const answer = (status: number, body: unknown): Answered => ok({ status, body })
+export const answer = (status: number, body: unknown): OperationResult => ok({ status, body })
 export const COLLECTION_NOT_FOUND = notFound("Collection not found")
 /** A collection by its name, else by an alias. */
 export const resolveCollection = (

@@ -47,7 +47,18 @@ export interface Resources {
   remove(namespace: Namespace, kind: ResourceKind, name: string): Promise<void>
 }
 
-/** Resources in memory: tests, and programs that keep them elsewhere. */
+/**
+ * Resources in memory: tests, and programs that keep them elsewhere.
+ *
+ * @example
+ * ```ts
+ * import { createSearch, memoryResources } from "@dowser/engine-sdk"
+ *
+ * const resources = memoryResources()
+ * await resources.put("default", "stopwords", "articles", { id: "articles", stopwords: ["the", "a"] })
+ * const products = createSearch({ resources })
+ * ```
+ */
 export const memoryResources = (): Resources => {
   const namespaces = new Map<Namespace, Map<ResourceKind, Map<string, unknown>>>()
   const kindOf = (namespace: Namespace, kind: ResourceKind): Map<string, unknown> => {

@@ -30,7 +30,7 @@ export interface Restrictions {
   readonly fields?: FieldNames
   /**
    * Parameters inside a scoped key: they overwrite the request's; `filter_by` is AND-ed, `include_fields` and
-   * `exclude_fields` bound what can be named (engine-contract 18.3).
+   * `exclude_fields` bound what can be named (`docs/contract/keys.md#secured-keys`).
    */
   readonly embedded?: Readonly<Record<string, unknown>> | undefined
 }

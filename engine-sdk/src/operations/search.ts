@@ -1,11 +1,11 @@
 /**
- * Search, multi-search and union (engine-contract 6) in three steps: `prepare` reads, restricts and plans, `run` asks
- * the engine, `write` makes the text once. A host that has more to do (accounts, caches, rules) calls the steps itself;
- * these are the steps in a row. Engines see plans only, and several plans go to the engine in one call.
+ * Search, multi-search and union (`docs/contract/search.md`) in three steps: `prepare` reads, restricts and plans,
+ * `run` asks the engine, `write` makes the text once. A host that has more to do (accounts, caches, rules) calls the
+ * steps itself; these are the steps in a row. Engines see plans only, and several plans go to the engine in one call.
  */
 import { fail, ok, type EngineError } from "../errors.ts"
 import { givingWay } from "../turns.ts"
-import type { Answered, Body, OperationContext, QueryParameters } from "./operation.ts"
+import type { OperationResult, Body, OperationContext, QueryParameters } from "./operation.ts"
 import { budgetOf } from "./answer-bound.ts"
 import { prepareSearch, prepareSearches, prepareUnion } from "./prepare-search.ts"
 import { readMultiSearch, readSearch, readSearches, type SearchRequest } from "./read-search.ts"
@@ -19,7 +19,7 @@ export const search = async (
   collectionName: string,
   parameters: { readonly [name: string]: unknown },
   restrictions: Restrictions = UNRESTRICTED
-): Promise<Answered> => {
+): Promise<OperationResult> => {
   const context = { ...asked, budget: budgetOf(asked) }
   const request = readSearch(context, collectionName, parameters, restrictions)
   if (!request.ok) return request
@@ -40,7 +40,7 @@ export const multiSearch = async (
   sent: Body,
   shared: QueryParameters,
   restrictions: Restrictions = UNRESTRICTED
-): Promise<Answered> => {
+): Promise<OperationResult> => {
   const context = { ...asked, budget: budgetOf(asked) }
   const request = readMultiSearch(context, sent, shared, restrictions)
   if (!request.ok) return request
@@ -57,7 +57,7 @@ const separateSearches = async (
   context: OperationContext,
   requests: ReadonlyArray<SearchRequest>,
   reach: Reach
-): Promise<Answered> => {
+): Promise<OperationResult> => {
   const prepared = await prepareSearches(context, requests, reach)
   if (!prepared.ok) return prepared
   const plans = prepared.value.flatMap((plan) => (plan.ok ? [plan.value] : []))
@@ -84,7 +84,7 @@ const separateSearches = async (
 
 /** A failed union is an answer of 200 that says so, but where the engine failed it, the caller is
  * restricted or the answer would be too large. */
-const unionFailure = (context: OperationContext, error: EngineError): Answered =>
+const unionFailure = (context: OperationContext, error: EngineError): OperationResult =>
   isAway(error) || isRestriction(error) || context.budget?.refusal !== undefined
     ? fail(error)
     : ok({ status: 200, text: writeFailure(error), failures: [error] })
@@ -94,7 +94,7 @@ const unionSearch = async (
   reach: Reach,
   shared: QueryParameters,
   removeDuplicates: boolean
-): Promise<Answered> => {
+): Promise<OperationResult> => {
   const union = await prepareUnion(context, requests, reach, shared, removeDuplicates)
   if (!union.ok) return unionFailure(context, union.error)
   const found = await runUnion(context, union.value)

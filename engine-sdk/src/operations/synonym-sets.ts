@@ -1,4 +1,4 @@
-/** Synonym sets and their items (engine-contract 12.1). */
+/** Synonym sets and their items (`docs/contract/synonyms.md#sets`). */
 import { isLocale } from "../analysis/analyzer.ts"
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"

@@ -1,4 +1,4 @@
-/** Presets, stopword sets and stemming dictionaries (engine-contract 16). */
+/** Presets, stopword sets and stemming dictionaries (`docs/contract/resources.md`). */
 import { isLocale } from "../analysis/analyzer.ts"
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
@@ -8,7 +8,7 @@ import {
   answer,
   COLLECTION_NOT_FOUND,
   parseBody,
-  type Answered,
+  type OperationResult,
   type Body,
   type OperationContext,
   type QueryParameters
@@ -17,14 +17,14 @@ import type { StemmingDictionary } from "./resources.ts"
 
 const NO_PRESET = notFound("Not found.")
 
-export const listPresets = (context: OperationContext): Answered =>
+export const listPresets = (context: OperationContext): OperationResult =>
   answer(200, { presets: context.resources.list(context.namespace, "preset") })
-export const getPreset = (context: OperationContext, name: string): Answered => {
+export const getPreset = (context: OperationContext, name: string): OperationResult => {
   const preset = context.resources.get(context.namespace, "preset", name)
   return preset === undefined ? fail(NO_PRESET) : answer(200, preset)
 }
 /** The name of the path wins; what the parameters in the value mean is checked when it is used. */
-export const upsertPreset = async (context: OperationContext, name: string, sent: Body): Promise<Answered> => {
+export const upsertPreset = async (context: OperationContext, name: string, sent: Body): Promise<OperationResult> => {
   const body = parseBody(sent)
   if (!body.ok) return body
   if (!isObject(body.value)) return fail(invalid("Bad JSON."))
@@ -35,7 +35,7 @@ export const upsertPreset = async (context: OperationContext, name: string, sent
   await context.resources.put(context.namespace, "preset", name, preset)
   return answer(200, preset)
 }
-export const deletePreset = async (context: OperationContext, name: string): Promise<Answered> => {
+export const deletePreset = async (context: OperationContext, name: string): Promise<OperationResult> => {
   const preset = context.resources.get(context.namespace, "preset", name)
   if (preset === undefined) return fail(NO_PRESET)
   await context.resources.remove(context.namespace, "preset", name)
@@ -49,13 +49,13 @@ const renderStopwords = (set: StopwordSet): Record<string, unknown> => ({
   ...(set.locale === undefined ? {} : { locale: set.locale }),
   stopwords: stopwordTokens(set)
 })
-export const listStopwords = (context: OperationContext): Answered =>
+export const listStopwords = (context: OperationContext): OperationResult =>
   answer(200, { stopwords: context.resources.list(context.namespace, "stopwords").map(renderStopwords) })
-export const getStopwords = (context: OperationContext, id: string): Answered => {
+export const getStopwords = (context: OperationContext, id: string): OperationResult => {
   const set = context.resources.get(context.namespace, "stopwords", id)
   return set === undefined ? stopwordMissing(id) : answer(200, { stopwords: renderStopwords(set) })
 }
-export const upsertStopwords = async (context: OperationContext, id: string, sent: Body): Promise<Answered> => {
+export const upsertStopwords = async (context: OperationContext, id: string, sent: Body): Promise<OperationResult> => {
   const body = parseBody(sent)
   if (!body.ok) return body
   if (!isObject(body.value)) return fail(invalid("Bad JSON."))
@@ -74,7 +74,7 @@ export const upsertStopwords = async (context: OperationContext, id: string, sen
   await context.resources.put(context.namespace, "stopwords", id, set)
   return answer(200, { ...set })
 }
-export const deleteStopwords = async (context: OperationContext, id: string): Promise<Answered> => {
+export const deleteStopwords = async (context: OperationContext, id: string): Promise<OperationResult> => {
   if (context.resources.get(context.namespace, "stopwords", id) === undefined) return stopwordMissing(id)
   await context.resources.remove(context.namespace, "stopwords", id)
   return answer(200, { id })
@@ -86,7 +86,7 @@ export const importStemmingDictionary = async (
   context: OperationContext,
   text: string,
   parameters: QueryParameters
-): Promise<Answered> => {
+): Promise<OperationResult> => {
   const { id } = parameters
   if (id === undefined || id === "")
     return fail(invalid("Parameter `id` must be provided while importing dictionary words.", "id"))
@@ -107,18 +107,18 @@ export const importStemmingDictionary = async (
   await context.engine.setDictionary?.(context.namespace, id, words)
   return ok({ status: 200, text: lines.join("\n") })
 }
-export const listStemmingDictionaries = (context: OperationContext): Answered =>
+export const listStemmingDictionaries = (context: OperationContext): OperationResult =>
   answer(200, {
     dictionaries: context.resources.list(context.namespace, "stemming_dictionary").map((dictionary) => dictionary.id)
   })
-export const getStemmingDictionary = (context: OperationContext, id: string): Answered => {
+export const getStemmingDictionary = (context: OperationContext, id: string): OperationResult => {
   const dictionary = context.resources.get(context.namespace, "stemming_dictionary", id)
   if (dictionary === undefined) return fail(COLLECTION_NOT_FOUND)
   const words = [...dictionary.words].sort(([a], [b]) => (a < b ? -1 : 1)).map(([word, root]) => ({ root, word }))
   return answer(200, { id, words })
 }
 /** Answers the id even where there was none. */
-export const deleteStemmingDictionary = async (context: OperationContext, id: string): Promise<Answered> => {
+export const deleteStemmingDictionary = async (context: OperationContext, id: string): Promise<OperationResult> => {
   await context.resources.remove(context.namespace, "stemming_dictionary", id)
   await context.engine.setDictionary?.(context.namespace, id, undefined)
   return answer(200, { id })

@@ -1,7 +1,7 @@
 /**
- * What is searched when a query finds nothing (contract part 2). Restrictions of the key, the profile and the exclusion
- * always hold; `drop_filters` gives up the caller's filter, the others keep it (contract part 1). What rules inject
- * passes the caller's filter in all of them.
+ * What is searched when a query finds nothing. Restrictions of the key, the profile and the exclusion always hold;
+ * `drop_filters` gives up the caller's filter, the others keep it. What rules inject passes the caller's filter in all
+ * of them.
  */
 import type { Awaitable } from "../engine.ts"
 import type { SearchPlan, SortKey } from "../plan.ts"

@@ -26,6 +26,19 @@ import type { Stage } from "../stage/stage.ts"
 /**
  * Invalid where the searches do not fit together (`compileUnion`); otherwise as `merchandise`. At most two engine
  * calls.
+ *
+ * @example
+ * ```ts
+ * import { createEngine } from "@dowser/engine-sdk"
+ * import { merchandiseUnion } from "@dowser/engine-sdk/pipeline"
+ * import { suitePlan } from "@dowser/engine-sdk/testing"
+ *
+ * const engine = createEngine()
+ * const environment = { engine, namespace: "default", now_us: () => performance.now() * 1_000 }
+ * const search = { plan: suitePlan("products"), rules: undefined, request: { q: "shoe", now_ms: Date.now() } }
+ * const page = { removeDuplicates: true, offset: 0, limit: 10, hits_max: 10_000 }
+ * const result = await merchandiseUnion(environment, [search, search], page)
+ * ```
  */
 export const merchandiseUnion: MerchandiseUnion = (environment, searches, page) =>
   orLong(

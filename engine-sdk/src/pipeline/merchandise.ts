@@ -1,6 +1,7 @@
 /**
  * A merchandised search from rules to page: match, redirect, plan, one engine call for all searches, at most one more
- * for those that found nothing, stages, placing, extras. The order is the contract's (part 2).
+ * for those that found nothing, stages, placing, extras. The order is that of
+ * `docs/contract/merchandising.md#order-of-application`.
  */
 import type { Awaitable } from "../engine.ts"
 import { fail, ok, type EngineError, type Result } from "../errors.ts"
@@ -16,6 +17,19 @@ import { line, prepare, windowed, type Prepared } from "./prepare.ts"
 /**
  * The order of stages is fixed; what a search does not need costs it nothing. Failures are those of the engine, of a
  * rerank with the fallback `error`, and TimedOut where the request was given up.
+ *
+ * @example
+ * ```ts
+ * import { createEngine } from "@dowser/engine-sdk"
+ * import { merchandise } from "@dowser/engine-sdk/pipeline"
+ * import { suitePlan } from "@dowser/engine-sdk/testing"
+ *
+ * const engine = createEngine()
+ * const environment = { engine, namespace: "default", now_us: () => performance.now() * 1_000 }
+ * const search = { plan: suitePlan("products"), rules: undefined, request: { q: "shoe", now_ms: Date.now() } }
+ * const [result] = await merchandise(environment, [search])
+ * if (result?.ok) result.value.trace
+ * ```
  */
 export const merchandise: Merchandise = (environment, searches) =>
   orLong(
@@ -48,7 +62,7 @@ const merchandiseOnce: Merchandise = (environment, searches) => {
   )
 }
 
-interface Answered {
+interface EngineRun {
   readonly prepared: Prepared
   readonly plan: SearchPlan
   readonly answer: Result<SearchAnswer>
@@ -60,7 +74,7 @@ const askEngine = (
   prepared: ReadonlyArray<Prepared>,
   plans: ReadonlyArray<SearchPlan>,
   name: string
-): Awaitable<ReadonlyArray<Answered>> => {
+): Awaitable<ReadonlyArray<EngineRun>> => {
   if (plans.length === 0) return []
   const started = prepared.map(({ now_us }) => now_us())
   return after(inTrips(environment, plans), (answers) =>
@@ -89,8 +103,8 @@ const inTrips = (
 /** Searches without an organic hit once more, as their rules say; all in one call. */
 const withFallbacks = (
   environment: MerchandiseEnvironment,
-  answered: ReadonlyArray<Answered>
-): Awaitable<ReadonlyArray<Answered>> => {
+  answered: ReadonlyArray<EngineRun>
+): Awaitable<ReadonlyArray<EngineRun>> => {
   const found = answered.map(({ answer, prepared }) =>
     answer.ok && answer.value.organic === 0 ? fallbackOf(environment, prepared) : undefined
   )
@@ -125,11 +139,11 @@ const withFallbacks = (
   })
 }
 
-const finish = (environment: MerchandiseEnvironment, answered: Answered): Awaitable<Result<Merchandised>> =>
+const finish = (environment: MerchandiseEnvironment, answered: EngineRun): Awaitable<Result<Merchandised>> =>
   tellingTooLong(() => finishHere(environment, answered))
 const finishHere = (
   environment: MerchandiseEnvironment,
-  { prepared, plan, answer, fallback }: Answered
+  { prepared, plan, answer, fallback }: EngineRun
 ): Awaitable<Result<Merchandised>> => {
   if (!answer.ok) return answer
   if (environment.signal?.aborted === true) return fail(GIVEN_UP)

@@ -78,7 +78,7 @@ export interface MerchandiseEnvironment {
   /** Moves and score parts are collected only where this is true; rules fired and times always. */
   readonly explain?: boolean
 }
-/** What the envelope carries besides the engine's answer (contract part 1). Absent where no rule says anything. */
+/** What the envelope carries besides the engine's answer. Absent where no rule says anything. */
 export interface SearchExtras {
   readonly redirect?: { readonly url: string }
   readonly banners?: ReadonlyArray<{ readonly id: string; readonly content: Readonly<Record<string, unknown>> }>

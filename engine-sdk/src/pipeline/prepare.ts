@@ -18,7 +18,16 @@ import type { Stage } from "../stage/stage.ts"
 import type { SearchTape } from "./tape.ts"
 import type { StageTrace } from "./trace.ts"
 
-/** Hits that rerank and diversity look at (contract part 1); deeper pages are engine order. */
+/**
+ * Hits that rerank and diversity look at; deeper pages are engine order.
+ *
+ * @example
+ * ```ts
+ * import { WINDOW } from "@dowser/engine-sdk/pipeline"
+ *
+ * const isEngineOrder = (rank: number) => rank >= WINDOW
+ * ```
+ */
 export const WINDOW = 250
 
 /** One search on its way. */
@@ -69,7 +78,7 @@ export const line = (name: string, us: number, more: Partial<StageTrace> = {}): 
   ...more
 })
 
-/** In the contract's order (part 2). */
+/** In the order of `docs/contract/merchandising.md#order-of-application`. */
 export const stagesOf = (
   environment: MerchandiseEnvironment,
   search: MerchandisedSearch,

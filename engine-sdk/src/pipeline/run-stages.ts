@@ -30,9 +30,19 @@ export interface StageRun {
 }
 export const GIVEN_UP: EngineError = { kind: "TimedOut", message: "The search was given up before it was done." }
 /** How long a stage may take to notice that its signal has aborted. */
-const GRACE_ms = 20
+const GRACE_MS = 20
 
-/** O(stages · candidates) beside the stages themselves. */
+/**
+ * O(stages · candidates) beside the stages themselves.
+ *
+ * @example
+ * ```ts
+ * import { runStages } from "@dowser/engine-sdk/pipeline"
+ *
+ * const request = { q: "shoe", words: ["shoe"], firstPage: 10 }
+ * const { stages } = await runStages([], [], { request, now_us: () => performance.now() * 1_000 })
+ * ```
+ */
 export const runStages = (
   candidates: ReadonlyArray<Candidate>,
   stages: ReadonlyArray<Stage>,
@@ -187,7 +197,7 @@ class Attempt implements StageContext {
       abort.signal.addEventListener(
         "abort",
         () => {
-          grace = setTimeout(() => resolve(undefined), GRACE_ms)
+          grace = setTimeout(() => resolve(undefined), GRACE_MS)
         },
         { once: true }
       )

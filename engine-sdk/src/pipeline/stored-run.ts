@@ -45,7 +45,23 @@ const kept =
       return answer
     })
 
-/** An environment that behaves as the given one and remembers; `stored` once the run is done. */
+/**
+ * An environment that behaves as the given one and remembers; `stored` once the run is done.
+ *
+ * @example
+ * ```ts
+ * import { createEngine } from "@dowser/engine-sdk"
+ * import { merchandise, recordRun, storedRunText } from "@dowser/engine-sdk/pipeline"
+ * import { suitePlan } from "@dowser/engine-sdk/testing"
+ *
+ * const engine = createEngine()
+ * const environment = { engine, namespace: "default", now_us: () => performance.now() * 1_000 }
+ * const search = { plan: suitePlan("products"), rules: undefined, request: { q: "shoe", now_ms: Date.now() } }
+ * const { environment: recorded, stored } = recordRun(environment)
+ * await merchandise(recorded, [search])
+ * storedRunText(stored())
+ * ```
+ */
 export const recordRun = (
   environment: MerchandiseEnvironment
 ): { readonly environment: MerchandiseEnvironment; readonly stored: () => StoredRun } => {
@@ -110,7 +126,23 @@ export const recordRun = (
   }
 }
 
-/** An environment that answers from a stored run. `describe` is asked for schemas, which are inputs. */
+/**
+ * An environment that answers from a stored run. `describe` is asked for schemas, which are inputs.
+ *
+ * @example
+ * ```ts
+ * import { createEngine } from "@dowser/engine-sdk"
+ * import { merchandise, recordRun, replayRun } from "@dowser/engine-sdk/pipeline"
+ * import { suitePlan } from "@dowser/engine-sdk/testing"
+ *
+ * const engine = createEngine()
+ * const environment = { engine, namespace: "default", now_us: () => performance.now() * 1_000 }
+ * const search = { plan: suitePlan("products"), rules: undefined, request: { q: "shoe", now_ms: Date.now() } }
+ * const run = recordRun(environment)
+ * const first = await merchandise(run.environment, [search])
+ * const again = await merchandise(replayRun(run.stored(), { engine, namespace: "default" }), [search]) // the same
+ * ```
+ */
 export const replayRun = (
   stored: StoredRun,
   inputs: Pick<MerchandiseEnvironment, "namespace" | "explain" | "reranker"> & {
@@ -218,7 +250,16 @@ const toldAnswer = <Answer>(answer: StoredAnswer<Answer>): Result<Answer> => {
   return { ok: true, value: { ...rest, ...hits, ...told } as Answer }
 }
 
-/** JSON text of a stored run; vectors and 64-bit scores keep their exact values. */
+/**
+ * JSON text of a stored run; vectors and 64-bit scores keep their exact values.
+ *
+ * @example
+ * ```ts
+ * import { storedRunText } from "@dowser/engine-sdk/pipeline"
+ *
+ * storedRunText({ searches: {}, calls: [], unions: [], popular: [] })
+ * ```
+ */
 export const storedRunText = (run: StoredRun): string =>
   JSON.stringify(run, (_key, value: unknown) =>
     typeof value === "bigint"
@@ -227,6 +268,16 @@ export const storedRunText = (run: StoredRun): string =>
         ? { $vector: [...value] }
         : value
   )
+/**
+ * A stored run of its JSON text, as `storedRunText` wrote it.
+ *
+ * @example
+ * ```ts
+ * import { parseStoredRun } from "@dowser/engine-sdk/pipeline"
+ *
+ * const stored = parseStoredRun('{"searches": {}, "calls": [], "unions": [], "popular": []}')
+ * ```
+ */
 export const parseStoredRun = (text: string): StoredRun =>
   JSON.parse(text, (_key, value: unknown) => {
     if (typeof value !== "object" || value === null) return value

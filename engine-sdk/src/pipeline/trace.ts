@@ -27,6 +27,16 @@ export interface StageTrace {
   /** Why it was skipped, late or failed; what a rerank could not score. */ readonly note?: string
   /** At most `MOVES_MAX`. */ readonly moved: ReadonlyArray<Move>
 }
+/**
+ * Moves that a trace keeps of one stage.
+ *
+ * @example
+ * ```ts
+ * import { MOVES_MAX } from "@dowser/engine-sdk/pipeline"
+ *
+ * const isWhole = (moves: ReadonlyArray<unknown>) => moves.length < MOVES_MAX
+ * ```
+ */
 export const MOVES_MAX = 250
 
 /** What the rules made of the plan, in words of the wire. */

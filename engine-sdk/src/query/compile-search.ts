@@ -1,6 +1,6 @@
 /**
- * From search parameters to a checked plan, in the order of validation of engine-contract 6.12: the first thing that is
- * wrong is what the caller hears. Nothing is executed here, except that curation placeholders may ask the engine
+ * Compiles search parameters into a checked plan. Validation follows `docs/contract/search.md#order-of-validation`, and
+ * the first failure is the one reported. Nothing is executed here, except that curation placeholders may ask the engine
  * whether a value exists.
  */
 import { type Analyzer, analyzerOf, createAnalyzer } from "../analysis/mod.ts"
@@ -838,7 +838,7 @@ export const defaultSort = (schema: CollectionSchema): ReadonlyArray<SortKey> =>
         }
       ]
 }
-/** Keys of engine-contract 8.1. */
+/** The keys in effect (`docs/contract/sorting.md#effective-keys`). */
 const effectiveSort = (
   given: ReadonlyArray<SortKey>,
   isText: boolean,

@@ -1,6 +1,6 @@
 /**
- * Several searches as one ranked list (engine-contract 6.10): shared paging, the same sort shape for all, all grouped
- * or none. The plans come from `compileSearch`; this file only compares and combines them.
+ * Several searches as one ranked list (`docs/contract/search.md#union`): shared paging, the same sort shape for all,
+ * all grouped or none. The plans come from `compileSearch`; this file only compares and combines them.
  */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { SearchPlan, SortKey, UnionPlan } from "../plan.ts"

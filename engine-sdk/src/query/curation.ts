@@ -1,5 +1,5 @@
 /**
- * Which curation items fire for a search and what they change (engine-contract 11.3-11.5). Two passes, as the
+ * Which curation items fire for a search and what they change (`docs/contract/curation.md`). Two passes, as the
  * reference: first items that act on the query as written, then filters, including those with placeholders, on the
  * words that are left. A rule that cannot be applied is inert, never an error.
  */

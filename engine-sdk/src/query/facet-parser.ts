@@ -1,6 +1,6 @@
 /**
- * `facet_by`, `facet_query` and `facet_strategy` (engine-contract 9.1, 9.3, 9.4): grammar, wildcards and the checks of
- * ranges and orders against the schema.
+ * `facet_by`, `facet_query` and `facet_strategy` (`docs/contract/facets.md#grammar`): grammar, wildcards and the checks
+ * of ranges and orders against the schema.
  */
 import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
 import type { FacetQuery, FacetRequest, SortOrder } from "../plan.ts"

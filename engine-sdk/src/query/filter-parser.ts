@@ -1,6 +1,6 @@
 /**
- * `filter_by` to a filter tree (engine-contract 7): structure, then each clause typed by its field. Equal precedence,
- * left-associative. Bounded by the number of operations, the depth of joins and linear scanning.
+ * `filter_by` to a filter tree (`docs/contract/filters.md`): structure, then each clause typed by its field. Equal
+ * precedence, left-associative. Bounded by the number of operations, the depth of joins and linear scanning.
  */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { Filter, GeoArea, NumberFilter, StringFilter } from "../plan.ts"
@@ -622,8 +622,8 @@ export const isClosedFilterText = (text: string): boolean => {
   return !quoted && open.length === 0
 }
 /**
- * Two filter texts joined as every merge step joins them (engine-contract 6.7). A text that does not close what it
- * opens is refused, because it could swallow the other one.
+ * Two filter texts joined as every merge step joins them (`docs/contract/search.md#restrictions-and-merging`). A text
+ * that does not close what it opens is refused, because it could swallow the other one.
  */
 export const joinFilterTexts = (first: string | undefined, second: string | undefined): Result<string | undefined> => {
   if (first === undefined || second === undefined) return ok(first ?? second)

@@ -1,10 +1,10 @@
 /**
- * Typed reading of search parameters (engine-contract 1, 6.1-6.4, 6.7, 6.8): text forms, the messages for bad numbers,
+ * Typed reading of search parameters (`docs/contract/search.md#parameters`): text forms, the messages for bad numbers,
  * and the order in which a request, its entry, a scoped key and a preset are merged. The table at the end says which
  * parameter is read where. `facet_sample_percent`, `facet_sample_threshold`, `facet_sample_slope` and
  * `group_max_candidates` are checked and have no effect: they trade exactness for time, and here every count of facets
- * and groups is exact (`sampled` is always false), which is what the contract's strictest reading of them allows (9.2,
- * 9.6). What `search_cutoff_ms` is where nobody says it, and how much it may be, is the limits' to say.
+ * and groups is exact (`sampled` is always false). The default and the maximum of `search_cutoff_ms` are limits of the
+ * host.
  */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import { joinFilterTexts } from "./filter-parser.ts"
@@ -211,8 +211,8 @@ export const decimalOf = (parameters: Parameters, name: string, min: number, max
 }
 
 /**
- * Every search parameter of the specification (part 4) by who acts on it: the compiler of this folder, the host around
- * the engine (caching, embedding, analytics), or the control plane, which strips what it has used.
+ * Every search parameter by who acts on it: the compiler of this folder, the host around the engine (caching,
+ * embedding, analytics), or the control plane, which strips what it has used.
  */
 export const PARAMETER_OWNERS: Readonly<Record<string, "compiler" | "host" | "control plane">> = {
   ...owned(

@@ -1,6 +1,6 @@
 /**
  * `query_by` and its lists: expansion of objects and wildcards, types, weights and per-field settings
- * (engine-contract 5.4, 6.1).
+ * (`docs/contract/matching.md#record-score`).
  */
 import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
 import type { QueryField } from "../plan.ts"

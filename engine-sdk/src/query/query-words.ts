@@ -1,6 +1,6 @@
 /**
- * `q` into words, phrases and exclusions (engine-contract 4.4). The text is first cut into chunks that may still carry
- * a minus or a quotation mark; each chunk is then analysed as the highest-weighted field would.
+ * `q` into words, phrases and exclusions (`docs/contract/text.md#queries`). The text is first cut into chunks that may
+ * still carry a minus or a quotation mark; each chunk is then analysed as the highest-weighted field would.
  */
 import { createAnalyzer, type Analyzer } from "../analysis/mod.ts"
 
@@ -49,7 +49,7 @@ const chunksOf = (q: string, options: QueryTextOptions): string[] => {
   return spaced.split(/\s+/).filter((chunk) => chunk !== "")
 }
 
-/** O(text). A minus that is an indexed symbol excludes nothing (20.3, rule 36). */
+/** O(text). A minus that is an indexed symbol excludes nothing. */
 export const parseQueryWords = (q: string, options: QueryTextOptions): QueryWords => {
   const all = chunksOf(q, options).slice(0, options.words_max)
   const chunks = options.stopwords.size === 0 ? all : withoutStopwords(all, options)

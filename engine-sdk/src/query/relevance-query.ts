@@ -18,7 +18,7 @@ const ZERO_SHARE = 0.1
 
 export const rankingOf = (parameters: Parameters): RelevanceQuery["ranking"] | undefined => {
   const name = parameters.ranking
-  // Unknown names are ignored, as other unknown words of a fixed list are (section 1, item 6).
+  // Unknown names are ignored, like other unknown values of enumerations (`docs/contract/search.md#parameters`).
   return name === "relevance" || name === "bm25" ? name : undefined
 }
 

@@ -1,6 +1,4 @@
-/**
- * `include_fields` and `exclude_fields` with joins (engine-contract 6.6, 7.8) as a selection.
- */
+/** `include_fields` and `exclude_fields` with joins (`docs/contract/documents.md#selected-fields`) as a selection. */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { Filter, JoinInclude, Selection } from "../plan.ts"
 import { areRelated, refersTo } from "./query-context.ts"

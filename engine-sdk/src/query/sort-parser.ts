@@ -1,6 +1,7 @@
 /**
- * `sort_by` in two steps, because the reference refuses them at different moments (engine-contract 6.12): the text into
- * clauses, later each clause against the schema. Section 8 is the grammar.
+ * `sort_by` in two steps, because the reference refuses them at different moments
+ * (`docs/contract/search.md#order-of-validation`): the text into clauses, later each clause against the schema. Section
+ * 8 is the grammar.
  */
 import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
 import type { Decay, Filter, SortKey, SortOrder } from "../plan.ts"

@@ -1,6 +1,6 @@
 /**
- * Synonym variants of a query (engine-contract 12.3): every run of query words that is a member of an entry may be
- * replaced by each other member; combinations over runs that do not overlap; never chained, at most 200.
+ * Synonym variants of a query (`docs/contract/synonyms.md#expansion`): every run of query words that is a member of an
+ * entry may be replaced by each other member; combinations over runs that do not overlap; never chained, at most 200.
  */
 import { createAnalyzer } from "../analysis/mod.ts"
 import { damerauWithin } from "../analysis/edit-distance.ts"

@@ -1,6 +1,6 @@
 /**
- * `vector_query` and the vector part of a sort key (engine-contract 13). Syntax only; that the field is a vector field
- * of the right size is checked against the schema here too, because its messages belong to the grammar.
+ * `vector_query` and the vector part of a sort key (`docs/contract/vectors.md`). Syntax only; that the field is a
+ * vector field of the right size is checked against the schema here too, because its messages belong to the grammar.
  */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { VectorQuery } from "../plan.ts"

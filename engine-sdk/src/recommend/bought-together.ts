@@ -13,6 +13,18 @@ export interface TogetherParameters {
   /** 0 ranks by how often, 1 by how surprising. */ readonly popularityBias: number
   /** Baskets that have both, at least, for the gate. */ readonly minSupport: number
 }
+/**
+ * How `together` looks for what is bought with a document, unless it is told otherwise.
+ *
+ * @example
+ * ```ts
+ * import { CollectionModel, LIMITS, TOGETHER } from "@dowser/engine-sdk/recommend"
+ *
+ * const model = new CollectionModel({ ...LIMITS, events: 4_096, sessions: 1_024, visitorSlots: 1_024, items: 1_024 })
+ * model.add({ kind: 3, documents: ["p1", "p2"], visitor: "v1", person: "", at: Date.now() })
+ * model.together(["p1"], 5, { ...TOGETHER, minSupport: 1 })
+ * ```
+ */
 export const TOGETHER: TogetherParameters = { popularityBias: 0.4, minSupport: 3 }
 
 /** Newest of a seed. */

@@ -23,7 +23,16 @@ export interface CollectionLimits {
   readonly visitorSlots: number
   readonly items: number
 }
-/** A million items and ten million sessions (of 4 events and more) in less than 2 GB. */
+/**
+ * A million items and ten million sessions (of 4 events and more) in less than 2 GB.
+ *
+ * @example
+ * ```ts
+ * import { CollectionModel, LIMITS } from "@dowser/engine-sdk/recommend"
+ *
+ * const model = new CollectionModel({ ...LIMITS, events: 4_096, sessions: 1_024, visitorSlots: 1_024, items: 1_024 })
+ * ```
+ */
 export const LIMITS: CollectionLimits = {
   events: 2 ** 25,
   sessions: 2 ** 24,
@@ -62,7 +71,7 @@ const OF_SESSION = 1,
   OF_PERSON = 2,
   OF_BASKET = 3
 /** Interactions of a person that are looked at, over sessions. */
-export const HISTORY_MAX = 50
+const HISTORY_MAX = 50
 const HISTORY_SESSIONS = 30
 const LIST_LEAST_MS = 1_000
 const LIST_COST_TIMES = 100
@@ -80,7 +89,17 @@ const basketLimits = ({ basketEvents, baskets }: CollectionLimits): SessionLogLi
   sessionEvents: BASKET_EVENTS_MAX
 })
 
-/** What answers are made with; one for all models of a thread. */
+/**
+ * What answers are made with; one for all models of a thread.
+ *
+ * @example
+ * ```ts
+ * import { CollectionModel, LIMITS, Workbench } from "@dowser/engine-sdk/recommend"
+ *
+ * const workbench = new Workbench()
+ * const models = ["shoes", "hats"].map((name) => [name, new CollectionModel(LIMITS, workbench)] as const)
+ * ```
+ */
 export class Workbench {
   readonly nextItems = new NextItems()
   readonly together = new BoughtTogether()
@@ -97,6 +116,18 @@ interface KeptList {
   readonly list: ReadonlyArray<Scored>
 }
 
+/**
+ * What visitors did with the documents of one collection, and what it recommends: kept up with every event.
+ *
+ * @example
+ * ```ts
+ * import { CollectionModel, LIMITS } from "@dowser/engine-sdk/recommend"
+ *
+ * const model = new CollectionModel({ ...LIMITS, events: 4_096, sessions: 1_024, visitorSlots: 1_024, items: 1_024 })
+ * model.add({ kind: 3, documents: ["p1", "p2"], visitor: "v1", person: "", at: Date.now() })
+ * model.popular(Date.now(), 10).map(({ id }) => id)
+ * ```
+ */
 export class CollectionModel {
   readonly #workbench: Workbench
   #items: ItemTable

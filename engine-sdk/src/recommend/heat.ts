@@ -15,7 +15,29 @@ export interface TrendingParameters {
   readonly windowHours: number
   readonly baselineDays: number
 }
+/**
+ * How `popular` weighs events by their age, unless it is told otherwise.
+ *
+ * @example
+ * ```ts
+ * import { CollectionModel, LIMITS, POPULAR } from "@dowser/engine-sdk/recommend"
+ *
+ * const model = new CollectionModel({ ...LIMITS, events: 4_096, sessions: 1_024, visitorSlots: 1_024, items: 1_024 })
+ * model.popular(Date.now(), 10, { ...POPULAR, halfLifeDays: 1 })
+ * ```
+ */
 export const POPULAR: PopularParameters = { halfLifeDays: 7, kind: undefined }
+/**
+ * Which hours `trending` compares, unless it is told otherwise.
+ *
+ * @example
+ * ```ts
+ * import { CollectionModel, LIMITS, TRENDING } from "@dowser/engine-sdk/recommend"
+ *
+ * const model = new CollectionModel({ ...LIMITS, events: 4_096, sessions: 1_024, visitorSlots: 1_024, items: 1_024 })
+ * model.trending(Date.now(), 10, { ...TRENDING, windowHours: 1 })
+ * ```
+ */
 export const TRENDING: TrendingParameters = { windowHours: 6, baselineDays: 7 }
 
 /** Events that one list is made of, the newest. */

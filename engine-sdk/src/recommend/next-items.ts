@@ -22,7 +22,16 @@ export interface NextItemsParameters {
   /** Newest sessions read of each item. */ readonly sessionsPerItem: number
   /** Most alike sessions that count. */ readonly neighbours: number
 }
-/** Of a visit: where it is going. Chosen on a split by time of the training part of the yoochoose sessions. */
+/**
+ * Of a visit: where it is going. Chosen on a split by time of the training part of the yoochoose sessions.
+ *
+ * @example
+ * ```ts
+ * import { NEXT_ITEMS } from "@dowser/engine-sdk/recommend"
+ *
+ * const quicker = { ...NEXT_ITEMS, neighbours: 200 }
+ * ```
+ */
 export const NEXT_ITEMS: NextItemsParameters = {
   transitionItems: 5,
   transitionDecay: 0.5,
@@ -35,7 +44,16 @@ export const NEXT_ITEMS: NextItemsParameters = {
   sessionsPerItem: 500,
   neighbours: 1_000
 }
-/** Of a person: what those took who took much the same, in whatever order. */
+/**
+ * Of a person: what those took who took much the same, in whatever order.
+ *
+ * @example
+ * ```ts
+ * import { TASTE } from "@dowser/engine-sdk/recommend"
+ *
+ * const quicker = { ...TASTE, neighbours: 50 }
+ * ```
+ */
 export const TASTE: NextItemsParameters = {
   transitionItems: 0,
   transitionDecay: 1,

@@ -9,7 +9,16 @@
  * its age. Adding is O(1); memory is bounded by the two capacities.
  */
 
-/** What a visitor did to a document, in the order of what it says. */
+/**
+ * What a visitor did to a document, in the order of what it says.
+ *
+ * @example
+ * ```ts
+ * import { KINDS } from "@dowser/engine-sdk/recommend"
+ *
+ * KINDS.indexOf("purchase") // 3, the `kind` of an event
+ * ```
+ */
 export const KINDS = ["view", "click", "add_to_cart", "purchase"] as const
 export type Kind = (typeof KINDS)[number]
 

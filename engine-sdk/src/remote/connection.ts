@@ -5,11 +5,11 @@ import { Frames } from "./frames.ts"
 import { type Call, type FromOwner, PROTOCOL, type Replies, type ToOwner } from "./messages.ts"
 import type { Mirror } from "./mirror.ts"
 
-const PING_ms = 500
-const GIVEN_UP_ms = 20
-const AGAIN_ms = 200
+const PING_MS = 500
+const GIVEN_UP_MS = 20
+const AGAIN_MS = 200
 /** Without a word of the other side, or without a connection. */
-const SILENCE_ms = 10_000
+const SILENCE_MS = 10_000
 
 export interface ConnectOptions {
   readonly host: string
@@ -65,8 +65,8 @@ export class Connection {
       return timer
     }
     this.#timers = [
-      unheld(setInterval(() => this.#beat(), PING_ms)),
-      unheld(setInterval(() => this.#tellGivenUp(), GIVEN_UP_ms))
+      unheld(setInterval(() => this.#beat(), PING_MS)),
+      unheld(setInterval(() => this.#tellGivenUp(), GIVEN_UP_MS))
     ]
     this.#connect()
   }
@@ -121,11 +121,11 @@ export class Connection {
     this.#pending.clear()
     if (this.#isClosed) return
     if (wasWhole) this.#options.onState?.(ABSENT)
-    this.#again = setTimeout(() => this.#connect(), AGAIN_ms)
+    this.#again = setTimeout(() => this.#connect(), AGAIN_MS)
   }
   #beat(): void {
     const now_ms = this.#now_ms()
-    if (now_ms - this.#heard_ms > SILENCE_ms) return void this.#socket?.destroy()
+    if (now_ms - this.#heard_ms > SILENCE_MS) return void this.#socket?.destroy()
     if (this.#frames === undefined || this.#ping !== undefined) return
     this.#ping = { id: this.#next++, sent_ms: now_ms }
     this.#frames.send({ kind: "ping", id: this.#ping.id })

@@ -5,7 +5,7 @@
 import type { Socket } from "node:net"
 import { Packr } from "msgpackr"
 
-const HEAD_bytes = 4
+const HEAD_BYTES = 4
 /** Of one message: a batch of documents, an answer. */
 export const MESSAGE_BYTES_MAX = 256 * 1_048_576
 /** Of messages that the other side does not take. */
@@ -32,7 +32,7 @@ export class Frames<In, Out> {
   send(message: Out): boolean {
     if (this.#socket.destroyed) return false
     const body = packr.pack(message)
-    const head = Buffer.allocUnsafe(HEAD_bytes)
+    const head = Buffer.allocUnsafe(HEAD_BYTES)
     head.writeUInt32BE(body.length)
     this.#socket.cork()
     this.#socket.write(head)
@@ -50,8 +50,8 @@ export class Frames<In, Out> {
     let all = Buffer.concat(this.#parts)
     try {
       for (let length = this.#lengthIn(all); length !== undefined; length = this.#lengthIn(all)) {
-        const message = packr.unpack(all.subarray(HEAD_bytes, HEAD_bytes + length)) as In
-        all = all.subarray(HEAD_bytes + length)
+        const message = packr.unpack(all.subarray(HEAD_BYTES, HEAD_BYTES + length)) as In
+        all = all.subarray(HEAD_BYTES + length)
         this.#receive(message)
       }
     } catch (error) {
@@ -63,10 +63,10 @@ export class Frames<In, Out> {
   }
   /** Bytes that the message takes that has begun to arrive. */
   #wanted(): number {
-    if (this.#held < HEAD_bytes) return HEAD_bytes
+    if (this.#held < HEAD_BYTES) return HEAD_BYTES
     const first = this.#parts[0]!
-    if (first.length < HEAD_bytes) this.#parts = [Buffer.concat(this.#parts)]
-    return HEAD_bytes + this.#lengthOf(this.#parts[0]!)
+    if (first.length < HEAD_BYTES) this.#parts = [Buffer.concat(this.#parts)]
+    return HEAD_BYTES + this.#lengthOf(this.#parts[0]!)
   }
   #lengthOf(bytes: Uint8Array): number {
     const length = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).readUInt32BE()
@@ -76,8 +76,8 @@ export class Frames<In, Out> {
   }
   /** Of the whole message that the bytes begin with. */
   #lengthIn(bytes: Buffer): number | undefined {
-    if (bytes.length < HEAD_bytes) return undefined
+    if (bytes.length < HEAD_BYTES) return undefined
     const length = this.#lengthOf(bytes)
-    return bytes.length - HEAD_bytes < length ? undefined : length
+    return bytes.length - HEAD_BYTES < length ? undefined : length
   }
 }

@@ -93,7 +93,7 @@ export interface Searched<Answer> {
   readonly refusal?: EngineError
 }
 
-export interface Known {
+export interface RemoteCollection {
   readonly namespace: string
   readonly info: CollectionInfo
   readonly usage: CollectionUsage | undefined
@@ -102,7 +102,7 @@ export interface Known {
 export interface Change {
   readonly namespace: string
   readonly name: string
-  readonly known?: Known
+  readonly known?: RemoteCollection
   /** Documents, or the collection, were taken away. */ readonly isRemoval: boolean
 }
 
@@ -121,7 +121,7 @@ export type FromOwner =
       readonly lease_ms: number
     }
   /** A part of what there is; after the last one changes follow. */
-  | { readonly kind: "catalogue"; readonly known: ReadonlyArray<Known>; readonly isLast: boolean }
+  | { readonly kind: "catalogue"; readonly known: ReadonlyArray<RemoteCollection>; readonly isLast: boolean }
   | { readonly kind: "changed"; readonly version: number; readonly change: Change }
   | { readonly kind: "reply"; readonly id: number; readonly reply: Replies[keyof Replies] }
   | { readonly kind: "pong"; readonly id: number }

@@ -1,14 +1,14 @@
 /** What a process without an engine knows of collections: all of them, as their owner told. */
 import type { CollectionUsage } from "../engine.ts"
 import type { CollectionInfo } from "../schema.ts"
-import type { Change, Known } from "./messages.ts"
+import type { Change, RemoteCollection } from "./messages.ts"
 
 /** After each time that nothing was heard for a while, as many as could have happened. */
 const UNHEARD = 2 ** 32
 
 export class Mirror {
-  /** Newest first. */ #namespaces = new Map<string, Map<string, Known>>()
-  #coming = new Map<string, Map<string, Known>>()
+  /** Newest first. */ #namespaces = new Map<string, Map<string, RemoteCollection>>()
+  #coming = new Map<string, Map<string, RemoteCollection>>()
   readonly #changes = new Map<string, number>()
   readonly #removals = new Map<string, number>()
   #gaps = 0
@@ -38,7 +38,7 @@ export class Mirror {
   begin(): void {
     this.#coming = new Map()
   }
-  add(known: ReadonlyArray<Known>, isLast: boolean): void {
+  add(known: ReadonlyArray<RemoteCollection>, isLast: boolean): void {
     for (const one of known) {
       let own = this.#coming.get(one.namespace)
       if (own === undefined) this.#coming.set(one.namespace, (own = new Map()))

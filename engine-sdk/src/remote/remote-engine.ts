@@ -31,7 +31,7 @@ import type { PortableVerdict, PortableWrite, Searched } from "./messages.ts"
 import { Mirror } from "./mirror.ts"
 
 /** What is told of a collection's size without a change of it is asked for again after so long. */
-const USAGE_ms = 1_000
+const USAGE_MS = 1_000
 
 const documentOf = (text: string): Document => parseJson(text) as Document
 const portable = (operation: WriteOperation): PortableWrite => {
@@ -186,7 +186,7 @@ class RemoteEngine implements SearchEngine {
     const known = this.#mirror.usage(namespace, name)
     const id = `${namespace}\n${name}`
     const now_ms = performance.now()
-    if (known === undefined || now_ms - (this.#asked.get(id) ?? -Infinity) < USAGE_ms) return known
+    if (known === undefined || now_ms - (this.#asked.get(id) ?? -Infinity) < USAGE_MS) return known
     if (this.#asked.size > 10_000) this.#asked.clear()
     this.#asked.set(id, now_ms)
     void this.#connection.call<"usage">(namespace, { method: "usage", name }).then((usage) => {
@@ -208,6 +208,15 @@ const kept = (keeps: KeepLimits | undefined) => (keeps === undefined ? {} : { ke
 /**
  * Resolves when everything that the other process has is known here, however long it takes to come up. Rejects where it
  * refuses the token.
+ *
+ * @example
+ * ```ts
+ * import { createSearch } from "@dowser/engine-sdk"
+ * import { connectEngine } from "@dowser/engine-sdk/remote"
+ *
+ * const engine = await connectEngine({ host: "127.0.0.1", port: 7700, token: "secret" })
+ * const products = createSearch({ engine })
+ * ```
  */
 export const connectEngine = async (options: ConnectOptions): Promise<RemoteEngine> => {
   const mirror = new Mirror()

@@ -14,15 +14,15 @@ import { fail } from "../errors.ts"
 import { warn } from "../warning.ts"
 import { answerCall } from "./answer-calls.ts"
 import { Frames, MESSAGE_BYTES_MAX } from "./frames.ts"
-import { type Call, type Change, type FromOwner, type Known, PROTOCOL, type ToOwner } from "./messages.ts"
+import { type Call, type Change, type FromOwner, type RemoteCollection, PROTOCOL, type ToOwner } from "./messages.ts"
 
-const LEASE_ms = 2_000
+const LEASE_MS = 2_000
 /** Two clocks do not run alike. */
-const DRIFT_ms = 100
+const DRIFT_MS = 100
 /** Beyond its lease: then a process that is told of a change is let go. */
-const SILENCE_ms = 30_000
+const SILENCE_MS = 30_000
 /** A greeting must come, and is short. */
-const GREETING_ms = 5_000
+const GREETING_MS = 5_000
 const GREETING_BYTES_MAX = 4_096
 const CONNECTIONS_MAX = 256
 /** Calls of one process at a time. */
@@ -44,7 +44,7 @@ export interface SharedEngine {
 }
 
 const hashed = (token: string): Uint8Array => createHash("sha256").update(token).digest()
-const knownOf = (engine: SearchEngine, namespace: string, name: string): Known | undefined => {
+const knownOf = (engine: SearchEngine, namespace: string, name: string): RemoteCollection | undefined => {
   const info = engine.describeCollection(namespace, name)
   return info === undefined ? undefined : { namespace, info, usage: engine.usage(namespace, name) }
 }
@@ -64,7 +64,7 @@ class Peer {
     this.#frames = new Frames<ToOwner, FromOwner>(socket, (message) => this.#receive(message), GREETING_BYTES_MAX)
     const greeting = setTimeout(() => {
       if (!this.#isGreeted) socket.destroy()
-    }, GREETING_ms)
+    }, GREETING_MS)
     greeting.unref?.()
     socket.on("error", () => socket.destroy())
     socket.on("close", () => {
@@ -80,7 +80,7 @@ class Peer {
   told(version: number, change: Change): Promise<void> {
     this.#frames.send({ kind: "changed", version, change })
     const left_ms = this.#until - this.#shared.now_ms()
-    if (left_ms < -SILENCE_ms && this.#until > 0) this.end()
+    if (left_ms < -SILENCE_MS && this.#until > 0) this.end()
     return new Promise((resolve) => {
       // An answer to a later ping arrives behind the change: it does not prolong what was known before.
       const timer = setTimeout(resolve, Math.max(0, left_ms))
@@ -100,7 +100,7 @@ class Peer {
     switch (message.kind) {
       case "ping":
         // Nothing that was told before this is unknown there when it arrives.
-        this.#until = this.#shared.now_ms() + this.#shared.lease_ms + DRIFT_ms
+        this.#until = this.#shared.now_ms() + this.#shared.lease_ms + DRIFT_MS
         this.#frames.send({ kind: "pong", id: message.id })
         return
       case "seen":
@@ -159,7 +159,7 @@ class Sharing {
   /** Told of changes; and those that left, as long as they may believe that they are there. */
   readonly #peers = new Set<Peer>()
   #version = 0
-  constructor(engine: SearchEngine, { lease_ms = LEASE_ms, now_ms = () => performance.now(), token }: ShareOptions) {
+  constructor(engine: SearchEngine, { lease_ms = LEASE_MS, now_ms = () => performance.now(), token }: ShareOptions) {
     this.token = hashed(token)
     this.lease_ms = lease_ms
     this.now_ms = now_ms
@@ -175,7 +175,7 @@ class Sharing {
   }
   left(peer: Peer): void {
     this.#connected.delete(peer)
-    setTimeout(() => this.#peers.delete(peer), this.lease_ms + DRIFT_ms).unref?.()
+    setTimeout(() => this.#peers.delete(peer), this.lease_ms + DRIFT_MS).unref?.()
   }
   end(): void {
     for (const peer of this.#connected) peer.end()
@@ -188,7 +188,7 @@ class Sharing {
     const known = (engine.namespaces?.() ?? []).flatMap((namespace) =>
       engine
         .listCollections(namespace)
-        .map((info): Known => ({ namespace, info, usage: engine.usage(namespace, info.schema.name) }))
+        .map((info): RemoteCollection => ({ namespace, info, usage: engine.usage(namespace, info.schema.name) }))
     )
     for (let from = 0; from < known.length; from += CATALOGUE_PART)
       yield { kind: "catalogue", known: known.slice(from, from + CATALOGUE_PART), isLast: false }
@@ -255,7 +255,18 @@ const listening = (server: Server, { host, port }: ShareOptions): Promise<number
     server.listen(port, host, () => resolve((server.address() as { readonly port: number }).port))
   })
 
-/** Rejects where nothing can listen there. */
+/**
+ * Rejects where nothing can listen there.
+ *
+ * @example
+ * ```ts
+ * import { createEngine, createSearch } from "@dowser/engine-sdk"
+ * import { shareEngine } from "@dowser/engine-sdk/remote"
+ *
+ * const shared = await shareEngine(createEngine(), { host: "127.0.0.1", port: 7700, token: "secret" })
+ * const products = createSearch({ engine: shared.engine })
+ * ```
+ */
 export const shareEngine = async (engine: SearchEngine, options: ShareOptions): Promise<SharedEngine> => {
   const sharing = new Sharing(engine, options)
   const server = createServer((socket) => sharing.connected(socket))

@@ -27,7 +27,20 @@ export interface CrossEncoderOptions {
 const CHUNK = 16
 const TEXT_MAX = 4_000
 
-/** Throws when an answer is no success or holds no scores for its documents. One request at a time. */
+/**
+ * Throws when an answer is no success or holds no scores for its documents. One request at a time.
+ *
+ * @example
+ * ```ts
+ * import { createSearch } from "@dowser/engine-sdk"
+ * import { crossEncoder } from "@dowser/engine-sdk/rerank"
+ *
+ * const products = createSearch({
+ *   rerankers: { mine: crossEncoder({ name: "mine", endpoint: "http://127.0.0.1:8080/rerank", fetch }) },
+ *   rules: { rerank: { enabled: true, model: "mine", fields: ["title"] } }
+ * })
+ * ```
+ */
 export const crossEncoder = (options: CrossEncoderOptions): Reranker => ({
   name: options.name,
   score: async ({ candidates, fields, context, scores }) => {

@@ -28,6 +28,28 @@ const ofText = ["coverage", "prefix", "start", "brevity", "adjacent"] as const
 /**
  * `fields`: text fields give five features each, numbers one. O(candidates · words of the fields); `isLate` is asked
  * per row and leaves the rest 0.
+ *
+ * @example
+ * ```ts
+ * import { createSearch } from "@dowser/engine-sdk"
+ * import { featuresOf } from "@dowser/engine-sdk/rerank"
+ *
+ * const products = createSearch({
+ *   stages: [
+ *     {
+ *       name: "own",
+ *       budget_ms: 10,
+ *       fallback: "keep_order",
+ *       fields: ["title"],
+ *       run: (candidates, context) => {
+ *         const { names, rows } = featuresOf(candidates, context.request.words, ["title"])
+ *         context.note(`${rows} rows of ${names.length} features`)
+ *         return candidates
+ *       }
+ *     }
+ *   ]
+ * })
+ * ```
  */
 export const featuresOf = (
   candidates: ReadonlyArray<Candidate>,

@@ -13,6 +13,13 @@ export interface LinearModel {
 /**
  * Weights for a shop that has no clicks yet: the engine's order, moved by how much of the query the named fields hold.
  * Decision: they are small beside the rank, so that an untrained model corrects the engine and does not replace it.
+ *
+ * @example
+ * ```ts
+ * import { untrainedModel } from "@dowser/engine-sdk/rerank"
+ *
+ * const model = { weights: { ...untrainedModel.weights, text_match: 1 } }
+ * ```
  */
 export const untrainedModel: LinearModel = {
   weights: {
@@ -27,19 +34,43 @@ export const untrainedModel: LinearModel = {
   }
 }
 
-const HELD_us = 25_000
+const HELD_US = 25_000
+/**
+ * Scores hits by weighted features: with the weights of a model that was trained, or of none.
+ *
+ * @example
+ * ```ts
+ * import { createSearch } from "@dowser/engine-sdk"
+ * import { linearReranker } from "@dowser/engine-sdk/rerank"
+ *
+ * const products = createSearch({
+ *   rerankers: { clicks: linearReranker({ weights: { rank: 1, "coverage:*": 2 } }) },
+ *   rules: { rerank: { enabled: true, model: "clicks", fields: ["title"] } }
+ * })
+ * ```
+ */
 export const linearReranker = (model: LinearModel = untrainedModel): Reranker => ({
   name: "linear",
   score: ({ candidates, fields, context, scores }) => {
     // It holds the thread, however much time the rules give it.
     const started_us = context.now_us()
-    const isLate = (): boolean => context.timeLeft_ms() <= 0 || context.now_us() - started_us > HELD_us
+    const isLate = (): boolean => context.timeLeft_ms() <= 0 || context.now_us() - started_us > HELD_US
     const table = featuresOf(candidates, context.request.words, fields, isLate)
     if (isLate()) return
     sumInto(scores, table, weightsOf(model, table.names))
   }
 })
-/** Of each row. O(rows · features). */
+/**
+ * Of each row. O(rows · features).
+ *
+ * @example
+ * ```ts
+ * import { linearScores } from "@dowser/engine-sdk/rerank"
+ *
+ * const features = { names: ["rank", "coverage:title"], values: new Float64Array([1, 0, 0.5, 1]), rows: 2 }
+ * linearScores({ weights: { "coverage:title": 1 } }, features) // one score a row
+ * ```
+ */
 export const linearScores = (model: LinearModel, table: FeatureTable): Float64Array => {
   const scores = new Float64Array(table.rows)
   sumInto(scores, table, weightsOf(model, table.names))

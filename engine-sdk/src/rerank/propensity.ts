@@ -1,2 +1,12 @@
-/** How likely a visitor looks at a row of a list, from 0: what trainings and judgments from clicks divide by. */
+/**
+ * How likely a visitor looks at a row of a list, from 0: what trainings and judgments from clicks divide by.
+ *
+ * @example
+ * ```ts
+ * import { propensityOf } from "@dowser/engine-sdk/rerank"
+ *
+ * propensityOf(0) // 1
+ * propensityOf(2) // 0.5
+ * ```
+ */
 export const propensityOf = (row: number): number => 1 / Math.log2(row + 2)

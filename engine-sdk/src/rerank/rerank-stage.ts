@@ -7,7 +7,19 @@ import { StageLate } from "../stage/stage.ts"
 import type { RerankSettings } from "../rules/rule-set.ts"
 import type { Reranker } from "./reranker.ts"
 
-/** `settings.fallback` acts when the model fails, or when time runs out before anything was scored. */
+/**
+ * `settings.fallback` acts when the model fails, or when time runs out before anything was scored.
+ *
+ * @example
+ * ```ts
+ * import { createSearch } from "@dowser/engine-sdk"
+ * import { linearReranker, rerankStage } from "@dowser/engine-sdk/rerank"
+ * import { defaultRerank } from "@dowser/engine-sdk/rules"
+ *
+ * const stage = rerankStage({ ...defaultRerank, enabled: true, fields: ["title"] }, linearReranker())
+ * const products = createSearch({ stages: [stage] })
+ * ```
+ */
 export const rerankStage = (settings: RerankSettings, reranker: Reranker | undefined): Stage => ({
   name: "rerank",
   budget_ms: settings.timeout_ms,

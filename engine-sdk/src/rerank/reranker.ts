@@ -16,7 +16,17 @@ export interface Reranker {
   /** May throw or reject: what was scored until then is kept only when time ran out, not when it failed. */
   score(input: RerankInput): Awaitable<void>
 }
-/** Keeps the engine's order: the honest baseline beside every other. */
+/**
+ * Keeps the engine's order: the honest baseline beside every other.
+ *
+ * @example
+ * ```ts
+ * import { createSearch } from "@dowser/engine-sdk"
+ * import { noneReranker } from "@dowser/engine-sdk/rerank"
+ *
+ * const products = createSearch({ rerankers: { baseline: noneReranker } })
+ * ```
+ */
 export const noneReranker: Reranker = {
   name: "none",
   score: ({ scores }) => {

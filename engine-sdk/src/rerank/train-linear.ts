@@ -34,7 +34,18 @@ interface Pair {
   readonly weight: number
 }
 
-/** O(epochs · pairs · features); pairs are clicks times rows. Without a single pair it is the prior. */
+/**
+ * O(epochs · pairs · features); pairs are clicks times rows. Without a single pair it is the prior.
+ *
+ * @example
+ * ```ts
+ * import { trainLinear } from "@dowser/engine-sdk/rerank"
+ *
+ * const features = { names: ["rank", "coverage:title"], values: new Float64Array([1, 0, 0.5, 1]), rows: 2 }
+ * const model = trainLinear([{ features, clicked: [1] }], { seed: 7 })
+ * model.weights["coverage:title"] // more than before: the second row was clicked
+ * ```
+ */
 export const trainLinear = (searches: ReadonlyArray<ClickedSearch>, options: TrainingOptions): LinearModel => {
   const training = trainingLinear(searches, options)
   for (;;) {
@@ -42,7 +53,19 @@ export const trainLinear = (searches: ReadonlyArray<ClickedSearch>, options: Tra
     if (piece.done === true) return piece.value
   }
 }
-/** The same in pieces of some hundred pairs, for a thread that has other things to do: it may wait between them. */
+/**
+ * The same in pieces of some hundred pairs, for a thread that has other things to do: it may wait between them.
+ *
+ * @example
+ * ```ts
+ * import { trainingLinear } from "@dowser/engine-sdk/rerank"
+ *
+ * const features = { names: ["rank", "coverage:title"], values: new Float64Array([1, 0, 0.5, 1]), rows: 2 }
+ * const training = trainingLinear([{ features, clicked: [1] }], { seed: 7 })
+ * let piece = training.next()
+ * while (piece.done !== true) piece = training.next() // something else may be done between pieces
+ * ```
+ */
 export function* trainingLinear(
   searches: ReadonlyArray<ClickedSearch>,
   { seed, epochs = 20, rate = 0.1, decay = 2e-3, prior = untrainedModel, propensity = propensityOf }: TrainingOptions

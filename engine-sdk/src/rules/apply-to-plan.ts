@@ -11,7 +11,23 @@ export interface PlanChanges {
   readonly filterCuratedHits: boolean | undefined
 }
 
-/** O(rules that fired). The same plan where nothing acts on it. */
+/**
+ * O(rules that fired). The same plan where nothing acts on it.
+ *
+ * @example
+ * ```ts
+ * import { ok } from "@dowser/engine-sdk"
+ * import { applyToPlan, compileRules, emptyRuleSet, matchRules } from "@dowser/engine-sdk/rules"
+ * import { suitePlan } from "@dowser/engine-sdk/testing"
+ *
+ * const rules = compileRules(
+ *   { ...emptyRuleSet, redirects: [{ query: "returns", match: "exact", url: "/returns", priority: 0 }] },
+ *   { parseFilter: () => ok(undefined) }
+ * )
+ * const matched = matchRules(rules, { q: "shoe", now_ms: 0 })
+ * const plan = applyToPlan(suitePlan("products"), matched, { filterCuratedHits: undefined })
+ * ```
+ */
 export const applyToPlan = (plan: SearchPlan, matched: MatchedRules, changes: PlanChanges): SearchPlan => {
   if (!matched.active) return plan
   const kept = matched.exclusion === undefined ? undefined : { kind: "not" as const, filter: matched.exclusion.filter }
@@ -31,6 +47,15 @@ export const applyToPlan = (plan: SearchPlan, matched: MatchedRules, changes: Pl
 /**
  * Decision: without a sort of the request, the sum comes first and the engine's order decides among equal sums. Beside
  * a sort of the request the sum orders equal values of it; `boosts_override_sort` turns that round.
+ *
+ * @example
+ * ```ts
+ * import type { SortKey } from "@dowser/engine-sdk"
+ * import { withBoosts } from "@dowser/engine-sdk/rules"
+ *
+ * // What is dear comes first, and the price orders what is boosted alike.
+ * withBoosts([{ kind: "field", field: "price", order: "asc" } as SortKey], 1, { cases: [], overrideSort: true })
+ * ```
  */
 export const withBoosts = (
   sort: ReadonlyArray<SortKey>,
@@ -42,7 +67,7 @@ export const withBoosts = (
   return [...sort.slice(0, at), key, ...sort.slice(at)]
 }
 
-/** Pins before sponsored slots: who comes first gets a contested position (contract part 2). */
+/** Pins before sponsored slots: who comes first gets a contested position. */
 const injectionsOf = ({ pins, sponsored }: MatchedRules, mustPassFilter: boolean): ReadonlyArray<Injection> => [
   ...pins.map(({ id, position }): Injection => ({ kind: "pin", target: { id }, position, mustPassFilter })),
   ...sponsored.map(({ target, position, label, campaign_id }): Injection => ({

@@ -1,7 +1,6 @@
 /**
- * A body to a complete rule set, or every problem it has (specification part 2 and 4; contract part 0: unknown fields
- * are refused, part 2: enumerations). Omitted fields get their defaults: a replaced set keeps nothing of the one
- * before.
+ * Turns a body into a complete rule set, or lists every problem it has (unknown fields are problems). Omitted fields
+ * get their defaults: a replaced set keeps nothing of the one before.
  */
 import { isObject } from "../documents/json.ts"
 import type { Result } from "../errors.ts"
@@ -33,7 +32,7 @@ export interface RuleSetContext {
   /** Whether the collection has a field; absent where that is not known. */ readonly hasField?: (
     name: string
   ) => boolean
-  /** Fallbacks that exist by now; the others of the specification are refused as not available yet. */
+  /** The fallbacks that this installation has; others are refused as not available yet. */
   readonly fallbacks?: ReadonlyArray<ZeroHitsFallback>
   /** Why a model cannot be the fallback, in words; absent where that is not known. */
   readonly modelRefusal?: (id: string) => string | undefined
@@ -42,9 +41,28 @@ export type CheckedRuleSet =
   | { readonly ok: true; readonly value: RuleSet }
   | { readonly ok: false; readonly issues: ReadonlyArray<RuleIssue> }
 
-/** Rules of one list. */
+/**
+ * Rules of one list.
+ *
+ * @example
+ * ```ts
+ * import { RULES_MAX } from "@dowser/engine-sdk/rules"
+ *
+ * const pins: ReadonlyArray<unknown> = []
+ * if (pins.length > RULES_MAX) throw new Error(`At most ${RULES_MAX} pins.`)
+ * ```
+ */
 export const RULES_MAX = 10_000
-/** Every boost is looked at for every document of a segment, once. */
+/**
+ * Every boost is looked at for every document of a segment, once.
+ *
+ * @example
+ * ```ts
+ * import { BOOSTS_MAX } from "@dowser/engine-sdk/rules"
+ *
+ * const isTooMany = (boosts: ReadonlyArray<unknown>) => boosts.length > BOOSTS_MAX
+ * ```
+ */
 export const BOOSTS_MAX = 1_000
 const POSITION_MAX = 10_000
 const PRIORITY_MAX = 1_000_000_000
@@ -57,7 +75,18 @@ const devices: ReadonlyArray<Device> = ["any", "desktop", "mobile", "tablet"]
 const fallbacks: ReadonlyArray<ZeroHitsFallback> = ["none", "drop_filters", "popular", "recommendations", "semantic"]
 const available: ReadonlyArray<ZeroHitsFallback> = ["none", "drop_filters", "popular"]
 
-/** O(body). */
+/**
+ * O(body).
+ *
+ * @example
+ * ```ts
+ * import { ok } from "@dowser/engine-sdk"
+ * import { checkRuleSet } from "@dowser/engine-sdk/rules"
+ *
+ * const checked = checkRuleSet({ pins: [{ query: "shoe", position: 0 }] }, { parseFilter: () => ok(undefined) })
+ * if (!checked.ok) checked.issues.map(({ message, path }) => `${path} ${message}`)
+ * ```
+ */
 export const checkRuleSet = (body: unknown, context: RuleSetContext): CheckedRuleSet => {
   if (!isObject(body)) return { ok: false, issues: [{ path: "", message: "must be an object" }] }
   const issues: RuleIssue[] = []

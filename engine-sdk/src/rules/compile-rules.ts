@@ -44,9 +44,20 @@ interface Draft {
 }
 
 /**
- * O(rules). Never fails.
- * Decision: a filter that was valid when it was written and no longer is (its field was dropped) makes its rule inert,
- * as in curation (engine-contract 11.5): a change of schema must not take a shop's search away.
+ * O(rules). Never fails. Decision: a filter that was valid when it was written and no longer is (its field was dropped)
+ * makes its rule inert, as in curation (`docs/contract/curation.md#placeholders`): a change of schema must not take a
+ * shop's search away.
+ *
+ * @example
+ * ```ts
+ * import { ok } from "@dowser/engine-sdk"
+ * import { compileRules, emptyRuleSet } from "@dowser/engine-sdk/rules"
+ *
+ * const rules = compileRules(
+ *   { ...emptyRuleSet, redirects: [{ query: "returns", match: "exact", url: "/returns", priority: 0 }] },
+ *   { parseFilter: () => ok(undefined) }
+ * )
+ * ```
  */
 export const compileRules = (ruleSet: RuleSet, context: RuleContext): CompiledRules => {
   const inert: FiredRule[] = []

@@ -7,11 +7,21 @@ import { TextCache } from "../analysis/text-cache.ts"
 import type { QueryMatch } from "./rule-set.ts"
 
 const normalizer = createAnalyzer({ symbolsToIndex: ["*"] })
-/** Words as the engine compares queries: lower case, without accents and punctuation (engine-contract 11.3). */
+/**
+ * Words as the engine compares queries: lower case, without accents and punctuation
+ * (`docs/contract/curation.md#matching`).
+ *
+ * @example
+ * ```ts
+ * import { queryWords } from "@dowser/engine-sdk/rules"
+ *
+ * queryWords("Trail-Running, SHOE!") // ["trailrunning", "shoe"]
+ * ```
+ */
 export const queryWords = (q: string): ReadonlyArray<string> => normalizer.tokenize(q)
-const CACHED_bytes = 16_000_000
+const CACHED_BYTES = 16_000_000
 const cached = new TextCache(queryWords, {
-  bytes_max: CACHED_bytes,
+  bytes_max: CACHED_BYTES,
   bytesOf: (words) => words.reduce((sum, word) => sum + 32 + word.length * 2, 0)
 })
 /** The same for texts of documents, which come again. */

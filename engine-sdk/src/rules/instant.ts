@@ -2,7 +2,17 @@
 
 const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+-]\d{2}:?\d{2})?)?$/
 
-/** Unix milliseconds; undefined for anything that is no instant (30 February neither). */
+/**
+ * Unix milliseconds; undefined for anything that is no instant (30 February neither).
+ *
+ * @example
+ * ```ts
+ * import { parseInstant } from "@dowser/engine-sdk/rules"
+ *
+ * parseInstant("2026-11-27T12:00Z") // 1795780800000
+ * parseInstant("2026-02-30") // undefined
+ * ```
+ */
 export const parseInstant = (text: string): number | undefined => {
   const parts = ISO.exec(text)
   if (parts === null) return undefined

@@ -3,7 +3,16 @@ import type { CompiledRules } from "./compile-rules.ts"
 import { queryWords } from "./condition-index.ts"
 import type { FiredRule, MatchedPin, MatchedRules, MatchedSlot, RuleRequest } from "./matched-rules.ts"
 
-/** What a search without rules gets: nothing acts. */
+/**
+ * What a search without rules gets: nothing acts.
+ *
+ * @example
+ * ```ts
+ * import { noRules } from "@dowser/engine-sdk/rules"
+ *
+ * noRules.active // false
+ * ```
+ */
 export const noRules: MatchedRules = {
   active: false,
   redirect: undefined,
@@ -21,7 +30,21 @@ export const noRules: MatchedRules = {
   fired: []
 }
 
-/** O(words of the query and text of the filter + rules that fire). `words` where the caller has them already. */
+/**
+ * O(words of the query and text of the filter + rules that fire). `words` where the caller has them already.
+ *
+ * @example
+ * ```ts
+ * import { ok } from "@dowser/engine-sdk"
+ * import { compileRules, emptyRuleSet, matchRules } from "@dowser/engine-sdk/rules"
+ *
+ * const rules = compileRules(
+ *   { ...emptyRuleSet, redirects: [{ query: "returns", match: "exact", url: "/returns", priority: 0 }] },
+ *   { parseFilter: () => ok(undefined) }
+ * )
+ * matchRules(rules, { q: "Returns", now_ms: Date.now() }).redirect?.url // "/returns"
+ * ```
+ */
 export const matchRules = (
   rules: CompiledRules,
   request: RuleRequest,
@@ -75,7 +98,7 @@ export const matchRules = (
   }
 }
 
-/** The gate of the whole set (contract part 0: unknown matches only what is not gated). */
+/** The gate of the whole set. */
 const isFor = (
   { ruleSet, starts_ms, ends_ms }: CompiledRules,
   { now_ms, device, language, country }: RuleRequest

@@ -1,7 +1,6 @@
 /**
- * The rule set of a collection as it is written and answered (specification part 2 "Search rules"; enumerations in
- * contract part 2). Names are those of the wire. What is wrong with a body says `check-rule-set.ts`; what a search
- * makes of a set, `compile-rules.ts`.
+ * The rule set of a collection as it is written and answered. Names are those of the wire. What is wrong with a body
+ * says `check-rule-set.ts`; what a search makes of a set, `compile-rules.ts`.
  */
 
 /**
@@ -20,7 +19,7 @@ export interface QueryCondition {
 export interface FilterCondition {
   /** A verbatim part of the request's `filter_by`; empty asks nothing. */ readonly filter_contains: string
 }
-/** Weights of matching boosts add up; the higher sum first (contract part 7). */
+/** Weights of matching boosts add up; the higher sum first. */
 export interface Boost {
   readonly filter_by: string
   /** Fractions and negative weights are fine. */ readonly weight: number
@@ -113,7 +112,27 @@ export interface RuleSet {
   readonly rerank: RerankSettings
 }
 
+/**
+ * Positions that MMR picks where the rule does not say.
+ *
+ * @example
+ * ```ts
+ * import { MMR_POSITIONS, type Mmr } from "@dowser/engine-sdk/rules"
+ *
+ * const rule: Mmr = { lambda: 0.7, vector_field: "", text_fields: ["title"], k: MMR_POSITIONS }
+ * ```
+ */
 export const MMR_POSITIONS = 50
+/**
+ * What a rule set says about reranking where it says nothing: off.
+ *
+ * @example
+ * ```ts
+ * import { defaultRerank } from "@dowser/engine-sdk/rules"
+ *
+ * const settings = { ...defaultRerank, enabled: true, top_k: 100 }
+ * ```
+ */
 export const defaultRerank: RerankSettings = {
   enabled: false,
   model: "linear",
@@ -123,7 +142,16 @@ export const defaultRerank: RerankSettings = {
   min_hits: 2,
   fallback: "engine_order"
 }
-/** What a set is where nothing was said: a search passes it unchanged. */
+/**
+ * What a set is where nothing was said: a search passes it unchanged.
+ *
+ * @example
+ * ```ts
+ * import { emptyRuleSet, type RuleSet } from "@dowser/engine-sdk/rules"
+ *
+ * const rules: RuleSet = { ...emptyRuleSet, exclusion_filter_by: "in_stock:false" }
+ * ```
+ */
 export const emptyRuleSet: RuleSet = {
   exclusion_filter_by: "",
   zero_hits_fallback: "none",

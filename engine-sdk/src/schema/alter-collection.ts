@@ -1,6 +1,6 @@
 /**
- * The body of a schema change (engine-contract 2.6) as drops and additions. Stored documents are checked by the engine
- * with `revalidate`; here only the definitions are.
+ * The body of a schema change (`docs/contract/collections.md#schema-changes`) as drops and additions. Stored documents
+ * are checked by the engine with `revalidate`; here only the definitions are.
  */
 import { isObject } from "../documents/json.ts"
 import type { SchemaChange } from "../engine.ts"

@@ -1,6 +1,6 @@
 /**
- * The body of a collection to create, or to clone (engine-contract 2.1, 2.2). Pure: whether named sets exist is asked
- * through the context; whether the name is taken is the engine's answer.
+ * The body of a collection to create, or to clone (`docs/contract/collections.md#creating`). Pure: whether named sets
+ * exist is asked through the context; whether the name is taken is the engine's answer.
  */
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
@@ -17,7 +17,7 @@ export interface SchemaContext {
 }
 const refuse = (message: string, parameter?: string): Result<never> => fail(invalid(message, parameter))
 
-/** The checked schema. Checks run in the order of the contract's table; the first failure answers. */
+/** The checked schema. Checks run in a fixed order that clients know, and the first failure is the answer. */
 export const parseCreateBody = (body: unknown, context: SchemaContext): Result<CollectionSchema> => {
   if (!isObject(body)) return refuse("Bad JSON.")
   const name = nameOf(body)

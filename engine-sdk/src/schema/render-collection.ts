@@ -1,6 +1,6 @@
 /**
- * A collection as the wire shows it (engine-contract 2.3). Keys are in alphabetical order like the reference's; secrets
- * are masked.
+ * A collection as the wire shows it (`docs/contract/collections.md#shape`). Keys are in alphabetical order like the
+ * reference's; secrets are masked.
  */
 import { OWN_VECTORS } from "../embedding/embedding-fields.ts"
 import type { CollectionInfo, Field } from "../schema.ts"
@@ -13,7 +13,7 @@ const SECRETS: ReadonlySet<string> = new Set([
   "client_secret",
   "private_key"
 ])
-/** The first five characters and stars; short values become eleven stars (engine-contract 1, item 11). */
+/** Keeps the first five characters and masks the rest; a value of five or fewer becomes eleven stars. */
 export const maskSecret = (secret: string): string =>
   secret.length <= MASK_KEPT ? "*".repeat(11) : secret.slice(0, MASK_KEPT) + "*".repeat(secret.length - MASK_KEPT)
 const masked = (value: unknown): unknown => {

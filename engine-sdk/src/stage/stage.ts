@@ -64,7 +64,24 @@ export interface Stage {
   run(candidates: ReadonlyArray<Candidate>, context: StageContext): Awaitable<ReadonlyArray<Candidate>>
 }
 
-/** What a stage throws that has nothing to show for its time: its fallback acts and the trace says `late`. */
+/**
+ * What a stage throws that has nothing to show for its time: its fallback acts and the trace says `late`.
+ *
+ * @example
+ * ```ts
+ * import { type Stage, StageLate } from "@dowser/engine-sdk/pipeline"
+ *
+ * const stage: Stage = {
+ *   name: "own",
+ *   budget_ms: 10,
+ *   fallback: "keep_order",
+ *   run: (candidates, context) => {
+ *     if (context.timeLeft_ms() <= 0) throw new StageLate("Nothing was scored in time.")
+ *     return candidates
+ *   }
+ * }
+ * ```
+ */
 export class StageLate extends Error {
   override readonly name = "StageLate"
 }

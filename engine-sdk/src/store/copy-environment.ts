@@ -14,6 +14,14 @@ const NOTHING = Buffer.from("copied")
  * after a restart of the machine (or with `safeRestore`) goes back to the last one that was. What that one holds is
  * older than what is asked for, and its pages may have been given to later transactions while the copy was made. So the
  * copy gets one transaction more, which changes nothing and is on disk when it is visible.
+ *
+ * @example
+ * ```ts
+ * import { copyEnvironment } from "@dowser/engine-sdk/store"
+ * import { open } from "lmdb"
+ *
+ * await copyEnvironment(open, "./products", "./copy")
+ * ```
  */
 export const copyEnvironment = async (
   open: typeof openEnvironment,

@@ -12,6 +12,15 @@ const journalFile = "documents.mdb"
  * Copies what is acknowledged at one moment (later writes are not in it) from the engine's folder `path` into the
  * existing folder `to`, which an engine can open afterwards. Other processes go on reading and writing. O(bytes of the
  * journal).
+ *
+ * @example
+ * ```ts
+ * import { copyJournal } from "@dowser/engine-sdk/store"
+ * import { mkdir } from "node:fs/promises"
+ *
+ * await mkdir("./copy")
+ * await copyJournal("./products", "./copy") // while others go on writing
+ * ```
  */
 export const copyJournal = async (path: string, to: string): Promise<void> => {
   const lmdb = await import("lmdb").catch((error: unknown) => {

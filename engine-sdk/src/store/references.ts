@@ -1,6 +1,6 @@
 /**
- * References between collections as writes see them (engine-contract 3.7): a document may only refer to what is there,
- * and to one document.
+ * References between collections as writes see them (`docs/contract/documents.md#references`): a document may only
+ * refer to what is there, and to one document.
  */
 import { analyzerOf } from "../analysis/analyzer.ts"
 import { documentPlanOf, type Prepared } from "../documents/mod.ts"

@@ -18,6 +18,16 @@ export interface EngineUnderTest {
   readonly dispose: () => Promise<void>
 }
 
+/**
+ * A field with its defaults, as engines take it.
+ *
+ * @example
+ * ```ts
+ * import { suiteField } from "@dowser/engine-sdk/testing"
+ *
+ * suiteField("price", "float", { facet: true })
+ * ```
+ */
 export const suiteField = (name: string, type: Field["type"], more: Partial<Field> = {}): Field => ({
   name,
   type,
@@ -41,6 +51,16 @@ export const suiteField = (name: string, type: Field["type"], more: Partial<Fiel
   truncate_len: 100,
   ...more
 })
+/**
+ * A collection's schema with its defaults, as engines take it.
+ *
+ * @example
+ * ```ts
+ * import { suiteField, suiteSchema } from "@dowser/engine-sdk/testing"
+ *
+ * suiteSchema("products", [suiteField("name", "string")])
+ * ```
+ */
 export const suiteSchema = (
   name: string,
   fields: ReadonlyArray<Field>,
@@ -56,6 +76,16 @@ export const suiteSchema = (
   curation_sets: [],
   ...more
 })
+/**
+ * The words of a plan, to be looked for in fields of which the first counts most.
+ *
+ * @example
+ * ```ts
+ * import { suiteText } from "@dowser/engine-sdk/testing"
+ *
+ * suiteText(["copper", "kettle"], ["name", "brand"])
+ * ```
+ */
 export const suiteText = (
   tokens: ReadonlyArray<string>,
   fields: ReadonlyArray<string>,
@@ -87,6 +117,16 @@ export const suiteText = (
   maxExtraSuffix: 32_767,
   ...more
 })
+/**
+ * A plan of a search with its defaults, as engines take it.
+ *
+ * @example
+ * ```ts
+ * import { suitePlan, suiteText } from "@dowser/engine-sdk/testing"
+ *
+ * suitePlan("products", { text: suiteText(["kettle"], ["name"]) })
+ * ```
+ */
 export const suitePlan = (collection: string, more: Partial<SearchPlan> = {}): SearchPlan => ({
   collection,
   text: undefined,
@@ -122,6 +162,19 @@ export const suitePlan = (collection: string, more: Partial<SearchPlan> = {}): S
   echo: { q: "*", per_page: 10, page: 1, excludeOutOf: false, excludeSearchTime: true },
   ...more
 })
+/**
+ * A write of one document, as engines take it.
+ *
+ * @example
+ * ```ts
+ * import { createEngine } from "@dowser/engine-sdk"
+ * import { putOf, suiteField, suiteSchema } from "@dowser/engine-sdk/testing"
+ *
+ * const engine = createEngine()
+ * await engine.createCollection("default", suiteSchema("products", [suiteField("name", "string")]), 1)
+ * await engine.write("default", "products", [putOf({ id: "1", name: "Kettle" })])
+ * ```
+ */
 export const putOf = (
   document: Document,
   action: "create" | "upsert" | "update" | "emplace" = "upsert"
@@ -153,7 +206,21 @@ const made = async (engine: SearchEngine, name: string, created_at: number): Pro
   if (!created.ok) throw new Error(created.error.message)
 }
 
-/** Declares the tests. Each gets an engine of its own from `make`. */
+/**
+ * Declares the tests. Each gets an engine of its own from `make`.
+ *
+ * @example
+ * ```ts
+ * import { createEngine } from "@dowser/engine-sdk"
+ * import { engineSuite } from "@dowser/engine-sdk/testing"
+ * import { describe, expect, it } from "vitest"
+ *
+ * engineSuite({ describe, expect, it }, "my engine", async () => {
+ *   const engine = createEngine()
+ *   return { engine, dispose: async () => engine.close() }
+ * })
+ * ```
+ */
 export const engineSuite = (
   framework: SuiteFramework,
   name: string,

@@ -1,6 +1,6 @@
 /**
- * What every engine that has vectors must do with them (engine-contract 13). Few documents, far enough from each other:
- * an approximate index finds the same. An engine without vectors must refuse them by name.
+ * What every engine that has vectors must do with them (`docs/contract/vectors.md`). Few documents, far enough from
+ * each other: an approximate index finds the same. An engine without vectors must refuse them by name.
  */
 import type { SearchEngine } from "../engine.ts"
 import type { SearchAnswer, SearchPlan, VectorQuery } from "../plan.ts"
@@ -15,6 +15,16 @@ import {
   type SuiteFramework
 } from "./engine-suite.ts"
 
+/**
+ * The vector of a plan.
+ *
+ * @example
+ * ```ts
+ * import { suitePlan, suiteVector } from "@dowser/engine-sdk/testing"
+ *
+ * suitePlan("points", { vector: suiteVector("direction", [1, 0]) })
+ * ```
+ */
 export const suiteVector = (field: string, vector: ReadonlyArray<number>, more: Partial<VectorQuery> = {}) => ({
   field,
   vector,
@@ -152,7 +162,21 @@ const findsLastWritten =
     expect(got.ok && got.value[0]?.direction).toEqual([1, 0.05, 0])
   }
 
-/** Declares the tests. Each gets an engine of its own from `make`. */
+/**
+ * Declares the tests. Each gets an engine of its own from `make`.
+ *
+ * @example
+ * ```ts
+ * import { createEngine } from "@dowser/engine-sdk"
+ * import { vectorSuite } from "@dowser/engine-sdk/testing"
+ * import { describe, expect, it } from "vitest"
+ *
+ * vectorSuite({ describe, expect, it }, "my engine", async () => {
+ *   const engine = createEngine()
+ *   return { engine, dispose: async () => engine.close() }
+ * })
+ * ```
+ */
 export const vectorSuite = (
   { describe, expect, it }: SuiteFramework,
   name: string,

@@ -1,6 +1,16 @@
 /** What a server of the Typesense API does as the contract says, and what is refused (`refusals.ts`). */
 import type { Capabilities } from "../capabilities.ts"
 
+/**
+ * What a server of the Typesense API can do.
+ *
+ * @example
+ * ```ts
+ * import { TYPESENSE } from "@dowser/engine-sdk/typesense"
+ *
+ * TYPESENSE.grades.joins // "exact"
+ * ```
+ */
 export const TYPESENSE: Capabilities = {
   kind: "http",
   grades: {

@@ -8,7 +8,7 @@ import { type EngineError, fail, invalid, ok, type Result } from "../errors.ts"
 import { Nodes } from "./nodes.ts"
 import type { TypesenseOptions } from "./options.ts"
 
-const TIMEOUT_ms = 30_000
+const TIMEOUT_MS = 30_000
 const ANSWER_BYTES = 64 * 1_048_576
 const ATTEMPTS_MAX = 3
 const DEPTH_MAX = 100
@@ -39,7 +39,7 @@ export class ServerClient {
   readonly #bytes_max: number
   readonly #closing = new AbortController()
 
-  constructor({ answerBytes_max = ANSWER_BYTES, apiKey, keyHeader, nodes, timeout_ms = TIMEOUT_ms }: TypesenseOptions) {
+  constructor({ answerBytes_max = ANSWER_BYTES, apiKey, keyHeader, nodes, timeout_ms = TIMEOUT_MS }: TypesenseOptions) {
     this.#nodes = new Nodes(nodes)
     this.#headers = { [keyHeader ?? "x-typesense-api-key"]: apiKey }
     this.#timeout_ms = timeout_ms

@@ -8,7 +8,7 @@ import { serverField, serverMetadata, serverSchema, type Placing } from "./schem
 import type { Parts } from "./search.ts"
 
 /** A change of a schema indexes every document again. */
-const CHANGE_ms = 880_000
+const CHANGE_MS = 880_000
 
 const toldOf = ({ names }: Parts, namespace: Namespace, error: EngineError): Result<never> =>
   fail({ ...error, message: names.told(namespace, error.message) })
@@ -82,7 +82,7 @@ export const alterCollection = async (
     method: "PATCH",
     path: `/collections/${names.of(namespace, name)}`,
     body: { ...(fields.length === 0 ? {} : { fields }), metadata: serverMetadata(wanted, created_at) },
-    timeout_ms: CHANGE_ms,
+    timeout_ms: CHANGE_MS,
     isRepeatable: false
   })
   if (!altered.ok) {
@@ -106,7 +106,7 @@ export const dropCollection = async (
   const dropped = await client.ask({
     method: "DELETE",
     path: `/collections/${names.of(namespace, name)}`,
-    timeout_ms: CHANGE_ms,
+    timeout_ms: CHANGE_MS,
     isRepeatable: false
   })
   if (!dropped.ok && dropped.error.kind !== "NotFound") return toldOf(parts, namespace, dropped.error)

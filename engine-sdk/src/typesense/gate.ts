@@ -3,13 +3,13 @@ import type { Namespace } from "../engine.ts"
 import { type EngineError, fail, ok, type Result } from "../errors.ts"
 
 const WAITING_MAX = 1_024
-const WAIT_ms = 10_000
+const WAIT_MS = 10_000
 const refusal: EngineError = {
   kind: "Overloaded",
   message: "Too many requests to the search engine are under way; send the request again later.",
   retryAfterSeconds: 1
 }
-interface Waiting {
+interface GateWaiter {
   readonly namespace: Namespace
   readonly enter: (isIn: boolean) => void
 }
@@ -18,7 +18,7 @@ export class Gate {
   readonly #most: number
   readonly #mostOfOne: number
   readonly #inside = new Map<Namespace, number>()
-  readonly #waiting = new Set<Waiting>()
+  readonly #waiting = new Set<GateWaiter>()
   #count = 0
   constructor(most: number, mostOfOne: number) {
     this.#most = most
@@ -48,7 +48,7 @@ export class Gate {
     }
     if (this.#waiting.size >= WAITING_MAX) return fail(refusal)
     return new Promise((settle) => {
-      const one: Waiting = {
+      const one: GateWaiter = {
         namespace,
         enter: (isIn) => {
           clearTimeout(timer)
@@ -56,7 +56,7 @@ export class Gate {
           settle(isIn ? ok(undefined) : fail(refusal))
         }
       }
-      const timer = setTimeout(() => one.enter(false), Math.min(wait_ms, WAIT_ms))
+      const timer = setTimeout(() => one.enter(false), Math.min(wait_ms, WAIT_MS))
       this.#waiting.add(one)
     })
   }

@@ -12,8 +12,8 @@ import { exportQuery, shownFields, shownPart } from "./scan.ts"
 import { contextOf, type Parts } from "./search.ts"
 
 const IDS_MAX = 250
-const ROOM_ms = 10_000
-const CUTOFF_ms = 10_000
+const ROOM_MS = 10_000
+const CUTOFF_MS = 10_000
 
 export const documentsById = async (
   parts: Parts,
@@ -63,14 +63,14 @@ const listed = async (
       filter_by: filterText({ kind: "ids", ids }, context),
       ...shownFields(selection, undefined, (name) => names.of(namespace, name), context),
       limit: ids.length,
-      search_cutoff_ms: CUTOFF_ms,
+      search_cutoff_ms: CUTOFF_MS,
       enable_analytics: false
     }
   } catch (error) {
     if (error instanceof Unsayable) return fail(error.error)
     throw error
   }
-  const answer = await gate.through(namespace, ROOM_ms, () =>
+  const answer = await gate.through(namespace, ROOM_MS, () =>
     client.ask({ method: "POST", path: "/multi_search", body: { searches: [search] }, isRepeatable: true })
   )
   if (!answer.ok) return answer
@@ -102,7 +102,7 @@ const single = async (
   )
   if (!query.ok) return query
   const path = `/collections/${serverName}/documents/${encodeURIComponent(id)}${query.value}`
-  const answer = await gate.through(namespace, ROOM_ms, () => client.ask({ method: "GET", path, isRepeatable: true }))
+  const answer = await gate.through(namespace, ROOM_MS, () => client.ask({ method: "GET", path, isRepeatable: true }))
   if (!answer.ok) return answer.error.kind === "NotFound" ? ok(undefined) : answer
   return isObject(answer.value)
     ? ok(answer.value)

@@ -2,7 +2,7 @@
  * Which node is asked next: those that failed least lately, in turn. One that failed is left alone for some seconds,
  * unless there is no other, and is asked again by the next request afterwards.
  */
-const ASIDE_ms = 5_000
+const ASIDE_MS = 5_000
 /** Failures that count; a node that comes back is as good as any after as many answers. */
 const FAILURES_MAX = 5
 
@@ -45,7 +45,7 @@ export class Nodes {
     const node = this.#of(address)
     if (node === undefined) return
     node.failures = Math.min(FAILURES_MAX, node.failures + 1)
-    node.aside_ms = this.#now_ms() + ASIDE_ms
+    node.aside_ms = this.#now_ms() + ASIDE_MS
   }
   #of(address: string): Node | undefined {
     return this.#nodes.find((node) => node.address === address)

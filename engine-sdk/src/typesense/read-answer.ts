@@ -9,7 +9,7 @@ import { errorOf } from "./client.ts"
 
 type Json = { readonly [key: string]: unknown }
 /** A sentence, or a name, of the server as the tenant knows it. */
-type Told = (sentence: string) => string
+type Translate = (sentence: string) => string
 
 /** Thrown by whatever does not have the shape that it must, and caught where reading begins. */
 class Nonsense extends Error {}
@@ -32,7 +32,7 @@ const count = (value: unknown, what: string): number => {
 }
 
 /** Unavailable where it is nothing that such a server answers; the failure that it tells where it tells one. */
-export const readResult = <A>(raw: unknown, told: Told, read: (body: Json) => A): Result<A> => {
+export const readResult = <A>(raw: unknown, told: Translate, read: (body: Json) => A): Result<A> => {
   try {
     const body = object(raw, "an answer")
     if (body.code !== undefined || body.error !== undefined)
@@ -47,7 +47,7 @@ export const readResult = <A>(raw: unknown, told: Told, read: (body: Json) => A)
   }
 }
 
-export const readSearch = (body: Json, plan: SearchPlan, told: Told): SearchAnswer => {
+export const readSearch = (body: Json, plan: SearchPlan, told: Translate): SearchAnswer => {
   const { echo } = plan
   const groups = body.grouped_hits
   return {
@@ -73,7 +73,7 @@ export const readIds = (body: Json): ReadonlySet<string> => {
     list(body.hits, "hits").map((hit) => text(object(object(hit, "a hit").document, "a document").id, "id"))
   )
 }
-export const readUnion = (body: Json, { echoOffset, page, plans }: UnionPlan, told: Told): UnionAnswer => {
+export const readUnion = (body: Json, { echoOffset, page, plans }: UnionPlan, told: Translate): UnionAnswer => {
   const asked = list(body.union_request_params, "union_request_params")
   if (asked.length !== plans.length) nonsense("union_request_params")
   const counts = asked.map((one) => count(object(one, "union_request_params").found ?? body.found, "found"))
@@ -99,7 +99,7 @@ export const readUnion = (body: Json, { echoOffset, page, plans }: UnionPlan, to
   }
 }
 
-const groupOf = (raw: unknown, told: Told): NonNullable<SearchAnswer["grouped_hits"]>[number] => {
+const groupOf = (raw: unknown, told: Translate): NonNullable<SearchAnswer["grouped_hits"]>[number] => {
   const group = object(raw, "a group")
   return {
     group_key: [...list(group.group_key, "group_key")],
@@ -108,10 +108,10 @@ const groupOf = (raw: unknown, told: Told): NonNullable<SearchAnswer["grouped_hi
     hits: hitsOf(group.hits, told)
   }
 }
-const hitsOf = (raw: unknown, told: Told): Array<Hit> =>
+const hitsOf = (raw: unknown, told: Translate): Array<Hit> =>
   list(raw, "hits").map((hit) => hitOf(object(hit, "a hit"), told))
 
-const hitOf = (raw: Json, told: Told): Hit => {
+const hitOf = (raw: Json, told: Translate): Hit => {
   const hit: Hit = {
     document: object(raw.document, "a document"),
     highlight: object(raw.highlight ?? {}, "highlight")
@@ -147,7 +147,7 @@ const infoOf = (raw: Json): TextMatchInfo => ({
 })
 
 const STATS = ["min", "max", "sum", "avg"] as const
-const facetOf = (raw: unknown, told: Told): FacetCount => {
+const facetOf = (raw: unknown, told: Translate): FacetCount => {
   const facet = object(raw, "a facet")
   const stats = object(facet.stats ?? {}, "stats")
   const values = list(facet.counts, "counts").map((one): FacetCount["counts"][number] => {

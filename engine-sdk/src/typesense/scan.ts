@@ -18,7 +18,7 @@ import { Unsayable } from "./refusals.ts"
 import { contextOf, type Parts } from "./search.ts"
 
 const OPEN_MAX = 32
-const IDLE_ms = 300_000
+const IDLE_MS = 300_000
 /** Of one document. */
 const LINE_CHARACTERS_MAX = 64 * 1_048_576
 /** Characters of filter and fields; an address of a request is not longer. */
@@ -151,7 +151,7 @@ export class Scans {
   #keep(scan: OpenScan): number {
     if (this.#open.size >= OPEN_MAX) this.#drop(this.#open.keys().next().value!)
     const number = ++this.#last
-    scan.timer = setTimeout(() => this.#drop(number), IDLE_ms)
+    scan.timer = setTimeout(() => this.#drop(number), IDLE_MS)
     ;(scan.timer as { unref?: () => void }).unref?.()
     this.#open.set(number, scan)
     return number

@@ -12,7 +12,7 @@ import type { ServerNames } from "./names.ts"
 const OWN = "dowser"
 
 type Json = { readonly [key: string]: unknown }
-interface Kept {
+interface SchemaRecord {
   readonly created_at: number
   /** A text: the server need not know what is in it. */ readonly schema: string
 }
@@ -57,7 +57,7 @@ const declared = (schema: CollectionSchema): CollectionSchema => ({
   fields: schema.fields.filter(({ detected }) => detected !== true)
 })
 export const serverMetadata = (schema: CollectionSchema, createdAt_s: number): Json => ({
-  [OWN]: { created_at: createdAt_s, schema: JSON.stringify(declared(schema)) } satisfies Kept
+  [OWN]: { created_at: createdAt_s, schema: JSON.stringify(declared(schema)) } satisfies SchemaRecord
 })
 export const serverSchema = (schema: CollectionSchema, createdAt_s: number, placing: Placing): Json => ({
   name: placing.names.of(placing.namespace, schema.name),

@@ -25,7 +25,7 @@ export interface Parts {
 /** What a server takes in one request unless it is told more. */
 const SEARCHES_MAX = 50
 /** A server cuts a search off by itself; this is for the way there and back, and for another node. */
-const WAY_ms = 1_500
+const WAY_MS = 1_500
 
 /** What a namespace's plans are printed with: schemas by their names on the server. */
 export const contextOf = (
@@ -123,8 +123,8 @@ const asked = async (
       more.union === undefined
         ? { searches }
         : { union: true, remove_duplicates: more.union.removeDuplicates, searches },
-    timeout_ms: 2 * left_ms() + 2 * WAY_ms,
-    attempt_ms: left_ms() + WAY_ms,
+    timeout_ms: 2 * left_ms() + 2 * WAY_MS,
+    attempt_ms: left_ms() + WAY_MS,
     isRepeatable: true,
     ...(more.heard === undefined ? {} : { heard: more.heard })
   })

@@ -33,12 +33,24 @@ import { Scans } from "./scan.ts"
 import { searchPlans, searchUnion, type Parts } from "./search.ts"
 import { writeOperations } from "./write.ts"
 
-const FOLLOW_ms = 1_000
+const FOLLOW_MS = 1_000
 /** A look at many collections takes its time: so many times as long passes before the next. */
 const FOLLOWING_SHARE = 20
 const AT_ONCE = 64
 const AT_ONCE_OF_ONE = 16
 
+/**
+ * An engine over a server of the Typesense API, which several processes may use at once.
+ *
+ * @example
+ * ```ts
+ * import { createSearch } from "@dowser/engine-sdk"
+ * import { TypesenseEngine } from "@dowser/engine-sdk/typesense"
+ *
+ * const opened = await TypesenseEngine.open({ nodes: ["http://127.0.0.1:8108"], apiKey: "xyz" })
+ * if (opened.ok) createSearch({ engine: opened.value })
+ * ```
+ */
 export class TypesenseEngine implements SearchEngine {
   readonly #parts: Parts
   readonly #scans: Scans
@@ -68,7 +80,7 @@ export class TypesenseEngine implements SearchEngine {
       await engine.close()
       return read
     }
-    engine.#followIn(options.follow_ms ?? FOLLOW_ms)
+    engine.#followIn(options.follow_ms ?? FOLLOW_MS)
     return ok(engine)
   }
   #followIn(follow_ms: number, pause_ms = follow_ms): void {

@@ -16,8 +16,8 @@ import type { Parts } from "./search.ts"
 const BATCH_LINES_MAX = 1_000
 const BATCH_CHARACTERS_MAX = 4 * 1_048_576
 const DELETES_AT_ONCE = 8
-const WRITE_ms = 110_000
-const ROOM_ms = 10_000
+const WRITE_MS = 110_000
+const ROOM_MS = 10_000
 
 type Put = Extract<WriteOperation, { readonly kind: "put" }>
 /** Where in the write an operation stands, and its line. */
@@ -67,7 +67,7 @@ export const writeOperations = async (
   const capped = capOf(parts, entry, operations, options)
   if (capped !== undefined) return ok(operations.map(() => ({ result: fail(capped) })))
   const writing: Writing = { ...parts, namespace, entry, options, verdicts: [] }
-  const written = await gate.through(namespace, ROOM_ms, async () => {
+  const written = await gate.through(namespace, ROOM_MS, async () => {
     for (let from = 0; from < operations.length;) {
       const kind = kindOf(operations[from]!)
       let to = from + 1
@@ -132,7 +132,7 @@ const importBatch = async (writing: Writing, put: Put, lines: ReadonlyArray<Line
     method: "POST",
     path: `/collections/${entry.serverName}/documents/import?${query}`,
     body: lines.map(({ text }) => text).join("\n"),
-    timeout_ms: WRITE_ms,
+    timeout_ms: WRITE_MS,
     isRepeatable: isPut && lines.every(({ hasId }) => hasId)
   })
   const said = answer.ok ? answer.value.split("\n").filter((line) => line !== "") : []

@@ -5,6 +5,15 @@ import type { WordCorrection } from "../plan.ts"
 /**
  * `analyzer`: what tells the words of the query. Everything between the words stays. undefined where none of the words
  * is in the query: a synonym was matched, or a rule replaced it. O(query).
+ *
+ * @example
+ * ```ts
+ * import { createAnalyzer } from "@dowser/engine-sdk/analysis"
+ * import { correctedQuery } from "@dowser/engine-sdk/understanding"
+ *
+ * const corrections = [{ typed: "hedphones", indexed: "headphones" }]
+ * correctedQuery("Black hedphones", corrections, createAnalyzer({}))
+ * ```
  */
 export const correctedQuery = (
   q: string,

@@ -32,7 +32,7 @@ const VALUE_CHARACTERS_MAX = 100
 /** Words of a query that are looked at. */
 const QUERY_WORDS_MAX = 32
 /** Of an entry beside its texts: a place of a map, an object, a list. */
-const ENTRY_bytes = 160
+const ENTRY_BYTES = 160
 /** Values that are read between two rests. */
 const SLICE_VALUES = 64
 /**
@@ -49,6 +49,20 @@ const FUNCTION_WORDS: ReadonlySet<string> = new Set(
   ).split(" ")
 )
 
+/**
+ * Values of facet fields by their words, to find out which of them a query names.
+ *
+ * @example
+ * ```ts
+ * import { createAnalyzer } from "@dowser/engine-sdk/analysis"
+ * import { EntityIndex } from "@dowser/engine-sdk/understanding"
+ *
+ * const building = EntityIndex.build([{ field: "brand", values: ["Peak", "Swift"] }], createAnalyzer({}))
+ * let built = building.next()
+ * while (built.done !== true) built = building.next()
+ * built.value.candidates(["peak", "shoe"])
+ * ```
+ */
 export class EntityIndex {
   /** By the words of a value, with single spaces. */
   readonly #named = new Map<string, Array<Named>>()
@@ -94,7 +108,7 @@ export class EntityIndex {
     let named = this.#named.get(text)
     if (named === undefined) {
       this.#named.set(text, (named = []))
-      this.#bytes += ENTRY_bytes + 2 * text.length
+      this.#bytes += ENTRY_BYTES + 2 * text.length
     }
     // Of values of one field that are written alike the first, which more documents have.
     if (named.some((each) => each.field === field)) return
@@ -122,6 +136,14 @@ export class EntityIndex {
 /**
  * Of candidates in their order those that use no word twice. `seen`: the value as a caller may see it, or undefined
  * where it must not; asked for one after the other.
+ *
+ * @example
+ * ```ts
+ * import { chosenEntities } from "@dowser/engine-sdk/understanding"
+ *
+ * const candidates = [{ start: 0, words: 1, text: "peak", values: [{ field: "brand", value: "Peak" }] }]
+ * await chosenEntities(candidates, (_field, value) => value)
+ * ```
  */
 export const chosenEntities = (
   candidates: ReadonlyArray<EntityCandidate>,

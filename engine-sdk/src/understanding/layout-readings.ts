@@ -75,7 +75,16 @@ export interface LayoutReading {
   readonly to: LayoutName
   /** The same words, each read again where it can be; lower case. */ readonly words: ReadonlyArray<string>
 }
-/** Each pair of layouts that makes something else of the words, the likeliest first. O(pairs · text). */
+/**
+ * Each pair of layouts that makes something else of the words, the likeliest first. O(pairs · text).
+ *
+ * @example
+ * ```ts
+ * import { layoutReadings } from "@dowser/engine-sdk/understanding"
+ *
+ * layoutReadings(["ghbdtn"])[0]?.words // ["привет"]
+ * ```
+ */
 export const layoutReadings = (words: ReadonlyArray<string>): ReadonlyArray<LayoutReading> => {
   const known = new Set<string>([words.join(" ").toLowerCase()])
   return allPairs().flatMap((pair) => {
@@ -90,7 +99,16 @@ export const layoutReadings = (words: ReadonlyArray<string>): ReadonlyArray<Layo
     return [{ from: pair.from, to: pair.to, words: meant }]
   })
 }
-/** Text as it comes out when somebody types it with one layout in mind while another is on. For tests and benches. */
+/**
+ * Text as it comes out when somebody types it with one layout in mind while another is on. For tests and benches.
+ *
+ * @example
+ * ```ts
+ * import { typedOn } from "@dowser/engine-sdk/understanding"
+ *
+ * typedOn("привет", "russian", "qwerty") // "ghbdtn"
+ * ```
+ */
 export const typedOn = (text: string, meant: LayoutName, on: LayoutName): string | undefined => {
   const pair = allPairs().find(({ from, to }) => from === meant && to === on)
   return pair === undefined ? text.toLowerCase() : read(text, pair)

@@ -14,10 +14,29 @@ export interface Rewrite {
   readonly kind: RewriteKind
   readonly q: string
 }
-/** In the order in which they are tried. */
+/**
+ * In the order in which they are tried.
+ *
+ * @example
+ * ```ts
+ * import { rewriteKinds, RewriteSearch } from "@dowser/engine-sdk/understanding"
+ *
+ * new RewriteSearch("iphone15", rewriteKinds)
+ * ```
+ */
 export const rewriteKinds: ReadonlyArray<RewriteKind> = ["layout", "translit", "split"]
 
-/** A list as parameters write it; Invalid for what is no kind. Empty: none. */
+/**
+ * A list as parameters write it; Invalid for what is no kind. Empty: none.
+ *
+ * @example
+ * ```ts
+ * import { parseRewriteKinds } from "@dowser/engine-sdk/understanding"
+ *
+ * const kinds = parseRewriteKinds("layout,split")
+ * if (kinds.ok) kinds.value // ["layout", "split"]
+ * ```
+ */
 export const parseRewriteKinds = (text: string): Result<ReadonlyArray<RewriteKind>> => {
   const named = text
     .split(",")
@@ -61,6 +80,16 @@ interface Reading {
   readonly words: ReadonlyArray<ReadonlyArray<string>>
 }
 
+/**
+ * Other readings of a query: on another keyboard layout, in another script, split.
+ *
+ * @example
+ * ```ts
+ * import { RewriteSearch } from "@dowser/engine-sdk/understanding"
+ *
+ * new RewriteSearch("ghbdtn", ["layout"]).candidates(undefined, 3) // first { kind: "layout", q: "привет" }
+ * ```
+ */
 export class RewriteSearch {
   readonly #words: ReadonlyArray<string>
   readonly #readings: ReadonlyArray<Reading>

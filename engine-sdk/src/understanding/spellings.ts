@@ -77,7 +77,16 @@ export interface Spellings {
   readonly target: SpellingTarget
   /** Best first, without the word itself. */ readonly spellings: ReadonlyArray<string>
 }
-/** A word in one script in the scripts that it may have been meant in; none for a word in several, or in another. */
+/**
+ * A word in one script in the scripts that it may have been meant in; none for a word in several, or in another.
+ *
+ * @example
+ * ```ts
+ * import { spellingsOf } from "@dowser/engine-sdk/understanding"
+ *
+ * spellingsOf("privet", 2).map(({ spellings, target }) => [target, spellings])
+ * ```
+ */
 export const spellingsOf = (word: string, most: number): ReadonlyArray<Spellings> => {
   const text = word.normalize("NFC")
   const own = SCRIPTS.filter(([script]) => script.test(text))

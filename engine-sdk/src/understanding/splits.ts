@@ -1,6 +1,15 @@
 /** Words that were written together: digits and letters, and compounds of two known words. Pure. */
 
-/** `500ml` as `500 ml`, `iphone15` as `iphone 15`; undefined where the word is not both. */
+/**
+ * `500ml` as `500 ml`, `iphone15` as `iphone 15`; undefined where the word is not both.
+ *
+ * @example
+ * ```ts
+ * import { splitAtDigits } from "@dowser/engine-sdk/understanding"
+ *
+ * splitAtDigits("500ml") // "500 ml"
+ * ```
+ */
 export const splitAtDigits = (word: string): string | undefined => {
   const parts = word.match(/\p{L}[\p{L}\p{M}]*|\p{N}+(?:[.,]\p{N}+)*|[^\p{L}\p{N}]+/gu)
   if (parts === null || !parts.some((part) => /^\p{L}/u.test(part)) || !parts.some((part) => /^\p{N}/u.test(part)))

@@ -1,6 +1,6 @@
 /** What a producer (`producer.ts`) asks of brokers, over the client's connections. */
 import type { Kafka } from "kafkajs"
-import type { Cluster } from "./client.ts"
+import type { Cluster } from "./kafkajs-internals.ts"
 import { Connections } from "./connections.ts"
 import { type PartitionAnswer, type PartitionBatch, produce } from "./produce.ts"
 
@@ -12,12 +12,12 @@ export interface ProducerIdentity {
 export interface Brokers {
   /** A producer that no broker has heard of. */
   readonly newIdentity: () => Promise<ProducerIdentity>
-  /** The broker that leads each; undefined where nobody knows one. `isNewAsked`: what is remembered was wrong. */
+  /** The leader of each partition; undefined where unknown. `isNewAsked` means that the cached answer was wrong. */
   readonly leadersOf: (
     partitions: ReadonlyArray<{ readonly topic: string; readonly partition: number }>,
     isNewAsked: boolean
   ) => Promise<ReadonlyArray<string | undefined>>
-  /** Rejects when no answer came: what was sent may be stored. */
+  /** Rejects when no answer came: the records may have been stored. */
   readonly produce: (nodeId: string, batches: ReadonlyArray<PartitionBatch>) => Promise<ReadonlyArray<PartitionAnswer>>
   readonly close: () => void
 }

@@ -8,7 +8,7 @@ import kafkajs from "kafkajs"
 
 export type Compression = "zstd" | "gzip" | "none"
 
-/** Of `node:zlib`, absent before Node 22.15 (and from the typings of older ones). */
+/** From `node:zlib`; absent before Node 22.15 and from the typings of older versions. */
 const { zstdCompressSync, zstdDecompressSync } = zlib as {
   zstdCompressSync?: (bytes: Uint8Array, options: { readonly params: Readonly<Record<number, number>> }) => Buffer
   zstdDecompressSync?: (bytes: Uint8Array) => Buffer
@@ -16,10 +16,10 @@ const { zstdCompressSync, zstdDecompressSync } = zlib as {
 export const hasZstd = zstdCompressSync !== undefined && zstdDecompressSync !== undefined
 
 /**
- * Tables and window for batches of some 10 to 100 KB. By itself the runtime makes them for a stream of any length, four
- * megabytes of fresh memory a batch: in a busy process that cost the accepting thread 2 µs an event, ten times the
- * compressing.
- * 12.4 bytes an event instead of 12.0, and readers need an eighth of a megabyte instead of two.
+ * Tables and window for batches of 10 to 100 KB. By default the runtime allocates them for a stream of any length, four
+ * megabytes of fresh memory per batch: in a busy process that cost the accepting thread 2 µs an event, ten times the
+ * compression itself. The price is 12.4 bytes an event instead of 12.0; readers need an eighth of a megabyte instead of
+ * two.
  */
 const zstdParameters = ((): Readonly<Record<number, number>> => {
   const { ZSTD_c_chainLog, ZSTD_c_compressionLevel, ZSTD_c_hashLog, ZSTD_c_windowLog } = constants as Partial<
@@ -42,8 +42,8 @@ export const compressorOf = (compression: Compression): ((bytes: Uint8Array) => 
   compression === "zstd" ? zstd : compression === "gzip" ? gzipFast : undefined
 
 /**
- * zstd where the runtime has it: as small as gzip for a fifth of the processor time. Throws when it was asked for and
- * is not there.
+ * zstd where the runtime has it: as small as gzip for a fifth of the processor time. Throws when it is requested and
+ * missing.
  */
 export const compressionOf = (wanted: Compression = hasZstd ? "zstd" : "gzip"): Compression => {
   if (wanted === "zstd" && !hasZstd)
@@ -51,7 +51,7 @@ export const compressionOf = (wanted: Compression = hasZstd ? "zstd" : "gzip"): 
   return wanted
 }
 
-/** Both are read whatever is written: topics keep what older settings wrote. The client writes nothing. */
+/** Both can be read whatever is written: topics keep what older settings wrote. The client itself writes nothing. */
 export const registerCodecs = (): void => {
   kafkajs.CompressionCodecs[kafkajs.CompressionTypes.GZIP] = () => ({
     compress: async ({ buffer }: { readonly buffer: Buffer }) => gzipFast(buffer),

@@ -1,9 +1,6 @@
-/**
- * Connections to the brokers, made when they are first used. Whatever fails on them, they are thrown away and made
- * anew.
- */
+/** Connections to the brokers, made on first use. After any failure they are dropped and made again. */
 import type { Kafka } from "kafkajs"
-import { type Cluster, makeCluster } from "./client.ts"
+import { type Cluster, makeCluster } from "./kafkajs-internals.ts"
 import { messageOf } from "./errors.ts"
 
 export class Connections {
@@ -22,7 +19,7 @@ export class Connections {
     return this.#isClosed
   }
 
-  /** Those that are there, or new ones; who comes meanwhile waits for the same. Rejects when no broker answers. */
+  /** The open connections, or new ones; concurrent callers wait for the same. Rejects when no broker answers. */
   async connected(): Promise<Cluster> {
     if (this.#isClosed) throw new Error("the event log is closed")
     if (this.#cluster !== undefined) return this.#cluster
@@ -41,14 +38,14 @@ export class Connections {
     })())
   }
 
-  /** Somebody else may have made new connections already; only the failed ones go. */
+  /** Another caller may have reconnected already; drop only the connections that failed. */
   drop(cluster: Cluster | undefined): void {
     if (cluster === undefined) return
     if (this.#cluster === cluster) this.#cluster = undefined
     this.#disconnect(cluster)
   }
 
-  /** Not waited for: it would wait for answers of the broker that does not answer. */
+  /** Not awaited: it would wait for the broker that does not answer. */
   #disconnect(cluster: Cluster): void {
     cluster
       .disconnect()

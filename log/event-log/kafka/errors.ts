@@ -1,4 +1,4 @@
-/** What the client's errors say: it wraps the broker's reason, sometimes twice. */
+/** The broker's reason inside the client's errors, which wrap it once or twice. */
 
 /** The broker's name for an error; empty when none is in there. */
 export const errorTypeOf = (error: unknown): string => {

@@ -3,8 +3,7 @@
  * once. The client's own `produce` encodes messages; this one sends bytes, and answers for each partition apart, where
  * the client throws the first error of all.
  */
-import { createRequire } from "node:module"
-import type { BrokerConnection } from "./client.ts"
+import type { BrokerConnection } from "./kafkajs-internals.ts"
 
 export interface PartitionBatch {
   readonly topic: string
@@ -20,7 +19,7 @@ export interface PartitionAnswer {
 }
 
 const PRODUCE = 0
-/** The first with zstd; 2.1 to 4.x know it. */
+/** The first version with zstd; brokers 2.1 to 4.x support it. */
 const VERSION = 7
 
 const stringBytes = (text: string): number => 2 + Buffer.byteLength(text)
@@ -106,9 +105,3 @@ export const produce = async (
   })
   return answers
 }
-
-const { createErrorFromCode } = createRequire(import.meta.url)("kafkajs/src/protocol/error.js") as {
-  readonly createErrorFromCode: (code: number) => Error & { readonly type: string }
-}
-/** The client's words for a code. */
-export const brokerError = (code: number): Error & { readonly type: string } => createErrorFromCode(code)

@@ -1,22 +1,23 @@
 /**
- * The producer of this process: what waits for any partition goes to each broker in one request, the next as soon as
- * that is answered. Two rules keep acknowledged records from being lost or stored twice, both found by dropping answers
- * on the way back: of a partition one batch is under way, and after an error the same bytes go again, with the numbers
- * by which the broker tells a repetition, until they are acknowledged. The client's own producer gives a failed batch's
- * numbers to whatever comes next, so that other records would be taken for those that may be stored already; here a
- * number, once sent, is its batch's for good.
+ * The producer of this process: whatever waits for any partition goes to each broker in one request, and the next
+ * request goes as soon as that one is answered. Two rules keep acknowledged records from being lost or stored twice;
+ * both were found by dropping answers on the way back. A partition has one batch in flight. After an error the same
+ * bytes are sent again, with the sequence numbers by which the broker recognizes a repetition, until they are
+ * acknowledged. The client's own producer gives a failed batch's numbers to the next batch, whose records are then
+ * mistaken for those that may be stored already; here, a number that was sent belongs to its batch for good.
  *
- * A partition is    waiting    for its broker to have answered what is under way
+ * A partition is waiting for its broker to have answered what is under way
  *                   under way  its batch is sent; what comes meanwhile waits
  *                   failing    the batch may be stored or not; it goes again, later and later
  *
- * Partitions share requests and connections, nothing else: each has numbers of its own, and one that the broker will
- * not agree with any more goes on under a new producer id while the others keep theirs.
+ * Partitions share requests and connections, nothing else: each has its own numbers, and a partition whose broker
+ * disagrees for good moves to a new producer id while the others keep theirs.
  */
 import type { Brokers, ProducerIdentity } from "./brokers.ts"
 import type { Compression } from "./codecs.ts"
 import { errorTypeOf, messageOf } from "./errors.ts"
-import { brokerError, type PartitionAnswer } from "./produce.ts"
+import { brokerError } from "./kafkajs-internals.ts"
+import type { PartitionAnswer } from "./produce.ts"
 import { type BatchRecord, encodeBatch } from "./record-batch.ts"
 
 /** Records of one append that go to one partition. `done` is called exactly once. */
@@ -25,13 +26,13 @@ export interface PartitionAppend {
   readonly partition: number
   readonly records: ReadonlyArray<BatchRecord>
   readonly bytes: number
-  /** The offset of the first record, or why there is none. The rest follow without gaps. */
+  /** The offset of the first record, or why there is none. The others follow without gaps. */
   readonly done: (result: { readonly baseOffset: number } | AppendFailure) => void
 }
 
 /**
- * Nothing was stored when the broker refused or the batch was never sent; when the producer was closed under way,
- * nobody knows.
+ * Nothing was stored when the broker refused or the batch was never sent; when the producer closed during a send, that
+ * is unknown.
  */
 interface AppendFailure {
   readonly message: string
@@ -47,7 +48,7 @@ interface ProducerOptions {
   readonly onTrouble: (message: string) => void
 }
 
-/** Nothing of such a batch is stored and nothing will be, however often it is sent. */
+/** Nothing of such a batch is or will be stored, however often it is sent. */
 const REFUSALS: ReadonlySet<string> = new Set([
   "MESSAGE_TOO_LARGE",
   "RECORD_LIST_TOO_LARGE",
@@ -58,7 +59,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
   "TOPIC_AUTHORIZATION_FAILED",
   "CLUSTER_AUTHORIZATION_FAILED"
 ])
-/** The broker and this producer disagree for good about what was sent: only a producer with a new id goes on. */
+/** The broker and this producer disagree for good about what was sent: continue with a new producer id. */
 const DISAGREEMENTS: ReadonlySet<string> = new Set([
   "OUT_OF_ORDER_SEQUENCE_NUMBER",
   "UNKNOWN_PRODUCER_ID",
@@ -69,7 +70,7 @@ const DISAGREEMENTS: ReadonlySet<string> = new Set([
 ])
 
 const AGAIN_AFTER_MS = 100
-/** Each try of a connection takes a second itself: a broker that is back is found within two. */
+/** Each connection attempt takes a second itself: a broker that returns is noticed within two. */
 const AGAIN_AFTER_MAX_MS = 500
 const SEQUENCES = 2 ** 31
 
@@ -78,16 +79,16 @@ interface Batch {
   readonly records: ReadonlyArray<BatchRecord>
   readonly bytes: number
   /** Made when it is first sent. */ encoded: Buffer | undefined
-  /** It was sent and not answered with success. */ isInDoubt: boolean
+  /** Sent, and not answered with success. */ isInDoubt: boolean
 }
 interface Partition {
   readonly topic: string
   readonly partition: number
   readonly waiting: Array<PartitionAppend>
   batch: Batch | undefined
-  /** In a request, or waiting to be tried again. */ isAway: boolean
+  /** In a request, or waiting for a retry. */ isAway: boolean
   identity: ProducerIdentity | undefined
-  /** Of the next batch that was not sent yet, or of the one under way. */ sequence: number
+  /** The next batch that was not sent yet, or the one in flight. */ sequence: number
   again_ms: number
   failing: { readonly since: number; message: string } | undefined
 }
@@ -95,7 +96,7 @@ interface Partition {
 const keyOf = ({ partition, topic }: { readonly topic: string; readonly partition: number }): string =>
   `${topic}/${partition}`
 
-/** What waits at the front, within the bound; the rest keeps waiting. */
+/** What is at the front, within the bound; the rest keeps waiting. */
 const takeBatch = (waiting: Array<PartitionAppend>, bytesMax: number): Batch => {
   let count = 1
   let bytes = waiting[0]!.bytes
@@ -106,7 +107,10 @@ const takeBatch = (waiting: Array<PartitionAppend>, bytesMax: number): Batch => 
 
 export class KafkaProducer {
   readonly #options: ProducerOptions
-  /** Who was served last stands last. Bounded by the table of topics; what waits, by the log above. */
+  /**
+   * The partition served last is last. Bounded by the table of topics; the waiting records are bounded by the log
+   * above.
+   */
   readonly #partitions = new Map<string, Partition>()
   /** Brokers that have not answered yet. */
   readonly #busy = new Set<string>()
@@ -154,7 +158,7 @@ export class KafkaProducer {
     this.#dispatch()
   }
 
-  /** One walk over the partitions at a time; who asks meanwhile gets another one after it. */
+  /** One walk over the partitions at a time; a caller that arrives meanwhile gets another walk. */
   #dispatch(): void {
     if (this.#isDispatching) return void (this.#isAskedAgain = true)
     this.#isDispatching = true
@@ -176,7 +180,7 @@ export class KafkaProducer {
     return true
   }
 
-  /** Sends what is there to every broker that is not busy. Never rejects. */
+  /** Sends what is waiting to every broker that is not busy. Never rejects. */
   async #walk(): Promise<void> {
     const ready = [...this.#partitions.values()].filter(
       ({ batch, isAway, waiting }) => !isAway && (batch !== undefined || waiting.length > 0)
@@ -265,14 +269,14 @@ export class KafkaProducer {
     const error = brokerError(answer.error)
     const type = errorTypeOf(error)
     if (REFUSALS.has(type)) {
-      // Had it been stored before it was refused, its numbers would be used up: nobody knows, so nobody uses them.
+      // If it was stored before it was refused, its numbers are used up. That is unknown, so nobody reuses them.
       if (batch.isInDoubt) this.#disown(partition)
       return this.#answered(partition, ({ done }) =>
         done({ message: `the broker refuses a record of ${partition.topic}: ${messageOf(error)}` })
       )
     }
-    // Under a new id the broker cannot say whether the batch is stored already: it may stand twice in the partition
-    // then, and the processors' look at event_id counts it once.
+    // Under a new id the broker cannot tell whether the batch is stored already, so it may be in the partition twice;
+    // the processors' check of event_id counts it once.
     if (DISAGREEMENTS.has(type)) this.#disown(partition)
     this.#fail(partition, error)
   }
@@ -321,7 +325,7 @@ export class KafkaProducer {
     partition.again_ms = Math.min(AGAIN_AFTER_MAX_MS, 2 * partition.again_ms)
   }
 
-  /** Sends what waits, for at most `within_ms`; what is not acknowledged by then is answered as failed. */
+  /** Sends what is waiting, for at most `within_ms`; whatever is not acknowledged by then is answered as failed. */
   async close(within_ms: number): Promise<void> {
     if (!this.#isIdle) {
       let timer: ReturnType<typeof setTimeout> | undefined

@@ -1,40 +1,40 @@
 /**
- * Reading partitions by offset, without a consumer group: where a consumer stands is written in Postgres beside its
- * aggregates, so a group would only add memberships that end in the middle of a batch and consumers that stay silent
- * afterwards. Every request here has a time-out, and whatever fails, the connections are thrown away and made anew.
+ * Reads partitions by offset, without a consumer group: a consumer's offset is in Postgres beside its aggregates, so a
+ * group would only add memberships that end in the middle of a batch and consumers that go silent afterwards. Every
+ * request has a time-out, and after any failure the connections are dropped and made again.
  */
 import type { Kafka } from "kafkajs"
 import type { LogRecord, PartitionBounds, ReadAnswer, ReadRequest } from "../event-log.ts"
-import type { BrokerConnection, Cluster, FetchedPartition } from "./client.ts"
+import type { BrokerConnection, Cluster, FetchedPartition } from "./kafkajs-internals.ts"
 import { Connections } from "./connections.ts"
 import { errorTypeOf, messageOf } from "./errors.ts"
 import { type AskedPartition, byTopic, Rounds } from "./rounds.ts"
 
 interface ReaderOptions {
   readonly kafka: Kafka
-  /** How long one read goes on trying before it fails. */
+  /** How long one read retries before it fails. */
   readonly giveUpAfter_ms: number
   readonly onTrouble: (message: string) => void
 }
 
 /**
- * What a broker is asked for at once: what a reader does not take is kept for its next read, so this bounds memory a
- * partition.
+ * How much a broker is asked for at once: what a reader does not take is kept for its next read, so this bounds the
+ * memory of a partition.
  */
 const FETCH_BYTES_MAX = 1024 * 1024
-/** Asked for even by who wants one record: a broker gives whole batches. */
+/** Requested even for a single record: a broker sends whole batches. */
 const FETCH_BYTES_MIN = 16 * 1024
 const LATEST = -1
 const EARLIEST = -2
 /**
- * How long the start of a partition is taken for what it was: retention moves it now and then, ends are asked for all
- * the time.
+ * How long a known start of a partition is trusted: retention moves it occasionally, while ends are requested all the
+ * time.
  */
 const START_KNOWN_FOR_MS = 1_000
 const AGAIN_AFTER_MS = 50
 const AGAIN_AFTER_MAX_MS = 1_000
 
-/** Records that were fetched and not taken yet: those from `from` on, up to `next`. */
+/** Records that were fetched and not taken yet: those from `from` up to `next`. */
 interface Ahead {
   readonly from: number
   readonly records: ReadonlyArray<LogRecord>
@@ -67,7 +67,7 @@ const aheadOf = ({ lastStartOffset, messages }: FetchedPartition, from: number):
   return { from, records, next, startOffset: Number(lastStartOffset ?? 0) }
 }
 
-/** Takes from what was fetched as much as the reader wants. */
+/** Takes as many of the fetched records as the reader wants. */
 const take = ({ records, next, startOffset }: Ahead, { bytesMax, from, recordsMax }: ReadRequest): ReadAnswer => {
   const taken: Array<LogRecord> = []
   for (let bytes = 0, i = 0; i < records.length && taken.length < recordsMax && bytes < bytesMax; i++) {
@@ -81,7 +81,9 @@ const take = ({ records, next, startOffset }: Ahead, { bytesMax, from, recordsMa
   }
 }
 
-/** What the broker has from an offset on; whole batches, so more than `maxBytes` when the first alone is. */
+/**
+ * Records at the broker from an offset on; whole batches, so more than `maxBytes` when the first batch alone is larger.
+ */
 interface FetchAsked extends AskedPartition {
   readonly fetchOffset: string
   readonly maxBytes: number
@@ -116,7 +118,7 @@ export class KafkaReader {
   readonly #options: ReaderOptions
   readonly #ahead = new Map<string, Ahead>()
   readonly #connections: Connections
-  /** Starts of partitions, which every fetch tells as well; a partition each. */
+  /** Starts of partitions, which every fetch also returns; one per partition. */
   readonly #starts = new Map<string, { readonly offset: number; readonly until: number }>()
   readonly #fetches = new Rounds(fetchTogether)
   readonly #offsets = new Rounds(offsetsTogether)
@@ -165,7 +167,7 @@ export class KafkaReader {
     this.#starts.set(keyOf(topic, partition), { offset, until: Date.now() + START_KNOWN_FOR_MS })
   }
 
-  /** Ends of many partitions, one request a broker. One look: fails as soon as a broker does not answer. */
+  /** Ends of many partitions, one request per broker. A single attempt: fails as soon as a broker does not answer. */
   async ends(
     partitions: ReadonlyArray<{ readonly topic: string; readonly partition: number }>
   ): Promise<ReadonlyArray<{ readonly topic: string; readonly partition: number; readonly endOffset: number }>> {
@@ -242,14 +244,15 @@ export class KafkaReader {
         let fetched: FetchedPartition | undefined
         try {
           fetched = await this.#fetches.ask(broker, asked)
-          // A broker that was asked for several gives a batch that is larger than `maxBytes` to the first of them only.
+          // A broker that is asked for several partitions sends a batch larger than `maxBytes` only for the first of
+          // them.
           if (fetched !== undefined && fetched.messages.length === 0 && Number(fetched.highWatermark) > at)
             fetched = (await fetchTogether(broker, [asked]))[0]?.answer
         } catch (error) {
           if (errorTypeOf(error) !== "OFFSET_OUT_OF_RANGE") throw error
           const startOffset = await this.#startOf(broker, topic, partition)
-          // Past the end: nothing is there, and the reader must hear where the log begins. Before the start: from
-          // there.
+          // Past the end there is nothing, and the reader must learn where the log begins. Before the start, read from
+          // the start.
           if (at >= startOffset) return { from, records: [], next: from, startOffset }
           at = startOffset
           continue
@@ -257,7 +260,7 @@ export class KafkaReader {
         if (fetched === undefined) throw new Error(`the broker answers nothing about ${topic}/${partition}`)
         const ahead = aheadOf(fetched, at)
         if (ahead.startOffset >= 0) this.#learnStart(topic, partition, ahead.startOffset)
-        // Never passed over in silence: what is before the watermark is either read or reported.
+        // Never skipped silently: everything below the watermark is either read or reported.
         if (ahead.next === at && Number(fetched.highWatermark) > at)
           throw new Error(
             `the broker gives no record of ${topic}/${partition} from ${at} on, though it ends at ${fetched.highWatermark}`

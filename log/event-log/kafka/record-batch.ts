@@ -1,7 +1,7 @@
 /**
- * Record batches as brokers store them (Kafka protocol, record batch, magic 2), written in one pass into one buffer.
- * Made once: what goes again after an error are the same bytes. The client's own encoder makes a growing buffer for
- * each record, batch, partition and topic, and copies each into the next.
+ * Record batches as brokers store them (Kafka protocol, record batch, magic 2), written in one pass into one buffer and
+ * encoded once: a retry sends the same bytes. The client's own encoder makes a growing buffer for each record, batch,
+ * partition and topic, and copies each into the next.
  */
 import { compressorOf, type Compression } from "./codecs.ts"
 
@@ -11,8 +11,8 @@ export interface BatchRecord {
 }
 
 /**
- * Who appends, as a broker tells repetitions by: the number of the batch's first record among all that this producer
- * sent to the partition.
+ * Identifies the producer to the broker, which recognizes repetitions by it: the number of the batch's first record
+ * among all that this producer sent to the partition.
  */
 interface ProducerStamp {
   readonly producerId: bigint
@@ -21,14 +21,14 @@ interface ProducerStamp {
 }
 
 const HEADER_BYTES = 61
-/** Where what the checksum covers begins. */
+/** Where the checksummed part begins. */
 const CHECKED_FROM = 21
 const MAGIC = 2
 const ATTRIBUTES: Readonly<Record<Compression, number>> = { none: 0, gzip: 1, zstd: 4 }
 /** A compressor costs some 40 µs to set up, which so few bytes do not give back. */
 const COMPRESSED_FROM_BYTES = 1_024
 
-/** CRC-32C (Castagnoli, reflected 0x1EDC6F41), four tables: each step takes four bytes. */
+/** CRC-32C (Castagnoli, reflected 0x1EDC6F41) with four tables: each step takes four bytes. */
 const TABLES = (() => {
   const tables = Array.from({ length: 4 }, () => new Uint32Array(256))
   for (let byte = 0; byte < 256; byte++) {
@@ -42,7 +42,7 @@ const TABLES = (() => {
   return tables
 })()
 
-/** Of `bytes` from `from` to `to`. O(bytes), under a nanosecond each. */
+/** The checksum of `bytes` from `from` to `to`. O(bytes), under a nanosecond each. */
 export const crc32c = (bytes: Uint8Array, from = 0, to = bytes.length): number => {
   const [t0, t1, t2, t3] = TABLES as [Uint32Array, Uint32Array, Uint32Array, Uint32Array]
   let c = -1
@@ -55,7 +55,7 @@ export const crc32c = (bytes: Uint8Array, from = 0, to = bytes.length): number =
   return (c ^ -1) >>> 0
 }
 
-/** Zigzag, seven bits a byte; answers where the next thing goes. */
+/** Zigzag, seven bits per byte; returns where the next value goes. */
 const writeVarint = (into: Uint8Array, at: number, value: number): number => {
   let rest = ((value << 1) ^ (value >> 31)) >>> 0
   for (; rest > 0x7f; rest >>>= 7) into[at++] = (rest & 0x7f) | 0x80
@@ -102,7 +102,7 @@ const writeRecord = (
 }
 
 /**
- * One batch of at least one record, a copy of their bytes; `now` (ms) stands in it, though topics keep the broker's
+ * One batch of at least one record, which copies their bytes. It contains `now` (ms), although topics keep the broker's
  * time. Compressed where that makes it smaller.
  */
 export const encodeBatch = (

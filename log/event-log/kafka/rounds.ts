@@ -1,7 +1,6 @@
 /**
- * Requests to brokers, to each one at a time: what is asked for in one turn, or while the broker answers, goes together
- * in the next. A request has a price of its own, some 0.1 ms of this thread, and readers ask for many partitions at
- * once.
+ * Requests to brokers, one at a time to each: what is asked for in one turn, or while the broker answers, goes together
+ * in the next request. A request costs some 0.1 ms of this thread, and readers ask for many partitions at once.
  */
 import { errorTypeOf } from "./errors.ts"
 
@@ -10,7 +9,7 @@ export interface AskedPartition {
   readonly partition: number
 }
 
-interface Waiting<Asked, Answer> {
+interface PendingAsk<Asked, Answer> {
   readonly asked: Asked
   readonly answer: (answer: Answer | undefined) => void
   readonly fail: (error: unknown) => void
@@ -18,7 +17,7 @@ interface Waiting<Asked, Answer> {
 
 const keyOf = ({ partition, topic }: AskedPartition): string => `${topic}/${partition}`
 
-/** Of what is asked, by topic, as requests have it. */
+/** Groups what is asked by topic, as requests need it. */
 export const byTopic = <Asked extends AskedPartition>(
   asked: ReadonlyArray<Asked>
 ): ReadonlyArray<{ readonly topic: string; readonly partitions: ReadonlyArray<Asked> }> => {
@@ -36,8 +35,8 @@ export class Rounds<Broker extends object, Asked extends AskedPartition, Answer>
     broker: Broker,
     asked: ReadonlyArray<Asked>
   ) => Promise<ReadonlyArray<AskedPartition & { readonly answer: Answer }>>
-  /** What waits for each broker that is being asked. */
-  readonly #waiting = new Map<Broker, Array<Waiting<Asked, Answer>>>()
+  /** What waits for each broker that has a request in flight. */
+  readonly #waiting = new Map<Broker, Array<PendingAsk<Asked, Answer>>>()
 
   constructor(
     send: (
@@ -62,14 +61,14 @@ export class Rounds<Broker extends object, Asked extends AskedPartition, Answer>
   }
 
   async #run(broker: Broker): Promise<void> {
-    // Who asks in the same turn comes along.
+    // Callers of the same turn share the request.
     await Promise.resolve()
     const waiting = this.#waiting.get(broker)!
     while (waiting.length > 0) await this.#round(broker, takeRound(waiting))
     this.#waiting.delete(broker)
   }
 
-  async #round(broker: Broker, round: ReadonlyArray<Waiting<Asked, Answer>>): Promise<void> {
+  async #round(broker: Broker, round: ReadonlyArray<PendingAsk<Asked, Answer>>): Promise<void> {
     try {
       const answers = new Map(
         (
@@ -81,7 +80,7 @@ export class Rounds<Broker extends object, Asked extends AskedPartition, Answer>
       )
       for (const { answer, asked } of round) answer(answers.get(keyOf(asked)))
     } catch (error) {
-      // The client tells one partition's error for all of them. A broker that does not answer at all is not asked
+      // The client reports one partition's error for all of them. A broker that does not answer at all is not asked
       // again.
       if (round.length === 1 || errorTypeOf(error) === "") return round.forEach(({ fail }) => fail(error))
       for (const alone of round) await this.#round(broker, [alone])
@@ -91,10 +90,10 @@ export class Rounds<Broker extends object, Asked extends AskedPartition, Answer>
 
 /** Takes from what waits, in its order, each partition once: a request cannot have it twice. */
 const takeRound = <Asked extends AskedPartition, Answer>(
-  waiting: Array<Waiting<Asked, Answer>>
-): ReadonlyArray<Waiting<Asked, Answer>> => {
-  const taken = new Map<string, Waiting<Asked, Answer>>()
-  const rest: Array<Waiting<Asked, Answer>> = []
+  waiting: Array<PendingAsk<Asked, Answer>>
+): ReadonlyArray<PendingAsk<Asked, Answer>> => {
+  const taken = new Map<string, PendingAsk<Asked, Answer>>()
+  const rest: Array<PendingAsk<Asked, Answer>> = []
   for (const one of waiting.splice(0)) {
     const key = keyOf(one.asked)
     if (taken.has(key)) rest.push(one)

@@ -13,7 +13,7 @@ export interface TopicSpec {
   readonly compaction: boolean
 }
 
-/** What a broker says of a topic; settings by their Kafka names. */
+/** A topic as the broker describes it; settings by their Kafka names. */
 interface FoundTopic {
   readonly partitions: number
   readonly settings: Readonly<Record<string, string>>
@@ -24,16 +24,14 @@ export const MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 
 const settingsOf = ({ compaction, retention_ms }: TopicSpec): Readonly<Record<string, string>> => ({
   "cleanup.policy": compaction ? "compact" : "delete",
-  // Compacted topics keep the newest record of a key for as long as there is one.
+  // Compacted topics keep the newest record of each key as long as it exists.
   "retention.ms": compaction ? "-1" : String(retention_ms),
   // The log's own clock at the append: consumers bring topics into one order by it, and offsets are found by it.
   "message.timestamp.type": "LogAppendTime",
   "max.message.bytes": String(MESSAGE_BYTES_MAX)
 })
 
-/**
- * How a topic differs from what it must be, in words; empty when it may be used. More of a thing than wanted is fine.
- */
+/** How a topic differs from the required settings, in words; empty when it may be used. More than required is fine. */
 export const differencesOf = (spec: TopicSpec, found: FoundTopic): ReadonlyArray<string> => {
   const differences: Array<string> = []
   if (found.partitions !== spec.partitions)
@@ -48,17 +46,14 @@ export const differencesOf = (spec: TopicSpec, found: FoundTopic): ReadonlyArray
   return differences
 }
 
-/** The installation cannot run on the topics that are there. */
+/** The topics that exist do not suit the installation. */
 export class KafkaTopicsDiffer extends Error {
   override readonly name = "KafkaTopicsDiffer"
 }
 
 const APPEARS_WITHIN_MS = 15_000
 const AGAIN_AFTER_MS = 100
-/**
- * What brokers say of a topic that was just made and that not all of them know yet; the client gives up on that after
- * 0.7 s.
- */
+/** Brokers may not all know a topic that was just created; the client gives up on that after 0.7 s, we wait longer. */
 const isNotThereYet = (error: unknown): boolean =>
   /^(UNKNOWN_TOPIC_OR_PARTITION|LEADER_NOT_AVAILABLE)$/.test(errorTypeOf(error))
 const again = (): Promise<void> => new Promise((settle) => setTimeout(settle, AGAIN_AFTER_MS))
@@ -95,7 +90,7 @@ const makeAndCheck = async (
     }
     const absent = await missing()
     if (absent.length > 0) {
-      // False when somebody else was quicker, with some of them or all.
+      // False when another process was quicker, for some or all of them.
       await admin.createTopics({
         waitForLeaders: true,
         topics: absent.map((spec) => ({

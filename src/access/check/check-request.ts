@@ -1,6 +1,6 @@
 /**
- * Whether a request may pass, in the contract's order: the key, then what it may do (`decision.ts`), and a token of its
- * minute. Waits only where memory may be stale or another process holds the tokens.
+ * Whether a request may pass (`docs/contract/errors.md#order-of-refusals`): the key, then what it may do
+ * (`decision.ts`), and a token of its minute. Waits only where memory may be stale or another process holds the tokens.
  */
 import { Clock, Effect } from "effect"
 import type { ConfigurationShape } from "../../configuration/configuration.ts"
@@ -8,7 +8,7 @@ import type { Caller } from "../../identity/caller.ts"
 import type { KeyRecord } from "../../identity/key-record.ts"
 import type { OrganizationRecord } from "../../organizations/organization.ts"
 import type { Budget, Counter, Taken } from "../../ports/counter/counter.ts"
-import { securedKeyLengthMax } from "../tokens/secured-key.ts"
+import { SECURED_KEY_LENGTH_MAX } from "../tokens/secured-key.ts"
 import { decide, type DecisionInput, tooFast } from "./decision.ts"
 import type { Presented } from "../../identity/presented.ts"
 import { rateBudget, rateOf } from "./rate.ts"
@@ -22,7 +22,7 @@ export interface CheckParts {
   readonly serviceDomain: string | undefined
 }
 
-/** What is taken where the tokens cannot be asked for. */
+/** What is taken when the tokens cannot be obtained. */
 const none = (): Taken => ({ isAllowed: false, remaining: 0 })
 
 /** The token that one request takes of its key's minute. */
@@ -32,11 +32,11 @@ class RateToken {
   readonly #now_ms: number
   readonly #onKey: Presented["onKey"]
   readonly #rates: Counter
-  /** How the minute stands, as soon as it was counted. */
+  /** The state of the minute, once it has been counted. */
   rate: Caller["rate"]
-  /** There is none in hand here, and Postgres was not asked yet. */
+  /** No token is in hand here, and Postgres has not been asked yet. */
   isUnknown = false
-  /** What Postgres said. */
+  /** The answer of Postgres. */
   asked: Taken | undefined
 
   constructor(key: KeyRecord, now_ms: number, rates: Counter, { isRateFree, onKey }: Presented) {
@@ -47,7 +47,7 @@ class RateToken {
     this.#rates = rates
   }
 
-  /** Shows the headers how the minute stands before anything is taken. */
+  /** The state of the minute for the headers, before anything is taken. */
   show(): void {
     if (this.#onKey === undefined) return
     this.#onKey(
@@ -77,12 +77,12 @@ class RateToken {
   }
 }
 
-/** The first refusal in the contract's order, or who asks. */
+/** The first refusal, or the caller. */
 export const makeCheck = ({ configuration, known, organizationOf, rates, serviceDomain }: CheckParts) =>
   Effect.fnUntraced(function* (presented: Presented) {
     if (!configuration.isCurrent()) yield* configuration.current
     if (presented.key === undefined || presented.key === "") return yield* missing
-    if (presented.key.length > securedKeyLengthMax) return yield* rejected
+    if (presented.key.length > SECURED_KEY_LENGTH_MAX) return yield* rejected
     const now_ms = yield* Clock.currentTimeMillis
     const resolved = resolveKey(known, presented.key, now_ms, presented)
     if (typeof resolved === "string") return yield* unresolvedRefusal(known, resolved, presented, now_ms)
@@ -107,7 +107,8 @@ export const makeCheck = ({ configuration, known, organizationOf, rates, service
     }
     let refusal = decide(input)
     if (token.isUnknown) {
-      // Once a minute and key, among several processes: the request that finds no token here waits for a block of them.
+      // Once per minute and key, among several processes: the request that finds no token here waits for a block of
+      // them.
       yield* token.ask()
       refusal = decide(input)
     }
@@ -125,7 +126,7 @@ export const makeCheck = ({ configuration, known, organizationOf, rates, service
     return caller
   })
 
-/** More tokens of the caller's minute, for a request that is several: all of them or 429. */
+/** Takes more tokens of the caller's minute, for a request that counts as several: all of them or 429. */
 export const makeTakeTokens = ({ rates }: Pick<CheckParts, "rates">) =>
   Effect.fnUntraced(function* ({ key, rate }: Caller, tokens: number) {
     if (rate === undefined || tokens <= 0) return

@@ -1,6 +1,7 @@
 /**
- * The ordered check of contract part 0 as one pure function: the first refusal that holds answers. What comes after it
- * (resource, session, body, plan) needs the resource and belongs to the use case.
+ * The check of a request as one pure function, in the order of `docs/contract/errors.md#order-of-refusals`: the first
+ * refusal that applies is the answer. What comes after it (resource, session, body, plan) needs the resource and
+ * belongs to the use case.
  */
 import { isInCidrs } from "../../net/network-address.ts"
 import {
@@ -26,10 +27,8 @@ export interface DecisionInput {
     readonly paused_reason: "payment" | "manual" | undefined
     readonly plan: string
   }
-  /** What of the organization could not be read; undefined for one that is well. */ readonly damage?:
-    | string
-    | undefined
-  /** Whose subdomains a free organization may list. */ readonly serviceDomain: string | undefined
+  /** What of the organization could not be read; undefined if all is well. */ readonly damage?: string | undefined
+  /** The domain whose subdomains a free organization may list. */ readonly serviceDomain: string | undefined
   /** The one collection that a scoped token reaches. */ readonly index: string | undefined
   readonly isSecured: boolean
   readonly scope: Scope

@@ -1,11 +1,11 @@
 /**
- * How many unknown keys a network may present in a minute of the clock before it is told to wait. What a plain key
- * costs is a look-up, so plain keys, browser keys and scoped tokens are looked at whatever their neighbours do: a shop
- * behind one address with a stranger goes on. A secured key is checked against every key that may have signed it; that
- * is what a network over its budget does not get.
+ * How many unknown keys a network may present per clock minute before it must wait. A plain key costs one look-up, so
+ * plain keys, browser keys and scoped tokens are checked whatever their neighbours do: a shop behind one address with a
+ * stranger keeps working. A secured key is checked against every key that may have signed it; a network over its budget
+ * does not get that.
  *
  * Decision: each process counts for itself, in memory: a shared count would cost strangers nothing and us a round trip.
- * Bound: `NETWORKS_MAX` networks, some 10 MB; the one that failed first in the minute is forgotten.
+ * Bound: `NETWORKS_MAX` networks, some 10 MB; the network that failed first in the minute is forgotten first.
  */
 import type { Budget } from "../../ports/counter/counter.ts"
 import { makeMemoryCounter } from "../../ports/counter/memory.ts"

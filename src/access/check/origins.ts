@@ -12,7 +12,7 @@ export const originMatches = (origin: string, allowed: ReadonlyArray<string>): b
   })
 }
 
-/** What an entry of `origins` may be: an origin, a host, or either with a leading `*.`. */
+/** A valid entry of `origins`: an origin, a host, or either with a leading `*.`. */
 export const isOriginPattern = (text: string): boolean =>
   text === "*" ||
   (text.length <= 300 &&
@@ -21,8 +21,8 @@ export const isOriginPattern = (text: string): boolean =>
     ))
 
 /**
- * Spec part 5 item 9: on the free plan only subdomains of the service's own domain. Without a domain of its own the
- * service has no subdomains, so there a free organization's keys list none.
+ * On the free plan, only subdomains of the service's own domain may be listed (`docs/contract/keys.md#origins`).
+ * Without such a domain, keys of free organizations may list no origins.
  */
 export const isOwnSubdomain = (entry: string, serviceDomain: string | undefined): boolean => {
   const host = entry

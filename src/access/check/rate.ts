@@ -1,7 +1,7 @@
 /**
- * Per-key rate by clock minute (spec part 8): no smoothing, exact, also over several processes. A process that is alone
- * counts in memory; among several, tokens come in blocks. While Postgres is away each process lets pass what it holds
- * and then at most the limit itself.
+ * Per-key rate by clock minute: no smoothing, exact, also over several processes. A process that is alone counts in
+ * memory; among several, tokens come in blocks. While Postgres is away each process lets pass what it holds and then at
+ * most the limit itself.
  */
 import type { Budget, CounterOptions, Taken } from "../../ports/counter/counter.ts"
 import type { Caller } from "../../identity/caller.ts"

@@ -1,6 +1,6 @@
 /**
- * Which stored key a presented text stands for: the key itself, the parent of a secured key, the key behind a scoped
- * token or a browser key. Reads memory alone, so it is a plain function of the text, the time and what is kept.
+ * Which stored key a presented text resolves to: the key itself, the parent of a secured key, the key behind a scoped
+ * token or a browser key. Reads only memory, so it is a plain function of the text, the time and the stored keys.
  */
 import { Throttled, Unauthorized } from "../../http/errors.ts"
 import type { ProfilePin } from "../../identity/known-profiles.ts"
@@ -18,12 +18,12 @@ interface Resolved {
   readonly key: KeyRecord
   readonly embedded: Record<string, unknown> | undefined
   /** The one collection that a scoped token reaches. */ readonly index?: string
-  /** What a browser key is bound to. */ readonly profile?: ProfilePin
+  /** The profile that a browser key is bound to. */ readonly profile?: ProfilePin
 }
-/** Why a text stands for no key: it is one that does not count any more, nobody's, or was not looked at. */
+/** Why a text resolves to no key: the key is no longer valid, is unknown, or was not looked up. */
 type Unresolved = "refused" | "unknown" | "waiting"
 
-/** What is kept in memory to resolve keys by. */
+/** The stored keys needed to resolve a text. */
 export interface KnownKeys {
   readonly keys: Pick<KeyStore, "byHash" | "byId" | "signer">
   readonly signingKeyOf: (organizationId: string) => Uint8Array | undefined
@@ -40,7 +40,7 @@ const badToken = new Unauthorized({ message: "The scoped token is invalid or exp
 const isLive = (key: KeyRecord, now_ms: number): boolean =>
   key.revoked_at === undefined && key.expires_at * 1000 > now_ms
 
-/** A stored key that another one goes back to: there, in time, of the organization and scope that it must have. */
+/** The stored parent of another key: it exists, is not expired, and has the required organization and scope. */
 const originOf = (
   { keys }: KnownKeys,
   id: string,
@@ -96,17 +96,17 @@ const resolveSecuredKey = (
     : "refused"
 }
 
-/** The key a text stands for. O(1) for plain keys and tokens; for secured keys at most 64 signatures. */
+/** The key that a text resolves to. O(1) for plain keys and tokens; for secured keys at most 64 signatures. */
 export const resolveKey = (
   known: KnownKeys,
   text: string,
   now_ms: number,
   { address, isGateway, scope }: Pick<Presented, "address" | "isGateway" | "scope">
 ): Resolved | Unresolved => {
-  // One signature of a key that the text names: forged or expired, it costs no more than a plain key.
+  // One signature check against a key that the text names: forged or expired, it costs no more than a plain key.
   if (isGateway && text.startsWith(scopedTokenPrefix)) return resolveScopedToken(known, text, now_ms) ?? "refused"
   const plain = known.keys.byHash(lookupHash(digestOf(text)))
-  // Keys of installations know their own runtime, and it knows no others (spec, CMS installations).
+  // Installation keys open the runtime of CMS modules, which accepts no other keys.
   if (plain !== undefined)
     return isLive(plain, now_ms) && (plain.scope === "installation") === (scope === "installation")
       ? { key: plain, embedded: undefined }
@@ -116,7 +116,7 @@ export const resolveKey = (
   return resolveSecuredKey(known, text, address, now_ms)
 }
 
-/** What a text that stands for no key is answered; unknown ones count against their network. */
+/** The answer to a text that resolves to no key; unknown ones count against their network. */
 export const unresolvedRefusal = (
   { failedKeys }: Pick<KnownKeys, "failedKeys">,
   why: Unresolved,
@@ -127,7 +127,7 @@ export const unresolvedRefusal = (
     why === "unknown" ? failedKeys.count(address, now_ms) : why === "waiting" ? failedKeys.wait_ms(address, now_ms) : 0
   if (wait_ms > 0)
     return new Throttled({
-      message: "Too many unknown keys came from this network; wait before the next one.",
+      message: "Too many unknown keys came from this network; wait before sending another one.",
       kind: "rate",
       retry_after_s: Math.ceil(wait_ms / 1000)
     })

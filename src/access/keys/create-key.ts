@@ -1,4 +1,4 @@
-/** Makes a key: its value, which exists in this moment alone, and the row that is stored of it. */
+/** Creates a key: its value, which exists only at this moment, and the row to store. */
 import { Clock, Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import type { ConfigurationShape } from "../../configuration/configuration.ts"
@@ -11,7 +11,7 @@ import type { Outbox } from "@dowser/log/outbox"
 import { KeyValueTaken } from "../errors.ts"
 import type { Seal } from "../seal.ts"
 import { digestOf, lookupHash } from "../tokens/lookup-hash.ts"
-import { parentLengthMin } from "../tokens/secured-key.ts"
+import { PARENT_LENGTH_MIN } from "../tokens/secured-key.ts"
 import type { KeyStore } from "./key-store.ts"
 import type { makeKeysRepository } from "./keys-repository.ts"
 import { originsRefusal } from "./plan-refusals.ts"
@@ -30,13 +30,13 @@ export interface NewKey {
   readonly filter_by: Readonly<Record<string, string>>
   readonly fields?: ReadonlyArray<string>
   readonly autodelete?: boolean
-  /** False: no search of it is personal. */ readonly personalization?: boolean
-  /** With the scope `installation`. */ readonly installation_id?: string
+  /** False: no search with it is personalized. */ readonly personalization?: boolean
+  /** Only with the scope `installation`. */ readonly installation_id?: string
   readonly rate_limit_per_minute: number
   /** Unix seconds. */ readonly expires_at: number
 }
 
-/** What keys are made and revoked with. */
+/** What creating and revoking keys needs. */
 export interface KeyParts {
   readonly configuration: ConfigurationShape
   readonly identifiers: Identifiers["Service"]
@@ -49,8 +49,8 @@ export interface KeyParts {
 }
 
 /**
- * A new key begins as no more than so many others do: half of what is tried, so that several processes that make keys
- * at once stay within it. With four of 62 characters there is room for 470 million keys.
+ * No more keys than this may share a new key's first characters: half of what is tried, so that several processes
+ * creating keys at once stay within the limit. Four of 62 characters leave room for 470 million keys.
  */
 const SIGNERS_BESIDE_MAX = SIGNERS_PER_PREFIX_MAX / 2
 const VALUES_TRIED_MAX = 1_000
@@ -68,7 +68,7 @@ const mayBeParent = (request: NewKey): boolean =>
 /** A value that shares its beginning with few keys, whose signatures are tried where a secured key begins so. */
 const uncrowdedValue = Effect.fnUntraced(function* ({ identifiers, keys }: KeyParts) {
   for (let tries = 0; tries < VALUES_TRIED_MAX; tries++) {
-    const value = yield* identifiers.secret(parentLengthMin + 4)
+    const value = yield* identifiers.secret(PARENT_LENGTH_MIN + 4)
     if (keys.signersOf(value.slice(0, 4)) < SIGNERS_BESIDE_MAX) return value
   }
   return yield* Effect.die(
@@ -81,7 +81,7 @@ const valueOf = (parts: KeyParts, request: NewKey): Effect.Effect<string> =>
     ? Effect.succeed(request.value)
     : mayBeParent(request)
       ? uncrowdedValue(parts)
-      : Effect.map(parts.identifiers.secret(parentLengthMin + 4), (secret) => prefixOf(request) + secret)
+      : Effect.map(parts.identifiers.secret(PARENT_LENGTH_MIN + 4), (secret) => prefixOf(request) + secret)
 
 const recordOf = Effect.fnUntraced(function* ({ identifiers, seal }: KeyParts, request: NewKey, value: string) {
   const digest = digestOf(value)
@@ -120,7 +120,7 @@ const insert = Effect.fnUntraced(function* ({ outbox, repository }: KeyParts, ke
     (yield* repository.lockListed(key.organization_id, cap.max)) >= cap.max
   )
     return yield* cap.refusal
-  // A value that any key has or had, of whatever organization and process.
+  // Key values are unique for ever, across organizations and processes.
   yield* Effect.catchTag(
     repository.insertKey(key),
     "SqlError",

@@ -1,15 +1,15 @@
-/** What each field of a request for a key may be, as part of its schema: everything that is wrong is told at once. */
+/** What each field of a key request may be, as part of its schema, so that every mistake is reported at once. */
 import { Schema } from "effect"
 import { parseCidr } from "../../net/network-address.ts"
 import { refusing } from "../../http/checks.ts"
 import { browserKeyPrefix } from "../tokens/browser-key.ts"
-import { rateLimitMax } from "../../identity/key-record.ts"
+import { RATE_LIMIT_MAX } from "../../identity/key-record.ts"
 import { isOriginPattern } from "../check/origins.ts"
 
-/** Entries of each list: what every request of the key is compared with. */
-const listMax = 250
-const filterLengthMax = 4_000
-const descriptionLengthMax = 1_000
+/** Entries of each list; every request of the key is compared with them. */
+const LIST_MAX = 250
+const FILTER_LENGTH_MAX = 4_000
+const DESCRIPTION_LENGTH_MAX = 1_000
 const madeHere = [browserKeyPrefix, "ss_scoped_", "cmsk_"]
 
 const between = (min: number, max: number) =>
@@ -22,7 +22,7 @@ const listOf = (entry: (text: string) => string | undefined, length: (entries: n
 const atMost =
   (what: string) =>
   (entries: number): string | undefined =>
-    entries > listMax ? `At most ${listMax} ${what}` : undefined
+    entries > LIST_MAX ? `At most ${LIST_MAX} ${what}` : undefined
 
 /** Names, `*`, and `.*` inside a name: what `collectionMatches` can decide in linear time. */
 const isPattern = (text: string): boolean =>
@@ -31,13 +31,13 @@ const shown = (text: string): string => `\`${text.slice(0, 80)}\``
 
 export const Description = Schema.String.check(
   refusing((text: string) =>
-    text.length > descriptionLengthMax ? `At most ${descriptionLengthMax} characters` : undefined
+    text.length > DESCRIPTION_LENGTH_MAX ? `At most ${DESCRIPTION_LENGTH_MAX} characters` : undefined
   )
 )
 export const Patterns = listOf(
   (text) => (isPattern(text) ? undefined : `${shown(text)} is not a name, \`*\`, or a pattern with \`.*\``),
   (entries) =>
-    entries === 0 || entries > listMax ? `Name at least one collection, or \`*\`, and at most ${listMax}` : undefined
+    entries === 0 || entries > LIST_MAX ? `Name at least one collection, or \`*\`, and at most ${LIST_MAX}` : undefined
 )
 export const Addresses = listOf(
   (text) => (parseCidr(text) === undefined ? `${shown(text)} is not an address or a CIDR range` : undefined),
@@ -55,14 +55,14 @@ export const FieldNames = listOf(
     name.length <= 256 && /^[^*$(),\s`]+$/.test(name)
       ? undefined
       : `${shown(name)} is no name of a field; patterns are none`,
-  (entries) => (entries === 0 || entries > listMax ? `1 to ${listMax} names of fields` : undefined)
+  (entries) => (entries === 0 || entries > LIST_MAX ? `1 to ${LIST_MAX} names of fields` : undefined)
 )
 export const Filters = Schema.Record(
   Schema.String,
   Schema.String.check(
     refusing((filter: string) =>
-      filter.trim() === "" || filter.length > filterLengthMax
-        ? `A filter of 1 to ${filterLengthMax} characters; an empty one would restrict nothing`
+      filter.trim() === "" || filter.length > FILTER_LENGTH_MAX
+        ? `A filter of 1 to ${FILTER_LENGTH_MAX} characters; an empty one would restrict nothing`
         : undefined
     )
   )
@@ -70,8 +70,8 @@ export const Filters = Schema.Record(
   refusing((filters: Readonly<Record<string, string>>) => {
     const names = Object.keys(filters),
       wrong = names.find((name) => !isPattern(name))
-    return names.length > listMax
-      ? `At most ${listMax} collections`
+    return names.length > LIST_MAX
+      ? `At most ${LIST_MAX} collections`
       : wrong === undefined
         ? undefined
         : `${shown(wrong)} is not a collection, \`*\`, or a pattern with \`.*\``
@@ -87,6 +87,6 @@ export const ChosenValue = Schema.String.check(
   )
 )
 export const RateLimit = Schema.Int.check(
-  refusing((value: number) => (value < 0 || value > rateLimitMax ? `0 (no limit) to ${rateLimitMax}` : undefined))
+  refusing((value: number) => (value < 0 || value > RATE_LIMIT_MAX ? `0 (no limit) to ${RATE_LIMIT_MAX}` : undefined))
 )
 export const Ttl = ({ max, min }: { readonly min: number; readonly max: number }) => Schema.Int.check(between(min, max))

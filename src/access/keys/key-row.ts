@@ -1,7 +1,6 @@
 /**
- * A key's own part as bytes, about 70 and 60 more for what signs. Written straight into the memory where it stays and
- * read by place: a million of them are written while a program starts, and an object for each would be most of the
- * work.
+ * A key's own part as bytes: about 70, and 60 more if it signs. Written straight into the memory where it stays and
+ * read by position: a million of them are written at start, and creating an object for each would be most of the work.
  *
  * Hash (16) · kinds (1) · organization (4) · shape (2) · created (8) · prefix · id · description · revoked (8) · seal
  * (60) · shape as JSON. Numbers are little-endian; texts have their length in bytes before them, but for an id that is
@@ -9,7 +8,7 @@
  */
 import type { KeyRecord } from "../../identity/key-record.ts"
 
-/** Of the look-up hash: 128 bits name a key. */
+/** Bytes of the look-up hash: 128 bits identify a key. */
 export const HASH_BYTES = 16
 /** A digest as it is sealed: nonce, tag, digest. */
 export const SEAL_BYTES = 60
@@ -26,8 +25,8 @@ const KINDS_AT = HASH_BYTES,
   CREATED_AT = SHAPE_AT + 2,
   PREFIX_AT = CREATED_AT + 8
 /**
- * Different things that keys may say and that have a number, of two bytes; whoever says something else says it in its
- * own row, which is less than a shape in memory.
+ * Distinct shapes that get a number of two bytes; a key with another shape stores it in its own row, which is cheaper
+ * than keeping the shape in memory.
  */
 export const SHAPES_MAX = 20_000
 
@@ -41,7 +40,7 @@ type OwnName =
   | "sealed_digest"
   | "value_prefix"
 export type OwnPart = Pick<KeyRecord, OwnName>
-/** What many keys say alike. */
+/** What many keys share. */
 export type Shared = Omit<KeyRecord, OwnName>
 
 const encoder = new TextEncoder(),
@@ -110,7 +109,7 @@ const idOfUlid = (bytes: Uint8Array, from: number): string => {
   return text
 }
 
-/** What an id is looked for by: the bytes that stand in its row. Valid until the next call. */
+/** The bytes by which a row is found by id. Valid until the next call. */
 interface IdForm {
   readonly bytes: Uint8Array
   readonly isUlid: boolean
@@ -122,7 +121,7 @@ export const idForm = (id: string): IdForm => {
   return { bytes, isUlid: ulid !== undefined, code: codeOfBytes(bytes) }
 }
 
-/** At most so many bytes has the row of this part. */
+/** The most bytes that the row of this part takes. */
 export const rowBytesMax = ({ description, id, value_prefix }: OwnPart, ownShape: string | undefined): number =>
   PREFIX_AT +
   3 * (description.length + id.length + value_prefix.length + (ownShape?.length ?? 0)) +
@@ -130,7 +129,7 @@ export const rowBytesMax = ({ description, id, value_prefix }: OwnPart, ownShape
   8 +
   SEAL_BYTES
 
-/** Where reading or writing stands: rows are read one after the other, so one place is enough. */
+/** Current position of reading or writing: rows are processed one after the other, so one position is enough. */
 let at = 0
 const putLength = (to: Uint8Array, length: number): void => {
   let rest = length

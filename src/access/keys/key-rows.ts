@@ -1,4 +1,4 @@
-/** Keys as bytes (`key-row.ts`), appended to large chunks; of each row its chunk and its place there are known. */
+/** Keys as bytes (`key-row.ts`), appended to large chunks; each row's chunk and position are recorded. */
 import { type OwnPart, readRow, rowBytesMax, writeRow } from "./key-row.ts"
 import { grown } from "./row-table.ts"
 
@@ -21,7 +21,7 @@ export class KeyRows {
     return readRow(this.chunkAt(row), this.#placeOf[row]!)
   }
 
-  /** Room for the places of so many rows in all. */
+  /** Reserves positions for this many rows in all. */
   reserve(rows: number): void {
     if (rows <= this.#chunkOf.length) return
     this.#chunkOf = grown(this.#chunkOf, new Uint16Array(rows))
@@ -29,8 +29,8 @@ export class KeyRows {
   }
 
   /**
-   * Writes a key behind all others, as `known` where it is one that is there (-1 for a new one). Answers its row; -1
-   * where the same bytes stand there already, which are not written again.
+   * Appends a key; `known` is its existing row, -1 for a new key. Returns the row, or -1 if the same bytes are there
+   * already, which are not written again.
    */
   write(
     known: number,
@@ -46,7 +46,7 @@ export class KeyRows {
     const chunk = this.#chunks.at(-1)!
     const place = this.#end
     const end = writeRow(chunk, place, own, form, numbers)
-    // Everything is read again now and then: what is the same takes no room.
+    // Everything is re-read now and then; unchanged keys must take no space.
     if (known >= 0 && this.#isRow(known, chunk.subarray(place, end))) return -1
     this.#end = end
     const row = known >= 0 ? known : this.#count++
@@ -56,7 +56,7 @@ export class KeyRows {
     return row
   }
 
-  /** What stands in a chunk from one place to another is the row, to the byte. */
+  /** The bytes of a chunk from one position to another are exactly the row. */
   #isRow(row: number, bytes: Uint8Array): boolean {
     const chunk = this.chunkAt(row)
     const place = this.#placeOf[row]!

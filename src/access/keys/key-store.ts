@@ -1,11 +1,10 @@
 /**
- * Keys in memory, packed (`key-row.ts`): an installation has a hundred for each organization, and nearly all of them
- * rest. A key is some 100 bytes and its part of the tables; as an object it would be a kilobyte. What many keys say
- * alike (scope, restrictions, rate) is kept once for all of them. The keys that are used stay unpacked, `UNPACKED_MAX`
- * of them.
+ * Keys in memory, packed (`key-row.ts`): an installation has a hundred for each organization, and nearly all are idle.
+ * A key takes some 100 bytes and its part of the tables; as an object it would take a kilobyte. What many keys share
+ * (scope, restrictions, rate) is kept once. Keys in use stay unpacked, up to `UNPACKED_MAX`.
  *
- * What signs stays sealed until something signed with it is checked: opening a million seals would take a start many
- * seconds. Of the opened ones `UNPACKED_MAX` are remembered.
+ * Signing material stays sealed until something signed with it is checked: opening a million seals would take many
+ * seconds at start. The `UNPACKED_MAX` most recent are kept open.
  *
  * Rows are appended; a changed one is written anew. Keys change once, when they are revoked, so that at most half is
  * waste.
@@ -38,25 +37,23 @@ interface Signer {
 export interface KeyStore {
   /** New or changed. */
   readonly put: (key: KeyRecord) => void
-  /** The same in two parts, for many at once: what is given as the same object is not looked at again. */
+  /** The same in two parts, for bulk loading: a part given as the same object is not examined again. */
   readonly putParts: (own: OwnPart, shared: Shared) => void
-  /** So many keys will be there, about: room is made once, and no more than that. */
+  /** Announces roughly how many keys will come: memory is reserved once, and no more than that. */
   readonly reserve: (keys: number) => void
   /**
-   * By the look-up hash, in constant time. Revoked ones too. A key that is remembered has only the first half of its
-   * hash.
+   * By the look-up hash, in constant time, including revoked keys. Of a key in memory only the first half of the hash
+   * is stored.
    */
   readonly byHash: (hash: Buffer) => KeyRecord | undefined
   readonly byId: (id: string) => KeyRecord | undefined
   /** Revoked ones too, the newest first. O(keys of the organization). */
   readonly ofOrganization: (organizationId: string) => ReadonlyArray<KeyRecord>
-  /**
-   * How many keys that are not revoked can sign and begin with these characters; told up to `SIGNERS_PER_PREFIX_MAX`.
-   */
+  /** How many unrevoked signing keys begin with these characters, counted up to `SIGNERS_PER_PREFIX_MAX`. */
   readonly signersOf: (prefix: string) => number
   /**
-   * A key that can sign, is not revoked, begins with these characters and fits; at most `SIGNERS_PER_PREFIX_MAX` are
-   * asked (`signer-rows.ts` says which).
+   * An unrevoked signing key that begins with these characters and matches; at most `SIGNERS_PER_PREFIX_MAX` are tried
+   * (`signer-rows.ts` says which).
    */
   readonly signer: (prefix: string, fits: (signer: Signer) => boolean) => KeyRecord | undefined
 }
@@ -73,7 +70,7 @@ class PackedKeyStore implements KeyStore {
   readonly #signers = new SignerRows(this.#rows, (row, prefix) => this.#signs(row, prefix))
   readonly #organizationIds: Array<string> = []
   readonly #organizations = new Map<string, { readonly number: number; newest: number }>()
-  /** Of each row the one before it of the same organization. */
+  /** For each row, the previous row of the same organization. */
   readonly #ofOrganization = new RowChain()
   readonly #unpacked = new Map<number, KeyRecord>()
   readonly #opened = new Map<number, Uint8Array>()
@@ -200,7 +197,7 @@ class PackedKeyStore implements KeyStore {
     if (sealed_digest === undefined) return undefined
     const seal = Buffer.from(sealed_digest, "base64")
     if (seal.length === SEAL_BYTES) return seal
-    // Of another length it is nothing that was sealed here: told by who opens it, and it signs nothing.
+    // With another length it was not sealed here: opening it logs that, and it signs nothing.
     this.#open(sealed_digest, id)
     return undefined
   }

@@ -5,7 +5,7 @@ import type { Subject } from "../../configuration/change.ts"
 import type { KeyRecord } from "../../identity/key-record.ts"
 import { type KeyParts, type KeyRow, keysOfRows, PartsReader, type PartsRow } from "./stored-keys.ts"
 
-/** At most so many keys whose ids come after this one. */
+/** At most this many keys with ids after this one. */
 interface KeysPage {
   readonly after: string
   readonly rowsMax: number
@@ -19,8 +19,8 @@ export const makeKeysRepository = Effect.gen(function* () {
   const reader = new PartsReader()
   return {
     /**
-     * A page of all keys in the order of their ids' bytes, which is that of this program too, whatever the database's
-     * language.
+     * A page of all keys in byte order of their ids, which is this program's order too, whatever the database's
+     * collation.
      */
     keysPage: ({ after, rowsMax }: KeysPage): Effect.Effect<ReadonlyArray<KeyParts>, SqlError.SqlError> =>
       Effect.flatMap(
@@ -51,8 +51,7 @@ export const makeKeysRepository = Effect.gen(function* () {
           ${key.value_prefix}, ${key.lookup_hash}, ${key.sealed_digest ?? null}, ${JSON.stringify({ cidrs: key.cidrs, origins: key.origins, filter_by: key.filter_by, fields: key.fields, ...(key.personalization === false ? { personalization: false } : {}) })}::text::jsonb,
           ${key.rate_limit_per_minute}, ${key.expires_at}, ${key.created_at}, ${key.autodelete}, ${key.installation_id ?? null})`,
     /**
-     * How many keys lists show of the organization, told up to `upTo`. Nobody else counts them before the transaction
-     * ends.
+     * How many keys the organization's lists show, counted up to `upTo`. Locks the count until the transaction ends.
      */
     lockListed: (organizationId: string, upTo: number) =>
       Effect.andThen(

@@ -1,4 +1,4 @@
-/** Brings keys from Postgres into memory: those that changed, or all of them, page by page. */
+/** Loads keys from Postgres into memory: those that changed, or all, page by page. */
 import { Effect, Fiber } from "effect"
 import type { SqlError } from "effect/sql"
 import type { Subject } from "../../configuration/change.ts"
@@ -12,8 +12,8 @@ const lastId = (page: ReadonlyArray<{ readonly own: { readonly id: string } }>):
   page.reduce((last, { own: { id } }) => (id > last ? id : last), "")
 
 /**
- * Rows of keys stay for audit, so none has to be forgotten by its absence. All rows as the driver brings them would be
- * many times what stays of them, so they come by pages: the next one is read by Postgres while this one is packed.
+ * Rows of keys stay for audit, so a missing row never has to be handled. The driver's rows are many times the size of
+ * the packed ones, so they come in pages; Postgres reads the next page while one is packed.
  */
 export const loadKeys = (repository: Effect.Success<typeof makeKeysRepository>, keys: KeyStore) =>
   Effect.fnUntraced(function* (subjects: ReadonlyArray<Subject> | "all"): Effect.fn.Return<void, SqlError.SqlError> {

@@ -1,14 +1,14 @@
 /**
- * Whether a new key is no wider than the one that makes it: who stole a key that works from one address, for an hour,
- * for one collection, must not make one of it that works from everywhere and for good. Pure.
+ * Whether a new key is no wider than its creator: somebody who steals a key that works from one address, for an hour,
+ * for one collection, must not create one that works from everywhere and for good. Pure.
  */
 import { covers } from "@dowser/engine-sdk/query"
-import { parseCidr } from "../../net/network-address.ts"
+import { isInRange, parseCidr } from "../../net/network-address.ts"
 import { collectionMatches } from "@dowser/engine-sdk/operations"
-import { type KeyRecord, rateLimitDefault } from "../../identity/key-record.ts"
+import { type KeyRecord, RATE_LIMIT_DEFAULT } from "../../identity/key-record.ts"
 import { originMatches } from "../check/origins.ts"
 
-/** What of a key can be wide or narrow. */
+/** The properties of a key that can be wider or narrower. */
 export type Width = Pick<
   KeyRecord,
   "scope" | "collections" | "cidrs" | "origins" | "filter_by" | "fields" | "rate_limit_per_minute" | "expires_at"
@@ -33,12 +33,7 @@ export const withinCidrs = (asked: ReadonlyArray<string>, own: ReadonlyArray<str
         range !== undefined &&
         own.some((other) => {
           const outer = parseCidr(other)
-          return (
-            outer !== undefined &&
-            outer.length <= range.length &&
-            (outer.length === 0 ||
-              range.bits >> BigInt(128 - outer.length) === outer.bits >> BigInt(128 - outer.length))
-          )
+          return outer !== undefined && outer.length <= range.length && isInRange(range.bits, outer)
         })
       )
     }))
@@ -55,7 +50,7 @@ const originWithin = (asked: string, own: string): boolean => {
   // All subdomains of a domain, by every scheme: within those of the same domain, or of one above it.
   if (inner !== undefined) return suffix !== undefined && inner.endsWith(suffix)
   if (entry.includes("://")) return originMatches(entry, [outer])
-  // A host by itself stands for it by every scheme and at every port.
+  // A bare host stands for every scheme and port.
   return suffix !== undefined && entry.endsWith(suffix)
 }
 /** Every entry lets in only what one of the others lets in. An empty list is every origin, and none. */
@@ -64,7 +59,7 @@ export const withinOrigins = (asked: ReadonlyArray<string>, own: ReadonlyArray<s
 
 /** 0 is no limit, the widest of all. */
 const withinRate = (asked: number, own: number): boolean => own === 0 || (asked !== 0 && asked <= own)
-/** The creator's filters hold as they stand; more of them may be said. */
+/** The creator's filters apply as they are; more may be added. */
 const withinFilters = (asked: KeyRecord["filter_by"], own: KeyRecord["filter_by"]): boolean =>
   Object.entries(own).every(([name, filter]) => Object.hasOwn(asked, name) && asked[name] === filter)
 const withinFields = (asked: ReadonlyArray<string>, own: ReadonlyArray<string>): boolean =>
@@ -76,7 +71,7 @@ const reaching: Readonly<Record<KeyRecord["scope"], ReadonlyArray<KeyRecord["sco
   installation: []
 }
 
-/** The fields in which a key would be wider than its creator; none where it may be made. */
+/** The fields in which a key would be wider than its creator; empty if it may be created. */
 export const widerFields = (asked: Width, own: Width): ReadonlyArray<WidthField> => {
   const fits: Readonly<Record<WidthField, boolean>> = {
     scope: reaching[own.scope].includes(asked.scope),
@@ -91,5 +86,5 @@ export const widerFields = (asked: Width, own: Width): ReadonlyArray<WidthField>
   return (Object.keys(fits) as ReadonlyArray<WidthField>).filter((field) => !fits[field])
 }
 
-/** The rate where nothing is said of it: what keys have, or less. */
-export const rateWithin = (own: number): number => (own === 0 ? rateLimitDefault : Math.min(rateLimitDefault, own))
+/** The default rate: the usual one, or the creator's if that is lower. */
+export const rateWithin = (own: number): number => (own === 0 ? RATE_LIMIT_DEFAULT : Math.min(RATE_LIMIT_DEFAULT, own))

@@ -1,17 +1,17 @@
-/** What a request for a key may ask beyond its single fields (`key-fields.ts`), and what it does not say. */
+/** Rules of a key request beyond its single fields (`key-fields.ts`), and its defaults. */
 import { Effect } from "effect"
 import { issuesIn, refused } from "../../http/checks.ts"
-import { neverExpires } from "../access.ts"
+import { NEVER_EXPIRES } from "../access.ts"
 import type { CreateKey } from "../contract.ts"
 import { KeyTooWide } from "../errors.ts"
-import { type KeyRecord, type KeyScope, rateLimitDefault } from "../../identity/key-record.ts"
+import { type KeyRecord, type KeyScope, RATE_LIMIT_DEFAULT } from "../../identity/key-record.ts"
 import type { NewKey } from "./create-key.ts"
 import { rateWithin, type Width, widerFields } from "./narrower.ts"
 
-/** Of all its restrictions together: each request of the key is held to them, and every process keeps them. */
-const restrictionsBytesMax = 65_536
+/** Bound of all its restrictions together: each request is checked against them, and every process keeps them. */
+const RESTRICTIONS_BYTES_MAX = 65_536
 
-/** Engine `actions` name a scope or nothing (contract part 1): never silently full. */
+/** The engine's `actions` must name a scope exactly, so that no key silently becomes a full key. */
 const scopeOf = (request: typeof CreateKey.Type): Exclude<KeyScope, "installation"> | undefined => {
   if (request.scope !== undefined) return request.scope
   const actions = request.actions ?? []
@@ -20,7 +20,7 @@ const scopeOf = (request: typeof CreateKey.Type): Exclude<KeyScope, "installatio
   return undefined
 }
 
-/** All that is wider at once, so that one answer tells what to change. */
+/** Everything that is wider, so that one answer says what to change. */
 export const checkWidth = (asked: Width, creator: Width | undefined): Effect.Effect<void, KeyTooWide> => {
   const fields = creator === undefined ? [] : widerFields(asked, creator)
   return fields.length === 0
@@ -38,10 +38,7 @@ interface Restrictions {
   readonly filter_by?: Readonly<Record<string, string>>
   readonly origins?: ReadonlyArray<string>
 }
-/**
- * The restrictions that stored keys and browser keys have in common; what a request does not say is as its creator has
- * it.
- */
+/** The restrictions that stored keys and browser keys share; absent ones are the creator's. */
 export const restrictionsOf = (
   request: Restrictions,
   creator: Pick<KeyRecord, "collections" | "filter_by" | "origins"> | undefined
@@ -51,10 +48,7 @@ export const restrictionsOf = (
   origins: request.origins ?? creator?.origins ?? []
 })
 
-/**
- * `creator`: the key that asks, whose restrictions hold where the request says nothing of them; undefined for the
- * operator.
- */
+/** `creator` is the key that asks, whose restrictions apply where the request has none; undefined for the operator. */
 export const newKeyOf = Effect.fnUntraced(function* (
   organizationId: string,
   request: typeof CreateKey.Type,
@@ -72,8 +66,8 @@ export const newKeyOf = Effect.fnUntraced(function* (
           ? 'Only ["*"] and ["documents:search"] are actions here; set `scope` to `full`, `search` or `connector_write` instead'
           : undefined
       ],
-      // Row and field restrictions hold in searches; who may read and write documents, or make another key, is not held
-      // by them.
+      // Row and field restrictions apply to searches; they cannot restrict reading and writing documents, or making
+      // another key.
       ...(["filter_by", "fields"] as const).map(
         (name) =>
           [
@@ -89,8 +83,8 @@ export const newKeyOf = Effect.fnUntraced(function* (
       ],
       [
         "body",
-        Buffer.byteLength(JSON.stringify([restrictions, cidrs, fields])) > restrictionsBytesMax
-          ? `The restrictions of a key have at most ${restrictionsBytesMax} bytes together`
+        Buffer.byteLength(JSON.stringify([restrictions, cidrs, fields])) > RESTRICTIONS_BYTES_MAX
+          ? `The restrictions of a key have at most ${RESTRICTIONS_BYTES_MAX} bytes together`
           : undefined
       ]
     ])
@@ -112,8 +106,8 @@ export const newKeyOf = Effect.fnUntraced(function* (
     autodelete: request.autodelete ?? false,
     rate_limit_per_minute:
       request.rate_limit_per_minute ??
-      (creator === undefined ? rateLimitDefault : rateWithin(creator.rate_limit_per_minute)),
-    expires_at: request.expires_at ?? creator?.expires_at ?? neverExpires
+      (creator === undefined ? RATE_LIMIT_DEFAULT : rateWithin(creator.rate_limit_per_minute)),
+    expires_at: request.expires_at ?? creator?.expires_at ?? NEVER_EXPIRES
   }
   yield* checkWidth({ ...key, fields: key.fields ?? [] }, creator)
   return key

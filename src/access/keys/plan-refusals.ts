@@ -1,8 +1,8 @@
-/** What a plan does not have of keys and their restrictions. Pure. */
+/** Key features and restrictions that a plan lacks. Pure. */
 import { FeatureNotInPlan } from "../../metering/errors.ts"
 import { isOwnSubdomain } from "../check/origins.ts"
 
-/** Spec part 5 item 9. An empty list allows all origins on every plan. */
+/** The free plan restricts which origins may be listed. An empty list allows all origins on every plan. */
 export const originsRefusal = (
   plan: string,
   origins: ReadonlyArray<string>,

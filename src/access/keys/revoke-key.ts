@@ -1,4 +1,4 @@
-/** Revokes keys: one that is named, that of a CMS installation, and those whose time has come. */
+/** Revokes keys: one by name, that of a CMS installation, and expired ones. */
 import { Clock, Effect } from "effect"
 import { stored } from "../../configuration/stored.ts"
 import type { KeyRecord } from "../../identity/key-record.ts"

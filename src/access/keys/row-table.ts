@@ -1,6 +1,6 @@
 /**
  * Tables over numbered rows that hold nothing but numbers, because there are a million rows: which row has a code, and
- * which row comes before another in a chain.
+ * which row precedes another in a chain.
  */
 
 /** The same numbers in a longer array. */
@@ -9,7 +9,7 @@ export const grown = <A extends Uint16Array | Uint32Array>(old: A, made: A): A =
   return made
 }
 
-/** Open addressing: rows by a code of theirs; none is removed. Four bytes a slot, at most three quarters full. */
+/** Open addressing: rows by their code; none is removed. Four bytes a slot, at most three quarters full. */
 export class RowTable {
   readonly #codeAt: (row: number) => number
   #slots = new Uint32Array(1_024)
@@ -24,13 +24,13 @@ export class RowTable {
     this.#put(row)
   }
 
-  /** For so many in all: many more are added without making the table anew. */
+  /** Expected number of rows; many more can be added without rebuilding the table. */
   reserve(rows: number): void {
     const length = 2 ** Math.ceil(Math.log2((Math.max(1, rows) * 4) / 3))
     if (length > this.#slots.length) this.#resize(length)
   }
 
-  /** The first row with this code that fits; -1 when there is none. */
+  /** The first row with this code that fits; -1 if there is none. */
   find(code: number, fits: (row: number) => boolean): number {
     const mask = this.#slots.length - 1
     for (let at = code & mask; this.#slots[at] !== 0; at = (at + 1) & mask) {
@@ -40,7 +40,7 @@ export class RowTable {
     return -1
   }
 
-  /** Stands for the first one from now on; both have the same code. */
+  /** Takes the place of the first row; both have the same code. */
   replace(code: number, row: number, by: number): void {
     const mask = this.#slots.length - 1
     let at = code & mask
@@ -62,7 +62,7 @@ export class RowTable {
   }
 }
 
-/** Of each row the one before it; -1 where there is none. Four bytes a row. */
+/** For each row the previous one; -1 if there is none. Four bytes a row. */
 export class RowChain {
   #before: Uint32Array = new Uint32Array(1_024)
 

@@ -1,7 +1,7 @@
 /**
- * Which keys may have signed a secured key: those that can sign and begin with the same characters. Where more begin so
- * than are tried, each organization's oldest goes before any second one: keys that are made here hardly ever meet, so
- * whoever crowds a beginning with chosen values crowds out himself.
+ * Which keys may have signed a secured key: signing keys that begin with the same characters. If more begin so than are
+ * tried, each organization's oldest is tried before any second one: keys created here hardly ever collide, so an
+ * organization that crowds a prefix with chosen values only displaces its own keys.
  */
 import { prefixCodeAt, prefixCodeOf } from "./key-row.ts"
 import type { KeyRows } from "./key-rows.ts"
@@ -9,13 +9,10 @@ import { RowChain, RowTable } from "./row-table.ts"
 
 /** Signatures that are tried for one presented key. */
 export const SIGNERS_PER_PREFIX_MAX = 64
-/**
- * Beginnings of which it is remembered who is tried, of those that more keys have; they come from chosen values of
- * before.
- */
+/** Prefixes for which the choice is remembered because more keys share them; they come from old, chosen values. */
 const CROWDED_MAX = 1_000
 
-/** The first so many in turns of their groups: every group's first, every group's second, and so on. O(rows). */
+/** The first rows in rotation over their groups: every group's first, every group's second, and so on. O(rows). */
 const fairly = (rows: ReadonlyArray<number>, groupOf: (row: number) => number, max: number): ReadonlyArray<number> => {
   const taken = new Map<number, number>()
   const turns: Array<Array<number>> = []

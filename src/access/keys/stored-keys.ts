@@ -1,6 +1,6 @@
 /**
- * Keys as their rows have them: whole, or in two parts where all of them are read. A row that cannot be read is a key
- * that nobody has, and stops none of the others.
+ * Keys as their rows have them: whole, or in two parts when all are loaded. An unreadable row is treated as a key that
+ * nobody has, and stops none of the others.
  */
 import { Effect, Schema } from "effect"
 import type { KeyRecord } from "../../identity/key-record.ts"
@@ -56,8 +56,8 @@ const keyOfRow = (row: KeyRow): KeyRecord => ({
 })
 
 /**
- * A row that cannot be read is a key that nobody has: told, and known as revoked, so that memory forgets what it was.
- * All others go on; a row that stopped them all would shut out every organization.
+ * An unreadable row is logged and treated as a revoked key, so that memory forgets what it was. The others go on;
+ * stopping them all would shut out every organization.
  */
 export const keysOfRows = (rows: ReadonlyArray<KeyRow>) =>
   Effect.forEach(rows, (row) =>
@@ -76,7 +76,7 @@ export const keysOfRows = (rows: ReadonlyArray<KeyRow>) =>
     )
   )
 
-/** A key in two parts: what is its own, and what many say alike, one object for all that say the same. */
+/** A key in two parts: its own, and what many share, as one object for all that share it. */
 export interface KeyParts {
   readonly own: OwnPart
   readonly shared: Shared
@@ -106,7 +106,7 @@ type SharedRow = readonly [
 ]
 /** Different ones that are remembered while pages are read; the key store keeps as many. */
 const SHARED_MAX = 20_000
-/** What a key has whose row cannot be read. */
+/** The fields of a key whose row cannot be read. */
 const unreadableShared = { actions: [], collections: [], restrictions: { cidrs: [], origins: [], filter_by: {} } }
 
 const sharedOf = (text: string): Shared => {
@@ -143,7 +143,7 @@ const sharedOf = (text: string): Shared => {
   return shared
 }
 
-/** Reads the rows of all keys, page by page: what many of them say alike is read once. */
+/** Reads the rows of all keys, page by page; the parts that many share are decoded once. */
 export class PartsReader {
   readonly #known = new Map<string, Shared>()
 
@@ -156,7 +156,7 @@ export class PartsReader {
     return shared
   }
 
-  /** At once where the row can be read, else an effect that tells. */
+  /** The key at once if the row can be read, else an effect that logs. */
   partsOf(row: PartsRow): Effect.Effect<KeyParts> | KeyParts {
     const own: OwnPart = {
       id: row.id,
@@ -184,7 +184,7 @@ export class PartsReader {
   }
 }
 
-/** What many keys say alike, of one whose restrictions cannot be read: it reaches nothing. */
+/** The shared part of a key whose restrictions cannot be read: it reaches nothing. */
 const unreadablePart = (text: string): Shared => {
   const [scope, , , , rate_limit_per_minute, expires_at, autodelete, installation_id] = JSON.parse(text) as SharedRow
   const { actions, collections, restrictions } = unreadableShared

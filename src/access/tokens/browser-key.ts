@@ -1,8 +1,7 @@
 /**
- * Browser keys (contract part 1): short-lived search keys that a tenant's server mints, one for a visitor if it likes,
- * so none of them is stored: each carries its restrictions, signed with a key derived from the organization's. A
- * browser key dies with its time, with the full key that minted it, with the profile that it is bound to, and with its
- * organization's pause.
+ * Browser keys: short-lived search keys that a tenant's server mints, perhaps one per visitor, so they are not stored:
+ * each carries its restrictions, signed with a key derived from the organization's. A browser key ends with its time,
+ * with the full key that minted it, with the profile that it is bound to, and when its organization is paused.
  */
 import { createHmac } from "node:crypto"
 import { Option, Schema } from "effect"

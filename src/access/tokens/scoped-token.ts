@@ -1,7 +1,7 @@
 /**
- * Scoped tokens of the search gateway (spec part 5, contract part 6): a search key narrowed to one index and a filter
- * for a short time, by HMAC under the organization's signing key. Nothing is stored; a token dies with its time, with
- * the key that it narrows, and with its organization's pause.
+ * Scoped tokens of the search gateway: a search key narrowed to one index and a filter for a short time, by HMAC under
+ * the organization's signing key. Nothing is stored; a token dies with its time, with the key that it narrows, and with
+ * its organization's pause.
  */
 import { Option, Schema } from "effect"
 import { isSigned, parseSignedText, signText } from "./signed-text.ts"

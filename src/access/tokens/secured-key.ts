@@ -1,8 +1,8 @@
 /**
- * Keys that a caller derives offline from a search key (contract part 1, reference contract 18.3):
- * base64(base64(HMAC-SHA256(parent, params)) + first four characters of the parent + params JSON). Stock client
- * libraries make them. HMAC under a key longer than the hash's block equals HMAC under the key's SHA-256 (RFC 2104),
- * which is why the stored digest suffices and no plaintext is kept.
+ * Keys that a caller derives offline from a search key: base64(base64(HMAC-SHA256(parent, params)) + first four
+ * characters of the parent + params JSON). Stock client libraries make them. HMAC under a key longer than the hash's
+ * block equals HMAC under the key's SHA-256 (RFC 2104), which is why the stored digest suffices and no plaintext is
+ * kept.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 
@@ -14,13 +14,13 @@ interface SecuredKey {
 }
 
 /** Longest secured key accepted, in characters. */
-export const securedKeyLengthMax = 16_384
+export const SECURED_KEY_LENGTH_MAX = 16_384
 /** A SHA-256 block: only longer keys are hashed by HMAC first. */
-export const parentLengthMin = 72
+export const PARENT_LENGTH_MIN = 72
 
 /** undefined when the text has not the shape of a secured key. */
 export const parseSecuredKey = (text: string): SecuredKey | undefined => {
-  if (text.length < 64 || text.length > securedKeyLengthMax || !/^[A-Za-z0-9+/=_-]+$/.test(text)) return undefined
+  if (text.length < 64 || text.length > SECURED_KEY_LENGTH_MAX || !/^[A-Za-z0-9+/=_-]+$/.test(text)) return undefined
   const plain = Buffer.from(text, "base64").toString("utf8")
   const signature = plain.slice(0, 44)
   const parametersJson = plain.slice(48)

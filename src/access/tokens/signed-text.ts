@@ -1,11 +1,11 @@
 /**
  * Keys that carry what they may do and are stored nowhere: prefix + base64url(payload JSON) + `.` +
- * base64url(HMAC-SHA256(payload JSON, signing key)) (contract part 6). Pure; microseconds.
+ * base64url(HMAC-SHA256(payload JSON, signing key)). Pure; microseconds.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 
 /** Longest accepted or made, in characters; less than a header may hold. */
-export const signedTextLengthMax = 16_384
+export const SIGNED_TEXT_LENGTH_MAX = 16_384
 
 const signatureOf = (payload: string, signingKey: Uint8Array): Buffer =>
   createHmac("sha256", signingKey).update(payload).digest()
@@ -22,7 +22,7 @@ interface SignedText {
   readonly payload: Readonly<Record<string, unknown>>
 }
 export const parseSignedText = (prefix: string, text: string): SignedText | undefined => {
-  if (text.length > signedTextLengthMax || !text.startsWith(prefix)) return undefined
+  if (text.length > SIGNED_TEXT_LENGTH_MAX || !text.startsWith(prefix)) return undefined
   const parts = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/.exec(text.slice(prefix.length))
   if (parts === null) return undefined
   const bytes = Buffer.from(parts[1]!, "base64url")

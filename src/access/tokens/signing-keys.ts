@@ -11,7 +11,7 @@ import { Identifiers } from "@dowser/log/identifiers"
 import { Seal } from "../seal.ts"
 
 /** Characters: more than the 256 bits of an HMAC. */
-const signingKeyLength = 48
+const SIGNING_KEY_LENGTH = 48
 
 const makeStatements = (sql: SqlClient.SqlClient) => ({
   signingKeys: (subjects: ReadonlyArray<Subject> | "all") =>
@@ -66,7 +66,7 @@ export const makeSigningKeys = Effect.gen(function* () {
     yield* configuration.current
     const known = find(organizationId)
     if (known !== undefined) return known
-    const made = Buffer.from(yield* identifiers.secret(signingKeyLength))
+    const made = Buffer.from(yield* identifiers.secret(SIGNING_KEY_LENGTH))
     const now = yield* Clock.currentTimeMillis
     yield* stored(
       configuration.write(

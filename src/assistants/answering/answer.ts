@@ -1,4 +1,4 @@
-/** What an answer is, and the two that nobody has to write: sentences of documents, and that nothing answers. Pure. */
+/** What an answer is, and the two kinds that need no model: sentences of documents, and a refusal. Pure. */
 import type { Deferred, Effect } from "effect"
 import type { AiOperation } from "../../metering/ai-prices.ts"
 import type { SearchRequest } from "../../search/request.ts"
@@ -17,9 +17,9 @@ export interface AnswerAsked {
   readonly messages: ReadonlyArray<Message>
   /** Oldest first. */ readonly remembered: ReadonlyArray<Turn>
   readonly filters: Readonly<Record<string, string>> | undefined
-  /** Completed when nobody reads any more. */ readonly gone: Deferred.Deferred<void>
+  /** Completed when the reader is gone. */ readonly gone: Deferred.Deferred<void>
 }
-/** Hears of an answer while it is made. */
+/** Receives an answer while it is produced. */
 export interface Listener {
   readonly sources: (sources: ReadonlyArray<Source>, model: string) => Effect.Effect<void>
   readonly delta: (text: string) => Effect.Effect<void>
@@ -41,8 +41,8 @@ export interface Answer {
   readonly search_query: string
   readonly question: string
   readonly usage: { readonly input_tokens: number; readonly output_tokens: number }
-  /** Of the first document that is cited. */ readonly citedTitle: string | undefined
-  /** What it costs. */ readonly operation: AiOperation
+  /** Title of the first document that is cited. */ readonly citedTitle: string | undefined
+  /** The operation that it is charged as. */ readonly operation: AiOperation
 }
 
 const NEAREST = 3
@@ -91,7 +91,7 @@ export const answerOf = (
   }
 }
 
-/** The embedded model's: all of it is there at once. */
+/** For the embedded model, whose answer is complete at once. */
 export const extracted = (asking: Asking, found: Found, model: string): Answer => {
   const { asked, question } = asking
   const allowed = addressesOf(found.documents)
@@ -106,7 +106,7 @@ export const extracted = (asking: Asking, found: Found, model: string): Answer =
   })
 }
 
-/** Nothing is supported, and nobody was asked. */
+/** Nothing is supported, and no model was asked. */
 export const refusedBy = (asking: Asking, model: string): Answer => {
   const { asked, question } = asking
   const content = phrasesOf(question.terms.language).nothing(asked.assistant.collections.join(", "))

@@ -1,6 +1,6 @@
 /**
- * A question answered: what it is about, the documents that the caller may see, and one to three sentences of them, or
- * what an organization's own model makes of them. Where nothing is supported, it says so, before a model is asked.
+ * Answers a question: what it is about, the documents that the caller may see, and one to three of their sentences, or
+ * what an organization's own model makes of them. If nothing is supported, it refuses before a model is asked.
  */
 import { Effect } from "effect"
 import { AiProviders } from "../../ai-providers/ai-providers.ts"
@@ -27,7 +27,7 @@ import { makeRetrieval } from "./retrieval.ts"
 import { makeWriting } from "./writing.ts"
 
 const SNIPPET_CHARACTERS = 300
-/** Of a question, what documents are found and sentences chosen by. */
+/** The part of a question by which documents are found and sentences chosen. */
 const QUESTION_CHARACTERS_MAX = 2_000
 
 const shown = (
@@ -39,7 +39,7 @@ const shown = (
   score: Math.round(score * 10_000) / 10_000,
   snippet: text.trim() === "" ? (title ?? "") : excerptOf(text, question, terms, weightOf, SNIPPET_CHARACTERS)
 })
-/** What is asked, and what was found for it. */
+/** The question, and what was found for it. */
 const makeReading = Effect.gen(function* () {
   const retrieval = yield* makeRetrieval
   const contextOf = yield* makeContexts
@@ -47,7 +47,7 @@ const makeReading = Effect.gen(function* () {
     const { assistant, filters, messages, remembered, request } = asked
     const { caller } = request
     const { history, instructions, question: whole } = askedOf(messages, remembered, caller.scope === "full")
-    // A model reads all of it; words are looked for of its beginning.
+    // A model reads all of it; only its beginning is used to look for words.
     const text = whole.slice(0, QUESTION_CHARACTERS_MAX).toWellFormed()
     const told = yield* Effect.promise(async () => languageOf(text, words(text)))
     const language = assistant.language ?? told ?? likelyLanguage(text)
@@ -75,7 +75,7 @@ const makeReading = Effect.gen(function* () {
     )
     const searchQuery = searchQueryOf(text, before, terms, weightOf)
     const { found, isNearest } = yield* retrieval.found({ ...retrieving, q: searchQuery }, there)
-    // A question that has no word of its own is about what it points at.
+    // A question without words of its own is about what it refers to.
     const own = terms.asked(text).length > 0 ? text : searchQuery
     const question: Question = { text: own, terms, weightOf, threshold: assistant.refusal_threshold }
     const asking: Asking = {
@@ -92,7 +92,7 @@ const makeReading = Effect.gen(function* () {
   })
 })
 
-/** Knows nothing of money and of memory. `GenerationFailed` where an organization's own model fails. */
+/** Knows nothing of money or memory. Fails with `GenerationFailed` if an organization's own model fails. */
 export const makeAnswering = Effect.gen(function* () {
   const providers = yield* AiProviders
   const reading = yield* makeReading
@@ -103,7 +103,7 @@ export const makeAnswering = Effect.gen(function* () {
     if (own === undefined || assistant.model === EXTRACTIVE) return undefined
     return assistant.model === undefined ? own : { ...own, model: assistant.model }
   }
-  /** Whether something is there that a model could answer from. */
+  /** Whether there is anything that a model could answer from. */
   const isSupported = ({ asked, question }: Asking, found: Found, isNearest: boolean): boolean =>
     !asked.assistant.refuse_without_sources ||
     (!isNearest &&

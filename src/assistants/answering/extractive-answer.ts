@@ -1,15 +1,15 @@
 /**
- * The answer of the embedded model: sentences as they stand in documents, or documents that fit what was asked for,
- * each cited; or that nothing answers. Pure.
+ * The answer of the embedded model: sentences as they appear in documents, or documents that fit the request, each
+ * cited; or a refusal. Pure.
  */
 import { coverageOf, extract, type Extract, type Passage } from "../extractive/extract.ts"
 import type { Terms } from "../extractive/terms.ts"
 import type { FoundDocument } from "./found-document.ts"
-import { isInstruction, plainText } from "./hostile.ts"
+import { isInstruction, plainText } from "../extractive/hostile.ts"
 import { phrasesOf } from "./phrases.ts"
 
 export interface Citation {
-  /** Of the content, in UTF-16 code units. */ readonly start: number
+  /** Offset into the content, in UTF-16 code units. */ readonly start: number
   readonly end: number
   /** Place in the sources. */ readonly source: number
 }
@@ -24,22 +24,22 @@ export interface Question {
   readonly weightOf: (term: string) => number
   readonly threshold: number
 }
-/** What the collections gave. */
+/** What the collections returned. */
 export interface Found {
   readonly documents: ReadonlyArray<FoundDocument>
-  /** That match, of all collections. */ readonly count: number
+  /** Matching documents, over all collections. */ readonly count: number
   /**
-   * What the question says that documents must be: by numbers or an order (`measure`), or by values of fields alone;
-   * undefined where it says nothing of the kind.
+   * What the question requires of documents: a number or an order (`measure`), or values of fields; undefined if it
+   * requires nothing of the kind.
    */
   readonly constraint: "measure" | "value" | undefined
-  /** Of such a question, the words that are left. */ readonly rest: string
+  /** The remaining words of such a question. */ readonly rest: string
 }
 
 const SENTENCES_MAX = 2
 const LISTED_MAX = 5
 const TITLE_CHARACTERS_MAX = 160
-/** Of the words of a question, that a title must hold to be an answer. */
+/** The share of a question's words that a title must contain to be an answer. */
 const TITLE_COVERAGE_MIN = 0.75
 const ASKS = /[?？؟]\s*$/u
 
@@ -49,10 +49,7 @@ const passageOf = ({ score, text, title }: FoundDocument): Passage => ({
   ...(title === undefined ? {} : { title })
 })
 
-/** What is longer is no sentence of a reader's. */
-const SENTENCE_CHARACTERS_MAX = 1_000
-const isQuotable = (sentence: string): boolean => sentence.length <= SENTENCE_CHARACTERS_MAX && !isInstruction(sentence)
-/** The sentences that answer; those that talk to a model are none. */
+/** The sentences that answer; without those that address a model. */
 export const supported = (
   { terms, text, threshold, weightOf }: Question,
   documents: ReadonlyArray<FoundDocument>
@@ -63,13 +60,12 @@ export const supported = (
       terms,
       weightOf,
       threshold,
-      sentences_max: SENTENCES_MAX,
-      isQuotable
+      sentences_max: SENTENCES_MAX
     },
     documents.map(passageOf)
   )
 
-/** What a text may lead to is the caller's matter (`prompt/links.ts`). */
+/** The caller decides what a text may link to (`prompt/links.ts`). */
 type Linked = (text: string) => string
 
 const quoted = ({ sentences }: Extract, linked: Linked): Written => {
@@ -124,7 +120,7 @@ const looking = new Set(
 /** Terms of a question that are no constraint. */
 const leftOf = ({ terms }: Question, rest: string): ReadonlySet<string> =>
   new Set([...terms.askedWords(rest)].filter(([, word]) => !looking.has(word.toLowerCase())).map(([term]) => term))
-/** What the constraint says holds of every document; the words that are left, the document has to hold. */
+/** The constraint holds for every document; the document must contain the remaining words. */
 const isCovered = (
   { terms, text: asked, threshold, weightOf }: Question,
   left: ReadonlySet<string>,
@@ -141,7 +137,7 @@ const isCovered = (
   }
   return covered >= threshold * sum && [...left].some((term) => held.has(term))
 }
-/** Documents whose names hold what is asked for: "do you have a canon 80d?". */
+/** Documents whose names contain what is requested: "do you have a canon 80d?". */
 const titled = (question: Question, documents: ReadonlyArray<FoundDocument>) =>
   documents.flatMap((document, source) =>
     document.title === undefined ||
@@ -151,7 +147,7 @@ const titled = (question: Question, documents: ReadonlyArray<FoundDocument>) =>
       : [[document, source] as const]
   )
 
-/** `collections`: as they are told to the reader. */
+/** `collections` are the names shown to the reader. */
 export const extractiveAnswer = (
   question: Question,
   { constraint, count, documents, rest }: Found,

@@ -1,20 +1,20 @@
-/** A document that a search found, as answers are made of it. Pure. */
+/** A document that a search found, as the source of an answer. Pure. */
 import type { CollectionSchema } from "@dowser/engine-sdk"
 import { OWN_VECTORS } from "@dowser/engine-sdk/embedding"
-import { plainText } from "./hostile.ts"
+import { plainText } from "../extractive/hostile.ts"
 
 export interface FoundDocument {
   readonly collection: string
   /** As the key may see it, without its vectors. */ readonly document: Readonly<Record<string, unknown>>
   /** 0 to 1, the best of its collection 1. */ readonly score: number
-  /** What it is called; undefined where no field is short enough. */ readonly title: string | undefined
+  /** Its title; undefined if no field is short enough. */ readonly title: string | undefined
   /** What it says beside its title, as a reader sees it. */ readonly text: string
-  /** What it is counted by: words that are about it, and no sentence. */ readonly labels: string
+  /** Values by which it is counted: words about it, not sentences. */ readonly labels: string
   /** Fields that the question names, with what they hold. */ readonly facts: ReadonlyArray<readonly [string, string]>
 }
 
 const TITLE_CHARACTERS_MAX = 200
-/** Of a document; the rest is not read. */
+/** The most text of a document that is read. */
 const TEXT_CHARACTERS_MAX = 20_000
 const LABEL_CHARACTERS_MAX = 2_000
 const VALUES_MAX = 50
@@ -25,7 +25,7 @@ const textsOf = (value: unknown): ReadonlyArray<string> =>
     : Array.isArray(value)
       ? value.slice(0, VALUES_MAX).filter((each) => typeof each === "string")
       : []
-/** `a.b`: of an object in an object, or of a field whose name has a point. */
+/** `a.b` names a key of a nested object, or a field with a dot in its name. */
 const valueAt = (document: Readonly<Record<string, unknown>>, path: string): unknown => {
   const own = Object.getOwnPropertyDescriptor(document, path)
   if (own !== undefined) return own.value
@@ -60,7 +60,7 @@ const filled = (template: string, document: Readonly<Record<string, unknown>>): 
 const CLAUSE = /([\p{L}\p{N}_][\p{L}\p{M}\p{N}_.-]*)\s*:(?!:)/gu
 /** Fields that a filter or an order of this program's own parser names, in their order. */
 export const namedFields = (...texts: ReadonlyArray<string>): ReadonlyArray<string> => [
-  // Values stand between backticks, and may hold anything.
+  // Values are in backticks and may contain anything.
   ...new Set(texts.flatMap((text) => [...text.replace(/`[^`]*`/g, "").matchAll(CLAUSE)].map((match) => match[1]!)))
 ]
 
@@ -98,6 +98,6 @@ export const foundDocument = (
   }
 }
 
-/** Fields of vectors say nothing to a reader; those that this program keeps beside a schema are shown to nobody. */
+/** Vector fields say nothing to a reader; those that this program keeps beside a schema are never shown. */
 export const vectorFields = ({ fields }: CollectionSchema): ReadonlyArray<string> =>
   fields.filter(({ name, num_dim }) => num_dim > 0 && name !== OWN_VECTORS).map(({ name }) => name)

@@ -1,7 +1,7 @@
 /**
- * What of a model's answer its sources support, as far as words can tell: every number, unit and name of a sentence
- * must stand in a source that it cites. A sentence that cites nothing is judged by all that the answer cites. It says
- * nothing of whether the sentence is right: a negation that was lost is not seen. Pure; O(answer × sources).
+ * What a model's answer has support for in its sources, as far as words can show: every number, unit and name of a
+ * sentence must appear in a source that it cites. A sentence without a citation is checked against all sources that the
+ * answer cites. This does not prove the sentence right: a lost negation goes unnoticed. Pure; O(answer × sources).
  */
 import { sentencesOf } from "../extractive/extract.ts"
 import type { Citation } from "./extractive-answer.ts"
@@ -9,12 +9,12 @@ import { markedIn, withoutMarkers } from "./markers.ts"
 
 interface Grounding {
   readonly citations: ReadonlyArray<Citation>
-  /** Places of sentences, from 0, of which something stands in no source. */
+  /** Indexes of sentences, from 0, with something that no source contains. */
   readonly unsupported: ReadonlyArray<number>
 }
 
 const NUMBER = /\d+(?:[.,'’\u00a0\u202f]\d+)*/g
-/** Behind a number: `600 €`, `34dB`, `15 kg`, `20 %`. */
+/** After a number: `600 €`, `34dB`, `15 kg`, `20 %`. */
 const MEASURE = /(\d+(?:[.,'’\u00a0\u202f]\d+)*)[\s\u00a0\u202f]?(%|°[CF]?|[€$£¥₽]|\p{L}{1,3}\b)/gu
 /** `$600`. */
 const PRICE = /([€$£¥₽])\s?(\d+(?:[.,'’]\d+)*)/g
@@ -23,7 +23,7 @@ const NAME =
   /(?<=[^\s.!?:;"“«(–-][\s]+["“«(]?)(?:\p{Lu}[\p{L}\p{M}\p{N}'’-]*|[\p{L}\p{N}-]*\p{L}[\p{L}-]*\d[\p{L}\p{N}-]*)/gu
 /** Single letters and these are names nowhere. */
 const NO_NAMES = new Set(["i", "i'm", "i'll", "sie", "ihr", "ihnen"])
-/** Languages that write every noun with a capital: one is a name where a digit or a second capital is in it. */
+/** Languages that capitalize every noun: a name is a word with a digit or a second capital. */
 const CAPITAL_NOUNS = new Set(["de", "lb"])
 
 const folded = (text: string): string =>
@@ -36,13 +36,13 @@ const numberOf = (text: string): string => {
   const bare = text.replace(/['’\u00a0\u202f]/g, "")
   const last = Math.max(bare.lastIndexOf("."), bare.lastIndexOf(","))
   const decimals = last < 0 ? "" : bare.slice(last + 1)
-  // Three digits behind the only mark: thousands, as far as anybody can tell.
+  // Three digits after the only separator: most likely thousands.
   const isWhole = last < 0 || decimals.length === 3
   const digits = isWhole ? bare.replace(/[.,]/g, "") : `${bare.slice(0, last).replace(/[.,]/g, "")}.${decimals}`
   return digits.includes(".") ? digits.replace(/0+$/, "").replace(/\.$/, "") : digits.replace(/^0+(?=\d)/, "")
 }
 
-/** What stands in a source, in the forms that are compared. */
+/** What a source contains, in the forms that are compared. */
 class SourceText {
   readonly #text: string
   readonly #numbers: ReadonlySet<string>
@@ -67,7 +67,7 @@ const measuresOf = (text: string): ReadonlyArray<string> => [
   ...[...text.matchAll(MEASURE)].map(([, number, unit]) => `${numberOf(number!)} ${folded(unit!)}`),
   ...[...text.matchAll(PRICE)].map(([, unit, number]) => `${numberOf(number!)} ${unit}`)
 ]
-/** A sign is a unit behind its number; letters may be any word, and are only asked for as one. */
+/** A symbol after a number is a unit; letters may be any word and are looked up as one. */
 const isSign = (measure: string): boolean => /[%°€$£¥₽]/.test(measure)
 
 const isSupported = (sentence: string, sources: ReadonlyArray<SourceText>, language: string): boolean => {
@@ -92,7 +92,7 @@ const isSupported = (sentence: string, sources: ReadonlyArray<SourceText>, langu
 
 const withoutTrailing = (text: string): string => text.replace(/(?:\s*\[[\d,\s]+\])+\s*$/, "").trimEnd()
 
-/** `sources`: their texts, as the model saw them and more of them. */
+/** `sources` are their texts, of which the model may have seen only a part. */
 export const groundingOf = (content: string, sources: ReadonlyArray<string>, language: string): Grounding => {
   const texts = sources.map((text) => new SourceText(text))
   const citedAnywhere = markedIn(content).filter((source) => source < sources.length)
@@ -100,7 +100,7 @@ export const groundingOf = (content: string, sources: ReadonlyArray<string>, lan
   const unsupported: Array<number> = []
   sentencesOf(joinedMarkers(content), language).forEach(({ start, text }, place) => {
     const cited = markedIn(text).filter((source) => source < sources.length)
-    // In the content the markers stand where they stood.
+    // In the content the markers are where they were.
     const end = start + withoutTrailing(content.slice(start, start + text.length)).length
     for (const source of cited) citations.push({ start, end, source })
     const own = (cited.length > 0 ? cited : citedAnywhere).map((source) => texts[source]!)

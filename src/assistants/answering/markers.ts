@@ -1,5 +1,5 @@
 /**
- * Markers `[1]` and `[1, 3]` in what a model writes: those of no source are taken out, also where they come in pieces.
+ * Markers `[1]` and `[1, 3]` in a model's text: those without a source are removed, even when they arrive in pieces.
  * Pure.
  */
 
@@ -15,7 +15,7 @@ export class MarkerFilter {
   constructor(sources: number) {
     this.#sources = sources
   }
-  /** What may be shown by now. */
+  /** What may be shown so far. */
   push(delta: string): string {
     const text = this.#held + delta
     const at = text.lastIndexOf("[")

@@ -1,4 +1,4 @@
-/** The few sentences that answers hold beside those of documents. */
+/** The few sentences of answers that do not come from documents. */
 
 interface Phrases {
   readonly nothing: (collections: string) => string

@@ -1,4 +1,4 @@
-/** What is asked: the last message, and what it means behind the ones before it. Pure. */
+/** The question: the last message, and what it means after the ones before it. Pure. */
 import type { Terms } from "../extractive/terms.ts"
 
 export interface Message {
@@ -9,11 +9,11 @@ export interface Message {
 export interface Turn {
   readonly question: string
   readonly answer: string
-  /** Of the first document that the answer cited. */ readonly citedTitle: string | undefined
+  /** Title of the first document that the answer cited. */ readonly citedTitle: string | undefined
 }
 interface Asked {
   readonly question: string
-  /** Of who may give some: joined. */ readonly instructions: string
+  /** Instructions from those who may give them, joined. */ readonly instructions: string
   /** Oldest first. */ readonly history: ReadonlyArray<Turn>
 }
 
@@ -30,7 +30,7 @@ const turnsOf = (messages: ReadonlyArray<Message>): ReadonlyArray<Turn> => {
   return turns
 }
 
-/** `remembered`: of the conversation that the request goes on with; what it knows counts more than what is sent. */
+/** `remembered` is the conversation that the request continues; it takes precedence over messages that are sent. */
 export const askedOf = (
   messages: ReadonlyArray<Message>,
   remembered: ReadonlyArray<Turn>,
@@ -55,7 +55,7 @@ const pointing = new Set(
     "il elle ils elles ça ce cela cette celui celle son sa ses leur et aussi"
   ).split(" ")
 )
-/** Words of a question that cannot stand alone. */
+/** A question with fewer words cannot stand alone. */
 const CONTENT_TERMS_MIN = 2
 const BEGINNING = /[\p{L}\p{N}]+/gu
 const TERMS_ADDED = 3
@@ -68,8 +68,8 @@ const pointsBack = (question: string, terms: Terms): boolean => {
 }
 
 /**
- * What is searched for: the question, and where it points back the three rarest words of the one before it and what its
- * answer was about.
+ * What is searched for: the question and, if it refers back, the three rarest words of the previous question and the
+ * subject of its answer.
  */
 export const searchQueryOf = (
   question: string,

@@ -1,6 +1,6 @@
 /**
- * Documents for a question: each collection is searched as the key itself may search it, with its profile, rules,
- * forced filter and list of fields, by meaning too where it has vectors. There is no other way to a document here.
+ * Documents for a question: each collection is searched exactly as the key itself may search it, with its profile,
+ * rules, forced filter and field list, and by meaning if it has vectors. There is no other way to a document here.
  */
 import { Effect } from "effect"
 import type { CollectionInfo } from "@dowser/engine-sdk"
@@ -21,25 +21,25 @@ interface RetrievalAsked {
   readonly request: SearchRequest
   readonly collections: ReadonlyArray<string>
   readonly q: string
-  /** Of the assistant. */ readonly searchParams: Readonly<Record<string, string>>
+  /** Search parameters of the assistant. */ readonly searchParams: Readonly<Record<string, string>>
   readonly templates: Readonly<Record<string, string>> | undefined
-  /** Of the caller, by collection. */ readonly filters: Readonly<Record<string, string>> | undefined
+  /** Filters of the caller, by collection. */ readonly filters: Readonly<Record<string, string>> | undefined
   readonly documentsMax: number
 }
-interface Answered {
+interface RetrievedDocuments {
   readonly count: number
   readonly documents: ReadonlyArray<FoundDocument>
   readonly constraint: Found["constraint"]
   readonly rest: string
 }
-const NOTHING: Answered = { count: 0, documents: [], constraint: undefined, rest: "" }
+const NOTHING: RetrievedDocuments = { count: 0, documents: [], constraint: undefined, rest: "" }
 /** A comparison, a range or a number, outside of values. */
 const MEASURE = /:\s*!?=?\s*\[?\s*(?:[<>]|-?\d)/
 const constraintOf = (filter_by: string, sort_by: string): Found["constraint"] =>
   sort_by !== "" || MEASURE.test(filter_by.replace(/`[^`]*`/g, "")) ? "measure" : filter_by === "" ? undefined : "value"
 
 const AT_ONCE = 4
-/** Beside what is shown: three nearest where nothing answers. */
+/** Beside what is shown: the three nearest if nothing answers. */
 const DOCUMENTS_MIN = 3
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "")
@@ -47,7 +47,7 @@ const numberOf = (value: unknown): number => {
   const number = Number(value)
   return Number.isFinite(number) ? number : 0
 }
-/** How good a hit is, on a scale of its search's own. */
+/** The quality of a hit, on a scale specific to its search. */
 const strengthOf = (hit: Readonly<Record<string, unknown>>): number => {
   const { hybrid_search_info: fused } = hit
   return isObject(fused) ? numberOf(fused.rank_fusion_score) : numberOf(hit.text_match)
@@ -59,7 +59,7 @@ const documentsOf = (
   { schema }: CollectionInfo,
   name: string,
   template: string | undefined
-): Answered => {
+): RetrievedDocuments => {
   if (!isObject(answer)) return NOTHING
   const hits = (Array.isArray(answer.hits) ? answer.hits : []).filter(isObject)
   const parsed = isObject(answer.parsed_nl_query) ? answer.parsed_nl_query.generated_params : undefined
@@ -90,8 +90,8 @@ const documentsOf = (
   }
 }
 
-/** Of all collections, best first; where one was asked by numbers or values, those that were not do not answer. */
-const together = (answers: ReadonlyArray<Answered>, documentsMax: number): Found => {
+/** Over all collections, best first; if one was searched by numbers or values, those that were not do not answer. */
+const together = (answers: ReadonlyArray<RetrievedDocuments>, documentsMax: number): Found => {
   const constrained = answers.filter(({ constraint, documents }) => constraint !== undefined && documents.length > 0)
   const own = constrained.length > 0 ? constrained : answers
   return {
@@ -151,7 +151,7 @@ export const makeRetrieval = Effect.gen(function* () {
   const one = yield* makeOne
   const contextOf = yield* makeContexts
 
-  /** Those that are there; whether the caller reaches them, the search itself decides. */
+  /** The collections that exist; whether the caller reaches them is decided by the search itself. */
   const present = ({ collections, request: { caller } }: RetrievalAsked) => {
     const context = contextOf(caller.organizationId)
     return collections.flatMap((name) => {
@@ -159,7 +159,7 @@ export const makeRetrieval = Effect.gen(function* () {
       return collection === undefined ? [] : [{ name, collection }]
     })
   }
-  /** One that is gone meanwhile has nothing; what a filter of the caller's says wrong is the caller's. */
+  /** A collection that was deleted meanwhile yields nothing; a wrong filter is the caller's mistake. */
   const orRefused = (name: string, isFiltered: boolean) => (error: EngineRefusal) =>
     error.status === 404
       ? Effect.succeed(NOTHING)
@@ -185,7 +185,7 @@ export const makeRetrieval = Effect.gen(function* () {
 
   return {
     present,
-    /** As the words say it; where that finds nothing, the nearest documents, which do not answer. */
+    /** Searches as the words say; if that finds nothing, the nearest documents, which do not answer. */
     found: Effect.fnUntraced(function* (asked: RetrievalAsked, there: ReadonlyArray<There>) {
       const { found, isConstrained } = yield* all(asked, there, true)
       // Without a constraint the same would be searched for again.

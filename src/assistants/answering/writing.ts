@@ -10,15 +10,15 @@ import { addressesOf, type Answer, answerOf, type Asking, type Listener, tokensO
 import { groundingOf } from "./grounding.ts"
 import { MarkerFilter } from "./markers.ts"
 
-/** Of a document, for a model. */
+/** The most of one document that a model gets. */
 const EXCERPT_CHARACTERS = 1_600
 const TOKENS_MAX = 1_000
 const TIMEOUT_MS = 60_000
-/** What an answer may cost in memory: a longer one is cut. */
+/** The most memory of an answer: a longer one is cut. */
 const ANSWER_CHARACTERS_MAX = 16_000
 const MARK_CHARACTERS = 24
 
-/** What the model is told, and what of each document. */
+/** The prompt, and what it contains of each document. */
 const promptOf = ({ asked, documents, history, instructions, question, whole }: Asking, mark: string) => {
   const { terms, text, weightOf } = question
   const texts = documents.map((each) => ({
@@ -41,7 +41,7 @@ const promptOf = ({ asked, documents, history, instructions, question, whole }: 
   return { messages, texts }
 }
 
-/** What of a model's text may be shown, in the pieces in which it comes. */
+/** What may be shown of a model's text, in the pieces in which it arrives. */
 class Shown {
   readonly #links: LinkFilter
   readonly #markers: MarkerFilter

@@ -1,4 +1,6 @@
-/** An assistant judged by cases, as a job: each question is asked as its owner could ask it, and remembered nowhere. */
+/**
+ * Evaluates an assistant with cases, as a job: each question is asked as its owner could ask it, and not remembered.
+ */
 import { Deferred, Effect } from "effect"
 import type { Caller } from "../../identity/caller.ts"
 import { type ClaimedJob, type JobEnd, JobFailed, makeJobWorker } from "../../jobs/job-worker.ts"
@@ -21,10 +23,10 @@ interface EvaluationConfig extends Readonly<Record<string, unknown>> {
   readonly reservation?: JobReservation
 }
 const SILENT: Listener = { delta: () => Effect.void, sources: () => Effect.void }
-/** Of an answer. */
+/** The most of an answer. */
 const ANSWER_BYTES_MAX = 16_000_000
 
-/** A search that nobody waits for. */
+/** A search in the background. */
 const requestOf = (caller: Caller): SearchRequest => {
   let left = ANSWER_BYTES_MAX
   return {

@@ -1,4 +1,4 @@
-/** How good answers are, by what their owner says of each question. Pure. */
+/** The quality of answers, judged by what their owner says about each question. Pure. */
 import type { Answer } from "../answering/answer.ts"
 import type { EvaluationCase } from "../schema.ts"
 
@@ -9,7 +9,7 @@ export interface CaseResult {
   /** Ids of the documents that were cited, and of the first three that were found. */
   readonly cited: ReadonlyArray<string>
   readonly found: ReadonlyArray<string>
-  /** Of `must_contain`, what is missing. */ readonly missing: ReadonlyArray<string>
+  /** The parts of `must_contain` that are missing. */ readonly missing: ReadonlyArray<string>
 }
 /** null: no case says anything about it. */
 interface Scores {

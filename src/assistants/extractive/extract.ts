@@ -1,44 +1,51 @@
 /**
- * `dowser/extractive`: an answer of one to three sentences as they stand in passages, each with where it stands, or
- * none. What decides is the share of the question's words that the best sentence and its passage hold, each word by
- * how rare it is. Pure: the same question and passages give the same answer.
+ * `dowser/extractive`: an answer of one to three sentences exactly as they appear in passages, each with its position,
+ * or none. The decision depends on the share of the question's words that the best sentence and its passage contain,
+ * weighted by rarity. Pure: the same question and passages give the same answer.
  */
+import { isInstruction } from "./hostile.ts"
 import type { Terms } from "./terms.ts"
 
 export interface Passage {
   readonly text: string
-  /** What it is about, which its sentences do not repeat. */ readonly title?: string
-  /** Of the search that found it, best first; whatever its scale. */ readonly score: number
+  /** Its subject, which its sentences do not repeat. */ readonly title?: string
+  /** Score of the search that found it, on any scale; passages come best first. */ readonly score: number
 }
 interface Sentence {
   readonly text: string
-  /** In the passages as they were given. */ readonly passage: number
-  /** In the passage's text. */ readonly start: number
+  /** Index into the given passages. */ readonly passage: number
+  /** Offset into the passage's text. */ readonly start: number
 }
 export interface Extract {
-  /** Of the best sentence, 0 to 1. */ readonly coverage: number
-  /** Best first; none where nothing is supported. */ readonly sentences: ReadonlyArray<Sentence>
+  /** Coverage of the best sentence, 0 to 1. */ readonly coverage: number
+  /** Best first; empty if nothing is supported. */ readonly sentences: ReadonlyArray<Sentence>
 }
 interface Candidate extends Sentence {
   readonly coverage: number
   readonly score: number
-  /** Of the question, what the passage's title holds, and what the sentence holds beside it. */
+  /** The shares of the question that the passage's title contains, and that the sentence contains beside it. */
   readonly titled: number
   readonly more: number
 }
 
 /**
- * What is asked for stands in no question, and counts as this share of one of its words. Of XQuAD's questions without
- * their paragraph 87 % are refused in English at 0, 93 % at .65, 95 % at 1; of the others 80, 72 and 68 % are answered.
+ * The answer itself never occurs in the question, and counts as this share of one of its words. Of XQuAD's questions
+ * without their paragraph, 87 % are refused in English at 0, 93 % at .65, 95 % at 1; of the others 80, 72 and 68 % are
+ * answered.
  */
 const UNSAID = 0.65
 const PASSAGES_MAX = 3
 const SENTENCES_MAX = 400
-/** Words of the sentence before it, which a pronoun stands for; they rank a sentence, and support nothing. */
+/** Words of the previous sentence, which a pronoun may stand for; they rank a sentence but support nothing. */
 const BEFORE = 0.3
 const PASSAGE = 0.15
-/** A sentence beside the best one is worth saying from here, as a share of the best one's score. */
+/** A sentence beside the best one is included from this share of the best score on. */
 const ALSO = 0.5
+
+/** What is longer is no sentence of a reader's. */
+const SENTENCE_CHARACTERS_MAX = 1_000
+/** Sentences that talk to a model are never said, whoever asks. */
+const isQuotable = (sentence: string): boolean => sentence.length <= SENTENCE_CHARACTERS_MAX && !isInstruction(sentence)
 
 const segmenters = new Map<string, Intl.Segmenter>()
 const segmenterOf = (language: string): Intl.Segmenter => {
@@ -53,7 +60,7 @@ const ABBREVIATED =
   /(?:^|[\s(])(?:(?<!\d\s)\p{L}|Dr|Mr|Ms|Mrs|St|Jr|Sr|Nos?|Sra?|Dra?|bzw|ca|Nr|vgl|Prof|Gen|Gov|Sen|vs)\.\s*$/u
 /** Characters that are looked at for it: a text of abbreviations alone is read once. */
 const END = 12
-/** With their places, without the white space around them. */
+/** With their positions, trimmed. */
 export const sentencesOf = (text: string, language: string): ReadonlyArray<{ text: string; start: number }> => {
   const found: Array<{ text: string; start: number }> = []
   let open: { text: string; start: number } | undefined
@@ -78,16 +85,15 @@ export const sentencesOf = (text: string, language: string): ReadonlyArray<{ tex
 interface Question {
   readonly text: string
   readonly terms: Terms
-  /** How much a word says, from how few documents hold it. */ readonly weightOf: (term: string) => number
-  /** Of a sentence, below which nothing is answered. */ readonly threshold: number
+  /** How much a word says, from how few documents contain it. */ readonly weightOf: (term: string) => number
+  /** Below this coverage of a sentence nothing is answered. */ readonly threshold: number
   /** 1 to 3. */ readonly sentences_max: number
-  /** Sentences that may be said; all where absent. */ readonly isQuotable?: (sentence: string) => boolean
 }
 
 /**
- * What a title says, its sentences do not repeat: words of it count for each of them, where the sentence holds as great
- * a share of the other words by itself. So "the noise of the Polar" is answered of a document that is called Polar by
- * the sentence of the noise, and by no other.
+ * Sentences do not repeat what the title says: its words count for each sentence that contains as great a share of the
+ * other words by itself. So "the noise of the Polar" is answered from a document called Polar by the sentence about
+ * noise, and by no other.
  */
 const besideTitle = (weights: ReadonlyMap<string, number>, title: ReadonlySet<string>) => {
   let titled = 0,
@@ -121,7 +127,7 @@ export const coverageOf = (
 
 /** O(the three best passages). */
 export const extract = (question: Question, passages: ReadonlyArray<Passage>): Extract => {
-  const { isQuotable = () => true, terms, threshold } = question
+  const { terms, threshold } = question
   const asked = terms.asked(question.text)
   const weights = new Map(asked.map((term) => [term, question.weightOf(term)]))
   const named = [...weights.values()].reduce((sum, weight) => sum + weight, 0)
@@ -162,7 +168,7 @@ export const extract = (question: Question, passages: ReadonlyArray<Passage>): E
     coverage,
     sentences: distinct
       .slice(0, question.sentences_max)
-      // Where the question names what the best is about, nothing is said of another, and nothing beside the question.
+      // If the question names the subject of the best passage, nothing is said about others, or about anything else.
       .filter(({ more, score, titled }) => score >= worth && titled >= first!.titled && more >= others)
       .map(({ passage, start, text }) => ({ text, passage, start }))
   }

@@ -1,6 +1,6 @@
 /**
- * The words of a question and of sentences, as they are compared: folded, without accents, by their stems where the
- * language has a stemmer. What only makes a question of a sentence is none of them: texts do not repeat it.
+ * The words of a question and of sentences in comparable form: folded, without accents, stemmed if the language has a
+ * stemmer. Words that only make a sentence a question are left out, because texts do not repeat them.
  */
 import { createAnalyzer, hasStemmer, stemmerOf } from "@dowser/engine-sdk/analysis"
 
@@ -37,8 +37,8 @@ const folded = (word: string): string => word.toLowerCase().normalize("NFKD").re
 export interface Terms {
   readonly language: string
   /** In order, with repetitions. */ readonly all: (text: string) => ReadonlyArray<string>
-  /** Of a question: each once, in order. */ readonly asked: (question: string) => ReadonlyArray<string>
-  /** The same, each with the word that it stands for, as indexes know it. */
+  /** Words of a question: each once, in order. */ readonly asked: (question: string) => ReadonlyArray<string>
+  /** The same, each with its surface form, as indexes know it. */
   readonly askedWords: (question: string) => ReadonlyMap<string, string>
 }
 
@@ -65,7 +65,7 @@ const make = (language: string): Terms => {
   return { language, all, askedWords, asked: (question) => [...askedWords(question).keys()] }
 }
 
-/** The default tokenizer without a stemmer where the language is none of ours. */
+/** The default tokenizer without a stemmer for languages that have none here. */
 export const termsOf = (language: string): Terms => {
   const known = made.get(language)
   if (known !== undefined) return known
@@ -88,7 +88,7 @@ const WORD = /[\p{L}\p{M}]+/gu
 const common: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   [...lists].map(([language, list]) => [language, new Set(list.split(" "))])
 )
-/** Of a question that is too short for anything better: by its script, or by the words that questions are made of. */
+/** For a question too short for anything better: by its script, or by typical question words. */
 export const likelyLanguage = (question: string): string => {
   const script = scripts.find(([pattern]) => pattern.test(question))
   if (script !== undefined) return script[1]

@@ -1,6 +1,6 @@
 /**
- * Addresses in texts: where one begins and ends as renderers of Markdown see it, and which are the same. Pure. Where
- * renderers differ, the longer address counts: who wrote it may have hidden something in its tail.
+ * Addresses in texts: where one begins and ends in the eyes of Markdown renderers, and which are equal. Pure. Where
+ * renderers differ, the longer address counts: its author may have hidden something in its tail.
  */
 const ADDRESS =
   /(?:[a-z][a-z0-9+.-]{0,20}:\/\/|www\.(?=[^\s.])|(?:mailto|javascript|vbscript|xmpp):(?=\S)|data:(?=[\w.+-]{0,80}[/;,])|(?<![a-z0-9:/])\/\/(?=[^\s/]))[^\s<>"`]*|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+/gi
@@ -8,14 +8,14 @@ const EMAIL = /^[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+$/
 const PUNCTUATION = /[?!.,:;*_~'’)\]}|\\]$/
 const TRIMMED_MAX = 8
 const PASSES_MAX = 8
-/** What may stand behind an address that stays: renderers that take it for a part of it learn nothing. */
+/** What may follow an address that stays: renderers that take it as part of the address learn nothing. */
 const BEHIND = /^[.,;:!?)*_'"”’»]{0,3}(?:\s|$)/
 /** Letters of scripts that put no space behind an address, and their punctuation. */
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\u3001-\u3003\u3008-\u3011\uff01-\uff5e]/u
 const ENCLOSED = /[)\]}'|\\]/
 const ADDRESS_MAX = 2_000
 
-/** Equal where two addresses lead to the same place; undefined: none that an answer may hold. */
+/** Equal if two addresses lead to the same place; undefined for one that an answer may not contain. */
 export const placeOf = (address: string): string | undefined => {
   const bare = address.trim()
   if (bare.length > ADDRESS_MAX) return undefined
@@ -52,8 +52,8 @@ export const addressesIn = (text: string): ReadonlyArray<string> =>
   })
 
 /**
- * A word without the addresses in it that are not allowed. What is left of one may make another of what stands around
- * it: that is looked at too, and a word that goes on and on is none.
+ * A word without its forbidden addresses. Removing one may form another from what surrounds it, so the result is
+ * examined again, and a word that never settles is dropped.
  */
 export const withoutAddresses = (word: string, isAllowed: (address: string) => boolean): string => {
   let before = word
@@ -64,7 +64,7 @@ export const withoutAddresses = (word: string, isAllowed: (address: string) => b
   }
   return ""
 }
-/** One that stays is followed by a space or punctuation. */
+/** An address that stays is followed by a space or punctuation. */
 const onePass = (word: string, isAllowed: (address: string) => boolean): string => {
   let out = "",
     at = 0

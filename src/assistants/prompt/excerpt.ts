@@ -1,13 +1,13 @@
 /** The part of a long text that is about a question, for a model's prompt. Pure. */
 import { sentencesOf } from "../extractive/extract.ts"
 import type { Terms } from "../extractive/terms.ts"
-import { isInstruction } from "../answering/hostile.ts"
+import { isInstruction } from "../extractive/hostile.ts"
 
 const GAP = " … "
 
 /**
- * At most so many characters: the first sentence, and those that say most of what is asked, in their order; sentences
- * that tell a model what to do are left out. O(text).
+ * At most this many characters: the first sentence, and those most relevant to the question, in their order; sentences
+ * that instruct a model are left out. O(text).
  */
 export const excerptOf = (
   text: string,

@@ -1,14 +1,14 @@
 /**
- * What an answer may link to: addresses that stand in its sources, and nothing else. A model that was talked into it
- * writes what it knows into an address, and a renderer fetches an image without a click. Three steps over a text that
- * is being written: its entities (`unescaped.ts`), its markup (`markup.ts`), then what is left word by word
- * (`addresses.ts`). Pure apart from the state of one answer.
+ * What an answer may link to: addresses from its sources, and nothing else. A manipulated model writes what it knows
+ * into an address, and a renderer fetches an image without a click. Three steps over a text while it is written: its
+ * entities (`unescaped.ts`), its markup (`markup.ts`), then the rest word by word (`addresses.ts`). Pure apart from the
+ * state of one answer.
  */
 import { addressesIn, placeOf, withoutAddresses } from "./addresses.ts"
 import { Markup } from "./markup.ts"
 import { Unescaped } from "./unescaped.ts"
 
-/** Every http(s), mailto and www address in the texts, as they stand there. */
+/** Every http(s), mailto and www address in the texts, verbatim. */
 export const allowedAddresses = (texts: ReadonlyArray<string>): ReadonlySet<string> =>
   new Set(texts.flatMap(addressesIn).filter((address) => placeOf(address) !== undefined))
 
@@ -18,7 +18,7 @@ const WORD_MAX = 4_000
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\u3001-\u3003\uff01-\uff5e]/u
 const ADDRESS_SIGN = /[:/.@]/
 
-/** One for each answer. The same text comes out however it was cut into deltas. */
+/** One per answer. The result is the same however the text was split into deltas. */
 export class LinkFilter {
   readonly #places: ReadonlySet<string>
   readonly #unescaped = new Unescaped()
@@ -36,11 +36,11 @@ export class LinkFilter {
     })
   }
 
-  /** What of the answer is certain: a word that might become an address is held back. */
+  /** The certain part of the answer: a word that might become an address is held back. */
   push(delta: string): string {
     return this.#read(delta, false)
   }
-  /** The rest; nothing comes after it. */
+  /** The rest, at the end. */
   end(): string {
     return this.#read("", true) + this.#wordEnd()
   }
@@ -56,7 +56,7 @@ export class LinkFilter {
       if (!isKept) out += this.#words(text)
       else {
         const before = this.#wordEnd()
-        // Renderers take what touches an address for a part of it.
+        // Renderers take adjacent characters as part of an address.
         out += before + (ADDRESS_SIGN.test(before) && !/[\s(]$/.test(before) ? " " : "") + text
       }
     }

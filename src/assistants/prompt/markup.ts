@@ -1,33 +1,33 @@
 /**
- * Markdown and HTML in an answer that is being written: links, images, definitions of references, autolinks and tags,
- * wherever a delta breaks them. What leads somewhere that is not allowed becomes its words; tags and comments go. The
- * state is the text that may still become one of these, at most `HELD_MAX` characters, and the last one given out.
+ * Markdown and HTML in an answer while it is written: links, images, reference definitions, autolinks and tags,
+ * wherever a delta splits them. A link to a forbidden place becomes its words; tags and comments are removed. The state
+ * is the text that may still become one of these, at most `HELD_MAX` characters, and the last character given out.
  */
 interface Piece {
   readonly text: string
   /** A link that stays, to be left as it is. */ readonly isKept: boolean
 }
 interface Step {
-  /** Of the text that is held. */ readonly taken: number
+  /** Characters of the held text. */ readonly taken: number
   readonly piece?: Piece
 }
 interface Parts {
   readonly isAllowed: (address: string) => boolean
-  /** Of a text that is all there. */ readonly wordsOf: (markdown: string) => string
+  /** For a complete text. */ readonly wordsOf: (markdown: string) => string
 }
 
 const HELD_MAX = 1_000
 const SPECIAL = /[<[\]!]/g
 const AUTOLINK = /^(?:[a-z][a-z0-9+.-]{1,31}:[^\s<>]*|[\w.+-]{1,64}@[\w.-]{1,255})$/i
 const DEFINED = /^[ \t]*(?:\n[ \t]*)?(<[^<>\n]*>|[^\s<]\S*)(?=\s)/
-/** What may stand before a definition on its line, also when its addresses are left out. */
+/** What may precede a definition on its line, even if its addresses are left out. */
 const LINE_START = /^[\s>*+\-\d.)]*$/
 const ADDRESS_LIKE = /\S*[:/.@]\S*/g
 const LINE_MAX = 400
 const SPACED = /\s$/
 
 type Found = number | "none" | "wait"
-/** Where what opens at `from` closes, by counting; nothing longer than `HELD_MAX`, and no empty line in it. */
+/** Where the construct opened at `from` closes, by counting; at most `HELD_MAX` long, without an empty line. */
 const closing = (text: string, from: number, open: string, close: string, isEnd: boolean): Found => {
   let depth = 0
   const to = Math.min(text.length, from + HELD_MAX)
@@ -51,13 +51,13 @@ export class Markup {
   readonly #parts: Parts
   #held = ""
   #last = ""
-  /** Of the line, what was given out; a longer one may be anything. */ #line = ""
+  /** The part of the line that was given out; a longer one may be anything. */ #line = ""
 
   constructor(parts: Parts) {
     this.#parts = parts
   }
 
-  /** All that is certain by now; with `isEnd`, all. */
+  /** Everything that is certain; with `isEnd`, everything. */
   read(delta: string, isEnd: boolean): ReadonlyArray<Piece> {
     this.#held += delta
     const pieces: Piece[] = []
@@ -97,7 +97,7 @@ export class Markup {
     return inside !== undefined && LINE_START.test(before.replace(ADDRESS_LIKE, ""))
   }
 
-  /** undefined: what stands there is not all there. */
+  /** undefined if the construct is incomplete. */
   #step(text: string, isEnd: boolean): Step | undefined {
     switch (text[0]) {
       case "<":
@@ -114,7 +114,7 @@ export class Markup {
     }
   }
 
-  /** A space where nothing separates what stood before what is left out from what stands behind it. */
+  /** A space, if nothing separates the text before the removed part from the text after it. */
   #gap(): Piece {
     return plain(this.#last === "" || SPACED.test(this.#last) ? "" : " ")
   }
@@ -148,7 +148,7 @@ export class Markup {
     if (this.#parts.isAllowed(address))
       return { taken, piece: { text: `${image}[${words}](${address})`, isKept: true } }
     if (words === "") return { taken, piece: this.#gap() }
-    // What ends in a sign could make markup of what follows.
+    // A trailing symbol could turn what follows into markup.
     return { taken, piece: { text: /[\p{L}\p{N}]$/u.test(words) ? words : `${words} `, isKept: words.includes("](") } }
   }
 

@@ -1,11 +1,11 @@
-/** What a model is sent: the rules, the sources between fences, what was said before, the question. Pure. */
+/** What a model is sent: the rules, the sources between fences, the earlier conversation, the question. Pure. */
 import type { GeneratorMessage } from "../../ports/generator/generator.ts"
 import type { Turn } from "../answering/question.ts"
 import { fenced, fenceRules, type Source } from "./fence.ts"
 
 interface Prompt {
-  /** Of the assistant's owner. */ readonly instructions: string
-  /** Of the request. */ readonly system: string
+  /** From the assistant's owner. */ readonly instructions: string
+  /** From the request. */ readonly system: string
   readonly language: string
   readonly mustCite: boolean
   readonly sources: ReadonlyArray<Source>
@@ -14,14 +14,14 @@ interface Prompt {
   readonly mark: string
 }
 
-/** Of UTF-8, in all; instructions and history have a share, sources the rest. */
+/** Bytes of UTF-8 in all; instructions and history have a share, sources get the rest. */
 const PROMPT_BYTES_MAX = 24_000
 const INSTRUCTIONS_BYTES_MAX = 2_000
 const HISTORY_BYTES_MAX = 6_000
 const TURN_BYTES_MAX = 2_000
 
 const bytesOf = (text: string): number => Buffer.byteLength(text)
-/** At most so many bytes, of whole characters. */
+/** At most this many bytes, of whole characters. */
 const cutTo = (text: string, bytesMax: number): string => {
   if (bytesOf(text) <= bytesMax) return text
   const cut = Buffer.from(text).subarray(0, bytesMax).toString("utf8")

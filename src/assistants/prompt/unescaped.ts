@@ -1,12 +1,12 @@
 /**
- * A text that is being written, as renderers of HTML and Markdown read it before anything else: entities are their
- * characters where these make markup or addresses, and what nobody sees is gone. The state is the beginning of what may
- * become an entity.
+ * A text while it is written, as renderers of HTML and Markdown read it before anything else: entities become their
+ * characters where these form markup or addresses, and invisible characters are removed. The state is the beginning of
+ * a possible entity.
  */
 const SIGN = /[&\u00ad\u200b\u2060\ufeff\udb40]/g
 const OPEN = /^&[#\w]{0,32}$/
 const ENTITY = /^&(?:#(\d{1,7})(?!\d)|#x([\da-f]{1,6})(?![\da-f])|([a-z]{2,31})(?=;));?/i
-/** Of those that make markup and addresses of a text; the others stay as they are. */
+/** Only entities that form markup and addresses; the others stay as they are. */
 const NAMED: ReadonlyMap<string, string> = new Map(
   Object.entries({
     amp: "&",
@@ -32,11 +32,11 @@ const NAMED: ReadonlyMap<string, string> = new Map(
 )
 
 interface Read {
-  /** Of the text. */ readonly taken: number
-  /** To be read in place of it, or as it is. */ readonly again?: string
+  /** Characters of the text. */ readonly taken: number
+  /** What to read in its place, or the text itself. */ readonly again?: string
   readonly text?: string
 }
-/** undefined: what stands there is not all there. */
+/** undefined if the entity is incomplete. */
 const readSign = (text: string, isEnd: boolean): Read | undefined => {
   if (text[0] === "\udb40") {
     // Half of an invisible twin of ASCII.
@@ -56,7 +56,7 @@ const LOOKED_AT = 64
 
 export class Unescaped {
   #held = ""
-  /** All that is certain by now; with `isEnd`, all. */
+  /** Everything that is certain; with `isEnd`, everything. */
   read(delta: string, isEnd: boolean): string {
     let left = this.#held + delta
     let out = ""

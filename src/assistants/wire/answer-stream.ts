@@ -1,10 +1,10 @@
-/** The body of an answer that is sent while it is written. Who writes waits for who reads. */
+/** The body of an answer that is sent while it is written. The writer waits for the reader. */
 import { Readable } from "node:stream"
 import { Effect } from "effect"
 
 /** Promised to callers. */
 const PING_MS = 15_000
-/** Who reads nothing for as long is gone. */
+/** A reader that reads nothing for this long is gone. */
 const UNREAD_MS = 30_000
 const HELD_BYTES = 65_536
 
@@ -13,7 +13,7 @@ export class AnswerStream extends Readable {
   readonly #pinging: ReturnType<typeof setInterval>
   #drained: (() => void) | undefined
 
-  /** `onLeft`: nobody reads any more. */
+  /** `onLeft` is called when the reader is gone. */
   constructor(onLeft: () => void) {
     super({ highWaterMark: HELD_BYTES })
     this.#onLeft = onLeft
@@ -23,7 +23,7 @@ export class AnswerStream extends Readable {
     this.#pinging.unref()
   }
 
-  /** Settles when there is room for more, at once where nobody reads any more. */
+  /** Settles when there is room for more, at once if the reader is gone. */
   write(text: string): Effect.Effect<void> {
     return Effect.promise(async () => {
       if (text === "" || this.destroyed || this.readableEnded || this.push(text)) return

@@ -8,7 +8,7 @@ import type { TurnHead } from "../chats.ts"
 import type { ChatAnswer, StreamFormat } from "../schema.ts"
 
 type Whole = typeof ChatAnswer.Type
-/** Each answers the text that is sent. */
+/** Each function returns the text to send. */
 export interface Frames {
   readonly headers: Readonly<Record<string, string>>
   readonly sources: (sources: ReadonlyArray<Source>, model: string) => string
@@ -79,7 +79,7 @@ const openai = ({ created_at, id }: TurnHead, includesUsage: boolean): Frames =>
 const textIn = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value.slice(0, 200) : undefined
 const ADDRESS = /^https?:\/\/\S{1,2000}$/
-/** A source as parts know one: by its address where its document has one. */
+/** A source as a message part: by its address if its document has one. */
 const sourcePart = ({ collection, document, snippet }: Source, place: number) => {
   const sourceId = `${collection}/${String(document.id ?? place)}`
   const title = textIn(document.title) ?? textIn(document.name) ?? textIn(snippet) ?? sourceId

@@ -1,4 +1,4 @@
-/** An answer as a stream: refused as any other request until its first frame is there, and by a frame from then on. */
+/** An answer as a stream: refused like any other request until its first frame is ready, and by a frame afterwards. */
 import { Cause, Deferred, Effect, Result } from "effect"
 import { InternalError } from "../../http/errors.ts"
 import type { DeclaredError } from "../../http/declared.ts"

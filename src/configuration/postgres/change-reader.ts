@@ -1,6 +1,6 @@
 /**
- * Reads what changed into memory, one reading at a time, and tells those who wait for one that began after they came.
- * One that fails is tried again until it succeeds.
+ * Reads changes into memory, one reading at a time, and wakes those who wait for a reading that began after they came.
+ * A failed reading is retried until it succeeds.
  */
 import { Cause, Deferred, Effect, Queue, Semaphore } from "effect"
 import type { ConfigurationKind } from "../change.ts"
@@ -12,7 +12,7 @@ import type { OwnStatements } from "./own-statements.ts"
 const AGAIN_MS = 50
 const AGAIN_MAX_MS = 400
 
-interface Waiting {
+interface ReadWaiter {
   readonly arrivedAt: number
   readonly done: Deferred.Deferred<void>
 }
@@ -29,7 +29,7 @@ export class ChangeReader {
   readonly #wanted: Queue.Queue<void>
   readonly #reading: Semaphore.Semaphore
   /** Requests and writes that wait for a reading; each leaves after its time. */
-  readonly #waiting = new Set<Waiting>()
+  readonly #waiting = new Set<ReadWaiter>()
   #applied: number
   #readAt: number
   #behindSince: number | undefined
@@ -51,7 +51,7 @@ export class ChangeReader {
   get readAt(): number {
     return this.#readAt
   }
-  /** Since when there is something that was not read. */
+  /** Since when something is unread. */
   get behindSince(): number | undefined {
     return this.#behindSince
   }
@@ -71,7 +71,7 @@ export class ChangeReader {
 
   /** Settles once a reading that began after the call is done. */
   readonly freshly: Effect.Effect<void> = Effect.suspend(() => {
-    const one: Waiting = { arrivedAt: this.#parts.now(), done: Deferred.makeUnsafe() }
+    const one: ReadWaiter = { arrivedAt: this.#parts.now(), done: Deferred.makeUnsafe() }
     this.#waiting.add(one)
     this.want()
     return Effect.ensuring(
@@ -118,7 +118,7 @@ export class ChangeReader {
     if (isNews) yield* onNews(version)
   })
 
-  /** Those who came before a reading began have what they wait for. */
+  /** Waiters that came before a reading began are served by it. */
   #settle(startedAt: number): void {
     for (const one of this.#waiting) {
       if (one.arrivedAt > startedAt) continue
@@ -132,7 +132,7 @@ export class ChangeReader {
     return Effect.suspend(() => {
       if (this.#isUnreadTold || Cause.hasInterruptsOnly(cause)) return Effect.void
       this.#isUnreadTold = true
-      return Effect.logError("Configuration: what changed cannot be read; tried again", cause)
+      return Effect.logError("Configuration: changes cannot be read; trying again", cause)
     })
   }
 }

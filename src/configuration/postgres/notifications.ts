@@ -1,4 +1,4 @@
-/** What Postgres tells: that something changed, or that another process has every change up to a version. */
+/** Notifications of Postgres: something changed, or another process has every change up to a version. */
 import type { PgClient } from "@effect/sql-pg"
 import { Cause, Effect, Queue } from "effect"
 import { channel } from "../leases-repository.ts"
@@ -6,7 +6,7 @@ import { channel } from "../leases-repository.ts"
 const LISTEN_AGAIN_MS = 200
 
 interface Listener {
-  /** Listening began: whatever was told before is unknown. */ readonly onListening: () => void
+  /** Listening began: earlier notifications are unknown. */ readonly onListening: () => void
   readonly onChange: () => void
   /** Infinity for a process that left. */ readonly onConfirmed: (process: string, version: number) => void
 }
@@ -17,7 +17,7 @@ const hear = ({ onChange, onConfirmed }: Listener, payload: string): void => {
   onConfirmed(process, version === "gone" ? Infinity : Number(version))
 }
 
-/** Listens for ever; a connection that is lost is told once and made again. */
+/** Listens for ever; a lost connection is logged once and made again. */
 export const listening = (own: PgClient.PgClient, listener: Listener): Effect.Effect<never> => {
   let isDeaf = false
   const deaf = (cause: Cause.Cause<unknown>) =>
@@ -26,7 +26,7 @@ export const listening = (own: PgClient.PgClient, listener: Listener): Effect.Ef
       isDeaf = true
       return isNew
         ? Effect.logWarning(
-            "Configuration: Postgres no longer tells of changes; listened again, meanwhile renewals of the lease ask",
+            "Configuration: Postgres sends no more notifications; listening again, meanwhile lease renewals ask",
             cause
           )
         : Effect.void

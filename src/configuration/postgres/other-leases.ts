@@ -4,7 +4,7 @@ import { ended, type LeaseRow, type Observed, observe, unconfirmed } from "../le
 import type { makeLeasesRepository } from "../leases-repository.ts"
 import type { OwnStatements } from "./own-statements.ts"
 
-/** The rows are read again this often while confirmations are awaited: for what a lost connection did not tell. */
+/** How often rows are re-read while confirmations are awaited: for notifications lost with a connection. */
 const LOOK_AGAIN_MS = 100
 
 interface OthersParts {
@@ -18,9 +18,9 @@ interface OthersParts {
 export class OtherLeases {
   readonly #parts: OthersParts
   #observed: ReadonlyMap<string, Observed> = new Map()
-  /** Newest versions told by other processes, at most one for each lease. */
+  /** Newest versions that other processes announced, at most one per lease. */
   readonly #heard = new Map<string, number>()
-  /** Done when one of them tells something. */
+  /** Completed when one of them announces something. */
   #told = Deferred.makeUnsafe<void>()
 
   constructor(parts: OthersParts) {
@@ -58,7 +58,7 @@ export class OtherLeases {
     // Kept here: a renewal that was sent earlier may answer later, with leases of before the commit.
     let after = yield* this.#look()
     for (;;) {
-      // Taken before looking, so that what is told meanwhile is not missed.
+      // Taken before looking, so that announcements meanwhile are not missed.
       const next = this.#told
       const missing = unconfirmed(after, this.#heard, version).filter(({ process }) => !isOwn(process))
       if (missing.length === 0) return

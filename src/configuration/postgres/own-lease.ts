@@ -1,6 +1,6 @@
 /**
- * The lease of this process: as long as it holds, every write waits for this process, so memory may answer. Renewed
- * three times in its length; one that was lost is taken again under another name.
+ * The lease of this process: while it holds, every write waits for this process, so memory may answer. Renewed three
+ * times in its length; a lost lease is taken again under another name.
  */
 import { Cause, Effect } from "effect"
 import { leaseEnd, mayRenew } from "../leases.ts"
@@ -9,7 +9,7 @@ import type { ChangeReader } from "./change-reader.ts"
 import type { OtherLeases } from "./other-leases.ts"
 import type { OwnStatements } from "./own-statements.ts"
 
-/** In one lease: two renewals may fail. */
+/** Per lease: two renewals may fail. */
 const RENEWALS = 3
 
 interface LeaseParts {
@@ -46,7 +46,7 @@ export class OwnLease {
     this.#validUntil = -Infinity
   }
 
-  /** Renews for ever. What fails was told where it was asked; the next renewal tries again. */
+  /** Renews for ever. Failures were logged where they happened; the next renewal tries again. */
   readonly loop: Effect.Effect<never> = Effect.suspend(() =>
     Effect.forever(
       Effect.andThen(

@@ -1,8 +1,8 @@
-/** Our own statements, which also tell whether Postgres is there. */
+/** Our own statements, which also show whether Postgres is reachable. */
 import { Cause, Effect } from "effect"
 import type { SqlError } from "effect/sql"
 
-/** They are point reads; one that takes longer is on a connection that is dead and does not know it. */
+/** They are point reads; one that takes longer is on a dead connection that has not noticed. */
 const STATEMENT_MAX_MS = 3_000
 
 export class OwnStatements {

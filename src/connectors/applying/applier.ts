@@ -81,7 +81,7 @@ class Applier {
         this.#parts.consumed.set(consumedKey(CATALOG_PUSHES.name, partition), next_offset)
       for (const held of this.#positions.keys())
         if (!ours.some(({ partition }) => partition === held))
-          return yield* new ClaimLost({ message: `Partition ${held} was taken.` })
+          return yield* new ClaimLost({ message: `Partition ${held} was taken by another process.` })
       const taken = yield* claims.take(process, partitions, isAlone && isFirst)
       this.#renewedAt = began
       // Those of an earlier life of this process are still its own.
@@ -147,7 +147,7 @@ class Applier {
       payload: { group: "connectors", partition, topic: CATALOG_PUSHES.name, offset, reason, body: value }
     })
     return Effect.andThen(
-      Effect.logError(`A push at ${partition}/${offset} cannot be read and lies in the dead letters: ${reason}`),
+      Effect.logError(`A push at ${partition}/${offset} cannot be read and was moved to the dead letters: ${reason}`),
       this.#parts.log.append([{ topic: deadLettersOf(CATALOG_PUSHES).name, partition: 0, value: letter }])
     )
   }

@@ -16,7 +16,7 @@ import { makePushedJobs } from "../../jobs/pushed-jobs.ts"
 import { makeApplyingRepository, type PushProgress } from "./applying-repository.ts"
 import { type KnownDocument, makeDocumentsRepository } from "./documents-repository.ts"
 import { makeClaims } from "./claims.ts"
-import { type Arrived, decide, type Decided, decideFailed, documentKey, type Known } from "./decide.ts"
+import { type Arrived, decide, type Decided, decideFailed, documentKey, type DocumentVersion } from "./decide.ts"
 import type { Entry, Line } from "./lines.ts"
 import { arrivedOf, type Outcome, outcomeOf, type Part } from "./outcome.ts"
 
@@ -30,7 +30,7 @@ interface Batch {
   /** What the batch before it is about to leave. */ readonly before: KnownDocuments | undefined
 }
 /** By `documentKey`. */
-export type KnownDocuments = ReadonlyMap<string, Known>
+export type KnownDocuments = ReadonlyMap<string, DocumentVersion>
 /** A batch that the engine has, or that it refuses for good. */
 export interface Recording {
   /** What is known of its documents afterwards. */ readonly known: KnownDocuments
@@ -43,7 +43,7 @@ export interface Place {
   >
 }
 /** Of a batch. */
-interface Told {
+interface BatchContext {
   readonly at: number
   /** With which ids of its journal begin. */ readonly base: string
   /** What was known before it. */ readonly known: KnownDocuments
@@ -82,7 +82,11 @@ export const makeApplyBatch = Effect.gen(function* () {
     // A deletion of long ago may be forgotten in this very moment.
     if (known.length > 0 && (yield* store.renew(known, at)) < known.length) yield* store.restore(known, at)
   })
-  const record = Effect.fnUntraced(function* ({ offsets, process }: Place, found: Outcome, { at, base, known }: Told) {
+  const record = Effect.fnUntraced(function* (
+    { offsets, process }: Place,
+    found: Outcome,
+    { at, base, known }: BatchContext
+  ) {
     const next = offsets()
     if (
       !(yield* claims.hold(
@@ -121,7 +125,7 @@ export const makeApplyBatch = Effect.gen(function* () {
     const decided = decide(arrived, known)
     const writes = arrived.filter((_, i) => decided.fates[i] === "write")
     const written = yield* write(entries[0]!.organizationId, entries[0]!.collection, writes.map(changeOf))
-    const told: Told = { at: yield* Clock.currentTimeMillis, base: yield* identifiers.make("cje"), known }
+    const told: BatchContext = { at: yield* Clock.currentTimeMillis, base: yield* identifiers.make("cje"), known }
     return (place: Place): Recording | number => {
       const attempts = line.failures + 1
       const as = (decided: Decided, refusals: ReadonlyArray<string | undefined>): Recording => ({

@@ -11,7 +11,7 @@ interface Place {
   readonly offset: number
   readonly index: number
 }
-export interface Known {
+export interface DocumentVersion {
   /** The newest that was seen; undefined where none was said. */ readonly version: number | undefined
   readonly deleted: boolean
   readonly place: Place
@@ -24,7 +24,7 @@ export interface Arrived {
 type Fate = "write" | "skipped" | "ignored"
 export interface Decided {
   /** Of each change, in order. */ readonly fates: ReadonlyArray<Fate>
-  /** Of each document that the batch changed, by `documentKey`. */ readonly known: ReadonlyMap<string, Known>
+  /** Of each document that the batch changed, by `documentKey`. */ readonly known: ReadonlyMap<string, DocumentVersion>
 }
 
 export const documentKey = (connectorId: string, externalId: string): string => `${connectorId}\u0000${externalId}`
@@ -32,11 +32,11 @@ export const documentKey = (connectorId: string, externalId: string): string => 
 const isPassed = (known: Place, { index, offset, partition }: Place): boolean =>
   known.partition === partition && (offset < known.offset || (offset === known.offset && index <= known.index))
 /** Without a version the order of arrival counts. What was deleted returns by a newer version than its deletion's. */
-const isOlder = ({ deleted, version }: Known, { op, version: given }: PushedChange): boolean =>
+const isOlder = ({ deleted, version }: DocumentVersion, { op, version: given }: PushedChange): boolean =>
   given !== undefined && version !== undefined && (given < version || (deleted && op === "upsert" && given === version))
 
-export const decide = (changes: ReadonlyArray<Arrived>, before: ReadonlyMap<string, Known>): Decided => {
-  const known = new Map<string, Known>()
+export const decide = (changes: ReadonlyArray<Arrived>, before: ReadonlyMap<string, DocumentVersion>): Decided => {
+  const known = new Map<string, DocumentVersion>()
   const fates = changes.map(({ change, connectorId, place }): Fate => {
     const key = documentKey(connectorId, change.external_id)
     const now = known.get(key) ?? before.get(key)
@@ -58,9 +58,9 @@ export const decide = (changes: ReadonlyArray<Arrived>, before: ReadonlyMap<stri
 export const decideFailed = (
   changes: ReadonlyArray<Arrived>,
   { fates, known: decided }: Decided,
-  before: ReadonlyMap<string, Known>
+  before: ReadonlyMap<string, DocumentVersion>
 ): Decided => {
-  const known = new Map<string, Known>()
+  const known = new Map<string, DocumentVersion>()
   for (const { change, connectorId } of changes) {
     const key = documentKey(connectorId, change.external_id)
     const now = decided.get(key)

@@ -1,7 +1,7 @@
 /** What is known of each document of a connector: the newest version, and where it lay. One function per statement. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { documentKey, type Known } from "./decide.ts"
+import { documentKey, type DocumentVersion } from "./decide.ts"
 import { Kinds, orEmpty } from "./kinds.ts"
 
 interface DocumentRow {
@@ -17,7 +17,7 @@ interface Document {
   readonly connectorId: string
   readonly externalId: string
 }
-export type KnownDocument = Document & { readonly known: Known }
+export type KnownDocument = Document & { readonly known: DocumentVersion }
 
 export const makeDocumentsRepository = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -47,10 +47,20 @@ export const makeDocumentsRepository = Effect.gen(function* () {
           JOIN connector_documents d ON d.connector_id = t.connector_id AND d.external_id = t.external_id`,
         (rows) =>
           new Map(
-            rows.map(({ connector_id, deleted, external_id, index, offset, partition, version }): [string, Known] => [
-              documentKey(connector_id, external_id),
-              { version: version ?? undefined, deleted, place: { partition, offset, index } }
-            ])
+            rows.map(
+              ({
+                connector_id,
+                deleted,
+                external_id,
+                index,
+                offset,
+                partition,
+                version
+              }): [string, DocumentVersion] => [
+                documentKey(connector_id, external_id),
+                { version: version ?? undefined, deleted, place: { partition, offset, index } }
+              ]
+            )
           )
       ),
     /** Of documents that nothing was known of. */

@@ -15,7 +15,9 @@ export const makeApplied = Effect.gen(function* () {
       const totals = yield* Effect.orDie(repository.totals(connectorId, prefixOf(jobId)))
       if (totals.waiting <= waitingMax) return totals
       if ((yield* Clock.currentTimeMillis) > until)
-        return yield* failed("What was fetched is stored, but was not applied within 30 minutes; it will be.")
+        return yield* failed(
+          "What was fetched is stored, but was not applied within 30 minutes; it will be applied later."
+        )
       yield* Effect.sleep(LOOK_MS)
     }
   })

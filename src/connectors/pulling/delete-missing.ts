@@ -23,7 +23,7 @@ export const makeDeleteMissing = Effect.gen(function* () {
     const all = yield* Effect.orDie(repository.countLiving(connector.id))
     if (missing > DELETED_SHARE_MAX * all && !config.confirm_deletes)
       return yield* failed(
-        `${missing} of ${all} documents of the connector are missing, more than 30 %: nothing was deleted. Start the pull with \`confirm_deletes: true\` beside \`full\` to delete them.`
+        `${missing} of ${all} documents of the connector are missing, more than 30 %: nothing was deleted. To delete them, start the pull with \`full\` and \`confirm_deletes: true\`.`
       )
     for (let after = ""; ;) {
       const ids = yield* Effect.orDie(repository.missing(connector.id, started_at, after))

@@ -83,7 +83,8 @@ const judged = (url: string, { headers, status }: FollowedStream, now: number): 
   if (status === 304) return { kind: "unchanged" }
   if (status === 429 || status === 408 || status >= 500)
     return { kind: "later", message: at, after_ms: waitOf(headers["retry-after"], now) }
-  if (status === 401 || status === 403) return { kind: "failed", message: `${at}: the token is missing or not taken` }
+  if (status === 401 || status === 403)
+    return { kind: "failed", message: `${at}: the token is missing or not accepted` }
   return status === 200 ? undefined : { kind: "failed", message: at }
 }
 const FINAL: ReadonlySet<OutboundFailure["kind"]> = new Set(["refused_address", "refused_redirect", "undecodable"])

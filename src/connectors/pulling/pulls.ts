@@ -67,7 +67,7 @@ const make = Effect.gen(function* () {
         return yield* noConnector(connectorId)
       if (connector.sync_mode !== "pull")
         return yield* new ConnectorNotPulled({
-          message: `Connector ${connectorId} takes pushes; it has no \`pull_url\`.`
+          message: `Connector ${connectorId} receives pushes; it has no \`pull_url\`.`
         })
       if (!connector.enabled)
         return yield* new ConnectorDisabled({ message: `Connector ${connectorId} is disabled; enable it first.` })

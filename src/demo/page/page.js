@@ -1,12 +1,23 @@
 // The demo shop: InstantSearch with the reference engine's adapter against our /v1, the search key only. What the
 // visitor does goes to /v1/events; the strip shows what analytics make of it.
 void (async () => {
+  // A phone has the filters in a drawer: a modal dialog, which keeps the focus, closes on Escape and gives it back.
   const narrow = matchMedia("(max-width: 46rem)")
-  const fold = () => {
-    document.getElementById("filters").open = !narrow.matches
+  const drawer = document.querySelector("#drawer")
+  const placeFilters = () => {
+    if (!narrow.matches) drawer.close()
+    document
+      .querySelector(narrow.matches ? "#drawer-place" : "#filters-place")
+      .append(document.querySelector("#filters"))
   }
-  fold()
-  narrow.addEventListener("change", fold)
+  placeFilters()
+  narrow.addEventListener("change", placeFilters)
+  const openDrawer = document.querySelector("#filters-open")
+  openDrawer.addEventListener("click", () => drawer.showModal())
+  // Beside the drawer there is nothing but what lies behind it.
+  drawer.addEventListener("click", (event) => {
+    if (event.target === drawer && event.clientX > drawer.getBoundingClientRect().right) drawer.close()
+  })
   const api = location.origin
   const config = await (await fetch(`${api}/demo/config.json`)).json()
   const node = new URL(api)
@@ -223,6 +234,13 @@ void (async () => {
     }),
     W.clearRefinements({ container: "#clear" }),
     W.currentRefinements({ container: "#current" }),
+    instantsearch.connectors.connectCurrentRefinements(({ items }) => {
+      const count = items.reduce((sum, { refinements }) => sum + refinements.length, 0)
+      openDrawer.textContent = count === 0 ? "Filters" : `Filters (${count})`
+    })({}),
+    instantsearch.connectors.connectStats(({ nbHits }) => {
+      document.querySelector("#drawer-show").textContent = `Show ${nbHits.toLocaleString("en")} products`
+    })({}),
     list("department", 8),
     list("brand", 8),
     list("color", 6),
@@ -237,7 +255,22 @@ void (async () => {
         { label: "Over €500", start: 500 }
       ]
     }),
-    W.ratingMenu({ container: "#rating", attribute: "rating", max: 5 }),
+    W.ratingMenu({
+      container: "#rating",
+      attribute: "rating",
+      max: 5,
+      templates: {
+        // What is read aloud is what is shown.
+        item: ({ count, cssClasses, url, value }, { html }) => {
+          const shown = html`<span class="stars" aria-hidden="true">${"★".repeat(value)}${"☆".repeat(5 - value)}</span>
+            <span>${value} & up</span>
+            <span class=${cssClasses.count}>${count.toLocaleString("en")}</span>`
+          return count > 0
+            ? html`<a class=${cssClasses.link} href=${url}>${shown}</a>`
+            : html`<div class=${cssClasses.link}>${shown}</div>`
+        }
+      }
+    }),
     W.toggleRefinement({
       container: "#stock",
       attribute: "in_stock",

@@ -23,7 +23,7 @@ export const makeTrainedModels = Effect.gen(function* () {
     if (known !== undefined) return known
     const bytes = yield* Effect.orDie(repository.get(organizationId, hash))
     if (bytes === undefined)
-      return yield* new EmbeddingUnavailable({ message: "The model was trained anew.", reason: "failed" })
+      return yield* new EmbeddingUnavailable({ message: "The model was trained again.", reason: "failed" })
     const model = new LsaModel(bytes)
     kept.set(key, model)
     return model

@@ -1,7 +1,7 @@
 /**
- * Refused entries, listed and sent through again after a fix (contract part 3). What is accepted leaves the list; what
- * is refused again stays with its new reason. A retry that is cut off between the two may be repeated: an entry without
- * an `event_id` gets one from its place in the list, so it counts once.
+ * Refused entries, listed and sent through again after a fix. What is accepted leaves the list; what is refused again
+ * stays with its new reason. A retry that is cut off between the two may be repeated: an entry without an `event_id`
+ * gets one from its place in the list, so it counts once.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"

@@ -1,7 +1,7 @@
 /**
- * Judges the entries of an event batch one by one (contract part 3): an entry becomes a `BehaviouralEvent` or a reason.
- * Pure; one bad entry never touches its neighbours. Written by hand and not as a schema because the reasons are part of
- * the answer, each one sentence about one entry, and because this is the hottest code of the front door.
+ * Judges the entries of an event batch one by one: an entry becomes a `BehaviouralEvent` or a reason. Pure; one bad
+ * entry never touches its neighbours. Written by hand and not as a schema because the reasons are part of the answer,
+ * each one sentence about one entry, and because this is the hottest code of the front door.
  */
 import { isMetadataBounded, METADATA_CHARACTERS_MAX } from "./metadata.ts"
 import {

@@ -6,7 +6,7 @@ import { Clock, Deferred, Effect, Latch } from "effect"
 import { Linger, LINGER_MS } from "./linger.ts"
 
 /** A request that waits; what there is to commit of it stands beside. */
-export interface Waiting<A, E> {
+export interface PendingRequest<A, E> {
   /** What it counts against the bounds. */ readonly size: number
   /** Unix milliseconds. */ readonly cameAt: number
   readonly done: Deferred.Deferred<A, E>
@@ -28,7 +28,7 @@ export const requestsWithin = (
   return count
 }
 
-export class GroupCommit<A, E, W extends Waiting<A, E>> {
+export class GroupCommit<A, E, W extends PendingRequest<A, E>> {
   readonly #bounds: GroupBounds
   readonly #clock: Clock.Clock
   readonly #filled: Latch.Latch

@@ -66,9 +66,9 @@ export const eachChunk = Effect.fnUntraced(function* <E, R>(
     }
     if (from < next.value.length) keep(next.value.subarray(from))
     const open = unfinished.length === 0 ? 0 : unfinishedBytes
-    if (held.hold(bytes + open)) continue
+    if (held.reserve(bytes + open)) continue
     if (lines.length > 0) yield* handOn()
-    if (!(yield* Effect.promise(() => held.holdSoon(open)))) return yield* outOfMemory()
+    if (!(yield* Effect.promise(() => held.reserveOrWait(open)))) return yield* outOfMemory()
   }
   if (unfinishedBytes > 0) finishLine()
   if (lines.length > 0) yield* each(lines, bytes)

@@ -8,7 +8,7 @@ import { currentStages, traced } from "@dowser/log/process/traces"
 import { Throttled } from "../../http/errors.ts"
 import type { Admission, DedupeWindow } from "../../ports/dedupe/dedupe-window.ts"
 import { EventsUnavailable } from "../errors.ts"
-import { requestsWithin, type Waiting } from "./group-commit.ts"
+import { requestsWithin, type PendingRequest } from "./group-commit.ts"
 import { idsOf, type Judged, packSlice } from "./pack-slice.ts"
 
 /** Events packed in one go of the front's thread, which searches wait for: about four milliseconds. */
@@ -19,7 +19,7 @@ const PLACES_MAX = 32
 
 export type IngestFailure = Throttled | EventsUnavailable
 /** Answers how many of the events were duplicates. */
-export type WaitingEvents = Judged & Waiting<number, IngestFailure>
+export type WaitingEvents = Judged & PendingRequest<number, IngestFailure>
 
 interface StoreParts {
   readonly clock: Clock.Clock

@@ -23,11 +23,11 @@ export interface SitemapProblem {
   readonly id: string
   readonly error: string
 }
-type Answered =
+type SitemapOutcome =
   | { readonly children: ReadonlyArray<string> }
   | { readonly message: string; readonly isFailure: boolean; readonly retry_s?: number | undefined }
 
-const turnoutOf = (answered: Answered): Turnout =>
+const turnoutOf = (answered: SitemapOutcome): Turnout =>
   "children" in answered ? { isFailure: false } : { isFailure: answered.isFailure, retry_s: answered.retry_s }
 
 interface SitemapTask<E> {
@@ -91,7 +91,7 @@ class Walk {
   next(): Place | undefined {
     return this.#failures >= FAILURES_MAX ? undefined : this.#waiting.shift()
   }
-  came({ depth, url }: Place, answered: Answered): void {
+  came({ depth, url }: Place, answered: SitemapOutcome): void {
     if ("children" in answered) {
       this.#failures = 0
       for (const text of answered.children) this.#found(URL.parse(text, url.href), depth + 1)
@@ -140,14 +140,18 @@ export const makeFetchSitemap = Effect.gen(function* () {
         status === 429 || status === 503
           ? retryAfterSeconds(headers["retry-after"], yield* Clock.currentTimeMillis)
           : undefined
-      return { message: `answered ${status}`, isFailure: status >= 500 || status === 429, retry_s } satisfies Answered
+      return {
+        message: `answered ${status}`,
+        isFailure: status >= 500 || status === 429,
+        retry_s
+      } satisfies SitemapOutcome
     }
     const body = decoded(answer.body, {
       encoding: headers["content-encoding"],
       bytesMax: SITEMAP_BYTES_MAX,
       unpacksFiles: true
     })
-    return { children: yield* readBody(body, take) } satisfies Answered
+    return { children: yield* readBody(body, take) } satisfies SitemapOutcome
   }, Effect.scoped)
   const answered = <E>(url: URL, { delay_ms, organizationId, take }: SitemapTask<E>) =>
     hosts.turn(
@@ -157,9 +161,10 @@ export const makeFetchSitemap = Effect.gen(function* () {
       one(url, take).pipe(
         Effect.catchIf(
           (error) => error instanceof OutboundFailure || error instanceof SitemapBroken,
-          (error) => Effect.succeed<Answered>({ message: error.message, isFailure: error instanceof OutboundFailure })
+          (error) =>
+            Effect.succeed<SitemapOutcome>({ message: error.message, isFailure: error instanceof OutboundFailure })
         ),
-        Effect.map((outcome: Answered) => [outcome, turnoutOf(outcome)] as const)
+        Effect.map((outcome: SitemapOutcome) => [outcome, turnoutOf(outcome)] as const)
       )
     )
   const patient = Effect.fnUntraced(function* <E>(url: URL, task: SitemapTask<E>) {

@@ -2,13 +2,13 @@
 import { makeFairQueue } from "../../fair-queue.ts"
 import { DELAY_START_MS } from "./politeness.ts"
 
-interface Waiting {
+interface HostWaiter {
   readonly resume: () => void
   isGivenUp: boolean
 }
 
 export class HostLine {
-  readonly #queue = makeFairQueue<Waiting>(() => 1)
+  readonly #queue = makeFairQueue<HostWaiter>(() => 1)
   #isBusy = false
   #waiting = 0
   /** Of the throttle. */ throttle_ms = DELAY_START_MS
@@ -20,7 +20,7 @@ export class HostLine {
   }
   /** Calls back when it is the caller's turn; answers how to give up before. */
   enter(organizationId: string, resume: () => void): () => void {
-    const waiting: Waiting = { resume, isGivenUp: false }
+    const waiting: HostWaiter = { resume, isGivenUp: false }
     if (!this.#isBusy) {
       this.#isBusy = true
       resume()

@@ -10,7 +10,7 @@ import { type Append, FeedStore, type FeedStoreFailure } from "../../ports/feed-
 import { FeedBusy, FeedSpaceExhausted } from "../errors.ts"
 import { makeFeedsRepository, type StoredFeed, type Upload } from "./feeds-repository.ts"
 
-/** Of one feed (spec part 8). */
+/** The size of one feed. */
 export const FEED_BYTES_MAX = 500_000_000
 /** Of an organization's feeds together, those that are announced and still to come among them. */
 const ORGANIZATION_BYTES_MAX = 2_000_000_000

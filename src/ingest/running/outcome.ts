@@ -1,6 +1,6 @@
 /** What a batch makes of a job's counts. Pure. */
 import { told } from "../../texts/told.ts"
-import { jobErrorsMax, type JobStats } from "../schema.ts"
+import { JOB_ERRORS_MAX, type JobStats } from "../schema.ts"
 import type { IngestBatch, IngestChange } from "../sources/source.ts"
 
 const ERROR_CHARACTERS_MAX = 500
@@ -9,11 +9,11 @@ export const listed = (
   errors: JobStats["errors"],
   more: ReadonlyArray<{ readonly id: string; readonly error: string }>
 ): JobStats["errors"] =>
-  errors.length >= jobErrorsMax || more.length === 0
+  errors.length >= JOB_ERRORS_MAX || more.length === 0
     ? errors
     : [
         ...errors,
-        ...more.slice(0, jobErrorsMax - errors.length).map(({ error, id }) => ({
+        ...more.slice(0, JOB_ERRORS_MAX - errors.length).map(({ error, id }) => ({
           id: told(id, ID_CHARACTERS_MAX),
           error: told(error, ERROR_CHARACTERS_MAX)
         }))

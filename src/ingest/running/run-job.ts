@@ -125,7 +125,7 @@ export const makeRunJob = Effect.gen(function* () {
     const { failed } = standing.step.stats
     if (failed > 0 && !isConfirmed)
       return yield* refuseAll(
-        `${failed} records failed, so that nobody knows what is missing, and nothing was deleted. Mend them, or start the job again with \`confirm_deletes: true\` in its config.`
+        `${failed} records failed, so it is unknown what is missing, and nothing was deleted. Fix them, or start the job again with \`confirm_deletes: true\` in its config.`
       )
     yield* deleteMissing({ organizationId: job.organizationId, collection: job.collection, seen, isConfirmed }, (n) => {
       const { progress, state, stats } = standing.step

@@ -127,7 +127,7 @@ export const makeYouTubeSource = Effect.gen(function* () {
     const query = new URLSearchParams(channel_id === undefined ? { playlist_id: playlist_id! } : { channel_id })
     const answer = yield* ask("The Atom feed", `${addresses.feeds}?${query.toString()}`, undefined)
     const videos = readAtom(answer)
-    if (typeof videos === "string") return yield* new IngestFailed({ message: `The Atom feed is none: ${videos}.` })
+    if (typeof videos === "string") return yield* new IngestFailed({ message: `The Atom feed is invalid: ${videos}.` })
     return inBatches(
       videos.map(({ document }) => document),
       [],

@@ -74,7 +74,7 @@ interface Asked {
 }
 const parsed = <A>(schema: Schema.Codec<A, unknown>, text: string) => {
   const unknown = new IngestFailed({
-    message: "The Data API of YouTube answered something that its documentation does not know."
+    message: "The YouTube Data API gave an undocumented answer."
   })
   const json = parseBounded(text)
   return typeof json === "object"

@@ -1,4 +1,7 @@
-/** NL search models as the wire spells them (engine contract 15.1): what each provider needs and may have. Pure. */
+/**
+ * NL search models as the wire spells them (`docs/contract/models.md#nl-search-models`): what each provider needs and
+ * may have. Pure.
+ */
 import { isObject } from "../../http/json-fields.ts"
 import { type LanguageModel, type ModelShape, textField } from "../../language-models/model.ts"
 import {

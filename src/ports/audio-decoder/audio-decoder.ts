@@ -6,7 +6,7 @@
 import { Context, Data, type Effect, type Scope } from "effect"
 import type { Span } from "./speech.ts"
 
-/** Of a file (spec part 8), and of what it holds (contract part 10: of a stream). */
+/** Limits of a file, and of the sound that it holds. */
 export const AUDIO_BYTES_MAX = 25_000_000
 export const SECONDS_MAX = 300
 /** Of what comes out, one channel. */

@@ -24,7 +24,7 @@ const failureOf = (outcome: Exclude<LineOutcome<DecodedPlain>, { kind: "done" }>
       return new AudioFailure({ kind: "refused", message: outcome.message })
     case "lost":
       return outcome.hasBegun
-        ? new AudioFailure({ kind: "refused", message: `The sound takes too much to decode. ${NO_AUDIO}` })
+        ? new AudioFailure({ kind: "refused", message: `The sound takes too long to decode. ${NO_AUDIO}` })
         : new AudioFailure({ kind: "failed", message: "The thread that decodes sound could not be started." })
   }
 }

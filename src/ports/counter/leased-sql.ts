@@ -56,7 +56,7 @@ const listening = (process: string, { recalls }: Shared) =>
           (cause) =>
             Cause.hasInterruptsOnly(cause)
               ? Effect.interrupt
-              : Effect.logWarning("Limits: Postgres no longer tells of units that are recalled; asked again", cause)
+              : Effect.logWarning("Limits: Postgres sends no more recalls; listening again", cause)
         ),
         Effect.sleep(LISTEN_AGAIN_MS)
       )

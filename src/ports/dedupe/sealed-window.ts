@@ -93,7 +93,7 @@ const supervised = <E>(life: Effect.Effect<unknown, E>) =>
       // A damaged run was told when it was found; anything else is told here.
       if (Exit.isFailure(ended))
         yield* Effect.logError(
-          "The dedupe window cannot keep its runs and tries again; processors tell repetitions meanwhile",
+          "The dedupe window cannot store its runs and tries again; meanwhile processors recognize repetitions",
           ended.cause
         )
       yield* Effect.sleep(delay_ms)
@@ -157,7 +157,7 @@ export const makeSealedWindow = Effect.fnUntraced(function* (
   const inTime = yield* Effect.timeoutOption(Deferred.await(hasStarted), START_WITHIN_MS)
   if (Option.isNone(inTime))
     yield* Effect.logWarning(
-      "The dedupe window starts without its runs, which are still being opened; processors tell repetitions meanwhile"
+      "The dedupe window starts without its runs, which are still being opened; meanwhile processors recognize repetitions"
     )
   return shapeOf(followed)
 })

@@ -15,7 +15,7 @@ import type { ImageFailure } from "../image-process/image-process.ts"
 export type PictureBytes = (organizationId: string, source: string) => Effect.Effect<Uint8Array, EngineError>
 /** What reads pictures in this process; in one that has no media there are none. */
 export const CurrentPictureBytes = Context.Reference<PictureBytes>("dowser/ports/CurrentPictureBytes", {
-  defaultValue: () => () => Effect.fail({ kind: "Invalid", message: "There are no media here." })
+  defaultValue: () => () => Effect.fail({ kind: "Invalid", message: "This installation has no media." })
 })
 export interface Pictures {
   readonly model: Pick<ImageEmbedder["Service"], "model" | "embed">
@@ -26,7 +26,7 @@ export interface Pictures {
 const AT_ONCE_MAX = 4
 const RETRY_AFTER_S = 5
 /** Vectors of 5,000 pictures or so. */
-const CACHE_bytes = 10_000_000
+const CACHE_BYTES = 10_000_000
 
 const failureOf = ({ kind, message }: ImageFailure): EngineError =>
   kind === "refused"
@@ -39,7 +39,7 @@ export class PictureVectors {
   readonly #pictures: Pictures
   /** By organization and hash of the bytes: nobody learns from the time that an answer takes what others have. */
   readonly #known = new BoundedMap<string, ReadonlyArray<number>>({
-    bytes_max: CACHE_bytes,
+    bytes_max: CACHE_BYTES,
     bytesOf: (key, vector) => 2 * key.length + 8 * vector.length
   })
   constructor(pictures: Pictures) {

@@ -6,7 +6,7 @@ import { fail, ok, type Result, type SearchEngine } from "@dowser/engine-sdk"
 
 const cannotSay: Result<never> = fail({
   kind: "Unavailable",
-  message: "The engine of this moment does not say how it knows words."
+  message: "The current engine cannot look words up."
 })
 
 /** `setDictionary` and `words` are there where the engine of this moment has them. */

@@ -31,7 +31,7 @@ export interface GuardOptions {
   /** Monotonic milliseconds. */ readonly now_ms?: () => number
 }
 
-/** Spec part 8: `Retry-After: 10` while the circuit is open. */
+/** `Retry-After` while the circuit is open. */
 const RETRY_AFTER_S = 10
 /** Failures of a quiet installation are far apart: five in a row within five minutes, none of them answered. */
 const optionsDefault: CircuitOptions = { failuresMax: 5, window_ms: 300_000, wait_ms: RETRY_AFTER_S * 1_000 }
@@ -255,7 +255,7 @@ const within = <A>(limit_ms: number, answer: Promise<A>, failed: (error: EngineE
         give(
           failed({
             kind: "Unavailable",
-            message: `The search engine did not answer within ${limit_ms / 1_000} s; whether it did what was asked is not known.`
+            message: `The search engine did not answer within ${limit_ms / 1_000} s; whether it carried out the request is unknown.`
           })
         ),
       limit_ms

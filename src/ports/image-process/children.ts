@@ -95,7 +95,7 @@ const failureOf = (outcome: Exclude<Outcome, { kind: "done" }> | "busy"): ImageF
     return new ImageFailure({ kind: "busy", message: "Too many images wait to be looked at; send it again later." })
   if (outcome.kind === "refused") return new ImageFailure({ kind: "refused", message: outcome.message })
   return outcome.hasStarted
-    ? new ImageFailure({ kind: "refused", message: "The image takes too much to decode." })
+    ? new ImageFailure({ kind: "refused", message: "The image takes too long to decode." })
     : new ImageFailure({ kind: "failed", message: "The process that decodes images could not be started." })
 }
 

@@ -6,7 +6,7 @@
  */
 import { Context, Data, type Effect } from "effect"
 
-/** Of what is taken (spec part 8). */
+/** Limits of an uploaded picture. */
 export const IMAGE_BYTES_MAX = 8_000_000
 export const IMAGE_PIXELS_MAX = 40_000_000
 /** A larger picture is kept scaled to this. */

@@ -1,6 +1,6 @@
 /** The body of an answer: whole up to a bound, or in pieces as its reader asks for them. */
 import type { IncomingMessage } from "node:http"
-import type { Answered } from "./exchange.ts"
+import type { OpenResponse } from "./exchange.ts"
 import { OutboundFailure, type OutboundOpening, type OutboundResponse } from "./outbound-http.ts"
 
 export const headersOf = (received: IncomingMessage): Readonly<Record<string, string>> =>
@@ -13,7 +13,7 @@ export const headersOf = (received: IncomingMessage): Readonly<Record<string, st
 
 /** Never rejects: the status is there, a body that breaks off or comes too late changes nothing about it. */
 export const wholeBody = (
-  { client, received }: Answered,
+  { client, received }: OpenResponse,
   bytesMax: number,
   deadline: AbortSignal
 ): Promise<OutboundResponse> =>
@@ -76,7 +76,11 @@ const nextPiece = async (
 }
 
 /** Pieces of the body as they are asked for: what nobody asks for stays with the sender. `began` is of the call. */
-export async function* pieces({ client, received }: Answered, bounds: Bounds, began: number): AsyncGenerator<Buffer> {
+export async function* pieces(
+  { client, received }: OpenResponse,
+  bounds: Bounds,
+  began: number
+): AsyncGenerator<Buffer> {
   const reader = received[Symbol.asyncIterator]() as AsyncIterator<Buffer>
   let size = 0
   try {

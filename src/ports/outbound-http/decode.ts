@@ -94,7 +94,7 @@ async function* unpacked(
       if (bytesOut > RATIO_FROM_BYTES && bytesOut > RATIO_MAX * bytesIn)
         throw new OutboundFailure({
           kind: "too_large",
-          message: `Unpacked, the answer is more than ${RATIO_MAX} times as long as it was sent`
+          message: `The answer is more than ${RATIO_MAX} times as long unpacked as it was sent`
         })
       yield piece
     }

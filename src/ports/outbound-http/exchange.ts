@@ -14,7 +14,7 @@ interface Call {
   readonly request: Pick<OutboundRequest, "method" | "headers" | "body">
 }
 /** The status line and the headers are there, the body waits for its reader. */
-export interface Answered {
+export interface OpenResponse {
   readonly client: ClientRequest
   readonly received: IncomingMessage
 }
@@ -31,12 +31,12 @@ export const refusedAddress = (host: string, address: string) =>
 class Exchange {
   readonly #call: Call
   readonly #client: ClientRequest
-  readonly #settle: (answer: Answered) => void
+  readonly #settle: (answer: OpenResponse) => void
   readonly #reject: (error: Error) => void
   #isDone = false
   /** Whether the connection had been kept from a request before. */ #isReused = false
 
-  constructor(call: Call, settle: (answer: Answered) => void, reject: (error: Error) => void) {
+  constructor(call: Call, settle: (answer: OpenResponse) => void, reject: (error: Error) => void) {
     this.#call = call
     this.#settle = settle
     this.#reject = reject
@@ -115,5 +115,5 @@ const open = ({ address, agent, host, request, url }: Call, body: Buffer | undef
 }
 
 /** Rejects with what went wrong before the status line. */
-export const call = (to: Call): Promise<Answered> =>
+export const call = (to: Call): Promise<OpenResponse> =>
   new Promise((settle, reject) => void new Exchange(to, settle, reject))

@@ -9,7 +9,7 @@ import { lookup } from "node:dns/promises"
 import { isIP } from "node:net"
 import { Effect, Layer, Stream } from "effect"
 import { BoundedMap } from "@dowser/engine-sdk/host"
-import { type Answered, call, refusedAddress } from "./exchange.ts"
+import { type OpenResponse, call, refusedAddress } from "./exchange.ts"
 import { headersOf, pieces, wholeBody } from "./answer-body.ts"
 import { openSocket, outboundSocket, socketAddress } from "./socket.ts"
 import {
@@ -22,7 +22,7 @@ import {
 import { isPublicAddress } from "./public-address.ts"
 
 interface OutboundHttpOptions {
-  /** Contract part 7: private and loopback addresses only when the operator says so. */
+  /** Private and loopback addresses are reached only when the operator allows it. */
   readonly allowPrivateAddresses: boolean
 }
 
@@ -101,7 +101,7 @@ const answered = async (
   { agents, isAllowed, namesOf }: Parts,
   request: Asked,
   deadline: AbortSignal
-): Promise<Answered> => {
+): Promise<OpenResponse> => {
   const url = new URL(request.url)
   if (url.protocol !== "http:" && url.protocol !== "https:")
     throw new OutboundFailure({ kind: "refused_address", message: `${url.protocol} is not http or https` })

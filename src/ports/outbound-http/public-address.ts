@@ -3,7 +3,7 @@
  * only this machine or its network can: so only globally routable unicast passes (IANA special-purpose registries, RFC
  * 6890), and an IPv6 address that carries an IPv4 one (mapped, 6to4, NAT64) is judged by what it carries.
  */
-import { addressBits, parseCidr } from "../../net/network-address.ts"
+import { addressBits, type AddressRange, isInRange, parseCidr } from "../../net/network-address.ts"
 
 const specialIpv4 = [
   "0.0.0.0/8",
@@ -25,18 +25,11 @@ const specialIpv4 = [
 /** Inside 2000::/3, which is all of IPv6 that is globally routed. */
 const specialIpv6 = ["2001::/23", "2001:db8::/32", "3fff::/20"]
 
-interface Range {
-  readonly bits: bigint
-  readonly length: number
-}
-const rangeOf = (text: string): Range => {
+const rangeOf = (text: string): AddressRange => {
   const range = parseCidr(text)
   if (range === undefined) throw new Error(`${text} is not a range`)
   return range
 }
-const holds = ({ bits, length }: Range, address: bigint): boolean =>
-  address >> BigInt(128 - length) === bits >> BigInt(128 - length)
-
 const special4 = specialIpv4.map(rangeOf)
 const special6 = specialIpv6.map(rangeOf)
 const mapped = rangeOf("::ffff:0:0/96")
@@ -46,10 +39,10 @@ const global = rangeOf("2000::/3")
 const asMapped = (ipv4: bigint): bigint => (0xffffn << 32n) | (ipv4 & 0xffff_ffffn)
 
 const isPublicBits = (address: bigint): boolean => {
-  if (holds(mapped, address)) return !special4.some((range) => holds(range, address))
-  if (holds(nat64, address)) return isPublicBits(asMapped(address))
-  if (holds(sixToFour, address)) return isPublicBits(asMapped(address >> 80n))
-  return holds(global, address) && !special6.some((range) => holds(range, address))
+  if (isInRange(address, mapped)) return !special4.some((range) => isInRange(address, range))
+  if (isInRange(address, nat64)) return isPublicBits(asMapped(address))
+  if (isInRange(address, sixToFour)) return isPublicBits(asMapped(address >> 80n))
+  return isInRange(address, global) && !special6.some((range) => isInRange(address, range))
 }
 
 /**

@@ -34,7 +34,7 @@ export const openSocket = (
     }
     deadline.addEventListener("abort", onDeadline, { once: true })
     socket.once("unexpected-response", (_, { statusCode }) => {
-      const message = `It answered ${statusCode} where a WebSocket was asked for`
+      const message = `It answered ${statusCode} to a WebSocket request`
       reject(new OutboundFailure({ kind: "refused_upgrade", message }))
       socket.terminate()
     })

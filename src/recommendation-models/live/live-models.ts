@@ -25,7 +25,7 @@ const FLOORS_MAX = 10_000
 /** Looked at after so many records. */
 const BYTES_LOOKED_AT_EVERY = 256
 
-interface Kept {
+interface LiveModel {
   readonly organizationId: string
   readonly collection: string
   readonly model: CollectionModel
@@ -52,7 +52,7 @@ const documentsOf = ({ document_id, items }: BehaviouralEvent): ReadonlyArray<st
 export class LiveModels {
   readonly #bytesMax: number
   readonly #workbench = new Workbench()
-  /** Least recently used first. */ readonly #models = new Map<string, Kept>()
+  /** Least recently used first. */ readonly #models = new Map<string, LiveModel>()
   readonly #positions = new Map<number, Position>()
   /** By organization and collection: what came before is not of it (Unix milliseconds). */
   readonly #floors = new Map<string, number>()

@@ -262,7 +262,7 @@ const serverOf = Effect.fnUntraced(function* (data: string, to: string) {
   const running = readRunning(data)
   if (running === undefined || running.url === "")
     return yield* refuse(
-      `No running Dowser owns the data folder ${data}: a backup is taken of a running one. A folder that nothing runs on can be copied as it is.`
+      `No running Dowser owns the data folder ${data}: only a running one can be backed up this way. A folder that nothing runs on can simply be copied.`
     )
   if (!existsSync(join(data, "postgres")))
     return yield* refuse(

@@ -23,14 +23,14 @@ export interface Reformulated {
   readonly to: string
   readonly visitors: number
 }
-type Told = Pick<ClickedSearch, "at" | "found" | "q" | "visitor">
+type VisitorSearch = Pick<ClickedSearch, "at" | "found" | "q" | "visitor">
 
 export class Reformulations {
   readonly #queries = new Map<string, { searches: number; zero_hits: number }>()
   readonly #pairs = new Map<string, Set<string>>()
-  readonly #last = new Map<string, Told>()
+  readonly #last = new Map<string, VisitorSearch>()
 
-  add(search: Told): void {
+  add(search: VisitorSearch): void {
     const { at, found, q, visitor } = search
     if (q.length > WORDS_MAX) return
     const known = this.#queries.get(q)

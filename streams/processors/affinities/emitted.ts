@@ -1,7 +1,7 @@
 /**
  * What the histories of visitors keep of the facts of one flush: views, clicks, carts and purchases of documents, as
- * they come, with who did it. A visitor is the user, else the anonymous id, else the session; an event that names none
- * is nobody's. An event of any type that names a user and another id beside it tells that those are one person.
+ * they come, with their visitor. A visitor is the user, else the anonymous id, else the session; an event that names
+ * none is dropped. An event of any type that names a user together with another id shows that both are one person.
  */
 import type { BehaviouralEvent } from "@dowser/log/event-schema"
 import type { FactSink } from "../../facts/facts.ts"
@@ -14,21 +14,21 @@ export interface Visitor {
   readonly kind: VisitorKind
   readonly id: string
 }
-/** Of one user: ids that were in an event with the user's own. */
+/** For one user: ids that were in an event together with the user's own. */
 interface Seen {
   readonly user: Visitor
   readonly anonymous_id: string
   readonly session_id: string
   at_s: number
 }
-/** Of one event: a history holds no more. */
+/** Documents of one event; a history holds no more. */
 const DOCUMENTS_MAX = 24
 
 const takeKindOf = (type: BehaviouralEvent["type"]): TakeKind | undefined =>
   TAKE_KINDS.find((kind) => (kind as string) === type)
 
 export class Takes implements FactSink {
-  /** By place; the last of a visitor's come together. */
+  /** By slot; those of one visitor are adjacent. */
   readonly #visitors: Array<Visitor> = []
   readonly #takes: Array<Take> = []
   #last: Visitor | undefined
@@ -80,7 +80,7 @@ export class Takes implements FactSink {
   each(each: (visitor: Visitor, take: Take) => void): void {
     for (let i = 0; i < this.#takes.length; i++) each(this.#visitors[i]!, this.#takes[i]!)
   }
-  /** Each id that is a user's too, and when it was last seen so. */
+  /** Each id that also belongs to a user, and when it was last seen. */
   eachSeen(each: (user: Visitor, as: Visitor, at_s: number) => void): void {
     for (const { anonymous_id, at_s, session_id, user } of this.#seen) {
       if (anonymous_id !== "") each(user, { ...user, kind: "anonymous", id: anonymous_id }, at_s)

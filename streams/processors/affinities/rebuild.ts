@@ -1,7 +1,7 @@
 /**
- * Histories again from the log, and without a person who was erased. A replay says what happened on whole days; of
- * every visitor that it knows of, a day's interactions are exchanged for those. What others have stays: the log may
- * begin later than they do.
+ * Rebuilds histories from the log, without an erased person if there is one. A replay covers whole days; for each
+ * visitor that it knows, a day's interactions are replaced by the replayed ones. Other visitors keep theirs: the log
+ * may begin later than their history.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -46,7 +46,7 @@ const PUT = `INSERT INTO visitor_histories AS h (organization_id, visitor, colle
   SELECT $1, v, c, decode(r, 'hex'), $5::text::int8 FROM unnest($2::text::int8[], $3::text::text[], $4::text::text[]) AS t (v, c, r)
   ON CONFLICT (organization_id, visitor, collection) DO UPDATE SET recent = EXCLUDED.recent, updated_at = greatest(h.updated_at, EXCLUDED.updated_at)`
 
-/** Rows changed. In pages of 2,000 visitors. */
+/** Returns the rows changed. Works in pages of 2,000 visitors. */
 export const swapHistoryDay = Effect.fnUntraced(function* (
   organizationId: string,
   shadows: ReadonlyArray<string>,
@@ -80,8 +80,8 @@ export const swapHistoryDay = Effect.fnUntraced(function* (
 })
 
 /**
- * Takes an erased person's histories away: those of the user, and of sessions and anonymous ids seen with it, also of
- * those that only the user's rows still tell of.
+ * Removes an erased person's histories: those of the user, and of sessions and anonymous ids seen with it, including
+ * those that only the user's rows still mention.
  */
 export const forgetHistories = Effect.fnUntraced(function* (organizationId: string, prints: ReadonlyArray<string>) {
   const sql = yield* SqlClient.SqlClient

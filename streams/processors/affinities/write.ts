@@ -1,7 +1,7 @@
 /**
- * Histories of visitors in Postgres, a row for each visitor of a collection: what a flush brings is put behind what is
- * there, in the transaction that moves the offsets, so that each interaction is there once. A row that became too long
- * is cut in the same transaction. Visitors are kept as keyed fingerprints, as makers of queries are.
+ * Histories of visitors in Postgres, one row for each visitor of a collection: a flush appends to the row in the
+ * transaction that moves the offsets, so that each interaction is there once. A row that grew too long is cut in the
+ * same transaction. Visitors are kept as keyed fingerprints, like those of queries.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -18,11 +18,11 @@ interface HistoryRow {
   readonly collection: string
   /** Unix ms, of the newest event. */
   at: number
-  /** As hex: what it costs to write most rows is text that is put together once. */
+  /** As hex: most of the cost of writing rows is building the text. */
   recent: string
   /** Prints that are the user's too, and when each was last seen so (seconds); most rows have none. */
   seenAs: Map<number, number> | undefined
-  /** Of a shadow's rows: the day's begin, ms. */ readonly day: number
+  /** For rows of a shadow: the start of the day, ms. */ readonly day: number
 }
 /** Rows of one organization, collection and day, by visitor. */
 interface Group {
@@ -89,7 +89,7 @@ class HistoryRows {
       print = printOf(this.#group!.key, as)
     seenAs.set(print, Math.max(at_s, seenAs.get(print) ?? 0))
   }
-  /** In the order of their keys, so that two writers never deadlock. */
+  /** Sorted by key, so that two writers never deadlock. */
   get sorted(): ReadonlyArray<HistoryRow> {
     return Array.from(this.#groups.values(), ({ rows }) => [...rows.values()])
       .flat()
@@ -185,7 +185,7 @@ const CUT_SHADOW = `UPDATE shadow_visitor_histories h SET recent = decode(t.r, '
   FROM unnest($2::text::int8[], $3::text::text[], $4::text::int8[], $5::text::text[]) AS t (v, c, d, r)
   WHERE h.organization_id = $1 AND h.visitor = t.v AND h.collection = t.c AND h.day = t.d`
 
-/** One organization's part, by the day, under the shadow's name. A day is cut as a row is: no history takes more. */
+/** One organization's part, by day, under the shadow's name. A day is cut like a row, because no history takes more. */
 export const writeShadowHistories = Effect.fnUntraced(function* (takes: Takes, organizationId: string, shadow: string) {
   if (takes.size === 0) return
   const sql = yield* SqlClient.SqlClient

@@ -1,6 +1,6 @@
 /**
- * What a visit contributes, as facts: whoever changes it retracts what the touched searches contributed, changes them,
- * and asserts what they contribute now. So figures are exact at any moment, and a replay in another interleaving of the
+ * What a visit contributes, as facts: every change retracts what the touched searches contributed, applies itself, and
+ * asserts what they contribute now. So figures are exact at any moment, and a replay with another interleaving of the
  * topics ends in the same state.
  */
 import type { Facts, Interaction, InteractionKind, SearchFacts, Sign } from "../../facts/facts.ts"
@@ -21,14 +21,14 @@ import {
 } from "./visit.ts"
 
 /**
- * Bounds of one visit. What falls out keeps what it has contributed and is not moved any more. Some fall out at once,
- * so that a visit at its bound is read whole for one event in so many.
+ * Bounds of one visit. What is evicted keeps what it has contributed and is never moved again. Several are evicted at
+ * once, so that a visit at its bound is read whole only once in so many events.
  */
 const SEARCHES_PER_VISIT_MAX = 256
 const INTERACTIONS_MAX = 256
 const FALLING_OUT = 32
 
-/** Few are in a list, and lists are many: one that grows by itself has room for seventeen from its first on. */
+/** Lists are many and mostly short; an array that grows by itself reserves seventeen places at once. */
 const COPIED_MAX = 8
 const appended = <A>(list: Array<A>, one: A): Array<A> => {
   if (list.length < COPIED_MAX) return [...list, one]
@@ -86,7 +86,7 @@ const countRuns = (visit: Visit, indexes: ReadonlyArray<number>, facts: Facts, s
   }
 }
 
-/** Whether the search's place is behind the first of those that do not rest. */
+/** Whether the search is behind the first one that is not at rest. */
 const isBehindFirst = ({ searches }: Visit, search: Search): boolean =>
   searches.length > 0 && precedes(searches[0]!, search)
 
@@ -95,7 +95,7 @@ export const insertSearch = (visit: Visit, search: Search, facts: Facts): void =
   const { searches } = visit
   let at = searches.length
   while (at > 0 && precedes(search, searches[at - 1]!)) at--
-  // As it usually comes: behind everything, and no keystroke. Nothing that was counted changes.
+  // The usual case: behind everything, and not a keystroke. Nothing that was counted changes.
   if (
     at === searches.length &&
     (at === 0 || !isKeystrokeBefore(searches[at - 1]!, search)) &&
@@ -123,9 +123,9 @@ export const removeSearch = (visit: Visit, search: Search, facts: Facts): void =
 }
 
 /**
- * Lets the oldest searches go once there are more than the bound, with what they contributed left as it stands. Each
- * answers as the search it counted as, so that what names it later still finds its query; a keystroke hands what it has
- * to the next one of its run.
+ * Evicts the oldest searches once there are more than the bound; what they contributed stays. Each is replaced by the
+ * search it counted as, so that a later reference still finds its query; a keystroke passes what it has to the next one
+ * of its run.
  */
 export const dropOldest = (visit: Visit): ReadonlyArray<Search> => {
   if (searchesOf(visit) <= SEARCHES_PER_VISIT_MAX) return NONE
@@ -198,7 +198,8 @@ export const addNamed = (visit: Visit, search: Search, interaction: Interaction,
 }
 
 /**
- * An interaction that named no known search: it belongs to the visit's last search before it, if any within 30 minutes.
+ * An interaction that names no known search belongs to the visit's last search before it, if there is one within 30
+ * minutes.
  */
 export const addLoose = (visit: Visit, interaction: Interaction, facts: Facts): void => {
   const { older, searches } = visit
@@ -222,7 +223,7 @@ const settleOldestLoose = (visit: Visit): void => {
   const oldest = visit.loose.shift()!
   const owner = ownerOf(visit.searches, oldest.at)
   if (owner < 0) return
-  // A flag without the counts: those stand where they were counted and stay there when runs change later.
+  // Sets the flag without counts: counts stay where they were made even when runs change later.
   markKind(visit.searches[owner]!, oldest.kind)
 }
 

@@ -10,9 +10,9 @@ const DAY_MS = 86_400_000
 const BLOCK_BYTES_MAX = 1024 * 1024
 
 /**
- * How many of a day's newest blocks a fresh block takes in. `sizes` and `fresh` in bytes, oldest first. Each block that
- * stays is more than twice the next, or full with it: at most log2(BLOCK_BYTES_MAX / bytes of an id) blocks and two a
- * megabyte.
+ * How many of a day's newest blocks are merged into a fresh one. `sizes` and `fresh` in bytes, oldest first. Each
+ * remaining block is more than twice the next, or full with it: at most log2(BLOCK_BYTES_MAX / bytes of an id) blocks
+ * and two per megabyte.
  */
 export const absorbedBlocks = (sizes: ReadonlyArray<number>, fresh: number): number => {
   let merged = fresh
@@ -39,13 +39,13 @@ interface Block {
 export class IdBlocks {
   readonly #store: StateStore
   readonly #prefix: string
-  /** In the store, oldest first, by day. */
+  /** Blocks in the store by day, oldest first. */
   readonly #days = new Map<number, Array<Block>>()
   /** Words admitted since the last snapshot, by day. */
   #fresh = new Map<number, Fresh>()
   #next = 0
 
-  /** `restore` is told of every stored block: its words, id after id, and when its day began (ms). */
+  /** `restore` receives every stored block: its words, id after id, and the start of its day (ms). */
   constructor(store: StateStore, prefix: string, restore: (words: Uint32Array, day_at: number) => void) {
     this.#store = store
     this.#prefix = prefix
@@ -84,8 +84,8 @@ export class IdBlocks {
   }
 
   /**
-   * What a snapshot writes. Days that ended before `keptFrom` (ms) go. O(new ids + the blocks they take in, at most 1
-   * MB a day).
+   * What a snapshot writes. Drops days that ended before `keptFrom` (ms). O(new ids + the blocks merged, at most 1 MB a
+   * day).
    */
   takeWrites(keptFrom: number): Array<readonly [string, Uint8Array | undefined]> {
     const writes: Array<readonly [string, Uint8Array | undefined]> = []

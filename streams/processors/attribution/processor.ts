@@ -1,17 +1,17 @@
 /**
- * The attribution processor: behavioural events and answered searches of one partition, joined, and what that finds
- * told as facts to the processors of a list that it does not know (`facts/fact-processor.ts`). They share its
- * partition, its life and its transaction: what they keep of a flush is what it emits, and what they keep between
- * flushes is stored with its state.
+ * The attribution processor: it joins the behavioural events and answered searches of one partition, and reports what
+ * it finds as facts to a list of processors that it does not know (`facts/fact-processor.ts`). They share its
+ * partition, its life and its transaction: its emissions are what they keep of a flush, and their state is stored with
+ * its own.
  *
  * Decision: they are called here, synchronously, and do not read a topic of attribution's results. So they are exact
- * because the offsets are, an event is written once, and a retraction costs a call. Whoever subscribes later is brought
+ * because the offsets are, an event is written once, and a retraction costs a call. A processor added later is brought
  * up to date by a replay of the source topics through attribution.
  *
- * Decision: the partial sums between the two rollup stages lie in Postgres, as packed instants, and not in a topic.
- * There they commit with the offsets in one transaction, which is what makes a count exact, partial sums of all
- * processes meet before rows are written (`processors/rollups/fold.ts`), and readers see them at once. A topic would
- * add a hop to every event's way and offsets of its own without making any figure more right.
+ * Decision: the partial sums between the two rollup stages are in Postgres, as packed instants, not in a topic. There
+ * they commit with the offsets in one transaction, which is what makes a count exact; partial sums of all processes
+ * meet before rows are written (`processors/rollups/fold.ts`), and readers see them at once. A topic would add a hop
+ * and its own offsets to every event without making any figure more exact.
  */
 import { Effect } from "effect"
 import {
@@ -31,7 +31,7 @@ import type { Body } from "./body.ts"
 import { type AttributionOptions, AttributionState } from "./state.ts"
 import { step } from "./step.ts"
 
-/** Its consumer group, and what it reads, in this order: what others refer to comes first. */
+/** Its consumer group, and what it reads, in this order: topics that others refer to come first. */
 export const ATTRIBUTION = { name: "attribution", inputs: [SEARCH_SERVED, BEHAVIOUR_EVENTS] } as const
 
 const entriesOf = (topic: string, { organization_id, payload, schema_version }: Envelope<unknown>): Entries<Body> => {
@@ -74,12 +74,12 @@ const eventsIn = (organizationId: string, events: EventColumns): Entries<Body> =
 interface CountingState {
   readonly own: AttributionState
   readonly known: KnownFacts
-  /** In the order of the processors. */
+  /** One per processor, in order. */
   readonly parts: ReadonlyArray<unknown>
 }
 
 /**
- * What a processor's keys in the partition's store begin with: behind attribution's own prefixes, apart from others'.
+ * The prefix of a processor's keys in the partition's store: after attribution's own prefixes, apart from the others'.
  */
 const sectionOf = ({ name }: Pick<FactProcessor, "name">): string => `x${name}|`
 
@@ -110,13 +110,13 @@ const snapshotAll = (
   }
 }
 
-/** Each fold's next part; whether any has more. */
+/** Runs the next part of each fold; returns whether any has more. */
 const foldAll = (processors: ReadonlyArray<FactProcessor>): Processor<Body, CountingState, Facts>["fold"] => {
   const folds = processors.flatMap(({ fold }) => fold ?? [])
   return folds.length === 0 ? undefined : Effect.map(Effect.all(folds), (answers) => answers.some((isMore) => isMore))
 }
 
-/** Attribution with those who count what it finds, in the order in which they write. */
+/** Attribution with the processors that count its facts, in the order in which they write. */
 export const makeAttribution = (
   options: AttributionOptions,
   processors: ReadonlyArray<FactProcessor>
@@ -133,7 +133,7 @@ export const makeAttribution = (
       new Facts(known, (facts) =>
         processors.map((processor, i) => processor.newEmitted(parts[i], facts, spent?.emitted[i]))
       ),
-    // The largest: all are told the same facts, and each is to stay bounded.
+    // The largest, because all get the same facts and each must stay bounded.
     sizeOf: ({ emitted }) =>
       processors.reduce((most, processor, i) => Math.max(most, processor.sizeOf(emitted[i]!)), 0),
     write: ({ emitted }) =>

@@ -1,6 +1,6 @@
 /**
- * Searches, as their answers and `search` events tell of them: the sources may come in any order and more than once,
- * and one query id is one search.
+ * Searches, reported by their answers and by `search` events: the sources may come in any order and more than once, and
+ * one query id is one search.
  */
 import type { BehaviouralEvent, ServedSearch } from "@dowser/log/event-schema"
 import type { Facts, SearchFacts } from "../../facts/facts.ts"
@@ -52,8 +52,8 @@ const putSearch = (
 }
 
 /**
- * What one source says about the search with a query id; the sources may come in any order and more than once. Its
- * reference is put before the search is: a visit that is full may let go of the very one that came.
+ * What one source says about the search with a query id; the sources may come in any order and more than once. The
+ * reference is stored before the search is: a full visit may evict the very search that came.
  */
 const stepSearch = (
   state: AttributionState,
@@ -112,7 +112,7 @@ export const stepServed = (state: AttributionState, served: ServedSearch, place:
       isUncounted: true,
       pending: []
     }
-    // Those who waited for it belong to no query; they leave the visits where they stood meanwhile.
+    // Those that waited for it belong to no query; they leave the visits where they were counted meanwhile.
     for (const { interaction, visit: looseIn } of reference.pending) {
       if (looseIn === undefined) continue
       const loose = visitAt(state, looseIn, served.organization_id, now)

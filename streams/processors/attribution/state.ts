@@ -1,6 +1,6 @@
 /**
  * State of one partition of the attribution processor: visits by visitor and collection, searches by query id, and the
- * event ids of 30 days. All of it is derived from the log; see `../../state/state.ts` for how it is kept.
+ * event ids of 30 days. All of it is derived from the log; `../../state/state.ts` says how it is kept.
  */
 import { type BehaviouralEvent, DEDUPE_WINDOW_HOURS } from "@dowser/log/event-schema"
 import { FINGERPRINT_WORDS, shortPrint, type FingerprintKey, narrowKey } from "@dowser/log/fingerprint"
@@ -15,33 +15,30 @@ import type { Body } from "./body.ts"
 import { QUERY_FORM, VISIT_FORM } from "./stored.ts"
 import type { QueryReference, Search, Visit } from "./visit.ts"
 
-/** Interactions that wait for one unknown query id; more of them keep only their place in the visit. */
+/** Interactions waiting for one unknown query id; beyond that they keep only their place in the visit. */
 export const PENDING_MAX = 64
 const TTL_MS = DEDUPE_WINDOW_HOURS * 3_600_000
 /**
- * Of the visits in memory: two for a visit, some 500 bytes with its key as it rests, and one more for every eight
+ * Size of the visits in memory: two for a visit, some 500 bytes with its key as it rests, and one more for every eight
  * searches and interactions, some 30 bytes each.
  */
 const HOT_VISITS_MAX = 100_000
-/** Query ids, and what waits for them or stands behind them. */
+/** Query ids, and what waits for them or is derived from them. */
 const HOT_QUERIES_MAX = 50_000
-/**
- * How far beyond both a partition may go before the next snapshot: visits that come back from the store, and new ones.
- */
+/** How far a partition may exceed both before the next snapshot: visits that return from the store, and new ones. */
 const OVER_HOT_MAX = 150_000
 /** Stored values looked at for expiry in one snapshot. */
 const EXPIRY_SCAN_MAX = 2_000
 /**
- * How much longer than its time a value stays in the store. What a record may see is decided by the record's own time
- * (`KeyedState.get`); the removal only gives space back, and must not come before a record that is late by some clock's
- * step.
+ * How much longer than its lifetime a value stays in the store. The record's own time decides what a record may see
+ * (`KeyedState.get`); removal only frees space, and must not happen before a record that is late by a clock's step.
  */
 const EXPIRY_SLACK_MS = 86_400_000
 const IDS_BYTES_MAX = 256 * 1024 * 1024
 const VISITS = "v",
   QUERIES = "q",
   IDS = "i"
-/** Of stored ids that are asked for together. */
+/** Stored ids that are looked up together. */
 const TOUCHED_WORDS = 1_024 * FINGERPRINT_WORDS
 /** Index of an event that is in no record. */
 const NOWHERE = -1
@@ -89,7 +86,7 @@ export class AttributionState {
     who: NOBODY
   }
   readonly #word = new Uint32Array(FINGERPRINT_WORDS)
-  /** What `ahead` was told of. */
+  /** The entries announced by `ahead`. */
   readonly #next: {
     event: unknown
     from: number
@@ -137,7 +134,7 @@ export class AttributionState {
     })
   }
 
-  /** Keys of an organization's visits and query ids; event ids are fingerprints that nobody can tell apart. */
+  /** Keys of an organization's visits and query ids; event ids are fingerprints that cannot be told apart. */
   static prefixesOf(organizationId: string): ReadonlyArray<string> {
     return [VISITS, QUERIES].map((kind) => `${kind}${organizationId}|`)
   }
@@ -156,9 +153,9 @@ export class AttributionState {
   }
 
   /**
-   * Keyed fingerprints of whoever searched; 53 bits, and two that fell together would only be one visitor fewer.
-   * `network`: of an answer; undefined for one of before answers told it, where every visitor counts as one; 0 for what
-   * was not answered.
+   * Keyed fingerprints of the searcher; 53 bits, and a collision would only merge two visitors. `network` comes from
+   * the answer; undefined for answers that did not report it yet, where every visitor counts as one; 0 for searches
+   * without an answer.
    */
   who(
     organizationId: string,
@@ -198,7 +195,7 @@ export class AttributionState {
     return this.visits.weight + this.queries.weight > HOT_VISITS_MAX + HOT_QUERIES_MAX + OVER_HOT_MAX
   }
 
-  /** Ids of the events of a record that come next, asked for together; others are asked for one by one. */
+  /** Looks up the ids of a record's next events together; others are looked up one by one. */
   ahead(entries: Entries<Body>, from: number, to: number): void {
     const next = this.#next,
       body = entries.bodyAt(from)
@@ -223,7 +220,7 @@ export class AttributionState {
     const next = this.#next
     let words: Uint32Array = this.#word,
       at = 0
-    // One object stands for all events of its record.
+    // One object stands for all events of its record in turn.
     if (event === next.event && index >= next.from && index < next.to) {
       if (next.hasId[index - next.from] === 0) return true
       words = next.words

@@ -1,8 +1,7 @@
 /**
- * Joins answered searches with what visitors did next, and tells what it finds as facts. Pure: state in, facts out (see
- * `contributions.ts` for the arithmetic). Clicks, carts and purchases belong to the query of their query id, else to
- * the visitor's last search of that collection within 30 minutes, else to no query; products count them in any case
- * (contract part 3).
+ * Joins answered searches with what visitors did next, and reports what it finds as facts. Pure: state in, facts out
+ * (see `contributions.ts` for the arithmetic). Clicks, carts and purchases belong to the query of their query id, else
+ * to the visitor's last search of that collection within 30 minutes, else to no query; products count them in any case.
  */
 import { documentPrint } from "@dowser/engine-sdk/experiments"
 import type { BehaviouralEvent } from "@dowser/log/event-schema"
@@ -31,7 +30,7 @@ const amountOf = (event: BehaviouralEvent): Money => {
   return moneyOf(event.items.reduce((sum, item) => sum + (item.price ?? 0) * (item.quantity ?? 1), 0))
 }
 
-/** Of an event; more than any page has are not told apart. */
+/** Documents of an event that are told apart; no page has more. */
 const DOCUMENTS_MAX = 250
 const documentsOf = ({ document_id, items }: BehaviouralEvent): ReadonlyArray<number> =>
   items !== undefined
@@ -90,7 +89,7 @@ const stepInteraction = (
   state.visits.put(looseIn, visit, now)
 }
 
-/** Products count what happened to them, whoever searched what. */
+/** Products count what happened to them, whatever the search. */
 const countProducts = (organizationId: string, event: BehaviouralEvent, facts: Facts): void => {
   const { type } = event
   if (type !== "view" && type !== "click" && type !== "add_to_cart" && type !== "purchase") return
@@ -152,7 +151,7 @@ const hasKeys = ({ collection, document_id, document_ids, items }: BehaviouralEv
 export const step = (state: AttributionState, body: Body, place: Place, facts: Facts): Outcome => {
   if (body.kind === "served") return stepServed(state, body.served, place, facts)
   const { event, organizationId } = body
-  // A row of it no index takes, and by the time that rows are made nobody knows which event was at fault.
+  // No index accepts a row of it, and by the time rows are made the faulty event is unknown.
   if (!hasKeys(event)) return deadLetter(`an id or collection has NUL or more than ${KEY_BYTES_MAX} bytes`)
   if (!state.admit(organizationId, event, place.appendedAt, place.index)) return drop("event_id already counted")
   facts.event(organizationId, collectionOf(event.collection), event)
@@ -165,7 +164,7 @@ export const step = (state: AttributionState, body: Body, place: Place, facts: F
     case "purchase":
       stepInteraction(state, organizationId, event.type, event, place, facts)
       break
-    // Told above; they belong to no answer.
+    // Reported above; they belong to no answer.
     case "view":
     case "conversion":
     case "custom":

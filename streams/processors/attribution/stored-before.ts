@@ -1,5 +1,5 @@
 /**
- * Visits and query ids as programs before stored them, as msgpack: by position, and by name before that. Read for as
+ * Visits and query ids as older programs stored them, as msgpack: by position, and by name before that. Readable for as
  * long as such values may live, thirty days after the program that wrote them.
  */
 import { type Interaction, type InteractionKind, type SearchFacts, NO_DOCUMENTS } from "../../facts/facts.ts"
@@ -46,7 +46,7 @@ type StoredPending = readonly [interaction: StoredInteraction, visit: string | u
 
 const unpackFacts = (stored: StoredFacts | NamedFacts | undefined, isExplicit: boolean): SearchFacts | undefined => {
   if (stored === undefined) return undefined
-  // Programs of before did not know all of them.
+  // Older programs did not write all of them.
   if (!isPositional(stored))
     return {
       ...stored,

@@ -1,7 +1,7 @@
 /**
- * Visits and query ids as they rest in memory and in the store: bytes, by position, with what a search has in common
- * with the one before it left out. What a long visit began with is read when it is asked for. Values of programs before
- * are read still (`stored-before.ts`).
+ * Visits and query ids as they rest in memory and in the store: bytes, by position, omitting what a search shares with
+ * the one before it. The beginning of a long visit is decoded on demand. Values of older programs are still read
+ * (`stored-before.ts`).
  */
 import { EXPOSED_UNITS, type ServedExposure } from "@dowser/log/event-schema"
 import type { FilterUse } from "../../figures/filter-uses.ts"
@@ -21,7 +21,7 @@ const NO_RESULTS = 1,
   ASKED_SO = 8,
   NETWORK = 16,
   EXPOSED = 32
-/** Of `Who`, without the network: programs before did not know it, and nobody's has none. */
+/** Of `Who`, without the network: older programs did not know it, and anonymous searches have none. */
 const PERSONS = 3
 const hasOneSearcher = (a: SearchFacts, b: SearchFacts): boolean =>
   a.visitor === b.visitor &&
@@ -230,12 +230,12 @@ const readSearches = (from: ByteReader, count: number): Array<Search> => {
 }
 
 /**
- * How many searches, or loose interactions, of a visit are read for each of its events, and how many of them stay so
+ * How many searches, or loose interactions, of a visit are decoded for each of its events, and how many stay decoded
  * when the others come to rest.
  */
 const RECENT_MAX = 4
 const RECENT_KEPT = 2
-/** No organization's name is empty: what begins so is a visit of which some rests. */
+/** No organization's name is empty: this prefix marks a visit that is partly at rest. */
 const PARTED = 0
 
 const readOlder = (older: Older): Pick<Visit, "searches" | "loose"> => {
@@ -252,7 +252,7 @@ const restingSearches = ({ searches }: Visit): number => {
   while (at > 0 && isKeystrokeBefore(searches[at - 1]!, searches[at]!)) at--
   return at
 }
-/** And how many loose interactions: those of searches that rest, and all but `RECENT_KEPT` of many. */
+/** And how many loose interactions: those of resting searches, and all but `RECENT_KEPT` of many. */
 const restingLoose = ({ loose, searches }: Visit, resting: number): number => {
   let at = loose.length > RECENT_MAX ? loose.length - RECENT_KEPT : 0
   if (resting > 0) while (at < loose.length && loose[at]!.at < searches[resting]!.derived.at) at++
@@ -264,8 +264,8 @@ const lastAt = (some: ReadonlyArray<Interaction>, kind: InteractionKind, before:
   return before
 }
 /**
- * What rests of a visit: what did before, as it lies, and what comes to rest behind it. So a visit is not written anew
- * with each event; its bytes are copied.
+ * The resting part of a visit: the earlier bytes, copied as they are, followed by what comes to rest now. So a visit is
+ * not encoded anew with each event.
  */
 const writeOlder = (to: PageWriter, { older, searches, loose }: Visit, resting: number, looseResting: number): void => {
   const some = loose.slice(0, looseResting)
@@ -277,7 +277,7 @@ const writeOlder = (to: PageWriter, { older, searches, loose }: Visit, resting: 
   to.double(some.length > 0 ? some[some.length - 1]!.at : (older?.looseTo ?? -Infinity))
   to.double(lastAt(some, "click", older?.clickTo ?? -Infinity))
   to.double(lastAt(some, "purchase", older?.purchaseTo ?? -Infinity))
-  // Two lengths, which stand there before they are known, and what they are of.
+  // Reserves two lengths that become known later.
   const at = to.to - to.from
   to.long(0)
   to.long(0)
@@ -304,8 +304,8 @@ const readOlderOf = (from: ByteReader): Older => {
 }
 
 /**
- * A visit that is short as it is; of one that is long all but the last, in whole runs, lies in front as it is kept
- * (`Older`). So an event of a long visit costs what its last searches and interactions do, and a copy of the rest.
+ * A short visit as it is; of a long one, everything but the last whole runs is kept as bytes in front (`Older`). So an
+ * event of a long visit costs only its last searches and interactions, and a copy of the rest.
  */
 export const VISIT_FORM: Form<Visit> = {
   write: (to, visit) => {
@@ -343,7 +343,7 @@ export const QUERY_FORM: Form<QueryReference> = {
   write: (to, { isUncounted, pending, settled, visit }) => {
     to.byte((settled === undefined ? 0 : SETTLED) | (isUncounted ? UNCOUNTED : 0))
     writeVisitKey(to, visit)
-    // It answers as the one it counted as: what it was derived from is no longer asked for.
+    // It answers as the search it counted as: what it was derived from is no longer needed.
     if (settled !== undefined) writeSearch(to, { ...settled, served: settled.derived, event: undefined }, undefined)
     to.whole(pending.length)
     for (const one of pending) {

@@ -13,9 +13,8 @@ export const nameOf = (name: string): string => cutBytes(storable(name), NAME_BY
 export const asText = (value: unknown): string => (typeof value === "string" ? nameOf(value) : "")
 
 /**
- * Texts come as copies of their own with every event, and what is kept for thirty days keeps them: so the same text as
- * the last time is the same string. The functions are pure; what they remember is one answer each, of a text that is
- * short.
+ * Every event brings its own copies of texts, and what is kept for thirty days would keep them: so a text equal to the
+ * last one becomes the same string. The functions are pure; each remembers one short answer.
  */
 const remembering = (of: (text: string) => string) => {
   let asked = "",
@@ -49,12 +48,12 @@ export const normalFormOf = (q: string): string => {
   if (form === undefined) normalized.set(q, (form = normalizeQuery(q)))
   return form
 }
-/** Without a session or user nothing is merged and nothing is attributed by session (contract part 3). */
+/** Without a session or user nothing is merged and nothing is attributed by session. */
 export const visitorOf = (of: { readonly session_id?: string; readonly user_id?: string }): string =>
   visitorAs(of.session_id || of.user_id || "")
 
 // Lengths make these unambiguous: ids are the tenant's own text.
-/** One visit's events come together: its key is made, and hashed, once for those. */
+/** Events of one visit come together: its key is built and hashed once for all of them. */
 const lastVisit = { organizationId: "", visitor: "", collection: "", key: "|0||" }
 export const visitKey = (organizationId: string, visitor: string, collection: string): string => {
   if (

@@ -1,15 +1,15 @@
 /**
  * A visit: the searches of one visitor in one collection, in order of time, and the clicks, carts and purchases of that
- * visitor that named no search. What a visit contributes is a function of what it holds and of nothing else, above all
- * not of the order in which records came (`contributions.ts`). Here: what it holds, and how that is read.
+ * visitor that named no search. What a visit contributes depends on its contents alone, above all not on the order in
+ * which records came (`contributions.ts`). This file has the contents and how they are read.
  *
- * A run is a row of keystrokes: each query a prefix of the next, less than 4 s apart (contract part 3). A run counts as
- * one search, its last; what followed any of its searches belongs to that last one.
+ * A run is a sequence of keystrokes: each query is a prefix of the next, less than 4 s apart. A run counts as one
+ * search, its last; whatever followed any of its searches belongs to that last one.
  */
 import type { Interaction, SearchFacts } from "../../facts/facts.ts"
 import { together } from "../../facts/who.ts"
 
-/** Contract part 3. */
+/** Both times are promised in `docs/contract/events.md`. */
 const KEYSTROKE_GAP_MS = 4_000
 const SESSION_ATTRIBUTION_MS = 30 * 60_000
 
@@ -23,16 +23,16 @@ export interface Search {
   /** Kinds seen among interactions that the bounds did not keep. */
   hadClick: boolean
   hadPurchase: boolean
-  /** Derived from `served` and `event`, or the one that is there; see `factsOf`. */
+  /** Derived from `served` and `event`, or the one that exists; see `factsOf`. */
   derived: SearchFacts
 }
 
 /**
- * What a long visit began with, still as the bytes it rested as: few events concern it, and reading all of a visit for
- * each of its events would make an event cost what the visit is long (`whole`).
+ * The beginning of a long visit, still as the bytes it rested as: few events concern it, and decoding a whole visit for
+ * each of its events would make an event's cost grow with the visit (`whole`).
  */
 export interface Older {
-  /** How many there are, and what they weigh: searches with those that named them, and loose interactions. */
+  /** How many there are, and their size: searches with those that named them, and loose interactions. */
   readonly searches: number
   readonly named: number
   readonly loose: number
@@ -40,7 +40,7 @@ export interface Older {
   readonly looseTo: number
   readonly clickTo: number
   readonly purchaseTo: number
-  /** The searches, and behind so many bytes the interactions. */
+  /** The searches, followed at this byte by the interactions. */
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly searchBytes: number
   readonly read: (older: Older) => Pick<Visit, "searches" | "loose">
@@ -55,7 +55,7 @@ export interface Visit {
   loose: Array<Interaction>
 }
 
-/** From here on all of the visit is in `searches` and `loose`. O(visit) where some of it rested. */
+/** After this the whole visit is in `searches` and `loose`. O(visit) if some of it rested. */
 export const whole = (visit: Visit): void => {
   const { older } = visit
   if (older === undefined) return
@@ -80,19 +80,19 @@ export const searchIn = (visit: Visit, id: string): Search | undefined => {
   return visit.searches.find(one)
 }
 
-/** Where the search with a query id is, and who waits for it when it has not come yet. */
+/** Where the search with a query id is, and what waits for it if it has not come yet. */
 export interface QueryReference {
   /** The visit that holds the search; undefined while it has not come, or when it stands alone below. */
   visit: string | undefined
   /** The search itself once its visit has let it go. */
   settled: Search | undefined
-  /** The answer was made with `enable_analytics=false`: what names it belongs to no query. */
+  /** The answer was made with `enable_analytics=false`: events that name it belong to no query. */
   isUncounted: boolean
   /** Interactions that named it before it came, and the visit where each is loose meanwhile. */
   readonly pending: Array<{ readonly interaction: Interaction; readonly visit: string | undefined }>
 }
 
-/** The answer knows better what was searched; either source may know who searched, and on what. */
+/** The answer knows better what was searched; either source may know the visitor and the device. */
 export const factsOf = (served: SearchFacts | undefined, event: SearchFacts | undefined): SearchFacts => {
   if (served === undefined) return event!
   if (event === undefined) return served
@@ -117,7 +117,7 @@ export const factsOf = (served: SearchFacts | undefined, event: SearchFacts | un
 }
 
 /**
- * Of several `search` events with one query id the first by time speaks, ties settled by content: order of arrival must
+ * Among several `search` events with one query id the earliest decides, and content breaks ties: order of arrival must
  * not matter.
  */
 export const earlier = (a: SearchFacts, b: SearchFacts): SearchFacts => {
@@ -176,7 +176,7 @@ export const hasKind = (
   }
   const restedTo = (kind === "click" ? older?.clickTo : older?.purchaseTo) ?? -Infinity
   if (restedTo < searches[first]!.derived.at) return false
-  // The last of those that rest; ones before it may be the run's where this one is not.
+  // The last resting search; earlier ones may belong to the run where this one does not.
   const owner = ownerOf(searches, restedTo)
   return owner >= first && owner <= last ? true : undefined
 }

@@ -1,7 +1,7 @@
 /**
- * What the units of experiments did in one flush: changes of each unit's own figures, which cancel where something is
- * taken back; and what users did, in an experiment or not. Searches of no user that no experiment answered cost two
- * comparisons a fact.
+ * What the units of experiments did in one flush: changes of each unit's own figures, which cancel when something is
+ * taken back; and what users did, whether in an experiment or not. Searches without a user that no experiment answered
+ * cost two comparisons per fact.
  */
 import { bucketOf } from "@dowser/engine-sdk/experiments"
 import type { ServedExposure, ServedSearch } from "@dowser/log/event-schema"
@@ -11,14 +11,18 @@ import { DAY_MS } from "../../figures/grain.ts"
 import { addConverted, addRevenue, addSearch, noFigures, type UnitFigures } from "./figures.ts"
 import { Histories } from "./histories.ts"
 
-/** What changed of one unit. */
+/** What changed for one unit. */
 export interface UnitChange extends UnitFigures {
   readonly unit: number
   /** Bit by bit: variants that answered it. */ variants: number
   /** Day (ms, UTC) of its first answer in this flush; Infinity for none. */ firstDay: number
-  /** What it came with; of several the last by their bytes, so that the order does not matter. Empty where unknown. */
+  /**
+   * Its dimensions when it came; of several values the last in byte order, so that arrival order does not matter. Empty
+   * if unknown.
+   */
   readonly split: Record<Dimension, string>
-  /** Of interleaved answers: what was clicked, and purchased, of either ranking alone. */ readonly credits: Credits
+  /** For interleaved answers: what was clicked, and purchased, from only one of the rankings. */
+  readonly credits: Credits
 }
 interface Credits {
   clicked_a: number
@@ -35,7 +39,7 @@ interface Answers {
   /** The day (ms), or the bucket. */ readonly at: number
   count: number
 }
-/** By which a split is looked at apart, as well. */
+/** Also a dimension by which a split is checked. */
 export const DIMENSIONS = ["device", "country", "surface"] as const
 export type Dimension = (typeof DIMENSIONS)[number]
 
@@ -78,7 +82,7 @@ export class RunChange {
   }
 }
 
-/** Contract part 9; more bits than a unit's variants have. */
+/** The most variants an experiment may have. */
 const VARIANTS_MAX = 8
 /** The id that the variant was drawn by, as its fingerprint; ids of two kinds never share one. */
 const unitOf = ({ unit }: ServedExposure, { who }: SearchFacts): number =>
@@ -96,7 +100,7 @@ export class ExperimentFacts implements FactSink {
   get runs(): ReadonlyArray<RunChange> {
     return [...this.#runs.values()].flatMap((runs) => [...runs.values()])
   }
-  /** undefined where the id that the variant was drawn by has no text that can be kept: it is nobody's. */
+  /** undefined if the id that the variant was assigned by cannot be stored as text: then it is dropped. */
   #changeOf(organizationId: string, exposure: ServedExposure, search: SearchFacts): UnitChange | undefined {
     const id = unitOf(exposure, search)
     if (id === 0) return undefined

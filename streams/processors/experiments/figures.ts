@@ -1,6 +1,6 @@
 /**
  * What a unit did, as sums that facts are added to and taken back from: in a run of an experiment, or on a day before
- * one.
+ * it.
  */
 import type { Interaction, SearchFacts, Sign } from "../../facts/facts.ts"
 
@@ -9,7 +9,7 @@ export interface UnitFigures {
   noResults: number
   clicked: number
   purchased: number
-  /** Of purchases, as `Money` has them. */ units: number
+  /** Of purchases, as in `Money`. */ units: number
   micros: number
 }
 export const noFigures = (): UnitFigures => ({

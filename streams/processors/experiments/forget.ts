@@ -1,7 +1,7 @@
 /**
- * A person leaves experiments unit by unit: each session, anonymous id or user that was the person's goes with all it
- * contributed, so the sums are those of everybody else, exactly; and what it did before. How often variants were shown
- * stays: that is nobody's.
+ * A person leaves experiments unit by unit: each session, anonymous id or user of that person goes with everything it
+ * contributed, including its earlier days, so that the remaining sums are exactly those of everybody else. The numbers
+ * of exposures stay: they are not personal.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

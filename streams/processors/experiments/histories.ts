@@ -1,15 +1,15 @@
 /**
- * What users did on each day, whether an experiment ran or not: what an experiment of users is told by how they were
- * before it (CUPED). Sessions have no history, since none of them was there before.
+ * What users did on each day, whether or not an experiment ran: users are compared with their own past (CUPED).
+ * Sessions have no past.
  *
- * Decision: of all collections of an organization together. One and the same goes by several names (aliases), and a
- * visitor's habits are the visitor's, not a collection's.
+ * Decision: summed over all collections of an organization. One collection may have several names (aliases), and habits
+ * belong to the visitor, not to a collection.
  */
 import type { SearchFacts } from "../../facts/facts.ts"
 import { DAY_MS } from "../../figures/grain.ts"
 import { noFigures, type UnitFigures } from "./figures.ts"
 
-/** What changed of a user's day. */
+/** What changed for a user's day. */
 export interface HistoryChange extends UnitFigures {
   readonly unit: number
   /** ms, UTC. */ readonly day: number

@@ -1,12 +1,12 @@
 /**
- * What units come with, under a bounded number of names for each run: shops write surfaces as they like. The first
- * names have counts of their own; all that come later share one.
+ * The dimensions of units, under a bounded number of names for each run: shops write surfaces as they like. The first
+ * names have counts of their own; all later ones share one.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { type Dimension, DIMENSIONS, type RunChange } from "./emitted.ts"
 
-/** Of each dimension of a run. */
+/** For each dimension of a run. */
 export const VALUES_MAX = 50
 export const OTHERS = "(others)"
 
@@ -19,14 +19,14 @@ export const labelUnits = (
     const names = new Set([...(known.get(dimension) ?? []), "", OTHERS])
     for (const { split } of units.values()) {
       if (names.has(split[dimension])) continue
-      // Nobody's name and that of the others are no names.
+      // The names for "unknown" and "others" are not real values.
       if (names.size < VALUES_MAX + 2) names.add(split[dimension])
       else split[dimension] = OTHERS
     }
   }
 }
 
-/** Behind the run's lock. */
+/** Call while holding the run's lock. */
 export const labelled = (change: RunChange): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

@@ -1,7 +1,7 @@
 /**
- * Units of experiments: what each session or user that a variant answered did, and the sums of it that figures are made
- * of; and what users did on each day before (`histories.ts`). A unit is a row in Postgres and no state of the
- * partition, since one user's sessions lie in several partitions.
+ * Units of experiments: what each session or user that a variant answered did, the sums that figures are computed from,
+ * and what users did on each day before (`histories.ts`). A unit is a row in Postgres rather than state of the
+ * partition, because one user's sessions are in several partitions.
  *
  * Decision: analytics' replays leave these figures as they are: a run is counted as a whole and not by days, and longer
  * than the log may reach back. A replay that asks for them makes runs again that began within its days (`rebuild.ts`).

@@ -1,7 +1,7 @@
 /**
- * Runs of experiments again from the log (`POST /events/replays`, target `experiments`). A run is a whole that no day
- * of it can be made again of: so those that began on the replay's days are made again, from their first search to now,
- * and what users did on those days. For other targets nothing is written.
+ * Rebuilds runs of experiments from the log (`POST /events/replays`, target `experiments`). A run can only be rebuilt
+ * as a whole: the runs that began on the replay's days are rebuilt from their first search until now, together with
+ * what users did on those days. For other targets nothing is written.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -99,7 +99,7 @@ export const writeShadowRuns = (facts: ExperimentFacts, organizationId: string, 
     yield* shadowHistories(days, shadow)
   })
 
-/** Days of users that the replay has, in place of what there is of them. */
+/** Replaces days of users by those of the replay. */
 const settleHistories = (organizationId: string, { before_at, from_at, shadows }: Asked): Sql<number> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -146,7 +146,7 @@ const settleRun = (organizationId: string, id: string, run: number, shadows: Rea
       yield* sql.unsafe(
         `UPDATE experiment_units SET ${name} = $4 WHERE organization_id = $1 AND experiment_id = $2 AND run = $3::int4 AND ${name} NOT IN (
           SELECT ${name} FROM experiment_units WHERE organization_id = $1 AND experiment_id = $2 AND run = $3::int4 GROUP BY ${name} ORDER BY ${name} LIMIT $5::text::int8)`,
-        // Nobody's name is the first of all and none of them.
+        // The name for "unknown" sorts first and is not one of the labels.
         [...key, OTHERS, String(VALUES_MAX + 1)]
       )
     yield* sql.unsafe(SUM_UP, [...key, found?.cap ?? null])

@@ -12,8 +12,8 @@ import { isNothing } from "./figures.ts"
 import type { Histories, HistoryChange } from "./histories.ts"
 
 /**
- * Days of users that an organization has at most, some 150 MB of them with their keys. Those that find no room are
- * dropped, and counted.
+ * The most days of users that an organization keeps, some 150 MB with their keys. Days beyond that are dropped and
+ * counted.
  */
 export const HISTORY_ROWS_MAX = 1_000_000
 
@@ -25,9 +25,9 @@ export const LOCK = `INSERT INTO experiment_history_use AS u (organization_id, r
 const FIGURES = ["searches", "no_results", "clicked", "purchased", "revenue"] as const
 const IS_SAME = "h.organization_id = g.o AND h.unit = g.unit AND h.day = g.day"
 /**
- * A row is made by a search alone: what else is told of a day that has none belongs to one that was dropped. One whose
- * searches were all taken back goes. Where there is no room for all of an organization, the newest days have it. $9:
- * rows of an organization.
+ * Only a search creates a row: other facts about a missing day belong to one that was dropped. A row whose searches
+ * were all taken back is removed. If an organization has no room for all, the newest days are kept. $9: rows of an
+ * organization.
  */
 const WRITE = `WITH given AS (
     SELECT * FROM unnest($1::text::text[], $2::text::int8[], $3::text::int8[], $4::text::int4[], $5::text::int4[], $6::text::int4[], $7::text::int4[], $8::text::int8[]) AS t (o, unit, day, ${FIGURES.join(", ")})
@@ -49,7 +49,7 @@ const WRITE = `WITH given AS (
       UNION ALL SELECT o, -count(*), 0 FROM known WHERE remaining <= 0 GROUP BY o) AS parts GROUP BY o) c
   WHERE u.organization_id = c.o`
 
-/** One statement, and one more for each 10,000 days of users, however many organizations they are of. */
+/** One statement, plus one for each 10,000 days of users, however many organizations they belong to. */
 export const writeHistories = (histories: Histories, rowsMax = HISTORY_ROWS_MAX): Sql<void> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -89,7 +89,7 @@ const TOUCHED = `SELECT r.organization_id, r.experiment_id, r.run, u.unit::float
   JOIN experiment_units u ON u.organization_id = t.o AND u.experiment_id = r.experiment_id AND u.run = r.run AND u.unit = t.unit
   GROUP BY 1, 2, 3, 4`
 
-/** Those whose runs had begun by then: late events, mostly none. */
+/** Days whose runs had begun by then: late events, mostly none. */
 export const touchedRuns = (histories: Histories): Sql<ReadonlyArray<Touched>> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

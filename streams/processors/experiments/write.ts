@@ -1,7 +1,7 @@
 /**
- * Changes of units into their rows and the sums of variants, in the flush's transaction. A run's row is locked first,
- * so that units of one run are counted by one partition at a time: a user who searches in two sessions is one unit, and
- * its sessions may lie in two partitions.
+ * Writes changes of units into their rows and the sums of variants, in the flush's transaction. A run's row is locked
+ * first, so that only one partition at a time counts units of a run: a user who searches in two sessions is one unit,
+ * and the sessions may be in two partitions.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -13,18 +13,15 @@ import { TAKE_IN } from "../../figures/experiment-sums.ts"
 import { labelled } from "./labels.ts"
 import { touchedRuns, writeHistories } from "./write-histories.ts"
 
-/**
- * Units that one run counts; those that come later are told apart by nobody and are not counted. A row of a unit has
- * some 100 bytes.
- */
+/** Units that one run counts; later ones are not tracked and not counted. A row of a unit takes some 100 bytes. */
 const UNITS_MAX = 5_000_000
 
 type Sql<A> = Effect.Effect<A, SqlError.SqlError, SqlClient.SqlClient>
 
-/** What of a run its units are counted by. */
+/** What is needed of a run to count its units. */
 interface Counted {
   readonly cap: string | null
-  /** Days (ms) that its units' covariates are of: from, and before. */
+  /** Days (ms) of its units' covariates: from, and before. */
   readonly covariates: readonly [from: number, before: number] | undefined
 }
 
@@ -94,7 +91,7 @@ const answersTakenIn = ({ exposures, id, latencies, organizationId, run }: RunCh
     }
   })
 
-/** Locks the run. undefined where there is none any more: then nobody asks for its figures. */
+/** Locks the run. undefined if it no longer exists, in which case nobody needs its figures. */
 export const lockRun = (organizationId: string, id: string, run: number): Sql<Counted | undefined> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -110,7 +107,7 @@ export const lockRun = (organizationId: string, id: string, run: number): Sql<Co
     return { cap, covariates: [before - days * DAY_MS, before] }
   })
 
-/** Units known of the run; where they are as many as may be, only those are counted on. */
+/** Known units of the run; once the maximum is reached, only these continue to be counted. */
 const withoutNew = (change: RunChange): Sql<void> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -148,7 +145,7 @@ export const writeExperiments = (facts: ExperimentFacts): Sql<void> =>
   Effect.gen(function* () {
     if (facts.size === 0) return
     yield* writeHistories(facts.histories)
-    // In one order: two partitions that take several wait for each other and never in a circle.
+    // Always in one order: two partitions that lock several wait for each other, but never in a circle.
     for (const change of yield* runsOf(facts)) {
       const found = yield* lockRun(change.organizationId, change.id, change.run)
       if (found === undefined) continue

@@ -1,11 +1,10 @@
 /**
- * What the popularity of queries keeps of the facts of one flush: how often each query was searched by the day, and
- * who made it, signed like every fact, so that a keystroke that was taken back was made by nobody.
+ * What the popularity of queries keeps of the facts of one flush: how often each query was searched per day, and by
+ * whom, signed like every fact, so that a keystroke that is taken back was searched by nobody.
  *
- * One person may come as user, anonymous id and session, so what is counted in the end (`write.ts`) is no more than the
- * different sessions, nor the different anonymous ids, among the visitors, nor the networks that they asked from:
- * whoever writes ids down can invent them. So only searches that were answered have makers; a `search` event may say
- * who made one that was.
+ * One person may appear as user, anonymous id and session, so the final count (`write.ts`) is at most the number of
+ * distinct sessions, of distinct anonymous ids, and of networks among the visitors: a client that writes ids itself can
+ * invent them. So only searches with an answer have visitors; a `search` event may add who made one of those.
  */
 import { Deltas } from "../../facts/deltas.ts"
 import type { Facts, FactSink, SearchFacts, Sign } from "../../facts/facts.ts"
@@ -20,8 +19,8 @@ export const SEARCHES = 0,
 const SLOTS = 3
 
 /**
- * Who made a query, or takes it back, as it comes: most of it is never asked for, since enough visitors made most
- * queries.
+ * Who made a query, or takes it back, in order of arrival: most of it is never read, because most queries already have
+ * enough visitors.
  */
 class Makers {
   readonly #queries: Array<number> = []

@@ -1,9 +1,9 @@
 /**
- * The popularity of queries: what suggestions are made of. Which search counts (one of answer and event, the last
- * keystroke, no repeated event) attribution decides, with state of thirty days behind it; what is taken back there is
- * taken back here too, and visitors of several partitions meet in Postgres, under the lock of the query's row.
+ * The popularity of queries, the source of suggestions. Attribution decides which search counts (answer or event, the
+ * last keystroke, no repeated event), with thirty days of state; what it takes back is taken back here too. Visitors of
+ * several partitions meet in Postgres, under the lock of the query's row.
  *
- * A replay makes recent use again from the rows of rollups. Who made a query reaches back further than the log and is
+ * A replay recomputes recent use from the rows of rollups. Who made a query reaches back further than the log and is
  * not replayed.
  */
 import type { FactProcessor } from "../../facts/fact-processor.ts"

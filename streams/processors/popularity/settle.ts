@@ -1,4 +1,4 @@
-/** Popularity after figures have been rebuilt from the log, and without a person who was erased. */
+/** Popularity after figures have been rebuilt from the log, with or without erasing a person. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { makerOf } from "../../erasure/erasures.ts"
@@ -9,9 +9,9 @@ import { numbersLiteral } from "../literals.ts"
 import { recountMakers } from "./write.ts"
 
 /**
- * Use of the organization's queries again from the rows of rollups, which say it exactly: a day's searches weigh the
- * same. Call with the partitions locked, once rollups have settled. What nobody used any more stays with nothing, which
- * tells suggestions to drop it; the next sweep removes it. Rows changed.
+ * Recomputes the use of the organization's queries from the rows of rollups, which have it exactly: a day's searches
+ * weigh the same. Call with the partitions locked, once rollups have settled. A query without any use left keeps an
+ * empty row, which makes suggestions drop it; the next sweep removes it. Returns rows changed.
  */
 export const settlePopularity = Effect.fnUntraced(function* (organizationId: string) {
   const sql = yield* SqlClient.SqlClient
@@ -38,8 +38,8 @@ export const settlePopularity = Effect.fnUntraced(function* (organizationId: str
 })
 
 /**
- * Takes an erased person out of what is known of who made a query, and queries out that nobody else made. Call with the
- * partitions locked. Rows removed.
+ * Removes an erased person from the visitors of queries, and queries that nobody else made. Call with the partitions
+ * locked. Returns rows removed.
  */
 export const forgetMaker = Effect.fnUntraced(function* (organizationId: string, prints: ReadonlyArray<string>) {
   const sql = yield* SqlClient.SqlClient

@@ -1,9 +1,9 @@
 /**
- * Rows of queries that may be suggested: one a query, its recent use, and how many visitors made it.
+ * Rows of queries that may be suggested: one per query, with its recent use and number of visitors.
  *
- * One visitor of a network is kept: with more, one who invents visitors would be all of the eight. Fewer than three
- * visitors are never called three: a row of `query_makers` stands for a visitor with at least one counted search. When
- * one of the eight that are kept takes his search back, a ninth who was not kept is missed until he comes again.
+ * One visitor per network is kept: otherwise a client that invents visitors could be all eight. Fewer than three
+ * visitors are never counted as three: a row of `query_makers` stands for a visitor with at least one counted search.
+ * When one of the eight takes a search back, a ninth visitor who was not kept is missing until the next visit.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -54,7 +54,7 @@ const byKey = (a: MakerRow | PopularityRow, b: MakerRow | PopularityRow): number
 
 const idOf = (organizationId: string, collection: string, q: string): string => `${organizationId}\n${collection}\n${q}`
 
-/** What is wanted of a query's makers. */
+/** Which visitors of a query to read. */
 interface Asked {
   readonly id: string
   readonly asked: "all" | "takers" | "none"
@@ -67,8 +67,8 @@ const askedOf = (key: Key, isAsked: (id: string) => Asked["asked"]): Asked => {
 }
 
 /**
- * What is left of each person's searches of queries that `isAsked`, everything of a query together, whatever it was
- * asked on. Where only `takers` are asked, those who take a search back, and nobody else.
+ * What remains of each person's searches of queries that `isAsked`, summed per query over all devices. With `takers`,
+ * only for visitors who take a search back.
  */
 const netMakers = (
   { makers, subjects }: QueryUses,
@@ -76,7 +76,7 @@ const netMakers = (
 ): ReadonlyMap<string, ReadonlyMap<number, MakerRow>> => {
   const known: Array<Asked | undefined> = []
   const queryOf = (row: number): Asked => (known[row] ??= askedOf(subjects.keyAt(row), isAsked))
-  /** By query, of whoever took a search back: keystrokes, so they are few. */
+  /** By query, for visitors who took a search back: only keystrokes, so they are few. */
   const takers = new Map<string, Set<number>>()
   makers.each((row, who, sign) => {
     if (sign > 0) return
@@ -142,7 +142,7 @@ const popularityOf = (uses: QueryUses): ReadonlyArray<PopularityRow> => {
     row.zeroWeight += zero * weight
     row.clickWeight += converted * weight
   })
-  // One visitor more and one fewer is no search more, but the row is to be locked while they are counted.
+  // One visitor more and one fewer changes no number of searches, but the row must be locked while they are counted.
   for (const persons of netMakers(uses, (id) => (rows.has(id) ? "none" : "all")).values()) {
     for (const { collection, organizationId, q, searches } of persons.values())
       if (searches !== 0) rowOf(organizationId, collection, q)
@@ -151,7 +151,7 @@ const popularityOf = (uses: QueryUses): ReadonlyArray<PopularityRow> => {
 }
 
 /**
- * Rows in key order: of queries that are `full` of makers, those who take a search back alone. O(visitors of the
+ * Rows in key order; for queries that are `full` of visitors, only those who take a search back. O(visitors of the
  * flush).
  */
 const makersOf = (uses: QueryUses, full: ReadonlySet<string>): ReadonlyArray<MakerRow> => {
@@ -233,7 +233,7 @@ export const writePopularity = (uses: QueryUses): Effect.Effect<void, SqlError.S
       for (const { makers, organization_id, ...row } of answered)
         if (makers >= MAKERS_MAX) full.add(idOf(organization_id, row.collection, row.q))
     }
-    // Enough visitors are known: one more changes nothing, one who takes his search back does.
+    // Enough visitors are known: one more changes nothing, one who takes a search back does.
     const made = makersOf(uses, full)
     for (let from = 0; from < made.length; from += ROWS_PER_STATEMENT) {
       const part = made.slice(from, from + ROWS_PER_STATEMENT)

@@ -21,7 +21,10 @@ interface Row {
   readonly at: number
 }
 
-/** From the entry's place alone, so that a second stepping names it the same: a ULID whose random part is the place. */
+/**
+ * Derived from the entry's place alone, so that stepping it again yields the same id: a ULID whose random part is the
+ * place.
+ */
 const idOf = ({ index, offset }: Place, at: number): string => {
   const place = new DataView(new ArrayBuffer(10))
   place.setBigUint64(0, BigInt(offset))
@@ -29,12 +32,12 @@ const idOf = ({ index, offset }: Place, at: number): string => {
   return `rej_${ulid(at, new Uint8Array(place.buffer))}`
 }
 
-const rowsPerStatement = 1_000
+const ROWS_PER_STATEMENT = 1_000
 const write = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
   const sql = yield* SqlClient.SqlClient
-  for (let from = 0; from < rows.length; from += rowsPerStatement) {
-    const some = rows.slice(from, from + rowsPerStatement)
-    // No list of nothing but nulls, of which the driver cannot tell the type.
+  for (let from = 0; from < rows.length; from += ROWS_PER_STATEMENT) {
+    const some = rows.slice(from, from + ROWS_PER_STATEMENT)
+    // Not a list of nulls alone, whose type the driver cannot infer.
     yield* sql`INSERT INTO event_rejections (organization_id, id, collection, received_at, reason, entry, is_unreadable)
       SELECT organization_id, id, nullif(collection, ''), received_at::int8, reason, entry, is_unreadable FROM unnest(${some.map((row) => row.organizationId)}::text[], ${some.map((row) => row.id)}::text[],
         ${some.map((row) => row.rejection.collection ?? "")}::text[], ${some.map((row) => String(row.at))}::text[], ${some.map((row) => row.rejection.reason)}::text[],

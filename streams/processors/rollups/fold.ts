@@ -1,11 +1,10 @@
 /**
- * The second stage of rollups: adds packed instants to the rows of minutes, hours and days. A row that a shop's
- * thousand views of a product touch in some seconds is written once, and the flush, which everybody waits for, writes
- * no row at all.
+ * The second stage of rollups: adds packed instants to the rows of minutes, hours and days. A row that a thousand views
+ * touch within seconds is written once, and the flush, which everything waits for, writes no row at all.
  *
- * What is not folded yet is named in `analytics_unfolded`, and readers add it to the rows in one snapshot; so figures
- * are as exact and as new as their flush, whoever folds when. Any process may fold anything: what one has taken, others
- * pass over.
+ * `analytics_unfolded` names what is not folded yet, and readers add that to the rows in one snapshot; so figures are
+ * as exact and as fresh as their flush, whoever folds when. Any process may fold anything, and skips what another has
+ * taken.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -18,13 +17,13 @@ import { millionths } from "../../facts/money.ts"
 import type { Key } from "../../facts/subjects.ts"
 import { INSTANTS_TABLE, ROLLUP_TABLES, type RollupTable, UNFOLDED_TABLE } from "./tables.ts"
 
-/** Packed bytes that are read together; one value may have more. */
+/** Packed bytes that are read together; a single value may be larger. */
 const BYTES_MAX = 512 * 1024
-/** Rows of one fold, some 300 bytes each: few values of many minutes have as many as many values of one. */
+/** Rows of one fold, some 300 bytes each: a few values with many minutes yield as many as many values with one. */
 const ROWS_MAX = 150_000
-/** Values of one fold; those of a shop that sends little are small. */
+/** Values of one fold; small for shops that send little. */
 const VALUES_MAX = 20_000
-/** Held by folds together, and alone by whoever exchanges rows. */
+/** Shared by folds, and held exclusively by an exchange of rows. */
 const FOLDING = "analytics fold"
 
 interface Row {
@@ -44,7 +43,7 @@ const addTo = (bucket: Bucket, id: string, key: () => Key, sums: ReadonlyArray<n
 }
 
 /**
- * One table's rows of every grain from minutes that come in order of organization and time: larger buckets are made of
+ * One table's rows of every grain, from minutes in order of organization and time: larger buckets are built from
  * smaller ones.
  */
 class Grains {
@@ -62,7 +61,7 @@ class Grains {
     ).map(([grain, size]) => ({ grain, size, bucket: new Map<string, Row>(), at: -1 }))
   }
 
-  /** To be called before the rows of a minute are added. */
+  /** Call before adding the rows of a minute. */
   enter(organizationId: string, minute_at: number): void {
     const isOther = organizationId !== this.#organizationId
     this.#organizationId = organizationId
@@ -78,7 +77,7 @@ class Grains {
     // No part of a key holds NUL.
     addTo(this.#open[0]!.bucket, key.join("\u0000"), () => [organizationId, ...key], sums)
   }
-  /** A bucket goes into the rows and into the next larger one, which closes after it. */
+  /** A bucket goes into the rows and into the next larger bucket, which closes after it. */
   #close(place: number): void {
     const open = this.#open[place]!,
       larger = this.#open[place + 1]
@@ -94,7 +93,7 @@ class Grains {
     for (const { bucket } of this.#open) size += bucket.size
     return size
   }
-  /** In one order, so that two writers never deadlock. */
+  /** Always in one order, so that two writers never deadlock. */
   rows(): ReadonlyArray<GrainRow> {
     for (let i = 0; i < this.#open.length; i++) this.#close(i)
     return this.#rows.sort(byPrimaryKey)
@@ -162,8 +161,8 @@ const idsOf = (values: ReadonlyArray<Named>): ReadonlyArray<string> => [
 ]
 
 /**
- * Takes the next values, of one organization or of all, and folds them; whether there are more. In the caller's
- * transaction.
+ * Takes the next values, of one organization or of all, and folds them in the caller's transaction. Returns whether
+ * there are more.
  */
 const foldNext = Effect.fnUntraced(function* (organizationId: string | undefined, valuesMax: number) {
   const sql = yield* SqlClient.SqlClient
@@ -209,7 +208,7 @@ const foldNext = Effect.fnUntraced(function* (organizationId: string | undefined
   return taken < named.length || named.length === valuesMax
 })
 
-/** Waits for folds under way and keeps others out until the transaction ends: for whoever exchanges rows. */
+/** Waits for running folds and blocks others until the transaction ends, for an exchange of rows. */
 export const holdFolds = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.asVoid(sql`SELECT pg_advisory_xact_lock(hashtext(${FOLDING}), 0)`)
 )
@@ -218,13 +217,13 @@ export const holdFolds = Effect.flatMap(SqlClient.SqlClient, (sql) =>
 export const foldOrganization = (organizationId: string): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
   Effect.gen(function* () {
     while (yield* foldNext(organizationId, VALUES_MAX)) {
-      // In batches, for memory's sake.
+      // In batches, to bound memory.
     }
   })
 
 /**
- * Folds a bounded part of what waits, in a transaction of its own; whether there is more. A value whose rows Postgres
- * refuses stays unfolded for good: it is found by folding values one by one, and told.
+ * Folds a bounded part of what waits, in a transaction of its own. Returns whether there is more. A value whose rows
+ * Postgres refuses stays unfolded for good; it is found by folding values one by one, and logged.
  */
 export const foldSome: Effect.Effect<boolean, SqlError.SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -1,7 +1,7 @@
 /**
- * Rollups: what the analytics answer from, by query, product, type of event, and filter used. A flush writes instants,
- * the fold makes rows of them, a replay exchanges rows day by day. What is rebuilt without a person has no trace of
- * them, so erasure needs no hook of its own here.
+ * Rollups: the tables that analytics read, by query, product, type of event, and filter used. A flush writes instants,
+ * the fold turns them into rows, a replay exchanges rows day by day. Figures rebuilt without a person contain no trace
+ * of them, so erasure needs no hook of its own here.
  */
 import { Effect } from "effect"
 import type { FactProcessor } from "../../facts/fact-processor.ts"

@@ -1,6 +1,6 @@
 /**
- * The exchange of an organization's rows for those of its shadows, a day (UTC) at a time: one transaction of a day's
- * rows, in which nobody else counts. Rows of a day are of that day at every grain, so nothing is cut.
+ * Exchanges an organization's rows for those of its shadows, a day (UTC) at a time: one transaction per day, during
+ * which nobody else counts. Rows of a day belong to that day at every grain, so nothing is cut.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -17,8 +17,8 @@ export const emptyShadows = Effect.gen(function* () {
 })
 
 /**
- * The first day from `from` on, before `before`, that has a row of the organization or of its shadows; undefined when
- * none has. What is counted meanwhile goes to both, so an empty day stays exchanged. Some index probes a shadow.
+ * The first day from `from` on, before `before`, with a row of the organization or of its shadows; undefined if there
+ * is none. New counts go to both, so an empty day stays exchanged. A few index probes per shadow.
  */
 export const firstDay = Effect.fnUntraced(function* (
   organizationId: string,
@@ -44,8 +44,8 @@ export const firstDay = Effect.fnUntraced(function* (
 })
 
 /**
- * Call with the partitions locked. Rows that were taken out, by table. Rows are made of the shadows' instants, as they
- * always are.
+ * Call with the partitions locked. Returns the rows removed, by table. The new rows are built from the shadows'
+ * instants, like any others.
  */
 export const swapDay = Effect.fnUntraced(function* (
   organizationId: string,
@@ -62,12 +62,12 @@ export const swapDay = Effect.fnUntraced(function* (
       ),
       ([gone]) => gone!.n
     )
-  // Nothing is left beside the rows, so that what goes is told whole.
+  // Nothing remains beside the rows, so the removed numbers are complete.
   yield* foldOrganization(organizationId)
   const rows: Record<string, number> = {}
   for (const { table } of ROLLUP_TABLES) rows[table] = yield* take(table, "bucket_at", `grain IN ${GRAIN_LIST}`)
   rows[INSTANTS_TABLE] = yield* take(INSTANTS_TABLE, "minute_at", "true")
-  // What no fold could make rows of.
+  // What no fold could turn into rows.
   yield* take(UNFOLDED_TABLE, "minute_at", "true")
   yield* sql.unsafe(
     `WITH written AS (INSERT INTO ${INSTANTS_TABLE} (organization_id, minute_at, packed) SELECT $1, minute_at, packed FROM shadow_${INSTANTS_TABLE}
@@ -76,7 +76,7 @@ export const swapDay = Effect.fnUntraced(function* (
     [organizationId, ...range, textsLiteral(shadows)]
   )
   yield* foldOrganization(organizationId)
-  // Whoever keeps sums in memory reads them anew.
+  // Processes that keep sums in memory read them again.
   yield* sql`INSERT INTO analytics_rewrites (organization_id, rewrites) VALUES (${organizationId}, 1) ON CONFLICT (organization_id) DO UPDATE SET rewrites = analytics_rewrites.rewrites + 1`
   return rows
 })

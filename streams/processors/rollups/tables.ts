@@ -1,6 +1,6 @@
 /**
- * The tables of rollups: what instants are folded into, what readers ask, and what a replay rebuilds. Keys, measures
- * and amounts of a table are those of its instants.
+ * The tables of rollups: what instants are folded into, what readers query, and what a replay rebuilds. A table has the
+ * keys, measures and amounts of its instants.
  */
 import type { InstantTable } from "../../figures/instants.ts"
 
@@ -17,7 +17,7 @@ export const QUERY_MEASURES = [
   "revenue_micros"
 ] as const
 export const QUERY_AMOUNTS = 2
-/** Of `analytics_filter_rollup`: the first ones of the query rollup, in the same slots. */
+/** For `analytics_filter_rollup`: the first ones of the query rollup, in the same slots. */
 export const FILTER_MEASURES = ["searches", "zero_results", "searches_with_click", "searches_with_purchase"] as const
 export const PRODUCT_MEASURES = [
   "views",
@@ -34,7 +34,7 @@ export const EVENT_MEASURES = ["events"] as const
 export interface RollupTable {
   readonly table: string
   readonly of: InstantTable
-  /** Behind the organization. */ readonly keys: ReadonlyArray<string>
+  /** After the organization. */ readonly keys: ReadonlyArray<string>
   readonly measures: ReadonlyArray<string>
 }
 export const ROLLUP_TABLES = [

@@ -1,8 +1,7 @@
 /**
- * The first stage of rollups: a flush writes its sums packed by minute and nothing else; some seconds later `fold.ts`
- * adds them to rows of three grains (minute, hour, day), so that any span of time is answered exactly from few rows,
- * and a row that many events touch is written once for all of them. A retraction is a negative count; what cancels is
- * not written.
+ * The first stage of rollups: a flush writes only its sums, packed by minute; seconds later `fold.ts` adds them to rows
+ * of three grains (minute, hour, day), so that any span of time is answered exactly from few rows, and a row that many
+ * events touch is written once for all of them. A retraction is a negative count; sums that cancel out are not written.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -13,7 +12,7 @@ import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "../literals.ts
 import type { RollupSums } from "./emitted.ts"
 import { INSTANTS_TABLE, ROLLUP_TABLES, UNFOLDED_TABLE } from "./tables.ts"
 
-/** Where rows go: the tables themselves, or their shadows with one organization alone, under another name. */
+/** Where rows go: the tables themselves, or their shadows with a single organization under another name. */
 interface Destination {
   readonly prefix: "" | "shadow_"
   /** Undefined for what is left out. */
@@ -83,11 +82,11 @@ const writeInstants = (rollups: RollupSums, destination: Destination) =>
     }
   })
 
-/** Packed instants, and no row of a rollup: that is `fold.ts`. One statement per 10,000 minutes. */
+/** Packed instants only; rollup rows are written by `fold.ts`. One statement per 10,000 minutes. */
 export const writeRollups = (rollups: RollupSums): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
   writeInstants(rollups, { prefix: "", nameOf: undefined })
 
-/** One organization's part, added to the shadow of its instants under the shadow's name. */
+/** Adds one organization's part to the shadow of its instants, under the shadow's name. */
 export const writeShadow = (
   rollups: RollupSums,
   organizationId: string,

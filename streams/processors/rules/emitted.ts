@@ -1,9 +1,9 @@
 /**
- * What analytics rules keep of the facts of one flush. A rule may be created at any moment and counts what happened
- * from then on, so everything is kept for everybody until the flush has read which rules there are: as lists of what
- * came, some nanoseconds each, of which most is never looked at.
+ * What analytics rules keep of the facts of one flush. A rule may be created at any moment and counts from then on, so
+ * everything is kept for everybody until the flush has read which rules exist: as lists in order of arrival, at some
+ * nanoseconds each, most of which are never read.
  *
- * Whole events, for `log` rules, are kept only for organizations that have such a rule or of whom that is not known
+ * Whole events, for `log` rules, are kept only for organizations that have such a rule or whose rules are not known
  * yet; so a log rule begins with the first flush after its creation, seconds later at most.
  */
 import type { BehaviouralEvent, ServedSearch } from "@dowser/log/event-schema"
@@ -11,10 +11,10 @@ import { kept } from "@dowser/log/columns/decode"
 import type { FactSink, ProductKind, SearchFacts, Sign } from "../../facts/facts.ts"
 import type { Key, Subject } from "../../facts/subjects.ts"
 
-/** Of the events of one flush beyond this, log rules keep none: they are told from, not counted by. */
+/** The most events of one flush that log rules keep: they serve to look at, not to count. */
 const LOGGED_MAX = 20_000
 
-/** Which organizations keep whole events; learned at each flush of a partition. */
+/** Organizations whose whole events are kept; updated at each flush of a partition. */
 export class LogKnowledge {
   readonly #hasLog = new Map<string, boolean>()
   mayLog(organizationId: string): boolean {
@@ -39,7 +39,7 @@ interface OtherUse {
   readonly at: number
 }
 
-/** An answer as the event that would tell of it. */
+/** An answer in the form of the event that would report it. */
 const eventOf = ({
   at,
   experiment: _experiment,
@@ -58,7 +58,7 @@ export class RuleFacts implements FactSink {
   readonly knowledge: LogKnowledge
   readonly organizations = new Set<string>()
   #lastOrganization = ""
-  // Searches that count or are taken back, and what happened to products; by place.
+  // Searches that count or are taken back, and what happened to products; by slot.
   readonly #queries: Array<Key> = []
   readonly #searches: Array<SearchFacts> = []
   readonly #signs: Array<Sign> = []

@@ -1,4 +1,4 @@
-/** An erased person's part of what analytics rules keep. Counts keep their number: nobody can be told from those. */
+/** An erased person's part of what analytics rules keep. Counts stay: they identify nobody. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { EVENT_AHEAD_MAX_MS } from "@dowser/log/event-schema"
@@ -9,7 +9,7 @@ import { removePages, ROWS_PER_PAGE } from "../../erasure/rows.ts"
 /** Events that `log` rules keep whole. Rows removed. */
 export const removeRuleEvents = Effect.fnUntraced(function* ({ erasedAt, isTheirs, organizationId }: ErasedRows) {
   const sql = yield* SqlClient.SqlClient
-  // Times of events are their senders', who may be minutes ahead.
+  // Senders choose the times of events, which may be minutes ahead.
   const analytics_rule_events = yield* removePages(
     (after) => sql<{
       rule: string
@@ -32,8 +32,8 @@ export const removeRuleEvents = Effect.fnUntraced(function* ({ erasedAt, isTheir
 })
 
 /**
- * Texts of queries that nobody else made, as the rebuilt rows of rollups tell: at once, or, where they were published,
- * when the publisher next looks. Call with the partitions locked. Rows changed.
+ * Removes texts of queries that nobody else made, according to the rebuilt rollups: at once, or, if they were
+ * published, at the publisher's next pass. Call with the partitions locked. Returns rows changed.
  */
 export const forgetQueries = Effect.fnUntraced(function* (organizationId: string) {
   const sql = yield* SqlClient.SqlClient

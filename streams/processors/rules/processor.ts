@@ -11,7 +11,7 @@ export const rules: FactProcessor<LogKnowledge, RuleFacts> = {
   name: "rules",
   open: () => new LogKnowledge(),
   newEmitted: (knowledge) => new RuleFacts(knowledge),
-  // Everything that came: what happens again and again at one instant is one row of rollups, but not here.
+  // Everything in order of arrival: events repeated at one instant are one row of rollups, but not here.
   sizeOf: ({ size }) => size,
   write: writeRules,
   erasing: { outcome: "removed", forget: forgetQueries, removeRows: removeRuleEvents }

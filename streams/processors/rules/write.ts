@@ -1,6 +1,6 @@
 /**
  * What analytics rules count, from the facts of a flush and in its transaction: so a rule counts each search and event
- * once, whatever crashes, and what a keystroke takes back is taken back from it too. A rule counts what happened at or
+ * once, whatever crashes, and a keystroke that is taken back is taken back here too. A rule counts what happened at or
  * after its creation, by the time of the search or event.
  */
 import { Effect } from "effect"
@@ -18,7 +18,7 @@ interface Rule {
   readonly event_type: string
   readonly params: RuleParams
   readonly created_at: number
-  /** Its collection and the aliases of that. */ readonly names: ReadonlyArray<string>
+  /** Its collection's name and aliases. */ readonly names: ReadonlyArray<string>
 }
 type Counted = Map<string, { readonly key: ReadonlyArray<string>; count: number }>
 
@@ -40,7 +40,7 @@ const byOrganization = (rules: ReadonlyArray<Rule>): RulesOf => {
   }
   return all
 }
-/** Of its collection, and not from before the rule was there. */
+/** In its collection, and not from before the rule existed. */
 const covers = ({ created_at, names }: Rule, collection: string, at: number): boolean =>
   at >= created_at && names.includes(collection)
 
@@ -157,13 +157,13 @@ const keepEvents = (logged: ReadonlyArray<LoggedEvent>, rulesOf: RulesOf) =>
     }
   })
 
-/** Runs in the flush's transaction: one look for rules, and an upsert per kind that has any. */
+/** Runs in the flush's transaction: one query for rules, and an upsert for each kind in use. */
 export const writeRules = (facts: RuleFacts): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
   Effect.gen(function* () {
     const { knowledge, organizations } = facts
     if (organizations.size === 0) return
     const sql = yield* SqlClient.SqlClient
-    // Locked against deletion: figures of a rule that goes in between would refuse the whole flush.
+    // Locked against deletion: figures of a rule that is deleted meanwhile would refuse the whole flush.
     const rules = yield* sql.unsafe<Rule>(
       `SELECT organization_id, name, type, event_type, params, created_at::float8 AS created_at, array_prepend(collection, ARRAY(SELECT e.name FROM engine_resources e
         WHERE e.organization_id = r.organization_id AND e.kind = 'alias' AND e.value ->> 'collection_name' = r.collection)) AS names

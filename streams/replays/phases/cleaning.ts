@@ -1,4 +1,7 @@
-/** Of an erasure: the person's rows elsewhere, and the person's entries in the log; then the receipt. */
+/**
+ * Phase of an erasure: removes the person's rows elsewhere and the person's entries in the log, then writes the
+ * receipt.
+ */
 import { Clock, Effect } from "effect"
 import { EventLog } from "@dowser/log/event-log/event-log"
 import { TOPICS } from "@dowser/log/topics"
@@ -8,14 +11,14 @@ import { rewritePartition } from "../../erasure/rewriting.ts"
 import { erasedRows, removeDeliveries } from "../../erasure/rows.ts"
 import { readOffsets } from "../../offsets/offsets.ts"
 import { readersOf } from "../../processors/runnable.ts"
-import { type Duty, type LogPlace, tombstoneOf } from "../duty.ts"
+import { type ReplayContext, type LogPlace, tombstoneOf } from "../replay-context.ts"
 import { finishJob, readJob, tellReceipt } from "../jobs.ts"
 import { added, ENTRIES, HIDDEN, modelsOf, part, rangeOf, RECORDS, TABLE, tablesOf, takenOut } from "../receipt.ts"
 import { forgetRun, type Run } from "../../shadow/runs.ts"
 
 const LOOK_EVERY_MS = 250
 
-/** Everybody has passed what the tombstone covers: what was to be written of it is. */
+/** All processors have passed the tombstone: whatever they had to write is written. */
 const isPassed = Effect.fnUntraced(function* (ends: Readonly<Record<string, number>>) {
   for (const [place, end] of Object.entries(ends)) {
     const { partition, topic: name } = placeOf(place)
@@ -26,9 +29,9 @@ const isPassed = Effect.fnUntraced(function* (ends: Readonly<Record<string, numb
   return true
 })
 
-/** The receipt with everybody's rows, in the order of the list, and then what was on its way out. */
+/** The receipt with everybody's rows, in the order of the list, followed by outgoing deliveries. */
 const removeAllRows = Effect.fnUntraced(function* (
-  duty: Duty,
+  context: ReplayContext,
   tombstone: Tombstone,
   erasures: Erasures,
   userId: string,
@@ -36,7 +39,7 @@ const removeAllRows = Effect.fnUntraced(function* (
 ) {
   const erased = erasedRows(tombstone, erasures, userId)
   let receipt = before
-  for (const keeper of duty.options.keepers) {
+  for (const keeper of context.options.keepers) {
     const { removeRows } = keeper.erasing
     if (removeRows !== undefined) receipt = takenOut(receipt, keeper, yield* removeRows(erased))
   }
@@ -65,7 +68,7 @@ const cleanPlace = Effect.fnUntraced(function* (
 })
 
 const resultOf = (
-  duty: Duty,
+  context: ReplayContext,
   run: Run,
   { erasedAt }: Tombstone,
   places: ReadonlyArray<LogPlace>,
@@ -84,31 +87,31 @@ const resultOf = (
       ...(hidden.has(name) ? { hidden_until: hidden.get(name) } : { records_rewritten: records.get(name) ?? 0 })
     })),
     tables: tablesOf(receipt),
-    state: [{ name: duty.group, partitions: duty.options.visitorPartitions }],
-    models: modelsOf(receipt, duty.options.keepers, duty.options.liveStates),
+    state: [{ name: context.group, partitions: context.options.visitorPartitions }],
+    models: modelsOf(receipt, context.options.keepers, context.options.liveStates),
     figures: rangeOf(run)
   }
 }
 
-export const clean = Effect.fnUntraced(function* (duty: Duty, run: Run) {
+export const clean = Effect.fnUntraced(function* (context: ReplayContext, run: Run) {
   const tombstone = yield* tombstoneOf(run)
   const job = yield* readJob(run.jobId)
   if (job.type !== "subject_erasure") return
   if (!(yield* isPassed(tombstone.ends))) return yield* Effect.sleep(LOOK_EVERY_MS)
-  const erasures = new Erasures([tombstone], duty.options.fingerprintKey)
+  const erasures = new Erasures([tombstone], context.options.fingerprintKey)
   const { user_id } = job.config
-  let receipt = yield* removeAllRows(duty, tombstone, erasures, user_id, run.receipt)
-  yield* duty.inCharge(tellReceipt(run, receipt))
-  const places = duty.erasedPlaces
+  let receipt = yield* removeAllRows(context, tombstone, erasures, user_id, run.receipt)
+  yield* context.inCharge(tellReceipt(run, receipt))
+  const places = context.erasedPlaces
   for (const place of places) {
     receipt = yield* cleanPlace(place, tombstone, erasures, user_id, receipt)
-    yield* duty.inCharge(tellReceipt(run, receipt))
+    yield* context.inCharge(tellReceipt(run, receipt))
   }
   const at = yield* Clock.currentTimeMillis
-  yield* duty.inCharge(
+  yield* context.inCharge(
     Effect.gen(function* () {
       yield* forgetRun(run.jobId)
-      yield* finishJob(run.jobId, at, { result: resultOf(duty, run, tombstone, places, receipt) })
+      yield* finishJob(run.jobId, at, { result: resultOf(context, run, tombstone, places, receipt) })
     })
   )
 })

@@ -1,11 +1,11 @@
 /**
- * The rows are exchanged: what is derived from them is made again, a replay ends, and an erasure takes the person out
- * of what no replay reaches.
+ * After the exchange: data derived from the rows is recomputed, a replay ends, and an erasure removes the person from
+ * what no replay reaches.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Outbox } from "@dowser/log/outbox"
-import { type Duty, tombstoneOf } from "../duty.ts"
+import { type ReplayContext, tombstoneOf } from "../replay-context.ts"
 import { finishJob, readJob, type RebuildingJob, toPhase } from "../jobs.ts"
 import { added, rangeOf, TABLE, tablesOf, takenOut } from "../receipt.ts"
 import { forgetRun, type Run } from "../../shadow/runs.ts"
@@ -22,23 +22,23 @@ const finishReplay = Effect.fnUntraced(function* (
   yield* outbox.put(run.organizationId, "event.replayed", { job_id: run.jobId, ...told })
 })
 
-export const settle = Effect.fnUntraced(function* (duty: Duty, run: Run) {
+export const settle = Effect.fnUntraced(function* (context: ReplayContext, run: Run) {
   const sql = yield* SqlClient.SqlClient
   const job = yield* readJob(run.jobId)
-  yield* duty.withGroup(
+  yield* context.withGroup(
     Effect.gen(function* () {
       let { receipt } = run
-      for (const { rebuilding } of duty.figures) {
+      for (const { rebuilding } of context.figures) {
         if (rebuilding?.settle !== undefined)
           receipt = added(receipt, TABLE, yield* rebuilding.settle(run.organizationId))
       }
       if (job.type === "event_replay") return yield* finishReplay(run, job, receipt)
       const { prints } = yield* tombstoneOf(run)
-      for (const keeper of duty.figures) {
+      for (const keeper of context.figures) {
         const { forget } = keeper.erasing
         if (forget !== undefined) receipt = takenOut(receipt, keeper, yield* forget(run.organizationId, prints))
       }
-      // The rows are the shadows' now, and so is the state: nobody needs to repeat anything.
+      // Rows and state are the shadows' now: nothing needs to be mirrored any more.
       yield* sql`DELETE FROM stream_replay_partitions WHERE job_id = ${run.jobId}`
       yield* toPhase(run, "settling", "cleaning", receipt)
     })

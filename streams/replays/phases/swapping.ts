@@ -1,7 +1,7 @@
 /** All partitions have taken over: day by day, every processor's rows are exchanged for those of the shadows. */
 import { Clock, Effect } from "effect"
 import { DAY_MS } from "../../figures/grain.ts"
-import type { Duty } from "../duty.ts"
+import type { ReplayContext } from "../replay-context.ts"
 import { tellProgress, tellSwapped, toPhase } from "../jobs.ts"
 import { added, TABLE } from "../receipt.ts"
 import { readPartitions, type Run } from "../../shadow/runs.ts"
@@ -10,9 +10,9 @@ import { BUILT } from "./building.ts"
 const SWAPPED = 0.95
 
 /** The first day that some processor has something of; the run's end when none has. */
-const nextDay = Effect.fnUntraced(function* (duty: Duty, run: Run, shadows: ReadonlyArray<string>) {
+const nextDay = Effect.fnUntraced(function* (context: ReplayContext, run: Run, shadows: ReadonlyArray<string>) {
   let next = run.beforeAt
-  for (const { rebuilding } of duty.figures) {
+  for (const { rebuilding } of context.figures) {
     const day = yield* (
       rebuilding?.firstDay?.(run.organizationId, shadows, run.swappedBefore, run.beforeAt) ?? Effect.succeed(undefined)
     )
@@ -21,14 +21,14 @@ const nextDay = Effect.fnUntraced(function* (duty: Duty, run: Run, shadows: Read
   return next
 })
 
-export const swap = Effect.fnUntraced(function* (duty: Duty, run: Run) {
+export const swap = Effect.fnUntraced(function* (context: ReplayContext, run: Run) {
   const shadows = (yield* readPartitions(run.jobId)).map(({ shadow }) => shadow)
-  const day = yield* nextDay(duty, run, shadows)
-  if (day >= run.beforeAt) return yield* duty.inCharge(toPhase(run, "swapping", "settling"))
-  yield* duty.withGroup(
+  const day = yield* nextDay(context, run, shadows)
+  if (day >= run.beforeAt) return yield* context.inCharge(toPhase(run, "swapping", "settling"))
+  yield* context.withGroup(
     Effect.gen(function* () {
       let { receipt } = run
-      for (const { rebuilding } of duty.figures) {
+      for (const { rebuilding } of context.figures) {
         if (rebuilding?.swapDay !== undefined)
           receipt = added(receipt, TABLE, yield* rebuilding.swapDay(run.organizationId, shadows, day))
       }

@@ -2,7 +2,7 @@
 import { it } from "@effect/vitest"
 import { Clock, Effect, Layer } from "effect"
 import { describe, expect } from "vitest"
-import { Access, neverExpires, type NewKey } from "../../../src/access/access.ts"
+import { Access, NEVER_EXPIRES, type NewKey } from "../../../src/access/access.ts"
 import { Organizations } from "../../../src/organizations/organizations.ts"
 import { Seal } from "../../../src/access/seal.ts"
 import { Configuration } from "../../../src/configuration/configuration.ts"
@@ -37,7 +37,7 @@ const newKey = (organization_id: string, more: Partial<NewKey> = {}): NewKey => 
   origins: [],
   filter_by: {},
   rate_limit_per_minute: 0,
-  expires_at: neverExpires,
+  expires_at: NEVER_EXPIRES,
   ...more
 })
 const asking = (access: Access["Service"]) => (key: string, address: string) =>
@@ -74,7 +74,7 @@ it.live("600 unknown keys a minute of one network, then it waits; plain keys pas
           collections: ["*"],
           filter_by: {},
           origins: [],
-          expires_at: neverExpires
+          expires_at: NEVER_EXPIRES
         })
         const good = securedKey(value, { filter_by: "a:=1" }),
           forged = `${good.slice(0, 20)}AAAA${good.slice(24)}`

@@ -8,7 +8,7 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import { PgClient } from "@effect/sql-pg"
 import { createCollection, search, upsertPreset, deletePreset } from "../../../engine-sdk/src/operations/mod.ts"
 import { openEngine } from "../../../engine-sdk/src/memory/open-engine.ts"
-import { Access, neverExpires } from "../../../src/access/access.ts"
+import { Access, NEVER_EXPIRES } from "../../../src/access/access.ts"
 import { Organizations } from "../../../src/organizations/organizations.ts"
 import { lookupHash } from "../../../src/access/tokens/lookup-hash.ts"
 import { OperatorAuth } from "../../../src/identity/operator.ts"
@@ -54,7 +54,7 @@ const newKey = (organization_id: string, value?: string) => ({
   origins: [],
   filter_by: {},
   rate_limit_per_minute: 0,
-  expires_at: neverExpires
+  expires_at: NEVER_EXPIRES
 })
 const statusOf = <A, E extends { readonly _tag: string }>(effect: Effect.Effect<A, E>) =>
   Effect.match(effect, { onFailure: ({ _tag }) => _tag as string, onSuccess: () => "ok" })

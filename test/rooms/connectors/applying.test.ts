@@ -4,7 +4,13 @@
  * one change after the other makes of the same log, and each change has one line in the journal.
  */
 import { describe, expect, it } from "vitest"
-import { type Arrived, decide, decideFailed, documentKey, type Known } from "../../../src/connectors/applying/decide.ts"
+import {
+  type Arrived,
+  decide,
+  decideFailed,
+  documentKey,
+  type DocumentVersion
+} from "../../../src/connectors/applying/decide.ts"
 import type { KnownDocuments } from "../../../src/connectors/applying/apply-batch.ts"
 import { type Entry, type Line, Lines } from "../../../src/connectors/applying/lines.ts"
 import { arrivedOf, outcomeOf } from "../../../src/connectors/applying/outcome.ts"
@@ -69,7 +75,7 @@ const makeModel = (log: ReadonlyArray<ReadonlyArray<Stored>>) => {
 /** What outlives a crash. */
 class World {
   readonly engine = new Map<string, string>()
-  readonly known = new Map<string, Known>()
+  readonly known = new Map<string, DocumentVersion>()
   readonly journal: Array<string> = []
   readonly offsets = Array.from({ length: PARTITIONS }, () => 0)
   counted = 0

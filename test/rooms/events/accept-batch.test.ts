@@ -1,4 +1,7 @@
-/** The judge of event batches: every rule of contract part 3, and the property that each entry has exactly one fate. */
+/**
+ * The judge of event batches: every rule of `docs/contract/events.md#events`, and the property that each entry has
+ * exactly one fate.
+ */
 import { describe, expect, it } from "vitest"
 import { acceptBatch } from "../../../src/events/intake/accept-batch.ts"
 import { keptEntry, keptLine, RejectionBudget } from "../../../log/rejection.ts"

@@ -2,9 +2,9 @@
 import { it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Exit, Fiber, Latch } from "effect"
 import { describe, expect, it as plain } from "vitest"
-import { GroupCommit, requestsWithin, type Waiting } from "../../../src/events/intake/group-commit.ts"
+import { GroupCommit, requestsWithin, type PendingRequest } from "../../../src/events/intake/group-commit.ts"
 
-interface Work extends Waiting<string, never> {
+interface Work extends PendingRequest<string, never> {
   readonly name: string
 }
 const work = (name: string, size: number): Work => ({ name, size, cameAt: 0, done: Deferred.makeUnsafe() })

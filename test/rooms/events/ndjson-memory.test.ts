@@ -51,7 +51,7 @@ it("a line that is too much at this moment is answered 429, after what came befo
   const text = `${lines}\n"${"x".repeat(FREE_BYTES + 50_000)}"\n${lines}`
   const memory = new RequestMemory({ bytesMax: 100_000, wait_ms: 50 })
   const other = memory.open("a")
-  other.hold(FREE_BYTES + 50_000)
+  other.reserve(FREE_BYTES + 50_000)
   const refused = await read(text, memory)
   expect([
     refused.failure?._tag,

@@ -1,7 +1,4 @@
-/**
- * Times that the specification and the contract promise, as literal numbers: a constant that changes is a promise that
- * is broken.
- */
+/** Times that are promised to callers, as literal numbers: a constant that changes is a promise that is broken. */
 import { expect, it } from "vitest"
 import { AUDIT_KEPT_MS } from "../../../src/audit/audit-repository.ts"
 import { SESSION_MS } from "../../../src/console/schema.ts"

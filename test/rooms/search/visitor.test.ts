@@ -1,7 +1,4 @@
-/**
- * Device, language and country of a visitor (contract part 0): parameters first, then what the browser and a configured
- * proxy say.
- */
+/** Device, language and country of a visitor: parameters first, then what the browser and a configured proxy say. */
 import { expect, it } from "vitest"
 import { traitsOf, visitorOf } from "../../../src/identity/visitor.ts"
 

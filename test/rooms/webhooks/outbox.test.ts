@@ -3,7 +3,7 @@ import { it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
-import { Access, neverExpires } from "../../../src/access/access.ts"
+import { Access, NEVER_EXPIRES } from "../../../src/access/access.ts"
 import { Organizations } from "../../../src/organizations/organizations.ts"
 import { Configuration } from "../../../src/configuration/configuration.ts"
 import { Seal } from "../../../src/access/seal.ts"
@@ -34,7 +34,7 @@ const newKey = (organization_id: string, description: string) => ({
   origins: [],
   filter_by: {},
   rate_limit_per_minute: 600,
-  expires_at: neverExpires
+  expires_at: NEVER_EXPIRES
 })
 
 it.live("keys put api_key.created and api_key.revoked into the outbox, and a failing write puts nothing anywhere", () =>

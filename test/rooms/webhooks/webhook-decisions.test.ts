@@ -87,7 +87,7 @@ describe("verdicts", () => {
 })
 
 describe("subscriptions", () => {
-  it("know the table of the specification", () => {
+  it("know the table of subscribable events", () => {
     // And two of ours, of the quota.
     expect(subscribableEvents.length + wildcardOnlyEvents.length).toBe(16 + 2)
     for (const event of [...subscribableEvents, allEvents]) expect(subscriptionRefusal(event)).toBeUndefined()
@@ -125,7 +125,7 @@ describe("secrets", () => {
       rotatedSecrets(four, "e", NOW + ROTATION_MS)?.length
     ]).toEqual([4, undefined, 4])
   })
-  it("sign as the specification's receiver and a stock verifier check", () => {
+  it("sign so that a receiver written by our documentation and a stock verifier accept it", () => {
     // Computed apart: openssl dgst -sha256 -hmac whsec_… over "1700000000.{}".
     const secret = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
     const headers = signedHeaders({ id: "dlv_1", event: "alert.fired", timestamp: 1_700_000_000, body: "{}" }, [

@@ -216,6 +216,16 @@ export const foundPageOf = (answer: object): FoundPage | undefined => Page.of(an
 /**
  * Hits are written part by part, so that the native writer does everything but the scores. O(answer). Throws
  * AnswerRefused as soon as the text is longer than the budget has room for.
+ *
+ * @example
+ * ```ts
+ * import { answerToJson, createSearch } from "@dowser/engine-sdk"
+ *
+ * const products = createSearch({ fields: { title: "string", price: "float" } })
+ * await products.add({ title: "Trail running shoe", price: 89.5 })
+ * const { answer } = await products.search("shoe")
+ * answerToJson(answer) // the answer as Typesense clients read it
+ * ```
  */
 export const answerToJson = (answer: SearchAnswer | UnionAnswer, budget?: AnswerBudget): string => {
   let out = ""

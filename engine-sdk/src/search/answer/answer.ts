@@ -1,6 +1,6 @@
 /**
  * From an execution to what the wire shows: hits with their scores and highlights, groups, facets, the envelope
- * (engine-contract 6.5).
+ * (`docs/contract/search.md#envelope`).
  */
 import { fail, notFound, ok, type Result } from "../../errors.ts"
 import type { SearchAnswer, SearchPlan } from "../../plan.ts"

@@ -1,6 +1,6 @@
 /**
- * Documents of other collections that a hit shows, or that a facet counts (engine-contract 7.8): those that are related
- * to it and pass the filter's own join.
+ * Documents of other collections that a hit shows, or that a facet counts (`docs/contract/filters.md#joins`): those
+ * that are related to it and pass the filter's own join.
  */
 import { parseJson, select } from "../../documents/mod.ts"
 import { ownValue, putAllOwn, putOwn } from "../../documents/own-value.ts"

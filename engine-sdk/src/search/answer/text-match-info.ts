@@ -1,4 +1,4 @@
-/** The parts of a text score as the wire shows them (engine-contract 5.5). */
+/** The parts of a text score as the wire shows them (`docs/contract/matching.md#score-parts`). */
 import type { TextMatchInfo, TextQuery } from "../../plan.ts"
 
 const TWO_8 = 0x100,

@@ -1,4 +1,4 @@
-/** Several searches as one ranked list (engine-contract 6.10). */
+/** Several searches as one ranked list (`docs/contract/search.md#union`). */
 import { fail, notFound, ok, type Result } from "../../errors.ts"
 import type { Hit, UnionAnswer, UnionPlan } from "../../plan.ts"
 import { Allowance, Cutoff, LateQuantum, sortSpending, spend, within } from "../../budget/cutoff.ts"

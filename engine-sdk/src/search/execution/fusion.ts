@@ -1,4 +1,4 @@
-/** Matches by vectors (engine-contract 13): the nearest documents, alone or fused with what the words found. */
+/** Matches by vectors (`docs/contract/vectors.md`): the nearest documents, alone or fused with what the words found. */
 import { bitsOf, hasBit, setBit } from "../../index/bits.ts"
 import type { CollectionReader } from "../../index/reader.ts"
 import type { SearchPlan, TextQuery, VectorQuery } from "../../plan.ts"

@@ -1,6 +1,6 @@
 /**
- * Which documents rules put into a list, and at which positions (contract part 1 and 2). Documents that are named are
- * known before anything matched; the best match of a sponsored slot only afterwards.
+ * Which documents rules put into a list, and at which positions. Documents that are named are known before anything
+ * matched; the best match of a sponsored slot only afterwards.
  */
 import {
   andInto,
@@ -53,10 +53,7 @@ export class Injecting {
     )
     return this.#settled(curated)
   }
-  /**
-   * Decision: what a request hides leaves its own hits; a rule that places a document cannot be bypassed by it (spec
-   * part 2).
-   */
+  /** Decision: what a request hides leaves its own hits; a rule that places a document cannot be bypassed by it. */
   #named(injection: Injection, id: string): Chosen {
     const { reader } = this.#request
     const place = reader.locate(id)

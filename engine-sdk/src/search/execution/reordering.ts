@@ -1,6 +1,6 @@
 /**
- * What changes the order of the first hits after they were ranked: blocks of hits that count as equal (engine-contract
- * 8.2), and diversity.
+ * What changes the order of the first hits after they were ranked: blocks of hits that count as equal
+ * (`docs/contract/text.md#sort-texts`), and diversity.
  */
 import type { SearchPlan, SortKey } from "../../plan.ts"
 import { hasBit } from "../../index/bits.ts"

@@ -1,6 +1,6 @@
 /**
- * Facet counts over everything that matched (engine-contract 9): which way a field is counted, and how its values are
- * ordered. Which of equally frequent ones are shown is decided in `compat/facet-cut.ts`.
+ * Facet counts over everything that matched (`docs/contract/facets.md`): which way a field is counted, and how its
+ * values are ordered. Which of equally frequent ones are shown is decided in `compat/facet-cut.ts`.
  */
 import { countBits } from "../../index/bits.ts"
 import { compareUtf8 } from "../../index/bytes.ts"

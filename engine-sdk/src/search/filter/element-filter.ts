@@ -1,6 +1,6 @@
 /**
- * Filters on one element of a list of objects (engine-contract 7.7): columns do not know which values share an element,
- * so they only narrow the documents down, and the stored document decides.
+ * Filters on one element of a list of objects (`docs/contract/filters.md#objects-in-lists`): columns do not know which
+ * values share an element, so they only narrow the documents down, and the stored document decides.
  */
 import { analyzerOf } from "../../analysis/analyzer.ts"
 import type { Filter, StringFilter } from "../../plan.ts"

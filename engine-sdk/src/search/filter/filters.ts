@@ -1,7 +1,7 @@
 /**
- * Filters as bit sets, one per segment (engine-contract 7). Leaves are computed from columns (`text-filter.ts`,
- * `number-filter.ts`, `geo-filter.ts`) and remembered per segment (`leaf-cache.ts`), since segments never change;
- * negation complements within the segment, so documents without the field are included.
+ * Filters as bit sets, one per segment (`docs/contract/filters.md`). Leaves are computed from columns
+ * (`text-filter.ts`, `number-filter.ts`, `geo-filter.ts`) and remembered per segment (`leaf-cache.ts`), since segments
+ * never change; negation complements within the segment, so documents without the field are included.
  */
 import type { Filter } from "../../plan.ts"
 import {

@@ -1,4 +1,4 @@
-/** Filters on places (engine-contract 7.5): points in areas, and areas of documents around a point. */
+/** Filters on places (`docs/contract/filters.md#places`): points in areas, and areas of documents around a point. */
 import type { Filter } from "../../plan.ts"
 import { bitsOf, setBit, type Bits } from "../../index/bits.ts"
 import type { Segment } from "../../index/segment.ts"

@@ -1,4 +1,4 @@
-/** Distances and areas on the sphere, as the engine contract measures them (7.5, 8.2). */
+/** Distances and areas on the sphere (`docs/contract/filters.md#places`, `docs/contract/sorting.md#keys`). */
 /** Radius of the earth in metres behind the recorded distances: 3,958.75 miles of 1,609 metres. */
 const EARTH_RADIUS_m = 6_369_628.75
 const RADIANS = Math.PI / 180

@@ -1,6 +1,6 @@
 /**
- * What a filter says of the documents of another collection (engine-contract 7.8): those that its own joins let through
- * are shown with a hit, counted by facets and looked at by a sort.
+ * What a filter says of the documents of another collection (`docs/contract/filters.md#joins`): those that its own
+ * joins let through are shown with a hit, counted by facets and looked at by a sort.
  */
 import type { Filter } from "../../plan.ts"
 import { hasBit, type ReadonlyBits } from "../../index/bits.ts"

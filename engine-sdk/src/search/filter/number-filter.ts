@@ -1,4 +1,4 @@
-/** Filters on numbers (engine-contract 7.3) and on true and false, which are numbers here. */
+/** Filters on numbers (`docs/contract/filters.md#numbers`) and on true and false, which are numbers here. */
 import type { NumberFilter } from "../../plan.ts"
 import { bitsOf, hasBit, setBit, type Bits } from "../../index/bits.ts"
 import type { NumberColumn } from "../../index/columns.ts"

@@ -1,6 +1,7 @@
 /**
- * References between collections (engine-contract 7.8): which documents of one collection belong to which of another.
- * A reference may lie on either side; its values are compared as the generated equality filter would: on tokens.
+ * References between collections (`docs/contract/filters.md#joins`): which documents of one collection belong to which
+ * of another. A reference may lie on either side; its values are compared as the generated equality filter would: on
+ * tokens.
  */
 import type { CollectionSchema } from "../../schema.ts"
 import { bitsOf, hasBit, setBit, type Bits, type ReadonlyBits } from "../../index/bits.ts"

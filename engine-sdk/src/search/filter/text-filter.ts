@@ -1,6 +1,6 @@
 /**
- * Filters on texts (engine-contract 7.2): values are compared by their tokens, a value that ends in a star by the words
- * that continue its last one.
+ * Filters on texts (`docs/contract/filters.md#strings`): values are compared by their tokens, a value that ends in a
+ * star by the words that continue its last one.
  */
 import type { StringFilter } from "../../plan.ts"
 import { bitsOf, type Bits } from "../../index/bits.ts"

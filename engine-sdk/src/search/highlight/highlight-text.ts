@@ -1,6 +1,6 @@
 /**
- * Marking words in a text and cutting snippets (engine-contract 10). Works on the original text and the offsets of its
- * tokens; which words count is decided by the caller.
+ * Marking words in a text and cutting snippets (`docs/contract/highlighting.md`). Works on the original text and the
+ * offsets of its tokens; which words count is decided by the caller.
  */
 import type { FewTokens, TokenSpan } from "../../analysis/analyzer.ts"
 import { answerTooLarge } from "../../budget/answer-budget.ts"
@@ -344,7 +344,7 @@ const isAscii = (text: string): boolean => {
   for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) >= 0x80) return false
   return true
 }
-/** Bytes when the text begins with ASCII, characters otherwise: the measure of "short" in the contract's engine. */
+/** Bytes when the text begins with ASCII, characters otherwise: how the reference engine measures "short". */
 const textLength = (text: string): number => {
   if (isAscii(text)) return text.length
   let points = 0,

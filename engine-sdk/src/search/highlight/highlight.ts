@@ -1,4 +1,4 @@
-/** Highlights of one hit in both wire forms (engine-contract 10.3, 10.4), from the stored document. */
+/** Highlights of one hit in both wire forms (`docs/contract/highlighting.md`), from the stored document. */
 import { analyzerOf, FewTokens, wantedTokens, type Analyzer, type WantedTokens } from "../../analysis/analyzer.ts"
 import { isSelected, type StoredDocument } from "../../documents/mod.ts"
 import { ownValue, putAllOwn, putOwn } from "../../documents/own-value.ts"
@@ -273,7 +273,7 @@ const withOwnCharacters = (rules: SnippetRules, { symbols_to_index, token_separa
   ...(symbols_to_index.length > 0 ? { symbols: symbols_to_index.join("") } : {})
 })
 
-/** Ends a word in Persian (engine-contract 4.2). */
+/** Ends a word in Persian (`docs/contract/text.md#locales`). */
 const ZERO_WIDTH_NON_JOINER = "\u200c"
 
 /** What highlighting takes from a request, whatever the words. */

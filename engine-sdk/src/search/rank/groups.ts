@@ -1,4 +1,4 @@
-/** Group numbers of documents by the values of their group fields (engine-contract 9.6). */
+/** Group numbers of documents by the values of their group fields (`docs/contract/facets.md#groups`). */
 import type { GroupRequest } from "../../plan.ts"
 import type { SegmentView } from "../../index/reader.ts"
 import { spend } from "../../budget/cutoff.ts"

@@ -1,6 +1,6 @@
 /**
  * The best documents in order: a bounded heap of doubles per segment, then one merge. Newest first breaks the last tie
- * (engine-contract 8.1).
+ * (`docs/contract/sorting.md#effective-keys`).
  */
 import type { SortKey } from "../../plan.ts"
 import { compareUtf8 } from "../../index/bytes.ts"

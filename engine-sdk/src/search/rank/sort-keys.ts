@@ -1,6 +1,6 @@
 /**
- * Sort keys as doubles per document, where higher is better (engine-contract 8). A string key is an ordinal within its
- * segment; ranks of different segments are compared by the texts behind it.
+ * Sort keys as doubles per document, where higher is better (`docs/contract/sorting.md`). A string key is an ordinal
+ * within its segment; ranks of different segments are compared by the texts behind it.
  */
 import type { Decay, Filter, SortKey } from "../../plan.ts"
 import { hasBit, type Bits } from "../../index/bits.ts"
@@ -326,7 +326,9 @@ export function* preparingClasses(
   }
 }
 
-/** Decay of engine-contract 8.4, in single precision as the contract's engine keeps its scores. */
+/**
+ * Decay functions (`docs/contract/sorting.md#decay`), in single precision so that scores equal the reference engine's.
+ */
 const decayed = ({ func, origin, scale, offset, decay }: Decay, value: number): number => {
   if (func === "diff") return Math.abs(origin - value) - offset
   const d = Math.max(0, Math.abs(origin - value) - offset)
@@ -346,7 +348,7 @@ const pointDistance_m = (segment: Segment, field: string, lat: number, lng: numb
       nearest = Math.min(nearest, distance_m(lat, lng, column.coordinates[p * 2], column.coordinates[p * 2 + 1]))
   return nearest
 }
-/** Whole metres, cut; 0 within the excluded radius (recorded answers win over 20.5 rule 56). */
+/** Whole metres, rounded down; 0 within the excluded radius, as the reference engine's recorded answers have it. */
 export const shownDistance_m = (
   segment: Segment,
   key: { readonly field: string; readonly lat: number; readonly lng: number; readonly excludeRadius_m: number },

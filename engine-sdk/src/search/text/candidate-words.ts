@@ -1,6 +1,6 @@
 /**
- * Which words of the vocabulary a typed one may stand for (engine-contract 5.1): the word itself, what it is a prefix
- * of, and what is some edits away, best first and no more than a few.
+ * Which words of the vocabulary a typed one may stand for (`docs/contract/matching.md#candidate-words`): the word
+ * itself, what it is a prefix of, and what is some edits away, best first and no more than a few.
  */
 import type { TextQuery } from "../../plan.ts"
 import { compareBytes, decodeUtf8, encodeUtf8 } from "../../index/bytes.ts"

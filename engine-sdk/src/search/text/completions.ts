@@ -1,4 +1,4 @@
-/** The words that a beginning stands for in a filter (engine-contract 7.2). Pure. */
+/** The words that a beginning stands for in a filter (`docs/contract/filters.md#strings`). Pure. */
 import { WALKED, walkOrder } from "../../compat/walk-order.ts"
 import { compareBytes, encodeUtf8 } from "../../index/bytes.ts"
 

@@ -1,6 +1,6 @@
 /**
- * What is tried when words as they were typed find too little (engine-contract 5.2): other spellings by gluing and
- * splitting words, fewer words, and words in the middle of others.
+ * What is tried when words as they were typed find too little (`docs/contract/matching.md#fallbacks`): other spellings
+ * by gluing and splitting words, fewer words, and words in the middle of others.
  */
 import type { TextQuery } from "../../plan.ts"
 import { hasBit } from "../../index/bits.ts"

@@ -1,6 +1,6 @@
 /**
- * How well one field of one document matches (engine-contract 5.3): 48 bits kept in a double, so that no object is made
- * per document. Composition into the 64-bit record score (5.4) is here too, as two halves.
+ * How well one field of one document matches (`docs/contract/matching.md#field-score`): 48 bits kept in a double, so
+ * that no object is made per document. Composition into the 64-bit record score (5.4) is here too, as two halves.
  */
 import { SPILLED, type TextColumn } from "../../index/columns.ts"
 

@@ -1,4 +1,7 @@
-/** Quoted phrases (engine-contract 4.4): the documents that hold them, and their score where nothing else was asked. */
+/**
+ * Quoted phrases (`docs/contract/text.md#queries`): the documents that hold them, and their score where nothing else
+ * was asked.
+ */
 import type { TextQuery } from "../../plan.ts"
 import { andInto, bitsOf, hasAnyBit, hasBit, orInto, type Bits } from "../../index/bits.ts"
 import { encodeUtf8 } from "../../index/bytes.ts"

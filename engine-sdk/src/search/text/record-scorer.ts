@@ -1,7 +1,7 @@
 /**
- * Scores of documents from the postings of their words (engine-contract 5.3, 5.4): one word in one field, one word in
- * several fields, several words that must all be there. This is the innermost loop of a search that scores everything,
- * so nothing is made per document.
+ * Scores of documents from the postings of their words (`docs/contract/matching.md#field-score`): one word in one
+ * field, one word in several fields, several words that must all be there. This is the innermost loop of a search that
+ * scores everything, so nothing is made per document.
  */
 import type { TextQuery } from "../../plan.ts"
 import { hasBit } from "../../index/bits.ts"

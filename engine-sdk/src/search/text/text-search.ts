@@ -1,7 +1,7 @@
 /**
- * Finding and scoring documents for words (engine-contract 5.1, 5.2): the ladder from the words as typed over other
- * spellings, synonyms and fewer words to words within words. Every segment keeps its own scores; thresholds look at all
- * segments together, so the result does not depend on how documents are spread over them.
+ * Finding and scoring documents for words (`docs/contract/matching.md#candidate-words`): the ladder from the words as
+ * typed over other spellings, synonyms and fewer words to words within words. Every segment keeps its own scores;
+ * thresholds look at all segments together, so the result does not depend on how documents are spread over them.
  */
 import type { TextQuery } from "../../plan.ts"
 import { encodeUtf8 } from "../../index/bytes.ts"

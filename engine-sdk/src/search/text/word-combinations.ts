@@ -1,6 +1,7 @@
 /**
- * Which words are searched together (engine-contract 5.1): costs of the tokens first, the cheapest ones before dearer
- * ones, then the candidate words at these costs. The search ends when enough was found without more typos.
+ * Which words are searched together (`docs/contract/matching.md#candidate-words`): costs of the tokens first, the
+ * cheapest ones before dearer ones, then the candidate words at these costs. The search ends when enough was found
+ * without more typos.
  */
 import type { TextQuery } from "../../plan.ts"
 import { spend } from "../../budget/cutoff.ts"

@@ -1,7 +1,7 @@
 /**
- * Documents that hold every word of one combination in some field (engine-contract 5.3). Where only the best are asked
- * for, they are found here and scored later, all combinations together (`top-k-scorer.ts`); else they are scored as
- * they are found.
+ * Documents that hold every word of one combination in some field (`docs/contract/matching.md#field-score`). Where only
+ * the best are asked for, they are found here and scored later, all combinations together (`top-k-scorer.ts`); else
+ * they are scored as they are found.
  */
 import type { TextQuery } from "../../plan.ts"
 import { spend } from "../../budget/cutoff.ts"

@@ -1,7 +1,7 @@
 /**
- * The nearest documents of a vector query over all segments (engine-contract 13): through a segment's graph where it
- * has one and the filter leaves enough, else over every vector that counts. Distances always come from the stored
- * vectors, so only which documents are candidates is ever approximate.
+ * The nearest documents of a vector query over all segments (`docs/contract/vectors.md`): through a segment's graph
+ * where it has one and the filter leaves enough, else over every vector that counts. Distances always come from the
+ * stored vectors, so only which documents are candidates is ever approximate.
  */
 import { countBits, hasBit, type ReadonlyBits } from "../../index/bits.ts"
 import type { VectorColumn } from "../../index/columns.ts"

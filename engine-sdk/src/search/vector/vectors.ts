@@ -1,5 +1,5 @@
 /**
- * Exact vector distances (engine-contract 13): every vector of a segment against one query, in single precision
+ * Exact vector distances (`docs/contract/vectors.md`): every vector of a segment against one query, in single precision
  * storage.
  */
 import type { VectorQuery } from "../../plan.ts"

@@ -9,14 +9,14 @@ import { type Outcome, ReaderThread } from "./reader-thread.ts"
 
 const IDLE_MS = 30_000
 
-interface Waiting {
+interface PendingPage {
   readonly bytes: Uint8Array
   readonly asked: PageToRead
   readonly resume: (outcome: Outcome) => void
 }
 
 class Desk {
-  readonly #queue = makeFairQueue<Waiting>(() => 1)
+  readonly #queue = makeFairQueue<PendingPage>(() => 1)
   readonly #within_ms: number | undefined
   #thread: ReaderThread | undefined
   #isBusy = false
@@ -25,7 +25,7 @@ class Desk {
   constructor(within_ms: number | undefined) {
     this.#within_ms = within_ms
   }
-  put(organizationId: string, waiting: Waiting): void {
+  put(organizationId: string, waiting: PendingPage): void {
     this.#queue.put(organizationId, waiting)
     void this.#work()
   }

@@ -15,7 +15,7 @@ const HEAP_MB = 256
 const WITHIN_MS = 10_000
 const IDLE_MS = 60_000
 
-interface Waiting {
+interface PendingDecode {
   readonly settle: (outcome: Effect.Effect<Float32Array, AudioFailure>) => void
   readonly timer: NodeJS.Timeout
 }
@@ -23,7 +23,7 @@ const lost = () => new AudioFailure({ kind: "failed", message: "The thread that 
 
 export class LiveThread {
   #worker: Worker | undefined
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #waiting = new Map<number, PendingDecode>()
   readonly #open = new Set<number>()
   #streams = 0
   #idle: NodeJS.Timeout | undefined
@@ -43,7 +43,7 @@ export class LiveThread {
     this.#idle = setTimeout(() => void this.close(), IDLE_MS)
     this.#idle.unref()
   }
-  ask(stream: number, format: LiveOpusFormat, bytes: Uint8Array, settle: Waiting["settle"]): void {
+  ask(stream: number, format: LiveOpusFormat, bytes: Uint8Array, settle: PendingDecode["settle"]): void {
     this.#begin()
     const timer = setTimeout(() => void this.close(), WITHIN_MS)
     this.#waiting.set(stream, { settle, timer })

@@ -16,7 +16,7 @@ export interface OpusSource {
 
 /** Of what is not complete: a page of Ogg has 65 kB at most, a block of sound less. */
 const KEPT_MAX = 200_000
-class Kept {
+class ByteQueue {
   #bytes: Uint8Array = new Uint8Array(0)
   add(bytes: Uint8Array): Uint8Array {
     this.#bytes = this.#bytes.length === 0 ? bytes : joined([this.#bytes, bytes])
@@ -32,7 +32,7 @@ const PAGE_HEAD = 27
 const CONTINUED = 1
 const OGGS = 0x4f_67_67_53
 export class OggPackets implements OpusSource {
-  readonly #kept = new Kept()
+  readonly #kept = new ByteQueue()
   head: OpusHead | undefined
   #serial: number | undefined
   #hasTags = false
@@ -84,7 +84,7 @@ export class OggPackets implements OpusSource {
 /** The longest head of an element. */
 const ELEMENT_HEAD = 12
 export class WebmPackets implements OpusSource {
-  readonly #kept = new Kept()
+  readonly #kept = new ByteQueue()
   #track: Track | undefined
   /** Of an element that nobody reads. */ #skip = 0
 

@@ -104,7 +104,7 @@ class LeasedCounter implements Counter, Recalls {
       if (this.#availability.isAway())
         return (
           this.#table.takeOnCredit(entry, units) ??
-          (yield* new CounterUnavailable({ message: "Units of a limit cannot be asked for at the moment." }))
+          (yield* new CounterUnavailable({ message: "Units of a limit are not available at the moment." }))
         )
       entry.waiting += units
       // One that is recalled from others counts as waiting until they have answered.
@@ -147,7 +147,7 @@ class LeasedCounter implements Counter, Recalls {
   readonly used: Counter["used"] = (budget) =>
     Effect.mapError(
       this.#readUsed(budget, USED_TRIES),
-      () => new CounterUnavailable({ message: "What was used cannot be read at the moment." })
+      () => new CounterUnavailable({ message: "Usage cannot be read at the moment." })
     )
 
   readonly #readUsed = (budget: Budget, triesLeft: number): Effect.Effect<number, unknown> =>

@@ -13,7 +13,7 @@ export const EXHAUSTED_MS = 1_000
 const ENDLESS = Number.MAX_SAFE_INTEGER
 
 /** What a statement says of a budget; the entry itself goes on while it is under way. */
-export interface Said {
+export interface BudgetReport {
   readonly entry: BudgetEntry
   readonly back: number
   readonly debt: number
@@ -44,7 +44,7 @@ export interface Speaker {
 }
 
 /** Reads off an entry what the next statement says of it, and marks it as under way. */
-export const say = (entry: BudgetEntry, monotonic: number): Said => {
+export const say = (entry: BudgetEntry, monotonic: number): BudgetReport => {
   const { back, debt, held, isRecalled, pending, waiting, wantsBlock } = entry
   entry.isRecalled = false
   entry.isUnderWay = true
@@ -54,16 +54,17 @@ export const say = (entry: BudgetEntry, monotonic: number): Said => {
   return { entry, back, debt, held, isRecalled, wantsBlock, least: Math.max(0, waiting - held), pending }
 }
 
-const int8s = (said: ReadonlyArray<Said>, of: (row: Said) => number) => said.map((row) => String(of(row)))
-const names = (said: ReadonlyArray<Said>) => said.map(({ entry }) => entry.budget.name)
-const starts = (said: ReadonlyArray<Said>) => int8s(said, ({ entry }) => entry.budget.started_at)
+const int8s = (said: ReadonlyArray<BudgetReport>, of: (row: BudgetReport) => number) =>
+  said.map((row) => String(of(row)))
+const names = (said: ReadonlyArray<BudgetReport>) => said.map(({ entry }) => entry.budget.name)
+const starts = (said: ReadonlyArray<BudgetReport>) => int8s(said, ({ entry }) => entry.budget.started_at)
 
 /** Statement `number` of a process: gives back, tells debts and asks for units of all budgets that are named. */
 export const exchangeStatement = (
   sql: SqlClient.SqlClient,
   { isAlone, options, process }: Speaker,
   number: number,
-  said: ReadonlyArray<Said>
+  said: ReadonlyArray<BudgetReport>
 ) =>
   sql<ExchangedRow>`SELECT o_name AS name, o_started AS started_at, o_taken AS taken, o_available AS available, o_others AS others, o_used AS used FROM counter_exchange(${String(number)}::text::int8,
       ${options.kind}::text, ${process}::text, ${isAlone ? "1" : String(SHARE)}::text::int8, ${names(said)}::text[],
@@ -77,7 +78,7 @@ export const outcomeStatement = (
   sql: SqlClient.SqlClient,
   { options, process }: Speaker,
   number: number,
-  said: ReadonlyArray<Said>
+  said: ReadonlyArray<BudgetReport>
 ) =>
   sql<OutcomeRow>`SELECT o_name AS name, o_started AS started_at, o_held AS held FROM counter_exchange_outcome(
       ${String(number)}::text::int8, ${options.kind}::text, ${process}::text, ${names(said)}::text[], ${starts(said)}::text[]::int8[])`
@@ -86,7 +87,7 @@ const keyOf = ({ name, started_at }: Pick<Budget, "name" | "started_at">) => `${
 
 /** Puts what Postgres granted into the entries, and notes which of them have to wait for others or are exhausted. */
 export const applyExchange = (
-  said: ReadonlyArray<Said>,
+  said: ReadonlyArray<BudgetReport>,
   rows: ReadonlyArray<ExchangedRow>,
   { isDurable, onUsed }: Pick<CounterOptions, "isDurable" | "onUsed">,
   now: number
@@ -108,7 +109,7 @@ export const applyExchange = (
 }
 
 /** Makes up for an answer that was lost: budgets without a row stand as before, because the statement was not done. */
-export const applyOutcome = (said: ReadonlyArray<Said>, rows: ReadonlyArray<OutcomeRow>): void => {
+export const applyOutcome = (said: ReadonlyArray<BudgetReport>, rows: ReadonlyArray<OutcomeRow>): void => {
   const byName = new Map(rows.map((row) => [keyOf(row), row.held]))
   for (const { back, debt, entry, held: before } of said) {
     const after = byName.get(keyOf(entry.budget))

@@ -10,7 +10,7 @@ import {
   applyOutcome,
   exchangeStatement,
   outcomeStatement,
-  type Said,
+  type BudgetReport,
   say,
   type Speaker
 } from "./exchange.ts"
@@ -33,7 +33,7 @@ export class Exchanger {
   readonly #parts: ExchangerParts
   #number = 0
   /** What the last statement said, where its answer was lost. */
-  #unsure: ReadonlyArray<Said> | undefined
+  #unsure: ReadonlyArray<BudgetReport> | undefined
   #lastStatementMs = 0
 
   constructor(parts: ExchangerParts) {
@@ -83,7 +83,7 @@ export class Exchanger {
       yield* this.exchange(entries.slice(at, at + ROWS_MAX))
   })
 
-  readonly #settle = Effect.fnUntraced({ self: this }, function* (said: ReadonlyArray<Said>) {
+  readonly #settle = Effect.fnUntraced({ self: this }, function* (said: ReadonlyArray<BudgetReport>) {
     const { speaker, sql, statements, table } = this.#parts
     const rows = yield* statements.run(outcomeStatement(sql, speaker, this.#number, said))
     this.#unsure = undefined

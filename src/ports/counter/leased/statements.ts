@@ -71,7 +71,7 @@ export class Availability {
     if (this.#isTold || Cause.hasInterruptsOnly(cause)) return Effect.void
     this.#isTold = true
     return Effect.logWarning(
-      "Limits: Postgres does not answer; what is in hand is used, then a bounded number of units on credit",
+      "Limits: Postgres does not answer; using the units in hand, then a bounded number on credit",
       cause
     )
   }

@@ -7,7 +7,7 @@
 import { EmbeddingUnavailable, type EmbedRequest } from "../text-embedder.ts"
 import { type ChunkAnswer, type InferenceThread, type Loaded, ThreadLost } from "./inference-thread.ts"
 import { Line } from "./line.ts"
-import type { Known } from "./vector-cache.ts"
+import type { CachedVector } from "./vector-cache.ts"
 
 type Priority = EmbedRequest["priority"]
 interface InferenceOptions {
@@ -23,7 +23,7 @@ interface Asked {
   readonly organizationId: string
 }
 interface Answer {
-  readonly resolve: (known: ReadonlyArray<Known>) => void
+  readonly resolve: (known: ReadonlyArray<CachedVector>) => void
   readonly reject: (error: EmbeddingUnavailable) => void
 }
 
@@ -60,7 +60,7 @@ class Chunk {
 class Request {
   readonly asked: Asked
   readonly chunks: ReadonlyArray<Chunk>
-  readonly #known: Array<Known> = []
+  readonly #known: Array<CachedVector> = []
   readonly #answer: Answer
   readonly #dimensions: number
   #missing: number

@@ -14,7 +14,7 @@ import {
 import { Inference } from "./inference.ts"
 import { InferenceThread } from "./inference-thread.ts"
 import type { ThreadSettings } from "./messages.ts"
-import { type Known, VectorCache } from "./vector-cache.ts"
+import { type CachedVector, VectorCache } from "./vector-cache.ts"
 
 /** Where the model is, said by who installs it. */
 export type InstalledModel =
@@ -67,14 +67,14 @@ const unavailable = ({ installed, model }: LocalModel): EmbeddingUnavailable | u
 /** What is known of each text of a request, and which have to be asked for. */
 class Lookup {
   readonly #texts: ReadonlyArray<string>
-  readonly #byText = new Map<string, Known | undefined>()
+  readonly #byText = new Map<string, CachedVector | undefined>()
   readonly #keys = new Map<string, string>()
   readonly missing: ReadonlyArray<string>
   /** Of different texts. */ readonly known: number
 
   constructor(request: EmbedRequest, { charactersMax, dimensions }: EmbeddingModel, cache: VectorCache) {
     this.#texts = request.texts.map((text) => text.slice(0, charactersMax).toWellFormed())
-    const nothing: Known = { vector: new Float32Array(dimensions), tokens: 0 }
+    const nothing: CachedVector = { vector: new Float32Array(dimensions), tokens: 0 }
     const missing: Array<string> = []
     for (const text of this.#texts) {
       if (this.#byText.has(text)) continue
@@ -87,7 +87,7 @@ class Lookup {
     this.missing = missing
     this.known = this.#byText.size - missing.length
   }
-  learn(found: ReadonlyArray<Known>, request: EmbedRequest, cache: VectorCache): void {
+  learn(found: ReadonlyArray<CachedVector>, request: EmbedRequest, cache: VectorCache): void {
     for (const [at, text] of this.missing.entries()) {
       this.#byText.set(text, found[at]!)
       cache.set(request.priority, this.#keys.get(text)!, found[at]!)
@@ -133,7 +133,7 @@ const makeInference = Effect.fnUntraced(function* (
 })
 
 const asked = (inference: Inference, request: EmbedRequest, texts: ReadonlyArray<string>) =>
-  Effect.callback<ReadonlyArray<Known>, EmbeddingUnavailable>((resume) => {
+  Effect.callback<ReadonlyArray<CachedVector>, EmbeddingUnavailable>((resume) => {
     const cancel = inference.ask(
       { ...request, texts },
       {

@@ -7,16 +7,16 @@ import { createHash } from "node:crypto"
 import { BoundedMap } from "@dowser/engine-sdk/host"
 import type { EmbedRequest } from "../text-embedder.ts"
 
-export interface Known {
+export interface CachedVector {
   readonly vector: Float32Array
   readonly tokens: number
 }
 type Priority = EmbedRequest["priority"]
 const KEY_BYTES = 100
-const bytesOf = (_key: string, { vector }: Known): number => KEY_BYTES + 150 + vector.byteLength
+const bytesOf = (_key: string, { vector }: CachedVector): number => KEY_BYTES + 150 + vector.byteLength
 
 export class VectorCache {
-  readonly #known: Readonly<Record<Priority, BoundedMap<string, Known>>>
+  readonly #known: Readonly<Record<Priority, BoundedMap<string, CachedVector>>>
 
   /** A third of the bytes is for queries. */
   constructor(bytes_max: number) {
@@ -32,7 +32,7 @@ export class VectorCache {
     return createHash("sha256").update(`${model}\n${organizationId}\n${text}`).digest("base64")
   }
   /** Wherever it is. */
-  get(key: string): Known | undefined {
+  get(key: string): CachedVector | undefined {
     for (const known of [this.#known.query, this.#known.document]) {
       const found = known.get(key)
       if (found === undefined) continue
@@ -41,7 +41,7 @@ export class VectorCache {
     }
     return undefined
   }
-  set(priority: Priority, key: string, known: Known): void {
+  set(priority: Priority, key: string, known: CachedVector): void {
     this.#known[priority].set(key, known)
   }
 }

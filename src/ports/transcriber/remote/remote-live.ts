@@ -81,7 +81,7 @@ const sessionOf = (listening: Listening, socket: OutboundSocket, model: RemoteTr
       for (const message of protocol.encode(samples)) socket.send(message)
       while (socket.unsentBytes() > UNSENT_MAX) {
         if ((yield* Clock.currentTimeMillis) - began_ms > TIMEOUT_MS)
-          return yield* failed(model, "does not take what is sent")
+          return yield* failed(model, "does not accept what is sent")
         yield* Effect.sleep(UNSENT_LOOK_MS)
         yield* isEnded
       }

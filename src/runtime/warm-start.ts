@@ -1,0 +1,60 @@
+/**
+ * Soon after a start the largest collections are opened and searched, so that whoever searches first after a restart
+ * waits neither for the opening nor for code that was never run. Small ones open in a few milliseconds.
+ */
+import type { PractisingEngine } from "@dowser/engine-sdk/operations"
+import { memoryResources, warmUp } from "@dowser/engine-sdk/operations"
+
+/** The program's own start goes first, and the threads that search come up within two seconds. */
+const LOOK_EVERY_MS = 3_000
+const DOCUMENTS_MIN = 1_000
+const COLLECTIONS_MAX = 16
+/** Of the first, whose searches teach the code too, and of the others. */
+const ROUNDS_FIRST = 3,
+  ROUNDS = 1
+
+interface Named {
+  readonly namespace: string
+  readonly name: string
+  readonly documents: number
+}
+/** Largest first. Pure. */
+export const worthOpening = (collections: ReadonlyArray<Named>): ReadonlyArray<Named> =>
+  collections
+    .filter(({ documents }) => documents >= DOCUMENTS_MIN)
+    .toSorted((a, b) => b.documents - a.documents)
+    .slice(0, COLLECTIONS_MAX)
+
+const collectionsOf = (engine: PractisingEngine): ReadonlyArray<Named> =>
+  (engine.namespaces?.() ?? []).flatMap((namespace) =>
+    engine.listCollections(namespace).map(({ num_documents, schema }) => ({
+      namespace,
+      name: schema.name,
+      documents: num_documents
+    }))
+  )
+const isOpen = async (engine: PractisingEngine): Promise<boolean> => (await engine.health()).ok
+
+/** Opens and searches until what is open takes half of the budget; never more than one collection at a time. */
+export const warmAll = async (engine: PractisingEngine, budget_bytes: number): Promise<void> => {
+  let open_bytes = 0
+  for (const [at, { name, namespace }] of worthOpening(collectionsOf(engine)).entries()) {
+    if (open_bytes > budget_bytes / 2 || !(await isOpen(engine))) return
+    const context = { engine, resources: memoryResources(), namespace, now_s: 0 }
+    await warmUp(context, name, at === 0 ? ROUNDS_FIRST : ROUNDS)
+    open_bytes += engine.usage(namespace, name)?.index_bytes ?? 0
+  }
+}
+
+/** Once, as soon as there is a collection that is worth it; a new installation is looked at until it has one. */
+export const warmSoon = (engine: PractisingEngine, budget_bytes: number, onError: (error: unknown) => void): void => {
+  const look = async (): Promise<void> => {
+    if (!(await isOpen(engine))) return
+    if (worthOpening(collectionsOf(engine)).length === 0) later()
+    else await warmAll(engine, budget_bytes)
+  }
+  const later = (): void => {
+    setTimeout(() => void look().catch(onError), LOOK_EVERY_MS).unref()
+  }
+  later()
+}
