@@ -141,7 +141,6 @@ describe("sizes", () => {
     ["engine-sdk/src/store/collection-writer.ts", 530],
     ["engine-sdk/src/store/lmdb-journal.ts", 840],
     ["engine-sdk/src/store/writer.ts", 680],
-    ["engine-sdk/src/testing/engine-suite.ts", 510],
     ["src/catalog/contract.ts", 534],
     ["src/demo/page/page.js", 644],
     ["src/search/asked-search.ts", 607]

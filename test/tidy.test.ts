@@ -183,7 +183,7 @@ describe("names from outside", () => {
     ["src/analytics-rules/rule-input.ts: EVENT_TYPES[kind]", "a kind that the list of kinds holds"],
     ["src/analytics-rules/rule-input.ts: PARAMS[kind]", "a kind that the list of kinds holds"],
     ["src/analytics/rollups-repository.ts: views[asked.order]", "an order that the schema of the request allows"],
-    ["src/catalog/contract.ts: described[kind]", "the two kinds of sets"],
+    ["src/catalog/resources-contract.ts: described[kind]", "the two kinds of sets"],
     [
       'src/http/operation.ts: usualPayloadMedia[options.payloadType ?? "json"]',
       "types of bodies, when the program starts"
@@ -355,7 +355,7 @@ describe("files", () => {
         { lines: 84, why: "a list of operations of one kind of set" }
       ],
       ["src/analytics-rules/rules-repository.ts: makeRulesRepository", { lines: 126, why: statements }],
-      ["src/catalog/contract.ts: setOperations", { lines: 97, why: "a list of operations" }],
+      ["src/catalog/resources-contract.ts: setOperations", { lines: 97, why: "a list of operations" }],
       ["src/console/routes.ts: routes", { lines: 90, why: handlers }],
       ["src/events/routes.ts: routes", { lines: 83, why: handlers }],
       ["src/webhooks/deliveries-repository.ts: makeDeliveriesRepository", { lines: 115, why: statements }]

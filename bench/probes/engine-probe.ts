@@ -4,7 +4,8 @@
  * [searches] [--cold]`. Figures are of one thread and one run: read ratios, not absolutes.
  */
 import { createEngine } from "../../engine-sdk/src/mod.ts"
-import type { FacetRequest, Filter, SearchPlan, WriteOperation } from "../../engine-sdk/src/plan.ts"
+import type { FacetRequest, SearchPlan, WriteOperation } from "../../engine-sdk/src/plan.ts"
+import type { Filter } from "../../engine-sdk/src/filter.ts"
 import { suiteField, suitePlan, suiteSchema, suiteText } from "../../engine-sdk/src/testing/engine-suite.ts"
 
 const [documents = 100_000, searches = 1_000] = process.argv

@@ -9,7 +9,8 @@
 import type { Capabilities } from "./capabilities.ts"
 import type { EngineError, Result } from "./errors.ts"
 import type { KeepLimits } from "./keep-limits.ts"
-import type { Filter, SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, WriteOperation } from "./plan.ts"
+import type { SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, WriteOperation } from "./plan.ts"
+import type { Filter } from "./filter.ts"
 import type { CollectionInfo, CollectionSchema, Document, Field } from "./schema.ts"
 
 export type Awaitable<A> = A | Promise<A>

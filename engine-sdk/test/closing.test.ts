@@ -6,7 +6,8 @@ import { describe, expect, it } from "vitest"
 import { openEngine } from "../src/mod.ts"
 import type { Journal } from "../src/store/journal.ts"
 import { LmdbJournal } from "../src/store/lmdb-journal.ts"
-import { Writer, type WriterEvent } from "../src/store/writer.ts"
+import { Writer } from "../src/store/writer.ts"
+import { type WriterEvent } from "../src/store/writer-port.ts"
 import { putOf, suiteField, suitePlan, suiteSchema } from "../src/testing/engine-suite.ts"
 
 const schema = suiteSchema("goods", [suiteField("name", "string")])

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { openEngine } from "../src/mod.ts"
-import type { Filter } from "../src/plan.ts"
+import type { Filter } from "../src/filter.ts"
 import { suitePlan } from "../src/testing/engine-suite.ts"
 import { linesUntilKilled } from "./killed.ts"
 

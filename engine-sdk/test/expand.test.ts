@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest"
 import { expandTerm } from "../src/index/expand.ts"
 import { encodeUtf8, sortUtf8, ByteLog } from "../src/index/bytes.ts"
-import { sharedPrefixes } from "../src/index/builders.ts"
+import { sharedPrefixes } from "../src/index/text-builder.ts"
 import type { TextColumn } from "../src/index/columns.ts"
 import { StringTable } from "../src/index/string-table.ts"
 

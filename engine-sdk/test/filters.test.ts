@@ -3,7 +3,8 @@
  */
 import { describe, expect, it } from "vitest"
 import { createEngine } from "../src/mod.ts"
-import type { Filter, SearchPlan } from "../src/plan.ts"
+import type { SearchPlan } from "../src/plan.ts"
+import type { Filter } from "../src/filter.ts"
 import { putOf, suiteField, suitePlan, suiteSchema, suiteText } from "../src/testing/engine-suite.ts"
 
 interface Row {

@@ -3,10 +3,10 @@
  * and of values, merged tables.
  */
 import { describe, expect, it } from "vitest"
-import { asciiSortKey, sortKeyOfString } from "../src/analysis/analyzer.ts"
+import { asciiSortKey, sortKeyOfString } from "../src/analysis/sort-key.ts"
 import { AsciiTokens } from "../src/analysis/ascii-tokens.ts"
 import { parseDocument, parseJson, stringifyJson } from "../src/documents/mod.ts"
-import { floatText } from "../src/index/builders.ts"
+import { floatText } from "../src/index/value-builder.ts"
 import { byteOrder } from "../src/index/byte-order.ts"
 import { compareBytes, encodeUtf8, hashBytes, hashText } from "../src/index/bytes.ts"
 import { mergeTables, StringTable } from "../src/index/string-table.ts"

@@ -1,6 +1,7 @@
 /** Fields picked out of stored text are what a whole parse answers, and spans for few words are the spans for all. */
 import { describe, expect, it } from "vitest"
-import { analyzerOf, FewTokens, wantedTokens } from "../src/analysis/analyzer.ts"
+import { analyzerOf } from "../src/analysis/analyzer.ts"
+import { FewTokens, wantedTokens } from "../src/analysis/tokens.ts"
 import { AsciiTokens } from "../src/analysis/ascii-tokens.ts"
 import { encodeUtf8, hashBytes } from "../src/index/bytes.ts"
 import { allocatePlain, SectionReader, SectionWriter } from "../src/index/sections.ts"

@@ -4,7 +4,8 @@
  */
 import { expect, it } from "vitest"
 import { createEngine } from "../src/mod.ts"
-import type { Filter, SearchPlan, SortKey } from "../src/plan.ts"
+import type { SearchPlan, SortKey } from "../src/plan.ts"
+import type { Filter } from "../src/filter.ts"
 import { putOf, suiteField, suitePlan, suiteSchema, suiteText } from "../src/testing/engine-suite.ts"
 
 /** Beyond what is scored selectively. */

@@ -1,5 +1,5 @@
 /**
- * `docs/commands.md`: every command with its arguments and flags, as their declarations in `command.ts` say. It is the
+ * `docs/commands.md`: every command with its arguments and flags, as their declarations in `commands/` say. It is the
  * help that each command prints of itself, written as a table; `npm run docs` writes the file, a test holds it current.
  */
 import * as NodeServices from "@effect/platform-node/NodeServices"
@@ -56,5 +56,5 @@ export const commandPage = Effect.gen(function* () {
   const paths = pathsOf(command, [])
   const texts: Array<string> = []
   for (const path of paths) texts.push(textOf(path, yield* helpOf(path)))
-  return `# Every command\n\nWritten by \`npm run docs\` from the declarations of the commands: change \`src/cli/command.ts\`, not this page. [Command line](command-line.md) says in which order they are useful.\n${texts.join("")}`
+  return `# Every command\n\nWritten by \`npm run docs\` from the declarations of the commands: change \`src/cli/commands\`, not this page. [Command line](command-line.md) says in which order they are useful.\n${texts.join("")}`
 })

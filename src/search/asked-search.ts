@@ -3,15 +3,7 @@
  * another query where it found too little (`rewriting.ts`), the account, `write`. What is added to a search later is a
  * step before `run`, or after it, here.
  */
-import {
-  type Awaitable,
-  type CollectionInfo,
-  type EngineError,
-  fail,
-  ok,
-  type Result,
-  type UnionAnswer
-} from "@dowser/engine-sdk"
+import { type Awaitable, type EngineError, fail, ok, type Result } from "@dowser/engine-sdk"
 import type { CompiledRules } from "@dowser/engine-sdk/rules"
 import {
   closed,
@@ -42,18 +34,18 @@ import { givingWay } from "@dowser/engine-sdk/host"
 import { collectionClosed } from "../identity/reach.ts"
 import { declaredOf } from "../engine-plane/engine-plane.ts"
 import { RestrictionNotApplicable, SearchTimedOut, type SessionRequired } from "../http/errors.ts"
-import { type Shown, shownBy, withParams } from "../experiments/experiment-step.ts"
 import type { ExperimentTable } from "../experiments/running-experiments.ts"
-import { profiled, profiledBy, type ProfileStepParts, type UsedProfile } from "../profiles/profile-step.ts"
-import { actingStrength, isImpersonal, type Personalization, strengthOf } from "../personalization/personalized.ts"
+import { profiled, type ProfileStepParts } from "../profiles/profile-step.ts"
+import { actingStrength, isImpersonal, type Personalization } from "../personalization/personalized.ts"
 import type { NlSearch } from "../nl-search/nl-search.ts"
-import { asksInWords, failedQuery, NL_ERROR, type SaidInWords, showsParsed } from "../nl-search/parsed-query.ts"
+import { asksInWords, failedQuery, NL_ERROR, showsParsed } from "../nl-search/parsed-query.ts"
 import type { FallbackMeanings } from "../embedding/fallback-meanings.ts"
+import { ActingSearches } from "./acting.ts"
 import { byMeaning } from "./by-meaning.ts"
 import { mayMerge, mergeHits } from "./interleaved.ts"
 import type { SearchFailure } from "./search-errors.ts"
 import type { SearchRules } from "../rules/search-rules.ts"
-import { type SearchWithAnswer, type Rewritten, rewriteOrderOf, rewritten } from "./rewriting.ts"
+import { type SearchWithAnswer, type Rewritten, rewritten } from "./rewriting.ts"
 import { isAsking, type MadeAnswer, understoodMembers } from "./understood-answer.ts"
 import type { Understanding } from "../understanding/understanding.ts"
 import { type AccountedSearch, mayExplain, type SearchAccounts } from "./accounts.ts"
@@ -62,6 +54,7 @@ import type { SearchRequest } from "./request.ts"
 import { restrictionsOf, sessionRefusal } from "../identity/restrictions.ts"
 import { isOn, searchMerchandise } from "../rules/search-merchandise.ts"
 import { visitorOf } from "../identity/visitor.ts"
+import { checkedParameters, pagedBy, sayDistances, timesOf, withOrder } from "./asked-parts.ts"
 
 export type Outcome<A> = Result<A, SearchFailure>
 const refusedBy = (error: EngineError): Outcome<never> => fail(declaredOf(error))
@@ -97,10 +90,6 @@ export interface AskedParts extends ProfileStepParts {
   readonly now_ms: () => number
 }
 
-/** What the steps around the engine took of a search that has some, by their names. */
-const timesOf = ({ trace }: FoundAnswer): Readonly<Record<string, number>> =>
-  Object.fromEntries((trace?.stages ?? []).map(({ name, us }) => [`dowser.step.${name}_us`, us]))
-
 export class AskedSearch {
   readonly #parts: AskedParts
   readonly #request: SearchRequest
@@ -111,14 +100,7 @@ export class AskedSearch {
   readonly #context: OperationContext
   readonly #environment: Environment
   readonly #reach: Reach
-  /** The profiles that act, by the parameters that they made, which plans carry. */
-  readonly #used = new Map<ReadRequest["parameters"], UsedProfile>()
-  /** What experiments show, by the same. */
-  readonly #shown = new Map<ReadRequest["parameters"], Shown>()
-  /** Searches whose hits are merged into those of another, by the other's parameters. */
-  readonly #against = new Map<ReadRequest["parameters"], ReadRequest>()
-  /** What was said in words, by the same. */
-  readonly #said = new Map<ReadRequest["parameters"], SaidInWords>()
+  readonly #acting: ActingSearches
   #isPersonal = false
 
   constructor(
@@ -138,6 +120,7 @@ export class AskedSearch {
     this.#context = context
     this.#environment = environment
     this.#reach = new Reach(context, restrictionsOf(request.caller))
+    this.#acting = new ActingSearches(parts, request, context, this.#reach)
   }
 
   /** A search of the collection that the path names. */
@@ -146,9 +129,9 @@ export class AskedSearch {
     if (!asked.ok) return refusedBy(asked.error)
     const meant = await this.#meant(asked.value)
     if (!meant.ok) return meant
-    const drawn = this.#experimented(meant.value)
+    const drawn = this.#acting.experimented(meant.value)
     if (!drawn.ok) return this.#refusedByProfile(drawn.error)
-    this.#keepSaid(meant.value, drawn.value)
+    this.#acting.keepSaid(meant.value, drawn.value)
     const read = await this.#fused(drawn.value)
     const order = checkedParameters(read.parameters)
     if (!order.ok) return refusedBy(order.error)
@@ -175,12 +158,12 @@ export class AskedSearch {
   /** With other words where it found too little, or with another ranking's hits where an experiment compares them. */
   async #made(request: ReadRequest, answered: SearchWithAnswer): Promise<Rewritten> {
     const made = await this.#rewritten(request, answered)
-    const against = this.#against.get(request.parameters)
+    const against = this.#acting.against.get(request.parameters)
     if (against === undefined) return made
-    const shown = this.#shown.get(request.parameters)!
+    const shown = this.#acting.shown.get(request.parameters)!
     const teams = made.used === undefined ? await this.#merged(made, against, shown.against!.seed) : undefined
     const exposure = teams === undefined ? undefined : { ...shown.exposure!, teams }
-    this.#shown.set(made.search.parameters, { ...shown, exposure, isMerged: teams !== undefined })
+    this.#acting.shown.set(made.search.parameters, { ...shown, exposure, isMerged: teams !== undefined })
     return made
   }
   async #merged({ found, search }: SearchWithAnswer, against: ReadRequest, seed: string): Promise<Teams | undefined> {
@@ -201,11 +184,7 @@ export class AskedSearch {
         account: this.#charge.rewrites,
         again: async (q) => {
           const parameters = { ...request.parameters, q }
-          const used = this.#used.get(request.parameters)
-          if (used !== undefined) this.#used.set(parameters, used)
-          const shown = this.#shown.get(request.parameters)
-          if (shown !== undefined) this.#shown.set(parameters, shown)
-          this.#keepSaid(request, { ...request, parameters })
+          this.#acting.keep(request.parameters, parameters)
           const prepared = await prepareSearch(context, { ...request, parameters }, reach)
           if (!prepared.ok) return prepared
           const planned = await this.#payable([prepared.value])
@@ -233,8 +212,8 @@ export class AskedSearch {
     }
     // A union is one answer of several searches: no experiment could tell whose it is.
     const profiled = requests.map((request) => {
-      const made = searches.union ? this.#profiled(request) : this.#experimented(request)
-      if (made.ok) this.#keepSaid(request, made.value)
+      const made = searches.union ? this.#acting.profiled(request) : this.#acting.experimented(request)
+      if (made.ok) this.#acting.keepSaid(request, made.value)
       return made
     })
     for (const each of profiled) if (!each.ok && isRestriction(each.error)) return this.#refusedByProfile(each.error)
@@ -260,7 +239,7 @@ export class AskedSearch {
     if (!asksInWords(parameters) || collection === undefined) return ok(asked)
     if (this.#charge.unit.refusal !== undefined || sessionRefusal(this.#request.caller, parameters) !== undefined)
       return ok(asked)
-    const plain = this.#profiled(asked)
+    const plain = this.#acting.profiled(asked)
     if (!plain.ok || !(await prepareSearch(this.#context, plain.value, this.#reach)).ok) return ok(asked)
     const made = await this.#parts.words.meant({
       caller: this.#request.caller,
@@ -270,16 +249,16 @@ export class AskedSearch {
       collection,
       parameters,
       bounds: plain.value.bounds,
-      filterable: this.#used.get(plain.value.parameters)?.filterable,
+      filterable: this.#acting.used.get(plain.value.parameters)?.filterable,
       signal: this.#signal
     })
     if (!made.ok) return made
     const own = { ...asked, parameters: made.value.parameters }
-    const narrowed = this.#profiled(own)
+    const narrowed = this.#acting.profiled(own)
     const prepared = narrowed.ok ? await prepareSearch(this.#context, narrowed.value, this.#reach) : narrowed
     const { parsed } = made.value
     const request = prepared.ok ? own : { ...asked, parameters: { ...parameters } }
-    this.#said.set(request.parameters, {
+    this.#acting.said.set(request.parameters, {
       q: parameters.q ?? "",
       parsed: prepared.ok
         ? parsed
@@ -289,89 +268,13 @@ export class AskedSearch {
   }
   /** By meaning too, where its profile says so (`by-meaning.ts`). */
   async #fused(request: ReadRequest): Promise<ReadRequest> {
-    const used = this.#used.get(request.parameters)
+    const used = this.#acting.used.get(request.parameters)
     if (used === undefined || used.meaning === 0) return request
     const { organizationId } = this.#request.caller
     const fused = await byMeaning(this.#parts.meanings, organizationId, request, this.#reach.fields, used.meaning)
     if (fused === request) return request
-    this.#used.set(fused.parameters, used)
-    const shown = this.#shown.get(request.parameters)
-    if (shown !== undefined) this.#shown.set(fused.parameters, shown)
-    const against = this.#against.get(request.parameters)
-    if (against !== undefined) this.#against.set(fused.parameters, against)
-    this.#keepSaid(request, fused)
+    this.#acting.keep(request.parameters, fused.parameters)
     return fused
-  }
-  /** Under the parameters that a step made of others. */
-  #keepSaid({ parameters: before }: ReadRequest, { parameters: after }: ReadRequest): void {
-    const said = this.#said.get(before)
-    if (said !== undefined) this.#said.set(after, said)
-  }
-
-  /** What the profile of the request makes of it, or the policy that it names (`src/profiles/profile-step.ts`). */
-  #profiled(request: ReadRequest): Result<ReadRequest> {
-    const step = profiled(this.#parts, this.#profiling(request))
-    if (!step.ok) return step
-    if (step.value.used !== undefined) this.#used.set(step.value.request.parameters, step.value.used)
-    return ok(step.value.request)
-  }
-  #profiling(request: ReadRequest) {
-    const { caller, distanceField, own } = this.#request
-    return {
-      context: this.#context,
-      caller,
-      request,
-      fields: this.#reach.fields,
-      distanceSort: distanceField === undefined ? undefined : distanceSortOf(request.parameters),
-      own
-    }
-  }
-  /** What a running experiment of its collection makes of a search (`src/experiments/experiment-step.ts`). */
-  #experimented(request: ReadRequest): Result<ReadRequest> {
-    const { organizationId } = this.#request.caller
-    const { collection } = request
-    const running =
-      collection === undefined ? undefined : this.#parts.experiments.of(organizationId, collection.schema.name)
-    const acting = this.#profiled(request)
-    if (running === undefined || !acting.ok || collection === undefined) return acting
-    const { parameters } = acting.value
-    const profile = this.#used.get(parameters)?.name
-    const { caller } = this.#request
-    const drawn = shownBy(running, {
-      preset: request.preset,
-      profile,
-      sessionId: caller.sessionId,
-      parameters,
-      mayForce: isOn(parameters, "debug") && mayExplain(caller)
-    })
-    if (!drawn.ok || drawn.value === undefined) return drawn.ok ? acting : drawn
-    const { against } = drawn.value
-    const first = this.#shownTo(request, collection, acting.value, drawn.value)
-    if (against === undefined) return ok(first)
-    const second = this.#shownTo(request, collection, acting.value, { ...drawn.value, variant: against.variant })
-    // What one of them cannot be made of is compared with nothing.
-    if (first === acting.value || second === acting.value) return acting
-    this.#against.set(first.parameters, second)
-    return ok(first)
-  }
-  /** What cannot be made as its variant says is made as it is without, and takes no part. */
-  #shownTo(asked: ReadRequest, collection: CollectionInfo, acting: ReadRequest, shown: Shown): ReadRequest {
-    const { caller } = this.#request
-    const { params = {}, profile } = shown.variant
-    let request = acting
-    let used = this.#used.get(acting.parameters)
-    if (profile !== undefined) {
-      const other = this.#parts.profiles.get(caller.organizationId, collection, profile)
-      const step = other === undefined ? undefined : profiledBy(this.#parts, this.#profiling(asked), collection, other)
-      if (step === undefined || !step.ok) return acting
-      request = step.value.request
-      used = step.value.used
-    }
-    // An object of its own, which plans carry: it says what was shown.
-    const parameters = withParams(request.parameters, params, caller.embedded)
-    if (used !== undefined) this.#used.set(parameters, used)
-    this.#shown.set(parameters, shown)
-    return { ...request, parameters }
   }
   #refusedByProfile(error: EngineError): Outcome<never> {
     return error.kind === "RestrictionNotApplicable"
@@ -422,7 +325,7 @@ export class AskedSearch {
     if (order?.ok === false) return this.#unionFailed(order.error)
     const shared = pagedBy(
       this.#request.shared,
-      requests.flatMap(({ parameters }) => this.#used.get(parameters) ?? [])
+      requests.flatMap(({ parameters }) => this.#acting.used.get(parameters) ?? [])
     )
     const union = await prepareUnion(this.#context, requests, this.#reach, shared, removeDuplicates)
     if (!union.ok) return this.#unionFailed(union.error)
@@ -433,7 +336,7 @@ export class AskedSearch {
     if (!found.ok) return this.#unionFailed(found.error)
     this.#stages?.ended("engine")
     for (const [i, params] of found.value.answer.union_request_params.entries()) {
-      const said = this.#said.get(requests[i]?.parameters ?? {})
+      const said = this.#acting.said.get(requests[i]?.parameters ?? {})
       if (said !== undefined) Object.assign(params, { q: said.q, first_q: said.q })
     }
     // One answer, one account: the first entry's query over its collection stands for the whole.
@@ -505,7 +408,7 @@ export class AskedSearch {
 
   /** The collection's, or those that an experiment shows in their place. */
   #rulesOf({ collection, parameters }: PlannedSearch): Outcome<CompiledRules | undefined> {
-    const shown = this.#shown.get(parameters)?.variant.rules
+    const shown = this.#acting.shown.get(parameters)?.variant.rules
     return shown === undefined
       ? this.#parts.rules.compiled(this.#request.caller.organizationId, collection)
       : ok(shown.compiled(this.#context, collection))
@@ -525,7 +428,7 @@ export class AskedSearch {
     const { found, search: planned } = made
     const { caller, distanceField } = this.#request
     if (distanceField !== undefined) sayDistances(found, distanceField)
-    const said = this.#said.get(planned.parameters)
+    const said = this.#acting.said.get(planned.parameters)
     const asked_q = this.#request.typed ?? said?.q
     if (asked_q !== undefined && "request_params" in found.answer)
       found.answer.request_params = { ...found.answer.request_params, first_q: asked_q, q: asked_q }
@@ -536,7 +439,7 @@ export class AskedSearch {
     if (this.#signal.aborted) return abandoned()
     const { answer, asked, trace } = found
     this.#isPersonal ||= trace?.fallback === "recommendations"
-    const shown = this.#shown.get(planned.parameters)
+    const shown = this.#acting.shown.get(planned.parameters)
     const search: AccountedSearch = {
       collection: planned.collection,
       // What the visitor typed is reported, whatever was found with.
@@ -548,7 +451,7 @@ export class AskedSearch {
     }
     const query_id = this.#parts.accounts.open(this.#request, named, search, 1_000 * (performance.now() - this.#began))
     this.#charge.isUsed ||= asked
-    const profile = this.#used.get(planned.parameters)
+    const profile = this.#acting.used.get(planned.parameters)
     const facet_counts = "facet_counts" in answer ? answer.facet_counts : []
     const { parameters } = planned
     const rest =
@@ -562,7 +465,7 @@ export class AskedSearch {
   async #understood(made: MadeAnswer): Promise<string> {
     if (!isAsking(made.typed)) return ""
     const { search } = made
-    const profile = this.#used.get(search.parameters)
+    const profile = this.#acting.used.get(search.parameters)
     const understood = await this.#parts.understanding.of({
       caller: this.#request.caller,
       context: this.#context,
@@ -574,34 +477,5 @@ export class AskedSearch {
       ...(profile === undefined ? {} : { fields: profile.facets, bounds: profile.bounds })
     })
     return understoodMembers(made, understood)
-  }
-}
-
-/** Those that this program reads itself. */
-const checkedParameters = (parameters: ReadRequest["parameters"]): Result<unknown> => {
-  const order = rewriteOrderOf(parameters)
-  return order.ok ? strengthOf(parameters) : order
-}
-/** Also of the parameters that this program reads itself, one that is wrong fails its entry. */
-const withOrder = (plan: Result<PlannedSearch>, { parameters }: ReadRequest): Result<PlannedSearch> => {
-  const order = plan.ok ? checkedParameters(parameters) : undefined
-  return order?.ok === false ? order : plan
-}
-
-/** The order of a search around a point, which the gateway puts before the caller's (`src/gateway/search-body.ts`). */
-const distanceSortOf = ({ sort_by = "" }: ReadRequest["parameters"]): string => {
-  const end = sort_by.indexOf("):asc")
-  return end < 0 ? sort_by : sort_by.slice(0, end + "):asc".length)
-}
-/** A merged list is no longer than the shortest page that a profile in it allows. */
-const pagedBy = (shared: SearchRequest["shared"], used: ReadonlyArray<UsedProfile>): SearchRequest["shared"] => {
-  const max = Math.min(...used.map(({ per_page_max }) => per_page_max))
-  const asked = shared.per_page ?? shared.limit ?? "10"
-  return /^\d+$/.test(asked) && Number(asked) > max ? { ...shared, per_page: String(max) } : shared
-}
-const sayDistances = ({ answer }: FoundAnswer | FoundAnswer<UnionAnswer>, field: string): void => {
-  for (const hit of answer.hits ?? answer.grouped_hits?.flatMap(({ hits }) => hits) ?? []) {
-    const distance_m = hit.geo_distance_meters?.[field]
-    if (distance_m !== undefined) hit.distance_m = distance_m
   }
 }

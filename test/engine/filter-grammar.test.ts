@@ -1,7 +1,7 @@
 /** The filter grammar (`docs/contract/filters.md`): a table of texts and trees, refusals, and printing back. */
 import { describe, expect, it } from "vitest"
 import { analyzerOf } from "../../engine-sdk/src/analysis/mod.ts"
-import type { Filter } from "../../engine-sdk/src/plan.ts"
+import type { Filter } from "../../engine-sdk/src/filter.ts"
 import { parseFilter, printFilter, type FieldContext } from "../../engine-sdk/src/query/mod.ts"
 import { schemaOf, seeded } from "../support/engine-lab.ts"
 import { promised } from "../support/patience.ts"

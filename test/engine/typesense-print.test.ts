@@ -1,6 +1,7 @@
 /** Plans printed back to parameters are read as the same plans: requests drawn from a grammar, and hard cases. */
 import { describe, expect, it } from "vitest"
-import type { Filter, SearchPlan } from "../../engine-sdk/src/plan.ts"
+import type { SearchPlan } from "../../engine-sdk/src/plan.ts"
+import type { Filter } from "../../engine-sdk/src/filter.ts"
 import { compileSearch } from "../../engine-sdk/src/query/mod.ts"
 import type { CollectionInfo } from "../../engine-sdk/src/schema.ts"
 import { placePlan } from "../../engine-sdk/src/typesense/place-plan.ts"

@@ -1249,5 +1249,37 @@ export const faults = [
     from: "if (this.users.has(name) || this.named.get(ownerOf(name))?.has(name) === true) return",
     to: "if (this.users.has(name)) return",
     tests: ["engine-sdk/test/vectors-in-files.test.ts"]
+  },
+  {
+    name: "guide-html",
+    why: "a document's HTML, and any script in it, becomes part of the guide's page",
+    file: "src/docs/guide/read-page.ts",
+    from: "html: false",
+    to: "html: true",
+    tests: ["test/docs/site.test.ts"]
+  },
+  {
+    name: "guide-dead-heading",
+    why: "a link to a heading that is gone is published",
+    file: "src/docs/guide/dead-links.ts",
+    from: 'target.anchor === "" ||',
+    to: "there !== undefined ||",
+    tests: ["test/docs/site.test.ts"]
+  },
+  {
+    name: "drawer-modal",
+    why: "the focus leaves an open drawer for what lies behind it",
+    file: "src/demo/page/page.js",
+    from: "drawer.showModal()",
+    to: "drawer.show()",
+    tests: ["test/browser/drawer.test.ts"]
+  },
+  {
+    name: "receiver-age",
+    why: "a delivery that somebody kept is believed again a month later",
+    file: "examples/webhook-receiver/receiver.mjs",
+    from: "const AGE_S_MAX = 300",
+    to: "const AGE_S_MAX = 3_000_000",
+    tests: ["test/examples/examples.test.ts"]
   }
 ]

@@ -7,7 +7,8 @@ import type { SearchEngine, WriteVerdict } from "../../engine-sdk/src/engine.ts"
 import { STEPS, type Step } from "../../engine-sdk/src/opensearch/move.ts"
 import { OpensearchEngine } from "../../engine-sdk/src/opensearch/mod.ts"
 import type { OpensearchOptions } from "../../engine-sdk/src/opensearch/mod.ts"
-import type { Filter, SearchPlan, WriteOperation } from "../../engine-sdk/src/plan.ts"
+import type { SearchPlan, WriteOperation } from "../../engine-sdk/src/plan.ts"
+import type { Filter } from "../../engine-sdk/src/filter.ts"
 import { putOf, suiteField, suitePlan, suiteSchema, suiteText } from "../../engine-sdk/src/testing/engine-suite.ts"
 
 const schema = suiteSchema("products", [

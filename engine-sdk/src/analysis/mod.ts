@@ -1,5 +1,7 @@
 /** Names of the analysis folder that engines, compilers and rules use. */
-export { analyzerOf, createAnalyzer, sortKeyOfString, TRUNCATE_LENGTH } from "./analyzer.ts"
-export type { Analyzer, AnalyzerOptions, Dictionaries, TokenSpan } from "./analyzer.ts"
+export { analyzerOf, createAnalyzer } from "./analyzer.ts"
+export { TRUNCATE_LENGTH } from "./tokens.ts"
+export { sortKeyOfString } from "./sort-key.ts"
+export type { Analyzer, AnalyzerOptions, Dictionaries, TokenSpan } from "./tokens.ts"
 export { hasStemmer, stemmerMissing, stemmerOf } from "./stemmer.ts"
 export { romanize } from "./transliterate.ts"

@@ -3,7 +3,7 @@
  * finds.
  */
 import { fail, ok, type Result } from "../errors.ts"
-import type { Filter } from "../plan.ts"
+import type { Filter } from "../filter.ts"
 import { fieldNamed } from "../query/query-context.ts"
 import { checkRuleSet, compileRules, type CompiledRules, type RuleSet } from "../rules/mod.ts"
 import type { CollectionSchema } from "../schema.ts"

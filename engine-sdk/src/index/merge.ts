@@ -15,7 +15,8 @@ import {
   type VectorColumn
 } from "./columns.ts"
 import { documentOrder } from "./document-order.ts"
-import { indexedFields, isArrayField, numberArray, putPostings } from "./builders.ts"
+import { indexedFields, isArrayField, numberArray } from "./builders.ts"
+import { putPostings } from "./text-builder.ts"
 import { sortPairs } from "./radix-order.ts"
 import { ordinalArray, SectionWriter, type Allocate, type Outside, type Region, type SegmentMeta } from "./sections.ts"
 import { idSlotsOf, type Segment } from "./segment.ts"

@@ -3,7 +3,7 @@
  * Bounded by writes that wait for their answer, because each is answered only after that.
  */
 import type { EarlyTexts } from "../index/reader.ts"
-import type { DocumentReads } from "./local-engine.ts"
+import type { DocumentReads } from "./engine-parts.ts"
 
 export class EarlyReads implements DocumentReads {
   private readonly reads: DocumentReads

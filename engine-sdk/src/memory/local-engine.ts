@@ -2,7 +2,7 @@
  * The in-process engine: readers on the calling thread over a writer that may run elsewhere. Searches are synchronous;
  * a caller waits only for a collection that is not open yet and for what its search is the first to need.
  */
-import type { Dictionaries } from "../analysis/analyzer.ts"
+import type { Dictionaries } from "../analysis/tokens.ts"
 import type { Capabilities } from "../capabilities.ts"
 import { parseJson, select } from "../documents/mod.ts"
 import type {
@@ -22,16 +22,14 @@ import type {
 } from "../engine.ts"
 import type { KeepLimits } from "../keep-limits.ts"
 import { type EngineError, fail, notFound, ok, type Result } from "../errors.ts"
-import { CollectionReader, type EarlyTexts, type PublishedSegment } from "../index/reader.ts"
+import { CollectionReader, type PublishedSegment } from "../index/reader.ts"
 import { hasVectorLibrary, vectorLibrary } from "../index/vector-graph.ts"
 import type { SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, WriteOperation } from "../plan.ts"
 import { askedOf } from "../search/relevance/prepare.ts"
 import { missingDocs } from "../search/relevance/unit-columns.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
 import { answersOf } from "../lane/answers.ts"
-import type { LaneDone } from "../lane/job.ts"
 import { NO_WORKERS, type WorkersNow } from "../lane/placing.ts"
-import { unpacked } from "../lane/portable.ts"
 import { executeSearch } from "../search/answer/answer.ts"
 import { executeUnion } from "../search/answer/union.ts"
 import { Allowance, Cutoff, GIVE_WAY, within } from "../budget/cutoff.ts"
@@ -43,9 +41,21 @@ import type { SearchScope } from "../search/scope.ts"
 import { vectorUsage } from "../search/vector/vector-usage.ts"
 import type { CollectionRecord } from "../store/journal.ts"
 import { inSlices, pause } from "../turns.ts"
-import { type WriterEvent, WriterGone, type WriterPort } from "../store/writer.ts"
+import { type WriterEvent, WriterGone, type WriterPort } from "../store/writer-port.ts"
 import { warn } from "../warning.ts"
 import type { OtherThreads } from "./other-threads.ts"
+import {
+  answering,
+  APPROXIMATE,
+  budgetOf,
+  collectionsOf,
+  type DocumentReads,
+  EXACT,
+  isLong,
+  keptOf,
+  NotOpened,
+  unionOf
+} from "./engine-parts.ts"
 
 interface Entry {
   record: CollectionRecord
@@ -60,64 +70,12 @@ interface Entry {
   /** Why it could not be opened. */ damage: string | undefined
   /** Searches elsewhere that read it. */ pins: number
 }
-/** A collection that could not be opened; becomes the answer of whoever asked for it. */
-class NotOpened extends Error {
-  readonly failure: EngineError
-  constructor(failure: EngineError) {
-    super(failure.message)
-    this.failure = failure
-  }
-}
-
-export interface DocumentReads {
-  text(key: number, seq: number): string | undefined
-  bytes(key: number): number
-  /** What was committed elsewhere becomes readable. */ refresh(): void
-  /** Texts that the disk does not have yet. */ keep?(key: number, texts: EarlyTexts): void
-  /** It has those up to this batch. */ readable?(key: number, batch: number): void
-  forget?(key: number): void
-  /** Those that it keeps. */ earlyTexts?(key: number): EarlyTexts["texts"]
-}
-
-const EXACT: Capabilities["grades"] = {
-  typo_candidates: "exact",
-  prefix_typo: "exact",
-  infix: "exact",
-  token_dropping: "exact",
-  text_score_values: "exact",
-  exact_ties: "exact",
-  facet_counts: "exact",
-  distinct_values: "exact",
-  group_totals: "exact",
-  array_grouping: "exact",
-  joins: "exact",
-  geo_polygon: "exact",
-  vector_index: "exact",
-  radial_vector: "exact",
-  hybrid: "exact",
-  highlight: "exact",
-  per_element_filters: "exact",
-  stable_scan: "exact",
-  by_filter_write_with_ids: "exact",
-  conditional_write: "exact"
-}
-const APPROXIMATE: Capabilities["grades"] = {
-  ...EXACT,
-  vector_index: "approximate",
-  radial_vector: "approximate",
-  hybrid: "approximate"
-}
 const CLOSED: EngineError = { kind: "Unavailable", message: "The engine is closed." }
 const MEBIBYTE = 1_048_576
 /** Of work between searches. */
 const SLICE_MS = 0.5
 /** For one page of a list by a filter. */
 const SCAN_MS = 10_000
-/** Plans of one call share the longest time among them. */
-const budgetOf = (plans: ReadonlyArray<SearchPlan>): SearchBudget => ({
-  limit_ms: plans.reduce((most, { cutoff_ms }) => Math.max(most, cutoff_ms), 0),
-  used_ms: 0
-})
 /** For looking words up. */
 const WORDS_MS = 50
 /** Of this thread, for one search that nobody waits for. */
@@ -127,15 +85,6 @@ const QUIET_MS = 300
 /** New segments whose facet values are worth a turn of their own. */
 const MAPPED_DOCS_MIN = 128
 
-const isLong = (plans: ReadonlyArray<SearchPlan>): boolean => plans.some((plan) => plan.isLong === true)
-/** How many of the first answers can be kept for later; the next one takes too long for that here. */
-const keptOf = (answers: ReadonlyArray<Result<SearchAnswer>>): number => {
-  const first = answers.findIndex((answer) => {
-    if (answer.ok) answer.value.window?.keep()
-    return answer.ok && answer.value.window?.isWhole === false
-  })
-  return first < 0 ? answers.length : first
-}
 /**
  * The engine of this process, in memory or in a folder: `createEngine` and `openEngine` make one.
  *
@@ -864,22 +813,6 @@ export class LocalEngine implements SearchEngine {
   }
 }
 
-const collectionsOf = (plans: ReadonlyArray<SearchPlan>): ReadonlyArray<string> =>
-  plans.map(({ collection }) => collection)
-const unionOf = (laned: Result<LaneDone>): Result<UnionAnswer> =>
-  laned.ok && laned.value.done.kind === "union"
-    ? unpacked(laned.value.done.answer, laned.value.texts)
-    : (laned as Result<never>)
-/** Runs; what could not be opened is answered instead of thrown. */
-const answering = <A>(failed: (error: EngineError) => A, run: () => Awaitable<A>): Awaitable<A> => {
-  const answer = run()
-  return answer instanceof Promise
-    ? answer.catch((error: unknown) => {
-        if (error instanceof NotOpened) return failed(error.failure)
-        throw error
-      })
-    : answer
-}
 const infoOf = (entry: Entry): CollectionInfo => ({
   schema: entry.record.schema,
   num_documents: entry.documents,

@@ -1,6 +1,7 @@
 /** The durable engine: documents and schemas survive; searches run on the calling thread over memory. */
 import { EarlyReads } from "./early-reads.ts"
-import { LmdbJournal, LmdbReads } from "../store/lmdb-journal.ts"
+import { LmdbJournal } from "../store/lmdb-journal.ts"
+import { LmdbReads } from "../store/lmdb-reads.ts"
 import { RemoteWriter } from "../store/remote-writer.ts"
 import { APPROXIMATE_FROM } from "../store/vector-graphs.ts"
 import { Writer } from "../store/writer.ts"

@@ -2,7 +2,7 @@
  * Checked filters as queries (`docs/contract/filters.md`). What the cluster cannot do was refused before
  * (`refusals.ts`).
  */
-import type { Filter, GeoArea, NumberFilter, StringFilter } from "../plan.ts"
+import type { Filter, GeoArea, NumberFilter, StringFilter } from "../filter.ts"
 import { BEGINNING_MAX } from "./mapping.ts"
 import { storedId, storedWord, storedWords, type Placement } from "./placement.ts"
 import { slotsFor, type SlotTable } from "./slots.ts"

@@ -3,7 +3,8 @@
  * (`window.ts`). A key that it cannot sort by divides the matches into parts within which it is constant; the best of
  * each part hold the best of all. Pure.
  */
-import type { Decay, Filter, SortKey } from "../plan.ts"
+import type { Decay, SortKey } from "../plan.ts"
+import type { Filter } from "../filter.ts"
 import { compileFilter, type QueryScope } from "./compile-filter.ts"
 import { storedId } from "./placement.ts"
 import { slotsFor } from "./slots.ts"

@@ -4,7 +4,7 @@
  * promotion, a field that goes, one that comes, and a type that changes: documents are written anew of what is
  * stored.
  */
-import type { Dictionaries } from "../analysis/analyzer.ts"
+import type { Dictionaries } from "../analysis/tokens.ts"
 import { flatten, revalidate, withDetected } from "../documents/mod.ts"
 import type { Namespace } from "../engine.ts"
 import { conflict, type EngineError, fail, ok, type Result } from "../errors.ts"

@@ -2,7 +2,7 @@
  * A cluster of OpenSearch behind the port, over REST alone. What is remembered here are records of collections; any
  * number of processes may have an engine over the same cluster.
  */
-import type { Dictionaries } from "../analysis/analyzer.ts"
+import type { Dictionaries } from "../analysis/tokens.ts"
 import type { Capabilities } from "../capabilities.ts"
 import type {
   CollectionUsage,

@@ -5,7 +5,7 @@
  */
 import { chooseByBits, chooseByHash, cutThrough, goesByAge } from "../compat/facet-cut.ts"
 import { ok, type Result } from "../errors.ts"
-import { floatText } from "../index/builders.ts"
+import { floatText } from "../index/value-builder.ts"
 import { compareUtf8 } from "../index/bytes.ts"
 import type { FacetCount, FacetRequest, SearchPlan } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"

@@ -1,7 +1,8 @@
 /** What this engine cannot do of a schema or a plan: refused with the name of what asks for it, never left out. */
 import type { Capability } from "../capabilities.ts"
 import { type EngineError, invalid } from "../errors.ts"
-import type { FacetRequest, Filter, SearchPlan, SortKey } from "../plan.ts"
+import type { FacetRequest, SearchPlan, SortKey } from "../plan.ts"
+import type { Filter } from "../filter.ts"
 import { isArrayField } from "../index/builders.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
 import { CLAUSES_MAX, DIMENSIONS_MAX } from "./capabilities.ts"

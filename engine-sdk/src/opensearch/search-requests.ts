@@ -1,5 +1,6 @@
 /** Bodies of requests for one plan: what must match, what is counted, how far hits are fetched. Pure. */
-import type { Filter, SearchPlan } from "../plan.ts"
+import type { SearchPlan } from "../plan.ts"
+import type { Filter } from "../filter.ts"
 import { select } from "../documents/mod.ts"
 import { allOf, anyOf, compileFilter, EVERYTHING, NOTHING, type QueryScope } from "./compile-filter.ts"
 import { compileFacets } from "./compile-facets.ts"

@@ -3,7 +3,7 @@
  * too little was found (`docs/contract/matching.md#fallbacks`), in at most four trips. The cluster finds and counts;
  * what is shown is made here of what it found (`window.ts`).
  */
-import type { Dictionaries } from "../analysis/analyzer.ts"
+import type { Dictionaries } from "../analysis/tokens.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { CollectionReader } from "../index/reader.ts"
 import type { FacetCount, Hit, SearchAnswer, SearchPlan } from "../plan.ts"

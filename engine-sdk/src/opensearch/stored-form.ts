@@ -2,7 +2,9 @@
  * A document as the cluster keeps it: its text untouched, and beside it what is looked for, each value in the place
  * that its field has. Words come from the package's own tokenizer, so that every engine agrees on what a word is. Pure.
  */
-import { analyzerOf, sortKeyOfString, type Dictionaries } from "../analysis/analyzer.ts"
+import { analyzerOf } from "../analysis/analyzer.ts"
+import { type Dictionaries } from "../analysis/tokens.ts"
+import { sortKeyOfString } from "../analysis/sort-key.ts"
 import type { IndexValue } from "../documents/mod.ts"
 import { wholeDocument } from "../store/segment-building.ts"
 import type { CollectionSchema, Document, Field } from "../schema.ts"

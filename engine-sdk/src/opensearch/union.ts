@@ -1,5 +1,5 @@
 /** Several searches as one ranked list: each finds for itself, what they found is merged here. */
-import type { Dictionaries } from "../analysis/analyzer.ts"
+import type { Dictionaries } from "../analysis/tokens.ts"
 import { fail, notFound, ok, type Result } from "../errors.ts"
 import type { CollectionReader } from "../index/reader.ts"
 import type { SearchPlan, UnionAnswer, UnionPlan } from "../plan.ts"

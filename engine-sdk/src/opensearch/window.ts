@@ -3,12 +3,13 @@
  * (scores, order, marks, pins, groups, diversity, what is shown) is done by the same code. Its cost is that of indexing
  * the fields that a plan looks at, of some hundred documents at most.
  */
-import type { Dictionaries } from "../analysis/analyzer.ts"
+import type { Dictionaries } from "../analysis/tokens.ts"
 import { flatten } from "../documents/mod.ts"
 import { SegmentBuilder } from "../index/builders.ts"
 import { CollectionReader } from "../index/reader.ts"
 import { allocatePlain } from "../index/sections.ts"
-import type { Filter, SearchPlan, SortKey } from "../plan.ts"
+import type { SearchPlan, SortKey } from "../plan.ts"
+import type { Filter } from "../filter.ts"
 import type { CollectionSchema } from "../schema.ts"
 import { documentOf, type StoredForm } from "./stored-form.ts"
 

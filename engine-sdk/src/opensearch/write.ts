@@ -2,7 +2,7 @@
  * Writes with a verdict for each operation. A batch is read, decided here by the same code as in every engine, and sent
  * on the condition that nobody changed what was read; operations on documents that somebody did change begin again.
  */
-import type { Dictionaries } from "../analysis/analyzer.ts"
+import type { Dictionaries } from "../analysis/tokens.ts"
 import { isObject, parseBounded } from "../documents/mod.ts"
 import type { WriteOptions, WriteVerdict } from "../engine.ts"
 import { type EngineError, fail, notFound, ok, type Result } from "../errors.ts"

@@ -3,7 +3,8 @@
  */
 import { stringifyJson } from "../documents/json.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"
-import type { Filter, SearchPlan } from "../plan.ts"
+import type { SearchPlan } from "../plan.ts"
+import type { Filter } from "../filter.ts"
 import { allOf } from "../query/filter-parser.ts"
 import type { CollectionInfo } from "../schema.ts"
 import type { OperationContext } from "./operation.ts"

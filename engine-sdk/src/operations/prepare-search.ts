@@ -4,7 +4,8 @@
  * one of the caller's restrictions refuses the request whole (`isRestriction`).
  */
 import { fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
-import type { Filter, SearchPlan } from "../plan.ts"
+import type { SearchPlan } from "../plan.ts"
+import type { Filter } from "../filter.ts"
 import { compileParameters } from "../query/compile-search.ts"
 import { embedQuery } from "../embedding/embed-query.ts"
 import { unionPaging } from "../query/compile-union.ts"

@@ -4,7 +4,7 @@
  */
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"
-import type { Filter } from "../plan.ts"
+import type { Filter } from "../filter.ts"
 import { SHARED_PAGING } from "../query/compile-union.ts"
 import { applyPreset, fillGaps, textParameters, type Parameters } from "../query/parameters.ts"
 import type { CollectionInfo } from "../schema.ts"

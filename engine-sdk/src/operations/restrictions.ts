@@ -3,7 +3,7 @@
  * nothing of the host is called while it is made. `Reach` reads them for one request.
  */
 import { fail, ok, type EngineError, type Result } from "../errors.ts"
-import type { Filter } from "../plan.ts"
+import type { Filter } from "../filter.ts"
 import type { FieldList, FieldNames } from "../query/field-list.ts"
 import { allOf, parseFilter } from "../query/filter-parser.ts"
 import type { Parameters } from "../query/parameters.ts"

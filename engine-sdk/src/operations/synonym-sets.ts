@@ -1,5 +1,5 @@
 /** Synonym sets and their items (`docs/contract/synonyms.md#sets`). */
-import { isLocale } from "../analysis/analyzer.ts"
+import { isLocale } from "../analysis/locale-analyzer.ts"
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { SynonymItem } from "../query/query-context.ts"

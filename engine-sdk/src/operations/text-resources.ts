@@ -1,8 +1,8 @@
 /** Presets, stopword sets and stemming dictionaries (`docs/contract/resources.md`). */
-import { isLocale } from "../analysis/analyzer.ts"
+import { isLocale } from "../analysis/locale-analyzer.ts"
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
-import { stopwordTokens } from "../query/compile-search.ts"
+import { stopwordTokens } from "../query/compiled-parts.ts"
 import type { StopwordSet } from "../query/query-context.ts"
 import {
   answer,

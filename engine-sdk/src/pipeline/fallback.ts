@@ -5,7 +5,7 @@
  */
 import type { Awaitable } from "../engine.ts"
 import type { SearchPlan, SortKey } from "../plan.ts"
-import { defaultSort } from "../query/compile-search.ts"
+import { defaultSort } from "../query/compiled-parts.ts"
 import { allOf } from "../query/filter-parser.ts"
 import { after } from "./awaitable.ts"
 import type { MerchandiseEnvironment } from "./merchandising.ts"

@@ -3,12 +3,11 @@
  * the first failure is the one reported. Nothing is executed here, except that curation placeholders may ask the engine
  * whether a value exists.
  */
-import { type Analyzer, analyzerOf, createAnalyzer } from "../analysis/mod.ts"
+import { type Analyzer, analyzerOf } from "../analysis/mod.ts"
 import { isSelected } from "../documents/select.ts"
 import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
 import type {
   FacetRequest,
-  Filter,
   GroupRequest,
   HighlightRequest,
   SearchPlan,
@@ -18,6 +17,7 @@ import type {
   VectorQuery,
   QueryEmbedding
 } from "../plan.ts"
+import type { Filter } from "../filter.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
 import { applyCurations, type CurationOutcome } from "./curation.ts"
 import { covers, limitSelection, namesAllowed, notAllowed, visibleCollection } from "./field-list.ts"
@@ -41,7 +41,6 @@ import {
   type FieldContext,
   type QueryLimits,
   type SearchContext,
-  type StopwordSet,
   type SynonymSet
 } from "./query-context.ts"
 import { askedText, rankingOf, relevanceQuery } from "./relevance-query.ts"
@@ -53,6 +52,18 @@ import { expandSynonyms } from "./synonym-expansion.ts"
 import { TemplateCache, templateKey } from "./plan-templates.ts"
 import { listOf } from "./text-scanner.ts"
 import { DEFAULT_ALPHA, DEFAULT_EF, parseVectorQuery, type VectorRequest } from "./vector-parser.ts"
+import {
+  dropModeOf,
+  effectiveSort,
+  expandNames,
+  isEverything,
+  pinnedHits,
+  placePins,
+  splitJoinOf,
+  stemmedOf,
+  stopwordTokens,
+  withoutCaller
+} from "./compiled-parts.ts"
 
 const HYBRID_NEIGHBOURS_MIN = 100
 /** Decision: a facet shows at most so many values, whatever is asked; a megabyte of values is for nobody to look at. */
@@ -104,18 +115,6 @@ interface Paging {
 type Checked<A> = Result<A>
 /** Characters from which on reading a filter costs more than looking whether it was read. */
 const LONG_FILTER = 200
-
-/** Of variants that several searches have in common; both are made anew when dictionaries or synonyms change. */
-const stemmed = new WeakMap<ReadonlyArray<ReadonlyArray<string>>, WeakMap<Analyzer, TextQuery["synonyms"]>>()
-const stemmedOf = (variants: ReadonlyArray<ReadonlyArray<string>>, analyzer: Analyzer): TextQuery["synonyms"] => {
-  if (variants.length === 0) return []
-  let own = stemmed.get(variants)
-  if (own === undefined) stemmed.set(variants, (own = new WeakMap()))
-  let made = own.get(analyzer)
-  if (made === undefined)
-    own.set(analyzer, (made = variants.map((tokens) => ({ tokens: tokens.map((token) => analyzer.stem(token)) }))))
-  return made
-}
 
 class Compilation {
   readonly #parameters: Parameters
@@ -749,106 +748,4 @@ interface Parts {
     readonly excludeOutOf: boolean
     readonly excludeSearchTime: boolean
   }
-}
-
-/** What holds for other callers as well. */
-const withoutCaller = ({ pinnedFilter: _own, ...plan }: SearchPlan): SearchPlan => plan
-const stopwordCache = new WeakMap<StopwordSet, ReadonlyArray<string>>()
-/** The words of a set, tokenised by its locale. */
-export const stopwordTokens = (set: StopwordSet): ReadonlyArray<string> => {
-  const known = stopwordCache.get(set)
-  if (known !== undefined) return known
-  const analyzer = createAnalyzer({ locale: set.locale ?? "" })
-  const words = [...new Set(set.stopwords.flatMap((entry) => analyzer.tokenize(entry)))]
-  stopwordCache.set(set, words)
-  return words
-}
-const expandNames = (names: ReadonlyArray<string>, schema: CollectionSchema): ReadonlyArray<string> => [
-  ...new Set(
-    names.flatMap((name) =>
-      name.endsWith("*")
-        ? schema.fields
-            .filter(
-              (field) =>
-                field.name.startsWith(name.slice(0, -1)) && (field.type === "string" || field.type === "string[]")
-            )
-            .map((field) => field.name)
-        : [name]
-    )
-  )
-]
-
-/**
- * `*`, or nothing at all. A text without words is another thing: a text search that matches everything with score 100.
- */
-const isEverything = (q: string): boolean => q === "" || q.trim() === "*"
-const splitJoinOf = (text: string | undefined): TextQuery["splitJoinTokens"] =>
-  text === "off" || text === "false" ? "off" : text === "always" ? "always" : "fallback"
-const dropModeOf = (text: string | undefined): Result<TextQuery["dropTokensMode"]> => {
-  if (text === undefined || text === "right_to_left") return ok({ kind: "right_to_left" })
-  if (text === "left_to_right") return ok({ kind: "left_to_right" })
-  if (text === "both_sides") return ok({ kind: "both_sides", tokens_max: 1_000 })
-  const both = /^both_sides:(\d{1,9})$/.exec(text)
-  return both === null
-    ? fail(invalid("Invalid format for drop tokens mode.", "drop_tokens_mode"))
-    : ok({ kind: "both_sides", tokens_max: Number(both[1]) })
-}
-/** `id:position` lists; the position stands after the last colon. */
-export const pinnedHits = (text: string): Result<ReadonlyArray<{ readonly id: string; readonly position: number }>> => {
-  const pins: Array<{ id: string; position: number }> = []
-  for (const item of listOf(text)) {
-    const colon = item.lastIndexOf(":")
-    const position = item.slice(colon + 1).trim()
-    const id = item.slice(0, Math.max(0, colon)).trim().replaceAll("`", "")
-    if (colon <= 0 || !/^\d+$/.test(position) || id === "")
-      return fail(invalid("Pinned hits are not in expected format.", "pinned_hits"))
-    if (Number(position) === 0) return fail(invalid("Pinned hits must start from position 1.", "pinned_hits"))
-    pins.push({ id, position: Number(position) })
-  }
-  return ok(pins)
-}
-/** Rule includes before a request's pins, so that they hold a contested position; hidden documents are never pinned. */
-const placePins = (
-  outcome: CurationOutcome,
-  pins: ReadonlyArray<{ readonly id: string; readonly position: number }>,
-  excluded: ReadonlySet<string>
-): ReadonlyArray<{ readonly id: string; readonly position: number }> => {
-  const placed: Array<{ id: string; position: number }> = []
-  const seen = new Set<string>()
-  for (const { id, position } of [...outcome.includes, ...pins]) {
-    if (excluded.has(id) || seen.has(id)) continue
-    seen.add(id)
-    placed.push({ id, position: Math.max(1, position) })
-  }
-  return placed.sort((a, b) => a.position - b.position)
-}
-
-/** By the default sorting field, highest first; empty (newest first) without one. */
-export const defaultSort = (schema: CollectionSchema): ReadonlyArray<SortKey> => {
-  const field = schema.default_sorting_field === "" ? undefined : fieldNamed(schema, schema.default_sorting_field)
-  return field === undefined
-    ? []
-    : [
-        {
-          kind: "field",
-          field: field.name,
-          type: field.type.replace("[]", "") as "int32",
-          missing: "normal",
-          order: "desc"
-        }
-      ]
-}
-/** The keys in effect (`docs/contract/sorting.md#effective-keys`). */
-const effectiveSort = (
-  given: ReadonlyArray<SortKey>,
-  isText: boolean,
-  isVector: boolean,
-  schema: CollectionSchema
-): ReadonlyArray<SortKey> => {
-  const relevance: SortKey[] = isText ? [{ kind: "text_match", order: "desc" }] : []
-  if (isVector) relevance.push({ kind: "vector_distance", order: "asc" })
-  if (given.length === 0) return [...relevance, ...defaultSort(schema)].slice(0, 3)
-  const keys = [...given]
-  for (const key of relevance) if (keys.length < 3 && !keys.some((known) => known.kind === key.kind)) keys.push(key)
-  return keys
 }

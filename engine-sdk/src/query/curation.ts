@@ -5,7 +5,7 @@
  */
 import { createAnalyzer, hasStemmer, type Analyzer } from "../analysis/mod.ts"
 import { stemmerOf } from "../analysis/stemmer.ts"
-import type { Filter } from "../plan.ts"
+import type { Filter } from "../filter.ts"
 import { joinFilterTexts } from "./filter-parser.ts"
 import type { CurationItem, CurationSet, SearchResources, SynonymSet } from "./query-context.ts"
 import { expandSynonyms } from "./synonym-expansion.ts"

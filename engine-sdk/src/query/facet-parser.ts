@@ -7,7 +7,7 @@ import type { FacetQuery, FacetRequest, SortOrder } from "../plan.ts"
 import type { Field } from "../schema.ts"
 import { areRelated, DEFAULT_LIMITS, fieldNamed, searchableFields, type FieldContext } from "./query-context.ts"
 import { closingOf, isDecimal, listOf, splitOutside } from "./text-scanner.ts"
-import { splitOption } from "./filter-parser.ts"
+import { splitOption } from "./geo-filter.ts"
 
 type FacetStrategy = FacetRequest["strategy"]
 type Draft = { -readonly [K in keyof FacetRequest]: FacetRequest[K] }

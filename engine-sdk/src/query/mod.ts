@@ -1,5 +1,6 @@
 /** Names of the query folder that operations, hosts and rules use. */
-export { compileSearch, defaultSort, pinnedHits, stopwordTokens } from "./compile-search.ts"
+export { compileSearch } from "./compile-search.ts"
+export { defaultSort, pinnedHits, stopwordTokens } from "./compiled-parts.ts"
 export { compileUnion, unionPaging, SHARED_PAGING, type UnionPaging } from "./compile-union.ts"
 export { printFilter } from "./print-filter.ts"
 export { parseFilter, allOf, isClosedFilterText, joinFilterTexts } from "./filter-parser.ts"

@@ -2,7 +2,7 @@
  * A filter tree back to `filter_by` text: for engines behind HTTP that take text, for explanations, and as the other
  * half of the parser's tests. Values were analysed, so the text has tokens where the caller wrote words.
  */
-import type { Filter, GeoArea, NumberFilter, StringFilter } from "../plan.ts"
+import type { Filter, GeoArea, NumberFilter, StringFilter } from "../filter.ts"
 
 /** Text that parses to an equal tree under the same schema. O(tree). */
 export const printFilter = (filter: Filter): string => print(filter, "")

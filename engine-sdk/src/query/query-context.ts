@@ -4,7 +4,7 @@
  */
 import type { Result } from "../errors.ts"
 import { analyzerOf, type Analyzer } from "../analysis/mod.ts"
-import type { Filter } from "../plan.ts"
+import type { Filter } from "../filter.ts"
 import type { AnswerBudget } from "../budget/answer-budget.ts"
 import type { CollectionInfo, CollectionSchema, Field } from "../schema.ts"
 import { covers, joinedFields, visibleCollection, type FieldList } from "./field-list.ts"

@@ -1,9 +1,10 @@
 /** `include_fields` and `exclude_fields` with joins (`docs/contract/documents.md#selected-fields`) as a selection. */
 import { fail, invalid, ok, type Result } from "../errors.ts"
-import type { Filter, JoinInclude, Selection } from "../plan.ts"
+import type { JoinInclude, Selection } from "../plan.ts"
+import type { Filter } from "../filter.ts"
 import { areRelated, refersTo } from "./query-context.ts"
 import { closingOf, isUnsigned, nestedListOf } from "./text-scanner.ts"
-import { splitOption } from "./filter-parser.ts"
+import { splitOption } from "./geo-filter.ts"
 import { parseSortClauses, resolveSort, type SortContext } from "./sort-parser.ts"
 
 const JOIN_DEPTH_MAX = 8

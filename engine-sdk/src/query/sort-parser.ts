@@ -4,9 +4,11 @@
  * 8 is the grammar.
  */
 import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
-import type { Decay, Filter, SortKey, SortOrder } from "../plan.ts"
+import type { Decay, SortKey, SortOrder } from "../plan.ts"
+import type { Filter } from "../filter.ts"
 import type { ScalarType } from "../schema.ts"
-import { parseFilter, metresOf, splitOption } from "./filter-parser.ts"
+import { parseFilter } from "./filter-parser.ts"
+import { metresOf, splitOption } from "./geo-filter.ts"
 import { notAllowed } from "./field-list.ts"
 import { areRelated, fieldNamed, type FieldContext } from "./query-context.ts"
 import { parseVectorQuery } from "./vector-parser.ts"

@@ -7,7 +7,7 @@ import type { VectorQuery } from "../plan.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
 import { fieldNamed } from "./query-context.ts"
 import { closingOf, isDecimal, splitOutside, unquote } from "./text-scanner.ts"
-import { splitOption } from "./filter-parser.ts"
+import { splitOption } from "./geo-filter.ts"
 
 export const DEFAULT_EF = 10
 export const DEFAULT_ALPHA = 0.3

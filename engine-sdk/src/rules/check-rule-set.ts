@@ -4,7 +4,7 @@
  */
 import { isObject } from "../documents/json.ts"
 import type { Result } from "../errors.ts"
-import type { Filter } from "../plan.ts"
+import type { Filter } from "../filter.ts"
 import { BodyReader, type RuleIssue } from "./body-reader.ts"
 import { parseInstant } from "./instant.ts"
 import {

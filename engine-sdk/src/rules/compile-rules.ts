@@ -3,7 +3,7 @@
  * ahead. Immutable; compile again when the set or the schema changes.
  */
 import type { Result } from "../errors.ts"
-import type { Filter } from "../plan.ts"
+import type { Filter } from "../filter.ts"
 import { ConditionIndex, type Condition } from "./condition-index.ts"
 import { parseInstant } from "./instant.ts"
 import type { FiredRule, MatchedBoosts, MatchedPin, MatchedRules, MatchedSlot, RuleKind } from "./matched-rules.ts"

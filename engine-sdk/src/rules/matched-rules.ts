@@ -1,7 +1,7 @@
 /**
  * What one request got from a rule set: the answer of `matchRules` and the only thing later stages read of the rules.
  */
-import type { Filter } from "../plan.ts"
+import type { Filter } from "../filter.ts"
 import type { DiversityRule, RerankSettings, ZeroHitsFallback } from "./rule-set.ts"
 
 export interface RuleRequest {

@@ -2,7 +2,7 @@
  * One field of a schema as a caller writes it (`docs/contract/collections.md#fields`): types, defaults and every
  * refusal. What a reference points at is not looked up, because the target may be created later.
  */
-import { isLocale } from "../analysis/analyzer.ts"
+import { isLocale } from "../analysis/locale-analyzer.ts"
 import { hasStemmer, stemmerMissing, TRUNCATE_LENGTH } from "../analysis/mod.ts"
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"

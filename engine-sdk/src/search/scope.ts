@@ -1,5 +1,5 @@
 /** What one search may reach: the collections of its namespace, and how long it may take. */
-import type { Dictionaries } from "../analysis/analyzer.ts"
+import type { Dictionaries } from "../analysis/tokens.ts"
 import type { CollectionReader } from "../index/reader.ts"
 
 export interface SearchScope {

@@ -2,7 +2,7 @@
  * Operations of one write that become one segment and one journal batch: each is validated, given its verdict and added
  * to the segment, before anybody else sees it.
  */
-import type { Dictionaries } from "../analysis/analyzer.ts"
+import type { Dictionaries } from "../analysis/tokens.ts"
 import {
   documentPlanOf,
   isObject,

@@ -5,7 +5,7 @@
  * `publisher.ts`.
  */
 import { withChange } from "../documents/mod.ts"
-import type { Dictionaries } from "../analysis/analyzer.ts"
+import type { Dictionaries } from "../analysis/tokens.ts"
 import type { SchemaChange, WriteVerdict } from "../engine.ts"
 import type { KeepLimits } from "../keep-limits.ts"
 import { capReached, fail, ok, type Result } from "../errors.ts"
@@ -20,14 +20,15 @@ import type { CollectionRecord, Journal, SavedIndex, StoredDocument, StoredIndex
 import { deletedDocs, LiveSegments, type Place } from "./live-segments.ts"
 import { isWorthCompacting } from "./merge-policy.ts"
 import { exceeds, type NamespaceUse } from "./namespace-use.ts"
-import { Publisher, type PublisherOptions } from "./publisher.ts"
+import { Publisher } from "./publisher.ts"
 import type { WriterNeighbours } from "./references.ts"
 import { buildSegments, revalidateAll, type BuiltSegment } from "./segment-building.ts"
-import { SegmentMerger, type PrepareSegment } from "./segment-merger.ts"
+import { SegmentMerger } from "./segment-merger.ts"
 import { SegmentSections } from "./segment-sections.ts"
 import { nextTurn } from "../turns.ts"
-import { VectorGraphs, type GraphOptions } from "./vector-graphs.ts"
+import { VectorGraphs } from "./vector-graphs.ts"
 import { WriteGate } from "./write-gate.ts"
+import { type CollectionWriterOptions, type MoreOperations, storedDocuments } from "./collection-writer-options.ts"
 
 /** Work between two turns of the event loop: what else waits (a single upsert, a search) waits for one slice. */
 const SLICE_ms = 0.5
@@ -38,21 +39,6 @@ const SEGMENTS_MAX = 48
  * wait for their answer.
  */
 const EARLY_DOCS = 64
-
-/** The next operations of a write that are on their way; undefined: there are no more. */
-export type MoreOperations = () => Promise<ReadonlyArray<WriteOperation> | undefined>
-
-interface CollectionWriterOptions extends PublisherOptions {
-  readonly journal: Journal
-  /** Of the namespace. */ readonly use: NamespaceUse
-  readonly neighbours: WriterNeighbours
-  readonly allocate: Allocate
-  readonly allocateLinear: Allocate
-  readonly release: (region: Region) => void
-  readonly prepare?: PrepareSegment | undefined
-  readonly dictionaries?: Dictionaries
-  readonly graphs: GraphOptions
-}
 
 export class CollectionWriter implements ChunkOwner {
   schema: CollectionSchema
@@ -500,13 +486,5 @@ export class CollectionWriter implements ChunkOwner {
     await merged
     await learned
     await this.publisher.done
-  }
-}
-
-/** Those of the documents that are still there. */
-function* storedDocuments(journal: Journal, key: number, seqs: Iterable<number>): Generator<StoredDocument, void> {
-  for (const seq of seqs) {
-    const document = journal.document(key, seq)
-    if (document !== undefined) yield document
   }
 }

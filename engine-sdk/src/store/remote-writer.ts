@@ -7,7 +7,7 @@ import { ok, type Result } from "../errors.ts"
 import type { RelevanceUnit, WriteOperation } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema } from "../schema.ts"
 import { pause } from "../turns.ts"
-import { type WriterEvent, WriterGone, type WriterMemory, type WriterPort } from "./writer.ts"
+import { type WriterEvent, WriterGone, type WriterMemory, type WriterPort } from "./writer-port.ts"
 import {
   decodePublication,
   decodeSegment,

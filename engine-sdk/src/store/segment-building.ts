@@ -2,7 +2,7 @@
  * Stored documents as segments: when a collection is opened without a usable snapshot, and when its schema changes. In
  * slices, so that what else waits gets its turn.
  */
-import type { Dictionaries } from "../analysis/analyzer.ts"
+import type { Dictionaries } from "../analysis/tokens.ts"
 import { flatten, parseJson, revalidate, withDetected } from "../documents/mod.ts"
 import { ok, type Result } from "../errors.ts"
 import { SegmentBuilder } from "../index/builders.ts"

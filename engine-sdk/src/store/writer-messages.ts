@@ -8,7 +8,7 @@ import type { EarlyTexts, Publication, PublishedGraph, PublishedSegment } from "
 import type { Region, SegmentMeta } from "../index/sections.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { DirtyValues, WriteAction } from "../schema.ts"
-import type { WriterEvent } from "./writer.ts"
+import type { WriterEvent } from "./writer-port.ts"
 
 /**
  * Asks for one method of the writer; `head` is JSON of its arguments, `body` the documents of a write one after

@@ -11,7 +11,7 @@ import type { CollectionSchema } from "../schema.ts"
 import { LmdbJournal } from "./lmdb-journal.ts"
 import { SlabPool } from "./slab-pool.ts"
 import { giveWayTo } from "../turns.ts"
-import type { MoreOperations } from "./collection-writer.ts"
+import type { MoreOperations } from "./collection-writer-options.ts"
 import { Writer } from "./writer.ts"
 import {
   decodeOperations,

@@ -2,92 +2,36 @@
  * The writing side of an engine: collections of all namespaces over one journal, opened when first needed. It runs on
  * the caller's thread or in a worker; what it tells readers are events, so both look the same from outside.
  */
-import type { Dictionaries } from "../analysis/analyzer.ts"
-import { parseJson } from "../documents/mod.ts"
-import { ownValue } from "../documents/own-value.ts"
+import type { Dictionaries } from "../analysis/tokens.ts"
 import type { Namespace, SchemaChange, WriteVerdict } from "../engine.ts"
 import type { KeepLimits } from "../keep-limits.ts"
 import { capReached, conflict, type Damaged, fail, notFound, ok, type Result } from "../errors.ts"
 import { allocateLinear } from "../index/graph-kernel.ts"
 import { allocatePlain, type Allocate, type Region } from "../index/sections.ts"
 import { regionsOf } from "../index/derived-sections.ts"
-import type { Publication } from "../index/reader.ts"
 import type { Segment } from "../index/segment.ts"
 import type { RelevanceUnit, WriteOperation } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
-import { CollectionWriter, type MoreOperations } from "./collection-writer.ts"
-import type { CollectionRecord, Journal, UnreadableRecord } from "./journal.ts"
+import { type CascadingReference, cascadesTo, orphanedBy } from "./cascades.ts"
+import { CollectionWriter } from "./collection-writer.ts"
+import { type MoreOperations } from "./collection-writer-options.ts"
+import type { CollectionRecord, Journal } from "./journal.ts"
+import { KnownRecords } from "./known-records.ts"
 import { exceeds, NamespaceUse } from "./namespace-use.ts"
 import { CommitFailed } from "./publisher.ts"
-import { countEqual } from "./references.ts"
-import type { PrepareSegment } from "./segment-merger.ts"
+import { QuietSnapshots } from "./quiet-snapshots.ts"
+import { RefusedWrites } from "./refused-writes.ts"
 import { graphOptions, type GraphOptions } from "./vector-graphs.ts"
 import { warn } from "../warning.ts"
+import {
+  CLOSED,
+  CollectionNotOpened,
+  NOT_STORED,
+  type WriterEvent,
+  type WriterMemory,
+  type WriterPort
+} from "./writer-port.ts"
 
-export type WriterEvent =
-  | { readonly kind: "collection"; readonly record: CollectionRecord; readonly documents: number }
-  | { readonly kind: "unreadable"; readonly record: UnreadableRecord }
-  | { readonly kind: "dropped"; readonly key: number }
-  | { readonly kind: "published"; readonly key: number; readonly publication: Publication }
-  /** What was published so far is a whole index; before it, readers wait. */
-  | { readonly kind: "opened"; readonly key: number }
-  | { readonly kind: "closed"; readonly key: number }
-
-/** The writer ended, or was ended, before it answered: what was asked of it is not acknowledged. */
-export class WriterGone extends Error {
-  override readonly name = "WriterGone"
-}
-
-/** What an engine asks of its writer, wherever that runs. */
-export interface WriterPort {
-  create(
-    namespace: Namespace,
-    schema: CollectionSchema,
-    createdAt_s: number,
-    keeps?: KeepLimits
-  ): Promise<Result<CollectionInfo>>
-  alter(namespace: Namespace, name: string, change: SchemaChange, keeps?: KeepLimits): Promise<Result<CollectionInfo>>
-  drop(namespace: Namespace, name: string): Promise<Result<CollectionInfo>>
-  write(
-    namespace: Namespace,
-    name: string,
-    operations: ReadonlyArray<WriteOperation>,
-    returnDocuments: boolean,
-    keeps?: KeepLimits,
-    taken?: () => void
-  ): Promise<Result<ReadonlyArray<WriteVerdict>>>
-  /** Loads the index of a collection and publishes it. */
-  open(key: number): Promise<void>
-  /** Makes what relevance searches over these units read; resolves when searches find it, or must do without. */
-  makeUnits(key: number, units: ReadonlyArray<RelevanceUnit>): Promise<void>
-  /** Snapshots and lets go of a collection's index; its documents stay. */
-  release(key: number): Promise<void>
-  setDictionary(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void>
-  /**
-   * Takes no more calls, ends those under way, and touches the journal no more; resolves then. What readers have stays.
-   */
-  stop(): Promise<void>
-  close(): Promise<void>
-}
-
-/** What a writer is given beside its journal. */
-export interface WriterMemory {
-  readonly allocate?: Allocate
-  /** Of memory that compiled code reads, for graphs. */ readonly allocateLinear?: Allocate
-  readonly release?: (region: Region) => void
-  readonly holding?: <A>(work: () => Promise<A>) => Promise<A>
-  /** Of a collection by its number; without it merged segments are published as they are. */ readonly prepare?: (
-    key: number,
-    ...given: Parameters<PrepareSegment>
-  ) => Promise<void>
-}
-
-/** How often, and after how much rest or change, the index is written to the journal. */
-const SNAPSHOT_CHECK_ms = 2_000
-const SNAPSHOT_REST_ms = 1_500
-const SNAPSHOT_CHANGES = 50_000
-/** Between two questions to a disk that refused a write. */
-const PROBE_EVERY_ms = 100
 /** A collection that could not be opened is not tried again for so long: an attempt reads all that is stored of it. */
 const DAMAGED_ms = 5_000
 /**
@@ -95,33 +39,13 @@ const DAMAGED_ms = 5_000
  * more, and it is not opened again.
  */
 const DEFECTS_MAX = 3
-const NOT_STORED = {
-  kind: "Unavailable",
-  message: "The write could not be stored; whether a part of it is, is not known."
-} as const
-
-const CLOSED = { kind: "Unavailable", message: "The engine is closed." } as const
-
-/** A collection was not opened: what is stored of it cannot be read, or everything closes. */
-class CollectionNotOpened extends Error {
-  /** By it the searching thread tells them apart: of an error only name and message come from a worker. */
-  override readonly name: "CollectionDamaged" | "EngineClosed"
-  readonly failure: Damaged | typeof CLOSED
-  constructor(failure: Damaged | typeof CLOSED) {
-    super(failure.message)
-    this.name = failure.kind === "Damaged" ? "CollectionDamaged" : "EngineClosed"
-    this.failure = failure
-  }
-}
-
 export class Writer implements WriterPort {
   private readonly journal: Journal
   private readonly emit: (event: WriterEvent) => void
   private readonly allocate: Allocate
   private readonly allocateLinear: Allocate
   private readonly releaseRegion: (region: Region) => void
-  private readonly records = new Map<number, CollectionRecord>()
-  private readonly byName = new Map<Namespace, Map<string, number>>()
+  private readonly records = new KnownRecords()
   /** What each namespace keeps: the caps of whoever writes are asked of it. */ private readonly uses = new Map<
     Namespace,
     NamespaceUse
@@ -132,13 +56,9 @@ export class Writer implements WriterPort {
   private readonly dictionaries = new Map<Namespace, Map<string, ReadonlyMap<string, string>>>()
   private readonly prepare: WriterMemory["prepare"]
   private readonly holding: <A>(work: () => Promise<A>) => Promise<A>
-  /** Documents written since the last snapshot, and when the last write ended. */
-  private readonly dirty = new Map<number, { changed: number; at: number }>()
-  private snapshots: ReturnType<typeof setInterval> | undefined
-  private snapshotting: Promise<void> = Promise.resolve()
   private readonly altering = new Set<number>()
-  /** Collections whose last commit failed, and when the disk was last asked whether it takes writes again. */
-  private readonly refused = new Map<number, { asked_ms: number; asking: Promise<boolean> | undefined }>()
+  private readonly snapshots: QuietSnapshots
+  private readonly refused: RefusedWrites
   /** Collections that could not be opened, and until when they are not tried. */ private readonly damaged = new Map<
     number,
     { readonly message: string; readonly until_ms: number }
@@ -162,11 +82,17 @@ export class Writer implements WriterPort {
     this.prepare = memory?.prepare
     this.graphs = graphOptions(approximateFrom)
     this.holding = memory?.holding ?? ((work) => work())
+    this.refused = new RefusedWrites(() => journal.probe())
+    this.snapshots = new QuietSnapshots({
+      writerOf: (key) => this.open_.get(key),
+      isAltering: (key) => this.altering.has(key),
+      snapshot: (writer) => this.snapshot(writer)
+    })
   }
   /** Announces what the journal holds. Nothing is opened. */
   start(): void {
     for (const record of this.journal.collections()) {
-      this.remember(record)
+      this.records.set(record)
       this.nextKey = Math.max(this.nextKey, record.key + 1)
       this.useOf(record.namespace).add(this.journal.documentCount(record.key), this.journal.documentBytes(record.key))
       this.emit({ kind: "collection", record, documents: this.journal.documentCount(record.key) })
@@ -175,42 +101,7 @@ export class Writer implements WriterPort {
       this.nextKey = Math.max(this.nextKey, record.key + 1)
       this.emit({ kind: "unreadable", record })
     }
-    this.snapshots = setInterval(() => this.snapshotQuiet(), SNAPSHOT_CHECK_ms)
-    // A waiting snapshot must not keep the process alive.
-    ;(this.snapshots as { unref?: () => void }).unref?.()
-  }
-  private noteWrites(key: number, changed: number): void {
-    const own = this.dirty.get(key)
-    if (own === undefined) this.dirty.set(key, { changed, at: performance.now() })
-    else {
-      own.changed += changed
-      own.at = performance.now()
-    }
-  }
-  /** Snapshots collections that came to rest, or changed a lot, so that a restart has little to replay. */
-  private snapshotQuiet(): void {
-    for (const [key, { changed, at }] of this.dirty) {
-      const writer = this.open_.get(key)
-      if (writer === undefined) {
-        this.dirty.delete(key)
-        continue
-      }
-      if (this.altering.has(key) || (performance.now() - at < SNAPSHOT_REST_ms && changed < SNAPSHOT_CHANGES)) continue
-      this.dirty.delete(key)
-      // A snapshot only shortens the next start: one that failed (a full disk) is tried again after the next rest.
-      this.snapshotting = this.snapshotting
-        .then(() => this.snapshot(writer))
-        .catch((error: unknown) => {
-          if (this.open_.get(key) === writer) this.noteWrites(key, changed)
-          warn(`snapshot of collection ${key} failed and is tried again`, error)
-        })
-    }
-  }
-  private remember(record: CollectionRecord): void {
-    this.records.set(record.key, record)
-    let names = this.byName.get(record.namespace)
-    if (names === undefined) this.byName.set(record.namespace, (names = new Map()))
-    names.set(record.schema.name, record.key)
+    this.snapshots.start()
   }
   private useOf(namespace: Namespace): NamespaceUse {
     let use = this.uses.get(namespace)
@@ -224,16 +115,12 @@ export class Writer implements WriterPort {
   private recount(namespace: Namespace): void {
     const use = this.useOf(namespace)
     use.reset()
-    for (const key of this.byName.get(namespace)?.values() ?? []) {
+    for (const key of this.records.keysOf(namespace)) {
       use.add(this.journal.documentCount(key), this.journal.documentBytes(key))
       const pending = this.open_.get(key)?.pendingUse
       if (pending !== undefined) use.add(pending.documents, pending.bytes)
     }
   }
-  private keyOf(namespace: Namespace, name: string): number | undefined {
-    return this.byName.get(namespace)?.get(name)
-  }
-
   private writerOf(key: number): Promise<CollectionWriter> | CollectionWriter {
     const known = this.open_.get(key) ?? this.opening.get(key)
     if (known !== undefined) return known
@@ -275,7 +162,7 @@ export class Writer implements WriterPort {
     const { prepare } = this
     const neighbours = {
       collection: (name: string): CollectionWriter | undefined => {
-        const key = this.keyOf(namespace, name)
+        const key = this.records.keyOf(namespace, name)
         return key === undefined ? undefined : this.open_.get(key)
       }
     }
@@ -296,10 +183,10 @@ export class Writer implements WriterPort {
       },
       prepare: prepare === undefined ? undefined : (...given) => prepare(record.key, ...given),
       publish: (publication) => {
-        if (publication.schema !== undefined) this.remember({ ...record, schema: publication.schema })
+        if (publication.schema !== undefined) this.records.set({ ...record, schema: publication.schema })
         // What was derived is worth a snapshot: it took long to make.
         if ((publication.graphs ?? publication.sections) !== undefined && publication.added.length === 0)
-          this.noteWrites(record.key, 0)
+          this.snapshots.noteWrites(record.key, 0)
         this.emit({ kind: "published", key: record.key, publication })
       }
     })
@@ -333,14 +220,14 @@ export class Writer implements WriterPort {
     createdAt_s: number,
     keeps?: KeepLimits
   ): Promise<Result<CollectionInfo>> {
-    if (this.keyOf(namespace, schema.name) !== undefined)
+    if (this.records.keyOf(namespace, schema.name) !== undefined)
       return fail(conflict(`A collection with name \`${schema.name}\` already exists.`))
-    if (keeps !== undefined && exceeds(keeps.collections, (this.byName.get(namespace)?.size ?? 0) + 1))
+    if (keeps !== undefined && exceeds(keeps.collections, this.records.keysOf(namespace).length + 1))
       return fail(capReached("collections", keeps))
     if (keeps !== undefined && exceeds(keeps.fields_per_collection, schema.fields.length))
       return fail(capReached("fields_per_collection", keeps))
     const record: CollectionRecord = { key: this.nextKey++, namespace, schema, createdAt_s }
-    this.remember(record)
+    this.records.set(record)
     this.open_.set(record.key, this.makeWriter(record))
     try {
       await this.journal.saveCollection(record)
@@ -348,8 +235,7 @@ export class Writer implements WriterPort {
     } catch (error) {
       warn(`collection ${record.key} was not created`, error)
       this.open_.delete(record.key)
-      this.records.delete(record.key)
-      this.byName.get(namespace)?.delete(schema.name)
+      this.records.delete(record)
       return fail({ kind: "Unavailable", message: "The collection could not be stored." })
     }
     this.emit({ kind: "collection", record, documents: 0 })
@@ -363,13 +249,13 @@ export class Writer implements WriterPort {
     change: SchemaChange,
     keeps?: KeepLimits
   ): Promise<Result<CollectionInfo>> {
-    const key = this.keyOf(namespace, name)
+    const key = this.records.keyOf(namespace, name)
     if (key === undefined) return fail(notFound("Collection not found"))
     const writer = await (this.open_.get(key) ?? this.opened(key))
     if (writer instanceof CollectionNotOpened) return fail(writer.failure)
     // No snapshot may run beside it: it would describe segments that are about to go.
     this.altering.add(key)
-    await this.snapshotting
+    await this.snapshots.settled()
     if (this.open_.get(key) !== writer) {
       this.altering.delete(key)
       return this.alter(namespace, name, change, keeps)
@@ -377,7 +263,7 @@ export class Writer implements WriterPort {
     const altered = await writer.alter(change, keeps).finally(() => {
       this.altering.delete(key)
     })
-    this.noteWrites(key, writer.documentCount)
+    this.snapshots.noteWrites(key, writer.documentCount)
     if (!altered.ok) return altered
     return ok({
       schema: altered.value.schema,
@@ -387,20 +273,19 @@ export class Writer implements WriterPort {
   }
 
   async drop(namespace: Namespace, name: string): Promise<Result<CollectionInfo>> {
-    const key = this.keyOf(namespace, name)
+    const key = this.records.keyOf(namespace, name)
     const record = key === undefined ? undefined : this.records.get(key)
     if (key === undefined || record === undefined) return fail(notFound(`No collection with name \`${name}\` found.`))
     const writer = this.open_.get(key) ?? (await this.opening.get(key)?.catch(() => undefined))
     this.damaged.delete(key)
     this.defects.delete(key)
     const documents = writer?.documentCount ?? this.journal.documentCount(key)
-    this.byName.get(namespace)?.delete(name)
-    this.records.delete(key)
+    this.records.delete(record)
     this.open_.delete(key)
     this.emit({ kind: "dropped", key })
     await writer?.close()
     // None of its snapshots may end after it is gone.
-    await this.snapshotting
+    await this.snapshots.settled()
     await this.closing.get(key)?.catch(() => {})
     this.useOf(namespace).add(-this.journal.documentCount(key), -this.journal.documentBytes(key))
     await this.journal.dropCollection(key)
@@ -420,21 +305,21 @@ export class Writer implements WriterPort {
     more?: MoreOperations,
     deletes = operations.some(({ kind }) => kind === "delete")
   ): Promise<Result<ReadonlyArray<WriteVerdict>>> {
-    const key = this.keyOf(namespace, name)
+    const key = this.records.keyOf(namespace, name)
     if (key === undefined) return fail(notFound("Collection not found"))
-    if (this.refused.has(key) && !(await this.takesWrites(key))) return fail(NOT_STORED)
+    if (this.refused.has(key) && !(await this.refused.areTaken(key))) return fail(NOT_STORED)
     const writer = await (this.open_.get(key) ?? this.opened(key))
     if (writer instanceof CollectionNotOpened) return fail(writer.failure)
     for (const field of writer.schema.fields) {
       const other =
         field.reference === "" || field.async_reference
           ? undefined
-          : this.keyOf(namespace, field.reference.slice(0, field.reference.indexOf(".")))
+          : this.records.keyOf(namespace, field.reference.slice(0, field.reference.indexOf(".")))
       const related = other === undefined ? undefined : await (this.open_.get(other) ?? this.opened(other))
       if (related instanceof CollectionNotOpened) return fail(related.failure)
     }
-    const cascades = deletes ? this.referencesTo(namespace, name) : []
-    this.noteWrites(key, operations.length)
+    const cascades = deletes ? cascadesTo(this.records.of(namespace), name) : []
+    this.snapshots.noteWrites(key, operations.length)
     const all = [...operations]
     const rest: MoreOperations | undefined =
       more === undefined
@@ -442,7 +327,7 @@ export class Writer implements WriterPort {
         : async () => {
             const next = await more()
             if (next !== undefined) {
-              this.noteWrites(key, next.length)
+              this.snapshots.noteWrites(key, next.length)
               all.push(...next)
             }
             return next
@@ -478,57 +363,19 @@ export class Writer implements WriterPort {
           }))
     )
   }
-  private referencesTo(
-    namespace: Namespace,
-    name: string
-  ): Array<{ key: number; field: string; target: string; isArray: boolean }> {
-    return [...(this.byName.get(namespace)?.values() ?? [])].flatMap((key) =>
-      this.records.get(key)!.schema.fields.flatMap((field) => {
-        const dot = field.reference.indexOf(".")
-        return dot > 0 && field.reference.slice(0, dot) === name && field.cascade_delete
-          ? [{ key, field: field.name, target: field.reference.slice(dot + 1), isArray: field.type.endsWith("[]") }]
-          : []
-      })
-    )
-  }
-  /** Deletes documents whose references all vanished (3.7). */
   private async cascade(
     namespace: Namespace,
     target: CollectionWriter,
-    references: ReadonlyArray<{ key: number; field: string; target: string }>,
+    references: ReadonlyArray<CascadingReference>,
     deleted: ReadonlyArray<Document>
   ): Promise<void> {
     for (const reference of references) {
       const writer = await this.opened(reference.key)
       // Its documents stay: what refers to nothing is told when it can be read again.
       if (writer instanceof CollectionNotOpened) continue
-      const gone = new Set(
-        deleted.flatMap((document) => {
-          const value = ownValue(document, reference.target)
-          return value === undefined ? [] : Array.isArray(value) ? value.map(String) : [String(value)]
-        })
-      )
-      if (gone.size === 0) continue
-      const ids: string[] = []
-      for (const { segment, deleted: dead } of writer.views)
-        for (let doc = 0; doc < segment.docs; doc++) {
-          if (dead !== undefined && (dead[doc >>> 5] & (1 << (doc & 31))) !== 0) continue
-          const text = writer.textOf(segment.seqs[doc])
-          const value = text === undefined ? undefined : (parseJson(text) as Document)[reference.field]
-          const values = Array.isArray(value) ? value : value === undefined ? [] : [value]
-          if (
-            values.some((one) => gone.has(String(one))) &&
-            values.every((one) => countEqual(target, reference.target, one) === 0)
-          )
-            ids.push(segment.idOf(doc))
-        }
-      if (ids.length > 0)
-        await this.write(
-          namespace,
-          writer.schema.name,
-          ids.map((id) => ({ kind: "delete", id })),
-          false
-        )
+      const ids = orphanedBy(reference, deleted, writer, target)
+      const operations = ids.map((id) => ({ kind: "delete", id }) as const)
+      if (ids.length > 0) await this.write(namespace, writer.schema.name, operations, false)
     }
   }
 
@@ -551,12 +398,12 @@ export class Writer implements WriterPort {
           message: `The collection \`${writer.schema.name}\` failed ${defects} times.`,
           until_ms: Infinity
         })
-    } else this.refused.set(key, { asked_ms: -Infinity, asking: undefined })
-    this.dirty.delete(key)
+    } else this.refused.note(key)
+    this.snapshots.forget(key)
     this.open_.delete(key)
     const closing = (async () => {
       await writer.close()
-      await this.snapshotting
+      await this.snapshots.settled()
       // What failed was made of the index, so it is made anew of the documents.
       if (isDefect) await this.journal.dropIndex(key)
       this.journal.rollback(key)
@@ -574,28 +421,8 @@ export class Writer implements WriterPort {
     })
     this.closing.set(key, closing)
   }
-  /** Asks the disk, at most every so often; callers that come together share one question. */
-  private takesWrites(key: number): Promise<boolean> {
-    const known = this.refused.get(key)!
-    if (known.asking !== undefined) return known.asking
-    if (performance.now() - known.asked_ms < PROBE_EVERY_ms) return Promise.resolve(false)
-    known.asked_ms = performance.now()
-    return (known.asking = this.journal
-      .probe()
-      .then(
-        () => {
-          this.refused.delete(key)
-          return true
-        },
-        () => false
-      )
-      .finally(() => {
-        known.asking = undefined
-      }))
-  }
-
   async open(key: number): Promise<void> {
-    if (this.records.has(key)) await this.writerOf(key)
+    if (this.records.get(key) !== undefined) await this.writerOf(key)
   }
   async makeUnits(key: number, units: ReadonlyArray<RelevanceUnit>): Promise<void> {
     await this.open_.get(key)?.makeUnits(units)
@@ -610,7 +437,7 @@ export class Writer implements WriterPort {
     const closing = (async () => {
       this.open_.delete(key)
       await writer.close()
-      await this.snapshotting
+      await this.snapshots.settled()
       try {
         await this.snapshot(writer)
       } finally {
@@ -635,15 +462,13 @@ export class Writer implements WriterPort {
   }
   async stop(): Promise<void> {
     this.isStopped = true
-    clearInterval(this.snapshots)
-    await Promise.allSettled([this.snapshotting, ...this.opening.values(), ...this.closing.values()])
+    await Promise.allSettled([this.snapshots.stop(), ...this.opening.values(), ...this.closing.values()])
     for (const writer of this.open_.values()) await writer.close()
     await this.journal.flushed()
   }
   async close(): Promise<void> {
     this.isClosing = true
-    clearInterval(this.snapshots)
-    await this.snapshotting
+    await this.snapshots.stop()
     // Another writer may own the folder by now.
     if (!this.isStopped)
       for (const writer of this.open_.values()) {

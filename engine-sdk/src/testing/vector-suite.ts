@@ -5,15 +5,8 @@
 import type { SearchEngine } from "../engine.ts"
 import type { SearchAnswer, SearchPlan, VectorQuery } from "../plan.ts"
 import type { Document } from "../schema.ts"
-import {
-  putOf,
-  suiteField,
-  suitePlan,
-  suiteSchema,
-  suiteText,
-  type EngineUnderTest,
-  type SuiteFramework
-} from "./engine-suite.ts"
+import type { EngineUnderTest, SuiteFramework } from "./engine-suite.ts"
+import { putOf, suiteField, suitePlan, suiteSchema, suiteText } from "./suite-values.ts"
 
 /**
  * The vector of a plan.

@@ -5,7 +5,8 @@
  */
 import { isSelected, select } from "../documents/select.ts"
 import { fail, ok, type Result } from "../errors.ts"
-import type { Filter, Hit, Injection, SearchAnswer, SearchPlan, Selection } from "../plan.ts"
+import type { Hit, Injection, SearchAnswer, SearchPlan, Selection } from "../plan.ts"
+import type { Filter } from "../filter.ts"
 import { allOf } from "../query/mod.ts"
 import type { CollectionSchema } from "../schema.ts"
 import { settlePositions } from "../search/rank/placement.ts"

@@ -1,5 +1,6 @@
 /** A plan whose collections have the names of the server; what a join shows keeps the name that its tenant knows. */
-import type { FacetRequest, Filter, JoinInclude, SearchPlan, Selection, SortKey } from "../plan.ts"
+import type { FacetRequest, JoinInclude, SearchPlan, Selection, SortKey } from "../plan.ts"
+import type { Filter } from "../filter.ts"
 
 export type NameOf = (name: string) => string
 

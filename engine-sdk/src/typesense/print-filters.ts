@@ -1,6 +1,6 @@
 /** Filters as `filter_by` text that is read back as the same filter: words unstemmed again, joins kept apart. */
 import { analyzerOf, type Analyzer, type Dictionaries } from "../analysis/mod.ts"
-import type { Filter, StringFilter } from "../plan.ts"
+import type { Filter, StringFilter } from "../filter.ts"
 import { fieldNamed, printFilter } from "../query/mod.ts"
 import type { CollectionSchema } from "../schema.ts"
 import { textOf } from "./print-words.ts"

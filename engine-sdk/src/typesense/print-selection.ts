@@ -1,5 +1,6 @@
 /** What is shown of a document as `include_fields` and `exclude_fields`. */
-import type { Filter, JoinInclude, Selection } from "../plan.ts"
+import type { JoinInclude, Selection } from "../plan.ts"
+import type { Filter } from "../filter.ts"
 import { sortText } from "./print-sort.ts"
 import type { SchemaContext } from "./print-filters.ts"
 import { Unsayable } from "./refusals.ts"

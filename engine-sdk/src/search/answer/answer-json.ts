@@ -2,7 +2,7 @@
 import { parseJson, stringifyJson, type StoredDocument } from "../../documents/mod.ts"
 import type { AnswerBudget } from "../../budget/answer-budget.ts"
 import type { Hit, SearchAnswer, TextMatchInfo, UnionAnswer } from "../../plan.ts"
-import type { HitMarks } from "../highlight/highlight.ts"
+import type { HitMarks } from "../highlight/marks.ts"
 import { Given, putWritten, writtenText } from "./written.ts"
 
 /**

@@ -4,7 +4,8 @@
  */
 import { parseJson, select } from "../../documents/mod.ts"
 import { ownValue, putAllOwn, putOwn } from "../../documents/own-value.ts"
-import type { Filter, JoinInclude } from "../../plan.ts"
+import type { JoinInclude } from "../../plan.ts"
+import type { Filter } from "../../filter.ts"
 import { fieldNamed } from "../../query/query-context.ts"
 import { REFERRING_ORDERED_MAX, referringOrder } from "../../compat/referring-order.ts"
 import { eachBit, hasBit } from "../../index/bits.ts"

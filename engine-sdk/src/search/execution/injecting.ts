@@ -13,7 +13,8 @@ import {
   type Bits,
   type ReadonlyBits
 } from "../../index/bits.ts"
-import type { Filter, Injection } from "../../plan.ts"
+import type { Injection } from "../../plan.ts"
+import type { Filter } from "../../filter.ts"
 import { allowedBits } from "../filter/filters.ts"
 import { settlePositions } from "../rank/placement.ts"
 import type { Ranked } from "../rank/rank.ts"

@@ -1,6 +1,6 @@
 /** The object in a stored document that holds a value, shown with it by `return_parent`. */
 import { ownValue } from "../../documents/own-value.ts"
-import { floatText } from "../../index/builders.ts"
+import { floatText } from "../../index/value-builder.ts"
 import type { CollectionReader } from "../../index/reader.ts"
 import type { SearchPlan } from "../../plan.ts"
 import { spend } from "../../budget/cutoff.ts"

@@ -1,5 +1,5 @@
 /** What facets count, and what is counted of a value before it is shown. */
-import type { TokenSpan } from "../../analysis/analyzer.ts"
+import type { TokenSpan } from "../../analysis/tokens.ts"
 import type { Bits } from "../../index/bits.ts"
 import { compareUtf8, encodeUtf8 } from "../../index/bytes.ts"
 import type { SegmentView } from "../../index/reader.ts"

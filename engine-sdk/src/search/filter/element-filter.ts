@@ -3,7 +3,7 @@
  * values share an element, so they only narrow the documents down, and the stored document decides.
  */
 import { analyzerOf } from "../../analysis/analyzer.ts"
-import type { Filter, StringFilter } from "../../plan.ts"
+import type { Filter, StringFilter } from "../../filter.ts"
 import type { CollectionSchema } from "../../schema.ts"
 
 /** Comparisons of one element. */

@@ -3,7 +3,7 @@
  * (`text-filter.ts`, `number-filter.ts`, `geo-filter.ts`) and remembered per segment (`leaf-cache.ts`), since segments
  * never change; negation complements within the segment, so documents without the field are included.
  */
-import type { Filter } from "../../plan.ts"
+import type { Filter } from "../../filter.ts"
 import {
   andInto,
   andNotInto,

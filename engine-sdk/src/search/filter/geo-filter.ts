@@ -1,5 +1,5 @@
 /** Filters on places (`docs/contract/filters.md#places`): points in areas, and areas of documents around a point. */
-import type { Filter } from "../../plan.ts"
+import type { Filter } from "../../filter.ts"
 import { bitsOf, setBit, type Bits } from "../../index/bits.ts"
 import type { Segment } from "../../index/segment.ts"
 import { spendInFilter } from "../../budget/cutoff.ts"

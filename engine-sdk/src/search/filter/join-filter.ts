@@ -2,7 +2,7 @@
  * What a filter says of the documents of another collection (`docs/contract/filters.md#joins`): those that its own
  * joins let through are shown with a hit, counted by facets and looked at by a sort.
  */
-import type { Filter } from "../../plan.ts"
+import type { Filter } from "../../filter.ts"
 import { hasBit, type ReadonlyBits } from "../../index/bits.ts"
 import type { CollectionReader, SegmentView } from "../../index/reader.ts"
 import type { SearchScope } from "../scope.ts"

@@ -2,7 +2,7 @@
  * Sets of filters that a segment remembers: what is asked again and again, a category or a brand, is computed once, as
  * segments never change.
  */
-import type { Filter } from "../../plan.ts"
+import type { Filter } from "../../filter.ts"
 import type { Bits, ReadonlyBits } from "../../index/bits.ts"
 import { BoundedMap } from "../../bounded-map.ts"
 import type { Segment } from "../../index/segment.ts"

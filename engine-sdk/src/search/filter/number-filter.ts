@@ -1,5 +1,5 @@
 /** Filters on numbers (`docs/contract/filters.md#numbers`) and on true and false, which are numbers here. */
-import type { NumberFilter } from "../../plan.ts"
+import type { NumberFilter } from "../../filter.ts"
 import { bitsOf, hasBit, setBit, type Bits } from "../../index/bits.ts"
 import type { NumberColumn } from "../../index/columns.ts"
 import type { Segment } from "../../index/segment.ts"

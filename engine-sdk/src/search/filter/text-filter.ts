@@ -2,7 +2,7 @@
  * Filters on texts (`docs/contract/filters.md#strings`): values are compared by their tokens, a value that ends in a
  * star by the words that continue its last one.
  */
-import type { StringFilter } from "../../plan.ts"
+import type { StringFilter } from "../../filter.ts"
 import { bitsOf, type Bits } from "../../index/bits.ts"
 import { encodeUtf8 } from "../../index/bytes.ts"
 import type { TextColumn } from "../../index/columns.ts"

@@ -2,7 +2,7 @@
  * Marking words in a text and cutting snippets (`docs/contract/highlighting.md`). Works on the original text and the
  * offsets of its tokens; which words count is decided by the caller.
  */
-import type { FewTokens, TokenSpan } from "../../analysis/analyzer.ts"
+import type { FewTokens, TokenSpan } from "../../analysis/tokens.ts"
 import { answerTooLarge } from "../../budget/answer-budget.ts"
 
 /** What a token of the text matches: which wanted word, and how many of its characters to mark. */

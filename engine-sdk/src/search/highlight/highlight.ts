@@ -1,12 +1,12 @@
 /** Highlights of one hit in both wire forms (`docs/contract/highlighting.md`), from the stored document. */
-import { analyzerOf, FewTokens, wantedTokens, type Analyzer, type WantedTokens } from "../../analysis/analyzer.ts"
+import { analyzerOf } from "../../analysis/analyzer.ts"
+import { FewTokens, wantedTokens, type Analyzer, type WantedTokens } from "../../analysis/tokens.ts"
 import { isSelected, type StoredDocument } from "../../documents/mod.ts"
 import { ownValue, putAllOwn, putOwn } from "../../documents/own-value.ts"
 import type { HighlightRequest, Selection, TextQuery } from "../../plan.ts"
 import type { CollectionSchema, Field } from "../../schema.ts"
 import type { TextColumn } from "../../index/columns.ts"
 import type { Segment } from "../../index/segment.ts"
-import { BoundedMap } from "../../bounded-map.ts"
 import type { AnswerBudget } from "../../budget/answer-budget.ts"
 import { isOver, spend } from "../../budget/cutoff.ts"
 import type { SearchScope } from "../scope.ts"
@@ -24,14 +24,27 @@ import {
   type TextMatch,
   type WordFinder
 } from "./highlight-text.ts"
+import {
+  FieldMarks,
+  flatMarks,
+  type HighlightedField,
+  type HitMarks,
+  type Json,
+  keepOrder,
+  MarkedText,
+  NO_MARKS,
+  NOT_FOUND,
+  ObjectMarks,
+  PlainMarks,
+  putMarks,
+  unmarked,
+  leafOf
+} from "./marks.ts"
 
-const ARRAY_ELEMENTS_MAX = 5
 /** A text that is marked, beside its characters. */
 const MARKING_STEPS = 32
 /** A quarter of a microsecond a character: its words, and which of them are asked for. */
 const CHARACTER_STEPS = 4
-type Json = Record<string, unknown>
-
 /** Words that took part in matching, then the words of the query itself where a document has them. */
 export const markedWords = (
   query: TextQuery,
@@ -57,216 +70,6 @@ export const markedWords = (
 const few = new FewTokens()
 /** Longer texts are unlikely to repeat. */
 const REPEATED_TEXT_MAX = 24
-interface HighlightedField {
-  readonly name: string
-  readonly path: ReadonlyArray<string>
-  readonly analyzer: Analyzer
-  readonly marking: Analyzer | undefined
-  readonly isNested: boolean
-  readonly isInfix: boolean
-  readonly rules: SnippetRules
-  /** With the characters that the field is indexed by, where it has its own. */ readonly ownRules?: SnippetRules
-}
-
-/**
- * A text with its marks. What it looks like in JSON is written once, in whichever form and however many hits it stands.
- */
-class MarkedText {
-  readonly made: Snippet
-  /** The same in the older form, where that is another. */ readonly older: Snippet
-  /** What fields and elements are ordered by; none where nothing was found in the text. */ readonly score: number
-  private tokens: string | undefined
-  private snippet: string | undefined
-  private leaf: string | undefined
-  private olderLeaf: string | undefined
-  constructor(made: Snippet, score: number, older: Snippet = made) {
-    this.made = made
-    this.score = score
-    this.older = older
-  }
-  get isFound(): boolean {
-    return this.score >= 0
-  }
-  /** What it holds, about; a text without marks is the document's own. */
-  get bytes(): number {
-    return this.isFound ? this.made.snippet.length + (this.made.value?.length ?? 0) : 0
-  }
-  /** Of the older form. */
-  get tokensJson(): string {
-    return (this.tokens ??= JSON.stringify(this.older.matchedTokens))
-  }
-  get snippetJson(): string {
-    return (this.snippet ??= JSON.stringify(this.older.snippet))
-  }
-  /** Members of its object, without the braces. */
-  get leafJson(): string {
-    return (this.leaf ??= this.older === this.made ? this.olderLeafJson : membersJson(leafOf(this.made)))
-  }
-  get olderLeafJson(): string {
-    return (this.olderLeaf ??= `"matched_tokens":${this.tokensJson},"snippet":${this.snippetJson}${this.older.value === undefined ? "" : `,"value":${JSON.stringify(this.older.value)}`}`)
-  }
-}
-const membersJson = (leaf: Json): string => JSON.stringify(leaf).slice(1, -1)
-const NOT_FOUND = -1
-/** An element without marks, beside others that have some. */
-const unmarked = (value: unknown, isFull: boolean): MarkedText => {
-  const text = String(value)
-  return new MarkedText({ matchedTokens: [], snippet: text, value: isFull ? text : undefined }, NOT_FOUND)
-}
-
-/** A field of one hit in which something was found. */
-class FieldMarks {
-  readonly field: HighlightedField
-  /** One, or the elements of a list. */ readonly texts: MarkedText | ReadonlyArray<MarkedText>
-  readonly score: number
-  private chosen: ReadonlyArray<number> | undefined
-  constructor(field: HighlightedField, texts: MarkedText | ReadonlyArray<MarkedText>, score: number) {
-    this.field = field
-    this.texts = texts
-    this.score = score
-  }
-  /** Places of the best elements of a list, best first. */
-  get best(): ReadonlyArray<number> {
-    if (this.chosen !== undefined) return this.chosen
-    const texts = this.texts as ReadonlyArray<MarkedText>
-    const best: number[] = []
-    for (let i = 0; i < texts.length; i++) {
-      if (!texts[i].isFound) continue
-      let at = best.length
-      while (at > 0 && texts[i].score > texts[best[at - 1]].score) at--
-      if (at < ARRAY_ELEMENTS_MAX) best.splice(at, 0, i)
-      if (best.length > ARRAY_ELEMENTS_MAX) best.pop()
-    }
-    return (this.chosen = best)
-  }
-}
-const isList = (texts: FieldMarks["texts"]): texts is ReadonlyArray<MarkedText> => Array.isArray(texts)
-
-/** What was marked in one hit, in both wire forms, each made when somebody asks for it. */
-export interface HitMarks {
-  readonly highlight: Json
-  readonly highlights: ReadonlyArray<Json>
-  /** JSON text of `highlight`, and of `highlights`. */
-  readonly highlightJson: string
-  readonly highlightsJson: string
-}
-/**
- * Where all fields are plain texts or lists of them: the usual case, for which no object is made on the way to the
- * wire.
- */
-class PlainMarks implements HitMarks {
-  private readonly fields: ReadonlyArray<FieldMarks>
-  constructor(fields: ReadonlyArray<FieldMarks>) {
-    this.fields = fields
-  }
-  get highlight(): Json {
-    const into: Json = {}
-    for (const one of this.fields) putMarks(one, into)
-    return into
-  }
-  get highlights(): ReadonlyArray<Json> {
-    return flatMarks(this.fields)
-  }
-  get highlightJson(): string {
-    let out = "{"
-    for (let f = 0; f < this.fields.length; f++) {
-      const { field, texts } = this.fields[f]
-      out += `${f === 0 ? "" : ","}${nameJson(field.name)}:`
-      if (!isList(texts)) {
-        out += `{${texts.leafJson}}`
-        continue
-      }
-      for (let i = 0; i < texts.length; i++) out += `${i === 0 ? "[" : ","}{${texts[i].leafJson}}`
-      out += "]"
-    }
-    return `${out}}`
-  }
-  get highlightsJson(): string {
-    let out = "["
-    for (const one of byScore(this.fields)) {
-      const { field, texts } = one
-      if (out !== "[") out += ","
-      out += `{"field":${nameJson(field.name)},`
-      if (!isList(texts)) {
-        out += `${texts.olderLeafJson}}`
-        continue
-      }
-      const { best } = one
-      let tokens = "",
-        snippets = "",
-        values = ""
-      for (let i = 0; i < best.length; i++) {
-        const text = texts[best[i]],
-          comma = i === 0 ? "" : ","
-        tokens += comma + text.tokensJson
-        snippets += comma + text.snippetJson
-        if (field.rules.isFull) values += comma + JSON.stringify(text.older.value ?? "")
-      }
-      out += `"indices":[${best.join(",")}],"matched_tokens":[${tokens}],"snippets":[${snippets}]${field.rules.isFull ? `,"values":[${values}]` : ""}}`
-    }
-    return `${out}]`
-  }
-}
-/** Best first, equals in the order of the fields. */
-const byScore = (fields: ReadonlyArray<FieldMarks>): ReadonlyArray<FieldMarks> => {
-  if (fields.length < 2) return fields
-  const sorted: FieldMarks[] = []
-  for (const one of fields) {
-    let at = sorted.length
-    while (at > 0 && one.score > sorted[at - 1].score) at--
-    if (at === sorted.length) sorted.push(one)
-    else sorted.splice(at, 0, one)
-  }
-  return sorted
-}
-const putMarks = ({ field, texts }: FieldMarks, into: Json): void =>
-  putOwn(into, field.name, isList(texts) ? texts.map(({ made }) => leafOf(made)) : leafOf(texts.made))
-const flatMarks = (fields: ReadonlyArray<FieldMarks>): ReadonlyArray<Json> =>
-  byScore(fields).map((one) => {
-    const { best, field, texts } = one
-    if (!isList(texts)) return { field: field.name, ...leafOf(texts.older) }
-    const chosen = best.map((at) => texts[at].older)
-    return {
-      field: field.name,
-      indices: [...best],
-      matched_tokens: chosen.map(({ matchedTokens }) => matchedTokens),
-      snippets: chosen.map(({ snippet }) => snippet),
-      ...(field.rules.isFull ? { values: chosen.map(({ value }) => value ?? "") } : {})
-    }
-  })
-/** Marks that were made as objects: parts of nested documents. */
-class ObjectMarks implements HitMarks {
-  readonly highlight: Json
-  readonly highlights: ReadonlyArray<Json>
-  constructor(highlight: Json, highlights: ReadonlyArray<Json>) {
-    this.highlight = highlight
-    this.highlights = highlights
-  }
-  get highlightJson(): string {
-    return JSON.stringify(this.highlight)
-  }
-  get highlightsJson(): string {
-    return JSON.stringify(this.highlights)
-  }
-}
-export const NO_MARKS: HitMarks = new PlainMarks([])
-
-const names = new BoundedMap<string, string>({
-  bytes_max: 1_000_000,
-  bytesOf: (name, made) => 2 * (name.length + made.length)
-})
-const nameJson = (name: string): string => {
-  const known = names.get(name)
-  if (known !== undefined) return known
-  const made = JSON.stringify(name)
-  names.set(name, made)
-  return made
-}
-/** Whether members of an object under these names stand in the order in which they were put there, each once. */
-const keepOrder = (fields: ReadonlyArray<{ readonly name: string }>): boolean =>
-  new Set(fields.map(({ name }) => name)).size === fields.length &&
-  fields.every(({ name }) => name !== "__proto__" && !/^\d+$/.test(name))
-
 const withOwnCharacters = (rules: SnippetRules, { symbols_to_index, token_separators }: Field): SnippetRules => ({
   ...rules,
   ...(token_separators.length > 0 ? { separators: token_separators.join("") } : {}),
@@ -639,11 +442,6 @@ const keepsSymbols = (analyzer: Analyzer): boolean => {
     symbolKeepers.set(analyzer, (keeps = SYMBOLS.some((symbol) => analyzer.indexesSymbol(symbol))))
   return keeps
 }
-const leafOf = ({ snippet, value, matchedTokens }: Snippet): Json => ({
-  matched_tokens: matchedTokens,
-  snippet,
-  ...(value === undefined ? {} : { value })
-})
 /** The order of fields and elements: words in the window, words present, closeness, whole values, early places. */
 const scoreOf = (match: TextMatch): number =>
   match.words * 1e9 +

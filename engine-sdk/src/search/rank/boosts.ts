@@ -5,7 +5,8 @@
 import type { Bits } from "../../index/bits.ts"
 import type { SegmentView } from "../../index/reader.ts"
 import type { Segment } from "../../index/segment.ts"
-import type { Filter, SortKey } from "../../plan.ts"
+import type { SortKey } from "../../plan.ts"
+import type { Filter } from "../../filter.ts"
 import { spendInFilter } from "../../budget/cutoff.ts"
 import type { FilterEvaluation } from "../filter/filters.ts"
 

@@ -2,7 +2,8 @@
  * Sort keys as doubles per document, where higher is better (`docs/contract/sorting.md`). A string key is an ordinal
  * within its segment; ranks of different segments are compared by the texts behind it.
  */
-import type { Decay, Filter, SortKey } from "../../plan.ts"
+import type { Decay, SortKey } from "../../plan.ts"
+import type { Filter } from "../../filter.ts"
 import { hasBit, type Bits } from "../../index/bits.ts"
 import type { CollectionReader, SegmentView } from "../../index/reader.ts"
 import type { Segment } from "../../index/segment.ts"

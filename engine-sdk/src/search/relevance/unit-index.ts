@@ -5,7 +5,7 @@
  * documents on first use and gone with the segment.
  */
 import { ByteLog, encodeUtf8, hashBytes, sortingUtf8, WordLog } from "../../index/bytes.ts"
-import { sharing as sharingPrefixes } from "../../index/builders.ts"
+import { sharing as sharingPrefixes } from "../../index/text-builder.ts"
 import { StringTable } from "../../index/string-table.ts"
 import type { WordAnalyzer } from "./words.ts"
 

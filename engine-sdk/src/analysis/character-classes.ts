@@ -1,0 +1,34 @@
+/** What becomes of each ASCII character, and of those that two make. */
+import { foldCharacter } from "./transliterate.ts"
+
+export const DROP = 0,
+  KEEP = 1,
+  UPPER = 2,
+  SPLIT = 3
+export const characterClasses = (symbols: ReadonlyArray<string>, separators: ReadonlyArray<string>): Uint8Array => {
+  const classes = new Uint8Array(128)
+  classes[32] = SPLIT
+  classes[10] = SPLIT
+  for (const separator of separators) if (separator.charCodeAt(0) < 128) classes[separator.charCodeAt(0)] = SPLIT
+  for (let code = 48; code < 58; code++) classes[code] = KEEP
+  for (let code = 97; code < 123; code++) {
+    classes[code] = KEEP
+    classes[code - 32] = UPPER
+  }
+  for (const symbol of symbols) {
+    const code = symbol.charCodeAt(0)
+    if (code < 128 && classes[code] !== UPPER) classes[code] = KEEP
+  }
+  return classes
+}
+
+/** Whether both halves of a character beyond the first plane stand here; one half alone takes nothing with it. */
+export const isPair = (text: string, i: number, code: number): boolean =>
+  code >= 0xd800 && code < 0xdc00 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00
+/** A separate combining mark: on a plain ASCII letter it vanishes as the composed letter's mark would. */
+export const combine = (token: string, mark: string): string => {
+  const last = token.charCodeAt(token.length - 1)
+  if (token === "" || last < 128) return token
+  const composed = (token[token.length - 1] + mark).normalize("NFC")
+  return composed.length === 1 ? token.slice(0, -1) + foldCharacter(composed) : token + mark
+}

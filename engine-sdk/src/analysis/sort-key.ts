@@ -1,0 +1,53 @@
+/** Keys that order texts as the reference engine orders them. */
+import { type AsciiTokens, HASH_PRIME, HASH_SEED } from "./ascii-tokens.ts"
+import { foldCharacter, isCombiningMark } from "./transliterate.ts"
+import { characterClasses, combine, DROP, isPair, KEEP, SPLIT, UPPER } from "./character-classes.ts"
+
+const SORT_KEY_LENGTH_MAX = 2_000
+const sortClasses = characterClasses([], [])
+/** Stands before a letter that has no ASCII form, so that such letters sort before Latin ones, as recorded. */
+const BEFORE_LATIN = "\u0001"
+const sortable = (folded: string): string => {
+  for (let i = 0; i < folded.length; i++) if (folded.charCodeAt(i) >= 128) return BEFORE_LATIN + folded
+  return folded
+}
+/**
+ * What a string sorts by (`docs/contract/text.md#sort-texts`), to be compared by its UTF-8 bytes: lower case, accents
+ * folded, punctuation gone, spaces kept, at most 2,000 characters. "" sorts as missing.
+ */
+export const sortKeyOfString = (text: string): string => {
+  let out = ""
+  for (let i = 0; i < text.length && out.length < SORT_KEY_LENGTH_MAX; i++) {
+    const code = text.charCodeAt(i)
+    if (code < 128) {
+      if (code === 32 || (sortClasses[code] !== DROP && sortClasses[code] !== SPLIT)) out += text[i]
+    } else if (isPair(text, i, code)) {
+      out += sortable(foldCharacter(text.slice(i, i + 2)))
+      i++
+    } else out = isCombiningMark(code) ? combine(out, text[i]) : out + sortable(foldCharacter(text[i]))
+  }
+  return out.toLowerCase().slice(0, SORT_KEY_LENGTH_MAX)
+}
+/**
+ * The same as bytes of one token (none: count 0) where the text is ASCII; false where `sortKeyOfString` has to do it.
+ */
+export const asciiSortKey = (text: string, into: AsciiTokens): boolean => {
+  const { length } = text
+  into.reset(length)
+  const { bytes } = into
+  let at = 0,
+    hash = HASH_SEED
+  for (let i = 0; i < length && at < SORT_KEY_LENGTH_MAX; i++) {
+    let code = text.charCodeAt(i)
+    if (code >= 128) return false
+    const kind = sortClasses[code]
+    if (kind === UPPER) code += 32
+    else if (code !== 32 && kind !== KEEP) continue
+    bytes[at++] = code
+    hash = Math.imul(hash ^ code, HASH_PRIME)
+  }
+  into.ends[0] = at
+  into.hashes[0] = hash >>> 0
+  into.count = at === 0 ? 0 : 1
+  return true
+}

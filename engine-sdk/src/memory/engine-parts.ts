@@ -1,0 +1,86 @@
+/** What the in-process engine says of itself, and small decisions about its answers. */
+import type { Capabilities } from "../capabilities.ts"
+import type { Awaitable, SearchBudget } from "../engine.ts"
+import { type EngineError, type Result } from "../errors.ts"
+import { type EarlyTexts } from "../index/reader.ts"
+import type { SearchAnswer, SearchPlan, UnionAnswer } from "../plan.ts"
+import type { LaneDone } from "../lane/job.ts"
+import { unpacked } from "../lane/portable.ts"
+
+/** A collection that could not be opened; becomes the answer of whoever asked for it. */
+export class NotOpened extends Error {
+  readonly failure: EngineError
+  constructor(failure: EngineError) {
+    super(failure.message)
+    this.failure = failure
+  }
+}
+
+export interface DocumentReads {
+  text(key: number, seq: number): string | undefined
+  bytes(key: number): number
+  /** What was committed elsewhere becomes readable. */ refresh(): void
+  /** Texts that the disk does not have yet. */ keep?(key: number, texts: EarlyTexts): void
+  /** It has those up to this batch. */ readable?(key: number, batch: number): void
+  forget?(key: number): void
+  /** Those that it keeps. */ earlyTexts?(key: number): EarlyTexts["texts"]
+}
+
+export const EXACT: Capabilities["grades"] = {
+  typo_candidates: "exact",
+  prefix_typo: "exact",
+  infix: "exact",
+  token_dropping: "exact",
+  text_score_values: "exact",
+  exact_ties: "exact",
+  facet_counts: "exact",
+  distinct_values: "exact",
+  group_totals: "exact",
+  array_grouping: "exact",
+  joins: "exact",
+  geo_polygon: "exact",
+  vector_index: "exact",
+  radial_vector: "exact",
+  hybrid: "exact",
+  highlight: "exact",
+  per_element_filters: "exact",
+  stable_scan: "exact",
+  by_filter_write_with_ids: "exact",
+  conditional_write: "exact"
+}
+export const APPROXIMATE: Capabilities["grades"] = {
+  ...EXACT,
+  vector_index: "approximate",
+  radial_vector: "approximate",
+  hybrid: "approximate"
+}
+/** Plans of one call share the longest time among them. */
+export const budgetOf = (plans: ReadonlyArray<SearchPlan>): SearchBudget => ({
+  limit_ms: plans.reduce((most, { cutoff_ms }) => Math.max(most, cutoff_ms), 0),
+  used_ms: 0
+})
+export const isLong = (plans: ReadonlyArray<SearchPlan>): boolean => plans.some((plan) => plan.isLong === true)
+/** How many of the first answers can be kept for later; the next one takes too long for that here. */
+export const keptOf = (answers: ReadonlyArray<Result<SearchAnswer>>): number => {
+  const first = answers.findIndex((answer) => {
+    if (answer.ok) answer.value.window?.keep()
+    return answer.ok && answer.value.window?.isWhole === false
+  })
+  return first < 0 ? answers.length : first
+}
+export const collectionsOf = (plans: ReadonlyArray<SearchPlan>): ReadonlyArray<string> =>
+  plans.map(({ collection }) => collection)
+export const unionOf = (laned: Result<LaneDone>): Result<UnionAnswer> =>
+  laned.ok && laned.value.done.kind === "union"
+    ? unpacked(laned.value.done.answer, laned.value.texts)
+    : (laned as Result<never>)
+/** Runs; what could not be opened is answered instead of thrown. */
+export const answering = <A>(failed: (error: EngineError) => A, run: () => Awaitable<A>): Awaitable<A> => {
+  const answer = run()
+  return answer instanceof Promise
+    ? answer.catch((error: unknown) => {
+        if (error instanceof NotOpened) return failed(error.failure)
+        throw error
+      })
+    : answer
+}

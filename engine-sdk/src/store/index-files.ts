@@ -1,0 +1,192 @@
+/**
+ * Files of an index: segments, sections, graphs and vectors, each under its name only when the disk has all of it, and
+ * known by its hash. What is missing, short or not what was written is made anew by whoever asked.
+ */
+import { createHash } from "node:crypto"
+import { open as openFile, readdir, readFile, rename, rm } from "node:fs/promises"
+import { join } from "node:path"
+import type { DerivedSection } from "../index/derived-sections.ts"
+import type { Allocate, Region, SegmentMeta } from "../index/sections.ts"
+import type { GraphRecord } from "../index/vector-graph.ts"
+import { warn } from "../warning.ts"
+import { nextTurn } from "../turns.ts"
+import type { StoredGraph } from "./journal.ts"
+import { hasVectorsInside, withVectorsOutside } from "./move-vectors.ts"
+import { isVectorFile, VectorFiles } from "./vector-files.ts"
+import { type Laid, type Manifest, type ManifestSection, sectionName, segmentName } from "./lmdb-databases.ts"
+
+/** In slices: the thread that writes has other collections too. */
+const HASHED_AT_ONCE = 1_048_576
+const hashOf = async (bytes: Uint8Array): Promise<string> => {
+  const hash = createHash("sha1")
+  for (let at = 0; at < bytes.length; at += HASHED_AT_ONCE) {
+    if (at > 0) await nextTurn()
+    hash.update(bytes.subarray(at, at + HASHED_AT_ONCE))
+  }
+  return hash.digest("base64")
+}
+
+/** Under its name only when the disk has all of it; its hash. */
+const writeWhole = async (file: string, length: number, { buffer, offset }: Region): Promise<string> => {
+  // The copy keeps shared memory out of the file system calls.
+  const copy = new Uint8Array(buffer as ArrayBuffer, offset, length).slice()
+  try {
+    const handle = await openFile(`${file}.new`, "w")
+    try {
+      await handle.writeFile(copy)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(`${file}.new`, file)
+  } catch (error) {
+    await rm(`${file}.new`, { force: true })
+    throw error
+  }
+  return hashOf(copy)
+}
+const readIfThere = async (path: string): Promise<Buffer | undefined> => {
+  try {
+    return await readFile(path)
+  } catch (error) {
+    if ((error as { code?: string }).code === "ENOENT") return undefined
+    throw error
+  }
+}
+
+export class IndexFiles {
+  readonly graphFolder: string
+  readonly vectorFiles: VectorFiles
+  readonly #folder: string
+  /**
+   * Segment files whose bytes are known to be right: read or written here. A file left by a crash may carry the number
+   * of a later segment.
+   */
+  readonly #sound = new Map<string, string | undefined>()
+
+  constructor(path: string) {
+    this.#folder = join(path, "segments")
+    this.graphFolder = join(path, "graphs")
+    this.vectorFiles = new VectorFiles(path)
+  }
+  /** Nothing of it is taken for right any more. */
+  doubt(key: number): void {
+    for (const name of this.#sound.keys()) if (name.startsWith(`${key}-`)) this.#sound.delete(name)
+  }
+  #fileOf(name: string): string {
+    return join(this.#folder, name)
+  }
+  async removeFiles(key: number, keep: { readonly has: (name: string) => boolean }): Promise<void> {
+    for (const name of await readdir(this.#folder))
+      if (name.startsWith(`${key}-`) && !keep.has(name)) {
+        this.#sound.delete(name)
+        await rm(join(this.#folder, name), { force: true })
+      }
+  }
+
+  /** Graphs of segments up to `last` that are not kept. Later segments may be at work on theirs. */
+  async removeGraphs(key: number, keep: ReadonlySet<number>, last: number): Promise<void> {
+    for (const name of await readdir(this.graphFolder)) {
+      const [owner, segment] = name.split("-").map(Number)
+      // What older versions wrote is of no use.
+      if (owner === key && segment <= last && (!keep.has(segment) || name.endsWith(".usearch")))
+        await rm(join(this.graphFolder, name), { force: true })
+    }
+  }
+
+  /** undefined where it, or the file of its vectors, is missing, short, or not what was written. */
+  async loadSegment(
+    key: number,
+    { hash, id, meta, vectors = "" }: Manifest["segments"][number],
+    allocate: Allocate
+  ): Promise<Laid | undefined> {
+    const bytes = await readIfThere(this.#fileOf(segmentName(key, id)))
+    if (
+      bytes === undefined ||
+      bytes.length !== meta.bytes ||
+      (hash !== undefined && (await hashOf(bytes)) !== hash) ||
+      !(await this.#hasVectors(key, meta, vectors))
+    )
+      return undefined
+    const laid = await this.#laidOut(key, meta, bytes, allocate)
+    if (laid.meta === meta) this.#sound.set(segmentName(key, id), hash)
+    return laid
+  }
+  /** Of what was saved here, by its name. */
+  hashOf(name: string): string | undefined {
+    return this.#sound.get(name)
+  }
+  /** As it is, or with its vectors in a file, where an older version left them inside. */
+  async #laidOut(key: number, meta: SegmentMeta, bytes: Uint8Array, allocate: Allocate): Promise<Laid> {
+    if (hasVectorsInside(meta)) return withVectorsOutside(meta, bytes, allocate, this.vectorFiles.of(key))
+    const region = allocate(Math.max(8, meta.bytes)),
+      { outside } = meta
+    new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).set(bytes)
+    return {
+      meta,
+      region: outside === undefined ? region : { ...region, outside: this.vectorFiles.pathOf(outside.name) }
+    }
+  }
+  /** The file beside a segment is there as it was written, or the segment has none. */
+  async #hasVectors(key: number, { outside }: SegmentMeta, hash: string): Promise<boolean> {
+    return (
+      outside === undefined ||
+      (isVectorFile(key, outside.name) && (await this.vectorFiles.take(outside.name, outside.bytes, hash)))
+    )
+  }
+  /** One that is not as it was written is built again; until then its segment is searched exactly. */
+  async loadGraphs(records: ReadonlyArray<GraphRecord>, allocate: Allocate): Promise<StoredGraph[]> {
+    const whole: StoredGraph[] = []
+    for (const record of records) {
+      const { hash, meta, name } = record
+      // An older version wrote the library's own file.
+      if (meta === undefined || hash === undefined) continue
+      const bytes = await readIfThere(join(this.graphFolder, name))
+      if (bytes === undefined || bytes.length !== meta.bytes || (await hashOf(bytes)) !== hash) continue
+      try {
+        const region = allocate(meta.bytes)
+        new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).set(bytes)
+        whole.push({ record, region })
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error
+        warn(`there is no memory for the vector graph ${name}`, error)
+      }
+    }
+    return whole
+  }
+  /** One that is missing, or not what was written, costs making it anew, and nothing else of the snapshot. */
+  async loadSections(
+    key: number,
+    sections: ReadonlyArray<ManifestSection>,
+    allocate: Allocate
+  ): Promise<ReadonlyArray<DerivedSection>> {
+    const whole: DerivedSection[] = []
+    for (const { hash, id, meta, name } of sections) {
+      const bytes = await readIfThere(this.#fileOf(sectionName(key, id)))
+      if (bytes === undefined || bytes.length !== meta.bytes || (await hashOf(bytes)) !== hash) {
+        warn(`a section of collection ${key} cannot be read and is made anew`, "it is not what was written")
+        continue
+      }
+      const region = allocate(Math.max(8, meta.bytes))
+      new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).set(bytes)
+      this.#sound.set(sectionName(key, id), hash)
+      whole.push({ id, name, meta, region })
+    }
+    return whole
+  }
+
+  /** Of a segment or a section, unless it is there. */
+  async save(name: string, { meta, region }: Laid): Promise<void> {
+    if (this.#sound.has(name)) return
+    this.#sound.set(name, await writeWhole(this.#fileOf(name), meta.bytes, region))
+  }
+  saveGraph(name: string, { bytes }: SegmentMeta, region: Region): Promise<string> {
+    return writeWhole(join(this.graphFolder, name), bytes, region)
+  }
+  /** When it resolves the disk knows every file of the folder by its name. */
+  async seal(): Promise<void> {
+    const folder = await openFile(this.#folder, "r")
+    await folder.sync()
+    await folder.close()
+  }
+}

@@ -1,0 +1,126 @@
+/**
+ * What profiles, policies and experiments make of the searches of one request, and what was made of each: by the
+ * parameters that a step made, which are an object of their own that plans carry along.
+ */
+import { type CollectionInfo, ok, type Result } from "@dowser/engine-sdk"
+import { type OperationContext, Reach, type SearchRequest as ReadRequest } from "@dowser/engine-sdk/operations"
+import { type Shown, shownBy, withParams } from "../experiments/experiment-step.ts"
+import type { ExperimentTable } from "../experiments/running-experiments.ts"
+import { profiled, profiledBy, type ProfileStepParts, type UsedProfile } from "../profiles/profile-step.ts"
+import { type SaidInWords } from "../nl-search/parsed-query.ts"
+import { mayExplain } from "./accounts.ts"
+import type { SearchRequest } from "./request.ts"
+import { isOn } from "../rules/search-merchandise.ts"
+
+type Parameters = ReadRequest["parameters"]
+/** The order of a search around a point, which the gateway puts before the caller's (`src/gateway/search-body.ts`). */
+const distanceSortOf = ({ sort_by = "" }: ReadRequest["parameters"]): string => {
+  const end = sort_by.indexOf("):asc")
+  return end < 0 ? sort_by : sort_by.slice(0, end + "):asc".length)
+}
+
+export class ActingSearches {
+  /** The profiles that act. */ readonly used = new Map<Parameters, UsedProfile>()
+  /** What experiments show. */ readonly shown = new Map<Parameters, Shown>()
+  /** Searches whose hits are merged into those of another, by the other's parameters. */
+  readonly against = new Map<Parameters, ReadRequest>()
+  /** What was said in words. */ readonly said = new Map<Parameters, SaidInWords>()
+  readonly #parts: ProfileStepParts & { readonly experiments: ExperimentTable }
+  readonly #request: SearchRequest
+  readonly #context: OperationContext
+  readonly #reach: Reach
+
+  constructor(
+    parts: ProfileStepParts & { readonly experiments: ExperimentTable },
+    request: SearchRequest,
+    context: OperationContext,
+    reach: Reach
+  ) {
+    this.#parts = parts
+    this.#request = request
+    this.#context = context
+    this.#reach = reach
+  }
+  /** Under the parameters that a step made of others. */
+  keep(before: Parameters, after: Parameters): void {
+    const used = this.used.get(before),
+      shown = this.shown.get(before),
+      against = this.against.get(before),
+      said = this.said.get(before)
+    if (used !== undefined) this.used.set(after, used)
+    if (shown !== undefined) this.shown.set(after, shown)
+    if (against !== undefined) this.against.set(after, against)
+    if (said !== undefined) this.said.set(after, said)
+  }
+  /** What was said alone: a step made the rest anew. */
+  keepSaid({ parameters: before }: ReadRequest, { parameters: after }: ReadRequest): void {
+    const said = this.said.get(before)
+    if (said !== undefined) this.said.set(after, said)
+  }
+
+  /** What the profile of the request makes of it, or the policy that it names (`src/profiles/profile-step.ts`). */
+  profiled(request: ReadRequest): Result<ReadRequest> {
+    const step = profiled(this.#parts, this.#profiling(request))
+    if (!step.ok) return step
+    if (step.value.used !== undefined) this.used.set(step.value.request.parameters, step.value.used)
+    return ok(step.value.request)
+  }
+  #profiling(request: ReadRequest) {
+    const { caller, distanceField, own } = this.#request
+    return {
+      context: this.#context,
+      caller,
+      request,
+      fields: this.#reach.fields,
+      distanceSort: distanceField === undefined ? undefined : distanceSortOf(request.parameters),
+      own
+    }
+  }
+  /** What a running experiment of its collection makes of a search (`src/experiments/experiment-step.ts`). */
+  experimented(request: ReadRequest): Result<ReadRequest> {
+    const { organizationId } = this.#request.caller
+    const { collection } = request
+    const running =
+      collection === undefined ? undefined : this.#parts.experiments.of(organizationId, collection.schema.name)
+    const acting = this.profiled(request)
+    if (running === undefined || !acting.ok || collection === undefined) return acting
+    const { parameters } = acting.value
+    const profile = this.used.get(parameters)?.name
+    const { caller } = this.#request
+    const drawn = shownBy(running, {
+      preset: request.preset,
+      profile,
+      sessionId: caller.sessionId,
+      parameters,
+      mayForce: isOn(parameters, "debug") && mayExplain(caller)
+    })
+    if (!drawn.ok || drawn.value === undefined) return drawn.ok ? acting : drawn
+    const { against } = drawn.value
+    const first = this.#shownTo(request, collection, acting.value, drawn.value)
+    if (against === undefined) return ok(first)
+    const second = this.#shownTo(request, collection, acting.value, { ...drawn.value, variant: against.variant })
+    // What one of them cannot be made of is compared with nothing.
+    if (first === acting.value || second === acting.value) return acting
+    this.against.set(first.parameters, second)
+    return ok(first)
+  }
+  /** What cannot be made as its variant says is made as it is without, and takes no part. */
+  #shownTo(asked: ReadRequest, collection: CollectionInfo, acting: ReadRequest, shown: Shown): ReadRequest {
+    const { caller } = this.#request
+    const { params = {}, profile } = shown.variant
+    let request = acting
+    let used = this.used.get(acting.parameters)
+    if (profile !== undefined) {
+      const other = this.#parts.profiles.get(caller.organizationId, collection, profile)
+      const step = other === undefined ? undefined : profiledBy(this.#parts, this.#profiling(asked), collection, other)
+      if (step === undefined || !step.ok) return acting
+      request = step.value.request
+      used = step.value.used
+    }
+    // An object of its own, which plans carry: it says what was shown.
+    const parameters = withParams(request.parameters, params, caller.embedded)
+    if (used !== undefined) this.used.set(parameters, used)
+    this.shown.set(parameters, shown)
+    return { ...request, parameters }
+  }
+}
