@@ -2,7 +2,9 @@
  * Question: how many words of a spoken product query are wrong, is the right product among the first five all the same,
  * and how long does it take? Workload: beginnings of real product names, spoken by synthetic voices to a program that
  * was started as its users start it, over its HTTP operations. A query counts where the same words, typed, show the
- * product in the first five. Voices and product data are left out by name where they cannot be had.
+ * product in the first five. Sentences about something else, by the same voices, say how hard a voice is to understand,
+ * and what becomes of them in a search of products. Voices and product data are left out by name where they cannot be
+ * had.
  */
 import { existsSync } from "node:fs"
 import { join } from "node:path"
@@ -12,11 +14,12 @@ import { TRANSCRIBER_SIZES } from "../../src/ports/transcriber/moonshine/layout.
 import { makeRandom } from "../../fixtures/random.ts"
 import { machine, percentiles, readLines, report, round, rssMb } from "../harness/harness.ts"
 import { type RunningProgram, startServer } from "../harness/program.ts"
-import { openVoices, type VoiceName, voiceNames } from "../inputs/voices.ts"
+import { sentences } from "../inputs/voices/sentences.ts"
+import { openVoices, type Voice } from "../inputs/voices/voices.ts"
 
 export interface VoiceOptions {
   readonly texts: number
-  readonly voices: number
+  /** Names, with commas. */ readonly voices: string
   readonly seed: number
   readonly out: string | undefined
 }
@@ -70,6 +73,9 @@ const callOf =
   }
 type Call = ReturnType<typeof callOf>
 
+/** Of the program's own models, which run the voices too. */
+const runtimeFolder = () => findInstalled(placesOf("", undefined), readPinned())!
+
 const isShown = (answer: any, id: string): boolean =>
   answer.hits.slice(0, FIRST).some(({ document }: any) => document.id === id)
 const PATH = "/collections/products/documents"
@@ -105,11 +111,7 @@ interface Sums {
   rawShown: number
   readonly took: Array<number>
 }
-const listened = async (
-  call: Call,
-  asked: ReadonlyArray<Asked>,
-  speak: (text: string) => Promise<Buffer>
-): Promise<Sums> => {
+const listened = async (call: Call, asked: ReadonlyArray<Asked>, { speak }: Voice): Promise<Sums> => {
   const sums: Sums = { words: 0, rawErrors: 0, errors: 0, shown: 0, rawShown: 0, took: [] }
   for (const { id, q } of asked) {
     const wav = await speak(q)
@@ -126,6 +128,20 @@ const listened = async (
     if (uncorrected !== "" && isShown(await typed(call, uncorrected), id)) sums.rawShown++
   }
   return sums
+}
+/** Words that are wrong in what is searched for where somebody says something else. */
+const inSentences = async (call: Call, { speak }: Voice) => {
+  let words = 0,
+    rawErrors = 0,
+    errors = 0
+  for (const sentence of sentences) {
+    const { transcript } = await call("POST", `${PATH}/voice_search?${QUERY}`, await speak(sentence))
+    const said = plain(sentence)
+    words += said.length
+    rawErrors += errorsOf(said, plain(transcript.raw_text))
+    errors += errorsOf(said, plain(transcript.text))
+  }
+  return { wer_raw: round(rawErrors / words, 3), wer_corrected: round(errors / words, 3) }
 }
 const shares = ({ errors, rawErrors, rawShown, shown, took, words }: Sums) => ({
   wer_raw: round(rawErrors / words, 3),
@@ -152,30 +168,40 @@ const fiveSeconds = async (call: Call, wav: Buffer) => {
 export const benchVoice = async (options: VoiceOptions): Promise<void> => {
   const missing = voiceMissing()
   if (missing !== undefined) throw new Error(missing)
-  const voices = await openVoices()
+  const { missing: without, voices } = await openVoices(runtimeFolder(), options.voices.split(","))
+  const [first] = voices
+  if (first === undefined) throw new Error(`None of the voices can be had: ${JSON.stringify(without)}.`)
   const server = await startServer(["--credit-prices", "voice=0"])
   try {
     const call = callOf(server)
     const asked = await chosen(call, await fill(call), options)
-    const { model } = await call("POST", "/voice/transcriptions", await voices.speak("hello", "slt"))
+    const { model } = await call("POST", "/voice/transcriptions", await first.speak("hello"))
     const rss_loaded_mb = rssMb(server.pid)
-    const each: Record<string, ReturnType<typeof shares>> = {}
-    for (const voice of voiceNames.slice(0, options.voices) as ReadonlyArray<VoiceName>)
-      each[voice] = shares(await listened(call, asked, (text) => voices.speak(text, voice)))
+    const each: Record<string, unknown> = {}
+    for (const voice of voices)
+      each[voice.name] = {
+        kind: voice.kind,
+        ...shares(await listened(call, asked, voice)),
+        sentences: await inSentences(call, voice)
+      }
+    const five_seconds = await fiveSeconds(call, await first.speak(FIVE_SECONDS))
+    const rss_mb = rssMb(server.pid)
     report(
       "Voice",
       {
         model,
         machine: machine(),
         texts: asked.length,
+        seed: options.seed,
         voices: each,
-        five_seconds: await fiveSeconds(call, await voices.speak(FIVE_SECONDS, "slt")),
-        rss_loaded_mb
+        without,
+        five_seconds,
+        rss_loaded_mb,
+        rss_mb
       },
       options.out
     )
   } finally {
-    voices.close()
     await server.stop()
   }
 }

@@ -412,7 +412,7 @@ export const lanes: ReadonlyArray<Lane> = [
   {
     name: "voice",
     missing: voiceMissing,
-    arguments: () => ["voice", "--texts", "20", "--voices", "1"],
+    arguments: () => ["voice", "--texts", "20", "--voices", "slt"],
     figures: [
       figure("wrong words, as heard", "", "voices", "slt", "wer_raw"),
       figure("wrong words, corrected", "", "voices", "slt", "wer_corrected"),

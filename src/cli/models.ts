@@ -1,7 +1,12 @@
 /** `dowser models`: the models that Dowser runs itself, installed, looked at and removed without a running program. */
 import { Effect } from "effect"
 import { MODEL_NAME } from "../ports/text-embedder/minilm/layout.ts"
-import { TRANSCRIBER_SIZES, type TranscriberSize, transcriberName } from "../ports/transcriber/moonshine/layout.ts"
+import {
+  SPEECH_NAME,
+  TRANSCRIBER_SIZES,
+  type TranscriberSize,
+  transcriberName
+} from "../ports/transcriber/moonshine/layout.ts"
 import { install } from "../models/install/install.ts"
 import {
   findInstalled,
@@ -11,7 +16,7 @@ import {
   writablePlace,
   wrongFiles
 } from "../models/install/places.ts"
-import { allFiles, type Pinned, readPinned, readPinnedTranscriber } from "../models/install/pinned.ts"
+import { allFiles, type Pinned, readPinned, readPinnedSpeech, readPinnedTranscriber } from "../models/install/pinned.ts"
 import { StartRefused } from "../runtime/data-folder.ts"
 
 interface ModelFlags {
@@ -57,7 +62,10 @@ export const installModels = Effect.fn("cli.models.install")(function* ({
 }: ModelFlags & { readonly from: string | undefined; readonly voice: TranscriberSize | undefined }) {
   const places = placesOf(dataDir, modelsDir)
   yield* installOne(MODEL_NAME, readPinned(), places, from)
-  if (voice !== undefined) yield* installOne(transcriberName(voice), readPinnedTranscriber(voice), places, from)
+  if (voice === undefined) return
+  // The transcriber last: a program that runs begins to use it when it sees it.
+  yield* installOne(SPEECH_NAME, readPinnedSpeech(), places, from)
+  yield* installOne(transcriberName(voice), readPinnedTranscriber(voice), places, from)
 })
 
 const stateOf = Effect.fnUntraced(function* (model: string, pinned: Pinned, places: ReadonlyArray<string>) {
@@ -91,13 +99,15 @@ export const modelsStatus = Effect.fn("cli.models.status")(function* ({
   const transcribers = yield* Effect.forEach(TRANSCRIBER_SIZES, (size) =>
     stateOf(transcriberName(size), readPinnedTranscriber(size), places)
   )
-  if (json) say(JSON.stringify({ ...embedder, transcribers }))
+  const speech = yield* stateOf(SPEECH_NAME, readPinnedSpeech(), places)
+  if (json) say(JSON.stringify({ ...embedder, transcribers, speech }))
   else {
     told(embedder, "dowser models install")
     for (const [i, state] of transcribers.entries())
       told(state, `dowser models install --voice ${TRANSCRIBER_SIZES[i]}`)
+    told(speech, `dowser models install --voice ${TRANSCRIBER_SIZES[0]}`)
   }
-  if ([embedder, ...transcribers].some(({ state }) => state === "damaged"))
+  if ([embedder, ...transcribers, speech].some(({ state }) => state === "damaged"))
     return yield* Effect.fail(new StartRefused("`dowser models remove` and `dowser models install` make it anew."))
 })
 

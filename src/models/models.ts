@@ -9,7 +9,7 @@ import type { InstalledTranscriber } from "../ports/transcriber/local/local-tran
 import { MODEL_NAME } from "../ports/text-embedder/minilm/layout.ts"
 import { type Installer, startInstaller } from "./install/installer.ts"
 import { findInstalled } from "./install/places.ts"
-import { type Pinned, readPinned, readPinnedTranscriber } from "./install/pinned.ts"
+import { type Pinned, readPinned, readPinnedSpeech, readPinnedTranscriber } from "./install/pinned.ts"
 
 /** How long until a missing installation is looked for again: a command, or another process, may have brought it. */
 const LOOK_AGAIN_MS = 5_000
@@ -72,11 +72,13 @@ const makeTranscriber = (runtime: Look, places: ReadonlyArray<string>, clock: Cl
   const looks = TRANSCRIBER_SIZES.map(
     (size) => [size, new Look(places, clock, () => readPinnedTranscriber(size))] as const
   )
+  const speech = new Look(places, clock, readPinnedSpeech)
   return (): InstalledTranscriber => {
     for (const [size, look] of looks) {
       const { folder } = look
       if (folder === undefined) continue
-      if (runtime.folder !== undefined) return { state: "installed", size, folder, runtime: runtime.folder }
+      if (runtime.folder !== undefined)
+        return { state: "installed", size, folder, speech: speech.folder, runtime: runtime.folder }
       return { state: "absent", message: `${transcriberName(size)} is installed, but its runtime is not` }
     }
     return { state: "absent", message: "No transcriber is installed" }

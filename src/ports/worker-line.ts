@@ -31,10 +31,12 @@ interface LineOptions {
   readonly weightMaxEach: number
 }
 type WorkerReport<A> = FromLine<A> | { readonly kind: "lost"; readonly message: string }
+/** Or how it is made once it is its turn, where it is larger than what it is made of. */
 type Numbers = Uint8Array | Float32Array
+type Question = Numbers | (() => Numbers)
 interface Piece<A> {
   readonly organizationId: string
-  readonly question: Numbers
+  readonly question: Question
   readonly weight: number
   readonly settle: (outcome: LineOutcome<A>) => void
   isGivenUp: boolean
@@ -66,7 +68,7 @@ export class WorkerLine<A> {
   }
 
   /** Calling the result withdraws the piece; one in progress continues, and its result is dropped. */
-  ask(organizationId: string, question: Numbers, weight: number, settle: Piece<A>["settle"]): () => void {
+  ask(organizationId: string, question: Question, weight: number, settle: Piece<A>["settle"]): () => void {
     const own = this.#weights.get(organizationId) ?? 0
     const { weightMax, weightMaxEach } = this.#options
     if (this.#isClosed || this.#weight + weight > weightMax || own + weight > weightMaxEach) {
@@ -121,7 +123,7 @@ export class WorkerLine<A> {
     if (failure !== undefined) return { kind: "lost", message: failure, hasBegun: false }
     this.pieces++
     const began = performance.now()
-    const { buffer, byteLength, byteOffset } = question
+    const { buffer, byteLength, byteOffset } = typeof question === "function" ? question() : question
     const sent = buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer
     const said = await this.#said(() => this.#worker?.postMessage(sent, [sent]), this.#options.within_ms)
     const took_ms = performance.now() - began

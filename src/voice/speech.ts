@@ -12,6 +12,7 @@ import { AudioDecoder, type AudioFailure, type LiveOpusFormat } from "../ports/a
 import { makeRemoteTranscriber } from "../ports/transcriber/remote/remote-transcriber.ts"
 import { makeRemoteLive } from "../ports/transcriber/remote/remote-live.ts"
 import {
+  type Likely,
   type LiveHeard,
   type LiveOrder,
   type SpokenSegment,
@@ -29,6 +30,8 @@ export interface Listened extends Transcript {
   readonly seconds: number
 }
 
+/** What may be spoken about, read where somebody listens. */
+type Told = Effect.Effect<Likely | undefined>
 type NotHeard = ReturnType<typeof notHeard>
 /** Of a transcriber, with refusals as they are told. */
 export interface OpenedSpeech {
@@ -95,10 +98,12 @@ export const makeSpeech = Effect.gen(function* () {
     open: Effect.fnUntraced(function* (
       { organizationId }: Pick<Caller, "organizationId">,
       language: string | undefined,
-      heard: LiveOrder["heard"]
+      heard: LiveOrder["heard"],
+      likely: Told
     ) {
       const { open } = yield* transcriberFor(organizationId, language)
-      const opened = yield* Effect.mapError(open({ organizationId, language, hints: [], heard }), notHeard)
+      const order = { organizationId, language, hints: [], likely: yield* likely, heard }
+      const opened = yield* Effect.mapError(open(order), notHeard)
       const speech: OpenedSpeech = {
         push: (samples) => Effect.mapError(opened.push(samples), notHeard),
         close: Effect.mapError(opened.close, notHeard)
@@ -109,7 +114,8 @@ export const makeSpeech = Effect.gen(function* () {
     listen: Effect.fnUntraced(function* <A, E, R>(
       caller: Caller,
       { bytes, language, path }: AskedSound,
-      then: (listened: Listened) => Effect.Effect<A, E, R>
+      then: (listened: Listened) => Effect.Effect<A, E, R>,
+      told: Told = Effect.succeed(undefined)
     ) {
       const { organizationId } = caller
       const sound = yield* Effect.mapError(decoder.decode(organizationId, bytes), soundRefused(path))
@@ -123,7 +129,9 @@ export const makeSpeech = Effect.gen(function* () {
       const heard =
         speech.length === 0
           ? Effect.succeed(nobody)
-          : Effect.mapError(transcribe({ organizationId, samples, speech, language, hints: [] }), notHeard)
+          : Effect.flatMap(told, (likely) =>
+              Effect.mapError(transcribe({ organizationId, samples, speech, language, hints: [], likely }), notHeard)
+            )
       const done = Effect.gen(function* () {
         const transcript = yield* heard
         const segments = transcript.segments.toSorted(bySegment)

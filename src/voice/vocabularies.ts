@@ -19,6 +19,9 @@ const PAGE = 200
 /** Of a document. */
 const TEXT_CHARACTERS_MAX = 2_000
 const WORDS_MAX = 10_000
+/** Of a document, of those that it begins with; a name is among them. */
+const OPENING_WORDS = 14,
+  OPENING_CHARACTERS_MAX = 120
 /** While they are counted. */
 const COUNTED_MAX = 100_000
 const KEPT_MS = 5 * 60_000
@@ -51,9 +54,12 @@ export const makeVocabularies = Effect.gen(function* () {
     const fields = sourcesOf(schema)
     const analyzer = wordsOf(schema)
     const counts = new Map<string, number>()
+    const openings = new Set<string>()
     const count = (document: Document) => {
       const text = sourceOf({ from: fields }, document) ?? ""
-      for (const word of new Set(analyzer.tokenize(text.slice(0, TEXT_CHARACTERS_MAX))))
+      const words = analyzer.tokenize(text.slice(0, TEXT_CHARACTERS_MAX))
+      openings.add(words.slice(0, OPENING_WORDS).join(" ").slice(0, OPENING_CHARACTERS_MAX))
+      for (const word of new Set(words))
         if (LETTERS.test(word) && (counts.size < COUNTED_MAX || counts.has(word)))
           counts.set(word, (counts.get(word) ?? 0) + 1)
     }
@@ -75,7 +81,10 @@ export const makeVocabularies = Effect.gen(function* () {
       if (after === undefined) break
       yield* nextTurn
     }
-    return keptWords(mostUsed(counts))
+    return keptWords(
+      mostUsed(counts),
+      [...openings].filter((opening) => opening !== "")
+    )
   })
   const keyOf = (organizationId: string, { schema }: CollectionInfo) => `${organizationId}\n${schema.name}`
   const known = (key: string, { created_at }: CollectionInfo, now: number): KeptWords | undefined => {

@@ -1,17 +1,27 @@
 /** Words of a collection by how they sound, as two texts that many of them fit into. Pure. */
-import { alikeness, beginningOf, soundOfWord } from "./sounds-alike.ts"
+import { createHash } from "node:crypto"
+import type { Likely } from "../ports/transcriber/transcriber.ts"
+import { alikeness, beginningOf, soundOfWord } from "../ports/transcriber/sounds-alike.ts"
 
-/** Lines, the most used word first, and how each of them sounds. */
+/** Lines, the most used word first, how each of them sounds, and what the documents begin with. */
 export interface KeptWords {
   readonly words: string
   readonly sounds: string
+  readonly likely: Likely | undefined
 }
-export const keptWords = (words: ReadonlyArray<string>): KeptWords => ({
+export const keptWords = (words: ReadonlyArray<string>, openings: ReadonlyArray<string> = []): KeptWords => ({
   words: words.join("\n"),
-  sounds: words.map(soundOfWord).join("\n")
+  sounds: words.map(soundOfWord).join("\n"),
+  likely: likelyOf(openings.join("\n"))
 })
+/** Named by what it says: the thread that has it once is not told again what it is. */
+const likelyOf = (text: string): Likely | undefined =>
+  text === ""
+    ? undefined
+    : { name: createHash("sha256").update(text).digest("base64url"), openings: new TextEncoder().encode(text) }
 /** A character may take two bytes. */
-export const bytesOfKept = ({ sounds, words }: KeptWords): number => 2 * (words.length + sounds.length) + 200
+export const bytesOfKept = ({ likely, sounds, words }: KeptWords): number =>
+  2 * (words.length + sounds.length) + (likely?.openings.length ?? 0) + 300
 
 /** Sounds whose lengths differ by more are not alike. */
 const LENGTH_MAX = 3
@@ -23,7 +33,10 @@ export class Vocabulary {
   readonly #sounds: ReadonlyArray<string>
   readonly #known: ReadonlySet<string>
 
-  constructor({ sounds, words }: KeptWords) {
+  /** For a transcriber that can be told. */ readonly likely: Likely | undefined
+
+  constructor({ likely, sounds, words }: KeptWords) {
+    this.likely = likely
     this.#words = words === "" ? [] : words.split("\n")
     this.#sounds = words === "" ? [] : sounds.split("\n")
     this.#known = new Set(this.#words)

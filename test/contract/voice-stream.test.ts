@@ -304,6 +304,16 @@ describe("a stream closes", () => {
     expect((await held.closed).code).toBe(4401)
     expect(performance.now() - began).toBeLessThan(8_000)
   })
+  it("with 4401 when its key expires meanwhile", async () => {
+    const expires_at = Math.floor(Date.now() / 1_000) + 4
+    const given = { description: "of a moment", scope: "search", collections: ["*"], expires_at }
+    const made = await send("POST", "/keys", given)
+    expect(made.status, made.text).toBe(201)
+    const held = await open(tenant, made.body.value)
+    held.send(START)
+    const { code } = await held.closed
+    expect([code, Date.now() >= 1_000 * expires_at]).toEqual([4401, true])
+  })
   it("with 4401 when its organization is paused", async () => {
     const paused = await program.tenant("Paused voices")
     const fields = [{ name: "title", type: "string" }]

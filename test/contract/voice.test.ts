@@ -184,6 +184,9 @@ describe("a voice search", () => {
     expect((await search(speech, "?query_by=title")).body.transcript.text).toBe("samson")
     server.says = saying("quixotic umbrella", 0.3)
     expect((await search(speech, "?query_by=title")).body.transcript.text).toBe("quixotic umbrella")
+    // Who says more than a query tells something else.
+    server.says = saying("I said that the kitchen knife said", 0.6)
+    expect((await search(speech, "?query_by=title")).body.transcript.text).toBe("i said that the kitchen knife said")
     // Words of the other organization are none of this one.
     server.says = saying("Kitchen knife said.", 0.6)
     expect((await search(speech, "?query_by=title", other)).body.transcript.text).toBe("kitchen knife said")

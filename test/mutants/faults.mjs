@@ -63,7 +63,7 @@ export const faults = [
     name: "voice-open-streams",
     why: "a stream that ended is counted for ever",
     file: "src/voice/stream/voice-streams.ts",
-    from: "() => Effect.sync(() => open.give(keys))",
+    from: "() => Effect.sync(() => open.give(places))",
     to: "() => Effect.void",
     tests: ["test/contract/voice-stream.test.ts"]
   },

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { Effect, Exit, Layer, ManagedRuntime } from "effect"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { Identifiers } from "../../log/identifiers.ts"
-import { modelsFolder, readPinned, readPinnedTranscriber } from "../../src/models/install/pinned.ts"
+import { modelsFolder, readPinned, readPinnedSpeech, readPinnedTranscriber } from "../../src/models/install/pinned.ts"
 import { findInstalled } from "../../src/models/install/places.ts"
 import { decodedAudio } from "../../src/ports/audio-decoder/decode.ts"
 import { layer as layerOutboundHttp } from "../../src/ports/outbound-http/node.ts"
@@ -18,7 +18,8 @@ import {
   type TranscriptionUnavailable,
   type TranscribeOrder
 } from "../../src/ports/transcriber/transcriber.ts"
-import { voiceLike } from "../support/sound-files.ts"
+import { openSilero } from "../../src/ports/transcriber/silero/silero.ts"
+import { noiseOf, voiceLike } from "../support/sound-files.ts"
 import { saying, startTranscriberServer, type TranscriberServer } from "../support/transcriber-server.ts"
 
 const spoken = (name: string) => readFileSync(new URL(`../../fixtures/speech/${name}.ogg`, import.meta.url))
@@ -59,11 +60,12 @@ describe("the embedded transcriber", () => {
   const places = [join(modelsFolder, "installed")]
   const runtimeFolder = findInstalled(places, readPinned())
   const folder = findInstalled(places, readPinnedTranscriber("tiny"))
+  const speech = findInstalled(places, readPinnedSpeech())
   const isThere = runtimeFolder !== undefined && folder !== undefined && process.env.DOWSER_MODELS !== "off"
   const missing = "dowser models install --voice tiny was not run here"
   const installed = () =>
     isThere
-      ? ({ state: "installed", size: "tiny", folder, runtime: runtimeFolder } as const)
+      ? ({ state: "installed", size: "tiny", folder, speech, runtime: runtimeFolder } as const)
       : ({ state: "absent", message: "No transcriber is installed" } as const)
   const runtime = ManagedRuntime.make(layerLocalTranscriber({ installed }))
   afterAll(() => runtime.dispose())
@@ -83,6 +85,36 @@ describe("the embedded transcriber", () => {
       expect(score).toBeGreaterThan(0)
       expect(score).toBeLessThanOrEqual(1)
     }
+  })
+  it.skipIf(!isThere)(
+    `listens for what documents begin with, and tells the first hearing too (${missing})`,
+    async () => {
+      const { samples, speech: spans } = await decodedAudio(spoken("wireless-bluetooth-headphones"))
+      const lines = ["kitchen knife set", "wireless bluetooth headphones black", "lamp"]
+      const likely = { name: "of the test", openings: new TextEncoder().encode(lines.join("\n")) }
+      const [told] = (await heard(orderOf(samples, { speech: spans, likely }))).segments
+      expect(told!.readings!.near[0]).toBe("wireless bluetooth headphones black")
+      const texts = told!.readings!.said.map(({ words }) => words.map(({ text }) => text.toLowerCase()).join(" "))
+      // A robot's "wireless" is three words at first.
+      expect(texts[0]).not.toMatch(/^wireless/)
+      expect(
+        texts.some((text) => text.startsWith("wireless")),
+        texts.join("; ")
+      ).toBe(true)
+      for (const { heard: logarithm } of told!.readings!.said) expect(logarithm).toBeLessThanOrEqual(0)
+      const [first] = (await heard(orderOf(samples, { speech: spans }))).segments
+      expect([first!.readings, first!.words]).toEqual([undefined, told!.words])
+    }
+  )
+  const hasSpeech = isThere && speech !== undefined
+  it.skipIf(!hasSpeech)(`does not listen to what is loud and no speech (${missing})`, async () => {
+    const noise = Float32Array.from({ length: 32_000 }, noiseOf(5)).map((sample) => sample / 4)
+    const hum = noise.map((sample, i) => 0.1 * sample + 0.2 * Math.sin((2 * Math.PI * 130 * i) / 16_000))
+    const likely = { name: "of noise", openings: new TextEncoder().encode("hissing brush\nhumming machine") }
+    for (const samples of [noise, hum]) expect((await heard(orderOf(samples, { likely }))).segments).toEqual([])
+    const silero = await openSilero(speech!, runtimeFolder!)
+    const { samples } = await decodedAudio(spoken("kitchen-knife-set"))
+    expect([await silero.isSpoken(samples), await silero.isSpoken(new Float32Array())]).toEqual([true, false])
   })
   it.skipIf(!isThere)(`makes up nothing that could be read out of the times of a pause (${missing})`, async () => {
     expect((await heard(orderOf(new Float32Array(16_000), { speech: [] }))).segments).toEqual([])

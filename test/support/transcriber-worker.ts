@@ -3,7 +3,7 @@ import { parentPort } from "node:worker_threads"
 
 parentPort!.on("message", (sent: ArrayBuffer) => {
   const [first] = new Float32Array(sent)
-  if (first === 1) parentPort!.postMessage({ kind: "done", answer: [{ text: "heard", score: 1 }] })
+  if (first === 1) parentPort!.postMessage({ kind: "done", answer: { words: [{ text: "heard", score: 1 }] } })
   else if (first === 2) process.exit(3)
   else if (first === 4) parentPort!.postMessage({ kind: "refused", message: "it cannot be heard" })
 })

@@ -139,9 +139,9 @@ export const catalogueBenches = [
     "voice",
     {
       texts: Flag.Int("texts").pipe(Flag.withDescription("Product queries"), Flag.withDefault(200)),
-      voices: Flag.Int("voices").pipe(
-        Flag.withDescription("Synthetic voices, at most 3, each of which speaks all of them"),
-        Flag.withDefault(3)
+      voices: Flag.String("voices").pipe(
+        Flag.withDescription("Synthetic voices, with commas, each of which speaks all of them"),
+        Flag.withDefault("joe,af_heart,am_michael,slt,rms,kal")
       ),
       seed: inputs.seed,
       out: inputs.out

@@ -58,10 +58,13 @@ const idOf = (files: ReadonlyArray<PinnedFile>): string =>
   createHash("sha256").update(JSON.stringify(files)).digest("hex").slice(0, 16)
 
 /** For one transcriber, the same on every platform; its runtime comes with the first installation. */
-export const readPinnedTranscriber = (size: TranscriberSize): Pinned => {
+export const readPinnedTranscriber = (size: TranscriberSize): Pinned => readPinnedVoice(`moonshine-${size}`)
+/** The detector of speech, which is installed with every transcriber. */
+export const readPinnedSpeech = (): Pinned => readPinnedVoice("silero-v5")
+const readPinnedVoice = (name: string): Pinned => {
   const all = read("transcribers.json") as Readonly<Record<string, ReadonlyArray<PinnedPackage>>>
-  const packages = new Map(Object.entries(all)).get(`moonshine-${size}`)
-  if (packages === undefined) throw new Error(`models/transcribers.json does not name moonshine-${size}.`)
+  const packages = new Map(Object.entries(all)).get(name)
+  if (packages === undefined) throw new Error(`models/transcribers.json does not name ${name}.`)
   return { packages, id: idOf(packages.flatMap(({ files }) => files)) }
 }
 export const allFiles = ({ graph, packages }: Pinned): ReadonlyArray<PinnedFile> => [

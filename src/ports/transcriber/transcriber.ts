@@ -17,8 +17,24 @@ export interface SpokenWord {
   readonly text: string
   /** 0 to 1; undefined where the model does not say. */ readonly score: number | undefined
 }
-export interface SpokenSegment extends Span {
+/** One thing that may have been said. */
+export interface Reading {
   readonly words: ReadonlyArray<SpokenWord>
+  /** How likely the model takes all of it to be, as a natural logarithm. */ readonly heard: number
+}
+/** Of one piece of speech, by a model that was told what is likely. */
+export interface Readings {
+  readonly said: ReadonlyArray<Reading>
+  /** Of the openings that it was told, those that sound most like it. */ readonly near: ReadonlyArray<string>
+}
+/** What may be spoken about: what documents begin with. A model that cannot be told so leaves it. */
+export interface Likely {
+  /** The same name: the same openings. */ readonly name: string
+  /** One to a line, lower case, in UTF-8. */ readonly openings: Uint8Array
+}
+export interface SpokenSegment extends Span {
+  /** As if nothing had been told. */ readonly words: ReadonlyArray<SpokenWord>
+  readonly readings?: Readings | undefined
 }
 export interface Transcript {
   readonly segments: ReadonlyArray<SpokenSegment>
@@ -32,12 +48,14 @@ export interface TranscribeOrder {
   readonly speech: ReadonlyArray<Span>
   /** undefined: the model's own guess, or the one language that it has. */ readonly language: string | undefined
   /** Words that are likely, for models that can be told. */ readonly hints: ReadonlyArray<string>
+  readonly likely?: Likely | undefined
 }
 
 /** What was heard so far of speech that goes on. */
 export interface LiveHeard {
   /** From the beginning; the last of them may still change. */ readonly words: ReadonlyArray<SpokenWord>
   /** How many of them will not. */ readonly settled: number
+  /** Of all that was said, where it was one piece. */ readonly readings?: Readings | undefined
   readonly language: string
   readonly model: string
 }
@@ -45,6 +63,7 @@ export interface LiveOrder {
   readonly organizationId: string
   readonly language: string | undefined
   readonly hints: ReadonlyArray<string>
+  readonly likely?: Likely | undefined
   /** Called with every change, as it comes; it must not throw. */ readonly heard: (heard: LiveHeard) => void
 }
 /** A session of speech. It ends with its scope; if it failed, the next push or close reports it. */

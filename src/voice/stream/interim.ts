@@ -51,7 +51,8 @@ export class InterimSearches<E extends DeclaredError> {
       function* (this: InterimSearches<E>) {
         if (this.#running !== undefined) yield* Fiber.await(this.#running)
         if (this.#ended !== undefined && Exit.isSuccess(this.#ended)) this.#found = this.#ended.value
-        return this.#found?.tokens === said.tokens ? this.#found : yield* this.#search(said, this.#found)
+        const isSame = this.#found?.tokens === said.tokens && !said.hasReadings
+        return isSame ? this.#found! : yield* this.#search(said, this.#found)
       }.bind(this)
     )
   }

@@ -1,6 +1,7 @@
 /** What was said so far: words that a transcriber hears, or those that the client's own recogniser sends. Pure. */
 import type { LiveHeard, SpokenWord } from "../../ports/transcriber/transcriber.ts"
 import { plainQuery } from "../correction.ts"
+import type { Pieces } from "../understanding.ts"
 
 /** A recogniser of the client's is believed. */
 const wordsIn = (text: string): ReadonlyArray<SpokenWord> =>
@@ -39,6 +40,13 @@ export class Said {
   get words(): ReadonlyArray<SpokenWord> {
     const words = this.#isSent ? [...this.#settled, ...this.#passing] : (this.#heard?.words ?? [])
     return words.slice(0, WORDS_MAX)
+  }
+  get pieces(): Pieces {
+    return [{ words: this.words, readings: this.#isSent ? undefined : this.#heard?.readings }]
+  }
+  /** The same words may be understood otherwise now. */
+  get hasReadings(): boolean {
+    return !this.#isSent && this.#heard?.readings !== undefined
   }
   /** None of them will change. */
   get isSettled(): boolean {

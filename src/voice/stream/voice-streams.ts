@@ -16,25 +16,14 @@ import { collectionClosed } from "../../identity/reach.ts"
 import { AiSpending } from "../../metering/ai-spending.ts"
 import type { SearchRequest } from "../../search/request.ts"
 import { Search } from "../../search/search.ts"
-import { ALL_STREAMS, nothing, VoiceSearch } from "../voice-search.ts"
+import { nothing, VoiceSearch } from "../voice-search.ts"
 import type { Start } from "./frames.ts"
 import type { Found } from "./interim.ts"
+import { placesOfStream } from "./places.ts"
 import type { Said } from "./said.ts"
 import { runVoiceStream } from "./voice-stream.ts"
 
-/** Open at once. A stream holds up to 5 MB of sound. */
-const OF_PROCESS_MAX = 1_000,
-  OF_ORGANIZATION_MAX = 300,
-  OF_KEY_MAX = 250,
-  OF_SESSION_MAX = 5
 const RETRY_AFTER_S = 5
-
-const keysOf = ({ key, organizationId, scope, sessionId }: Caller) => [
-  [ALL_STREAMS, OF_PROCESS_MAX] as const,
-  [organizationId, OF_ORGANIZATION_MAX] as const,
-  [`${organizationId} ${key.id}`, OF_KEY_MAX] as const,
-  ...(scope === "full" ? [] : [[`${organizationId} of ${sessionId}`, OF_SESSION_MAX] as const])
-]
 
 /** `release`: of the memory that an answer was made in. */
 interface StreamRequest extends SearchRequest {
@@ -55,8 +44,8 @@ export const makeVoiceStreams = Effect.gen(function* () {
     collection: CollectionInfo,
     said: Said
   ) {
-    const { language, model, text: raw, tokens, words } = said
-    const { text } = said.isSent ? { text: tokens } : yield* voice.understood(request, name, collection, words)
+    const { language, model, pieces, text: raw, tokens } = said
+    const { text } = said.isSent ? { text: tokens } : yield* voice.understood(request, name, collection, pieces)
     const found = (results: string): Found => ({
       tokens,
       results,
@@ -80,10 +69,10 @@ export const makeVoiceStreams = Effect.gen(function* () {
       if (!reachesNamed(context, caller, name)) return yield* collectionClosed()
       const collection = resolveCollection(context, name)
       if (collection === undefined) return yield* new NotFound({ message: "Collection not found" })
-      const keys = keysOf(caller)
+      const places = placesOfStream(caller)
       yield* Effect.acquireRelease(
         Effect.suspend(() =>
-          open.take(keys)
+          open.take(places)
             ? Effect.void
             : Effect.fail(
                 new Throttled({
@@ -93,14 +82,14 @@ export const makeVoiceStreams = Effect.gen(function* () {
                 })
               )
         ),
-        () => Effect.sync(() => open.give(keys))
+        () => Effect.sync(() => open.give(places))
       )
       const socket: FrameSocket = yield* upgrade
       const parts = {
         again,
         meter: spending.meter(caller, "voice"),
         listen: (language: string | undefined, heard: Parameters<typeof voice.open>[2]) =>
-          voice.open(caller, language, heard),
+          voice.open(caller, language, heard, voice.likely(request, collection)),
         decoder: voice.decoder,
         search: (now: Caller, start: Start, said: Said) =>
           searched({ ...request, caller: now, shared: start.shared }, name, collection, said)

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import type { SpokenWord } from "../../../src/ports/transcriber/transcriber.ts"
 import { correcting, doubtful, plainQuery } from "../../../src/voice/correction.ts"
 import { atOnce } from "../../../src/suggestions/typeahead/sliced.ts"
-import { alikeness, soundOfWord } from "../../../src/voice/sounds-alike.ts"
+import { alikeness, soundOfWord } from "../../../src/ports/transcriber/sounds-alike.ts"
 import { keptWords, Vocabulary } from "../../../src/voice/vocabulary.ts"
 
 const corrected = (words: ReadonlyArray<SpokenWord>, known: Vocabulary) => atOnce(correcting(words, known))

@@ -102,6 +102,22 @@ describe("searches while somebody speaks", () => {
       expect(last.pollUnsafe()).toMatchObject({ value: { results: '"red shoes"' } })
     }).pipe(Effect.scoped)
   )
+  it.effect("are made once more at the end where the same words may be understood otherwise", () =>
+    Effect.gen(function* () {
+      const { asked, said, searches } = yield* made
+      const words = [{ text: "red", score: 0.5 }]
+      const heard = { words, settled: 1, language: "en", model: "m" }
+      said.hear(heard)
+      yield* Effect.tap(searches.next(said), () => Effect.yieldNow)
+      yield* asked[0]!.answer()
+      said.hear({ ...heard, readings: { said: [{ words, heard: -1 }], near: ["red shoes"] } })
+      yield* Effect.forkChild(searches.last(said))
+      yield* Effect.yieldNow
+      yield* Effect.yieldNow
+      expect(asked.map(({ tokens }) => tokens)).toEqual(["red", "red"])
+      yield* asked[1]!.answer()
+    }).pipe(Effect.scoped)
+  )
   it.effect("pass over a limit, and end the stream by what stays", () =>
     Effect.gen(function* () {
       const { asked, next, say } = yield* made

@@ -10,6 +10,7 @@ import type {
   LiveHeard,
   LiveOrder,
   LiveTranscription,
+  Readings,
   SpokenWord,
   Transcript,
   TranscribeOrder,
@@ -48,6 +49,8 @@ class Listening {
   #agreement = new Agreement()
   #settled: ReadonlyArray<SpokenWord> = []
   #shown: ReadonlyArray<SpokenWord> = []
+  /** Of the one run that was settled. */ #readings: Readings | undefined
+  #runsSettled = 0
   language: string
   model: string
 
@@ -63,7 +66,9 @@ class Listening {
   }
   get heard(): LiveHeard {
     const { language, model } = this
-    return { words: [...this.#settled, ...this.#shown], settled: this.#settled.length, language, model }
+    const words = [...this.#settled, ...this.#shown]
+    const readings = this.#runsSettled === 1 && this.#shown.length === 0 ? this.#readings : undefined
+    return { words, settled: this.#settled.length, readings, language, model }
   }
   push(samples: Float32Array): void {
     this.#sound.add(samples)
@@ -104,6 +109,8 @@ class Listening {
     if (isWhole) {
       this.#runs.shift()
       this.#settled = [...this.#settled, ...words]
+      this.#readings = segments.length === 1 ? segments[0]?.readings : undefined
+      this.#runsSettled++
       this.#shown = []
       this.#agreement = new Agreement()
       return
@@ -118,12 +125,17 @@ class Listening {
   }
 }
 
-const orderOf = ({ hints, language, organizationId }: LiveOrder, { from, samples, to }: Work): TranscribeOrder => ({
+const orderOf = (
+  { hints, language, likely, organizationId }: LiveOrder,
+  { from, isWhole, samples, to }: Work
+): TranscribeOrder => ({
   organizationId,
   samples,
   speech: [{ start: from / RATE, end: to / RATE }],
   language,
-  hints
+  hints,
+  // What is only shown is heard once.
+  likely: isWhole ? likely : undefined
 })
 
 /** `model`: its name, until it says one itself. */

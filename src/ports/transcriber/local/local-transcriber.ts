@@ -9,19 +9,21 @@ import { type LineOutcome, WorkerLine } from "../../worker-line.ts"
 import type { Span } from "../../audio-decoder/speech.ts"
 import { openByAgreement } from "../live/by-agreement.ts"
 import { transcriberName, type TranscriberSize } from "../moonshine/layout.ts"
-import {
-  type LiveOrder,
-  type SpokenWord,
-  Transcriber,
-  TranscriptionUnavailable,
-  type TranscribeOrder
-} from "../transcriber.ts"
+import { type LiveOrder, Transcriber, TranscriptionUnavailable, type TranscribeOrder } from "../transcriber.ts"
+import type { Heard } from "../moonshine/model.ts"
+import { questionOf } from "./question.ts"
 import type { TranscriberSettings } from "./transcriber-worker.ts"
 
 /** Where it is, said by who installs it. */
 export type InstalledTranscriber =
   | { readonly state: "absent"; readonly message: string }
-  | { readonly state: "installed"; readonly size: TranscriberSize; readonly folder: string; readonly runtime: string }
+  | {
+      readonly state: "installed"
+      readonly size: TranscriberSize
+      readonly folder: string
+      readonly runtime: string
+      /** Of what tells speech from other sounds. */ readonly speech?: string | undefined
+    }
 
 /** What operators watch of it. */
 export interface TranscriberFigures {
@@ -74,7 +76,7 @@ const failureOf = (outcome: Exclude<LineOutcome<unknown>, { kind: "done" }>) =>
 
 class Threads {
   readonly #options: LocalTranscriberOptions
-  #line: WorkerLine<ReadonlyArray<SpokenWord>> | undefined
+  #line: WorkerLine<Heard> | undefined
   #of = ""
 
   constructor(options: LocalTranscriberOptions) {
@@ -83,9 +85,10 @@ class Threads {
   /** Another installation has another thread; the one before ends when its work is done. */
   lineOf(settings: TranscriberSettings) {
     const { entry, idle_ms = IDLE_MS, within_ms = WITHIN_MS } = this.#options
-    if (this.#line !== undefined && this.#of === settings.folder) return this.#line
+    const of = `${settings.folder}\n${settings.speech ?? ""}`
+    if (this.#line !== undefined && this.#of === of) return this.#line
     void this.#line?.close()
-    this.#of = settings.folder
+    this.#of = of
     this.#line = new WorkerLine({
       open: () =>
         new Worker(entry ?? new URL("./transcriber-worker.ts", import.meta.url), {
@@ -123,22 +126,26 @@ const make = (options: LocalTranscriberOptions) =>
       return found
     })
     const transcribe = Effect.fnUntraced(function* (order: TranscribeOrder) {
-      const { language = "en", organizationId, samples, speech } = order
+      const { language = "en", likely, organizationId, samples, speech } = order
       const found = yield* installedFor(language)
       const line = threads.lineOf(found)
       const asked = (span: Span) =>
-        Effect.callback<ReadonlyArray<SpokenWord>, TranscriptionUnavailable>((resume) => {
+        Effect.callback<Heard, TranscriptionUnavailable>((resume) => {
           const sound = piece(samples, span)
-          const giveUp = line.ask(organizationId, sound, sound.length / RATE, (outcome) =>
-            resume(outcome.kind === "done" ? Effect.succeed(outcome.answer) : Effect.fail(failureOf(outcome)))
+          const giveUp = line.ask(
+            organizationId,
+            () => questionOf(sound, likely),
+            sound.length / RATE,
+            (outcome) =>
+              resume(outcome.kind === "done" ? Effect.succeed(outcome.answer) : Effect.fail(failureOf(outcome)))
           )
           return Effect.sync(giveUp)
         })
       const segments = yield* Effect.forEach(speech, (span) =>
-        Effect.map(asked(span), (words) => ({ start: span.start, end: span.end, words }))
+        Effect.map(asked(span), (heard) => ({ start: span.start, end: span.end, ...heard }))
       )
       return {
-        segments: segments.filter(({ words }) => words.length > 0),
+        segments: segments.filter(({ readings, words }) => words.length > 0 || (readings?.said.length ?? 0) > 0),
         language,
         model: transcriberName(found.size)
       }

@@ -1,25 +1,51 @@
 /** The entry of the thread that runs the transcriber: one piece of speech after the other. */
 import { parentPort, workerData } from "node:worker_threads"
+import { BoundedMap } from "@dowser/engine-sdk/host"
 import { giveWayHere, HALF_BACKGROUND } from "@dowser/log/process/background"
 import type { FromLine } from "../../worker-line.ts"
-import { openMoonshine } from "../moonshine/model.ts"
+import { type Heard, openMoonshine } from "../moonshine/model.ts"
 import type { TranscriberSize } from "../moonshine/layout.ts"
-import type { SpokenWord } from "../transcriber.ts"
+import { Openings } from "../moonshine/openings.ts"
+import { openSilero } from "../silero/silero.ts"
+import type { Likely } from "../transcriber.ts"
+import { readQuestion } from "./question.ts"
 
 export interface TranscriberSettings {
   readonly size: TranscriberSize
   /** Of its files. */ readonly folder: string
+  /** Of what tells speech from other sounds; without it all that is loud enough is listened to. */
+  readonly speech?: string | undefined
   /** Of what runs it. */ readonly runtime: string
 }
 giveWayHere(HALF_BACKGROUND)
-const send = (said: FromLine<ReadonlyArray<SpokenWord>>) => parentPort!.postMessage(said)
+const send = (said: FromLine<Heard>) => parentPort!.postMessage(said)
 const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-const { folder, runtime, size } = workerData as TranscriberSettings
+/** Indexes of what documents begin with: a half of a second's work each, for ten thousand. */
+const OPENINGS_BYTES_MAX = 16_000_000
+const kept = new BoundedMap<string, Openings>({
+  bytes_max: OPENINGS_BYTES_MAX,
+  bytesOf: (name, { bytes }) => 2 * name.length + bytes
+})
+const openingsOf = ({ name, openings }: Likely): Openings => {
+  const known = kept.get(name)
+  if (known !== undefined) return known
+  const made = new Openings(new TextDecoder().decode(openings))
+  kept.set(name, made)
+  return made
+}
+
+const { folder, runtime, size, speech } = workerData as TranscriberSettings
 try {
   const model = await openMoonshine(size, folder, runtime)
-  parentPort!.on("message", (samples: ArrayBuffer) => {
-    model.words(new Float32Array(samples)).then(
+  const silero = speech === undefined ? undefined : await openSilero(speech, runtime)
+  const listen = async (question: ArrayBuffer): Promise<Heard> => {
+    const { likely, samples } = readQuestion(question)
+    if (silero !== undefined && !(await silero.isSpoken(samples))) return { words: [] }
+    return model.listen(samples, likely === undefined ? undefined : openingsOf(likely))
+  }
+  parentPort!.on("message", (question: ArrayBuffer) => {
+    listen(question).then(
       (answer) => send({ kind: "done", answer }),
       (error: unknown) => send({ kind: "refused", message: sentence(error) })
     )

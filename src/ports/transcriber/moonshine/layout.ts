@@ -3,6 +3,8 @@
 /** The better one first. */
 export const TRANSCRIBER_SIZES = ["base", "tiny"] as const
 export type TranscriberSize = (typeof TRANSCRIBER_SIZES)[number]
+/** What tells speech from other sounds, beside each of them. */
+export const SPEECH_NAME = "dowser/silero-v5"
 export const transcriberName = (size: TranscriberSize): string => `dowser/moonshine-${size}`
 
 const TOKENS = "node_modules/llama-tokenizer-js/llama-tokenizer.js"

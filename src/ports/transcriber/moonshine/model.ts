@@ -1,111 +1,84 @@
 /**
  * Moonshine run by hand: one pass of the encoder over the sound, then the decoder token by token, each time the most
- * likely, until it ends by itself or has produced as much as anybody can say in the time. The attention's keys and
- * values are fed back into the decoder, so a token costs the same at every position.
+ * likely, until it ends by itself or has produced as much as anybody can say in the time. Given what documents begin
+ * with, it decodes twice more: for a few other readings, then for the words of the openings that sound most like one.
  */
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
-import { SESSION } from "../../text-embedder/inference/engine.ts"
-import { requireFrom } from "../../text-embedder/minilm/layout.ts"
-import type { SpokenWord } from "../transcriber.ts"
+import type { Readings, SpokenWord } from "../transcriber.ts"
+import { Beams, type Hypothesis, type SaidToken } from "./beams.ts"
+import { openGraphs, type Remembered } from "./graphs.ts"
 import { shapeOf, type TranscriberSize } from "./layout.ts"
+import { Lexicon } from "./lexicon.ts"
+import { type Openings, wordsOfOpenings } from "./openings.ts"
+import { PieceIndex } from "./pieces.ts"
 import { wordsOfTokens } from "./words.ts"
 
-const BEGIN = 1,
-  END = 2
 /** Of speech; more a second is a model that repeats itself. */
 const TOKENS_PER_SECOND = 6.5
 const TOKENS_LEAST = 6
+const RATE = 16_000
+/** Who says more than this at once, or more words, is telling something: only what is short is listened to again. */
+const AGAIN_S_MAX = 6,
+  AGAIN_WORDS_MAX = 12
+const GREEDY = { beams: 1, tokens: 1, perLetter: 0 },
+  FREE = { beams: 4, tokens: 12, perLetter: 0 },
+  LISTENING = { beams: 6, tokens: 20, perLetter: 0.5 }
+const NEAR_MAX = 30
 
-/** A token is a hundred small steps: memory that is kept between them makes it twice as fast, for 80 MB. */
-const KEEPING = { ...SESSION, enableCpuMemArena: true } as const
-
-interface Tensor {
-  readonly data: Float32Array
-  readonly dispose?: () => void
-}
-type Tensors = Readonly<Record<string, Tensor>>
-interface Session {
-  readonly run: (inputs: Tensors) => Promise<Tensors>
-}
-interface Runtime {
-  readonly Tensor: new (
-    kind: string,
-    data: Float32Array | BigInt64Array | ReadonlyArray<boolean>,
-    shape: ReadonlyArray<number>
-  ) => Tensor
-  readonly InferenceSession: {
-    readonly create: (path: string, options: Readonly<Record<string, unknown>>) => Promise<Session>
-  }
-}
 interface Tokenizer {
   readonly vocabById: ReadonlyArray<string>
 }
-/** The likeliest, and how likely it is among all. */
-const best = (logits: Float32Array): { readonly token: number; readonly score: number } => {
-  let token = 0
-  for (let i = 1; i < logits.length; i++) if (logits[i]! > logits[token]!) token = i
-  const most = logits[token]!
-  let sum = 0
-  for (const value of logits) sum += Math.exp(value - most)
-  return { token, score: 1 / sum }
+/** All that was made of one piece of speech; a thread's answer. */
+export interface Heard {
+  /** The likeliest, whatever it is said about. */ readonly words: ReadonlyArray<SpokenWord>
+  readonly readings?: Readings
 }
-
 interface Moonshine {
   /** Of one channel at 16,000 a second. */
-  readonly words: (samples: Float32Array) => Promise<ReadonlyArray<SpokenWord>>
+  readonly listen: (samples: Float32Array, openings: Openings | undefined) => Promise<Heard>
 }
+const textOf = (words: ReadonlyArray<SpokenWord>): string => words.map(({ text }) => text).join(" ")
 
 export const openMoonshine = async (size: TranscriberSize, folder: string, runtime: string): Promise<Moonshine> => {
-  const { decoder: decoderPath, encoder: encoderPath, headSize, heads, layers, tokens } = shapeOf(size)
-  const onnx = requireFrom(runtime)("onnxruntime-node") as Runtime
-  const encoder = await onnx.InferenceSession.create(join(folder, encoderPath), KEEPING)
-  const decoder = await onnx.InferenceSession.create(join(folder, decoderPath), KEEPING)
-  const { default: tokenizer } = (await import(pathToFileURL(join(folder, tokens)).href)) as {
+  const graphs = await openGraphs(size, folder, runtime)
+  const { default: tokenizer } = (await import(pathToFileURL(join(folder, shapeOf(size).tokens)).href)) as {
     readonly default: Tokenizer
   }
-  const nothing = new Float32Array()
-  const isOn = new onnx.Tensor("bool", [true], [1]),
-    isOff = new onnx.Tensor("bool", [false], [1])
-  const empty = (): Record<string, Tensor> => {
-    const past: Record<string, Tensor> = {}
-    for (let layer = 0; layer < layers; layer++)
-      for (const side of ["decoder", "encoder"])
-        for (const part of ["key", "value"])
-          past[`past_key_values.${layer}.${side}.${part}`] = new onnx.Tensor("float32", nothing, [
-            0,
-            heads,
-            1,
-            headSize
-          ])
-    return past
+  const pieces = new PieceIndex(tokenizer.vocabById)
+  const nothing = new Lexicon([])
+  const greedy = new Beams(pieces, nothing, GREEDY),
+    free = new Beams(pieces, nothing, FREE)
+  const wordsOf = (said: ReadonlyArray<SaidToken>) =>
+    wordsOfTokens(said.map(({ score, token }) => ({ piece: tokenizer.vocabById[token] ?? "", score })))
+  const readingOf = ({ heard, said }: Hypothesis) => ({ words: wordsOf(said), heard })
+
+  const again = async (
+    openings: Openings,
+    sound: Remembered["sound"],
+    first: Hypothesis | undefined,
+    steps: number
+  ) => {
+    const others = await free.search(graphs, sound, steps)
+    const heard = [...(first === undefined ? [] : [first]), ...others]
+    const near = openings.near(
+      heard.map(({ said }) => textOf(wordsOf(said))),
+      NEAR_MAX
+    )
+    const listening = new Beams(pieces, new Lexicon(wordsOfOpenings(near)), LISTENING)
+    const found = near.length === 0 ? [] : await listening.search(graphs, sound, steps)
+    return { said: [...heard, ...found].map(readingOf).filter(({ words }) => words.length > 0), near }
   }
-  const words: Moonshine["words"] = async (samples) => {
-    const { last_hidden_state: heard } = await encoder.run({
-      input_values: new onnx.Tensor("float32", samples, [1, samples.length])
-    })
-    if (heard === undefined) throw new Error("The model's encoder answered something else.")
-    const past = empty()
-    const said: Array<{ readonly token: number; readonly score: number }> = []
-    const most = Math.max(TOKENS_LEAST, Math.ceil((samples.length / 16_000) * TOKENS_PER_SECOND))
-    let token = BEGIN
-    for (let step = 0; step < most; step++) {
-      const answer = await decoder.run({
-        input_ids: new onnx.Tensor("int64", BigInt64Array.of(BigInt(token)), [1, 1]),
-        encoder_hidden_states: heard,
-        use_cache_branch: step === 0 ? isOff : isOn,
-        ...past
-      })
-      const next = best(answer.logits!.data)
-      if (next.token === END) break
-      said.push(next)
-      token = next.token
-      // What was made of the sound is made once; later answers hold nothing there.
-      for (const [name, value] of Object.entries(answer))
-        if (name.startsWith("present") && (step === 0 || name.includes("decoder")))
-          past[name.replace("present", "past_key_values")] = value
+  return {
+    listen: async (samples, openings) => {
+      const seconds = samples.length / RATE
+      const sound = await graphs.encode(samples)
+      const steps = Math.max(TOKENS_LEAST, Math.ceil(seconds * TOKENS_PER_SECOND))
+      const [first] = await greedy.search(graphs, sound, steps)
+      const words = first === undefined ? [] : wordsOf(first.said)
+      const isShort = seconds <= AGAIN_S_MAX && words.length <= AGAIN_WORDS_MAX
+      if (openings === undefined || !isShort) return { words }
+      return { words, readings: await again(openings, sound, first, steps) }
     }
-    return wordsOfTokens(said.map((each) => ({ piece: tokenizer.vocabById[each.token] ?? "", score: each.score })))
   }
-  return { words }
 }

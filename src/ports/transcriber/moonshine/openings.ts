@@ -1,0 +1,88 @@
+/**
+ * What documents begin with, found by how it sounds: each as runs of three and four sounds, in which letters that are
+ * made at the same place of the mouth are one. Words that were torn apart or joined, and a first syllable that was
+ * lost, leave most of the runs what they are. Pure; some two thousand bytes a document.
+ */
+import { soundOfWord } from "../sounds-alike.ts"
+
+/** By letter, for whoever finds: near sounds are one, and breath is none. */
+const SOUNDS = new Map(
+  Object.entries({ aeiouy: "a", bp: "p", dt: "t", gkj: "k", fv: "f", s$: "s", mn: "n", h: "" }).flatMap(
+    ([letters, sound]) => [...letters].map((letter) => [letter, sound] as const)
+  )
+)
+const RUNS = [3, 4] as const
+/** A run that more of them have tells nothing. */
+const COMMON = 1 / 3
+/** A long opening has more runs by accident; letters that it is thought to have at least. */
+const LENGTH_AT_LEAST = 20
+
+/** Their numbers are two bytes. */
+const OPENINGS_MAX = 65_535
+/** Of a text or a run, beside what it holds. */
+const ENTRY_BYTES = 100
+
+const outlineOf = (word: string): string => [...soundOfWord(word)].map((each) => SOUNDS.get(each) ?? each).join("")
+const wordsIn = (text: string): ReadonlyArray<string> => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+
+export class Openings {
+  readonly #texts: ReadonlyArray<string>
+  /** The openings that have a run. */ readonly #having: ReadonlyMap<string, Uint16Array>
+  readonly #outlines = new Map<string, string>()
+
+  /** One to a line, as `vocabularies.ts` keeps them. */
+  constructor(lines: string) {
+    this.#texts = lines === "" ? [] : lines.split("\n", OPENINGS_MAX)
+    const all = new Map<string, Array<number>>()
+    for (const [at, text] of this.#texts.entries())
+      for (const run of this.#runs(text)) {
+        const having = all.get(run)
+        if (having === undefined) all.set(run, [at])
+        else having.push(at)
+      }
+    this.#having = new Map([...all].map(([run, having]) => [run, Uint16Array.from(having)]))
+    this.#outlines.clear()
+  }
+  /** About. */
+  get bytes(): number {
+    const texts = this.#texts.reduce((sum, { length }) => sum + ENTRY_BYTES + 2 * length, 0)
+    return [...this.#having.values()].reduce((sum, { length }) => sum + ENTRY_BYTES + 2 * length, texts)
+  }
+  #outline(word: string): string {
+    const known = this.#outlines.get(word)
+    if (known !== undefined) return known
+    const outline = outlineOf(word)
+    this.#outlines.set(word, outline)
+    return outline
+  }
+  #runs(text: string): ReadonlySet<string> {
+    const outline = wordsIn(text)
+      .map((word) => this.#outline(word))
+      .join("")
+      .replace(/(.)\1+/gu, "$1")
+    const runs = new Set<string>()
+    for (const length of RUNS)
+      for (let at = 0; at + length <= outline.length; at++) runs.add(outline.slice(at, at + length))
+    return runs
+  }
+  /** Those that sound most like one of the texts, the most alike first. O(runs of the texts x openings with them). */
+  near(texts: ReadonlyArray<string>, count: number): ReadonlyArray<string> {
+    const size = this.#texts.length
+    const worth = new Float32Array(size)
+    const runs = new Set(texts.flatMap((text) => [...this.#runs(text)]))
+    this.#outlines.clear()
+    for (const run of runs) {
+      const having = this.#having.get(run)
+      if (having === undefined || having.length > Math.max(2, size * COMMON)) continue
+      const tells = Math.log((1 + size) / having.length)
+      for (const at of having) worth[at]! += tells
+    }
+    for (let at = 0; at < size; at++) worth[at]! /= Math.sqrt(LENGTH_AT_LEAST + this.#texts[at]!.length)
+    const found = [...worth.keys()].filter((at) => worth[at]! > 0).sort((a, b) => worth[b]! - worth[a]!)
+    return found.slice(0, count).map((at) => this.#texts[at]!)
+  }
+}
+/** Of openings, each once: what a decoder is told to listen for. */
+export const wordsOfOpenings = (openings: ReadonlyArray<string>): ReadonlyArray<string> => [
+  ...new Set(openings.flatMap((each) => wordsIn(each)).filter((word) => /^\p{L}/u.test(word)))
+]

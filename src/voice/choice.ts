@@ -1,0 +1,96 @@
+/**
+ * Which of the readings of one piece of speech is meant, as far as documents tell: the one that the model takes to be
+ * likely and whose words stand, in their order, in what a document begins with. Where none of them is there for the
+ * most part, none is chosen: somebody speaks of something else, and what was heard first is as good as can be had.
+ * Pure.
+ */
+import type { Reading, Readings } from "../ports/transcriber/transcriber.ts"
+import { correcting, plainQuery } from "./correction.ts"
+import { keptWords, Vocabulary } from "./vocabulary.ts"
+
+/** In natural logarithms: of a letter that the document has, of one that it lacks, of a reading with other words. */
+const FOUND = 0.4,
+  MISSED = 1.2,
+  PUT = 2
+/** Of the letters, that a document has. */
+const FOUND_SHARE_MIN = 0.7
+/** Where the model would rather say that nothing was said, more is asked of what is put there. */
+const SILENT_SHARE_MIN = 0.9,
+  SILENT_HEARD_MIN = -8
+/** A word that is near is put for whatever the model is not entirely sure of. */
+const SURE_AT_MOST = 0.9
+const LETTERS_MIN = 3
+/** Of a reading; a query has few. */
+const WORDS_MAX = 24
+
+const wordsIn = (text: string): ReadonlyArray<string> =>
+  (
+    text
+      .normalize("NFKD")
+      .replace(/\p{M}+/gu, "")
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu) ?? []
+  ).slice(0, WORDS_MAX)
+
+/** Letters of the words that stand in the other text in the same order; two words may be one there, and one two. */
+const lettersIn = (words: ReadonlyArray<string>, opening: ReadonlyArray<string>): number => {
+  const columns = opening.length + 3
+  const most = new Uint16Array((words.length + 3) * columns)
+  for (let i = words.length - 1; i >= 0; i--)
+    for (let j = opening.length - 1; j >= 0; j--) {
+      const at = (down: number, right: number) => most[(i + down) * columns + j + right]!
+      const word = words[i]!,
+        other = opening[j]!
+      let best = Math.max(at(1, 0), at(0, 1))
+      if (word === other) best = Math.max(best, word.length + at(1, 1))
+      if (word + (words[i + 1] ?? " ") === other) best = Math.max(best, other.length + at(2, 1))
+      if (other + (opening[j + 1] ?? " ") === word) best = Math.max(best, word.length + at(1, 2))
+      most[i * columns + j] = best
+    }
+  return most[0]!
+}
+
+interface Candidate {
+  readonly text: string
+  readonly heard: number
+}
+interface Judged extends Candidate {
+  readonly share: number
+  readonly worth: number
+}
+/** As it was heard, and with words that are near in place of those that sound like them. */
+function* candidatesOf({ heard, words }: Reading, near: Vocabulary): Generator<void, ReadonlyArray<Candidate>> {
+  const unsure = words.map(({ score, text }) => ({ text, score: Math.min(score ?? 0, SURE_AT_MOST) }))
+  const { put, text } = yield* correcting(unsure, near)
+  const own = { text: plainQuery(words), heard }
+  return put.length === 0 ? [own] : [own, { text, heard: heard - PUT }]
+}
+const judged = ({ heard, text }: Candidate, near: ReadonlyArray<ReadonlyArray<string>>): Judged => {
+  const words = wordsIn(text)
+  const all = words.reduce((sum, { length }) => sum + length, 0)
+  const found = near.reduce((most, opening) => Math.max(most, lettersIn(words, opening)), 0)
+  return {
+    text,
+    heard,
+    share: all === 0 ? 0 : found / all,
+    worth: heard + FOUND * found - MISSED * (all - found)
+  }
+}
+
+/** A query, or nothing; a yield after each reading. `isSilent`: at first nothing was heard. */
+export function* choosing({ near, said }: Readings, isSilent: boolean): Generator<void, string | undefined> {
+  const openings = near.map(wordsIn)
+  const vocabulary = new Vocabulary(
+    keptWords([...new Set(openings.flat())].filter(({ length }) => length >= LETTERS_MIN))
+  )
+  let best: Judged | undefined
+  for (const reading of said) {
+    for (const candidate of yield* candidatesOf(reading, vocabulary)) {
+      const each = judged(candidate, openings)
+      if (each.text !== "" && each.worth > (best?.worth ?? -Infinity)) best = each
+    }
+    yield
+  }
+  if (best === undefined || best.share < (isSilent ? SILENT_SHARE_MIN : FOUND_SHARE_MIN)) return undefined
+  return isSilent && best.heard < SILENT_HEARD_MIN ? undefined : best.text
+}
