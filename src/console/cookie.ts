@@ -23,7 +23,7 @@ export const isOverTls = (headers: IncomingHttpHeaders, isEncrypted: boolean): b
 export const cookieText = (token: string, maxAge_s: number, isSecure: boolean): string =>
   `${cookieName}=${token}; Path=/console; HttpOnly; SameSite=Strict; Max-Age=${maxAge_s}${isSecure ? "; Secure" : ""}`
 
-/** A browser names the page's origin with everything but reads; without one the header must be there. */
+/** Browsers send the page's origin with every request but reads; without one the console's header must be present. */
 export const isOwnPage = (headers: IncomingHttpHeaders): boolean => {
   const { origin } = headers
   if (origin === undefined) return headers[consoleHeader] !== undefined

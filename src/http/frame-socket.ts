@@ -76,7 +76,7 @@ export class FrameSocket {
   /** Sends the reason, and waits a moment for the other side to get it. */
   close(code: number, reason: string): Effect.Effect<void> {
     return Effect.suspend(() => {
-      // The answer to it would not be read.
+      // Unread frames would hold up the peer's closing frame.
       this.#frames.length = 0
       this.#socket.resume()
       this.#socket.close(code, reason)

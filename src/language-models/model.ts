@@ -90,7 +90,7 @@ const shownSecret = (secret: string, isObject: boolean): unknown =>
         ])
       )
     : maskSecret(secret)
-/** Secrets that are objects. */
+/** Secrets that are JSON objects, not strings. */
 const OBJECTS: ReadonlySet<string> = new Set(["service_account"])
 const openSecrets = ({ secrets }: LanguageModel): Body =>
   Object.fromEntries(

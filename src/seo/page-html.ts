@@ -105,7 +105,7 @@ const anchor = ({ label, url }: PageLink, more = ""): string =>
   `<a href="${escaped(url)}"${more}><bdi>${escaped(label)}</bdi></a>`
 const priceOf = ({ currency, price }: Product): string =>
   price === undefined ? "" : ` <span>${escaped([price.toFixed(2), currency ?? ""].join(" ").trim())}</span>`
-/** Its title stands beside it. */
+/** Empty `alt`: the title is next to the picture. */
 const pictureOf = ({ image }: Product): string =>
   image === undefined || !/^https?:\/\//i.test(image) ? "" : `<img src="${escaped(image)}" alt="" loading="lazy">`
 const productLine = (product: Product): string =>

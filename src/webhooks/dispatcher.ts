@@ -216,7 +216,7 @@ class Dispatcher {
     yield* Effect.tapError(this.#recordAll(), () => Effect.sync(() => wakeResults.openUnsafe()))
   })
 
-  /** Everything that ended so far; what cannot be written stays and keeps its places. */
+  /** Records all finished attempts; those that cannot be written stay and keep their places. */
   #recordAll() {
     return this.#parts.recording.withPermits(1)(this.#record())
   }

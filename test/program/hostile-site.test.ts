@@ -148,7 +148,7 @@ beforeEach(() => {
 describe("a hostile site", () => {
   it("costs errors that say what it did, and no memory", async () => {
     const links = (paths: ReadonlyArray<string>) => paths.map((path) => `<a href="${path}">x</a>`).join(" ")
-    // What is loaded and made once is made before.
+    // Everything loaded and created once is loaded and created before.
     site.fallback = (path) =>
       html(path, `<p>${"An ordinary page of words. ".repeat(40)}</p>${links([`${path}1`, `${path}2`])}`)
     await crawl({ start_urls: [`${origin()}/`], max_pages: 60, max_depth: 5 })

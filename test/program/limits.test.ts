@@ -165,7 +165,7 @@ it("a quota, a plan and a wallet survive a kill, and are set and topped up from 
     await program.exited
     program = await launch(data)
     const later = (await send("GET", "/entitlement")).body
-    // What the killed program held counts as used; nothing that was used is forgotten.
+    // What the killed program held counts as used; no use is forgotten.
     assert.isAtLeast(later.quota.used, 40)
     assert.isAtMost(later.quota.used, 40 + HELD_MAX)
     assert.deepStrictEqual([later.plan.id, later.quota.limit, later.credits.balance], ["standard", 300, 2.5])

@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const place = (name: string): string => {
   const path = join(folder, name)
   mkdirSync(path)
-  // Of the user whom root gives way to.
+  // Owned by the user that root hands over to.
   chmodSync(path, 0o777)
   return path
 }

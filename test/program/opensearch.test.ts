@@ -47,7 +47,7 @@ describe.skipIf(missing !== undefined)(`dowser opensearch${missing === undefined
         spawnSync("ps", ["-o", "pid=", "--ppid", String(launcher.pid)], { encoding: "utf8" }).stdout
       )
       expect(program).toBeGreaterThan(1)
-      // Without a word, so that nothing of ours can tell the node.
+      // Killed, so that nothing of ours can tell the node.
       launcher.kill("SIGKILL")
       process.kill(program, "SIGKILL")
       expect(await isGone(nodes)).toBe(true)

@@ -13,7 +13,7 @@ import { promised } from "../support/patience.ts"
 
 const PARTITIONS = 3
 const WITHIN_MS = promised(2_000)
-/** Until everybody has found everybody. */
+/** Until all processes have found each other. */
 const WARM_WITHIN_MS = 30_000
 const BRANDS = ["acme", "zoom", "nova", "peak"]
 const SCHEMA = {

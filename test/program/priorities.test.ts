@@ -1,6 +1,6 @@
 /**
- * Work that nobody waits for runs below the thread that answers, as the kernel tells it (Linux, where threads have
- * priorities of their own).
+ * Background work runs at a lower priority than the thread that answers, as the kernel reports it (Linux, where threads
+ * have priorities of their own).
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { getPriority, tmpdir } from "node:os"

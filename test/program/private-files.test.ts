@@ -1,6 +1,5 @@
 /**
- * What a started program writes is nobody else's: modes of every file and folder, also of one that an older version
- * left open.
+ * Files of a started program are private: modes of every file and folder, also of one that an older version left open.
  */
 import { spawnSync } from "node:child_process"
 import {
@@ -26,7 +25,7 @@ chmodSync(folder, 0o755)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const isRoot = process.getuid?.() === 0
-/** A clone below a closed folder is run as root: there is nobody to hand over to. */
+/** A clone below a closed folder is run as root: there is no user to hand over to. */
 const isOpenClone =
   isRoot &&
   spawnSync("test", ["-r", new URL("../../src/main.ts", import.meta.url).pathname], {
@@ -39,7 +38,7 @@ if (isRoot && !isOpenClone)
 const open = (path: string): ReadonlyArray<string> =>
   readdirSync(path, { withFileTypes: true }).flatMap((entry) => {
     const at = join(path, entry.name)
-    // What is written beside its place and renamed may be gone since.
+    // A temporary file that is renamed may be gone by now.
     const found = lstatSync(at, { throwIfNoEntry: false })
     if (found === undefined) return []
     const mode = found.mode & 0o777
@@ -103,7 +102,7 @@ const uidOf = (name: string): number =>
       .map((line) => line.split(":"))
       .find(([first]) => first === name)![2]
   )
-/** Of every file below a folder, leaving out what `skipped` names in it. */
+/** Owners of every file below a folder, except those named in `skipped`. */
 const owners = (path: string, skipped?: string): ReadonlyArray<number> => [
   ...new Set(
     readdirSync(path, { withFileTypes: true }).flatMap((entry) =>
@@ -124,7 +123,7 @@ it.skipIf(!isOpenClone)(
   async () => {
     const data = join(folder, "handed-over"),
       daemon = uidOf("daemon")
-    // Made by root first: what is there is handed over.
+    // Created by root first: existing files are handed over.
     const first = await launch(data, ["--no-demo"], undefined, { DOWSER_RUN_AS: "root" })
     expect(statusOf(first.pid(), "Uid").startsWith("0\t")).toBe(true)
     // Root lets the server's own user pass, and see nothing.
@@ -191,7 +190,7 @@ it.skipIf(!isOpenClone)(
     process.kill(again.pid(), "SIGKILL")
     await again.exited
     expect(servers()).toEqual([])
-    // An initdb that was killed: its folder, half filled, beside nothing.
+    // A killed initdb: its folder, half filled, and nothing else.
     rmSync(join(data, "postgres"), { recursive: true })
     mkdirSync(join(data, "postgres.new", "base"), { recursive: true })
     writeFileSync(join(data, "postgres.new", "base", "half"), "x")
@@ -200,7 +199,7 @@ it.skipIf(!isOpenClone)(
     expect(existsSync(join(data, "postgres.new"))).toBe(false)
     anew.signal("SIGTERM")
     expect(await anew.exited).toBe(0)
-    // Refused, not waited for: a password that is none of ours.
+    // Refused, not awaited: a password that is not ours.
     writeFileSync(join(data, "postgres.password"), "short")
     expect(await launch(data).catch((error: Error) => error.message)).toContain(
       "postgres.password of the data folder must hold 48 hexadecimal digits"

@@ -36,7 +36,7 @@ const until = async (what: string, look: () => Promise<boolean>, within_ms: numb
     await new Promise((settle) => setTimeout(settle, 20))
   }
 }
-/** Each has an engine of its own, so each is given the documents. */
+/** Each has an engine of its own, so each gets the documents. */
 const furnish = async (process: Process, key: string) => {
   const fields = [{ name: "title", type: "string" }]
   assert.strictEqual((await call(process, key, "POST", "/collections", { name: "goods", fields })).status, 201)
@@ -111,7 +111,7 @@ else
                 )
               )
             )
-          // Whoever takes it: each click outweighs those before.
+          // Whichever process accepts it: each click outweighs the earlier ones.
           for (const [i, process] of all.entries())
             yield* Effect.promise(async () => {
               await clicks(process, `p${i + 1}`, 2 ** i, `s${i}`)

@@ -1,6 +1,6 @@
 /**
- * A release is what it was: after its draft was replaced, its schema was changed, somebody went at it in the database,
- * and the program was started again. Only with its profile it goes.
+ * A release never changes: after its draft was replaced, its schema was changed, the database was edited by hand, and
+ * the program was started again. It goes only with its profile.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -84,7 +84,7 @@ else
               const { body } = await call(reading, "GET", "/collections/goods")
               assert.strictEqual(body.num_documents, 2_001 + i)
             }
-            // A kept answer is of the past as soon as something of it is gone, wherever that was asked for.
+            // A cached answer is outdated as soon as part of it is gone, wherever that was deleted.
             const kept = () => search(b, "vase 3", "&use_cache=true&cache_ttl=600")
             assert.strictEqual((await kept()).body.hits[0].document.id, "new3")
             assert.strictEqual((await kept()).body.hits[0].document.id, "new3")
@@ -98,7 +98,7 @@ else
             const began = performance.now()
             const put = { id: "after", title: "after", brand: "new" }
             assert.strictEqual((await call(b, "POST", "/collections/goods/documents", put)).status, 201)
-            // The lease of who died (2 s), at most.
+            // At most the lease of the dead process (2 s).
             assert.isBelow(performance.now() - began, 4_000)
             process.kill(owner.child.pid!, "SIGKILL")
             await owner.exited

@@ -85,13 +85,13 @@ else
             assert.strictEqual(erasure.status, 202)
             const { error, result, status } = yield* jobEnd(erasure.body.id)
             assert.deepStrictEqual([status, error], ["ready", null])
-            // The session of the person is his where nobody else's id stands.
+            // A session counts as his where it has nobody else's id.
             const his = events(0).filter(({ session_id }) => session_id === "s7").length
             const topic = result!.topics.find(({ name }: { readonly name: string }) => name === "behaviour.events.v1")
             assert.deepStrictEqual([topic.entries, topic.records_rewritten], [his, undefined])
             assert.isAbove(topic.hidden_until, Date.now())
             yield* counted(300 - his)
-            // Whoever takes a partition from here on reads all of it again, and not him.
+            // Whoever takes over a partition from here on reads all of it again, without him.
             process.kill(third.child.pid!, "SIGKILL")
             yield* call("POST", "/events", { events: events(1_000).filter(({ session_id }) => session_id !== "s7") })
             yield* counted(2 * (300 - his))

@@ -171,7 +171,7 @@ describe("bodies that never end", () => {
 describe("answers that nobody reads", () => {
   beforeAll(async () => {
     await stop()
-    // An answer that no socket swallows, and the documents that it is made of, are half of a half.
+    // An answer that no socket accepts, and the documents it is made of, take half of a half.
     await start("answers", 4 * BOUND_MB)
   })
   it("are cut off, oldest first, and who reads gets all of every answer", async () => {

@@ -1,6 +1,6 @@
 /**
- * What was stored comes back after a restart: schema, aliases, presets, synonyms, stemming dictionaries and search
- * rules with their effect.
+ * Restored after a restart: schema, aliases, presets, synonyms, stemming dictionaries and search rules with their
+ * effect.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

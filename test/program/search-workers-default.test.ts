@@ -1,4 +1,6 @@
-/** How many search workers a machine gets that is not told: none where a second thread for each search has no room. */
+/**
+ * The default number of search workers of a machine: none where it lacks the processors for a second thread per search.
+ */
 import { expect, it } from "vitest"
 import { SEARCH_WORKERS_MAX, searchWorkersDefault } from "../../src/config.ts"
 

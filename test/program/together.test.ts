@@ -80,7 +80,7 @@ else
           const recount = yield* together({ products: PRODUCTS, events: EVENTS, before: knowsOfOthers }, () => {})
           assert.deepStrictEqual(recount.load.failed, [])
           assert.isAbove(recount.load.searches, 20)
-          // Of five kills two take a process from under searches: few are told to come again.
+          // Of five kills two take a process away from running searches: few of those are told to retry.
           const again = [...recount.load.again].filter(([kind]) => kind.startsWith("searches "))
           assert.isAtMost(
             again.reduce((sum, [, count]) => sum + count, 0),

@@ -19,7 +19,7 @@ interface OtlpBody {
     readonly scopeSpans: ReadonlyArray<{ readonly spans: ReadonlyArray<OtlpSpan> }>
   }>
 }
-/** What was sent, as text and as spans. */
+/** Exported traces, as text and as spans. */
 const startCollector = async () => {
   const texts: Array<string> = [],
     paths = new Set<string>()

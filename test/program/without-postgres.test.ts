@@ -21,7 +21,7 @@ const ANSWERED_WITHIN_MS = 20_000
 const missing = kafkaMissing()
 
 interface Loss {
-  /** Of the database that the program is given. */ readonly databaseUrl: string
+  /** The database URL that the program gets. */ readonly databaseUrl: string
   readonly begin: () => void
   /** After a third of the stated time. */ readonly worsen: () => Promise<void>
   readonly end: () => Promise<void>
@@ -76,7 +76,7 @@ const losing = (place: Place, loss: Loss) =>
     const bearer = { authorization: `Bearer ${made.body.value}` }
     const search = () => send("POST", `${gateway_url}/indexes/things/search`, bearer, { q: "kettle", query_by: "name" })
     assert.strictEqual((yield* search()).body.found, 1)
-    // A key that nobody has used yet is in memory as well; the plan's limits are too.
+    // A key that was never used is in memory as well; so are the plan's limits.
     const token = yield* send("POST", `${gateway_url}/scoped-tokens`, bearer, {
       index: "things",
       scopedFilter: "name:kettle",
@@ -175,7 +175,7 @@ scenario("the same when the server itself freezes, is killed, and comes back wit
     let server: PostgresServer = yield* Effect.promise(() => startEmbeddedPostgres(folder))
     const { database, host, password, port, username } = server
     const pids = () => serverPids(Number(readFileSync(join(folder, "postmaster.pid"), "utf8").split("\n", 1)[0]))
-    // One that stands still would not hear that it is to stop.
+    // A stopped process would not notice the signal to end.
     let frozen: ReadonlyArray<number> = []
     yield* Effect.addFinalizer(() =>
       Effect.promise(() => {

@@ -1,6 +1,6 @@
 /**
- * How well queries are understood, as shares of queries whose truth is known by construction (`bench/inputs/
- * understanding.ts`), and of names in a real catalogue where that is beside the project.
+ * How well queries are understood, as shares of queries whose meaning is known by construction
+ * (`bench/inputs/understanding.ts`), and of names in a real catalogue where that is beside the project.
  */
 import { existsSync } from "node:fs"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"

@@ -71,12 +71,14 @@ interface ProgramOptions {
   readonly serviceDomain?: string
   /** In which a trusted proxy names the country. */ readonly countryHeader?: string
   readonly gateway?: GatewaySettings
-  /** Around the real engine and inside its circuits. */ readonly wrapEngine?: (engine: SearchEngine) => SearchEngine
+  /** Wraps the real engine, inside its circuit breakers. */ readonly wrapEngine?: (
+    engine: SearchEngine
+  ) => SearchEngine
   readonly guard?: GuardOptions
   /** Receivers of webhooks that a test starts listen on loopback. */ readonly allowPrivateAddresses?: boolean
   /** Where models are, in place of the program's own folder. */ readonly modelsFolder?: string
   /** The operator's. */ readonly embeddingModels?: ReadonlyArray<OperatorModel>
-  /** What a program has a value of its own for, such as addresses of others. */ readonly services?: Layer.Layer<never>
+  /** Services with a value per program, such as addresses of other processes. */ readonly services?: Layer.Layer<never>
 }
 
 const layerWrapped = (wrap: (engine: SearchEngine) => SearchEngine, guard?: GuardOptions) => (path: string) =>

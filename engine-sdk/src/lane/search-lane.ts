@@ -105,7 +105,7 @@ export class SearchLane {
   forget(key: number): void {
     for (const { thread } of this.places) thread.forget(key)
   }
-  /** When nothing reads any more what was searched when this was called. */
+  /** Resolves when the searches running at this call have ended; undefined where none are. */
   unread(): Promise<void> | undefined {
     const running = this.places.flatMap(({ running }) => (running === undefined ? [] : [running.ended]))
     return running.length === 0 ? undefined : Promise.all(running).then(() => undefined)

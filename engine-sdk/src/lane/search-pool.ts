@@ -28,7 +28,7 @@ const WAITING_MAX = 10_000,
   WAITING_OF_NAMESPACE_MAX = 2_000
 /** For quick searches; what one of them may hold is bounded by its quantum. */
 const HEAP = { old_mb: 512 }
-/** After there was something to search; between two workers. */
+/** Pause after there is something to search, and between starting two workers. */
 const START_MS = 300
 /** A worker that does not answer for this long is ended. Its searches stop themselves long before. */
 const STUCK_MS = 30_000

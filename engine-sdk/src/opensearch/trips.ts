@@ -18,11 +18,11 @@ export interface Trip {
   readonly documents: ReadonlyArray<StoredForm>
   /** Placed by the plan, whether or not they match. */ readonly placed: ReadonlyArray<StoredForm>
   readonly total: number
-  /** Without those that are placed. */ readonly organic: number
+  /** Hits, not counting documents placed by rules. */ readonly organic: number
   /** Of those, matched by words. */ readonly worded: number
   readonly aggregations: Aggregations | undefined
   readonly isCutOff: boolean
-  /** What was looked for, where it can be asked about again. */ readonly words: object
+  /** The query of the words, for further requests about them. */ readonly words: object
 }
 /** A result with the request that led to it. */
 export interface Found extends Trip {

@@ -100,7 +100,7 @@ const inTrips = (
   })
 }
 
-/** Searches without an organic hit once more, as their rules say; all in one call. */
+/** Repeats searches without an organic hit as their rules say, all in one call. */
 const withFallbacks = (
   environment: MerchandiseEnvironment,
   answered: ReadonlyArray<EngineRun>

@@ -91,7 +91,7 @@ const runStage = (
   if (known !== undefined) result = known
   else {
     result = attempt.run()
-    // The clock is read at other moments when a stage waits: its readings are forgotten, its answer is kept.
+    // The clock readings of an asynchronous stage differ in a replay, so they are dropped and its answer is recorded.
     if (result instanceof Promise && tape !== undefined) {
       tape.forget(mark ?? 0)
       result = result.then((settled) => tape.record(at, settled))

@@ -238,7 +238,7 @@ export class Crawler extends Context.Service<
         read: Effect.fnUntraced(function* (plan) {
           const { collection, jobId, organizationId } = plan.task
           const createdAt = engine.describeCollection(organizationId, collection)?.created_at ?? 0
-          // A collection that was made again has none of what was written before; a refresh takes none for written.
+          // A collection created again lacks the pages written before; a refresh treats all as unwritten.
           const made = plan.isRefresh ? jobId : String(createdAt)
           const crawl = new Crawl(plan, repository, visit, made)
           yield* later(crawl.open)

@@ -9,7 +9,7 @@ export type FeedItem =
   | { readonly kind: "record"; readonly change: IngestChange; readonly bytes: number }
   /** `id`: the record's own, or its line. */
   | { readonly kind: "fault"; readonly id: string; readonly error: string }
-  /** What an extractor asks to be kept with all that stands before it. */
+  /** State that an extractor wants stored together with everything before it. */
   | { readonly kind: "state"; readonly state: Readonly<Record<string, unknown>> }
 
 export interface ReaderOptions {

@@ -175,7 +175,7 @@ export class LiveModels {
         if (!left.has(candidate.id) && !found.has(candidate.id)) found.set(candidate.id, candidate)
     return { candidates: [...found.values()], isStale: false }
   }
-  /** Whether what is kept under the collection's own name began before the collection did; that is of no use then. */
+  /** Whether the model stored under this name is older than the collection: it then belongs to an earlier one. */
   #isOfBefore({ collections, organizationId, since }: Ask): boolean {
     const key = keyOf(organizationId, collections[0] ?? "")
     const kept = this.#models.get(key)

@@ -1,4 +1,4 @@
-/** Keys that are nobody's: what they may cost, and whom they do not disturb. */
+/** Unknown keys: what trying them may cost, and whom it does not disturb. */
 import { it } from "@effect/vitest"
 import { Clock, Effect, Layer } from "effect"
 import { describe, expect } from "vitest"
@@ -86,7 +86,7 @@ it.live("600 unknown keys a minute of one network, then it waits; plain keys pas
             ),
             (all) => [...new Set(all)]
           )
-        // What is known and does not count any more is no guess.
+        // A known key that is no longer valid is not a guess.
         expect(yield* outcomes(() => old, "10.0.0.1", 700)).toEqual(["Unauthorized"])
         expect(yield* outcomes(() => securedKey(value, { expires_at: 1 }), "10.0.0.1", 700)).toEqual(["Unauthorized"])
         expect(yield* outcomes((n) => (n % 2 === 0 ? forged : `nobody-${n}`), "10.0.0.1", 600)).toEqual([

@@ -354,7 +354,7 @@ const forced: ReadonlyArray<readonly [filter: string, passes: (document: Documen
 
 const pick = <A>(random: () => number, from: ReadonlyArray<A>): A => from[Math.floor(random() * from.length)]
 const chance = (random: () => number, share: number) => random() < share
-/** What a hostile caller writes into `filter_by`. */
+/** Filters that a hostile caller might send. */
 const hostileFilter = (random: () => number): string => {
   const i = Math.floor(random() * DOCUMENTS)
   const atom = (): string =>
@@ -593,7 +593,7 @@ describe("restrictions of a key", () => {
           const asked = (kind === "one" ? searches.slice(0, 1) : searches).map(({ collection: of }) =>
             of === "wares" ? "goods" : of === "friends" ? "people" : of
           )
-          // The other side of a reference stands in the other collection, where it may be seen.
+          // The other side of a reference is in the other collection, where it may be visible.
           const sides =
             name === "pid" && collection === "p"
               ? ([
@@ -718,7 +718,7 @@ describe.each([
     const signed = (embedded: Record<string, unknown>) =>
       send(caller({ fields: ["title"] }, embedded), [{ collection: "goods", q: "*" }], "one", false)
     expect((await signed({ facet_by: "secret" })).status).toBe(400)
-    // Whoever has the parent can sign: a filter over hidden fields would be a question about them.
+    // The holder of the parent can sign: a filter over hidden fields would reveal them.
     expect((await signed({ filter_by: "secret:zq*" })).status).toBe(403)
     expect((await signed({ filter_by: "title:oak" })).status).toBe(200)
   })
@@ -742,7 +742,7 @@ describe.each([
       "title"
     ])
     expect(Object.keys(wide.hits[0].highlight)).toEqual(["title"])
-    // The tenant's own sort may look at what nobody sees: the default here is `cost`, highest first.
+    // The tenant's own sort may use hidden fields: the default here is `cost`, highest first.
     expect(JSON.parse((await asked({})).body).hits[0].document.title).toBe(`oak ${mark("g", "title", DOCUMENTS - 1)}`)
   })
 })

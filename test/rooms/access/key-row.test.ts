@@ -1,4 +1,7 @@
-/** Rows of keys as bytes: what is written is read, of any text and number, and nothing is written beside its place. */
+/**
+ * Rows of keys as bytes: what is written is read back, for any text and number, and nothing is written outside its
+ * place.
+ */
 import { createHash } from "node:crypto"
 import { describe, expect, it } from "vitest"
 import { makeRandom } from "../../../fixtures/random.ts"

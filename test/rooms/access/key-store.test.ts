@@ -1,4 +1,4 @@
-/** The packed keys against plain maps: whatever is put, changed and asked for. */
+/** The packed keys compared with plain maps, for random puts, changes and look-ups. */
 import { createHash } from "node:crypto"
 import { describe, expect, it } from "vitest"
 import { makeRandom } from "../../../fixtures/random.ts"
@@ -31,7 +31,7 @@ const record = (n: number, organization: number, random = makeRandom(n)): KeyRec
   revoked_at: undefined
 })
 
-/** As it is remembered: with the half of its hash by which it is found. */
+/** As stored in memory: with the half of its hash by which it is found. */
 const kept = <K extends KeyRecord | undefined>(key: K): K =>
   key === undefined ? key : { ...key, lookup_hash: key.lookup_hash.slice(0, 32) }
 

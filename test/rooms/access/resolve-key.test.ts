@@ -1,4 +1,4 @@
-/** Which key a text stands for, over a store in memory: no database, no service. */
+/** Which key a text resolves to, over a store in memory: no database, no service. */
 import { describe, expect, it } from "vitest"
 import { makeFailedKeys } from "../../../src/access/check/failed-keys.ts"
 import { type KnownKeys, resolveKey, unresolvedRefusal } from "../../../src/access/check/resolve-key.ts"

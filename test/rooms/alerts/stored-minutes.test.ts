@@ -70,7 +70,7 @@ describe("minutes of searches", () => {
     const given = minutes.take(isOne)
     expect(given.minutes.map(({ organizationId }) => organizationId)).toEqual(["org_24999"])
     expect(minutes.take(isOne).minutes).toEqual([])
-    // What could not be stored comes again, with what was counted meanwhile.
+    // Figures that could not be stored are stored later, with those counted meanwhile.
     given.again()
     minutes.add("org_24999", 10, true)
     expect(minutes.take(isOne).minutes).toMatchObject([{ organizationId: "org_24999", errors: 1 }])

@@ -151,7 +151,7 @@ it.live("a counter reaches the document once, wherever a round is cut off", () =
       const answer = yield* Effect.promise(async () => real.get(id, "c", [document]))
       assert.strictEqual(Number(answer.ok ? answer.value[0]?.n : undefined), value, key)
     }
-    // What its owner sets stands, and counting goes on from it.
+    // A value set by its owner stays, and counting continues from it.
     yield* Effect.promise(() =>
       real.write("org_a", "c", [
         { kind: "put", action: "update", dirtyValues: undefined, document: { id: "d0", n: 7 } }
@@ -287,7 +287,7 @@ it.live("rules count through crashed flushes, from their creation on, each for i
         clicks("org_x") + clicks("org_y") - 20
       )
       assert.strictEqual(yield* atTime(NOW + 40 * 86_400_000)(expireRuleEvents(1_000, 10)), 20)
-      // A rule that goes takes its figures along.
+      // A deleted rule takes its figures along.
       yield* sql`DELETE FROM analytics_rules WHERE organization_id = 'org_x'`
       const [left] = yield* sql<{
         n: number

@@ -1,4 +1,4 @@
-/** Packed instants: what is added is what is read, whatever the numbers, beside values that programs before packed. */
+/** Packed instants: additions are read back, whatever the numbers, also next to values packed by earlier programs. */
 import { describe, expect, it } from "vitest"
 import { Packr } from "msgpackr"
 import { INSTANT_TABLES, type InstantTable, MinutePacker, MinuteReader } from "../../../streams/figures/instants.ts"

@@ -1,4 +1,4 @@
-/** What is remembered of chats: fifty turns, as long as the assistant says, the newest of an organization. */
+/** The memory of chats: fifty turns, for as long as the assistant's settings say, the newest of an organization. */
 import { it as effectIt } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,4 +1,4 @@
-/** `dowser/extractive`: what it says stands in a passage, and where nothing is supported it is silent. */
+/** `dowser/extractive`: every sentence is from a passage, and where nothing supports an answer it gives none. */
 import { describe, expect, it } from "vitest"
 import { extract, type Passage, sentencesOf } from "../../../src/assistants/extractive/extract.ts"
 import { termsOf } from "../../../src/assistants/extractive/terms.ts"

@@ -1,4 +1,4 @@
-/** What of a document an answer is made of, and how much of it at most. */
+/** The parts of a document that an answer is made of, and how much of it at most. */
 import { expect, it } from "vitest"
 import { extractiveAnswer } from "../../../src/assistants/answering/extractive-answer.ts"
 import { foundDocument } from "../../../src/assistants/answering/found-document.ts"

@@ -1,4 +1,4 @@
-/** What a model is given of documents, and what of its answer leads out. */
+/** The documents in a model's prompt, and links in its answer that lead elsewhere. */
 import { describe, expect, it } from "vitest"
 import { fenced, fenceRules, type Source } from "../../../src/assistants/prompt/fence.ts"
 import { allowedAddresses, LinkFilter } from "../../../src/assistants/prompt/links.ts"

@@ -47,7 +47,7 @@ it.live(
           )
         )
       ).toBe(true)
-      // Nothing changed, nothing to tell.
+      // No change, no entry.
       yield* configuration.write(subject, rename("org_a"))
       expect((yield* entriesOf("org_a")).map(({ action }) => action)).toEqual(["created"])
       yield* Effect.forEach(

@@ -1,4 +1,4 @@
-/** What a manifest may name: a restore makes files by these names, and reads parts by them. */
+/** Valid names in a manifest: a restore creates files and reads parts by these names. */
 import { createHash } from "node:crypto"
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -21,7 +21,7 @@ it.live("rows survive the way into another database, transactions' numbers do no
   Effect.scoped(
     Effect.gen(function* () {
       const [from, to] = [yield* acquireEmptyPostgres, yield* acquireEmptyPostgres]
-      // The servers write and read here, whoever they run as.
+      // The servers write and read here, under whichever user they run.
       const folder = yield* Effect.acquireRelease(
         Effect.sync(() => {
           const made = mkdtempSync(join(tmpdir(), "dowser-rows-"))
@@ -72,7 +72,7 @@ it.live("rows survive the way into another database, transactions' numbers do no
           expect(yield* countRows("analytics_instants")).toBe(2)
           expect(yield* sql`SELECT DISTINCT written_by::text AS by FROM analytics_instants`).toEqual([{ by: "0" }])
           expect(yield* sql`SELECT changed::float8 AS changed FROM query_popularity`).toEqual([{ changed: 0 }])
-          // Identities go on behind those that are there.
+          // Generated ids continue after the existing ones.
           yield* sql`INSERT INTO outbox (organization_id, delivery_id, event, data, created_at) VALUES ('org_a', 'dlv_2', 'x', '{}', 0)`
           expect(
             (yield* sql<{ id: number }>`SELECT id::float8 AS id FROM outbox ORDER BY id`).map(({ id }) => id)

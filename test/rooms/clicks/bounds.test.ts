@@ -1,4 +1,4 @@
-/** What the reading of clicks holds is bounded in bytes: ids of documents are what senders of events write. */
+/** Memory of the click reader is bounded in bytes: senders of events choose the ids of documents. */
 import { expect, it } from "vitest"
 import type { BehaviouralEvent, ServedSearch } from "../../../log/event-schema.ts"
 import { ClickedGrades } from "../../../engine-sdk/src/judging/clicked-grades.ts"

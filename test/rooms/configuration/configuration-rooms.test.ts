@@ -80,7 +80,7 @@ it.live("keys, organizations, resources, dictionaries and rules of one process a
           })
         )
       const told: Array<string> = []
-      /** One process; what its engine is told of dictionaries is written down. */
+      /** One process; the dictionaries sent to its engine are recorded. */
       const member = (name: string) =>
         Effect.gen(function* () {
           const listening = new Proxy(engine, {
@@ -188,8 +188,7 @@ it.live("keys, organizations, resources, dictionaries and rules of one process a
       assert.strictEqual(lookupHash(digest).toString("hex"), key.lookup_hash)
       assert.notStrictEqual(digest.toString("hex"), key.lookup_hash)
 
-      // Keys that are stored nowhere: both sign with one key, whoever of them made it, and both see what takes such a
-      // key away.
+      // Derived keys: both processes sign with one key, whichever made it, and both see when such a key is revoked.
       const minter = yield* a.access.createKey({ ...newKey(organization.id), scope: "full" })
       const parent = yield* b.access.createKey(newKey(organization.id))
       const browserKey = {
@@ -235,7 +234,7 @@ it.live("keys, organizations, resources, dictionaries and rules of one process a
         [0, 1]
       )
       for (const { access } of [a, b]) assert.deepStrictEqual(access.listKeys(organization.id), [])
-      // Members and sessions: who signs in at one process is signed in at the other, and out again.
+      // Members and sessions: signing in or out at one process applies to the other.
       const operator = { type: "operator" } as const
       const { member: owner } = yield* a.people.addMember(operator, organization.id, {
         email: "o@x.example",
@@ -296,7 +295,7 @@ it.live("keys, organizations, resources, dictionaries and rules of one process a
         ["Unauthorized", "Unauthorized"]
       )
 
-      // Resources, and the dictionaries that the engine is told.
+      // Resources, and the dictionaries sent to the engine.
       const own = organization.id
       yield* Effect.promise(() => upsertPreset(a.contextOf(own), "front", JSON.stringify({ value: { per_page: 3 } })))
       assert.strictEqual(
@@ -342,7 +341,7 @@ it.live("keys, organizations, resources, dictionaries and rules of one process a
       assert.isDefined(compiledBy(b.rules))
       assert.notStrictEqual(JSON.stringify(b.rules.answerKey(own, visitor, 0)), before)
       assert.isUndefined(b.rules.get(other.id, collection))
-      // At the same time at both: the later one stands at both.
+      // At the same time at both: the later write wins at both.
       yield* Effect.forEach(
         [a, b],
         ({ rules }, i) =>

@@ -70,7 +70,7 @@ const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     const from = performance.now()
     return Effect.map(effect, (answer) => ({ answer, took_ms: performance.now() - from }))
   })
-/** The first answer that is not a refusal: who is away tries again now and then. */
+/** The first answer that is not a refusal: a disconnected process tries again now and then. */
 const readable = <A, E>(read: Effect.Effect<A, E>) => Effect.retry(read, { times: 300, schedule: Schedule.spaced(50) })
 /** A lease and a half: what a busy machine adds is not what is tested. */
 const WITHIN_A_LEASE_MS = 1_500
@@ -135,7 +135,7 @@ scenario(
       assert.deepStrictEqual([written, reads], [200, 800])
       yield* members[0]!.remove("b", "y")
       for (const member of members) assert.isUndefined(yield* member.read("b", "y"))
-      // Who left took its lease with it.
+      // A process that left took its lease with it.
       assert.strictEqual(yield* leases, 4)
     })
 )
@@ -230,7 +230,7 @@ scenario("a process that stands still with the next version in its hand lets oth
     const sql = yield* SqlClient.SqlClient
     const taken = yield* Deferred.make<void>()
     const change = { kind: "engine_resource", organizationId: "a", id: "y" } as const
-    // What a process does that is frozen between the last statement of its write and the commit.
+    // A process frozen between the last statement of its write and the commit.
     const standing = yield* Effect.forkChild(
       Effect.exit(
         sql.withTransaction(

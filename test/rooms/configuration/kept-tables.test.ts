@@ -1,6 +1,6 @@
 /**
- * Figures kept in memory equal those that Postgres sums anew, whatever was written between two looks and in whichever
- * order it was committed.
+ * Figures kept in memory equal those that Postgres sums from scratch, whatever was written between two reads and in
+ * whichever order it was committed.
  */
 import { assert, layer } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber, Layer } from "effect"

@@ -27,7 +27,7 @@ it.live(
       yield* Deferred.await(begun)
       expect(Exit.isFailure(yield* Effect.exit(Effect.scoped(holdOff(50))))).toBe(true)
       const holding = yield* Effect.forkChild(Effect.scoped(holdOff(10_000)))
-      // Rounds of other organizations' processes may go on beside it.
+      // Rounds of other organizations' processes may run meanwhile.
       yield* Deferred.succeed(mayEnd, undefined)
       yield* Fiber.join(long)
       yield* Fiber.join(holding)

@@ -72,7 +72,7 @@ const makeModel = (log: ReadonlyArray<ReadonlyArray<Stored>>) => {
   return { texts, fates: fates.sort() }
 }
 
-/** What outlives a crash. */
+/** The state that outlives a crash. */
 class World {
   readonly engine = new Map<string, string>()
   readonly known = new Map<string, DocumentVersion>()

@@ -1,4 +1,7 @@
-/** What a connector leaves: a journal that stays short enough, and rows of one that was deleted, which go in pieces. */
+/**
+ * Leftovers of a connector: a journal that stays short enough, and rows of a deleted one, which are removed in
+ * portions.
+ */
 import { it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -81,7 +84,7 @@ it.live("a journal is told by its length, and keeps its newest 500,000 entries o
     expect([yield* expireJournal(7), yield* expireJournal(7)]).toEqual([3, 0])
     expect(yield* counted).toEqual([30, 20])
     expect(JOURNAL_ENTRIES_MAX).toBe(500_000)
-    // Of 30 the oldest five.
+    // The oldest five of 30.
     expect([yield* shortenJournal(3, 25), yield* shortenJournal(3, 25), yield* shortenJournal(3, 25)]).toEqual([
       3, 2, 0
     ])

@@ -1,4 +1,4 @@
-/** What mappings and the tables of shop systems make of payloads. */
+/** How mappings and the tables of shop systems transform payloads. */
 import { Exit, Schema } from "effect"
 import { describe, expect, it } from "vitest"
 import { compileMapping } from "../../../src/connectors/mapping/map.ts"

@@ -1,4 +1,4 @@
-/** What was pushed and is not applied stays in the log, however old it is. */
+/** A push that is not applied yet stays in the log, however old it is. */
 import { it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { expect } from "vitest"

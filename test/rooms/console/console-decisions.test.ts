@@ -1,4 +1,4 @@
-/** What the console and the audit log decide without a program around them. */
+/** Pure decisions of the console and the audit log, tested without a program. */
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import { changedFields, MASK, masked, shownValue, VALUE_BYTES_MAX } from "../../../src/audit/masked.ts"

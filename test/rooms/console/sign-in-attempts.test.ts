@@ -43,7 +43,7 @@ it.live(
         )
         const body = Effect.gen(function* () {
           const processes = yield* Effect.forEach([1, 2, 3], () => processAttempts)
-          /** How many of so many pass, asked of all processes at once. */
+          /** How many of a number of attempts pass, sent to all processes at once. */
           const passed = (account: (i: number) => string, address: (i: number) => string, times: number) =>
             Effect.map(
               Effect.forEach(

@@ -14,7 +14,7 @@ const SOUNDS = new Map(
 const RUNS = [3, 4] as const
 /** A run that more of them have tells nothing. */
 const COMMON = 1 / 3
-/** A long opening has more runs by accident; letters that it is thought to have at least. */
+/** A long opening matches more runs by accident. Shorter ones count as having this many letters. */
 const LENGTH_AT_LEAST = 20
 
 /** Their numbers are two bytes. */
