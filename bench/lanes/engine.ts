@@ -75,12 +75,12 @@ const classFigures = (times: Float64Array, classes: ReadonlyArray<string>) =>
     })
   )
 
-const SETTLE_MAX_ms = 120_000
-const POLL_ms = 100
+const SETTLE_MAX_MS = 120_000
+const POLL_MS = 100
 /** As many as for the peer. */
 const WARM_ROUNDS = 3
 /** Longer than the rest after which an engine starts to merge everything into one. */
-const REST_ms = 2_000
+const REST_MS = 2_000
 /**
  * Until background merging has come to rest (one segment, or no work for a while), as the peer's forced merge does.
  * Answers the seconds since `from`.
@@ -89,13 +89,13 @@ const settled = async (segments: () => number, from: number): Promise<number> =>
   let last = performance.now()
   for (
     let at = last, used = process.cpuUsage();
-    segments() > 1 && at - last < REST_ms && at - from < SETTLE_MAX_ms;
+    segments() > 1 && at - last < REST_MS && at - from < SETTLE_MAX_MS;
     at = performance.now()
   ) {
-    await new Promise((resolve) => setTimeout(resolve, POLL_ms))
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
     const { user, system } = process.cpuUsage(used)
     used = process.cpuUsage()
-    if (user + system > (POLL_ms * 1000) / 4) last = performance.now()
+    if (user + system > (POLL_MS * 1000) / 4) last = performance.now()
   }
   return ((segments() > 1 ? last : performance.now()) - from) / 1000
 }

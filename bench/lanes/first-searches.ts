@@ -76,7 +76,7 @@ const linesOf = function* (options: FirstSearchesOptions, from: number, to: numb
     at++
   }
 }
-const MERGED_POLL_ms = 50
+const MERGED_POLL_MS = 50
 /** Filled, searched for relevance once as in a shop, merged and closed. */
 const prepared = async (path: string, options: FirstSearchesOptions): Promise<void> => {
   const engine = await openEngine({ path, worker: true }),
@@ -97,7 +97,7 @@ const prepared = async (path: string, options: FirstSearchesOptions): Promise<vo
   if (!planned.ok) throw new Error(planned.error.message)
   await runSearch(context, planned.value)
   while (engine.usage(context.namespace, COLLECTION)!.segments > 1)
-    await new Promise((resolve) => setTimeout(resolve, MERGED_POLL_ms))
+    await new Promise((resolve) => setTimeout(resolve, MERGED_POLL_MS))
   await engine.close()
 }
 export const benchFirstSearches = async (options: FirstSearchesOptions): Promise<void> => {

@@ -68,13 +68,13 @@ const looked = async (): Promise<
   }
   return figures
 }
-const MERGED_MAX_ms = 120_000,
-  POLL_ms = 20
+const MERGED_MAX_MS = 120_000,
+  POLL_MS = 20
 const merged = async (): Promise<void> => {
-  const until = performance.now() + MERGED_MAX_ms
+  const until = performance.now() + MERGED_MAX_MS
   while (engine.usage(context.namespace, job.collection)!.segments > 1) {
     if (performance.now() > until) throw new Error("The segments were not merged.")
-    await pause(POLL_ms)
+    await pause(POLL_MS)
   }
 }
 

@@ -84,14 +84,14 @@ const measured = async (queries: ReadonlyArray<Asked>, at_a_time: number) => {
     processors_busy: round((after.process - before.process) / wall_s, 2)
   }
 }
-const START_MAX_ms = 60_000,
-  POLL_ms = 50
+const START_MAX_MS = 60_000,
+  POLL_MS = 50
 const settled = async (): Promise<void> => {
   await all(job.warm.slice(0, 1), 1)
-  const until = performance.now() + START_MAX_ms
+  const until = performance.now() + START_MAX_MS
   while (engine.searchWorkers().ready < job.workers) {
     if (performance.now() > until) throw new Error("The workers did not come up.")
-    await new Promise((resolve) => setTimeout(resolve, POLL_ms))
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }
 }
 /** Cheap ones while one of another tenant is asked again as soon as it is answered. */

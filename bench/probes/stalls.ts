@@ -31,18 +31,18 @@ import type { Texts } from "../inputs/texts.ts"
 /** Where documents are written: on the searching thread, in memory; or in a worker, on disk. */
 export type StallMode = "memory" | "worker"
 /** The shortest stretch that is reported, and how many of each kind. */
-const TOLD_ms = 5
+const TOLD_MS = 5
 const TOLD_MAX = 12
-const SAMPLES_us = 500
-const INTERVAL_ms = 1
+const SAMPLES_US = 500
+const INTERVAL_MS = 1
 const QUERIES = 240
 /** Searches alone. */
-const ALONE_ms = 5_000
+const ALONE_MS = 5_000
 const COLLECTOR = "(garbage collector)"
 /** Longer than a merge of everything takes between two publications, of a few documents and of each. */
-const REST_ms = 12_000
-const REST_ms_per_document = 0.04
-const REST_MAX_ms = 240_000
+const REST_MS = 12_000
+const REST_MS_PER_DOCUMENT = 0.04
+const REST_MAX_MS = 240_000
 
 interface Stretch {
   readonly phase: string
@@ -102,11 +102,11 @@ interface Profile {
   readonly timeDeltas: ReadonlyArray<number>
 }
 
-const SPIN_ms = 200
+const SPIN_MS = 200
 /** Busy for a while; answers the middle of it. */
 const markedSpin = (): number => {
   const from = performance.now()
-  while (performance.now() < from + SPIN_ms) {
+  while (performance.now() < from + SPIN_MS) {
     /* seen by the sampler */
   }
   return (from + performance.now()) / 2
@@ -127,7 +127,7 @@ class Sampler {
   async start(): Promise<void> {
     this.session.connect()
     await this.ask("Profiler.enable")
-    await this.ask("Profiler.setSamplingInterval", { interval: SAMPLES_us })
+    await this.ask("Profiler.setSamplingInterval", { interval: SAMPLES_US })
     await this.ask("Profiler.start")
     this.spins.push(markedSpin())
   }
@@ -175,7 +175,7 @@ class Sampler {
     return stretches.map(({ from, until }) => {
       const spent = new Map<string, number>()
       for (let i = 0; i < times.length; i++) {
-        if (times[i] < from || times[i] > until + SAMPLES_us / 1_000) continue
+        if (times[i] < from || times[i] > until + SAMPLES_US / 1_000) continue
         const name = nameOf(profile.samples[i])
         spent.set(name, (spent.get(name) ?? 0) + profile.timeDeltas[i] / 1_000)
       }
@@ -222,10 +222,10 @@ const makeHeld_ms = (): (() => number) => {
 // -------------------------------------------------------------------------------------------------------
 
 const quiet = async (engine: LocalEngine, name: string, documents: number): Promise<void> => {
-  const rest_ms = Math.max(REST_ms, documents * REST_ms_per_document)
+  const rest_ms = Math.max(REST_MS, documents * REST_MS_PER_DOCUMENT)
   let last = performance.now(),
     segments = -1
-  for (const began = last; performance.now() - last < rest_ms && performance.now() - began < REST_MAX_ms;) {
+  for (const began = last; performance.now() - last < rest_ms && performance.now() - began < REST_MAX_MS;) {
     await new Promise((resolve) => setTimeout(resolve, 50))
     const now = engine.usage("bench", name)?.segments ?? 0
     if (now !== segments || now > 1) {
@@ -280,9 +280,9 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
         held: Array<number> = [],
         spent: Array<number> = []
       while (!isOver) {
-        const due = performance.now() + INTERVAL_ms,
+        const due = performance.now() + INTERVAL_MS,
           before = held_ms()
-        await new Promise((resolve) => setTimeout(resolve, INTERVAL_ms))
+        await new Promise((resolve) => setTimeout(resolve, INTERVAL_MS))
         const at = performance.now(),
           between = held_ms(),
           query = next++ % queries.length
@@ -293,9 +293,9 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
         held.push(between - before)
         spent.push(after - between)
         segments_max = Math.max(segments_max, engine.usage("bench", schema.name)?.segments ?? 0)
-        if (between - before > TOLD_ms)
-          stretches.push({ phase, kind: "wait", query, from: due - INTERVAL_ms, until: at, ms: between - before })
-        if (after - between > TOLD_ms)
+        if (between - before > TOLD_MS)
+          stretches.push({ phase, kind: "wait", query, from: due - INTERVAL_MS, until: at, ms: between - before })
+        if (after - between > TOLD_MS)
           stretches.push({ phase, kind: "first_use", query, from: at, until, ms: after - between })
       }
       await done
@@ -303,7 +303,7 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
     }
     await beside("import", () => importAll(documents))
     await beside("merging", () => quiet(engine, schema.name, documents.length))
-    await beside("at rest", () => new Promise((resolve) => setTimeout(resolve, ALONE_ms)))
+    await beside("at rest", () => new Promise((resolve) => setTimeout(resolve, ALONE_MS)))
     await beside("replace a tenth", () => importAll(documents.filter((i) => i % 10 === 0)))
     await beside("merging again", () => quiet(engine, schema.name, documents.length))
     if (path !== undefined) {
@@ -311,7 +311,7 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
       engine = await openEngine({ path, worker: true })
       await run(0)
       await beside("open again", async () => {
-        for (let i = 0; i < queries.length; i++) await new Promise((resolve) => setTimeout(resolve, 2 * INTERVAL_ms))
+        for (let i = 0; i < queries.length; i++) await new Promise((resolve) => setTimeout(resolve, 2 * INTERVAL_MS))
       })
     }
     const told = await (async () => {
@@ -328,7 +328,7 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
         rest.set(query, most)
       }
       return stretches
-        .filter(({ kind, ms, query }) => kind === "wait" || ms > 3 * rest.get(query)! + TOLD_ms)
+        .filter(({ kind, ms, query }) => kind === "wait" || ms > 3 * rest.get(query)! + TOLD_MS)
         .sort((a, b) => b.ms - a.ms)
     })()
     const reasons = await sampler.explain(told)
@@ -336,10 +336,10 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
     const between = told.flatMap(({ kind, ms, phase }, i) =>
       kind === "wait" ? [{ phase, ms, own: ms * (1 - reasons[i].collector) }] : []
     )
-    /** Of a phase; those up to `TOLD_ms` are listed with their own length. */
+    /** Of a phase; those up to `TOLD_MS` are listed with their own length. */
     const ownMax_ms = (of: string, held: ReadonlyArray<number>): number =>
       longest_ms([
-        ...held.filter((ms) => ms <= TOLD_ms),
+        ...held.filter((ms) => ms <= TOLD_MS),
         ...between.flatMap(({ own, phase }) => (phase === of ? [own] : []))
       ])
     return {
@@ -356,7 +356,7 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
         ])
       ),
       longer_than_5_ms: told.length,
-      longer_than_5_ms_without_collector: told.filter(({ ms }, i) => ms * (1 - reasons[i].collector) > TOLD_ms).length,
+      longer_than_5_ms_without_collector: told.filter(({ ms }, i) => ms * (1 - reasons[i].collector) > TOLD_MS).length,
       between_searches_max_ms: longest_ms(between.map(({ ms }) => ms)),
       between_searches_max_without_collector_ms: longest_ms(between.map(({ own }) => own)),
       longest: (["wait", "first_use"] as const)

@@ -26,13 +26,13 @@ import type { Inputs } from "../inputs/inputs.ts"
 import type { Texts } from "../inputs/texts.ts"
 
 export const writeModes = ["memory", "disk", "worker"] as const
-const RATE_ms = 10
+const RATE_MS = 10
 const ALONE_UPSERTS = 400
 /** Between two searches, and at most between two upserts. */
-const SEARCH_EVERY_ms = 2
-const UPSERT_EVERY_ms = 12
-const REST_ms = 2_500
-const REST_MAX_ms = 60_000
+const SEARCH_EVERY_MS = 2
+const UPSERT_EVERY_MS = 12
+const REST_MS = 2_500
+const REST_MAX_MS = 60_000
 
 const importAll = async (context: OperationContext, collection: string, lines: Texts): Promise<void> => {
   const imported = importDocuments(context, collection, lines.chunks(), { action: "upsert" })
@@ -53,7 +53,7 @@ const besideSearches = async (
   const segments = (): number => engine.usage("bench", inputs.schema.name)?.segments ?? 0
   for (
     let began = performance.now(), last = began, known = segments();
-    segments() > 1 && performance.now() - last < REST_ms && performance.now() - began < REST_MAX_ms;
+    segments() > 1 && performance.now() - last < REST_MS && performance.now() - began < REST_MAX_MS;
   ) {
     await new Promise((resolve) => setTimeout(resolve, 50))
     if (segments() !== known) {
@@ -65,7 +65,7 @@ const besideSearches = async (
   const searching = (async () => {
     const spent: Array<number> = []
     for (let i = 0; !isOver; i++) {
-      await new Promise((resolve) => setTimeout(resolve, SEARCH_EVERY_ms))
+      await new Promise((resolve) => setTimeout(resolve, SEARCH_EVERY_MS))
       const at = performance.now()
       await run(i)
       spent.push(performance.now() - at)
@@ -82,7 +82,7 @@ const besideSearches = async (
     if (event.kind === "published" && event.publication.added.some(({ meta }) => meta.docs === 1)) published?.()
   }
   for (let i = 0; i < ALONE_UPSERTS; i++) {
-    await new Promise((resolve) => setTimeout(resolve, random.next() * UPSERT_EVERY_ms))
+    await new Promise((resolve) => setTimeout(resolve, random.next() * UPSERT_EVERY_MS))
     const operation = operationOf(i),
       at = performance.now()
     // Searches are synchronous: what is published is found by whatever is asked next.
@@ -173,8 +173,8 @@ const measureMode = async (inputs: Inputs, mode: (typeof writeModes)[number]) =>
       if (event.kind === "published" && event.publication.added.length > 0) looking = looking.then(look)
     }
     for (let i = 0; isImporting; i++) {
-      const due = performance.now() + RATE_ms
-      await new Promise((resolve) => setTimeout(resolve, RATE_ms))
+      const due = performance.now() + RATE_MS
+      await new Promise((resolve) => setTimeout(resolve, RATE_MS))
       const word = `beside${mode}${i}`
       watched = { word, due }
       const written = await engine.write("bench", inputs.schema.name, [documentOf(word, i)])

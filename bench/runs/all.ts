@@ -19,7 +19,7 @@ export interface AllOptions {
 }
 const resultsFolder = fileURLToPath(new URL("../results", import.meta.url))
 /** A lane that hangs must not hold up the rest. */
-const LANE_MAX_ms = 300_000
+const LANE_MAX_MS = 300_000
 
 /** The output of the lane's process is kept only to explain a failure. */
 const runProcess = (args: ReadonlyArray<string>): Promise<{ readonly code: number | null; readonly said: string }> =>
@@ -30,7 +30,7 @@ const runProcess = (args: ReadonlyArray<string>): Promise<{ readonly code: numbe
       [...flags, fileURLToPath(new URL("../../src/main.ts", import.meta.url)), "bench", ...args],
       { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, DOWSER_PARENT_PID: String(process.pid) } }
     )
-    const timer = setTimeout(() => child.kill("SIGTERM"), LANE_MAX_ms)
+    const timer = setTimeout(() => child.kill("SIGTERM"), LANE_MAX_MS)
     let said = ""
     for (const stream of [child.stdout, child.stderr])
       stream.on("data", (chunk: Buffer) => {

@@ -14,7 +14,7 @@ import { makeSetClock } from "../support/clock.ts"
 
 // A round moment, so that the numbers below can be read.
 const NOON = Date.UTC(2026, 10, 23, 12)
-const MINUTE_ms = 60_000
+const MINUTE_MS = 60_000
 
 const everybody = () => true
 const nobody = () => false
@@ -27,7 +27,7 @@ describe("minutes of searches", () => {
       const minutes = yield* Effect.provideService(SearchMinutes.make, Clock.Clock, clock)
 
       minutes.add("org_a", 10, false)
-      forward(MINUTE_ms - 1)
+      forward(MINUTE_MS - 1)
       minutes.add("org_a", 10, true)
       // A millisecond later it is another minute.
       forward(1)
@@ -38,7 +38,7 @@ describe("minutes of searches", () => {
         taken.map(({ errors, minute_at }) => [minute_at, errors]),
         [
           [NOON, 1],
-          [NOON + MINUTE_ms, 0]
+          [NOON + MINUTE_MS, 0]
         ]
       )
     })
@@ -51,7 +51,7 @@ describe("minutes of searches", () => {
       minutes.add("org_a", 10, false)
 
       // Both sides of the edge: at two minutes it is still there, and just behind them it is not.
-      forward(2 * MINUTE_ms)
+      forward(2 * MINUTE_MS)
       minutes.take(nobody)
       assert.strictEqual(minutes.held, 1)
       forward(1)

@@ -33,7 +33,7 @@ const make = async (folder: string): Promise<void> => {
   renameSync(making, folder)
 }
 
-const WAIT_MAX_ms = 30_000
+const WAIT_MAX_MS = 30_000
 /** The folder of this run, made by whichever process asks first; undefined where there is no run. */
 const madeOnce = async (): Promise<string | undefined> => {
   const run = process.env.DOWSER_TEST_RUN
@@ -45,7 +45,7 @@ const madeOnce = async (): Promise<string | undefined> => {
   } catch (error) {
     if ((error as { readonly code?: string }).code !== "EEXIST") throw error
     for (let waited_ms = 0; !existsSync(folder); waited_ms += 50) {
-      if (waited_ms > WAIT_MAX_ms) return undefined
+      if (waited_ms > WAIT_MAX_MS) return undefined
       await new Promise((settle) => setTimeout(settle, 50))
     }
   }

@@ -16,7 +16,7 @@ interface Runtime {
 }
 const runtime = (): Runtime | undefined => (globalThis as unknown as { readonly WebAssembly?: Runtime }).WebAssembly
 
-export const PAGE_bytes = 65_536
+export const PAGE_BYTES = 65_536
 /** Throws RangeError where the runtime gives none. */
 export const sharedMemory = (pages: number): LinearMemory => {
   const own = runtime()

@@ -2,7 +2,7 @@
  * Inner products of bytes with what is asked for, in 128-bit lanes of WebAssembly; plain loops where the runtime has
  * none. The bytes lie in memory that all threads share, so each graph has a WebAssembly memory of its own.
  */
-import { compiled, exportsOf, PAGE_bytes, sharedMemory } from "./compiled.ts"
+import { compiled, exportsOf, PAGE_BYTES, sharedMemory } from "./compiled.ts"
 import type { Region } from "./sections.ts"
 
 /** Of the numbers at `query` (16 bits each) and the bytes at `code`; `count` is a multiple of 16. */
@@ -10,7 +10,7 @@ export type Product = (query: number, code: number, count: number) => number
 
 /** A run of memory that compiled code reads. Throws RangeError where the runtime gives none. */
 export const allocateLinear = (bytes: number): Region => {
-  const linear = sharedMemory(Math.max(1, Math.ceil(bytes / PAGE_bytes)))
+  const linear = sharedMemory(Math.max(1, Math.ceil(bytes / PAGE_BYTES)))
   return { buffer: linear.buffer, offset: 0, length: bytes, linear }
 }
 

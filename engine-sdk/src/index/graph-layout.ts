@@ -4,18 +4,18 @@
  * in every thread that opens its file.
  */
 import type { VectorColumn } from "./columns.ts"
-import { LINK_bytes, PLACES, strideOf, toBytes } from "./graph-search.ts"
+import { LINK_BYTES, PLACES, strideOf, toBytes } from "./graph-search.ts"
 import { SectionWriter, type Allocate, type Region, type SegmentMeta } from "./sections.ts"
 
 /** What the file holds before its links: a copy of the vectors, of `rows` and `bytes` each. */
-export const MATRIX_HEAD_bytes = 8
-const HEAD_bytes = 64,
-  COUNTS_bytes = 40,
-  LEVEL_bytes = 2,
-  NODE_bytes = 10
+export const MATRIX_HEAD_BYTES = 8
+const HEAD_BYTES = 64,
+  COUNTS_BYTES = 40,
+  LEVEL_BYTES = 2,
+  NODE_BYTES = 10
 const STEP = 1_024
 /** Three bytes a link. */
-const NODES_MAX = 2 ** (8 * LINK_bytes)
+const NODES_MAX = 2 ** (8 * LINK_BYTES)
 
 interface Links {
   readonly docs: Uint32Array
@@ -33,7 +33,7 @@ interface Links {
  */
 export function* linksIn(bytes: Uint8Array, vectors: number): Generator<void, Links> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
-  const count = (at: number): number => Number(view.getBigUint64(HEAD_bytes + at * 8, true))
+  const count = (at: number): number => Number(view.getBigUint64(HEAD_BYTES + at * 8, true))
   const [nodes, most, mostBelow, levels, entry] = [0, 1, 2, 3, 4].map(count)
   if (nodes !== vectors || nodes >= NODES_MAX || entry >= nodes)
     throw new Error(`the library's file has ${nodes} nodes for ${vectors} vectors`)
@@ -43,23 +43,23 @@ export function* linksIn(bytes: Uint8Array, vectors: number): Generator<void, Li
     upperLists: number[] = [],
     upperStarts = [0],
     upperLinks: number[] = []
-  const levelAt = HEAD_bytes + COUNTS_bytes,
-    nodesAt = levelAt + nodes * LEVEL_bytes
-  let links = new Uint8Array(nodes * LINK_bytes * most)
+  const levelAt = HEAD_BYTES + COUNTS_BYTES,
+    nodesAt = levelAt + nodes * LEVEL_BYTES
+  let links = new Uint8Array(nodes * LINK_BYTES * most)
   for (let node = 0, at = nodesAt, to = 0; node < nodes; node++) {
     docs[node] = Number(view.getBigUint64(at, true))
-    const level = view.getInt16(levelAt + node * LEVEL_bytes, true)
-    at += NODE_bytes
+    const level = view.getInt16(levelAt + node * LEVEL_BYTES, true)
+    at += NODE_BYTES
     const own = view.getUint32(at, true)
     if (own > mostBelow) throw new Error("the library's file is not as it was written by the version that is known")
-    if (to + own * LINK_bytes > links.length) links = grown(links)
-    for (let i = 0; i < own; i++, to += LINK_bytes) {
+    if (to + own * LINK_BYTES > links.length) links = grown(links)
+    for (let i = 0; i < own; i++, to += LINK_BYTES) {
       const other = view.getUint32(at + 4 + i * 4, true)
       links[to] = other
       links[to + 1] = other >>> 8
       links[to + 2] = other >>> 16
     }
-    starts[node + 1] = to / LINK_bytes
+    starts[node + 1] = to / LINK_BYTES
     at += 4 + mostBelow * 4
     if (level > 0) {
       upper.push(node)
@@ -77,7 +77,7 @@ export function* linksIn(bytes: Uint8Array, vectors: number): Generator<void, Li
   return {
     docs,
     starts,
-    links: links.subarray(0, starts[nodes] * LINK_bytes),
+    links: links.subarray(0, starts[nodes] * LINK_BYTES),
     upper: Uint32Array.from(upper),
     upperLists: Uint32Array.from(upperLists),
     upperStarts: Uint32Array.from(upperStarts),

@@ -16,7 +16,7 @@ export const PLACES = 8
 /** More than single precision rounds a cosine by. */
 const ROUNDING = 1e-5
 /** Of the nodes in a list of the lowest level. */
-export const LINK_bytes = 3
+export const LINK_BYTES = 3
 
 /** Writes a vector as bytes; answers what the largest number was divided by, 0 where all are zeros or one is none. */
 export const toBytes = (vector: ArrayLike<number>, into: Int8Array | Int16Array, at: number): number => {
@@ -156,7 +156,7 @@ export class GraphSearch {
   }
   private visit(node: number, width: number): void {
     const { links, starts } = this
-    for (let i = starts[node] * LINK_bytes, end = starts[node + 1] * LINK_bytes; i < end; i += LINK_bytes) {
+    for (let i = starts[node] * LINK_BYTES, end = starts[node + 1] * LINK_BYTES; i < end; i += LINK_BYTES) {
       const other = links[i] | (links[i + 1] << 8) | (links[i + 2] << 16)
       const bit = 1 << (other & 31)
       if ((seen[other >>> 5] & bit) !== 0) continue

@@ -3,7 +3,7 @@
  * positioned and synchronous, as searches are; each thread opens what it reads, a few files at a time, and closes what
  * it has not read for a second, so that a file which is removed gives its room back.
  */
-import { BLOCK_bytes, RowKernel } from "./row-kernel.ts"
+import { BLOCK_BYTES, RowKernel } from "./row-kernel.ts"
 
 interface Files {
   openSync(path: string, flags: string): number
@@ -22,7 +22,7 @@ const filesHere = (): Files => {
 
 /** Descriptors of each thread. */
 const OPEN_MAX = 16
-const IDLE_ms = 1_000
+const IDLE_MS = 1_000
 class OpenFiles {
   readonly #files = filesHere()
   /** By path; the last used stands last. */ readonly #open = new Map<
@@ -66,10 +66,10 @@ class OpenFiles {
       this.#timer = undefined
       // Whoever reads on says so again.
       this.#last = undefined
-      const until_ms = performance.now() - IDLE_ms
+      const until_ms = performance.now() - IDLE_MS
       for (const [path, { usedAt_ms }] of this.#open) if (usedAt_ms <= until_ms) this.#close(path)
       if (this.#open.size > 0) this.#closeWhenIdle()
-    }, IDLE_ms)
+    }, IDLE_MS)
     ;(this.#timer as { unref?: () => void }).unref?.()
   }
 }
@@ -132,12 +132,12 @@ export class RowFile {
   find(row: number): number {
     const width = this.#width
     if (blockOf === this && row >= blockFrom && row < blockTo) return (row - blockFrom) * width
-    const most = Math.max(1, Math.floor(BLOCK_bytes / (4 * width)))
+    const most = Math.max(1, Math.floor(BLOCK_BYTES / (4 * width)))
     const count = Math.min(this.#together(row, most), most, this.#rows - row)
     if (open === undefined) {
       open = new OpenFiles()
       kernel = RowKernel.make()
-      block = kernel?.block ?? new Float32Array(BLOCK_bytes / 4)
+      block = kernel?.block ?? new Float32Array(BLOCK_BYTES / 4)
     }
     if (block.length < width) {
       // Rows as wide as that are multiplied by plain loops.

@@ -6,11 +6,11 @@
 import { compiled, exportsOf } from "./compiled.ts"
 
 /** Memory: the eight sums, then the query, then rows. */
-const QUERY_at = 64
+const QUERY_AT = 64
 const QUERY_MAX = 8_192
-const ROWS_at = QUERY_at + 8 * QUERY_MAX
+const ROWS_at = QUERY_AT + 8 * QUERY_MAX
 /** Read at once where rows follow each other: from there on a larger block is no faster. */
-export const BLOCK_bytes = 98_304
+export const BLOCK_BYTES = 98_304
 
 /**
  * (module (memory (export "m") 3) (func (export "r") (param $row i32) (param $query i32) (param $sums i32) (param
@@ -33,8 +33,8 @@ export class RowKernel {
   private of: ArrayLike<number> | undefined
   private constructor(memory: ArrayBuffer, multiply: Multiply) {
     this.sums = new Float64Array(memory, 0, 8)
-    this.query = new Float64Array(memory, QUERY_at, QUERY_MAX)
-    this.block = new Float32Array(memory, ROWS_at, BLOCK_bytes / 4)
+    this.query = new Float64Array(memory, QUERY_AT, QUERY_MAX)
+    this.block = new Float32Array(memory, ROWS_at, BLOCK_BYTES / 4)
     this.multiply = multiply
   }
   /** undefined where the runtime has no such lanes. */
@@ -56,7 +56,7 @@ export class RowKernel {
       this.query.set(query)
       this.of = query
     }
-    this.multiply(ROWS_at + at * 4, QUERY_at, 0, groups)
+    this.multiply(ROWS_at + at * 4, QUERY_AT, 0, groups)
     return this.sums
   }
 }

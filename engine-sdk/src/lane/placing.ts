@@ -57,8 +57,8 @@ export class Costs {
   }
 }
 /** A search expected to take longer is sent even when there is time for it: here it would make others wait. */
-const HERE_MAX_ms = 2,
-  /** Of searches waiting in one turn, before the share is used up. */ BURST_ms = 2
+const HERE_MAX_MS = 2,
+  /** Of searches waiting in one turn, before the share is used up. */ BURST_MS = 2
 /**
  * Time that quick searches took where they arrive. Sending one costs more than half of what a usual one takes, and its
  * asker waits twice as long: the thread that would only send is a worker as well, for a share of its time.
@@ -76,7 +76,7 @@ export class TimeHere {
   }
   hasRoom(expected_ms: number, now_ms: number): boolean {
     this.#drain(now_ms)
-    return this.#share > 0 && expected_ms <= HERE_MAX_ms && this.#used_ms < BURST_ms
+    return this.#share > 0 && expected_ms <= HERE_MAX_MS && this.#used_ms < BURST_MS
   }
   #drain(now_ms: number): void {
     this.#used_ms = Math.max(0, this.#used_ms - (now_ms - this.#at_ms) * this.#share)
@@ -90,7 +90,7 @@ export const isWorthSending = (
 ): boolean => documents >= documents_min && expected_ms >= cost_min_ms
 
 /** Searches that are with one worker: what it runs, and enough behind it that it need not wait for this thread. */
-const BEHIND_ms = 2,
+const BEHIND_MS = 2,
   BEHIND_MAX = 16
 export interface Load {
   readonly searches: number
@@ -101,7 +101,7 @@ export const leastLoaded = (loads: ReadonlyArray<Load>): number => {
   let best = -1
   for (let i = 0; i < loads.length; i++) {
     const { expected_ms, searches } = loads[i]
-    const hasRoom = searches < 2 || (searches < BEHIND_MAX && expected_ms < BEHIND_ms)
+    const hasRoom = searches < 2 || (searches < BEHIND_MAX && expected_ms < BEHIND_MS)
     if (hasRoom && (best < 0 || expected_ms < loads[best].expected_ms)) best = i
   }
   return best
@@ -117,8 +117,8 @@ export const collectionsToKeep = (known: number, idle: number, own_bytes: number
   own_bytes > OWN_BYTES_MAX ? known - idle + 1 : KNOWN_MAX
 
 /** Time until a worker is started again: at once where the last one came up, ever longer where none does. */
-const AGAIN_ms = 500,
-  AGAIN_MAX_ms = 30_000
+const AGAIN_MS = 500,
+  AGAIN_MAX_MS = 30_000
 /**
  * A worker that ends sooner than this may do so again: starting one takes the main thread some hundred milliseconds.
  */
@@ -127,4 +127,4 @@ const STEADY_MS = 10_000
 export const failuresBefore = (failures: number, lived_ms: number | undefined): number =>
   lived_ms === undefined ? failures + 1 : lived_ms >= STEADY_MS ? 0 : failures
 export const restartAfter_ms = (failures: number): number =>
-  failures === 0 ? 0 : Math.min(AGAIN_MAX_ms, AGAIN_ms * 2 ** (failures - 1))
+  failures === 0 ? 0 : Math.min(AGAIN_MAX_MS, AGAIN_MS * 2 ** (failures - 1))

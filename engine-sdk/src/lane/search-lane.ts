@@ -18,9 +18,9 @@ const THREADS = 2
 const WAITING_MAX = 2_000,
   WAITING_OF_NAMESPACE_MAX = 200
 /** Beside what a search may take of processor time: waiting for a processor, a relevance index that is made first. */
-const GRACE_ms = 20_000,
+const GRACE_MS = 20_000,
   GRACE_FACTOR = 4,
-  BUILDING_ms = 120_000
+  BUILDING_MS = 120_000
 /** Memory that a search can hold beside the index. Beyond it, its thread ends instead of the program. */
 const HEAP_MB = 1_024
 const RETRY_AFTER_S = 10
@@ -156,7 +156,7 @@ export class SearchLane {
     const builds = plansOf(job.work).some(({ text }) => text?.relevance !== undefined)
     const timer = setTimeout(
       () => this.lost(place, timedOut),
-      left_ms * GRACE_FACTOR + GRACE_ms + (builds ? BUILDING_ms : 0)
+      left_ms * GRACE_FACTOR + GRACE_MS + (builds ? BUILDING_MS : 0)
     )
     timer.unref?.()
     const givenUp = new Int32Array(new SharedArrayBuffer(4))

@@ -26,9 +26,9 @@ import type { SearchPlan } from "../plan.ts"
  * Of a thread that is not the lane's, for one search; for one of a namespace that has just had one which took longer,
  * so long. A usual search takes a hundredth of it.
  */
-const QUANTUM_ms = 15,
-  QUANTUM_AGAIN_ms = 3,
-  SLOW_ms = 30_000
+const QUANTUM_MS = 15,
+  QUANTUM_AGAIN_MS = 3,
+  SLOW_MS = 30_000
 const SLOW_MAX = 10_000
 /** Of one piece of preparation. */
 const PREPARING_MS = 4
@@ -92,12 +92,12 @@ export class OtherThreads {
     return this.pool?.now ?? NO_WORKERS
   }
   quantum_ms(namespace: Namespace): number {
-    if (this.slow.size === 0) return QUANTUM_ms
+    if (this.slow.size === 0) return QUANTUM_MS
     const since = this.slow.get(namespace)
-    if (since === undefined) return QUANTUM_ms
-    if (performance.now() - since < SLOW_ms) return QUANTUM_AGAIN_ms
+    if (since === undefined) return QUANTUM_MS
+    if (performance.now() - since < SLOW_MS) return QUANTUM_AGAIN_MS
     this.slow.delete(namespace)
-    return QUANTUM_ms
+    return QUANTUM_MS
   }
   /** Searches of one call ran here, and took so long. */
   ranHere(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, used_ms: number): void {

@@ -16,7 +16,7 @@ const ATTEMPTS_MAX = 3
 const THERE_MS = 2_000
 /** Retries of nodes that are reachable but cannot answer, with growing pauses. */
 const ROUNDS_MAX = 6,
-  PAUSE_ms = 50
+  PAUSE_MS = 50
 
 interface ClusterRequest {
   readonly method: "GET" | "PUT" | "POST" | "DELETE"
@@ -75,7 +75,7 @@ export class ClusterClient {
       }
       // Nodes that are electing a leader, or moving a lost shard, soon recover.
       if (!isReturning) break
-      await this.#pause(Math.min(PAUSE_ms * 2 ** round, until - performance.now()))
+      await this.#pause(Math.min(PAUSE_MS * 2 ** round, until - performance.now()))
     }
     return fail(failure)
   }

@@ -8,7 +8,7 @@ import { KEY_LENGTH, ownFilter, type Placement } from "./placement.ts"
 import type { Refreshes } from "./refreshes.ts"
 
 /** How often, and how long, a shard is asked whether all its copies have what it has. */
-const LOOK_ms = 10,
+const LOOK_MS = 10,
   LOOKS_MAX = 300
 
 /** Numbers of changes: of the documents themselves, or of those that they are copies of. */
@@ -70,7 +70,7 @@ export const settledChange = async (
   for (let looks = 0; everywhere < last; looks++) {
     if (looks === LOOKS_MAX)
       return fail({ kind: "Unavailable", message: "A copy of a part of the search cluster does not follow." })
-    await new Promise((settle) => setTimeout(settle, LOOK_ms))
+    await new Promise((settle) => setTimeout(settle, LOOK_MS))
     const now = await progressOf(client, placement, shard.value)
     if (!now.ok) return now
     everywhere = now.value.everywhere

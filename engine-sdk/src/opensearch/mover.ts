@@ -48,9 +48,9 @@ import { documentOf, indexForm } from "./stored-form.ts"
 const READ_DOCS = 200
 /** Passes before the fence: as many as leave more than a few documents behind, and no more than that. */
 const PASSES_MAX = 20,
-  FEW_docs = 200
+  FEW_DOCS = 200
 /** How long writers wait at a fence; lifted then, set again, and given up in the end. */
-const FENCED_ms = 5_000,
+const FENCED_MS = 5_000,
   FENCES_MAX = 4
 const SAVES_MAX = 20
 
@@ -193,7 +193,7 @@ class Moving {
       if (!settled.ok) return settled
       const left = await this.#pass()
       if (!left.ok) return left
-      if (left.value.changed <= FEW_docs) break
+      if (left.value.changed <= FEW_DOCS) break
     }
     return ok(undefined)
   }
@@ -216,7 +216,7 @@ class Moving {
   }
   /** Until both are the same at one moment that holds every change up to a number and none beyond; false: too late. */
   async #untilSame(): Promise<Result<boolean>> {
-    for (const until = performance.now() + FENCED_ms; performance.now() < until;) {
+    for (const until = performance.now() + FENCED_MS; performance.now() < until;) {
       const settled = await settledChange(this.#parts.client, this.#parts.refreshes, this.#placement)
       if (!settled.ok) return settled
       const pass = await this.#pass()

@@ -11,7 +11,7 @@ import { formOf, type StoredForm, type StoredHit } from "./stored-form.ts"
 const WAY_MS = 250
 /** Retries of a search, with growing pauses. */
 const AGAIN_MAX = 5,
-  PAUSE_ms = 50
+  PAUSE_MS = 50
 
 /** The cluster's result for a plan. */
 export interface Trip {
@@ -113,7 +113,7 @@ export const askAll = async (
     const { responses } = answered.value
     const failure = responses.map(failureOf).find((error) => error !== undefined)
     if (failure === undefined) return ok(responses)
-    const pause_ms = PAUSE_ms * 2 ** again
+    const pause_ms = PAUSE_MS * 2 ** again
     if (failure.kind !== "Unavailable" || again === AGAIN_MAX || performance.now() + pause_ms > until)
       return fail(failure)
     await new Promise((settle) => setTimeout(settle, pause_ms))

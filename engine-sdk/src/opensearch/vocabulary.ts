@@ -21,7 +21,7 @@ const BYTES_MAX = 64 * 1_048_576
 const ENTRY_BYTES = 256
 /** In collections of this size replaced and deleted documents count on while they are fewer than one in so many. */
 const STALE_SHARE = 10,
-  STALE_FROM_docs = 5_000
+  STALE_FROM_DOCS = 5_000
 
 interface CachedTable {
   /** undefined: too many words. */ readonly table: WordTable | undefined
@@ -94,7 +94,7 @@ export class Vocabularies {
     const kept = this.#kept.get(key)
     if (kept === undefined) return false
     const gone = kept.documents - total
-    return gone === 0 || (total >= STALE_FROM_docs && gone > 0 && gone * STALE_SHARE < total)
+    return gone === 0 || (total >= STALE_FROM_DOCS && gone > 0 && gone * STALE_SHARE < total)
   }
   /** Reads new entries. Concurrent callers share one read. */
   refresh(placement: Placement, places: ReadonlyArray<WordPlace>, left_ms: number): Promise<Result<unknown>> {
@@ -108,7 +108,7 @@ export class Vocabularies {
     const before = places.map((place) => {
       const kept = this.#kept.get(keyOf(placement, place))
       // Deleted words cannot be removed one by one: then everything is read again.
-      return kept !== undefined && kept.documents <= total + (total >= STALE_FROM_docs ? total / STALE_SHARE : 0)
+      return kept !== undefined && kept.documents <= total + (total >= STALE_FROM_DOCS ? total / STALE_SHARE : 0)
         ? kept
         : undefined
     })

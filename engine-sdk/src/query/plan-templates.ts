@@ -13,7 +13,7 @@ import { INTEGER_PARAMETERS, PARAMETER_OWNERS, type Parameters } from "./paramet
  */
 export const TEMPLATE_BYTES_MAX = 16_000_000
 const KEY_CHARACTERS_MAX = 2_000
-const TEMPLATE_bytes = 4_000,
+const TEMPLATE_BYTES = 4_000,
   BYTES_A_KEY_CHARACTER = 40
 const NEVER = ["stopwords", "synonym_sets", "vector_query", "curation_tags", "voice_query"]
 /** What a plan is made of: what else a request sends changes nothing of it, and is not kept. */
@@ -71,7 +71,7 @@ export class TemplateCache<Template> {
     return template
   }
   put(key: string, template: Template): void {
-    const bytes = TEMPLATE_bytes + BYTES_A_KEY_CHARACTER * key.length
+    const bytes = TEMPLATE_BYTES + BYTES_A_KEY_CHARACTER * key.length
     if (this.youngBytes + bytes > TEMPLATE_BYTES_MAX / 2) {
       this.old = this.young
       this.oldBytes = this.youngBytes

@@ -31,7 +31,7 @@ import { WriteGate } from "./write-gate.ts"
 import { type CollectionWriterOptions, type MoreOperations, storedDocuments } from "./collection-writer-options.ts"
 
 /** Work between two turns of the event loop: what else waits (a single upsert, a search) waits for one slice. */
-const SLICE_ms = 0.5
+const SLICE_MS = 0.5
 /** With more of them a write waits for merges. */
 const SEGMENTS_MAX = 48
 /**
@@ -200,7 +200,7 @@ export class CollectionWriter implements ChunkOwner {
     try {
       for (let list: ReadonlyArray<WriteOperation> | undefined = operations; list !== undefined; list = await more?.())
         for (let at = 0; at < list.length && publisher.failure === undefined;) {
-          const until = performance.now() + SLICE_ms
+          const until = performance.now() + SLICE_MS
           // Another write that named an id of this chunk has had it committed: what follows goes into the next one.
           do {
             if (chunk.isClosed) chunk = this.openChunk()
@@ -252,14 +252,14 @@ export class CollectionWriter implements ChunkOwner {
   }
   /** Lays a chunk out, large ones in slices, and commits it. */
   private async committed(chunk: Chunk): Promise<void> {
-    for (let until = performance.now() + SLICE_ms; !chunk.isClosed;) {
+    for (let until = performance.now() + SLICE_MS; !chunk.isClosed;) {
       if (chunk.layOut(this.allocate, this.outside)) {
         this.commit(chunk)
         return
       }
       if (performance.now() > until) {
         await nextTurn()
-        until = performance.now() + SLICE_ms
+        until = performance.now() + SLICE_MS
       }
     }
   }

@@ -8,8 +8,8 @@ import { inSlices } from "../turns.ts"
 import { IdFilters } from "./id-filter.ts"
 
 /** Between writes, which it must not hold up. */
-const SLICE_ms = 0.25
-const RENEWED_MIN_ids = 65_536
+const SLICE_MS = 0.25
+const RENEWED_MIN_IDS = 65_536
 
 export class KnownIds {
   private readonly views: ReadonlyArray<SegmentView>
@@ -41,7 +41,7 @@ export class KnownIds {
   learn(documents: number): void {
     const next = (this.next = new IdFilters(documents))
     this.learning = this.behind(
-      inSlices(this.addIds(next), SLICE_ms).then(() => {
+      inSlices(this.addIds(next), SLICE_MS).then(() => {
         this.ids = next
         this.next = undefined
         this.learning = undefined
@@ -50,7 +50,7 @@ export class KnownIds {
   }
   /** Learns anew when half of the ids are of documents that are gone. */
   renew(documents: () => number): void {
-    if (this.learning !== undefined || this.ids === undefined || this.ids.ids <= RENEWED_MIN_ids) return
+    if (this.learning !== undefined || this.ids === undefined || this.ids.ids <= RENEWED_MIN_IDS) return
     const count = documents()
     if (this.ids.ids > count * 2) this.learn(count)
   }

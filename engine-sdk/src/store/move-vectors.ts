@@ -8,13 +8,13 @@ import {
   type SegmentMeta
 } from "../index/sections.ts"
 import { inSlices } from "../turns.ts"
-import { FILE_MIN_bytes } from "./vector-files.ts"
+import { FILE_MIN_BYTES } from "./vector-files.ts"
 
-const SLICE_ms = 0.5
+const SLICE_MS = 0.5
 const isVectors = (name: string): boolean => /^e\d+\.values$/.test(name)
 
 export const hasVectorsInside = ({ sections }: SegmentMeta): boolean =>
-  sections.some(({ count, name, outside }) => outside !== true && isVectors(name) && count * 4 >= FILE_MIN_bytes)
+  sections.some(({ count, name, outside }) => outside !== true && isVectors(name) && count * 4 >= FILE_MIN_BYTES)
 
 /** The same segment laid out anew. `bytes` stay as they are. */
 export const withVectorsOutside = (
@@ -40,5 +40,5 @@ export const withVectorsOutside = (
       fill: (piece, from) => piece.set(values.subarray(from * width, from * width + piece.length))
     })
   }
-  return inSlices(out.finishing(meta.docs, meta.fields, allocate, outside), SLICE_ms)
+  return inSlices(out.finishing(meta.docs, meta.fields, allocate, outside), SLICE_MS)
 }

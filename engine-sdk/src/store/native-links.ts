@@ -1,5 +1,5 @@
 /** The links of a graph as the library writes them: into a file, because it offers them in no other way. */
-import { MATRIX_HEAD_bytes } from "../index/graph-layout.ts"
+import { MATRIX_HEAD_BYTES } from "../index/graph-layout.ts"
 import type { NativeGraph } from "../index/vector-graph.ts"
 
 /** What a start that was killed may leave in the folder of graphs. */
@@ -19,7 +19,7 @@ export const linksOf = async ({ empty, index }: NativeGraph, folder: string | un
     index.load(`${path}.empty`)
     const file = await open(path, "r")
     try {
-      const head = new Uint8Array(MATRIX_HEAD_bytes)
+      const head = new Uint8Array(MATRIX_HEAD_BYTES)
       await file.read(head, 0, head.length, 0)
       const view = new DataView(head.buffer),
         from = head.length + view.getUint32(0, true) * view.getUint32(4, true)

@@ -18,7 +18,7 @@ import {
 } from "./writer-messages.ts"
 
 /** Time for the worker to end by itself before it is terminated. */
-const STOP_ms = 10_000
+const STOP_MS = 10_000
 /**
  * Operations that the writer takes at once, and those of one message: making a message holds the searching thread, half
  * a millisecond each.
@@ -263,7 +263,7 @@ export class RemoteWriter implements WriterPort {
       await Promise.race([
         this.call<void>("stop", []).catch(() => {}),
         new Promise<void>((resolve) => {
-          timer = setTimeout(resolve, STOP_ms)
+          timer = setTimeout(resolve, STOP_MS)
         })
       ])
       clearTimeout(timer)
@@ -277,7 +277,7 @@ export class RemoteWriter implements WriterPort {
     await this.call<void>("close", [])
     let timer: ReturnType<typeof setTimeout> | undefined
     const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, STOP_ms)
+      timer = setTimeout(resolve, STOP_MS)
     })
     await Promise.race([this.exited, late])
     clearTimeout(timer)

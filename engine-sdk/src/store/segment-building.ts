@@ -11,7 +11,7 @@ import type { CollectionSchema, Document } from "../schema.ts"
 import { inSlices, nextTurn } from "../turns.ts"
 import type { StoredDocument } from "./journal.ts"
 
-const SLICE_ms = 0.5
+const SLICE_MS = 0.5
 /** Documents of one segment. */
 const REBUILD_DOCS = 4_096
 
@@ -28,12 +28,12 @@ export const wholeDocument = ({ text, unstored }: StoredDocument): Document => {
 
 /** A turn of the event loop for the others, whenever a slice is over. */
 const slices = (): (() => Promise<void> | undefined) => {
-  let until = performance.now() + SLICE_ms
+  let until = performance.now() + SLICE_MS
   return () =>
     performance.now() <= until
       ? undefined
       : nextTurn().then(() => {
-          until = performance.now() + SLICE_ms
+          until = performance.now() + SLICE_MS
         })
 }
 
@@ -51,13 +51,13 @@ export async function* buildSegments(
     const document = wholeDocument(stored)
     builder.add(stored.seq, String(document.id), flatten(schema, document))
     if (builder.docs >= REBUILD_DOCS) {
-      yield await inSlices(builder.finishing(allocate, outside), SLICE_ms)
+      yield await inSlices(builder.finishing(allocate, outside), SLICE_MS)
       builder = new SegmentBuilder(schema, dictionaries)
     }
     const turn = giveWay()
     if (turn !== undefined) await turn
   }
-  if (builder.docs > 0) yield await inSlices(builder.finishing(allocate, outside), SLICE_ms)
+  if (builder.docs > 0) yield await inSlices(builder.finishing(allocate, outside), SLICE_MS)
 }
 
 /**

@@ -15,12 +15,12 @@ import type { Publisher } from "./publisher.ts"
 import type { SegmentSections } from "./segment-sections.ts"
 
 /** Work between two turns of the event loop: what else waits (a single upsert, a search) waits for one slice. */
-const SLICE_ms = 0.5
+const SLICE_MS = 0.5
 /** While writes run: merging must keep up with them, and leave them most of the time. */
-const WRITING_SLICE_ms = 0.25
+const WRITING_SLICE_MS = 0.25
 /** So long after a full chunk an import is thought to go on. */
-const IMPORTING_ms = 1_500
-const QUIET_ms = 1_000
+const IMPORTING_MS = 1_500
+const QUIET_MS = 1_000
 /** A merge of fewer documents does not wait for a turn of its own. */
 const SMALL_MERGE_DOCS = 256
 
@@ -106,12 +106,12 @@ export class SegmentMerger {
         return
       }
       this.begin(this.merge([...segments.views], false))
-    }, QUIET_ms)
+    }, QUIET_MS)
     // A pending compaction must not keep the process alive.
     ;(this.quiet as { unref?: () => void }).unref?.()
   }
   private get isImporting(): boolean {
-    return performance.now() - this.importedAt < IMPORTING_ms
+    return performance.now() - this.importedAt < IMPORTING_MS
   }
 
   /** `isPassing`: the result will soon be merged again. */
@@ -121,7 +121,7 @@ export class SegmentMerger {
     const live = views.reduce((n, { segment, deletedCount }) => n + segment.docs - deletedCount, 0)
     if (live > SMALL_MERGE_DOCS) await nextTurn()
     const work = mergeSegments(schema(), sources, allocate, isPassing, outside)
-    const slice_ms = (): number => (isWriting() ? WRITING_SLICE_ms : SLICE_ms)
+    const slice_ms = (): number => (isWriting() ? WRITING_SLICE_MS : SLICE_MS)
     const merged = await inSlices(work, slice_ms)
     const id = segments.takeNumber(),
       removed = views.map(({ segment }) => segment.id)

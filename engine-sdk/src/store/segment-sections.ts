@@ -27,10 +27,10 @@ import { missingDocs } from "../search/relevance/unit-columns.ts"
 import { attachedUnit, isUnitSection, putUnit, sectionNameOf } from "../search/relevance/unit-sections.ts"
 import { inSlices } from "../turns.ts"
 
-const SLICE_ms = 0.5,
-  WRITING_SLICE_ms = 0.25
+const SLICE_MS = 0.5,
+  WRITING_SLICE_MS = 0.25
 /** Without writes, until what they brought is made ready. */
-const QUIET_ms = 300
+const QUIET_MS = 300
 /** A collection that changes faster than it can be read is searched with what is there. */
 const ROUNDS_MAX = 4
 /** Documents between two chances to give way, less one. */
@@ -88,7 +88,7 @@ export class SegmentSections {
     this.timer = setTimeout(() => {
       if (this.owner.isWriting()) this.schedule()
       else void this.owner.behind(this.run())
-    }, QUIET_ms)
+    }, QUIET_MS)
     ;(this.timer as { unref?: () => void }).unref?.()
   }
   /** Also what a search would read itself in no time: all threads are to count the same documents. */
@@ -144,7 +144,7 @@ export class SegmentSections {
     }
   }
   private inSlices<A>(work: Generator<void, A>): Promise<A> {
-    return inSlices(work, () => (this.owner.isWriting() ? WRITING_SLICE_ms : SLICE_ms))
+    return inSlices(work, () => (this.owner.isWriting() ? WRITING_SLICE_MS : SLICE_MS))
   }
   private words(segment: Segment): Pick<WordSource, "segment" | "schema" | "text"> {
     const { schema, text } = this.owner

@@ -11,7 +11,7 @@ import type { Outside, OutsideFile } from "../index/sections.ts"
 import { nextTurn } from "../turns.ts"
 
 /** Fewer bytes stay in memory: a file for every write of one document would be many. */
-export const FILE_MIN_bytes = 262_144
+export const FILE_MIN_BYTES = 262_144
 const READ_AT_ONCE = 1_048_576
 
 export class VectorFiles {
@@ -41,7 +41,7 @@ export class VectorFiles {
   }
   /** Where vectors of a collection's new segments go. */
   of(key: number): Outside {
-    return { create: (bytes) => (bytes < FILE_MIN_bytes ? undefined : this.create(key)) }
+    return { create: (bytes) => (bytes < FILE_MIN_BYTES ? undefined : this.create(key)) }
   }
   private create(key: number): OutsideFile {
     const name = `${key}-${this.next++}.vec`,

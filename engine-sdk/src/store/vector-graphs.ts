@@ -26,8 +26,8 @@ import { inSlices } from "../turns.ts"
 
 /** Below it, looking at every vector is as fast and exact. */
 export const APPROXIMATE_FROM = 10_000
-const SLICE_ms = 0.5
-const REST_ms = 1_000
+const SLICE_MS = 0.5
+const REST_MS = 1_000
 /** Under steady writing a collection never rests; after so many waits it builds all the same. */
 const WAITS_MAX = 10
 
@@ -119,7 +119,7 @@ export class VectorGraphs {
           this.isWaitingTurn = false
           this.schedule()
         })
-    }, REST_ms)
+    }, REST_MS)
     // A graph that is still missing must not keep the process alive.
     ;(this.timer as { unref?: () => void }).unref?.()
   }
@@ -178,13 +178,13 @@ export class VectorGraphs {
       column = segment.vectors(field.name)!
     const live =
       view.deleted === undefined ? undefined : andNotInto(fillBits(bitsOf(segment.docs), segment.docs), view.deleted)
-    const inserted = await inSlices(unless(isStale, insertVectors(segment, column, live, field)), SLICE_ms)
+    const inserted = await inSlices(unless(isStale, insertVectors(segment, column, live, field)), SLICE_MS)
     if (inserted === undefined) return undefined
     const links = await linksOf(inserted, journal.graphFolder)
-    const placed = await inSlices(placedGraph(links, inserted.vectors, column, field, this.owner.allocate), SLICE_ms)
+    const placed = await inSlices(placedGraph(links, inserted.vectors, column, field, this.owner.allocate), SLICE_MS)
     const region = placed.region!
     try {
-      const graph = await inSlices(unless(isStale, measuredGraph(segment, column, placed)), SLICE_ms)
+      const graph = await inSlices(unless(isStale, measuredGraph(segment, column, placed)), SLICE_MS)
       if (graph === undefined) {
         release(region)
         return undefined

@@ -33,7 +33,7 @@ import {
 } from "./writer-port.ts"
 
 /** A collection that could not be opened is not tried again for so long: an attempt reads all that is stored of it. */
-const DAMAGED_ms = 5_000
+const DAMAGED_MS = 5_000
 /**
  * Of one collection: work behind its writes that failed for another reason than the disk. Each costs a rebuild; one
  * more, and it is not opened again.
@@ -152,7 +152,7 @@ export class Writer implements WriterPort {
     if (this.isClosing) return new CollectionNotOpened(CLOSED)
     warn(`collection ${key} cannot be opened`, error)
     const message = `The collection \`${schema.name}\` cannot be read from the disk.`
-    this.damaged.set(key, { message, until_ms: performance.now() + DAMAGED_ms })
+    this.damaged.set(key, { message, until_ms: performance.now() + DAMAGED_MS })
     // Whatever readers were told of it is no index.
     this.emit({ kind: "closed", key })
     return new CollectionNotOpened({ kind: "Damaged", message })

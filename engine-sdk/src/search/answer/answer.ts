@@ -21,7 +21,7 @@ import { RenderedWindow } from "./rendered-window.ts"
  * For making hits of what was found, when the time is over. With what ordering and counting have, the whole of a search
  * is its `search_cutoff_ms` and fifteen milliseconds.
  */
-const HITS_MIN_ms = 5
+const HITS_MIN_MS = 5
 
 /** What was refused on the way is a failure like any other; a defect stays one. */
 export const withinBudget = <A>(plans: ReadonlyArray<SearchPlan>, run: () => Result<A>): Result<A> => {
@@ -152,7 +152,7 @@ const putCorrections = (
 export const cutoffOf = (allowance: Allowance, plan: SearchPlan, left_ms: number): Cutoff =>
   new Cutoff(allowance, Math.min(allowance.used_ms() + plan.cutoff_ms, left_ms))
 const rendering = <A>(execution: Execution, run: () => A): A => {
-  const cutoff = execution.cutoff.atLeast(HITS_MIN_ms)
+  const cutoff = execution.cutoff.atLeast(HITS_MIN_MS)
   const made = within(cutoff, run)
   execution.isCutOff ||= cutoff.isPast
   return made

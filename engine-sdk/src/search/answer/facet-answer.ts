@@ -14,13 +14,13 @@ import { relatedDocs, relationOf, type Relation } from "../filter/relations.ts"
 import type { SearchScope } from "../scope.ts"
 
 /** For counting what was found, when the time is over. */
-const FACETS_MIN_ms = 5
+const FACETS_MIN_MS = 5
 
 /** `shown`: hits that facets of the page count. */
 export const facetsOf = (execution: Execution, shown: ReadonlyArray<Placed>): FacetCount[] => {
   const { plan, reader, scope } = execution
   if (plan.facets.length === 0) return []
-  const cutoff = execution.cutoff.atLeast(FACETS_MIN_ms)
+  const cutoff = execution.cutoff.atLeast(FACETS_MIN_MS)
   const counted = within(cutoff, () => countedFacets(scope, reader, plan, execution.facetedSets(), shown))
   execution.isCutOff ||= cutoff.isPast
   return counted

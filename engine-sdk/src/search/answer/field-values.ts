@@ -52,7 +52,7 @@ class ReadLately {
   value(doc: number, read: () => FieldValue | undefined): FieldValue | undefined {
     if (this.#values.has(doc)) return this.#values.get(doc)
     const value = read()
-    if (this.#values.size >= READ_LATELY_MAX || this.bytes >= READ_LATELY_bytes) {
+    if (this.#values.size >= READ_LATELY_MAX || this.bytes >= READ_LATELY_BYTES) {
       this.#values.clear()
       this.bytes = 0
     }
@@ -62,7 +62,7 @@ class ReadLately {
   }
 }
 const READ_LATELY_MAX = 20_000
-const READ_LATELY_bytes = 8_000_000
+const READ_LATELY_BYTES = 8_000_000
 const readLately = (segment: Segment, name: string): ReadLately => {
   const key = `values read lately: ${name}`
   const known = segment.derived.get(key)

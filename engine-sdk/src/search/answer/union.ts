@@ -12,7 +12,7 @@ import { HitRenderer } from "./hit-renderer.ts"
 import { RenderedWindow, type WindowEntry } from "./rendered-window.ts"
 
 /** For merging the lists and making hits, when the time is over. */
-const UNION_MIN_ms = 10
+const UNION_MIN_MS = 10
 /** Hits among which a union looks for repetitions, at least. */
 const UNION_WINDOW = 250
 
@@ -40,7 +40,7 @@ const unionOf = (scope: SearchScope, union: UnionPlan, allowance: Allowance, lef
     )
   }
   // All lists are there: what is made of them has its few milliseconds in any case.
-  const cutoff = new Cutoff(allowance, Math.min(begun_ms + most_ms, left_ms)).atLeast(UNION_MIN_ms)
+  const cutoff = new Cutoff(allowance, Math.min(begun_ms + most_ms, left_ms)).atLeast(UNION_MIN_MS)
   const answer = within(cutoff, () => mergedUnion(executions, union, end, started))
   if (cutoff.isPast) answer.search_cutoff = true
   for (const { matches } of executions) releaseMatches(matches)

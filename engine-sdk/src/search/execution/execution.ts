@@ -24,7 +24,7 @@ import type { SearchRequest } from "./request.ts"
 const LOOK_UP_STEPS = 16,
   GROUP_STEPS = 16
 /** For ordering what was found, when the time is over. */
-const RANK_MIN_ms = 5
+const RANK_MIN_MS = 5
 
 interface RankedGroup {
   readonly group: number
@@ -167,7 +167,7 @@ export class Execution {
   }
   /** With a few milliseconds in any case. */
   private ordering<A>(run: () => A): A {
-    const cutoff = this.cutoff.atLeast(RANK_MIN_ms)
+    const cutoff = this.cutoff.atLeast(RANK_MIN_MS)
     const answer = within(cutoff, run)
     this.isCutOff ||= cutoff.isPast
     return answer

@@ -1,6 +1,6 @@
 /** Distances and areas on the sphere (`docs/contract/filters.md#places`, `docs/contract/sorting.md#keys`). */
 /** Radius of the earth in metres behind the recorded distances: 3,958.75 miles of 1,609 metres. */
-const EARTH_RADIUS_m = 6_369_628.75
+const EARTH_RADIUS_M = 6_369_628.75
 const RADIANS = Math.PI / 180
 
 /** Great-circle distance in metres (haversine). */
@@ -8,7 +8,7 @@ export const distance_m = (lat1: number, lng1: number, lat2: number, lng2: numbe
   const dLat = (lat2 - lat1) * RADIANS,
     dLng = (lng2 - lng1) * RADIANS
   const a = Math.sin(dLat / 2) ** 2 + Math.cos(lat1 * RADIANS) * Math.cos(lat2 * RADIANS) * Math.sin(dLng / 2) ** 2
-  return 2 * EARTH_RADIUS_m * Math.asin(Math.min(1, Math.sqrt(a)))
+  return 2 * EARTH_RADIUS_M * Math.asin(Math.min(1, Math.sqrt(a)))
 }
 
 type Vector = readonly [number, number, number]

@@ -8,12 +8,12 @@ import { BoundedMap } from "../../bounded-map.ts"
 import type { Segment } from "../../index/segment.ts"
 
 /** Sets of a segment: some hundred and sixty of them, and their texts. */
-const SETS_bytes_A_DOCUMENT = 20,
-  SETS_bytes_MIN = 200_000
+const SETS_BYTES_A_DOCUMENT = 20,
+  SETS_BYTES_MIN = 200_000
 /** Values of one comparison whose set may be remembered. */
 const KEPT_VALUES_MAX = 64
 /** Keys of sets that were asked for once, and how long one may be; in practice a tenth of the bound. */
-const ASKED_bytes_MAX = 500_000,
+const ASKED_BYTES_MAX = 500_000,
   ASKED_LENGTH_MAX = 1_024
 /**
  * Sets of a segment, least recently used first, and what was asked once: a range that never comes again must not push
@@ -32,10 +32,10 @@ export const cachedLeaf = (segment: Segment, filter: Filter, compute: () => Bits
       "filters",
       (cache = {
         sets: new BoundedMap({
-          bytes_max: Math.max(SETS_bytes_MIN, segment.docs * SETS_bytes_A_DOCUMENT),
+          bytes_max: Math.max(SETS_BYTES_MIN, segment.docs * SETS_BYTES_A_DOCUMENT),
           bytesOf: (key, bits) => key.length * 2 + bits.byteLength
         }),
-        asked: new BoundedMap({ bytes_max: ASKED_bytes_MAX, bytesOf: (key) => key.length * 2 })
+        asked: new BoundedMap({ bytes_max: ASKED_BYTES_MAX, bytesOf: (key) => key.length * 2 })
       })
     )
   const { asked, sets } = cache

@@ -66,7 +66,7 @@ export interface Snippet {
 const WINDOW = 10
 const SHORT_TEXT_FACTOR = 6
 /** Bytes of a UTF-16 unit, at most. */
-const UNIT_bytes_MAX = 3
+const UNIT_BYTES_MAX = 3
 
 /**
  * The best window of a text: word positions in it, how many words, and how spread. undefined = no wanted word in the
@@ -164,7 +164,7 @@ const placesWithin = (
  * at most `threshold` tokens.
  */
 export const isShownWhole = (text: string, rules: SnippetRules): boolean =>
-  text.length * UNIT_bytes_MAX < rules.threshold * SHORT_TEXT_FACTOR
+  text.length * UNIT_BYTES_MAX < rules.threshold * SHORT_TEXT_FACTOR
 /**
  * What `bestWindow` and `snippetOf` answer for a text that is shown whole, from its `fewTokens`; for fields that are
  * marked by the characters they are indexed by.
@@ -229,7 +229,7 @@ export const snippetOf = (
 ): Snippet => {
   const lastOffset = match.offsets[match.offsets.length - 1]
   const shortBelow = rules.threshold * SHORT_TEXT_FACTOR
-  const isShort = text.length * UNIT_bytes_MAX < shortBelow || textLength(text) < shortBelow
+  const isShort = text.length * UNIT_BYTES_MAX < shortBelow || textLength(text) < shortBelow
   const marks: Array<{ start: number; end: number }> = []
   const hits: string[] = []
   let next = 0,

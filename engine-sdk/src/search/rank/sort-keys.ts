@@ -20,7 +20,7 @@ import type { SegmentMatches } from "../text/segment-matches.ts"
 import { vectorDistances, type DistanceTable } from "../vector/vectors.ts"
 
 /** Distance of a document without a point (8.3). */
-const NOWHERE_m = 2_147_483_647
+const NOWHERE_M = 2_147_483_647
 
 /** Where a hit of the text side has no distance: before every known one, as recorded. */
 const UNKNOWN_DISTANCE = -1
@@ -342,7 +342,7 @@ const decayed = ({ func, origin, scale, offset, decay }: Decay, value: number): 
 /** Metres from the nearest point of a document. */
 const pointDistance_m = (segment: Segment, field: string, lat: number, lng: number, doc: number): number => {
   const column = segment.geo(field)
-  let nearest = NOWHERE_m
+  let nearest = NOWHERE_M
   if (column !== undefined) spend((column.starts[doc + 1] - column.starts[doc]) * 8)
   if (column !== undefined)
     for (let p = column.starts[doc]; p < column.starts[doc + 1]; p++)
@@ -360,7 +360,7 @@ export const shownDistance_m = (
 }
 const geoKey = (segment: Segment, key: Extract<SortKey, { kind: "geo" }>, doc: number): number => {
   const distance = shownDistance_m(segment, key, doc)
-  return key.precision_m > 0 && distance < NOWHERE_m
+  return key.precision_m > 0 && distance < NOWHERE_M
     ? Math.floor((distance + key.precision_m - 1) / key.precision_m) * key.precision_m
     : distance
 }

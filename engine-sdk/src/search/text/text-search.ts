@@ -18,7 +18,7 @@ import { COMBINATIONS_EXHAUSTIVE, WordCombinations } from "./word-combinations.t
 import { WordMatcher, type Combination } from "./word-matcher.ts"
 
 /** From so many documents on fewer candidates of a word are looked at. */
-const LARGE_COLLECTION_docs = 500_000
+const LARGE_COLLECTION_DOCS = 500_000
 const CANDIDATES = 10,
   CANDIDATES_LARGE = 4
 
@@ -141,4 +141,4 @@ class TextSearch {
 /** Candidate words of one token at one cost. */
 export const candidatesMax = (documents: number, query: TextQuery): number =>
   query.maxCandidates ??
-  (query.exhaustive ? COMBINATIONS_EXHAUSTIVE : documents < LARGE_COLLECTION_docs ? CANDIDATES : CANDIDATES_LARGE)
+  (query.exhaustive ? COMBINATIONS_EXHAUSTIVE : documents < LARGE_COLLECTION_DOCS ? CANDIDATES : CANDIDATES_LARGE)
