@@ -1,9 +1,9 @@
 /**
- * Who is next where one thread works for all: start-time fair queueing by the time that each organization's work took,
- * over its weight. Who has used least since others began to wait goes next, so a tenant with one search passes a tenant
- * with fifty. Pure.
+ * The order of work on a thread shared by all: start-time fair queueing by the time that each organization's work took,
+ * divided by its weight. The organization that has used least since others began to wait goes next, so a tenant with
+ * one search passes a tenant with fifty. Pure.
  *
- * Bound: what waits, and an organization for each that waits or has worked since the queue was last empty.
+ * Bound: the waiting work, and an entry for each organization that waits or has worked since the queue was last empty.
  */
 interface Member<A> {
   readonly waiting: Array<A>
@@ -23,7 +23,7 @@ export const makeFairQueue = <A>(weightOf: (organizationId: string) => number) =
     put: (organizationId: string, entry: A): void => {
       let member = members.get(organizationId)
       if (member === undefined) members.set(organizationId, (member = { waiting: [], finish: virtual_ms }))
-      // Who was away does not save up what it did not use.
+      // An idle organization saves up nothing.
       if (member.waiting.length === 0) member.finish = Math.max(member.finish, virtual_ms)
       member.waiting.push(entry)
       size++
@@ -43,7 +43,7 @@ export const makeFairQueue = <A>(weightOf: (organizationId: string) => number) =
       if (size === 0) return members.clear()
       const member = members.get(organizationId)
       if (member !== undefined) member.finish += took_ms / weightOf(organizationId)
-      // Those whose lead the others have caught up with are as new.
+      // Organizations whose lead the others have caught up with are forgotten.
       for (const [id, { finish, waiting }] of members)
         if (waiting.length === 0 && finish <= virtual_ms) members.delete(id)
     }

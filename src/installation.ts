@@ -1,4 +1,4 @@
-/** What the person who starts the program chooses, for the rooms that ask. */
+/** What the person who starts the program chooses, for rooms that need it. */
 import { Context } from "effect"
 import type { Weights } from "@dowser/streams/runner/weights"
 

@@ -49,7 +49,7 @@ command.pipe(
     NodeRuntime.runMain(program, {
       // Standard output may be promised to one JSON line: every failure was reported above, on standard error.
       disableErrorReporting: true,
-      // Being told to stop and stopping cleanly is success.
+      // Stopping cleanly on request is success.
       teardown: (exit, onExit) =>
         onExit(Exit.isSuccess(exit) ? Number(process.exitCode ?? 0) : Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)
     })

@@ -1,5 +1,5 @@
 /**
- * What a room is to the rest of the program, as one value. `src/rooms.ts` lists the rooms, and everything that is about
+ * What a room is to the rest of the program, as one value. `src/rooms.ts` lists the rooms, and everything that concerns
  * all of them walks that list: server, OpenAPI documents, console, audit log, housekeeping, migrations, fuzz. A new
  * room is a folder with a `room.ts` and one line in the list.
  */
@@ -20,14 +20,12 @@ export type Seeds = Readonly<Record<string, ReadonlyArray<unknown>>>
 export type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
 
 /**
- * `Out`: services that the room gives; `In`: what they are made of; `Needs`: what its handlers ask for; `Reads`: what
- * its measures are read from.
+ * `Out`: services that the room provides; `In`: what they are built from; `Needs`: what its handlers require; `Reads`:
+ * what its metrics read.
  */
 interface Room<Out = never, In = never, Needs = never, Reads = never> {
   /** The folder's. */ readonly name: string
-  /**
-   * Services, and what runs by itself as long as the program does. Needs the rooms that stand before it in the list.
-   */
+  /** Services, and background work for the lifetime of the program. Requires the rooms before it in the list. */
   readonly layer?: Layer.Layer<Out, never, In>
   /** Operations with their handlers, made once; they may need any room. */ readonly routes?: Effect.Effect<
     ReadonlyArray<Implemented>,
@@ -45,14 +43,14 @@ interface Room<Out = never, In = never, Needs = never, Reads = never> {
   /** How the rows of each kind that the room changes are read for the audit log, by kind. */
   readonly audited?: Readonly<Record<string, RowReader>>
   /**
-   * By operation id: the least role that reaches it in the console. One of the tenant API gets a twin there
+   * By operation id: the least role that reaches it in the console. An operation of the tenant API gets a twin there
    * (`src/console/twins.ts`).
    */
   readonly roles?: Readonly<Record<string, Role>>
   /** By operation id: which collections it touches (`src/identity/reach.ts`). */ readonly reaches?: Readonly<
     Record<string, Reach>
   >
-  /** Of tables that would only grow. */ readonly expiries?: ReadonlyArray<Expiry>
+  /** Tables that would otherwise only grow. */ readonly expiries?: ReadonlyArray<Expiry>
   /** Of every error that it declares: `test/wire` renders each on each plane. */
   readonly errorSamples?: ReadonlyArray<ErrorSample>
   /**
@@ -62,7 +60,7 @@ interface Room<Out = never, In = never, Needs = never, Reads = never> {
   readonly features?: Readonly<Record<string, PlanFeature>>
   /** Bodies that hostile requests start from, by operation id; an operation without starts from its schema. */
   readonly seeds?: Seeds
-  /** What operators watch of it, at `/metrics` of the admin port. */
+  /** Metrics for operators, at `/metrics` of the admin port. */
   readonly metrics?: Effect.Effect<ReadonlyArray<Measure>, never, Reads>
   /** By date and name, `YYYYMMDDnn_name`; those of before rooms had their own have a number of four digits. */
   readonly migrations?: Readonly<Record<string, Migration>>
@@ -131,7 +129,7 @@ export class RoomList<Ground, Provided, Needs> {
       }
     )
   }
-  /** One table of what each room says about `field`; a name that two rooms give is a mistake. */
+  /** One table of what each room declares about `field`; a name declared by two rooms is a mistake. */
   table<F extends "audited" | "features" | "groups" | "migrations" | "reaches" | "roles" | "seeds">(
     field: F
   ): ReadonlyMap<string, NonNullable<AnyRoom[F]>[string]> {

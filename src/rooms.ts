@@ -1,7 +1,4 @@
-/**
- * The rooms of the program. Each stands behind those whose services its own are made of: another order does not
- * compile.
- */
+/** The rooms of the program. Each comes after those whose services it uses: another order does not compile. */
 import type { PgClient } from "@effect/sql-pg"
 import type { SqlClient } from "effect/sql"
 import type { StreamWorker } from "@dowser/streams/host/host"
@@ -76,7 +73,7 @@ import { room as voice } from "./voice/room.ts"
 import { room as webhooks } from "./webhooks/room.ts"
 
 /**
- * What every room may ask for: the database, the log, the engine, and what the person who started the program chose
+ * What every room may require: the database, the log, the engine, and the choices of the person who started the program
  * (`src/runtime`).
  */
 type Ground =

@@ -29,11 +29,11 @@ const routes = (options: Chosen) =>
   )
 
 /**
- * Of one part of a path as it is sent: ids of 256 bytes, each escaped, with room. The router's own bound of 100 would
- * hide documents and users.
+ * The longest path segment as sent: ids of 256 bytes, each escaped, with room. The router's own bound of 100 would hide
+ * documents and users.
  */
 const PATH_PART_CHARACTERS_MAX = 4_096
-/** Addresses have one spelling: what a proxy in front forbids by path is not reached as `//console` or `/Console`. */
+/** Addresses have one spelling: a path that a proxy in front forbids cannot be reached as `//console` or `/Console`. */
 const routerConfig = { maxParamLength: PATH_PART_CHARACTERS_MAX, caseSensitive: true, ignoreDuplicateSlashes: false }
 
 /** Listens when built and stops accepting when its scope closes; requests in flight get 5 s. */

@@ -46,7 +46,7 @@ const caches: ReadonlyMap<string, { readonly bytes: number; readonly each?: stri
     "engine-sdk/src/search/filter/leaf-cache.ts",
     { bytes: MEGABYTE, each: "of each segment, or 20 bytes a document of it" }
   ],
-  ["engine-sdk/src/search/highlight/highlight.ts", { bytes: MEGABYTE }],
+  ["engine-sdk/src/search/highlight/marks.ts", { bytes: MEGABYTE }],
   ["src/analytics/popular-documents.ts", { bytes: 32 * MEGABYTE }],
   // What robots.txt say, and the pace of hosts that nobody asks.
   ["src/docs/guide/site.ts", { bytes: 4 * MEGABYTE }],

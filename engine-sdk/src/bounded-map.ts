@@ -1,14 +1,14 @@
 /**
- * What is remembered of what came from outside: a map with a bound in bytes, which every cache of the package and of
- * its host declares (`test/caches.test.ts` lists them). Entries leave in the order in which they came; a look moves
- * nothing, so that it costs what a look into a `Map` costs.
+ * A cache for values that come from outside: a map with a bound in bytes, which every cache of the package and of its
+ * host declares (`test/caches.test.ts` lists them). Entries leave in insertion order; a look-up moves nothing, so it
+ * costs the same as in a `Map`.
  */
 interface Bounds<K, V> {
   readonly bytes_max: number
-  /** What an entry holds, about: two bytes a character, and what its objects take. Asked once, when it is put. */
+  /** Approximate size of an entry: two bytes a character plus its objects. Called once, on insertion. */
   readonly bytesOf: (key: K, value: V) => number
 }
-/** Of an entry itself, beside what it holds. */
+/** Overhead of an entry beside its content. */
 const ENTRY_BYTES = 64
 
 export class BoundedMap<K, V> {
@@ -33,7 +33,7 @@ export class BoundedMap<K, V> {
   has(key: K): boolean {
     return this.#entries.has(key)
   }
-  /** One that is larger than the bound is not kept. */
+  /** An entry larger than the bound is not kept. */
   set(key: K, value: V): void {
     this.delete(key)
     const bytes = ENTRY_BYTES + this.#bytesOf(key, value)

@@ -1,6 +1,7 @@
 /**
- * What an engine can do, feature by feature: `exact` as the contract says, `approximate` (answered, and said so),
- * `composed` (the host supplies it from this package over what the engine returns) or `none` (refused, never ignored).
+ * What an engine supports, feature by feature: `exact` as the contract says, `approximate` (answered, and marked as
+ * such), `composed` (the host builds it with this package from the engine's results) or `none` (refused, never
+ * ignored).
  */
 export type Capability =
   | "typo_candidates"

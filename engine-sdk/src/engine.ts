@@ -19,8 +19,8 @@ export interface SearchBudget {
   readonly limit_ms: number
   used_ms: number
   /** A search of the request took long: the others need not be tried on the thread of all. */ isSlow?: boolean
-  /** Nobody waits for the answers any more: what has not begun need not begin. */ readonly isGivenUp?: () => boolean
-  /** Of the namespace where searches of several wait for the same threads; 1 when absent. */ readonly weight?: number
+  /** The caller has gone: searches not yet started can be skipped. */ readonly isGivenUp?: () => boolean
+  /** Weight of the namespace where searches of several share the same threads; default 1. */ readonly weight?: number
 }
 export type Namespace = string
 
@@ -35,7 +35,7 @@ export interface SchemaChange {
   readonly curation_sets?: ReadonlyArray<string>
 }
 
-/** A change of a schema that is under way: documents as they were when it began, and how many are written anew. */
+/** A schema change in progress: the number of documents when it began, and how many have been rewritten. */
 export interface SchemaChangeProgress {
   readonly collection: string
   readonly documents: number
@@ -52,8 +52,8 @@ export interface WriteOptions {
   readonly returnDocuments?: boolean
   readonly keeps?: KeepLimits | undefined
   /**
-   * Told at most once, before the answer: every operation has been taken up, so what is written from now on comes after
-   * it, though the disk does not have it yet. An engine that cannot say so says nothing.
+   * Called at most once, before the answer: every operation has been accepted, so later writes are ordered after it,
+   * though it is not on disk yet. An engine that cannot tell never calls it.
    */
   readonly taken?: (() => void) | undefined
 }
@@ -107,10 +107,10 @@ export interface VectorUsage {
   readonly field: string
   readonly vectors: number
   readonly approximate: number
-  /** Of the approximate index; part of `index_bytes`. */ readonly graph_bytes: number
-  /** Of the vectors themselves in memory, and which documents have one; part of `index_bytes`. */
+  /** Bytes of the approximate index; part of `index_bytes`. */ readonly graph_bytes: number
+  /** Bytes of the vectors in memory and of the record of which documents have one; part of `index_bytes`. */
   readonly memory_bytes: number
-  /** Of the vectors in files, which memory holds nothing of. */ readonly disk_bytes: number
+  /** Bytes of vectors in files, outside memory. */ readonly disk_bytes: number
   /** Share of the true ten nearest among those found, the worst index of the field; 1 while everything is exact. */
   readonly recall: number
   /** Why something is searched exactly although it is large. */ readonly note?: string
@@ -132,11 +132,12 @@ export interface SearchEngine {
     change: SchemaChange,
     keeps?: KeepLimits
   ): Promise<Result<CollectionInfo>>
-  /** Changes of schemas that are under way, whoever asked for them. An engine that has none to tell is without it. */
+  /** Schema changes in progress, whoever asked for them. Absent on an engine that has none to report. */
   schemaChanges?(namespace: Namespace): Promise<Result<ReadonlyArray<SchemaChangeProgress>>>
   /** Answers the collection as it was. */
   dropCollection(namespace: Namespace, name: string): Promise<Result<CollectionInfo>>
-  /** Those that have a collection. An engine that cannot say has none. */ namespaces?(): ReadonlyArray<Namespace>
+  /** Namespaces that have a collection. Absent on an engine that cannot list them. */
+  namespaces?(): ReadonlyArray<Namespace>
   /** Newest first. No cost beyond the list. */
   listCollections(namespace: Namespace): ReadonlyArray<CollectionInfo>
   describeCollection(namespace: Namespace, name: string): CollectionInfo | undefined
@@ -177,7 +178,7 @@ export interface SearchEngine {
    * opening, before the first use of a collection whose fields name it.
    */
   setDictionary?(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void>
-  /** What cannot be read of what is stored, as far as it was looked at. */
+  /** Stored data found unreadable, as far as it has been checked. */
   damaged?(): ReadonlyArray<StoredDamage>
   health(): Awaitable<Result<{ readonly ok: true }, EngineError>>
   close(): Promise<void>

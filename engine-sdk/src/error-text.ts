@@ -1,7 +1,7 @@
-/** What a failure says of the request's own text: a part that tells what is meant, not all of it back. Pure. */
+/** Quotes the request's own text in an error: enough to recognise it, not all of it. Pure. */
 
 const QUOTED_MAX = 200
-/** Of a whole sentence: ours are shorter, so what is longer repeats a text that nothing marks. */
+/** Longest length of a whole sentence: ours are shorter, so a longer one repeats unmarked text of the request. */
 const SENTENCE_MAX = 800
 
 const cut = (text: string, max: number): string =>

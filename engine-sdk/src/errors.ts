@@ -21,7 +21,7 @@ export interface Invalid {
   readonly message: string
   readonly parameter?: string
 }
-/** The caller's restrictions close the collection, whether it is there or not. */
+/** The caller's restrictions exclude the collection, whether it exists or not. */
 export interface Closed {
   readonly kind: "Closed"
   readonly message: string
@@ -47,7 +47,7 @@ export interface CapReached {
   readonly limit: number
   readonly plan: string
 }
-/** What is stored of a collection cannot be read; others are not concerned. */
+/** A collection's stored data cannot be read; others are unaffected. */
 export interface Damaged {
   readonly kind: "Damaged"
   readonly message: string
@@ -79,7 +79,7 @@ import type { Capability } from "./capabilities.ts"
 import type { KeepLimits, KeptThing } from "./keep-limits.ts"
 
 /**
- * A failure whose caller asked for something that cannot be understood; `parameter` names what is wrong.
+ * A failure caused by an invalid request; `parameter` names what is wrong.
  *
  * @example
  * ```ts

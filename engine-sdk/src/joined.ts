@@ -1,11 +1,11 @@
-/** Work that serves everybody who asked for it before it began, so that many who ask at once cause little of it. */
+/** Joins concurrent requests for the same work: one run serves everyone who asked before it began. */
 
 interface Running<A> {
   readonly done: Promise<A>
-  /** Of those that came after it began. */ next: Promise<A> | undefined
+  /** The run shared by callers that came after the current one began. */ next: Promise<A> | undefined
 }
 export class Joined<A> {
-  /** One entry a key at most, while something is under way for it. */
+  /** At most one entry per key, while something is in progress for it. */
   readonly #running = new Map<string, Running<A>>()
   /** Resolves with work that began after the call. */
   run(key: string, work: () => Promise<A>): Promise<A> {

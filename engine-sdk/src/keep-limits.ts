@@ -1,13 +1,13 @@
-/** What a namespace may keep, as its host says it with each write. */
+/** Storage limits of a namespace, passed by its host with each write. */
 /**
- * What one namespace may keep; a number that is absent is no limit. Whoever writes gives it along, because an engine
- * knows no plans; `plan` is what refusals call it. What only shrinks or replaces is never refused.
+ * What one namespace may store; an absent number means no limit. The writer passes it along, because an engine knows no
+ * plans; refusals mention `plan`. Writes that only shrink or replace are never refused.
  */
 export interface KeepLimits {
   readonly plan: string
   readonly collections?: number
   /** Declared, patterns and detected ones. */ readonly fields_per_collection?: number
   readonly documents?: number
-  /** Of documents as they are stored. */ readonly stored_bytes?: number
+  /** Bytes of documents as stored. */ readonly stored_bytes?: number
 }
 export type KeptThing = Exclude<keyof KeepLimits, "plan">

@@ -65,7 +65,7 @@ export const makeConnectorsRepository = Effect.gen(function* () {
         : sql.unsafe<ConnectorRow>(`SELECT ${columns} FROM connectors WHERE id = ANY($1::text[])`, [
             subjects.map(({ id }) => id)
           ]),
-    /** Until the transaction ends nobody else makes a connector of the organization. */
+    /** Blocks the creation of other connectors of the organization until the transaction ends. */
     lock: (organizationId: string) =>
       sql`SELECT pg_advisory_xact_lock(hashtextextended(${`connectors of ${organizationId}`}, 0))`,
     count: (organizationId: string) =>
@@ -92,7 +92,7 @@ export const makeConnectorsRepository = Effect.gen(function* () {
         ),
         ([row]) => (row === undefined ? undefined : connectorOf(row))
       ),
-    /** Its state goes with it; its journal and versions, which nobody can ask for any more, are swept. */
+    /** Its state goes with it; its journal and versions, which nobody can read any more, are swept later. */
     remove: Effect.fnUntraced(function* (organizationId: string, id: string) {
       yield* sql`DELETE FROM jobs WHERE organization_id = ${organizationId} AND type IN ('catalog_push', 'catalog_pull') AND config->>'connector_id' = ${id}`
       yield* sql`WITH gone AS (DELETE FROM connectors WHERE organization_id = ${organizationId} AND id = ${id} RETURNING id)

@@ -22,7 +22,7 @@ import type { Connector, ConnectorWithSecret, UpdateConnector } from "./schema.t
 import { newSecretOf, previewOf, shownAs } from "./shown.ts"
 
 interface ConnectorsShape {
-  /** O(1), by memory; of any organization, for pushes, which say no other. */
+  /** O(1), from memory; across organizations, because pushes name none. */
   readonly byId: (id: string) => StoredConnector | undefined
   readonly secretsOf: (connector: StoredConnector, now: number) => ReadonlyArray<string>
   readonly list: (
@@ -50,7 +50,7 @@ interface ConnectorsShape {
 }
 
 export const noConnector = (id: string) => new ConnectorNotFound({ message: `Connector ${id} does not exist.` })
-/** What is left out stays, `null` takes away. */
+/** Omitted fields stay, `null` removes a value. */
 const changed = <A>(given: A | null | undefined, before: A | undefined): A | undefined =>
   given === undefined ? before : (given ?? undefined)
 
@@ -72,7 +72,7 @@ const changedFields = (
   enabled: fields.enabled ?? before.enabled,
   updated_at: now
 })
-/** The newest secret is `text`; those before it sign for a day more. */
+/** The newest secret is `text`; earlier ones stay valid for another day. */
 const rotated = (before: StoredConnector, text: string, sealed: string, now: number) => {
   const secrets = rotatedSecrets(before.secrets, sealed, now)
   return secrets === undefined

@@ -1,6 +1,6 @@
 /**
- * A new connector. With an `Idempotency-Key` the same request is answered the same for a day, the secret with it; the
- * answer lies sealed beside the row.
+ * A new connector. With an `Idempotency-Key` the same request gets the same answer for a day, the secret included; the
+ * answer is stored sealed beside the row.
  */
 import { createHash } from "node:crypto"
 import { Clock, Effect } from "effect"
@@ -16,12 +16,12 @@ import { makePullsRepository } from "./pulling/pulls-repository.ts"
 import { CONNECTORS_MAX, type ConnectorWithSecret, type CreateConnector } from "./schema.ts"
 import { newSecretOf, previewOf, shownAs } from "./shown.ts"
 
-/** How long a creation is answered again. */
+/** How long a creation can be repeated. */
 const CREATION_KEPT_MS = 24 * 3_600_000
 
 export interface Creation {
   readonly fields: CreateConnector
-  /** The body as it came: what makes two requests the same. */ readonly body: Uint8Array
+  /** The body as it was sent, by which two requests are compared. */ readonly body: Uint8Array
   readonly idempotencyKey: string | undefined
 }
 const hashOf = (body: Uint8Array): string => createHash("sha256").update(body).digest("hex")
@@ -83,7 +83,7 @@ export const makeCreate = Effect.gen(function* () {
       configuration.write(
         { kind: "connector", organizationId, id: made.own.id },
         Effect.gen(function* () {
-          // Of two requests with one key the second finds what the first was answered.
+          // Of two requests with one key the second gets the first one's answer.
           yield* repository.lock(organizationId)
           const before = yield* answeredBefore(organizationId, creation)
           if (before !== undefined) return before

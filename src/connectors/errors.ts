@@ -6,7 +6,7 @@ export class ConnectorNotFound extends Schema.TaggedError<ConnectorNotFound>()(
   { message: Schema.String },
   { httpApiStatus: 404 }
 ) {}
-/** Nothing is taken from a connector that its owner switched off. */
+/** A connector that its owner disabled accepts nothing. */
 export class ConnectorDisabled extends Schema.TaggedError<ConnectorDisabled>()(
   "ConnectorDisabled",
   { message: Schema.String },
@@ -30,13 +30,13 @@ export class PushNotSigned extends Schema.TaggedError<PushNotSigned>()(
   { message: Schema.String },
   { httpApiStatus: 401 }
 ) {}
-/** Only connectors that pull have something to be pulled. */
+/** Only connectors with `pull` can be pulled. */
 export class ConnectorNotPulled extends Schema.TaggedError<ConnectorNotPulled>()(
   "ConnectorNotPulled",
   { message: Schema.String },
   { httpApiStatus: 409 }
 ) {}
-/** One pull of a connector at a time; the message names it. */
+/** A connector has one pull at a time; the message names it. */
 export class SyncInProgress extends Schema.TaggedError<SyncInProgress>()(
   "SyncInProgress",
   { message: Schema.String, job_id: Schema.String },

@@ -17,13 +17,13 @@ const entryOf = ({ error, mapping, version, ...row }: Row): JournalEntry => ({
 })
 /** Seven days. */
 const JOURNAL_KEPT_MS = 7 * 24 * 3_600_000
-/** Of a connector: a shop of a million products whose feed is read every hour would write 24 million a day. */
+/** Per connector: a shop of a million products with an hourly feed would write 24 million a day. */
 export const JOURNAL_ENTRIES_MAX = 500_000
 
 export const makeJournalRepository = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   return {
-    /** Newest first; of one connector, which its caller has found by its organization. */
+    /** Newest first, for one connector, which the caller has checked against its organization. */
     page: (
       connectorId: string,
       {
@@ -59,7 +59,7 @@ const removed = Effect.fnUntraced(function* (which: Statement.Fragment) {
     SELECT coalesce(sum(n), 0)::int4 AS n FROM counts`
   return row!.n
 })
-/** Older entries than anybody is shown. */
+/** Removes entries older than any that are shown. */
 export const expireJournal = (rowsMax: number) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -84,7 +84,7 @@ export const shortenJournal = (rowsMax: number, entriesMax = JOURNAL_ENTRIES_MAX
       sql`SELECT connector_id, id FROM connector_journal WHERE connector_id = ${long.connector_id} ORDER BY id LIMIT ${Math.min(rowsMax, long.above)}::int4`
     )
   })
-/** What a connector that was deleted left in tables of millions of rows; how many of them, or one for the last. */
+/** Removes what a deleted connector left in tables of millions of rows; returns how many, or one for the last. */
 export const expireLeftovers = (rowsMax: number) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

@@ -20,7 +20,7 @@ export const migrations = {
       updated_at bigint NOT NULL
     )`
     yield* sql`CREATE INDEX connectors_by_organization ON connectors (organization_id, id)`
-    // Apart from the row that its owner writes: it changes with every push.
+    // Separate from the row that its owner writes, because it changes with every push.
     yield* sql`CREATE TABLE connector_states (
       connector_id text PRIMARY KEY REFERENCES connectors (id) ON DELETE CASCADE,
       last_sync_at bigint,
@@ -92,8 +92,8 @@ export const migrations = {
   "2026112520_connector_pulls": Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql`ALTER TABLE connectors ADD COLUMN schedule_cron text, ADD COLUMN pull_url text, ADD COLUMN pull_token text`
-    // When the connector is pulled next, its job, and how far that is: everything before `place` is stored as
-    // pushes; `is_whole`: all of it was applied.
+    // When the connector is pulled next, its job, and its progress: everything before `place` is stored as pushes;
+    // `is_whole` means that all of it was applied.
     yield* sql`CREATE TABLE connector_pulls (
       connector_id text PRIMARY KEY REFERENCES connectors (id) ON DELETE CASCADE,
       next_run_at bigint,
@@ -103,7 +103,7 @@ export const migrations = {
       is_whole boolean NOT NULL DEFAULT false
     )`
     yield* sql`CREATE INDEX connector_pulls_due ON connector_pulls (next_run_at) WHERE next_run_at IS NOT NULL`
-    // What was said of a page that was read, and which page came after it.
+    // What the server said of a page that was read, and which page came after it.
     yield* sql`CREATE TABLE connector_pull_pages (
       connector_id text NOT NULL REFERENCES connectors (id) ON DELETE CASCADE,
       url_hash text NOT NULL,
@@ -121,7 +121,7 @@ export const migrations = {
   }),
   "2026112620_connector_leftovers": Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    // Rows of which a connector has millions are not checked against it one by one (two fifths of their cost), and are
+    // Rows that a connector has millions of are not checked against it one by one (two fifths of their cost), and are
     // not deleted with it in one statement: it leaves its id here, and they are swept.
     for (const table of ["connector_documents", "connector_journal", "connector_pull_seen"])
       yield* sql`ALTER TABLE ${sql(table)} DROP CONSTRAINT ${sql(`${table}_connector_id_fkey`)}`
@@ -132,7 +132,7 @@ export const migrations = {
     yield* sql`DROP INDEX connector_documents_deleted`
     yield* sql`CREATE INDEX connector_documents_deleted ON connector_documents (connector_id, external_id) WHERE deleted`
     yield* sql`ALTER TABLE connector_documents SET (fillfactor = 80)`
-    // How long the journal is, which is bounded.
+    // Length of the journal, which is bounded.
     yield* sql`ALTER TABLE connector_states ADD COLUMN journal_entries bigint NOT NULL DEFAULT 0`
     yield* sql`INSERT INTO connector_states AS s (connector_id, journal_entries) SELECT connector_id, count(*) FROM connector_journal GROUP BY 1
       ON CONFLICT (connector_id) DO UPDATE SET journal_entries = EXCLUDED.journal_entries`

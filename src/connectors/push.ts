@@ -1,4 +1,4 @@
-/** What travels in `catalog.pushes.v1`: changes of one push that one partition has. */
+/** A message of `catalog.pushes.v1`: the changes of one push that belong to one partition. */
 import { encodeRecord, openRecord } from "@dowser/log/record"
 import { CATALOG_PUSHES } from "@dowser/log/topics"
 import { partitionOfDocument } from "@dowser/log/routing"
@@ -6,7 +6,7 @@ import type { AppendRecord } from "@dowser/log/event-log/event-log"
 import type { Change } from "./read-push.ts"
 
 const SCHEMA_VERSION = 1
-/** Of one record, about: brokers take messages of a megabyte, and a reader holds whole records. */
+/** Approximate size of one record: brokers take messages of a megabyte, and a reader holds whole records. */
 const RECORD_BYTES_MAX = 500_000
 
 export interface PushedChange {
@@ -38,8 +38,8 @@ export const pushedOf = (
   ...(document === undefined ? {} : { document: stringify(document) })
 })
 /**
- * Changes of one document always go to one partition, in the order in which they stand in the push; cut where a record
- * would become too large.
+ * Changes of one document always go to one partition, in the order of the push; split where a record would become too
+ * large.
  */
 export const recordsOf = (
   organizationId: string,

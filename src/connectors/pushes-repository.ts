@@ -1,11 +1,12 @@
-/** Rows of pushes: what each was answered, by its signature. One function per statement. */
+/** Rows of pushes: the answer to each, by its signature. One function per statement. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { PushAnswer } from "./schema.ts"
 
 interface RememberedPush {
   readonly answer: PushAnswer
-  /** In the log; else its process was cut off before, or has not come so far. */ readonly is_stored: boolean
+  /** True if it is in the log; otherwise its process was cut off before, or has not got that far. */
+  readonly is_stored: boolean
   readonly created_at: number
 }
 /** A push that comes again within that time is answered again. */
@@ -28,7 +29,7 @@ export const makePushesRepository = Effect.gen(function* () {
         (rows) => rows.length > 0
       ),
     stored: (jobId: string) => sql`UPDATE connector_pushes SET is_stored = true WHERE job_id = ${jobId}`,
-    /** Nothing of it is in the log, as far as anybody knows. True where it was there. */
+    /** As far as is known, nothing of it is in the log. True if it existed. */
     forget: (jobId: string) =>
       Effect.map(
         sql`DELETE FROM connector_pushes WHERE job_id = ${jobId} AND NOT is_stored RETURNING 1`,
@@ -36,7 +37,7 @@ export const makePushesRepository = Effect.gen(function* () {
       )
   }
 })
-/** Of a day ago, which are applied, or were cut off before anything of them was stored. */
+/** Rows a day old, which are applied, or whose process was cut off before it stored anything. */
 export const expirePushes = (rowsMax: number) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

@@ -1,6 +1,6 @@
 /**
- * Taking a push: who it is from, what it says, and putting it where it cannot be lost. What becomes of it is told by
- * its job and the journal (`applying/`).
+ * Accepts a push: identifies the sender, reads it, and puts it where it cannot be lost. Its job and the journal show
+ * what becomes of it (`applying/`).
  */
 import { parseDocument } from "@dowser/engine-sdk/documents"
 import type { EventLog } from "@dowser/log/event-log/event-log"
@@ -45,7 +45,7 @@ type PushFailure =
   | PushesUnavailable
   | Throttled
 
-/** What a shop system's header says of the whole push; undefined: nothing of products. */
+/** What a shop system's header says about the whole push; undefined if it does not concern products. */
 const topicOf = (
   { provider }: StoredConnector,
   headers: Received["headers"]
@@ -115,7 +115,7 @@ const make = Effect.gen(function* () {
         return yield* new ConnectorDisabled({ message: `Connector ${connector.id} is disabled; enable it first.` })
       const events = eventsOf(body)
       if (typeof events === "string") return yield* inputInvalid("events", events)
-      // Nothing in it says whether it is the same request again: its changes are ordered by version and arrival.
+      // Nothing identifies a repetition: its changes are ordered by version and arrival.
       const signature = `of ${yield* identifiers.make("psh")}`
       const sent = { connector, signature, now: yield* Clock.currentTimeMillis }
       return yield* stored(sent, readPush(events, readingOf(connector)))
@@ -126,7 +126,7 @@ const make = Effect.gen(function* () {
       if (answered !== undefined) return answered
       const { connector } = sent
       const topic = topicOf(connector, received.headers)
-      // A shop system tells of orders and customers too, and greets a new address: nothing of that is a product.
+      // A shop system also reports orders and customers, and greets a new address: none of that is a product.
       const events = topic === "other" ? [] : yield* bodyEvents(received.body)
       const read = readPush(events, { ...readingOf(connector), topic: topic === "other" ? undefined : topic })
       return yield* stored(sent, read)
@@ -137,9 +137,9 @@ const make = Effect.gen(function* () {
 export class Pushes extends Context.Service<
   Pushes,
   {
-    /** Durable when it answers; in the order of the answers where one waits for the other. */
+    /** Durable when it answers, in the order of the answers if one waits for the other. */
     readonly take: (received: Received) => Effect.Effect<PushAnswer, PushFailure>
-    /** The same of a caller who is known otherwise: `body` as it was parsed. */
+    /** The same for a caller identified otherwise: `body` is parsed already. */
     readonly takeOf: (
       connector: StoredConnector,
       body: unknown

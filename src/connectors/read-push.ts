@@ -1,6 +1,6 @@
 /**
- * What a push says: which documents of the connector's collection are to be written or deleted. Each event is judged
- * alone; one that cannot be read is refused by its place, the others go on. Pure.
+ * What a push says: which documents of the connector's collection to write or delete. Each event is judged alone; an
+ * unreadable one is refused by its index, the others go on. Pure.
  */
 import { type Mapped } from "./mapping/map.ts"
 import { Looks, type Path, valuesAt } from "./mapping/path.ts"
@@ -15,32 +15,32 @@ export interface Change {
   readonly index: number
   readonly externalId: string
   readonly op: "upsert" | "delete"
-  /** What is older than what was applied is ignored. */ readonly version: number | undefined
-  /** Of an upsert. */ readonly document: Fields | undefined
+  /** Changes older than what was applied are ignored. */ readonly version: number | undefined
+  /** Set for an upsert. */ readonly document: Fields | undefined
 }
 interface Refusal {
   readonly index: number
   readonly reason: string
-  /** Where that much of the event could be read. */ readonly externalId: string | undefined
+  /** Set if that much of the event could be read. */ readonly externalId: string | undefined
 }
 export interface PushRead {
   readonly received: number
   readonly changes: ReadonlyArray<Change>
   readonly rejected: ReadonlyArray<Refusal>
 }
-/** How a connector reads events. */
+/** How a connector interprets events. */
 export interface Reading {
   readonly provider: Provider | undefined
-  /** The connector's own mapping or its provider's; none where documents come as they are. */
+  /** The connector's own mapping or its provider's; none if documents are taken as they are. */
   readonly map: ((payload: unknown) => Mapped) | undefined
-  /** What a provider's header says of the whole push. */ readonly topic?: "upsert" | "delete" | undefined
+  /** What a provider's header says about the whole push. */ readonly topic?: "upsert" | "delete" | undefined
 }
 
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 const own = (fields: Fields, name: string): unknown => (Object.hasOwn(fields, name) ? fields[name] : undefined)
 
-/** The events of a body: one object, or `{events: [...]}`; a sentence where it is neither. */
+/** The events of a body: one object, or `{events: [...]}`; a message if it is neither. */
 export const eventsOf = (body: unknown): ReadonlyArray<unknown> | string => {
   if (!isFields(body)) return 'A push is one event as a JSON object, or `{"events": [...]}`'
   const events = own(body, "events")

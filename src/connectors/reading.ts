@@ -15,6 +15,6 @@ export const readingOf = (connector: StoredConnector): Reading => {
   }
   return reading
 }
-/** What the journal says of how documents were made; nothing where they came as they are. */
+/** What the journal says about how documents were made; nothing if they were taken as they are. */
 export const mappingName = ({ mapping, provider }: StoredConnector): string | undefined =>
   mapping !== undefined ? "own" : PROVIDERS.has(provider) ? provider : undefined

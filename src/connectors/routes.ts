@@ -20,7 +20,7 @@ const idempotencyKeyOf = (given: string | ReadonlyArray<string> | undefined) =>
     : typeof given === "string" && given.length >= 1 && given.length <= IDEMPOTENCY_KEY_MAX
       ? Effect.succeed(given)
       : Effect.fail(inputInvalid("Idempotency-Key", `1 to ${IDEMPOTENCY_KEY_MAX} characters`))
-/** What a mode needs and what only the other has. */
+/** Settings that one mode requires and those that only the other has. */
 const pullIssues = (mode: Connector["sync_mode"], fields: UpdateConnector, hasAddress: boolean) => {
   const pushed = (value: unknown) =>
     mode === "push" && value !== undefined && value !== null
@@ -38,7 +38,7 @@ const pullIssues = (mode: Connector["sync_mode"], fields: UpdateConnector, hasAd
 /** Empty counts as absent. */
 const given = (text: string | undefined): string | undefined => (text === "" ? undefined : text)
 
-/** What brings events in, and what tries one. */
+/** Routes that bring events in, and the one that tries an event. */
 const makeEventRoutes = Effect.gen(function* () {
   const connectors = yield* Connectors
   const pushes = yield* Pushes

@@ -22,7 +22,7 @@ const ScheduleCron = Schema.String.check(refusing(cronRefusal)).annotate({
 })
 const PullUrl = Schema.String.check(refusing(urlRefusal))
 const TOKEN_CHARACTERS_MAX = 4_096
-/** It stands in a header. */
+/** Sent as a header. */
 const PullToken = Schema.String.check(
   refusing((text: string) =>
     /^[\x21-\x7e]+$/.test(text) && text.length <= TOKEN_CHARACTERS_MAX
@@ -43,7 +43,7 @@ export const CreateConnector = Schema.Struct({
   enabled: Schema.optionalKey(Schema.Boolean)
 }).annotate({ identifier: "CreateConnector" })
 export type CreateConnector = typeof CreateConnector.Type
-/** What is left out stays; `null` takes it away. */
+/** Omitted fields stay; `null` removes a value. */
 export const UpdateConnector = Schema.Struct({
   name: Schema.optionalKey(Name),
   schedule_cron: Schema.optionalKey(Schema.NullOr(ScheduleCron)),
@@ -81,7 +81,7 @@ const connectorFields = {
   last_error: Schema.optionalKey(Schema.String),
   enabled: Schema.Boolean,
   /** The secret's first and last letters. */ secret_preview: Schema.String,
-  /** Until then the secret before the last rotation signs as well. */ previous_secret_valid_until: Schema.optionalKey(
+  /** Until then the secret before the last rotation is valid too. */ previous_secret_valid_until: Schema.optionalKey(
     Schema.Int
   ),
   created_at: Schema.Int,
@@ -100,7 +100,7 @@ export const PushAnswer = Schema.Struct({
   upserts: Schema.Int,
   deletes: Schema.Int,
   rejected: Schema.Array(Schema.Struct({ index: Schema.Int, reason: Schema.String })),
-  /** What becomes of it: `GET /v1/jobs/{id}`. */ job_id: Schema.String
+  /** The job that shows the outcome: `GET /v1/jobs/{id}`. */ job_id: Schema.String
 }).annotate({ identifier: "PushAnswer" })
 export type PushAnswer = typeof PushAnswer.Type
 
@@ -111,7 +111,7 @@ export const JournalEntry = Schema.Struct({
   op: Schema.Literals(["upsert", "delete"]),
   version: Schema.optionalKey(Schema.Int),
   status: Schema.Literals(JOURNAL_STATUSES),
-  /** How its document was made: the provider's table or the connector's own mapping. */ mapping: Schema.optionalKey(
+  /** How its document was made: by the provider's table or the connector's own mapping. */ mapping: Schema.optionalKey(
     Schema.String
   ),
   /** Why it was ignored or failed. */ error: Schema.optionalKey(Schema.String),
@@ -120,7 +120,7 @@ export const JournalEntry = Schema.Struct({
 }).annotate({ identifier: "ConnectorJournalEntry" })
 export type JournalEntry = typeof JournalEntry.Type
 
-/** What the mapping makes of an event, or what is wrong. */
+/** What the mapping makes of an event, or what is wrong with it. */
 export const TriedMapping = Schema.Struct({
   external_id: Schema.optionalKey(Schema.String),
   op: Schema.optionalKey(Schema.Literals(["upsert", "delete"])),

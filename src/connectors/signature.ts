@@ -1,12 +1,11 @@
 /**
- * Whether a push is signed by one of a connector's secrets. Pure; comparisons take the same time
- * whatever differs.
+ * Whether a push is signed with one of a connector's secrets. Pure; comparisons take constant time.
  *
  *   X-Signature-Timestamp   Unix seconds, at most 300 away from now
  *   X-Signature             hex HMAC-SHA256(secret, `<timestamp>.<raw body>`), `sha256=` before it or not
  *
- * A shop system that signs in its own header (base64 of the HMAC over the raw body alone) is taken by that; what it
- * sends says no time, so that only its version keeps an old one from coming back.
+ * A shop system that signs in its own header (base64 of the HMAC over the raw body alone) is accepted by that; it signs
+ * no time, so only the version prevents old pushes from being replayed.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 import type { Provider } from "./mapping/providers.ts"
@@ -20,12 +19,12 @@ interface Signed {
 }
 const HEX = /^[0-9a-f]{64}$/i
 const BASE64 = /^[A-Za-z0-9+/]{43}=$/
-/** Exactly one: of two, a proxy and we might read different ones. */
+/** Exactly one: given two, a proxy and we might read different ones. */
 const single = (headers: Headers, name: string): string | undefined => {
   const value = headers[name]
   return typeof value === "string" ? value : undefined
 }
-/** All secrets are tried, so that the time says nothing of which one it was. */
+/** All secrets are tried, so that timing does not reveal which one matched. */
 const isOf = (secrets: ReadonlyArray<string>, given: Buffer, parts: ReadonlyArray<string | Uint8Array>): boolean => {
   let isSigned = false
   for (const secret of secrets) {

@@ -1,8 +1,8 @@
 /**
- * Putting a push where it cannot be lost. First its job and its signature, in one transaction: of a push that is in the
- * log there always are both. Then the log, then the mark that it is there. A process that is cut off between them has
- * answered nobody: the push that is sent again finds the row without its mark, waits until nobody can be at work on it,
- * and is stored as a new one.
+ * Stores a push where it cannot be lost. First its job and its signature, in one transaction: a push that is in the log
+ * always has both. Then the log, then the mark that it is there. A process that is cut off in between has answered
+ * nobody: the repeated push finds the row without its mark, waits until nobody can be working on it, and is stored as a
+ * new one.
  */
 import { stringifyJson } from "@dowser/engine-sdk/documents"
 import { EventLog } from "@dowser/log/event-log/event-log"
@@ -23,13 +23,13 @@ interface Sent {
   readonly connector: StoredConnector
   readonly signature: string
   readonly now: number
-  /** Of a pull, whose job tells of all its parts: it has no job of its own. */ readonly isPart?: boolean
+  /** Part of a pull, whose job covers all its parts, so it has no job of its own. */ readonly isPart?: boolean
 }
 /** A push is appended within that time, or its process is gone. */
 const STORING_MS = 30_000
 const onItsWay = () =>
   new PushesUnavailable({ message: "The same push is on its way to be stored; send it again.", retry_after_s: 5 })
-/** JSON of one document: what a message of the log has room for. */
+/** Bytes of one document as JSON, so that it fits a message of the log. */
 const DOCUMENT_BYTES_MAX = 500_000
 
 /** The changes as the log has them, and the answer; a document that is too large is refused by its place. */

@@ -1,10 +1,10 @@
 /**
- * Attempts to sign in, by quarters of an hour of the clock; counted together by all processes. Who knows an account's
- * name must not be able to lock its owner out, so what locks is an account from one network, and a network; an account
- * that is tried from many networks is slowed instead, but for networks from which somebody has signed in to it. An
- * attempt that was right is given back; wrong ones stay until the window turns.
+ * Attempts to sign in, by quarter hours of the clock, counted over all processes. Somebody who knows an account's name
+ * must not be able to lock its owner out, so locks apply to an account from one network, and to a network. An account
+ * that is tried from many networks is slowed down instead, except from networks from which somebody has signed in to
+ * it. Correct attempts are given back; wrong ones count until the window ends.
  *
- * While Postgres is away a process lets pass at most one window's attempts of its own; nobody signs in then anyway.
+ * While Postgres is away, a process allows at most one window's attempts of its own; nobody signs in then anyway.
  * Bound: `NAMES_MAX` names of each kind in memory, by their hashes, and as many pairs of accounts and known networks.
  */
 import { createHash } from "node:crypto"
@@ -14,12 +14,10 @@ import { networkOf } from "../net/network-address.ts"
 
 const WINDOW_MS = 15 * 60_000
 const NAMES_MAX = 10_000
-/**
- * `pair`: of one account from one network; `network`: whatever the account; `account`: from all networks, more is slow.
- */
+/** `pair`: one account from one network; `network`: any account; `account`: from all networks, slowed down beyond. */
 const limits = { pair: 10, network: 50, account: 100 } as const
 type Kind = keyof typeof limits
-/** What a slow attempt waits for before it is looked at. */
+/** How long a slowed-down attempt waits before it is checked. */
 const SLOW_MS = 3_000
 
 interface Attempt {
@@ -29,7 +27,7 @@ interface Attempt {
 export interface SignInAttempts {
   /** Round trips where several processes count. */
   readonly take: (account: string, address: string) => Effect.Effect<Attempt>
-  /** The attempt was right: it does not count, and the network is known to the account from now on. */
+  /** The attempt was correct: it does not count, and the account knows the network from now on. */
   readonly succeed: (account: string, address: string) => Effect.Effect<void>
 }
 

@@ -1,4 +1,4 @@
-/** What the parts of the console pass to each other. */
+/** Types that the parts of the console exchange. */
 import type { Role } from "../identity/roles.ts"
 import type { MemberRecord, SessionRecord } from "../identity/console-caller.ts"
 

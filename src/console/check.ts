@@ -1,4 +1,4 @@
-/** The one check of the console API: who asks, and whether the operation is theirs. Asks memory alone. */
+/** The one check of the console API: who the caller is, and whether the operation is allowed. Reads only memory. */
 import { Clock, Effect } from "effect"
 import type { OperatorAuth } from "../identity/operator.ts"
 import type { ConfigurationShape } from "../configuration/configuration.ts"

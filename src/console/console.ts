@@ -1,9 +1,9 @@
 /**
- * Members, their sessions, and the one check of the console API. Members and sessions are in memory like keys are
- * (`Configuration`): a request asks nobody, and what one process ended, every other has ended with the next request.
+ * Members, their sessions, and the one check of the console API. Members and sessions are in memory, like keys
+ * (`Configuration`): a request asks nobody, and what one process ended, every other has ended by the next request.
  *
- * States of a session: open → over, by its time, by signing out, by a new password, by the member's removal, or by the
- * 21st session of the member. A role is looked up with every request, so a change of it holds at once.
+ * States of a session: open → over, by time, by signing out, by a new password, by the member's removal, or by the
+ * member's 21st session. The role is looked up with every request, so a change applies at once.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -49,8 +49,8 @@ export class Console extends Context.Service<
   Console,
   {
     /**
-     * Who asks, or the first refusal: 401 neither token nor session, 403 another site's page, another organization, or
-     * a role that does not reach. O(1).
+     * The caller, or the first refusal: 401 neither token nor session, 403 a page of another site, another
+     * organization, or an insufficient role. O(1).
      */
     readonly check: (
       request: ConsoleRequest
@@ -68,7 +68,7 @@ export class Console extends Context.Service<
       member: MemberRecord,
       given: { readonly current: string; readonly next: string; readonly address: string }
     ) => Effect.Effect<OpenedSession, SignInRefused | MemberNotFound | Throttled | ConfigurationUnavailable>
-    /** By the time they were added. */
+    /** In order of being added. */
     readonly members: (organizationId: string) => ReadonlyArray<MemberRecord>
     /** The plan's `cap` binds the organization's people, not the operator. */
     readonly addMember: (

@@ -16,7 +16,7 @@ export const sessionTokenOf = (cookies: string | undefined): string | undefined 
 const firstOf = (header: string | ReadonlyArray<string> | undefined): string | undefined =>
   (typeof header === "string" ? header : header?.[0])?.split(",")[0]!.trim()
 
-/** By this connection, or by what a proxy in front of us says of its own. */
+/** Over this connection, or according to a proxy in front of us. */
 export const isOverTls = (headers: IncomingHttpHeaders, isEncrypted: boolean): boolean =>
   isEncrypted || firstOf(headers["x-forwarded-proto"]) === "https"
 

@@ -1,7 +1,7 @@
 /** What console operations answer beside the common refusals. */
 import { Schema } from "effect"
 
-/** Wrong address, wrong password, or a person of several organizations who named none: one answer for all. */
+/** Wrong address, wrong password, or a person of several organizations without a choice: one answer for all. */
 export class SignInRefused extends Schema.TaggedError<SignInRefused>()(
   "SignInRefused",
   { message: Schema.String },

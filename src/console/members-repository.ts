@@ -20,7 +20,7 @@ export const makeMembersRepository = Effect.gen(function* () {
       now: number
     ) => sql<SessionRecord>`SELECT id, organization_id, member_id, token_hash, created_at::float8 AS created_at, expires_at::float8 AS expires_at
       FROM console_sessions WHERE ${named(subjects)} AND expires_at > ${time(now)}`,
-    /** Nobody else changes the organization's members until the transaction ends; answers who they are. */
+    /** Locks the organization's members until the transaction ends; returns them. */
     lockRoles: (organizationId: string) =>
       Effect.andThen(
         sql`SELECT 1 FROM organizations WHERE id = ${organizationId} FOR UPDATE`,

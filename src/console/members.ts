@@ -30,7 +30,7 @@ type RoleRows = ReadonlyArray<{ readonly id: string; readonly role: Role }>
 
 export const memberNotFound = (id: string) => new MemberNotFound({ message: `Member ${id} does not exist.` })
 
-/** Whether who acts may add, change or remove members of these roles, by the role that it has now. */
+/** Whether the actor may add, change or remove members of these roles, by its current role. */
 const allowed = ({ table }: MembersParts, actor: ConsoleCaller, roles: ReadonlyArray<Role | undefined>) => {
   const own = actor.type === "operator" ? "operator" : (table.member(actor.member.id)?.role ?? "member")
   return maySetRoles(own, roles)
@@ -45,7 +45,7 @@ const known = ({ table }: MembersParts, organizationId: string, id: string) => {
     : Effect.succeed(member)
 }
 
-/** A change of the organization's members with all of them locked; refused where no owner would be left. */
+/** Changes the organization's members with all of them locked; refused if no owner would be left. */
 const changing = <A, E extends { readonly _tag: string }>(
   { configuration, repository }: MembersParts,
   organizationId: string,

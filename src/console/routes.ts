@@ -18,7 +18,7 @@ const shownSession = ({ member, session }: Pick<OpenedSession, "member" | "sessi
   member: shown(member),
   expires_at: session.expires_at
 })
-/** Of a session; the operator's token has none. */
+/** For a session; the operator's token has none. */
 const signedIn = (caller: ConsoleCaller) =>
   caller.type === "member"
     ? Effect.succeed(caller)

@@ -55,7 +55,7 @@ export const CreatedMember = Schema.Struct({
   name: Schema.String,
   role: RoleName,
   created_at: Schema.Int,
-  /** Only where none was given. */ initial_password: Schema.optionalKey(Schema.String)
+  /** Present only if none was given. */ initial_password: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "CreatedMember" })
 export const UpdateMember = Schema.Struct({
   name: Schema.optionalKey(PersonName),
@@ -66,7 +66,7 @@ export const UpdateMember = Schema.Struct({
 export const SignIn = Schema.Struct({
   email: Schema.String,
   password: Schema.String,
-  /** Needed by who is a member of several. */ organization_id: Schema.optionalKey(Schema.String)
+  /** Required for members of several organizations. */ organization_id: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "SignIn" })
 export const Session = Schema.Struct({
   organization_id: Schema.String,

@@ -1,6 +1,6 @@
 /**
  * Members and their open sessions in memory, as their rows were last read. A session is open as long as its time, its
- * member and the member's password allow; what no write told of is swept now and then.
+ * member and the member's password allow; ends that no write announces are swept now and then.
  */
 import { createHash } from "node:crypto"
 import type { Subject } from "../configuration/change.ts"
@@ -11,7 +11,7 @@ const SWEEP_EVERY_MS = 60_000
 /** Letters and digits: 256 bits. */
 export const TOKEN_CHARACTERS = 43
 
-/** What of a session's token is stored. */
+/** The form in which a session's token is stored. */
 export const hashOfToken = (token: string): string => createHash("sha256").update(token).digest("hex")
 
 const byAge = (
@@ -23,7 +23,7 @@ export class SessionTable {
   readonly #members = new Map<string, MemberRecord>()
   readonly #sessions = new Map<string, SessionRecord>()
   readonly #byToken = new Map<string, SessionRecord>()
-  /** Of each member, oldest first. */
+  /** By member, oldest first. */
   readonly #ofMember = new Map<string, ReadonlyArray<SessionRecord>>()
   #sweptAt = 0
 
@@ -32,12 +32,12 @@ export class SessionTable {
     return this.#members.get(id)
   }
 
-  /** Of an organization, by the time they were added. O(all members). */
+  /** Of an organization, in order of being added. O(all members). */
   membersOf(organizationId: string): ReadonlyArray<MemberRecord> {
     return [...this.#members.values()].filter((member) => member.organization_id === organizationId).sort(byAge)
   }
 
-  /** Who signs in by this address, in any organization or in the one that is named. O(all members). */
+  /** Members with this address, in any organization or in the named one. O(all members). */
   membersBy(email: string, organizationId: string | undefined): ReadonlyArray<MemberRecord> {
     return [...this.#members.values()].filter(
       (member) => member.email === email && (organizationId === undefined || member.organization_id === organizationId)
@@ -64,7 +64,7 @@ export class SessionTable {
     if (subjects === "all") for (const map of [this.#sessions, this.#byToken, this.#ofMember]) map.clear()
     else for (const { id } of subjects) this.#forget(id)
     for (const row of rows) this.#remember(row)
-    // Sessions whose end no write told of: by time, by a member's removal, by a later one in their place.
+    // Sessions that ended without a write: by time, by a member's removal, or by a later session.
     if (subjects === "all" || now - this.#sweptAt < SWEEP_EVERY_MS) return
     this.#sweptAt = now
     for (const session of this.#sessions.values()) if (!this.#isOpen(session, now)) this.#forget(session.id)

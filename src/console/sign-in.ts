@@ -1,5 +1,5 @@
 /**
- * Signing in and out, and changing one's own password: each attempt is counted against who tries it (`attempts.ts`) and
+ * Signing in and out, and changing one's own password: each attempt is counted against its sender (`attempts.ts`) and
  * takes the time of one password hash, whether the person exists or not.
  */
 import { Clock, Effect } from "effect"
@@ -56,7 +56,7 @@ const makeSlowly = () => {
     })
 }
 
-/** Proves that somebody knows the password of an account. */
+/** Verifies the password of an account. */
 const makeProven = ({ attempts, passwords }: SignInParts) => {
   const slowly = makeSlowly()
   return Effect.fnUntraced(function* (
@@ -68,7 +68,7 @@ const makeProven = ({ attempts, passwords }: SignInParts) => {
     const { delay_ms, wait_ms } = yield* attempts.take(account, address)
     if (wait_ms > 0) return yield* tooMany(wait_ms)
     if (delay_ms > 0) yield* slowly(delay_ms)
-    // Longer ones are nobody's: their hash would only cost.
+    // No stored password is this long; skip the hash.
     if (!(yield* passwords.isRight(password.slice(0, PASSWORD_CHARACTERS_MAX + 1), member?.password_hash)))
       return yield* new SignInRefused({
         message: "Wrong address or password. A member of several organizations names one as `organization_id`."

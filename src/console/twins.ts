@@ -1,6 +1,6 @@
 /**
  * Operations of the tenant API that the console has as well: the same handlers, reached by the operator or a member's
- * session under `/console/v1/organizations/{id}`: those that their room names a role for.
+ * session under `/console/v1/organizations/{id}`, if their room names a role for them.
  */
 import { Effect } from "effect"
 import { ownerOf } from "../identity/owner.ts"
@@ -27,7 +27,7 @@ export const twinOf = (operation: Operation): Operation => ({
   path: `/console/v1/organizations/:organizationId/${operation.path.slice(PREFIX.length)}`
 })
 
-/** Twins of those that `roles` names. */
+/** Twins of the operations in `roles`. */
 export const twinsOf = (implemented: ReadonlyArray<Implemented>, roles: ReadonlyMap<string, Role>) =>
   Effect.map(Organizations, (organizations): ReadonlyArray<Implemented> =>
     implemented

@@ -1,7 +1,7 @@
 /**
- * A question of a conversation to its model: what it means by itself, and its answer, whole or as it is written. No
- * failure of a model is one of the search: whoever asks gets a sentence. What a model writes leads to addresses that
- * stand in its sources, and nowhere else.
+ * Puts a question of a conversation to its model: what it means by itself, and its answer, whole or while it is
+ * written. A failing model never fails the search: the caller gets a sentence. A model's text may link only to
+ * addresses in its sources.
  */
 import { Clock, Effect, Stream } from "effect"
 import { Identifiers } from "@dowser/log/identifiers"
@@ -26,13 +26,13 @@ const QUESTIONS_MAX = 5
 export interface Asked {
   readonly organizationId: string
   readonly model: LanguageModel
-  /** As it was asked, of a visitor. */ readonly question: string
+  /** The visitor's question. */ readonly question: string
   readonly history: ReadonlyArray<Message>
   readonly language: string
 }
 interface Answer {
   readonly text: string
-  /** Why there is none, or only its beginning. */ readonly error?: string
+  /** Why there is no answer, or only its beginning. */ readonly error?: string
 }
 /** But for tabs and ends of lines. */
 const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g
@@ -72,12 +72,12 @@ export const makeAnswering = Effect.gen(function* () {
     ...(typeof model.fields.temperature === "number" ? { temperature: model.fields.temperature } : {})
   })
 
-  /** The question as it is understood without what was said before; by its words where no model says it. */
+  /** The question as it is understood without the earlier conversation; derived from its words if no model helps. */
   const standalone = Effect.fnUntraced(function* (asked: Asked) {
     const { history, language, model, question } = asked
     if (history.length === 0) return question
     const questions = history.flatMap(({ role, text }) => (role === "user" ? [text] : [])).slice(-QUESTIONS_MAX)
-    // One that goes on with one before it goes on with what that means, or with what the last answer was about.
+    // A follow-up continues with the meaning of the previous question, or with the subject of the last answer.
     const before = questions.reduce((known, next) => standaloneByWords(next, known, language), "")
     const subject = model.provider === "dowser" ? subjectOf(history.at(-1)?.text ?? "") : undefined
     const byWords = standaloneByWords(question, subject ?? before, language)

@@ -1,9 +1,9 @@
-/** What a request says of a conversation, and what is wrong with that. Pure. */
+/** What a request says about a conversation, and what is wrong with it. Pure. */
 import { fail, type Field, invalid, ok, type Result, type SearchPlan } from "@dowser/engine-sdk"
 import { parseBounded, parseJson } from "@dowser/engine-sdk/documents"
 import { isObject } from "../http/json-fields.ts"
 
-/** Of a text that is no JSON, or nested too deep, nothing: the search's own reader says what is wrong with it. */
+/** Nothing for a text that is not JSON, or nested too deep: the search's own reader reports that. */
 export const parsed = (text: string): unknown => {
   const read = parseBounded(text, undefined, parseJson)
   return typeof read === "object" ? read.value : undefined
@@ -26,7 +26,7 @@ export interface Talking {
   readonly isStream: boolean
   readonly showsHistory: boolean
 }
-/** undefined: it is a search like any other. */
+/** undefined for a search without a conversation. */
 export const talkingOf = (parameters: Parameters): Result<Talking | undefined> => {
   const { conversation, conversation_id = "", conversation_model_id = "", exclude_fields = "", q = "" } = parameters
   if (!isOn(conversation))
@@ -39,7 +39,7 @@ export const talkingOf = (parameters: Parameters): Result<Talking | undefined> =
     return fail(invalid("Conversation is enabled but no conversation model ID is provided.", "conversation_model_id"))
   if ((parameters.voice_query ?? "") !== "")
     return fail(invalid("Parameter `voice_query` cannot be used with `conversation`.", "voice_query"))
-  // Nothing is asked: a search that lists, or one that says itself what is missing.
+  // No question: a search that lists, or one that reports what is missing itself.
   if (q.trim() === "" || q.trim() === "*") return ok(undefined)
   return ok({
     question: q.trim(),
@@ -57,7 +57,7 @@ const moved = (name: string, when: string): Result<never> =>
       name
     )
   )
-/** What of a multi-search's body stands in its query string alone. */
+/** Parameters that a multi-search has only in its query string. */
 export const bodyProblem = (body: unknown, isTalking: boolean): Result<void> => {
   if (!isObject(body) || !Array.isArray(body.searches)) return ok(undefined)
   for (const entry of (body.searches as ReadonlyArray<unknown>).filter(isObject)) {
@@ -71,7 +71,7 @@ export const bodyProblem = (body: unknown, isTalking: boolean): Result<void> => 
     : ok(undefined)
 }
 
-/** What is left for the search itself; no answer of it is kept. */
+/** What remains for the search itself; its answers are not cached. */
 export const searchedOf = (shared: Parameters): Parameters =>
   Object.fromEntries(Object.entries(shared).filter(([name]) => !NOT_SEARCHED.has(name)))
 
@@ -80,13 +80,13 @@ export interface Searched {
   readonly collection: string
   readonly parameters: Parameters
   readonly fields: ReadonlyArray<Field>
-  /** What restricts its caller. */ readonly filter?: NonNullable<SearchPlan["filter"]>
+  /** Restrictions of its caller. */ readonly filter?: NonNullable<SearchPlan["filter"]>
 }
 const namedIn = ({ fields, parameters }: Searched): ReadonlyArray<Field> => {
   const named = new Set((parameters.query_by ?? "").split(",").map((name) => name.trim()))
   return fields.filter(({ name }) => named.has(name))
 }
-/** Whether a search goes by what a query means: it is asked the whole question. */
+/** Whether a search uses the meaning of a query: then it gets the whole question. */
 export const goesByMeaning = (searched: Searched): boolean =>
   isOn(searched.parameters.nl_query) ||
   (searched.parameters.vector_query ?? "") !== "" ||

@@ -1,4 +1,7 @@
-/** The beginning of a turn: which model, what was said before and by whom, in which language; or why there is none. */
+/**
+ * The beginning of a turn: which model, the earlier conversation and its owner, in which language; or why there is
+ * none.
+ */
 import { Effect } from "effect"
 import { EngineRefusal } from "../http/errors.ts"
 import type { SearchRequest } from "../search/request.ts"
@@ -13,7 +16,7 @@ import { roomFor } from "./prompt.ts"
 
 const LANGUAGES = ["en", "de", "es", "fr", "ru", "ar", "zh", "ja", "th"]
 const FALLBACK_LANGUAGE = "en"
-/** Of ids that others gave, such as another engine's: nothing in it that a filter reads. */
+/** For ids made by others, such as another engine's: without characters that a filter would interpret. */
 const ANY_ID = /^[\w.:-]{1,100}$/
 /** As long as any mark of a prompt. */
 const SOME_MARK = "x".repeat(12)
@@ -22,14 +25,15 @@ const refusal = (message: string) => new EngineRefusal({ status: 400, message })
 /** A question that is about to be answered. */
 export interface Turn extends Asked {
   readonly talking: Talking
-  /** Its conversation's; a new one where it begins one. "": nothing is remembered. */ readonly conversationId: string
+  /** Id of its conversation; a new one if it begins one. "" if nothing is remembered. */
+  readonly conversationId: string
 }
 export const makeBeginTurn = Effect.gen(function* () {
   const models = yield* ConversationModels
   const history = yield* makeHistory
   const ids = yield* makeConversationIds
 
-  /** What was said before; whose conversation it is is asked first. */
+  /** The earlier conversation; its owner is checked first. */
   const before = Effect.fnUntraced(function* ({ caller }: SearchRequest, model: Asked["model"], id: string) {
     const { organizationId, scope, sessionId } = caller
     const invalid = refusal("`conversation_id` is invalid.")

@@ -1,4 +1,4 @@
-/** Answers of `dowser/extractive`: sentences as they stand in documents, or that there is none. Pure. */
+/** Answers of `dowser/extractive`: sentences exactly as in documents, or that there is none. Pure. */
 import type { Source } from "../assistants/prompt/fence.ts"
 import { isInstruction } from "../assistants/extractive/hostile.ts"
 import { extract } from "../assistants/extractive/extract.ts"
@@ -6,11 +6,11 @@ import { type Terms, termsOf } from "../assistants/extractive/terms.ts"
 
 const THRESHOLD = 0.5
 const SOURCES_MAX = 3
-/** Of a document that answers alone. */
+/** Per document, if it answers alone. */
 const SENTENCES_MAX = 2
 /** Between the scores of two documents that say the same much. */
 const AS_MUCH = 0.01
-/** Of a title whose every word is asked for, beside what its document says. */
+/** For a title whose every word is asked for, beside what its document says. */
 const NAMED = 0.5
 /** A word of the question that no document holds says most of what is missing. */
 const ABSENT = 2
@@ -34,14 +34,14 @@ const withoutRepeats = (sentences: ReadonlyArray<string>, asked: ReadonlyArray<s
 
 interface Question {
   /** As it was asked. */ readonly question: string
-  /** By itself, after what was said before. */ readonly meant: string
+  /** The question by itself, after the earlier conversation. */ readonly meant: string
 }
 interface Found {
   readonly title: string
-  /** How much of the question it says, and of its title the question. */ readonly score: number
+  /** How much of the question the document covers, and how much of its title the question. */ readonly score: number
   readonly sentences: ReadonlyArray<string>
 }
-/** Sentences of one document, whose title is said of all of them. */
+/** Sentences of one document, all of which its title describes. */
 const foundIn = (
   { meant, question }: Question,
   { text, title }: Source,
@@ -76,10 +76,12 @@ const saidOf = ({ sentences, title }: Found): string => {
 /** The title of the document that an answer of these was taken from. */
 export const subjectOf = (answer: string): string | undefined => /^(.{2,200}?): /.exec(answer)?.[1]
 
-/** Of the document that says most of what is asked, and of others that say as much. O(the three best documents). */
+/**
+ * From the document that covers most of the question, and from others that cover as much. O(the three best documents).
+ */
 export const bySentences = (asked: Question, sources: ReadonlyArray<Source>, language: string): string => {
   const terms = termsOf(language)
-  // Without words of its own a question is what it means.
+  // A question without words of its own is replaced by its meaning.
   const question = terms.asked(asked.question).length === 0 ? { ...asked, question: asked.meant } : asked
   const held = new Set(sources.flatMap(({ text, title }) => terms.all(`${title}\n${text}`)))
   const found = sources

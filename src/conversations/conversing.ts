@@ -1,6 +1,6 @@
 /**
- * Searches that are answered in words (`conversation=true`). It stands around searches: what a
- * key may not see is in no search and so in no answer.
+ * Searches that are answered in words (`conversation=true`). It wraps searches: what a key may not see is in no search
+ * and so in no answer.
  */
 import { Effect, Layer } from "effect"
 import { readSearch, resolveCollection } from "@dowser/engine-sdk/operations"
@@ -28,7 +28,7 @@ import { type Listener, makeEvents } from "./events.ts"
 import { seen } from "./known-words.ts"
 import { makeTakeTurn, type Searching } from "./take-turn.ts"
 
-/** At once, in one process. */
+/** Concurrent answers of one process. */
 const AT_ONCE_MAX = 400,
   /** Visitors leave room for the organization itself. */ OF_VISITORS_MAX = 320,
   OF_SESSION_MAX = 5
@@ -44,7 +44,7 @@ const placesOf = ({ organizationId, scope, sessionId }: Caller): Places => [
 ]
 const refusal = (message: string) => new EngineRefusal({ status: 400, message })
 
-/** One answer, whole or as it is written, of those that are written at once. */
+/** One answer, whole or while it is written, among those in progress. */
 const makeConversing = Effect.gen(function* () {
   const begin = yield* makeBeginTurn
   const take = yield* makeTakeTurn
@@ -52,7 +52,7 @@ const makeConversing = Effect.gen(function* () {
 
   const open = new OpenPlaces()
 
-  /** One of the answers that are written at once. */
+  /** One of the answers in progress. */
   const placed = <A, E>(places: Places, answer: Effect.Effect<A, E>): Effect.Effect<A, E | Throttled> =>
     Effect.suspend((): Effect.Effect<A, E | Throttled> =>
       open.take(places)
@@ -110,7 +110,7 @@ const make = Effect.gen(function* () {
       })
     })
 
-  /** What the entries of a body search, as far as they are known before. */
+  /** What the entries of a body search, as far as it is known beforehand. */
   const searchedIn = ({ caller }: SearchRequest, shared: Parameters, body: unknown): ReadonlyArray<Searched> => {
     const context = contextOf(caller.organizationId)
     return listIn(body, "searches")

@@ -1,18 +1,18 @@
 /**
- * A conversation as server-sent events: a piece of the answer each, then the whole answer, then `[DONE]`. What fails
- * before the first piece fails the request; whoever leaves ends the work.
+ * A conversation as server-sent events: pieces of the answer, then the whole answer, then `[DONE]`. A failure before
+ * the first piece fails the request; a client that leaves ends the work.
  */
 import { Deferred, Effect, Fiber, FiberSet } from "effect"
 import { Readable } from "node:stream"
 import type { Say } from "./answering.ts"
 
-/** A piece without a word: clients of the engine take every line for one, so that there is no comment. */
+/** An empty piece: clients of the engine parse every line, so a comment is not possible. */
 const PING_MS = 15_000
 
 export interface Listener {
   /** From here on the status is sent. */ readonly begin: Effect.Effect<void>
   readonly say: (conversationId: string) => Say
-  /** Ends when nobody reads any more. */ readonly left: Effect.Effect<void>
+  /** Completes when the client is gone. */ readonly left: Effect.Effect<void>
 }
 const dataOf = (text: string): string => `data: ${text}\n\n`
 

@@ -1,6 +1,6 @@
 /**
- * Messages whose model's `ttl` is over leave their collection, some minutes later. Every process looks: what another
- * one removed is not there any more. Reads do not wait for it.
+ * Messages whose model's `ttl` has passed leave their collection, some minutes later. Every process looks; messages
+ * that another one removed are simply gone. Reads do not wait for it.
  */
 import { Cause, Effect, Layer } from "effect"
 import { makeHistory } from "./history.ts"

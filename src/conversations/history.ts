@@ -1,6 +1,6 @@
 /**
- * What was said, in the collection that a model names: a document for each question and one for each answer, in the
- * organization's own hands like any other. Those of a model go when its `ttl` is over, and are not read from then on.
+ * The history, in the collection that a model names: a document for each question and one for each answer, owned by the
+ * organization like any other. Messages are removed when the model's `ttl` has passed, and are not read from then on.
  */
 import { parseJson } from "@dowser/engine-sdk/documents"
 import { deleteDocuments, resolveCollection, search } from "@dowser/engine-sdk/operations"
@@ -21,7 +21,7 @@ export interface Message {
 const MESSAGES_MAX = 100
 const EXPIRED_PAGE = "500"
 
-/** What a collection must have to hold histories; undefined: it has. */
+/** What a collection lacks to hold histories; undefined if nothing. */
 const schemaProblem = ({ schema }: CollectionInfo): string | undefined => {
   const texts = ["conversation_id", "role", "message", "model_id"].map((name) => [name, "string", "a string"] as const)
   for (const [name, type, noun] of [...texts, ["timestamp", "int32", "an integer"] as const]) {
@@ -78,7 +78,7 @@ export const makeHistory = Effect.gen(function* () {
       .toSorted((a, b) => a.at_s - b.at_s || (a.id < b.id ? -1 : 1))
       .map(({ at_s, role, text }): Message => ({ at_s, role, text }))
   })
-  /** Both of a turn, or a sentence. */
+  /** Both of a turn, or a message that says why not. */
   const append = Effect.fnUntraced(function* (
     organizationId: string,
     model: LanguageModel,

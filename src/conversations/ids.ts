@@ -1,6 +1,6 @@
 /**
- * Ids of conversations, `cnv_` and a ULID: the last 40 of its random bits say whose session began it, so that no other
- * one goes on with it, whichever process is asked and whatever the history's collection is used for beside.
+ * Ids of conversations, `cnv_` and a ULID: the last 40 of its random bits identify the session that began it, so that
+ * no other session continues it, whichever process is asked and whatever else is in the history's collection.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { Effect } from "effect"
@@ -33,7 +33,7 @@ export const makeConversationIds = Effect.gen(function* () {
         return stem + markOf(organizationId, sessionId, stem)
       }),
     isOurs: (id: string): boolean => OURS.test(id),
-    /** Of an id that is ours. */
+    /** For an id that we made. */
     isOf: (id: string, organizationId: string, sessionId: string | undefined): boolean =>
       timingSafeEqual(Buffer.from(id.slice(-MARK)), Buffer.from(markOf(organizationId, sessionId, id.slice(0, -MARK))))
   }

@@ -1,4 +1,4 @@
-/** Which words of a question the searched collections have, as far as the caller sees them. */
+/** Which words of a question occur in the searched collections, as far as the caller sees them. */
 import { Effect } from "effect"
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { type OperationContext, Reach } from "@dowser/engine-sdk/operations"
@@ -27,8 +27,8 @@ export const seen = (
   }
 }
 /**
- * Words of a question that some searched collection has: one that none has finds nothing, wherever it stands. All of
- * them where none is known, or where the engine cannot say.
+ * Words of a question that occur in some searched collection: a word that occurs nowhere finds nothing. All words if
+ * none occurs, or if the engine cannot say.
  */
 export const makeKnownWords = Effect.map(makeContexts, (contextOf) =>
   Effect.fnUntraced(function* ({ language, organizationId }: Turn, meant: string, searched: ReadonlyArray<Searched>) {

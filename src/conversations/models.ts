@@ -11,7 +11,7 @@ const TRIAL_MS = 15_000
 /** Models that think before they write need some for that. */
 const TRIAL_TOKENS = 200
 
-/** Searches name it without storing anything; it remembers nothing. */
+/** Searches name it although nothing is stored; it remembers nothing. */
 const builtIn: LanguageModel = {
   id: EXTRACTIVE,
   provider: "dowser",
@@ -54,7 +54,7 @@ const make = Effect.gen(function* () {
 export class ConversationModels extends Context.Service<
   ConversationModels,
   StoredModels & {
-    /** As a search names it: also this program's own. */
+    /** As a search names it, including the built-in one. */
     readonly named: (organizationId: string, id: string) => LanguageModel | undefined
   }
 >()("dowser/conversations/ConversationModels") {

@@ -1,6 +1,6 @@
 /**
- * What a model is told: how it answers, what was said before, the documents behind their fences, the question; all
- * within the model's `max_bytes`. Pure; `mark` is random, another for each prompt.
+ * The prompt: how to answer, the earlier conversation, the documents behind their fences, the question; all within the
+ * model's `max_bytes`. Pure; `mark` is random, different for each prompt.
  */
 import { fail, ok, type Result } from "@dowser/engine-sdk"
 import { fenced, fenceRules, type Source } from "../assistants/prompt/fence.ts"
@@ -10,7 +10,7 @@ import type { Message } from "./history.ts"
 
 const RULES =
   "You answer the question of a visitor from the sources that come with it, and from nothing else. Where they do not hold the answer, say so. Answer in the language of the question, in a few sentences, without markup. Write no address that does not stand in a source."
-/** Of what is left, for what was said before. */
+/** Share of the remainder for the earlier conversation. */
 const HISTORY_SHARE = 0.25
 /** A source that is cut is worth it from here. */
 const CUT_MIN = 200
@@ -18,7 +18,7 @@ const bytesOf = (text: string): number => Buffer.byteLength(text)
 
 const systemOf = (model: LanguageModel, mark: string): string =>
   [RULES, fenceRules(mark), textField(model, "system_prompt") ?? ""].filter((part) => part !== "").join("\n")
-/** The newest that fit, oldest first; a turn is whole or is not told. */
+/** The newest that fit, oldest first; a turn is included whole or not at all. */
 const recent = (history: ReadonlyArray<Message>, bytes_max: number): ReadonlyArray<GeneratorMessage> => {
   let left = bytes_max
   let from = history.length
@@ -51,7 +51,7 @@ const fitting = (sources: ReadonlyArray<Source>, mark: string, bytes_max: number
 
 interface Prompt {
   readonly messages: ReadonlyArray<GeneratorMessage>
-  /** That the model sees. */ readonly sources: ReadonlyArray<Source>
+  /** The sources that the model sees. */ readonly sources: ReadonlyArray<Source>
 }
 interface Asked {
   readonly question: string
@@ -61,7 +61,7 @@ interface Asked {
 const leftOf = (model: LanguageModel, { mark, question }: Asked): number =>
   Number(model.fields.max_bytes) - bytesOf(systemOf(model, mark)) - bytesOf(question)
 
-/** Whether there is room for a question at all; how many bytes a model needs beside it. */
+/** Whether there is room for a question at all; the bytes a model needs beside it. */
 export const roomFor = (model: LanguageModel, question: string, mark: string): Result<void, number> =>
   leftOf(model, { question, history: [], mark }) < 0 ? fail(bytesOf(systemOf(model, mark))) : ok(undefined)
 

@@ -1,12 +1,12 @@
 /**
- * A question without a model: what it means by itself after what was said before, and the words of it that documents
- * hold. Pure.
+ * A question without a model: what it means by itself after the earlier conversation, and which of its words documents
+ * contain. Pure.
  */
 import { type Terms, termsOf } from "../assistants/extractive/terms.ts"
 
-/** Of a question before, that make a short one whole. */
+/** Words of the previous question that complete a short one. */
 const BEFORE_MAX = 12
-/** With fewer words of its own, or a word that stands for something said before, a question is a follow-up. */
+/** A question is a follow-up if it has fewer words of its own, or a word that refers back. */
 const WHOLE_FROM = 2
 const SAID_BEFORE =
   /^\s*(?:and|und|y|et|и)\b|(?:^|[\s¿¡'’])(?:it|its|they|them|that|those|these|this|one|ones|er|es|sie|ihn|ihm|dessen|deren|diese[rsnm]?|él|ella|ellos|ellas|eso|ese|esa|esos|esas|lo|le|su|sus|il|elle|ils|elles|celui|celle|ceux|он|она|оно|они|его|её|их|этот|эта|это|эти)(?=$|[\s?!.,])/iu
@@ -19,7 +19,7 @@ const toldWords = (question: string, terms: Terms): ReadonlyArray<string> =>
     .map((word) => word.replace(/^[.,;:()]+|[.,;:()]+$/g, ""))
     .filter((word) => word !== "" && terms.asked(word).length > 0)
 
-/** `before`: what the question before it means; "" where it is the first. */
+/** `before` is the meaning of the previous question; "" for the first. */
 export const standaloneByWords = (question: string, before: string, language: string): string => {
   if (before === "") return question
   const terms = termsOf(language)
@@ -30,7 +30,7 @@ export const standaloneByWords = (question: string, before: string, language: st
   return added.length === 0 ? question : `${added.slice(0, BEFORE_MAX).join(" ")} ${question}`
 }
 
-/** What an index of words is asked for: without those that only make a question of it, each as it was written. */
+/** The words to look up: without those that only form a question, each as it was written. */
 export const searchedWords = (question: string, language: string): ReadonlyArray<string> =>
   // Languages that put no space between words are cut where they are searched.
   /^(?:zh|ja|th)$/.test(language) ? [] : toldWords(question, termsOf(language))

@@ -11,7 +11,7 @@ export const room = defineRoom({
   name: "conversations",
   routes,
   layer: Layer.provideMerge(Layer.mergeAll(layerConversations, layerExpiry), ConversationModels.layer),
-  // Also what a model is stored with, a collection for its history, is asked of the engine.
+  // The engine also checks what a model is stored with, a collection for its history.
   engineGroups: ["conversation models"],
   groups: { "conversation models": "Models that answer searches in words." },
   reaches: {

@@ -1,6 +1,6 @@
 /**
- * The documents of an answer as an answer in words is made of them: their fields as texts, without vectors, without
- * what no reader sees, and without sentences that talk to a model. Pure.
+ * The documents of an answer in the form from which answers are written: their fields as texts, without vectors,
+ * invisible characters, and sentences that address a model. Pure.
  */
 import { isInstruction, plainText } from "../assistants/extractive/hostile.ts"
 import type { Source } from "../assistants/prompt/fence.ts"
@@ -21,7 +21,7 @@ const isScalar = (value: unknown): boolean =>
   typeof value === "number" ||
   typeof value === "bigint" ||
   typeof value === "boolean"
-/** Near enough: what is cut wrong is left out with what stands beside it. */
+/** Good enough: a wrongly cut sentence is left out together with its neighbour. */
 const SENTENCE_END = /(?<=[.!?…])\s+|\n|(?<=[。！？])/u
 const readable = (text: string): string => {
   const plain = plainText(text.slice(0, TEXT_MAX)).trim()
@@ -47,7 +47,7 @@ const linesOf = (name: string, value: unknown, depth: number): ReadonlyArray<Lin
   if (!isObject(value) || depth >= DEPTH_MAX) return []
   return Object.entries(value).flatMap(([part, inner]) => linesOf(`${name}.${part}`, inner, depth + 1))
 }
-/** What people read: `is_new` is "is new", `size.width` is "size width". */
+/** For people: `is_new` is "is new", `size.width` is "size width". */
 const spoken = (name: string): string => name.replace(/[_.]+/g, " ").trim()
 
 /** A sentence ends with its line, or a title would run into what follows. */
@@ -71,7 +71,7 @@ const documentsOf = (answer: unknown): ReadonlyArray<Readonly<Record<string, unk
   [...listIn(answer, "hits"), ...listIn(answer, "grouped_hits").flatMap((group) => listIn(group, "hits"))].flatMap(
     (hit) => (isObject(hit) && isObject(hit.document) ? [hit.document] : [])
   )
-/** Of one search or of several, those of the same rank beside each other. */
+/** Of one search or several, interleaved by rank. */
 export const sourcesOf = (answers: ReadonlyArray<unknown>): ReadonlyArray<Source> => {
   const lists = answers.map(documentsOf)
   const longest = Math.max(0, ...lists.map((list) => list.length))

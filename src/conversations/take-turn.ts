@@ -1,6 +1,6 @@
 /**
- * One turn, from its question to its answer's text: what it means by itself, the search as it is for everybody, an
- * answer of what that found, and both in the history. Nothing that fails behind the search fails the request.
+ * One turn, from its question to its answer's text: what it means by itself, the search as for anybody, an answer from
+ * what was found, and both in the history. Nothing that fails after the search fails the request.
  */
 import { Clock, Effect } from "effect"
 import { isObject, listIn } from "../http/json-fields.ts"
@@ -14,7 +14,7 @@ import { makeHistory, type Message, ttlOf } from "./history.ts"
 import { makeKnownWords } from "./known-words.ts"
 import { sourcesOf } from "./sources.ts"
 
-/** Of a question that is searched for by its words: what has them not all may have those at either end. */
+/** A question searched by its words: a document that lacks some may still match the words at either end. */
 const DROP_MODE = "both_sides:20"
 
 export interface Searching<E> {
@@ -30,7 +30,7 @@ export const makeTakeTurn = Effect.gen(function* () {
   const { answer, standalone } = yield* makeAnswering
   const known = yield* makeKnownWords
 
-  /** Both messages in the history, or why not. */
+  /** Writes both messages to the history, or returns why not. */
   const remembered = Effect.fnUntraced(function* (turn: Turn, messages: ReadonlyArray<Message>) {
     const { conversationId, model, organizationId } = turn
     if (conversationId === "") return undefined
@@ -58,7 +58,7 @@ export const makeTakeTurn = Effect.gen(function* () {
     }
     return {
       answer: said.text,
-      // What was not remembered cannot be gone on with.
+      // A conversation that was not remembered cannot be continued.
       conversation_id: isNew && error !== undefined ? "" : conversationId,
       ...(talking.showsHistory ? { conversation_history: shown } : {}),
       query: question,

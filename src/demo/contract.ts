@@ -1,4 +1,4 @@
-/** The demo page and what it asks for; none of it is part of the tenant API. */
+/** The demo page and its requests; not part of the tenant API. */
 import { Schema } from "effect"
 import { operation } from "../http/operation.ts"
 import { NotFound } from "../http/errors.ts"

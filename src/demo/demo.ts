@@ -1,6 +1,6 @@
 /**
- * The demo shop: which organization and collection it lives in, the key its page uses, and the figures its strip shows.
- * The page's key is made anew at every start and the one before it revoked, because no key is kept in plain text.
+ * The demo shop: its organization and collection, the key its page uses, and the figures its strip shows. The page's
+ * key is created anew at every start and the previous one revoked, because no key is kept in plain text.
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -66,7 +66,7 @@ export class Demo extends Context.Service<
     /** undefined until opened, and for ever without a demo. */ readonly shop: () => Shop | undefined
     readonly open: (organizationId: string, collection: string) => Effect.Effect<Shop>
     readonly figures: (shop: Shop) => Effect.Effect<Figures>
-    /** Begins to look at the shop's pictures, where nobody has, and says how far that is. */
+    /** Starts indexing the shop's pictures, unless that has begun, and returns the progress. */
     readonly looks: (shop: Shop) => Effect.Effect<Looked>
   }
 >()("dowser/demo/Demo") {

@@ -1,6 +1,6 @@
 /**
- * The shop's pictures as a collection of its own, which searches by a picture go through. It is made when a visitor
- * first wants one: looking at a picture takes some ten milliseconds of a core, and most demos are never asked.
+ * The shop's pictures as a collection of its own, which searches by a picture use. It is created when a visitor first
+ * wants one: indexing a picture takes some ten milliseconds of a core, and most demos never need it.
  */
 import { createCollection } from "@dowser/engine-sdk/operations"
 import type { Document, Result } from "@dowser/engine-sdk"
@@ -22,11 +22,11 @@ export interface Looked {
 
 /** Documents of a write: half a second of the process that looks at pictures. */
 const PAGE = 32
-/** Of a side. Found again from 70 % of a picture's size on, and the page shows them with 160. */
+/** Pixels of a side. A picture is recognized from 70 % of its size on, and the page shows 160. */
 const SIDE = 128
 const RETRY_MS = 1_000
 const RETRIES_MAX = 60
-/** What a hit shows. */
+/** Fields of a hit. */
 const CARD = ["id", "title", "category", "price", "list_price", "rating", "in_stock"]
 
 const schemaOf = (name: string, model_name: string) => ({
@@ -49,7 +49,7 @@ const withPicture = (product: Document): Document => {
   return { id, title, category, price, list_price, rating, in_stock, picture }
 }
 
-/** Writes products with their pictures; those that must wait for others are written again. */
+/** Writes products with their pictures; refused ones are retried. */
 const makeWritten = Effect.map(Engine, (engine) =>
   Effect.fnUntraced(function* (organizationId: string, into: string, documents: ReadonlyArray<Document>) {
     let left = documents
@@ -84,7 +84,7 @@ const makeFill = Effect.gen(function* () {
     )
   const read = (organizationId: string, from: string, ids: ReadonlyArray<string>, include: ReadonlyArray<string>) =>
     taken(() => engine.get(organizationId, from, ids, { include, exclude: [], joins: [] }))
-  /** Tells how many of the products were seen, after each page. */
+  /** Reports the number of products done, after each page. */
   return Effect.fnUntraced(function* (organizationId: string, collection: string, tell: (done: number) => void) {
     const into = looksOf(collection)
     if (engine.describeCollection(organizationId, into) === undefined)
@@ -124,7 +124,7 @@ export const makeLooks = Effect.gen(function* () {
   const scope = yield* Scope.Scope
   const fill = yield* makeFill
   const states = new Map<string, Looked>()
-  /** How far they are; the first that asks begins, and whoever asks after a failure begins again. */
+  /** The progress; the first call begins, and a call after a failure begins again. */
   return Effect.fnUntraced(function* (organizationId: string, collection: string) {
     const known = states.get(collection)
     if (known !== undefined && known.status !== "failed") return known

@@ -1,6 +1,6 @@
 /**
- * The demo page and the widgets it is made of, read once at start and kept compressed. The widgets are the ecosystem's
- * own bundles from their packages, served from here: the page needs no external address.
+ * The demo page and its widgets, read once at start and kept compressed. The widgets are the ecosystem's own bundles
+ * from their packages, served from here: the page needs no external address.
  */
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
@@ -27,7 +27,7 @@ const load = (place: string | URL, type: string): PageFile => {
   }
 }
 
-/** By the name behind `/demo/`; `index.html` is the page at `/`. */
+/** By the name after `/demo/`; `index.html` is the page at `/`. */
 export const loadPageFiles = (): ReadonlyMap<string, PageFile> =>
   new Map([
     ["index.html", load(own("index.html"), "text/html; charset=utf-8")],

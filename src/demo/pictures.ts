@@ -1,4 +1,4 @@
-/** Pictures of the demo shop's products, drawn from what is known of each when they are first asked for. */
+/** Pictures of the demo shop's products, drawn from their fields on first request. */
 import { createHash } from "node:crypto"
 import { Effect, Semaphore } from "effect"
 import { BoundedMap } from "@dowser/engine-sdk/host"
@@ -12,7 +12,7 @@ export interface ProductPicture {
   readonly png: Buffer
   readonly etag: string
 }
-/** Of a side; drawing one takes some 4 ms. */
+/** Pixels of a side; drawing takes some 4 ms. */
 const SIDE = 160
 /** About a thousand. */
 const CACHE_BYTES = 12_000_000
@@ -23,7 +23,7 @@ const tooMany = new Throttled({
   kind: "backpressure",
   retry_after_s: 2
 })
-/** What a picture shows of a product. */
+/** The fields that a picture depends on. */
 export const SHOWS = ["id", "model_id", "title", "category", "color", "attributes"]
 
 const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
@@ -55,8 +55,8 @@ const drawn = (id: string, document: Document): ProductPicture => {
 }
 
 /**
- * Anybody may ask for pictures, and no rate counts it: one is drawn at a time, the thread has as long for others in
- * between, and what waits is bounded.
+ * Anybody may request pictures, and no rate counts it: one is drawn at a time, the thread serves others for as long in
+ * between, and the queue is bounded.
  */
 export const makePictures = Effect.gen(function* () {
   const engine = yield* Engine

@@ -67,7 +67,7 @@ const importAll = async (
   }
 }
 
-/** What a merchandiser would begin with: the best-known headphones first, and something to say beside them. */
+/** How a merchandiser would begin: the best-known headphones first, and a banner beside them. */
 const rulesOf = (products: ReadonlyArray<Product>) => {
   const best = products
     .filter(({ stock, title }) => stock > 0 && /headphones/i.test(title))
@@ -87,7 +87,7 @@ const rulesOf = (products: ReadonlyArray<Product>) => {
 }
 
 const FEED_PRODUCTS = 500
-/** What a supplier would send again each night: some of the shop's products, as a feed whose job can be watched. */
+/** What a supplier would send each night: some of the shop's products, as a feed whose job can be watched. */
 export const startDemoFeed = Effect.fn("startDemoFeed")(function* (
   organizationId: string,
   collection: string,

@@ -1,6 +1,6 @@
 /**
  * What the demo shop's owner published: the profile that the page searches with, over a policy of how words are
- * compared. Made where it is not there, also in a shop that was seeded before there were profiles.
+ * compared. Created if missing, also in shops seeded before profiles existed.
  */
 import { resolveCollection } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"

@@ -12,7 +12,7 @@ const own = (name: string) => new URL(`./page/${name}`, import.meta.url)
 const html = "text/html; charset=utf-8",
   script = "text/javascript; charset=utf-8",
   styles = "text/css; charset=utf-8"
-/** By the name behind `/docs/`; `index.html` is the page at `/docs`. */
+/** By the name after `/docs/`; `index.html` is the page at `/docs`. */
 const places: ReadonlyMap<string, readonly [place: () => string | URL, type: string]> = new Map([
   ["index.html", [() => own("index.html"), html]],
   ["page.css", [() => own("page.css"), styles]],

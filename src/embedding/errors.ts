@@ -1,13 +1,13 @@
 /** Why there are no vectors. */
 import { Schema } from "effect"
 
-/** Nobody has installed the model here; `setting` is what to do about it. */
+/** The model is not installed; `setting` says what to do about it. */
 export class ModelNotInstalled extends Schema.TaggedError<ModelNotInstalled>()(
   "ModelNotInstalled",
   { message: Schema.String, setting: Schema.String },
   { httpApiStatus: 409 }
 ) {}
-/** It is being installed or loaded, or more waits than it can do. */
+/** It is being installed or loaded, or its queue is full. */
 export class ModelBusy extends Schema.TaggedError<ModelBusy>()(
   "ModelBusy",
   { message: Schema.String, retry_after_s: Schema.Int },

@@ -1,8 +1,8 @@
 /**
- * What a query means, for a search that found nothing (`zero_hits_fallback: "semantic"`): the vector to look near, by
- * the collection's first field of texts that the caller sees whole, or by the vectors beside its schema where a
- * semantic search made them. The search waits for it as for a part of its own: a moment at most. Where
- * no vector came, whyever, nothing is found, as without the fallback.
+ * The meaning of a query for a search that found nothing (`zero_hits_fallback: "semantic"`): the vector to search near,
+ * by the collection's first text embedding field that the caller sees whole, or by the vectors beside its schema. The
+ * search waits for it like for a part of its own: a moment at most. Without a vector, for whatever reason, nothing is
+ * found, as without the fallback.
  */
 import { Context, Effect, Layer, Option, Semaphore } from "effect"
 import { type EmbeddingField, embeddingFieldsOf, embedQuery } from "@dowser/engine-sdk/embedding"
@@ -26,15 +26,15 @@ const NEAREST = 250
 /** Cosine distance; farther is not what was meant. */
 const DISTANCE_MAX = 0.7
 /**
- * Of one organization, and of all: beyond, who finds nothing gets nothing. A search never waits in a line for it, and
- * one organization's leave room for others'.
+ * Per organization, and in all: beyond that, searches get no fallback. A search never queues for it, and one
+ * organization leaves room for others.
  */
 const OF_ONE_MAX = 4,
   OF_ALL_MAX = 32
 
 /**
- * A model that was trained on the collection tells words that look alike as well as what is alike: without a word that
- * is found, its nearest documents are guesses.
+ * A model trained on the collection cannot distinguish similar words from similar meanings: if no word is found, its
+ * nearest documents are guesses.
  */
 const tellsMeaning = (embedder: Embeddings, { model }: EmbeddingField): boolean =>
   embedder.kindOf(model) === "text" && model.model_name !== LSA_NAME
@@ -43,7 +43,10 @@ export class FallbackMeanings extends Context.Service<
   FallbackMeanings,
   {
     readonly meaning: (organizationId: string, asked: MeaningAsked) => Promise<Meaning>
-    /** The field to fuse with words, once the query's vector is there: the search that asks for it again has it. */
+    /**
+     * The field to fuse with words, once the query's vector is computed: the search that needs it again finds it
+     * cached.
+     */
     readonly near: (organizationId: string, asked: MeaningAsked) => Promise<string | undefined>
   }
 >()("dowser/embedding/FallbackMeanings") {
@@ -55,7 +58,7 @@ export class FallbackMeanings extends Context.Service<
       const lines = new OrganizationLines(OF_ONE_MAX)
       const places = yield* Semaphore.make(OF_ALL_MAX)
       const services = yield* Effect.context<never>()
-      /** `q` whole: what is cut has another vector. */
+      /** The whole `q`: a shortened one has another vector. */
       const madeOf = async (
         organizationId: string,
         { collection: name, fields, q }: MeaningAsked,

@@ -1,7 +1,7 @@
 /**
- * Vectors of documents that were there before their field: a job goes through the collection and has each document
- * embedded, in small writes beside everything else. Begun again it begins with the first; what is embedded by then
- * costs a look, unless all are to be made again, because documents may hold vectors of another model.
+ * Vectors of documents that existed before their field: a job walks through the collection and has each document
+ * embedded, in small writes beside everything else. A restarted job begins with the first; documents embedded by then
+ * cost a look-up, unless all are to be recomputed because documents may hold vectors of another model.
  */
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -30,12 +30,12 @@ const WAITS_MAX = 120
 
 interface Fill extends Readonly<Record<string, unknown>> {
   readonly collection: string
-  /** Also those that have one. */ readonly again: boolean
+  /** Also those that already have one. */ readonly again: boolean
   /** A model is trained on the collection before. */ readonly training?: Training
 }
 export interface Training {
-  /** Of the collection, where it was told. */ readonly language: string | undefined
-  /** Whose vectors there are until then; undefined where there are none. */ readonly instead_of: string | undefined
+  /** Language of the collection, if given. */ readonly language: string | undefined
+  /** The model of the existing vectors; undefined if there are none. */ readonly instead_of: string | undefined
 }
 
 export class EmbeddingFills extends Context.Service<
@@ -107,7 +107,7 @@ export class EmbeddingFills extends Context.Service<
   )
 }
 
-/** Whether there is a field now whose vectors are made of something else, or by another model, than before. */
+/** Whether the field's vectors now come from other texts, or another model, than before. */
 const hasNewEmbeddings = (before: CollectionSchema | undefined, after: CollectionSchema): boolean => {
   const said = (schema: CollectionSchema) =>
     embeddingFieldsOf(schema).map(({ field, from, model, pin }) =>
@@ -129,7 +129,7 @@ const touch = (id: string, again: boolean): WriteOperation => ({
 
 const makeWritten = Effect.gen(function* () {
   const engine = yield* Engine
-  /** Those that failed for a reason that passes are written again; what is wrong with a document is told. */
+  /** Documents that failed for a transient reason are retried; permanent problems are reported. */
   return Effect.fnUntraced(function* (
     organizationId: string,
     { again: isAgain, collection }: Fill,
@@ -166,7 +166,7 @@ const makeWritten = Effect.gen(function* () {
   })
 })
 
-/** Of a job that trains, the part that training is. */
+/** For a job that trains: the share of its progress that training takes. */
 const TRAINING_SHARE = 0.5
 
 const makeFill = Effect.gen(function* () {
@@ -204,7 +204,7 @@ const makeFill = Effect.gen(function* () {
       if (!page.ok) return yield* new JobFailed({ message: page.error.message })
       const failures = yield* written(organizationId, fill, page.value.ids)
       failed += failures.length
-      // What is wrong with the model is wrong with every document.
+      // A problem of the model affects every document.
       if (failures.length > 0 && failures.length === page.value.ids.length && failed === seen + failures.length)
         return yield* new JobFailed({ message: failures[0]!.error })
       errors.push(...failures.slice(0, ERRORS_KEPT - errors.length))

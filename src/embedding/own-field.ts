@@ -1,4 +1,4 @@
-/** The vectors that a collection has beside its schema: what they are made of, and the field that holds them. */
+/** The vectors that a collection has beside its schema: their sources, and the field that holds them. */
 import { Effect } from "effect"
 import type { CollectionSchema } from "@dowser/engine-sdk"
 import { type EmbeddingField, embeddingFieldsOf, type ModelConfig, OWN_VECTORS } from "@dowser/engine-sdk/embedding"
@@ -8,7 +8,7 @@ import { makeContexts } from "../engine-plane/engine-plane.ts"
 /** More say nothing that a model would still read. */
 const SOURCES_MAX = 20
 
-/** Texts that are searched, then texts that are counted: what is read first is what a document is called. */
+/** Searched texts first, then counted ones: the first thing read is a document's title. */
 export const sourcesOf = ({ fields }: CollectionSchema): ReadonlyArray<string> => {
   const texts = fields.filter(
     ({ index, name, type }) => index && name !== "id" && (type === "string" || type === "string[]")

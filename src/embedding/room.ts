@@ -1,4 +1,4 @@
-/** Vectors of texts: for whoever asks for them, and for documents that were there before their field. */
+/** Vectors of texts: on request, and for documents that existed before their field. */
 import { Layer } from "effect"
 import { defineRoom } from "../room.ts"
 import { errorSamples } from "./error-samples.ts"

@@ -32,7 +32,7 @@ export const routes = Effect.gen(function* () {
         const texts = typeof input === "string" ? [input] : input
         const own = providers.embeddingModel(caller.organizationId)
         const config = model === undefined || model === own.model_name ? own : { model_name: model }
-        // A server that the organization has not named is not asked for it.
+        // A server that the organization has not configured is never called.
         if (embedder?.isKnown(config) !== true || !(config === own || embedder.isEmbedded(config)))
           return yield* inputInvalid("model", "A model of this program, or the organization's own")
         const characters = texts.reduce((sum, text) => sum + text.length, 0)

@@ -1,4 +1,4 @@
-/** Whose vectors may be asked, and in which language. */
+/** Which vectors may be used, and in which language. */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { type EmbeddingField, OWN_VECTORS } from "@dowser/engine-sdk/embedding"
 import { covers, type FieldList } from "@dowser/engine-sdk/query"
@@ -7,8 +7,8 @@ import { readsLanguage } from "../ports/text-embedder/text-embedder.ts"
 import { languageOf } from "../understanding/language.ts"
 
 /**
- * What is near tells of everything that vectors are made of, so it is for those who see all of it. `fields`: what the
- * caller sees; undefined is everything.
+ * Nearness reveals something about every source of the vectors, so it is only for callers that see all of them.
+ * `fields` is what the caller sees; undefined means everything.
  */
 export const seesVectors = (fields: FieldList | undefined, { field, from }: EmbeddingField): boolean =>
   fields === undefined ||
@@ -16,8 +16,8 @@ export const seesVectors = (fields: FieldList | undefined, { field, from }: Embe
 
 export const words = (q: string): ReadonlyArray<string> => q.split(/\s+/).filter((word) => word !== "")
 /**
- * A model reads what it was trained on; a query that nothing tells the language of is read, and so is all by models of
- * servers, which do not say.
+ * A model reads the languages it was trained on; a query of unknown language is accepted, and models on servers, which
+ * do not say, accept all.
  */
 export const modelReads = async (
   embedder: Embeddings | undefined,

@@ -1,6 +1,6 @@
 /**
- * Who has something to do when a schema was changed says so here, and whoever changes one tells all of them. Rooms do
- * not know each other for that.
+ * Listeners to schema changes register here, and whoever changes a schema notifies them, so that rooms need not know
+ * each other.
  */
 import { Context, Effect, Layer } from "effect"
 import type { CollectionInfo, CollectionSchema } from "@dowser/engine-sdk"

@@ -1,6 +1,6 @@
 /**
- * What a collection owns goes with it: a room that keeps something of collections says here how it goes, and whoever
- * drops one asks all of them. Rooms do not know each other for that.
+ * What a collection owns is deleted with it: a room registers here how, and whoever drops a collection calls them all,
+ * so that rooms need not know each other.
  */
 import { Context, Effect, Layer } from "effect"
 import type { ConfigurationUnavailable } from "../http/errors.ts"
@@ -10,9 +10,9 @@ type Goes = (organizationId: string, collection: string) => Effect.Effect<void, 
 export class CollectionDrops extends Context.Service<
   CollectionDrops,
   {
-    /** `goes` is asked with the real name, after the collection is gone; also where there was nothing. */
+    /** `goes` is called with the real name, after the collection is gone, even if there was nothing. */
     readonly register: (goes: Goes) => Effect.Effect<void>
-    /** One room after the other, in the order in which they came. */ readonly dropped: Goes
+    /** One room after the other, in order of registration. */ readonly dropped: Goes
   }
 >()("dowser/engine-plane/CollectionDrops") {
   static readonly layer = Layer.sync(CollectionDrops, () => {

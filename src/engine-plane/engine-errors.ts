@@ -1,4 +1,4 @@
-/** What operations of the engine refuse, as their contracts declare it and as the compiler knows it. */
+/** The refusals of engine operations, as their contracts declare them and as the compiler knows them. */
 import type { ErrorsOf } from "../http/declared.ts"
 import {
   type CollectionNotAllowed,
@@ -11,11 +11,11 @@ import {
 } from "../http/errors.ts"
 import { FeatureNotInPlan } from "../metering/errors.ts"
 
-/** Of an operation that asks the engine; `statuses`: those of the engine's own refusals beside 400. */
+/** For an operation that asks the engine; `statuses` are the engine's own refusals beside 400. */
 export const engineErrors = (...statuses: ReadonlyArray<404 | 409>) =>
   [engineRefusal(400, ...statuses), FeatureNotInPlan, EngineUnavailable, EngineOverloaded] as const
 
-/** What the engine's errors are to callers, where no time is set. */
+/** The engine's errors as callers see them, for requests without a time limit. */
 export type EngineFailure =
   | ErrorsOf<ReturnType<typeof engineErrors>>
   | CollectionNotAllowed

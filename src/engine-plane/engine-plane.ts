@@ -1,6 +1,6 @@
 /**
- * From the engine package's operations to answers of the engine plane: the context of one request, failures by meaning,
- * bodies as text. Rooms of this plane add nothing to what the package answers.
+ * Turns results of the engine package's operations into answers of the engine plane: the context of one request,
+ * failures by meaning, bodies as text. Rooms of this plane add nothing to the package's answers.
  */
 import { Readable } from "node:stream"
 import {
@@ -34,7 +34,7 @@ import { Reply } from "../http/reply.ts"
 import type { HeldMemory } from "../http/request-memory.ts"
 import { CatalogResources } from "./resources.ts"
 
-/** An engine error as its caller is told it, where the request has a time (`SearchTimedOut`). */
+/** An engine error as its caller sees it, for a request with a time limit (`SearchTimedOut`). */
 export const declaredOf = (error: EngineError): EngineFailure | SearchTimedOut =>
   error.kind === "TimedOut" ? new SearchTimedOut({ message: error.message }) : failureOf(error)
 /** The same where it has none: an engine that gave up by itself did not answer. */
@@ -69,8 +69,8 @@ const replyOf = (answered: OperationResult): Effect.Effect<Reply, EngineFailure>
     : Effect.fail(failureOf(answered.error))
 
 /**
- * What a write of a named resource rejects with and is for its caller: not everybody confirmed it, the plan has no room
- * for it, or it is too large.
+ * How the caller sees a refused write of a named resource: not everybody confirmed it, the plan has no room for it, or
+ * it is too large.
  */
 const isRefusal = (error: unknown): error is ConfigurationUnavailable | FeatureNotInPlan | EngineRefusal =>
   error instanceof ConfigurationUnavailable || error instanceof FeatureNotInPlan || error instanceof EngineRefusal
@@ -91,7 +91,7 @@ export const answering = (
       : replyOf(answered)
   })
 
-/** One piece is on its way while the next waits behind it. */
+/** One piece is being sent while the next waits behind it. */
 const PIECES_HELD = 2
 async function* owed(pieces: AsyncIterable<string>, held: HeldMemory): AsyncGenerator<string> {
   for await (const piece of pieces) {
@@ -112,7 +112,7 @@ interface RequestLimits {
   readonly answer_bytes_max: number
   readonly multi_searches_max: number
 }
-/** By plan: the same object for all organizations of one, because plan templates are kept by it. */
+/** By plan: the same object for all organizations of a plan, because plan templates are keyed by it. */
 const limitsOfPlans = new Map<Plan, RequestLimits>(
   Object.values(plans).map((plan) => [
     plan,
@@ -126,7 +126,7 @@ const limitsOfPlans = new Map<Plan, RequestLimits>(
 
 const finite = <F extends Feature>(plan: Plan, feature: F) =>
   Number.isFinite(capOf(plan, feature)) ? ({ [feature]: capOf(plan, feature) } as Record<F, number>) : {}
-/** What the engine refuses to keep more of: asked where it writes, so that the last place is given once. */
+/** What the engine refuses to keep more of: checked where it writes, so that the last place is given once. */
 const keepsOfPlans = new Map<Plan, KeepLimits>(
   Object.values(plans).map((plan) => [
     plan,
@@ -141,8 +141,8 @@ const keepsOfPlans = new Map<Plan, KeepLimits>(
 )
 
 /**
- * Makes the context of a request, with the limits of the organization's plan; resolved once when routes are built.
- * `origin`: of one that may write resources.
+ * Creates the context of a request, with the limits of the organization's plan; resolved once when routes are built.
+ * `origin` is set for requests that may write resources.
  */
 export const makeContexts = Effect.gen(function* () {
   const engine = yield* Engine
@@ -167,7 +167,7 @@ export const makeContexts = Effect.gen(function* () {
   }
 })
 
-/** The collection that a name or an alias stands for. Fails `NotFound`. */
+/** The collection behind a name or an alias. Fails with `NotFound`. */
 export const makeCollectionOf = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   return (organizationId: string, name: string) =>

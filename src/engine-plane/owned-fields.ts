@@ -1,7 +1,7 @@
 /**
- * How expressions of a tenant's own configuration are read: rules, profiles. They are their owner's word, so no key's
- * restriction holds for them. They may reach into related collections, so what is compiled of them remembers every
- * schema that it looked at: when one of them changes, it is compiled again before the next search.
+ * How expressions in a tenant's own configuration (rules, profiles) are read. They come from the owner, so no key's
+ * restriction applies to them. They may refer to related collections, so compiled expressions record every schema they
+ * used: when one of them changes, they are compiled again before the next search.
  */
 import type { CollectionInfo, CollectionSchema } from "@dowser/engine-sdk"
 import { type OperationContext, resolveCollection, searchResourcesOf } from "@dowser/engine-sdk/operations"

@@ -1,7 +1,6 @@
 /**
- * What a key with a list of collections may do to the ones beside those that it names: a document that refers to
- * another collection asks that one, and one that is deleted takes those with it that refer to it. For keys that reach
- * everything nothing here is looked at.
+ * What a key with a list of collections may do to related ones: a document that refers to another collection is checked
+ * against it, and deleting one also deletes those that refer to it. Keys that reach everything skip all of this.
  */
 import type { CollectionSchema } from "@dowser/engine-sdk"
 import { type Alias, filtersReach, type OperationContext, resolveCollection } from "@dowser/engine-sdk/operations"
@@ -11,13 +10,13 @@ import { reachesCollection, reachesEverything } from "../identity/reach.ts"
 import { CollectionNotAllowed } from "../http/errors.ts"
 
 /**
- * Whether a key reaches a collection by this name, by its list of collections and by its filters; the same whether it
- * is there.
+ * Whether a key reaches a collection of this name, by its list of collections and by its filters; the same whether it
+ * exists.
  */
 export const reachesNamed = (context: OperationContext, caller: Caller, name: string): boolean =>
   reachesCollection(caller, name) && filtersReach(context, caller.key.filter_by, name)
 
-/** An alias shows its target: both are to be reached. */
+/** An alias shows its target, so both must be within reach. */
 export const reachesAlias = (caller: Caller, { collection_name, name }: Alias): boolean =>
   reachesCollection(caller, name) && reachesCollection(caller, collection_name)
 
@@ -29,7 +28,7 @@ export const patternsOf = (context: OperationContext, caller: Caller): ReadonlyA
     .filter(({ name }) => reachesCollection(caller, name))
     .map(({ collection_name }) => collection_name)
 ]
-/** Whether the key reaches a collection, of whose names only its own is known, by any of them. O(aliases). */
+/** Whether the key reaches a collection under any of its names, of which only the real one is given. O(aliases). */
 export const reachesOwnName = (context: OperationContext, caller: Caller, own: string): boolean =>
   reachesCollection(caller, own) ||
   (caller.index === undefined &&

@@ -25,9 +25,7 @@ interface Fault {
   readonly reason: string
 }
 
-/**
- * Memory's own puts take effect when called; that they settle says nothing more. Answers what is not as it should be.
- */
+/** In memory, puts take effect when called; that they settle adds nothing. Returns what is not as it should be. */
 const remember = (memory: Memory, rows: ReadonlyArray<Row>): ReadonlyArray<Fault> =>
   rows.flatMap(({ kind, name, organization_id: organizationId, value }) => {
     if (!isShaped(kind, value))

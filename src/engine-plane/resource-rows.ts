@@ -1,12 +1,12 @@
 /**
- * Named resources as their rows have them: how a value becomes a row and comes back, how large it may be, and in what
- * portions rows are read.
+ * Named resources and their rows: how a value becomes a row and comes back, its maximum size, and in what portions rows
+ * are read.
  */
 import type { ResourceKind, ResourceKinds } from "@dowser/engine-sdk/operations"
 import { EngineRefusal } from "../http/errors.ts"
 import { bytesOf, LIST_BYTES_MAX, VALUE_BYTES_MAX } from "../metering/named-resources.ts"
 
-/** What a row holds: only stemming dictionaries are not JSON as they stand. */
+/** The content of a row: only stemming dictionaries are not stored as JSON. */
 export const toRow = (kind: ResourceKind, value: unknown): unknown =>
   kind === "stemming_dictionary"
     ? {
@@ -30,7 +30,7 @@ const isList: Readonly<Record<ResourceKind, boolean>> = {
   synonym_set: true,
   curation_set: true
 }
-/** What is larger than a value may be, in words; undefined where nothing is. */
+/** What is too large, in words; undefined if nothing is. */
 export const tooLarge = (kind: ResourceKind, row: unknown): EngineRefusal | undefined => {
   const bytes_max = isList[kind] ? LIST_BYTES_MAX : VALUE_BYTES_MAX
   const refused = (what: string, limit: number) =>
@@ -51,9 +51,8 @@ export interface Row {
 }
 
 /**
- * Beyond them nothing is read: what one organization stored, by whatever way it came there, must not end the process
- * that reads it. Both are more than any plan lets in (`src/metering/plans.ts`). Organizations are read together up to
- * as many bytes.
+ * More is not read: what one organization stored, however it got there, must not end the process that reads it. Both
+ * bounds exceed every plan (`src/metering/plans.ts`). Organizations are read together up to this many bytes.
  */
 export const VALUE_READ_BYTES_MAX = 16_000_000
 export const ORGANIZATION_READ_BYTES_MAX = 512_000_000

@@ -1,6 +1,6 @@
 /**
- * Whether a stored resource is what its kind says: what is not must not come into memory, where every search reads it.
- * Pure.
+ * Whether a stored resource has the form of its kind: one that does not must not be loaded, because every search reads
+ * it. Pure.
  */
 import type { ResourceKind } from "@dowser/engine-sdk/operations"
 
@@ -33,6 +33,6 @@ const shapes: Readonly<Record<ResourceKind, (value: Readonly<Record<string, unkn
     Array.isArray(words) &&
     words.every((pair) => isTexts(pair) && (pair as ReadonlyArray<string>).length === 2)
 }
-/** O(value). A kind that this program does not know is nothing that it reads. */
+/** O(value). Kinds that this program does not know are ignored. */
 export const isShaped = (kind: ResourceKind, value: unknown): boolean =>
   !Object.hasOwn(shapes, kind) || (isObject(value) && shapes[kind](value))

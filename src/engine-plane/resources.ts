@@ -19,11 +19,11 @@ export { resourceOf }
 interface CatalogResourcesShape extends Resources {
   /** Organizations that have any resource, or had since the start. */
   readonly organizations: () => ReadonlyArray<string>
-  /** The same, its writes on somebody's behalf: what the engine package calls knows no fiber that would tell. */
+  /** The same, with writes on somebody's behalf: the engine package calls it without a fiber that would know. */
   readonly on: (origin: Origin) => Resources
 }
 
-/** Writes rows on somebody's behalf; what the engine package calls expects promises. */
+/** Writes rows on somebody's behalf; the engine package expects promises. */
 const makeWrites = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const configuration = yield* Configuration

@@ -1,4 +1,4 @@
-/** What a search answers, as every operation that answers one declares it. */
+/** The answer of a search, for every operation that returns one. */
 import { Schema } from "effect"
 
 const anything = Schema.Record(Schema.String, Schema.Unknown)

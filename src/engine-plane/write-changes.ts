@@ -1,36 +1,35 @@
 /**
- * Writing a batch of changes that nobody waits for to the engine, and what that says of each. What the engine cannot
- * take now (it is away, it is busy, the collection is not there) is said of the whole batch, whose writes are tried
- * again in the same order: an upsert or a delete that was done already is done again. A document that it refuses fails
- * alone.
+ * Writes a batch of changes to the engine in the background, and returns what happened to each. If the engine cannot
+ * take it now (it is away or busy, or the collection is missing), the whole batch is retried in the same order:
+ * repeating an upsert or a delete is harmless. A document that it refuses fails alone.
  */
 import type { DirtyValues, EngineError, Result, WriteAction, WriteOperation, WriteVerdict } from "@dowser/engine-sdk"
 import { resolveCollection } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
 import { makeContexts } from "./engine-plane.ts"
 
-/** `isRewrite`: indexes again what is stored under the document's id, whatever the rest of it says. */
+/** `isRewrite`: re-index what is stored under the document's id, ignoring the rest. */
 export type Change =
   | {
       readonly op: "upsert"
       /** Parsed, or as JSON text. */ readonly document: Readonly<Record<string, unknown>> | string
       readonly action?: WriteAction
-      /** What becomes of values that are of another type than their field. */ readonly dirtyValues?: DirtyValues
+      /** How values of another type than their field are treated. */ readonly dirtyValues?: DirtyValues
       readonly isRewrite?: boolean
     }
   | { readonly op: "delete"; readonly id: string }
 
-/** Of each change, in order: why it was refused; undefined where it is written. */
+/** For each change, in order: why it was refused; undefined if it is written. */
 type Written =
   | { readonly kind: "written"; readonly refusals: ReadonlyArray<string | undefined> }
   | {
       readonly kind: "not now"
       readonly reason: string
       readonly after_s: number
-      /** There is no such collection. */ readonly isMissing: boolean
+      /** The collection does not exist. */ readonly isMissing: boolean
     }
 
-/** How often a batch that the engine cannot take is tried again, and how long each waits. */
+/** How often a batch that the engine cannot take is retried, and the pauses. */
 export const RETRY_AFTER_MS = [1_000, 2_000, 4_000, 8_000, 16_000] as const
 
 const LATER: ReadonlySet<EngineError["kind"]> = new Set(["Unavailable", "Overloaded", "TimedOut", "Damaged"])
@@ -50,7 +49,7 @@ const operationOf = (change: Change): WriteOperation =>
         document: change.document,
         ...(change.isRewrite === true ? { rewrite: true } : {})
       }
-/** What is not there needs no deletion, and cannot be indexed again. */
+/** A missing document needs no deletion, and cannot be re-indexed. */
 const needsDocument = (change: Change): boolean => change.op === "upsert" && change.isRewrite !== true
 const refusalOf = (change: Change, { result }: WriteVerdict): string | undefined =>
   result.ok || (result.error.kind === "NotFound" && !needsDocument(change)) ? undefined : result.error.message

@@ -1,4 +1,7 @@
-/** `POST /events`: reachable with a search key, one JSON batch or NDJSON of any length. What it refused: full key. */
+/**
+ * `POST /events`: reachable with a search key, one JSON batch or NDJSON of any length. Refused entries are listed with
+ * a full key.
+ */
 import { Schema } from "effect"
 import { Job } from "../jobs/schema.ts"
 import { operation } from "../http/operation.ts"
@@ -18,7 +21,7 @@ import { FeatureNotInPlan, LimitsUnavailable } from "../metering/errors.ts"
 import { EventStreamEnded, EventsUnavailable } from "./errors.ts"
 import { described } from "./examples.ts"
 
-/** What ended an NDJSON request that was stored in part; its status is of that. */
+/** What ended an NDJSON request that was stored in part, and its status. */
 const endedStream = { of: EventStreamEnded, statuses: [400, 403, 429, 503] }
 export const ingestEvents = operation({
   ...described.ingestEvents,
@@ -29,7 +32,7 @@ export const ingestEvents = operation({
   method: "POST",
   path: "/v1/events",
   summary: "Report behavioural events; also one event a line as application/x-ndjson",
-  // Entries are judged one by one and answered by index, so the schema stands for the document only.
+  // Entries are judged one by one and answered by index, so this schema only serves the document.
   payload: EventBatch,
   payloadIsChecked: false,
   payloadMedia: ["application/json", "application/x-ndjson"],

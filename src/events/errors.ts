@@ -12,8 +12,8 @@ export class EventsUnavailable extends Schema.TaggedError<EventsUnavailable>()(
 ) {}
 
 /**
- * An NDJSON request that ended before its end, after some of it was stored: `status`, `feature` and the like are of
- * what ended it. `lines` were dealt with, as the totals say; the sender goes on behind them.
+ * An NDJSON request that was cut short after some of it was stored: `status`, `feature` and the like describe what
+ * ended it. `lines` were processed, as the totals say; the sender continues after them.
  */
 export class EventStreamEnded extends Schema.TaggedError<EventStreamEnded>()("EventStreamEnded", {
   message: Schema.String,

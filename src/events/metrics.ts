@@ -1,4 +1,4 @@
-/** What became of entries, as measures. */
+/** Outcomes of entries, as metrics. */
 import { Effect } from "effect"
 import { type Measure, single } from "../metrics/measure.ts"
 import { DedupeWindow } from "../ports/dedupe/dedupe-window.ts"

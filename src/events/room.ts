@@ -1,4 +1,4 @@
-/** What shops' visitors do, accepted and kept; replays of it, erasures from it. */
+/** What shops' visitors do, accepted and kept, with replays and erasures. */
 import { Effect, Layer } from "effect"
 import { Events } from "./intake/service.ts"
 import { FailedEvents } from "./failed/failed.ts"

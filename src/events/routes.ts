@@ -1,6 +1,4 @@
-/**
- * Handlers of `POST /events`, in both its forms, of what it refused, and of what was made of it: replayed or erased.
- */
+/** Handlers of `POST /events` in both forms, of refused entries, and of replays and erasures. */
 import { Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
 import { reachesEverything } from "../identity/reach.ts"
@@ -55,7 +53,7 @@ const userIdOf = (text: string) => {
     ? Effect.fail(inputInvalid("user_id", `1 to ${IDENTIFIER_BYTES_MAX} bytes without NUL`))
     : Effect.succeed(userId)
 }
-/** A person goes from the log by a job, and at once from what rooms keep beside it. */
+/** A person is erased from the log by a job, and at once from what rooms keep beside it. */
 const makeErased = Effect.gen(function* () {
   const replays = yield* Replays
   const erasures = yield* PersonErasures
@@ -75,7 +73,7 @@ export const routes = Effect.gen(function* () {
   const search = yield* Search
   const { event_bytes_per_day } = yield* WindowedCaps
   const contextOf = yield* makeContexts
-  /** What the key may write; undefined for a key without a limit, so that the common case costs nothing. */
+  /** The bytes that the key may write; undefined for a key without a limit, so that the common case costs nothing. */
   const reachOf = (caller: Caller): Reach => {
     if (reachesEverything(caller) && Object.keys(caller.key.filter_by).length === 0) return undefined
     const context = contextOf(caller.organizationId)

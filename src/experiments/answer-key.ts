@@ -1,6 +1,6 @@
 /**
- * The part of a kept answer's key (`use_cache`) that experiments ask for: which variant the visitor is shown of each
- * that runs, and by which id, since a kept answer is accounted again for whoever gets it.
+ * The part of a cached answer's key (`use_cache`) that experiments contribute: which variant of each running experiment
+ * the visitor sees, and by which id, because a cached answer is counted again for each visitor.
  */
 import { variantOf } from "@dowser/engine-sdk/experiments"
 import type { Visitor } from "../identity/visitor.ts"
@@ -8,8 +8,8 @@ import { draftOf, unitOf } from "./experiment-step.ts"
 import type { ExperimentTable } from "./running-experiments.ts"
 
 /**
- * O(running experiments of the organization), a hash or two each. An entry of a multi-search may name an id of its own:
- * the whole of it is in the key already.
+ * O(running experiments of the organization), a hash or two each. An entry of a multi-search may name its own id, and
+ * its whole text is already part of the key.
  */
 export const answerKeyOf = (
   table: ExperimentTable,

@@ -1,4 +1,7 @@
-/** What of a definition only its collection can tell: rules, profiles, presets, and whether it can be searched so. */
+/**
+ * The part of a definition that only its collection can check: rules, profiles, presets, and whether the search is
+ * valid.
+ */
 import type { CollectionInfo, EngineError } from "@dowser/engine-sdk"
 import { prepareSearch, Reach, readSearch, resolveCollection } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
@@ -17,10 +20,12 @@ import { withParams } from "./experiment-step.ts"
 
 const textsOf = (params: NonNullable<Variant["params"]>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)]))
-/** What the request itself got wrong; an engine that is away says nothing of it. */
+/** Mistakes of the request itself; an engine that is away says nothing about it. */
 const isWrong = ({ kind }: EngineError): boolean => kind === "Invalid" || kind === "NotFound"
 
-/** A preset belongs to no collection and acts on searches of all: it is for keys that reach every collection. */
+/**
+ * A preset belongs to no collection and affects searches of all, so it requires a key that reaches every collection.
+ */
 export const presetReached = (
   caller: Caller,
   { target }: Pick<Definition, "target">

@@ -1,6 +1,6 @@
 /**
- * What of an experiment its owner writes: read by hand, so that each thing that is wrong is named at its place. What
- * only the collection can tell (fields, rules, profiles) is asked behind it. Pure.
+ * The part of an experiment that its owner writes: read by hand, so that each mistake is named at its place. What only
+ * the collection can check (fields, rules, profiles) comes after it. Pure.
  */
 import { PARAMETER_OWNERS, textParameters } from "@dowser/engine-sdk/query"
 import { isStorable } from "../http/body.ts"
@@ -56,7 +56,7 @@ const FIELDS = new Set([
   "covariate_days",
   "unit"
 ])
-/** An answer may be changed and sent back: what the service itself adds to it is no unknown field, and is not read. */
+/** An answer may be edited and sent back: fields that the service adds are accepted and ignored. */
 const ADDED = new Set([
   "id",
   "status",
@@ -72,8 +72,8 @@ const VARIANT_FIELDS = new Set(["id", "name", "weight", "params", "rules", "prof
 const KINDS = new Set(["params", "rules", "profile"])
 const PARAMS_MAX = 100
 /**
- * What the visitor or the page decides, what would cost credits, and what names another configuration: a variant says
- * how is searched.
+ * Parameters that the visitor or the page decides, that cost credits, or that name another configuration: a variant
+ * only says how to search.
  */
 const NEVER =
   /^(q|filter_by|page|offset|limit|collection|union|preset|profile|sort|search_policy|voice_query|nl_.*|conversation.*|x_.*|use_cache|cache_ttl|enable_analytics|analytics_tag|debug|facet_query|include_fields|exclude_fields)$/
@@ -208,7 +208,7 @@ const variantOf = (variant: Readonly<Record<string, unknown>>, i: number): Varia
   }
 }
 
-/** A body as a complete definition, or everything that is wrong with it. What is left out has its default. */
+/** A body as a complete definition, or everything that is wrong with it. Omitted fields get their defaults. */
 export const definitionOf = (
   body: unknown
 ): { readonly definition: Definition } | { readonly issues: ReadonlyArray<Issue> } => {
@@ -257,6 +257,6 @@ export const definitionOf = (
   }
 }
 
-/** What of two experiments must not run at once: the same collection and the same target. */
+/** What two experiments that run at once must not share: collection and target. */
 export const placeOf = ({ collection, target }: Pick<Definition, "collection" | "target">): string =>
   JSON.stringify([collection, target ?? null])

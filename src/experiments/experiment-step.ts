@@ -1,6 +1,6 @@
 /**
- * The step of a search that an experiment is: whether the search takes part, which variant its unit is shown, and what
- * that makes of the request. Pure. Cost: one look-up where nothing runs, else a hash or two of the unit.
+ * The step of a search that an experiment is: whether the search takes part, which variant its unit sees, and how that
+ * changes the request. Pure. Cost: one look-up if nothing runs, else a hash or two of the unit.
  */
 import { shareOf, variantOf } from "@dowser/engine-sdk/experiments"
 import { type EngineError, fail, invalid, ok, type Result } from "@dowser/engine-sdk"
@@ -8,7 +8,7 @@ import type { Parameters } from "@dowser/engine-sdk/query"
 import type { ServedExposure } from "@dowser/log/event-schema"
 import type { RunningExperiment, RunningVariant } from "./running-experiments.ts"
 
-/** What of a search an experiment asks for. */
+/** What an experiment needs to know of a search. */
 interface AskedOfExperiment {
   /** As the request named it. */ readonly preset: string | undefined
   /** The one that acts. */ readonly profile: string | undefined
@@ -16,12 +16,12 @@ interface AskedOfExperiment {
   readonly parameters: Parameters
   /** May say which variant it wants to see. */ readonly mayForce: boolean
 }
-/** What a search is shown by. */
+/** How a search is affected. */
 export interface Shown {
   readonly experiment: RunningExperiment
   readonly variant: RunningVariant
-  /** What is reported of it; nothing of a variant that was forced. */ readonly exposure: ServedExposure | undefined
-  /** Whose ranking is merged into the variant's, and by which coins. */ readonly against?: Against
+  /** What is reported; nothing for a forced variant. */ readonly exposure: ServedExposure | undefined
+  /** Whose ranking is merged into the variant's, and the seed of the coin tosses. */ readonly against?: Against
   /** They were merged; else the answer is the control's, and not counted. */ readonly isMerged?: boolean
 }
 interface Against {
@@ -37,7 +37,7 @@ interface Unit {
   readonly kind: ServedExposure["unit"]
   readonly id: string
 }
-/** Whom a variant is drawn for; undefined for a search of nobody in particular, which takes no part. */
+/** The unit that a variant is drawn for; undefined for an anonymous search, which takes no part. */
 export const unitOf = (
   { unit }: Pick<RunningExperiment, "unit">,
   { parameters, sessionId }: Pick<AskedOfExperiment, "parameters" | "sessionId">
@@ -57,7 +57,7 @@ export const unitOf = (
  * ranking to be first everywhere.
  */
 const DRAFTS = 64
-/** Of one unit always the same, so that a visitor who comes back finds the list as it was. */
+/** Always the same for one unit, so that a returning visitor finds the list unchanged. */
 export const draftOf = ({ seeds }: Pick<RunningExperiment, "seeds">, unit: string): number =>
   Math.floor(shareOf(seeds.variant, unit) * DRAFTS)
 
@@ -65,8 +65,8 @@ const takesPart = ({ target }: RunningExperiment, { preset, profile }: AskedOfEx
   target === undefined || ("preset" in target ? target.preset === preset : target.profile === profile)
 
 /**
- * The variant that the search is shown; undefined where it is in no experiment. Invalid for a forced variant that there
- * is not.
+ * The variant that the search sees; undefined if it is in no experiment. Fails for a forced variant that does not
+ * exist.
  */
 export const shownBy = (
   running: ReadonlyArray<RunningExperiment>,
@@ -91,7 +91,7 @@ export const shownBy = (
   if (unit === undefined || index === undefined) return ok(undefined)
   const { id, isInterleaved, run, variants } = experiment
   if (isInterleaved) {
-    // Of every unit that takes part; the variant is drawn for none.
+    // For every participating unit; no variant is drawn.
     const seed = `${experiment.seeds.variant}/${draftOf(experiment, unit.id)}/${asked.parameters.q ?? ""}`
     const exposure = { id, run, variant: 0, unit: unit.kind }
     return ok({ experiment, variant: variants[0]!, exposure, against: { variant: variants[1]!, seed } })
@@ -99,7 +99,7 @@ export const shownBy = (
   return ok({ experiment, variant: variants[index]!, exposure: { id, run, variant: index, unit: unit.kind } })
 }
 
-/** The variant's parameters over those of the search; what a key embeds is not the variant's to change. */
+/** The variant's parameters over those of the search; a variant cannot change what a key embeds. */
 export const withParams = (
   parameters: Parameters,
   params: Parameters,

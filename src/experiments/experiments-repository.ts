@@ -6,10 +6,10 @@ import type { Definition } from "./definition.ts"
 import type { Place } from "./places.ts"
 import type { STATUSES } from "./schema.ts"
 
-/** What was replaced, and what stands there since. */
+/** What was replaced, and what is there since. */
 export interface Promotion {
   readonly variant_id: string
-  /** The write was begun; whether it happened the place itself tells. */ readonly is_pending: boolean
+  /** The write was begun; the place itself shows whether it happened. */ readonly is_pending: boolean
   readonly place: Place
   readonly before: unknown
   readonly after: unknown
@@ -29,7 +29,7 @@ export interface StoredExperiment {
   readonly updated_at: number
 }
 const first = <A>(rows: ReadonlyArray<A>): A | undefined => rows[0]
-/** What is more than an experiment may ever have is not read. */
+/** Data beyond what an experiment may have is not read. */
 const COLUMNS =
   "organization_id, id, CASE WHEN bytes > 16000000 THEN NULL ELSE definition END AS definition, status, run, started_at::float8 AS started_at, stopped_at::float8 AS stopped_at, winner_variant_id, promotion, created_at::float8 AS created_at, updated_at::float8 AS updated_at"
 
@@ -38,14 +38,14 @@ export const makeExperimentsRepository = Effect.gen(function* () {
   const columns = sql.literal(COLUMNS)
   const time = (at: number | null) => sql`${at === null ? null : String(at)}::text::int8`
   return {
-    /** Those that run, of the subjects or of all. */
+    /** The running ones, of the given subjects or all. */
     readRunning: (subjects: ReadonlyArray<Subject> | "all") =>
       sql<StoredExperiment>`SELECT ${columns} FROM experiments WHERE status = 'running' AND ${
         subjects === "all"
           ? sql`true`
           : sql`(organization_id, id) IN (SELECT * FROM unnest(${subjects.map(({ organizationId }) => organizationId)}::text[], ${subjects.map(({ id }) => id)}::text[]))`
       } ORDER BY organization_id, id`,
-    /** Until the transaction ends nobody else starts one of the organization. */
+    /** Blocks other starts of the organization until the transaction ends. */
     lockStarts: (organizationId: string) =>
       sql`SELECT pg_advisory_xact_lock(hashtextextended(${`experiments of ${organizationId}`}, 0))`,
     running: (organizationId: string) =>
@@ -55,13 +55,13 @@ export const makeExperimentsRepository = Effect.gen(function* () {
         sql<StoredExperiment>`SELECT ${columns} FROM experiments WHERE organization_id = ${organizationId} AND id = ${id}`,
         first
       ),
-    /** Nobody else changes it until the transaction ends. */
+    /** Locks the row until the transaction ends. */
     lock: (organizationId: string, id: string) =>
       Effect.map(
         sql<StoredExperiment>`SELECT ${columns} FROM experiments WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`,
         first
       ),
-    /** By id. `collections`: texts as LIKE reads them, of which one must fit; all where absent. */
+    /** By id. `collections` are LIKE patterns, one of which must match; all when absent. */
     page: (
       organizationId: string,
       after: string | undefined,
@@ -82,7 +82,7 @@ export const makeExperimentsRepository = Effect.gen(function* () {
           ${one.winner_variant_id}, ${one.promotion === null ? null : JSON.stringify(one.promotion)}::text::json, ${time(one.created_at)}, ${time(one.updated_at)})
         ON CONFLICT (organization_id, id) DO UPDATE SET collection = EXCLUDED.collection, definition = EXCLUDED.definition, status = EXCLUDED.status, run = EXCLUDED.run, started_at = EXCLUDED.started_at,
           stopped_at = EXCLUDED.stopped_at, winner_variant_id = EXCLUDED.winner_variant_id, promotion = EXCLUDED.promotion, updated_at = EXCLUDED.updated_at`,
-    /** With its runs. What was counted of them goes later. */
+    /** With its runs. Their counts are removed later. */
     remove: (organizationId: string, id: string) =>
       sql`DELETE FROM experiments WHERE organization_id = ${organizationId} AND id = ${id}`
   }

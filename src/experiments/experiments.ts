@@ -1,9 +1,9 @@
 /**
- * Experiments of every organization: rows in Postgres, those that run in memory too (`Configuration`), so that a search
- * asks nobody and the next one of every process sees what was started or stopped.
+ * Experiments of every organization: rows in Postgres, with the running ones in memory too (`Configuration`), so that a
+ * search asks nobody and the next one in every process sees what was started or stopped.
  *
- * Decision: an experiment belongs to a collection, not to a name of it: an alias leads to the experiments of the
- * collection that it points to, and a collection that is dropped takes its experiments with it.
+ * Decision: an experiment belongs to a collection, not to a name of it: an alias leads to the experiments of its
+ * target, and dropping a collection drops its experiments.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -36,7 +36,7 @@ import { ExperimentTable } from "./running-experiments.ts"
 
 type Written<E> = Effect.Effect<StoredExperiment, E | NotFound | ConfigurationUnavailable>
 interface ExperimentsShape extends Promotions {
-  /** Those that run, as a search needs them. */ readonly running: ExperimentTable
+  /** The running ones, in the form that searches need. */ readonly running: ExperimentTable
   /** `collections`: as LIKE reads them; all where absent. */
   readonly list: (
     organizationId: string,
@@ -122,7 +122,7 @@ const makeDefinitions = ({ changed, identifiers, locked, models, named, reposito
     create,
     replace,
     remove: (organizationId: string, id: string) => changed(organizationId, id, removed(organizationId, id)),
-    /** Also while it runs: its collection is gone. */
+    /** Even while it runs: its collection is gone. */
     drop: (organizationId: string, id: string) =>
       changed(organizationId, id, Effect.asVoid(repository.remove(organizationId, id)))
   }
@@ -178,7 +178,7 @@ const makeRunning = ({ changed, entitlements, locked, outbox, repository, runs }
   }
 }
 
-/** What runs, in memory. What of it cannot be read is its organization's matter alone. */
+/** The running experiments, in memory. Unreadable ones affect only their organization. */
 const keepRunning = Effect.gen(function* () {
   const configuration = yield* Configuration
   const { readRunning } = yield* makeExperimentsRepository

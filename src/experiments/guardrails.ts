@@ -1,6 +1,6 @@
 /**
- * What no winner may be worse by: finding nothing (where that is the metric itself, being clicked), and how long all
- * but the slowest twentieth of answers take. Pure.
+ * What a winner must not be worse at: finding something (or, if that is the metric, being clicked), and the latency of
+ * all but the slowest twentieth of answers. Pure.
  */
 import { type Comparison, holm, quantileOf, type Sketch, slowerP } from "@dowser/engine-sdk/experiments"
 import type { Variant } from "./definition.ts"
@@ -14,10 +14,10 @@ export interface Guardrail {
   readonly metric: Metric | typeof LATENCY
   /** The least of all looks, as several variants may have it. */ readonly p: number
   readonly isWorse: boolean
-  /** What the next look starts from. */ readonly least_p: StoredRun["least_p"]
+  /** State for the next evaluation. */ readonly least_p: StoredRun["least_p"]
 }
 
-/** The least p-value of this look and of those before it. */
+/** The smallest p-value so far. */
 export const leastOf = (before: StoredRun["least_p"], name: string, p: number): number =>
   Math.min(p, Object.hasOwn(before, name) ? before[name]! : 1)
 
@@ -35,7 +35,7 @@ const guardrail = (
   return { metric, p, isWorse: p < alpha, least_p: Object.fromEntries(least) }
 }
 
-/** Of a metric, by what each variant is against the control. */
+/** For a metric, by each variant's difference from the control. */
 export const metricGuardrail = (
   metric: Metric,
   before: StoredRun["least_p"],

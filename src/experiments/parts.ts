@@ -1,4 +1,4 @@
-/** What every change of an experiment is made of. */
+/** The parts shared by every change of an experiment. */
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import { Identifiers } from "@dowser/log/identifiers"

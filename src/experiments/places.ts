@@ -1,6 +1,6 @@
 /**
- * Where a variant can be written so that it acts for everybody: a preset, the collection's rules, a profile's releases.
- * Each place has a value that tells whether somebody changed it since.
+ * Where a variant can be written to affect everybody: a preset, the collection's rules, a profile's releases. Each
+ * place has a value that shows whether it was changed since.
  */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import type { RuleSet } from "@dowser/engine-sdk/rules"
@@ -23,7 +23,7 @@ export type Place =
   | { readonly kind: "rules"; readonly collection: string }
   | { readonly kind: "profile"; readonly collection: string; readonly name: string }
 
-/** Of a profile: what acts, by the release that it is (null: the draft), and the draft's revision. */
+/** For a profile: the active release (null for the draft), and the draft's revision. */
 interface ProfileValue {
   readonly release_id: string | null
   readonly revision: number
@@ -31,7 +31,7 @@ interface ProfileValue {
 interface Change {
   readonly from: unknown
   readonly to: unknown
-  /** Of a release that is to be made. */ readonly manifest?: ProfileManifest | undefined
+  /** For a release to be made. */ readonly manifest?: ProfileManifest | undefined
 }
 
 const refuse = (message: string) => Effect.fail(new Conflict({ message }))
@@ -63,7 +63,7 @@ const nameOf = (place: Place): string =>
       ? `preset \`${place.name}\``
       : `profile \`${place.name}\``
 
-/** The place of a variant; what has none is refused in words. Pure. */
+/** The place of a variant, or a message that there is none. Pure. */
 const placeFor = ({ collection, target }: Definition, variant: Variant): Place | string => {
   const { id, params, profile, rules } = variant
   if (rules !== undefined) return { kind: "rules", collection }
@@ -156,7 +156,7 @@ export const makePlaces = Effect.gen(function* () {
     return profile ?? (yield* refuse(`The profile \`${name}\` no longer exists, so there is no place to write to.`))
   })
 
-  /** What stands there now. */
+  /** The present value of the place. */
   const valueAt = Effect.fnUntraced(function* (organizationId: string, place: Place) {
     if (place.kind === "preset") {
       const preset = presets.found(organizationId, place.name)
@@ -168,7 +168,7 @@ export const makePlaces = Effect.gen(function* () {
       return rules.get(organizationId, yield* collectionOf(organizationId, place.collection))?.ruleSet ?? null
     return profiles.valueOf(yield* profileAt(organizationId, place.collection, place.name)) as unknown
   })
-  /** What is to stand there, by the variant; of a profile the release that is to be made. */
+  /** The new value of the place; for a profile, the release to be made. */
   const valueOf = Effect.fnUntraced(function* (
     organizationId: string,
     { collection }: Definition,

@@ -1,6 +1,6 @@
 /**
- * What units took of two rankings in one list: each unit that took something has one vote. Wins are the second
- * variant's. Pure.
+ * How units chose between two interleaved rankings: each unit that chose has one vote. Wins are the second variant's.
+ * Pure.
  */
 import { preferenceP } from "@dowser/engine-sdk/experiments"
 import { leastOf } from "./guardrails.ts"
@@ -23,7 +23,7 @@ export const preferenceOf = (
   rows: ReadonlyArray<SumsRow>
 ): Preference | undefined => {
   if (mode !== "interleave") return undefined
-  // Of votes: how many units had one, wins less losses, and wins with losses.
+  // The number of votes, wins minus losses, and wins plus losses.
   const votes = { n: 0, x: 0, xx: 0 }
   for (const { metric: of, n, variant, x, xx } of rows) {
     if (of !== `vote_${metric}` || variant !== 0) continue

@@ -1,7 +1,7 @@
 /**
- * A variant becomes what everybody is shown, and back: written into a preset, a rule set or a profile by the rooms that
- * own them. Theirs is a transaction of its own, so what a promotion will replace is kept first: one that was cut off in
- * between is gone on with by promoting again, and still knows what there was.
+ * Promotes a variant for everybody, and rolls it back: it is written into a preset, a rule set or a profile by the
+ * rooms that own them, in their own transactions. So what a promotion will replace is stored first: an interrupted
+ * promotion is completed by promoting again, and still knows the old value.
  */
 import { Clock, Effect } from "effect"
 import {
@@ -22,7 +22,7 @@ export interface Promotions {
   readonly rollBack: (organizationId: string, id: string) => Effect.Effect<StoredExperiment, Failures>
 }
 
-/** The same value, whatever the order of its keys. */
+/** Equality that ignores the order of keys. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_key, part: unknown) =>
     typeof part === "object" && part !== null && !Array.isArray(part)
@@ -76,7 +76,7 @@ const makePromoting = Effect.fnUntraced(function* ({ changed, locked, outbox, re
     const place = yield* places.placeOf(seen.definition, variant)
     const now = yield* places.valueAt(organizationId, place)
     const { promotion: pending } = seen
-    // One that was cut off has written already: what it replaced is what this one replaces.
+    // The interrupted one has already written, so what it replaced is what this one replaces.
     const before = pending !== null && isSame(pending.place, place) && isSame(pending.after, now) ? pending.before : now
     const made = yield* places.valueOf(organizationId, seen.definition, variant, place, before)
     const promotion: Promotion = { variant_id: variantId, is_pending: true, place, before, after: made.to }

@@ -1,6 +1,6 @@
 /**
- * What the figures of a run say: pure, from its sums and what earlier looks found out. Results are answered from it,
- * and the watch declares winners by it, so both say the same.
+ * The results of a run: pure, from its sums and earlier evaluations. Both the API and the watch use it, so both say the
+ * same.
  */
 import {
   addSums,
@@ -25,11 +25,11 @@ import { splitsOf } from "./split.ts"
 
 const CONFIDENCE = 0.95
 const ALPHA = 1 - CONFIDENCE
-/** Of the control's figure: a difference that is worth to be found, and one that is worth nothing below it. */
+/** Relative to the control: the smallest difference worth detecting, below which a difference is irrelevant. */
 const MIN_EFFECT = 0.1
 const MULTIPLE_SHARE_MAX = 0.01
 const DAY_MS = 86_400_000
-/** What a day of the series may be looked back at, newest kept. */
+/** How many days the series keeps, newest first. */
 const DAYS_SHOWN_MAX = 120
 
 type Results = typeof ExperimentResults.Type
@@ -48,11 +48,11 @@ const ofMetric = (rows: ReadonlyArray<SumsRow>, metric: Metric): ReadonlyArray<S
 const byVariant = ({ variants }: Definition, rows: ReadonlyArray<SumsRow>): ReadonlyArray<UnitSums> =>
   variants.map((_, i) => sumsOf(rows.filter(({ variant }) => variant === i)))
 
-/** The guardrail that no winner may be worse by; of a metric that is the guardrail itself, clicks are. */
+/** The guardrail that no winner may violate; if the metric is that guardrail itself, clicks. */
 const guardrailOf = (metric: Metric): Metric => (metric === "zero_result_rate" ? "ctr" : "zero_result_rate")
 const isBetter = (metric: Metric, z: number): boolean => (metric === "zero_result_rate" ? z < 0 : z > 0)
 
-/** Each variant against the control; undefined for the control and where there is nothing to compare. */
+/** Each variant against the control; undefined for the control and where nothing can be compared. */
 const comparisons = (
   estimates: ReadonlyArray<Estimate | undefined>,
   alpha: number
@@ -62,7 +62,7 @@ const comparisons = (
   )
 
 interface Estimated {
-  /** By what units were like before, where that explains something; else as they were counted. */
+  /** Adjusted for the units' past if that explains variance; otherwise as counted. */
   readonly estimates: ReadonlyArray<Estimate | undefined>
   readonly raw: ReadonlyArray<Estimate | undefined>
   /** null where they are one. */ readonly reduction: number | null
@@ -78,15 +78,15 @@ const estimated = (sums: ReadonlyArray<UnitSums>): Estimated => {
 interface Judged extends Estimated {
   readonly sums: ReadonlyArray<UnitSums>
   readonly compared: ReadonlyArray<Comparison | undefined>
-  /** Of each variant but the control, the least of all looks, as several may have it. */
+  /** For each variant but the control, the smallest p-value so far, corrected for several variants. */
   readonly p: ReadonlyArray<number>
-  /** Of an interleaved run; neither its split nor its guardrails say anything: all units see both variants. */
+  /** For an interleaved run, neither split nor guardrails say anything: all units see both variants. */
   readonly preference: Preference | undefined
   readonly guardrails: ReadonlyArray<Guardrail>
   readonly split_p: number
   readonly multipleShare: number
   readonly units: number
-  /** What the next look starts from. */ readonly least_p: StoredRun["least_p"]
+  /** State for the next evaluation. */ readonly least_p: StoredRun["least_p"]
 }
 
 const guardrailsOf = ({ definition, least_p: before }: StoredRun, { latencies, sums }: Counted) => {
@@ -138,7 +138,7 @@ const judge = (run: StoredRun, counted: Counted): Judged => {
 
 const isHealthy = ({ multipleShare, split_p }: Judged): boolean =>
   split_p >= SAMPLE_RATIO_ALPHA && multipleShare <= MULTIPLE_SHARE_MAX
-/** Of an interleaved run all units are the first variant's. */
+/** In an interleaved run all units belong to the first variant. */
 const hasEnough = (
   { definition, started_at, stopped_at }: StoredRun,
   { preference, sums }: Judged,
@@ -162,13 +162,13 @@ const bestOf = ({ definition: { metric, variants } }: StoredRun, { compared, est
   return best !== undefined ? variants[best]!.id : isControl ? variants[0]!.id : null
 }
 
-/** What is told of a winner. */
+/** What is announced about a winner. */
 interface Winner {
   readonly variant_id: string
   readonly metric: Metric
   /** Over the control; null of the control itself, and where both rankings are in one list. */
   readonly lift: number | null
-  /** Of the control, the greatest of the others': all of them are worse. */ readonly p_value: number
+  /** For the control, the largest p-value of the others: all of them are worse. */ readonly p_value: number
 }
 const toldOf = (
   { definition: { metric, variants } }: StoredRun,
@@ -187,7 +187,7 @@ export const winnerOf = (run: StoredRun, counted: Counted, now: number): Winner 
   const best = bestOf(run, judged)
   return best === null ? null : toldOf(run, judged, best)
 }
-/** What a look leaves for the next one. */
+/** The state that an evaluation leaves for the next one. */
 export const lookedAt = (run: StoredRun, counted: Counted): Pick<StoredRun, "least_p" | "split_p"> => {
   const { least_p, split_p } = judge(run, counted)
   return { least_p, split_p }

@@ -1,4 +1,4 @@
-/** Which of several ways to search serves visitors best: by showing each to some of them. */
+/** Experiments: which of several ways to search serves visitors best. */
 import { Effect, Layer } from "effect"
 import { textIn } from "../http/json-fields.ts"
 import { type Measure, single } from "../metrics/measure.ts"

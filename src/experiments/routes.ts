@@ -32,7 +32,7 @@ const shown = ({ definition, promotion, winner_variant_id, ...row }: StoredExper
 
 const makeFound = Effect.map(Experiments, (experiments) => ({
   experiments,
-  /** One of a collection beyond the key's reach does not exist for it. */
+  /** An experiment on a collection beyond the key's reach does not exist for it. */
   found: ({ caller, params }: { readonly caller: Caller; readonly params: { readonly experimentId: string } }) =>
     Effect.flatMap(experiments.get(caller.organizationId, params.experimentId), (one) =>
       reachesCollection(caller, one.definition.collection)

@@ -22,7 +22,7 @@ export interface RunningExperiment extends Split {
   readonly run: number
   readonly collection: string
   readonly unit: "session" | "user"
-  /** Both rankings in one list. */ readonly isInterleaved: boolean
+  /** Whether both rankings are merged into one list. */ readonly isInterleaved: boolean
   readonly target: Target | undefined
   readonly variants: ReadonlyArray<RunningVariant>
 }
@@ -75,7 +75,7 @@ const runningOf = ({ definition, id, run }: StoredExperiment): RunningExperiment
 
 interface Own {
   readonly byId: Map<string, RunningExperiment>
-  /** Those with a target before the one without: a search is in one experiment. */
+  /** Experiments with a target come first: a search is in at most one experiment. */
   collections: ReadonlyMap<string, ReadonlyArray<RunningExperiment>>
   gates: AnswerGates
   /** Differs after every change. */ version: number
@@ -94,11 +94,11 @@ export class ExperimentTable {
   of(organizationId: string, collection: string): ReadonlyArray<RunningExperiment> | undefined {
     return this.#organizations.get(organizationId)?.collections.get(collection)
   }
-  /** Of all its collections. */
+  /** Over all its collections. */
   all(organizationId: string): Iterable<RunningExperiment> {
     return this.#organizations.get(organizationId)?.byId.values() ?? []
   }
-  /** What of a kept answer's key the rules of variants ask for. */
+  /** What the variants' rules contribute to a cached answer's key. */
   gatesKey(organizationId: string, visitor: GateVisitor, now_ms: number): ReadonlyArray<string | number | null> {
     const own = this.#organizations.get(organizationId)
     return own === undefined ? [] : [own.version, ...gatePart(own.gates, visitor, now_ms)]
@@ -109,7 +109,7 @@ export class ExperimentTable {
     return size
   }
 
-  /** Puts the rows that were read in place of whatever there was of the subjects. */
+  /** Replaces everything known of the subjects by the rows that were read. */
   replace(subjects: ReadonlyArray<Subject> | "all", rows: ReadonlyArray<StoredExperiment>): void {
     const touched = new Set<Own>()
     if (subjects === "all")

@@ -10,25 +10,23 @@ export interface StoredRun {
   readonly organization_id: string
   readonly experiment_id: string
   readonly run: number
-  /** As it was when the run began. */ readonly definition: Definition
+  /** The definition at the start of the run. */ readonly definition: Definition
   /** Unix milliseconds. */ readonly started_at: number
   readonly stopped_at: number | null
-  /** Of a unit's revenue, in millionths, as a text; null as long as none is fixed. */ readonly revenue_cap:
-    | string
-    | null
+  /** Cap on a unit's revenue, in millionths, as text; null until it is fixed. */ readonly revenue_cap: string | null
   /** The least p-value of all looks, by id of the variant, and of `guardrail …`. */
   readonly least_p: Readonly<Record<string, number>>
   /** The same of the split. */ readonly split_p: number
   readonly winner_variant_id: string | null
 }
 /**
- * Sums of one variant's units (-1: of units that several answered) that were first answered on one day. Covariates are
- * of the same metric before the run, a search.
+ * Sums over one variant's units (-1: units that several variants answered) first answered on one day. Covariates are
+ * the same metric before the run, per search.
  */
 export interface SumsRow extends UnitSums {
   readonly variant: number
   /** ms, UTC. */ readonly day: number
-  /** `vote_…`: of units that took something of an interleaved list, 1 for the second ranking, -1 for the first. */
+  /** `vote_…`: units that chose from an interleaved list, 1 for the second ranking, -1 for the first. */
   readonly metric: Metric | "vote_ctr" | "vote_conversion_rate"
 }
 export interface ExposuresRow {
@@ -42,7 +40,7 @@ export interface LatencyRow {
   readonly bucket: number
   readonly exposures: number
 }
-/** Units of a variant that came with something; empty where nobody said with what. */
+/** Units of a variant by dimension; empty if unknown. */
 export interface SplitRow {
   readonly dimension: "device" | "country" | "surface"
   readonly value: string
@@ -71,18 +69,18 @@ export const makeRunsRepository = Effect.gen(function* () {
       sql`UPDATE experiment_runs SET stopped_at = ${time(stopped_at)} WHERE ${is(key)}`,
     get: (key: RunKey) =>
       Effect.map(sql<StoredRun>`SELECT ${columns} FROM experiment_runs WHERE ${is(key)}`, ([row]) => row),
-    /** Nobody counts units of it until the transaction ends. */
+    /** Blocks counting of its units until the transaction ends. */
     lock: (key: RunKey) =>
       Effect.map(sql<StoredRun>`SELECT ${columns} FROM experiment_runs WHERE ${is(key)} FOR UPDATE`, ([row]) => row),
-    /** Takes runs that nobody has looked at since `before`, but those that another process has in hand. */
+    /** Claims runs not evaluated since `before`, except those that another process is evaluating. */
     due: (before: number, now: number, limit: number) =>
       sql<StoredRun>`UPDATE experiment_runs SET looked_at = ${time(now)} WHERE (organization_id, experiment_id, run) IN
           (SELECT organization_id, experiment_id, run FROM experiment_runs WHERE stopped_at IS NULL AND looked_at <= ${time(before)} ORDER BY looked_at LIMIT ${limit}::int4 FOR UPDATE SKIP LOCKED)
           RETURNING ${columns}`,
-    /** What a look found out. */
+    /** Stores the result of an evaluation. */
     tell: (run: StoredRun) =>
       sql`UPDATE experiment_runs SET least_p = ${JSON.stringify(run.least_p)}::text::json, split_p = ${String(run.split_p)}::text::float8, winner_variant_id = ${run.winner_variant_id} WHERE ${is(run)}`,
-    /** By day and variant; millionths of money are units of it here. */
+    /** By day and variant; millionths of money are in units here. */
     sums: (key: RunKey) =>
       sql<SumsRow>`SELECT variant, day::float8 AS day, metric, n::float8 AS n, (x / scale)::float8 AS x, (xx / scale / scale)::float8 AS xx, y::float8 AS y, yy::float8 AS yy, (xy / scale)::float8 AS xy,
           (c / 1000000)::float8 AS c, (cc / 1000000 / 1000000)::float8 AS cc, (xc / scale / 1000000)::float8 AS xc, (yc / 1000000)::float8 AS yc, known::float8 AS known
@@ -109,7 +107,7 @@ export const makeRunsRepository = Effect.gen(function* () {
         }>`SELECT dropped::float8 AS dropped FROM experiment_history_use WHERE organization_id = ${organizationId}`,
         ([row]) => row?.dropped ?? 0
       ),
-    /** Fixes the cap, and sums the run up anew under it. Behind the run's lock. O(units). */
+    /** Fixes the cap and recomputes the run's sums under it. Call while holding the run's lock. O(units). */
     cap: Effect.fnUntraced(function* (key: RunKey, cap: string) {
       yield* sql`UPDATE experiment_runs SET revenue_cap = ${cap}::text::numeric WHERE ${is(key)}`
       yield* sql`DELETE FROM experiment_sums WHERE ${is(key)}`
@@ -119,12 +117,12 @@ export const makeRunsRepository = Effect.gen(function* () {
 })
 
 const DAY_MS = 86_400_000
-/** After it no event is taken any more that a unit could be told by: its sums stay. */
+/** After this, events that would identify a unit are no longer accepted, so its sums are final. */
 const UNITS_KEPT_MS = 31 * DAY_MS
 /** Longer than any experiment looks back, and than an event may be late. */
 const HISTORY_KEPT_MS = (DAYS_MAX + 31) * DAY_MS
 
-/** Days of users that no run asks for any more: those that one still counts by stay as long as it does. */
+/** Days of users that no run needs; those that a run still uses stay. */
 export const expireHistories = Effect.fnUntraced(function* (rowsMax: number) {
   const sql = yield* SqlClient.SqlClient
   const now = yield* Clock.currentTimeMillis
@@ -140,8 +138,8 @@ export const expireHistories = Effect.fnUntraced(function* (rowsMax: number) {
 })
 
 /**
- * Units of runs that ended long ago, and all that is left of runs that are gone: their sums last, since those say that
- * there is something left.
+ * Units of runs that ended long ago, and everything left of deleted runs: their sums last, because those show that
+ * something is left.
  */
 export const expireUnits = Effect.fnUntraced(function* (rowsMax: number) {
   const sql = yield* SqlClient.SqlClient

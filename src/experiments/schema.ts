@@ -6,7 +6,7 @@ export type Metric = (typeof METRICS)[number]
 export const UNITS = ["session", "user"] as const
 /** Every unit is shown one variant, or both rankings in one list. */
 export const MODES = ["split", "interleave"] as const
-/** What an answer of both rankings says in place of a variant. */
+/** Marks answers of both rankings in place of a variant. */
 export const INTERLEAVED = "interleaved"
 export const STATUSES = ["draft", "running", "stopped", "promoted", "rolled_back"] as const
 
@@ -52,7 +52,7 @@ const settings = {
   covariate_days: Schema.Int,
   unit: Schema.Literals(UNITS)
 }
-/** For the documents; a body is read by `definition.ts`, which names every field that is wrong. */
+/** For the documents only; `definition.ts` reads bodies and names every wrong field. */
 export const ExperimentBody = Schema.Struct({
   name: Schema.String,
   collection: Schema.String,
@@ -86,7 +86,7 @@ export const Experiment = Schema.Struct({
   variants: Schema.Array(ExperimentVariant),
   target: Schema.optionalKey(ExperimentTarget),
   ...settings,
-  /** 0 before the first start; seeds are made of it and the id. */ run: Schema.Int,
+  /** 0 before the first start; seeds are derived from it and the id. */ run: Schema.Int,
   started_at: Schema.NullOr(Schema.Int),
   stopped_at: Schema.NullOr(Schema.Int),
   promoted_variant_id: Schema.optionalKey(Schema.String),
@@ -119,15 +119,15 @@ export const ExperimentResults = Schema.Struct({
       Schema.Struct({
         dimension: Schema.Literals(["device", "country", "surface"]),
         /** null of units that came without. */ value: Schema.NullOr(Schema.String),
-        /** Of each variant. */ units: Schema.Array(Schema.Int),
+        /** By variant. */ units: Schema.Array(Schema.Int),
         p_value: Schema.Number,
         ok: Schema.Boolean
       }).annotate({ identifier: "SampleRatioPart" })
     )
   }).annotate({ identifier: "SampleRatio" }),
-  /** What of a unit's revenue counts at most; null as long as none is fixed, and for other metrics. */
+  /** Cap on a unit's revenue; null until it is fixed, and for other metrics. */
   revenue_cap: known,
-  /** Days of users, of all the organization's, that found no room: what they did then is not in `cuped`. */
+  /** Days of users, of the whole organization, that were dropped for lack of room and are missing in `cuped`. */
   history_days_dropped: Schema.Int,
   variants: Schema.Array(
     Schema.Struct({
@@ -144,7 +144,7 @@ export const ExperimentResults = Schema.Struct({
       p_value: known,
       /** Milliseconds in which 95 % of its answers were made, within 2.5 %; null as long as none was. */
       latency_p95_ms: known,
-      /** As they were counted, whatever the units were like before. */
+      /** As counted, without adjustment for the units' past. */
       raw: Schema.Struct({ mean: known, standard_error: known, lift: known, interval: range }).annotate({
         identifier: "RawFigure"
       }),
@@ -157,7 +157,7 @@ export const ExperimentResults = Schema.Struct({
       identifier: "Guardrail"
     })
   ),
-  /** Units that took more of the second variant's hits (wins), of the first's, or of both the same; of `interleave`. */
+  /** Units that chose more of the second variant's hits (wins), of the first's, or equally many; for `interleave`. */
   interleaving: Schema.NullOr(
     Schema.Struct({ wins: Schema.Int, losses: Schema.Int, ties: Schema.Int, p_value: Schema.Number }).annotate({
       identifier: "Interleaving"

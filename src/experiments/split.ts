@@ -1,13 +1,10 @@
-/**
- * Where a split that is not as the weights say comes from: of units that came with the same device, country or surface.
- * Pure.
- */
+/** The source of a split that does not match the weights: units with the same device, country or surface. Pure. */
 import { SAMPLE_RATIO_ALPHA, sampleRatioP } from "@dowser/engine-sdk/experiments"
 import type { Definition } from "./definition.ts"
 import type { SplitRow } from "./runs-repository.ts"
 import type { ExperimentResults } from "./schema.ts"
 
-/** Those that alarm, so many at most; the first of all where fewer do. */
+/** The alarming dimensions, up to a maximum; the most suspicious one if none alarms. */
 const ALARMS_MAX = 20
 const SHOWN_MIN = 5
 

@@ -1,6 +1,6 @@
 /**
- * Runs are looked at each thirty seconds, once over all processes: who takes one says so in its row. The look keeps
- * the least p-value there was, fixes the cap of revenue, and tells of a winner, once a run.
+ * Runs are evaluated every thirty seconds, once over all processes: a process claims one in its row. An evaluation
+ * stores the smallest p-value so far, fixes the cap of revenue, and announces a winner, once per run.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -13,14 +13,14 @@ import { makeRunsRepository, type StoredRun } from "./runs-repository.ts"
 
 /** A winner must be announced within 60 s. */
 const EVERY_MS = 30_000
-/** How soon one that is due is found. */
+/** How soon a run that is due is found. */
 const LOOK_MS = 5_000
 const TAKEN = 20
-/** Units from which on the highest revenue of 99.9 % of them says something. */
+/** From this many units on, the 99.9 % quantile of revenue is meaningful. */
 const CAPPED_FROM = 1_000
 const CAPPED_SHARE = 0.999
 
-/** One look at all that are due; answers how many winners it found. */
+/** Evaluates all runs that are due; returns how many winners it found. */
 export const makeLook = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const outbox = yield* Outbox
@@ -29,8 +29,8 @@ export const makeLook = Effect.gen(function* () {
   const runs = yield* makeRunsRepository
 
   /**
-   * Fixed once, by the first look at enough units: a cap that followed the figures would make what was seen before
-   * untrue. None as long as fewer than one unit in a thousand bought.
+   * Fixed once, by the first evaluation with enough units: a cap that followed the figures would invalidate earlier
+   * ones. None while fewer than one unit in a thousand bought.
    */
   const capped = Effect.fnUntraced(function* (run: StoredRun) {
     if (run.revenue_cap !== null || run.definition.metric !== "revenue_per_search") return
@@ -86,7 +86,7 @@ export const makeLook = Effect.gen(function* () {
           if (winner !== undefined) yield* shown(run, winner)
           return winner === undefined ? 0 : 1
         })
-        // One that cannot be looked at keeps nobody else's from it.
+        // A run that fails does not keep others from being evaluated.
         winners += yield* Effect.catchCause(found, (cause) =>
           Effect.as(
             Effect.logError(`The experiment ${run.experiment_id} of ${run.organization_id} cannot be looked at`, cause),

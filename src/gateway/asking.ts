@@ -1,4 +1,4 @@
-/** A request of the gateway as a search: its index looked up, its body checked, its outcome as the gateway tells it. */
+/** A request of the gateway as a search: looks up its index, checks its body, and translates its outcome. */
 import { type CollectionInfo, statusOf } from "@dowser/engine-sdk"
 import { ParsedBody, resolveCollection } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
@@ -19,7 +19,9 @@ export interface InIndex {
 }
 export const refused = ({ message, path }: Fault) => inputInvalid(path, message)
 
-/** The index is there: what the engine does not find is named in the request, and is told in the engine's words. */
+/**
+ * The index exists, so whatever the engine does not find is named in the request and reported in the engine's words.
+ */
 export const asInvalid = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E | EngineRefusal> =>
   Effect.mapError(effect, (error) =>
     error instanceof EngineRefusal && error.status === 404
@@ -27,7 +29,7 @@ export const asInvalid = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E
       : error
   )
 
-/** A merged list has one outcome; the engine package tells its failure in a 200, as the tenant API does. */
+/** A merged list has one outcome; like the tenant API, the engine package reports its failure in a 200. */
 export const mergedOutcome = (answer: SearchAnswer): Effect.Effect<SearchAnswer, EngineRefusal> => {
   const [failure] = answer.failures
   return failure === undefined

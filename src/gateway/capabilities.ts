@@ -1,4 +1,4 @@
-/** What this gateway can do, with which models, and how much of it a request may ask. */
+/** What this gateway can do, with which models, and the limits of a request. */
 import { Effect } from "effect"
 import { ownModels } from "../ai-providers/own-models.ts"
 import { version } from "../config.ts"

@@ -1,7 +1,7 @@
 /**
- * Handlers of the search gateway: each takes its body apart and calls the use case that the tenant API calls. What is
- * the gateway's own is here: indexes that the organization lacks are refused, not missing; searches end after ten
- * seconds; and when this process cannot keep up, requests are turned away.
+ * Handlers of the search gateway: each reads its body and calls the use case that the tenant API calls. Specific to the
+ * gateway: indexes that the organization lacks are refused rather than missing, searches end after ten seconds, and
+ * requests are turned away when this process cannot keep up.
  */
 import { mayName, seenFieldsOf } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"

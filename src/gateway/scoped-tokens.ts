@@ -1,4 +1,4 @@
-/** Scoped tokens: what a search key may give away of itself. Nothing is stored; checked in `Access`. */
+/** Scoped tokens: narrowed rights that a search key can give away. Nothing is stored; `Access` checks them. */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { Reach } from "@dowser/engine-sdk/operations"
 import { Clock, Effect } from "effect"
@@ -35,7 +35,8 @@ export const makeScopedTokens = Effect.fnUntraced(function* (
     CommonRefusal<"search">
   > =>
     Effect.gen(function* () {
-      // A token stands for its search key alone: made by what is already narrowed, it would be wider than its maker.
+      // A token is derived from a search key only: made by something already narrowed, it would be wider than its
+      // maker.
       if (caller.key.scope !== "search" || caller.embedded !== undefined)
         return yield* new ScopeDenied({
           message: "The scope of this key does not reach the operation: only a search key makes scoped tokens."

@@ -4,7 +4,7 @@ import type { CollectionInfo } from "@dowser/engine-sdk"
 import { SEARCHES_MAX } from "./limits.ts"
 
 export type Parameters = Readonly<Record<string, string>>
-/** What is wrong, and in which field. */
+/** A mistake, and its field. */
 export interface Fault {
   readonly path: string
   readonly message: string
@@ -64,7 +64,7 @@ const RADIUS_MAX_KM = 20_038
 /** Plain digits: filters and sorts do not read exponents. */
 const digits = (value: number): string => value.toFixed(9).replace(/\.?0+$/, "")
 
-/** Decision: what rules pin must be within the radius too, unless the request says `filter_curated_hits: false`. */
+/** Decision: pinned documents must be within the radius too, unless the request says `filter_curated_hits: false`. */
 export const geoSearchOf = (
   body: Body,
   { schema }: CollectionInfo,

@@ -2,15 +2,15 @@
  * When the gateway turns requests away. The in-process engine searches on this thread, so what waits is seen as a timer
  * that comes late: a request that is read now has waited as long.
  *
- * Decision: requests are turned away while the newest timer, of four a second, came more than a second late. That ends
- * by itself: turned-away requests cost nearly nothing, so the next timer is on time, and searches are taken again.
+ * Decision: requests are turned away while the newest timer, of four a second, was more than a second late. That
+ * recovers by itself: refusing costs nearly nothing, so the next timer is on time and searches are accepted again.
  */
 import { Effect } from "effect"
 
 const EVERY_MS = 250
 const LATE_MAX_MS = 1_000
 
-/** Pure: how late a timer is that was to come `every_ms` after the one before. */
+/** Pure: how late a timer is that should come `every_ms` after the previous one. */
 export const isOverloaded = (elapsed_ms: number, every_ms = EVERY_MS, lateMax_ms = LATE_MAX_MS): boolean =>
   elapsed_ms - every_ms > lateMax_ms
 

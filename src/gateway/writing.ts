@@ -38,7 +38,7 @@ export const makeWriting = Effect.gen(function* () {
         })
       )
       if (written.ok) return verdictsOf(writes, written.value)
-      // Dropped since it was looked up: told as a moment later.
+      // Dropped after the look-up: answered as if it had been dropped before.
       return yield* Effect.fail(statusOf(written.error) === 404 ? mismatch : failureOf(written.error))
     })
   return writing

@@ -1,4 +1,4 @@
-/** What visitors did with the documents of a collection, for its reports: revenue, and the queries asked most. */
+/** What visitors did with the documents of a collection, for its reports: revenue, and the most frequent queries. */
 import { Clock, Effect } from "effect"
 import { Analytics } from "../analytics/service.ts"
 import { keyOf } from "./building/keys.ts"
@@ -6,7 +6,7 @@ import type { Behaviour } from "./building/reports.ts"
 
 const DAYS = 30,
   DAY_MS = 86_400_000
-/** Documents of most revenue, and queries; what is beyond changes no report. */
+/** The most documents by revenue, and queries; more would not change a report. */
 const DOCUMENTS_MAX = 10_000,
   QUERIES_MAX = 1_000
 

@@ -1,4 +1,4 @@
-/** What of a collection is read for its graph: its texts, and which words its owner says are the same. Pure. */
+/** What is read of a collection for its graph: its texts, and its owner's synonyms. Pure. */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import type { SynonymSet } from "@dowser/engine-sdk/query"
 import { textFieldsOf } from "../texts/text-fields.ts"
@@ -24,12 +24,12 @@ export const entityFieldsOf = (collection: CollectionInfo): EntityFields => {
 }
 
 interface SameWords {
-  /** By key, the key that stands for all of its set. */ readonly sameAs: ReadonlyMap<string, string>
-  /** By that key, what the set's other words are. */ readonly synonyms: ReadonlyMap<string, ReadonlyArray<string>>
+  /** By key, the representative of its set. */ readonly sameAs: ReadonlyMap<string, string>
+  /** By representative, the other words of the set. */ readonly synonyms: ReadonlyMap<string, ReadonlyArray<string>>
 }
 /**
- * Decision: synonyms without a root are the same thing. What one with a root leads to is found beside it, which is less
- * (`trousers` are found by `clothes`).
+ * Decision: synonyms without a root are the same thing. What a root leads to is merely related (`trousers` are found by
+ * `clothes`).
  */
 export const sameWords = (sets: ReadonlyArray<SynonymSet>): SameWords => {
   const sameAs = new Map<string, string>()

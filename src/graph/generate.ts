@@ -1,11 +1,11 @@
 /**
- * The job that makes a collection's graph: its documents go to a thread some at a time, what comes back is written as a
- * generation that nobody sees, and the transaction that ends the job makes it the one that is shown. A job that was cut
- * off or cancelled leaves nothing but rows that the next one removes.
+ * The job that builds a collection's graph: its documents go to a thread in portions, the result is written as an
+ * invisible generation, and the transaction that ends the job makes it the visible one. An interrupted job leaves only
+ * rows that the next one removes.
  *
- * Decision: counted anew and not by difference. 100,000 documents take the thread some six seconds of processor time,
- * a count that followed every write would have to be kept for each collection and be right after every crash; and the
- * credits are those of a job that somebody asked for.
+ * Decision: counted from scratch rather than incrementally. 100,000 documents take the thread some six seconds of
+ * processor time; counts that follow every write would have to be kept for each collection and stay right through every
+ * crash; and the credits are those of a job that somebody requested.
  */
 import { createHash } from "node:crypto"
 import { resolveCollection } from "@dowser/engine-sdk/operations"
@@ -30,7 +30,7 @@ const ENTITIES_FEATURE = "graph_entities"
 /** The config of a job. */
 export interface GraphConfig extends Readonly<Record<string, unknown>> {
   /** Its real name. */ readonly collection: string
-  /** Of that collection: one that came after it is another one. */ readonly created_at: number
+  /** For that collection: one created later is another one. */ readonly created_at: number
   readonly part: "entities" | "communities"
   readonly reservation?: JobReservation
 }
@@ -42,7 +42,7 @@ const HEAP_MB = 768
 const TIME_MS = 15 * 60_000
 /** Rows of one statement. */
 const ROWS = 250
-/** Of what is shown: how strongly it belongs to others moves with every document. */
+/** Only what is shown: the strength of relations changes with every document. */
 const hashOf = (row: EntityRow | CommunityRow): string =>
   createHash("sha256")
     .update(JSON.stringify({ ...row, neighbours: undefined }))
@@ -88,7 +88,7 @@ const makeFilled = Effect.gen(function* () {
   })
 })
 
-/** Writes what the thread made as a generation that nobody sees yet. */
+/** Writes the thread's result as an invisible generation. */
 const makeWritten = Effect.gen(function* () {
   const repository = yield* makeGraphsRepository
   const communityRows = yield* makeCommunitiesRepository
@@ -139,7 +139,7 @@ const makeWritten = Effect.gen(function* () {
   })
 })
 
-/** What the new graph is compared with. */
+/** The graph to compare the new one with. */
 const makeKnown = Effect.map(makeCommunitiesRepository, (repository) =>
   Effect.fnUntraced(function* (organizationId: string, collection: string, before: GraphRow | undefined) {
     if (before === undefined || before.community_generation === null || before.edges === null) return undefined
@@ -192,7 +192,7 @@ export const makeGenerate = Effect.gen(function* () {
     }
     const alongside = Effect.gen(function* () {
       yield* repository.lock(organizationId, collection)
-      // One that was dropped meanwhile took its graph with it.
+      // A collection dropped meanwhile took its graph with it.
       if (!isThere(organizationId, config)) return
       yield* repository.put(organizationId, collection, row)
       yield* repository.removeOthers(organizationId, collection, row.entity_generation, row.community_generation)

@@ -11,7 +11,7 @@ export interface GraphRow {
   readonly edges: Uint8Array | null
   readonly generated_at: number
 }
-/** Whose rows: of one run of one collection. */
+/** The rows of one run of one collection. */
 export interface Generation {
   readonly organizationId: string
   readonly collection: string
@@ -33,7 +33,7 @@ export interface EntitiesAsked {
   readonly limit: number
 }
 
-/** A key is words of letters and digits: nothing in it is a pattern. */
+/** A key consists of words of letters and digits, so it contains no pattern. */
 const within = (key: string): string => `%${key}%`
 
 export const makeGraphsRepository = Effect.gen(function* () {
@@ -44,7 +44,7 @@ export const makeGraphsRepository = Effect.gen(function* () {
   const of = ({ collection, generation, organizationId }: Generation) =>
     sql`organization_id = ${organizationId} AND collection = ${collection} AND generation = ${generation}`
   return {
-    /** One run and one dropping of a collection come one after the other. */
+    /** Serializes runs and drops of a collection. */
     lock: (organizationId: string, collection: string) =>
       sql`SELECT pg_advisory_xact_lock(hashtextextended(${`graph of ${organizationId}/${collection}`}, 0))`,
     get: (organizationId: string, collection: string) =>
@@ -65,7 +65,7 @@ export const makeGraphsRepository = Effect.gen(function* () {
         }>`SELECT coalesce(sum(entities), 0)::int4 AS n FROM graphs WHERE organization_id = ${organizationId} AND collection <> ${collection}`,
         ([row]) => row!.n
       ),
-    /** Of all entities of a generation, what tells whether they changed. */
+    /** Of all entities of a generation, what shows whether they changed. */
     dated: (asked: Generation) =>
       Effect.map(
         sql<
@@ -83,14 +83,14 @@ export const makeGraphsRepository = Effect.gen(function* () {
       sql<StoredEntity>`SELECT ${columns} FROM graph_entities WHERE ${of(asked)} AND (${key === ""} OR key LIKE ${within(key)})
         AND (${type ?? null}::text IS NULL OR type = ${type ?? null}) AND (${community ?? null}::text IS NULL OR community_id = ${community ?? null})
         ORDER BY updated_at DESC, id LIMIT ${limit}::int4`,
-    /** Of those that must not tell by their order what changed. */
+    /** For lists whose order must not reveal what changed. */
     entitiesById: (
       asked: Generation,
       { after, key, limit, type }: Pick<EntitiesAsked, "key" | "limit" | "type"> & { readonly after: string }
     ) =>
       sql<StoredEntity>`SELECT ${columns} FROM graph_entities WHERE ${of(asked)} AND id > ${after} AND (${key === ""} OR key LIKE ${within(key)})
         AND (${type ?? null}::text IS NULL OR type = ${type ?? null}) ORDER BY id LIMIT ${limit}::int4`,
-    /** Rows of a collection that belong to no generation of its graph; of all where it has none. */
+    /** Rows of a collection that belong to no generation of its graph; all rows if it has none. */
     removeOthers: Effect.fnUntraced(function* (
       organizationId: string,
       collection: string,

@@ -1,6 +1,6 @@
 /**
- * Graphs of collections: rows in Postgres, made by a job where the engine is. Nothing of them is kept in memory, since
- * no search asks for them.
+ * Graphs of collections: rows in Postgres, built by a job where the engine is. Nothing is kept in memory, because no
+ * search needs it.
  */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { Context, Effect, Layer } from "effect"
@@ -41,7 +41,7 @@ interface GraphsShape {
     collection: CollectionInfo,
     part: GraphConfig["part"]
   ) => Effect.Effect<Job, PaidJobError>
-  /** Jobs that were asked for since this process started. */ readonly started: Effect.Effect<number>
+  /** Jobs requested since this process started. */ readonly started: Effect.Effect<number>
 }
 const NONE: ReadonlyArray<never> = []
 

@@ -1,4 +1,4 @@
-/** What a job asks the thread that makes graphs, one thing after the other. */
+/** What a job asks of the thread that builds graphs, one thing at a time. */
 import type { BuildOptions, CommunityRow, EntityRow } from "./building/build.ts"
 import type { EntityFields } from "./building/mentions.ts"
 
@@ -10,7 +10,7 @@ export type ToGraph =
   | { readonly kind: "entities" | "communities"; readonly from: number; readonly count: number }
 export interface Summary {
   readonly entities: number
-  /** Undefined: those of before stay. */ readonly communities: number | undefined
+  /** Undefined if the earlier ones stay. */ readonly communities: number | undefined
   readonly documents: number
   readonly edges: Uint32Array
   readonly edgesChanged: number

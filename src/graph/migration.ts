@@ -1,5 +1,6 @@
 /**
- * Tables of graphs. What is shown of a collection is the generation that its graph names: rows of others are nobody's.
+ * Tables of graphs. The visible generation of a collection is the one that its graph names; rows of others are
+ * invisible.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

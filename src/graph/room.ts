@@ -1,4 +1,4 @@
-/** What the documents of a collection name, and which of it belongs together. */
+/** What the documents of a collection name, and how it is related. */
 import { Effect } from "effect"
 import { type Measure, single } from "../metrics/measure.ts"
 import { defineRoom } from "../room.ts"

@@ -19,7 +19,7 @@ import type { GraphCommunity, GraphEntity } from "./schema.ts"
 import { visibleEntities } from "./visible-entities.ts"
 
 const ENTITY_IDS_MAX = 500
-/** Of a caller who sees a part, how often so many rows are looked through. */
+/** For a caller who sees a part: how many times this many rows are searched. */
 const LOOKS = 4,
   ROWS_LOOKED_AT = 250
 

@@ -64,7 +64,7 @@ export const Status = Schema.Struct({
   parts: Schema.Array(Schema.Struct({ name: Schema.String, ok: Schema.Boolean, detail: Schema.String })),
   /**
    * `open`: refused for some seconds, because the engine did not answer; `half_open`: one request is let through to
-   * see.
+   * test it.
    */
   engine_circuits: Schema.Struct({ reads: Circuit, writes: Circuit }),
   worker_restarts: Schema.Int,
@@ -89,7 +89,7 @@ export const Status = Schema.Struct({
       /** In the last seconds. */ entries_per_second: Schema.Finite
     })
   ),
-  /** Each counted up to 10,000; null where they could not be counted lately. */
+  /** Each counted up to 10,000; null if they could not be counted lately. */
   webhooks: Schema.NullOr(
     Schema.Struct({
       deliveries_pending: Schema.Int,

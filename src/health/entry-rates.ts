@@ -1,4 +1,4 @@
-/** How fast the partitions of the streams are read: their counters, of which two looks make entries a second. */
+/** How fast the partitions of the streams are read: entries a second, from two readings of their counters. */
 import type { Progress } from "@dowser/streams/runner/runner"
 
 export class EntryRates {

@@ -1,7 +1,7 @@
 /**
- * Looks at every part of the program now and then, each look bounded in time, and keeps what it found: the public probe
- * and the operator's status answer from that, so that however often they are asked, the parts are not. What changes
- * goes to the log, also what was dropped or lost, which nothing else tells.
+ * Checks every part of the program now and then, each check bounded in time, and keeps the results: the public probe
+ * and the operator's status answer from them, so that however often they are asked, the parts are not. Changes are
+ * logged, and so are drops and losses, which nothing else reports.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -44,7 +44,7 @@ interface HealthReport {
 
 interface HealthOptions {
   readonly every_ms?: number
-  /** How long one part may take to answer. */
+  /** Time limit for one part. */
   readonly probe_ms?: number
   /** Age of the oldest uncounted record from which the streams count as stuck. */
   readonly lagMax_ms?: number
@@ -61,7 +61,7 @@ const FIGURES_EVERY_MS = 10_000
 const sumOf = (partitions: ReadonlyArray<Progress>, count: (progress: Progress) => number): number =>
   partitions.reduce((sum, progress) => sum + count(progress), 0)
 
-/** What waits of webhooks, counted beside the looks: it may be slow, and nobody waits for it. */
+/** Waiting webhooks, counted apart from the checks: the count may be slow, and nobody waits for it. */
 const makeWebhookCount = Effect.gen(function* () {
   let webhooks: WebhookFigures | undefined
   const count = Effect.catch(
@@ -77,7 +77,7 @@ const makeWebhookCount = Effect.gen(function* () {
   return () => webhooks
 })
 
-/** One look at everything. */
+/** One check of everything. */
 const makeExamine = Effect.fnUntraced(function* (lagMax_ms: number, probe_ms: number) {
   const clock = yield* Clock.Clock
   const engine = yield* Engine
@@ -90,7 +90,7 @@ const makeExamine = Effect.fnUntraced(function* (lagMax_ms: number, probe_ms: nu
   const looks = new Looks(yield* Effect.scope, probe_ms)
   const rates = new EntryRates(clock.currentTimeMillisUnsafe())
   const webhooks = yield* makeWebhookCount
-  /** Of this look: undefined until the streams said it, and when they do not answer in time. */
+  /** Of this check: undefined until the streams answered, and if they do not in time. */
   let lag_ms: number | undefined
   const probes = {
     engine: engineProbe(engine, circuits),
@@ -133,7 +133,7 @@ const makeExamine = Effect.fnUntraced(function* (lagMax_ms: number, probe_ms: nu
   })
 })
 
-/** Tells the log what changed between two looks, and what was lost since it was last told. */
+/** Logs what changed between two checks, and what was lost since the last report. */
 const makeTell = (first: Losses) => {
   let told = first
   let toldAt = 0
@@ -187,7 +187,7 @@ const make = Effect.fnUntraced(function* ({
 export class Health extends Context.Service<
   Health,
   {
-    /** What the newest look found; at once, and without another look. */
+    /** The newest results, at once and without another check. */
     readonly latest: Effect.Effect<HealthReport>
   }
 >()("dowser/health/Health") {

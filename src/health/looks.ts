@@ -1,6 +1,6 @@
 /**
- * Looks at parts, each bounded in time. The probe runs beside the wait, because giving one up can take seconds too (the
- * driver waits for a server that does not answer its cancellation); there is one of a part at a time.
+ * Checks of parts, each bounded in time. The probe runs beside the wait, because cancelling one can take seconds too
+ * (the driver waits for a server that does not answer its cancellation); a part has one at a time.
  */
 import { Effect, Exit, Fiber, type Scope } from "effect"
 import type { Probe } from "./probes.ts"

@@ -1,11 +1,11 @@
-/** What the last look at every part found, as measures. */
+/** Results of the last check of every part, as metrics. */
 import { Effect } from "effect"
 import { type Measure, single } from "../metrics/measure.ts"
 import { streamMeasures } from "../metrics/stream-measures.ts"
 import type { CircuitState } from "../ports/engine/circuit.ts"
 import { Health } from "./health.ts"
 
-/** What they are shown as: 0, 1, 2. */
+/** Shown as 0, 1, 2. */
 const STATES: ReadonlyArray<CircuitState> = ["closed", "half_open", "open"]
 
 export const metrics = Effect.map(Health, ({ latest }): ReadonlyArray<Measure> => {

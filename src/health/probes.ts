@@ -1,5 +1,5 @@
 /**
- * One probe a part: what it says of itself while it is well, or fails with the sentence that says what is wrong. A
+ * One probe per part: it describes its state while it is well, or fails with a sentence that says what is wrong. A
  * probe is not bounded in time; `Looks` bounds it.
  */
 import { Effect } from "effect"
@@ -32,7 +32,7 @@ export const eventLogProbe = (log: EventLog["Service"]): Probe => Effect.as(log.
 
 export const postgresProbe = (sql: SqlClient.SqlClient): Probe => Effect.as(sql`SELECT 1`, "answers")
 
-/** `onLag` is told how far the streams are behind, in milliseconds, as soon as that was read. */
+/** `onLag` is called with how far the streams are behind, in milliseconds, as soon as that is known. */
 export const streamsProbe = (
   streams: StreamWorker["Service"],
   lagMax_ms: number,
@@ -45,7 +45,7 @@ export const streamsProbe = (
       : Effect.fail({ message: `the oldest record that is not counted yet waits for ${seconds(lag_ms)}` })
   })
 
-/** A start takes a moment: what lasts longer is told, since answers are no more than the newest documents then. */
+/** Starting takes a moment; beyond that it is reported, because until then answers are only the newest documents. */
 const CATCHING_UP_MS = 5_000
 export const recommendationsProbe = (models: RecommendModels["Service"]): Probe =>
   Effect.flatMap(models.state, ({ behind_ms, isCaughtUp, records_behind }) =>
@@ -59,7 +59,7 @@ export const recommendationsProbe = (models: RecommendModels["Service"]): Probe 
 /** A program without models does all else that it is for. */
 export const modelsProbe = (models: Models["Service"]): Probe => Effect.sync(models.detail)
 
-/** What of single organizations could not be read, told up to a length. */
+/** Unreadable organizations, listed up to a length. */
 export const organizationsProbe = (damages: Damages, engine: Engine["Service"]): Probe =>
   Effect.suspend(() => {
     const damaged = [

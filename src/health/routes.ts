@@ -16,7 +16,7 @@ export const routes = Effect.gen(function* () {
       ? Effect.fail(
           new Unhealthy({ message: "Searches cannot be answered at the moment.", retry_after_s: RETRY_AFTER_S })
         )
-      : // A 200 says that searches are answered (reference engine: `ok` goes with the code); how well the rest does, `status` says.
+      : // A 200 says that searches are answered (the reference engine's clients look at `ok` and the code); `status` says how well the rest works.
         Effect.succeed({
           ok: true,
           status: verdict,

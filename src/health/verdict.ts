@@ -1,12 +1,12 @@
 /**
- * From what the probes found to one word. Pure.
+ * Reduces the probes' results to one word. Pure.
  *
  *   ok        every part does what it is for
  *   degraded  searches are answered, something else is not: events, figures, configuration
  *   down      the engine does not answer
  *
- * Decision: only `down` is a 503. Searches need neither Postgres nor the log, so a load balancer that took the program
- * out because of them would make a small failure a large one; `degraded` says it in a 200.
+ * Decision: only `down` is a 503. Searches need neither Postgres nor the log, so a load balancer that removed the
+ * program because of them would turn a small failure into a large one; `degraded` is reported in a 200.
  */
 export interface Finding {
   readonly part:
@@ -39,7 +39,7 @@ export const changesOf = (before: ReadonlyArray<Finding>, now: ReadonlyArray<Fin
 /** Rows that one figure looks at: a backlog larger than that is one in any case. */
 export const FIGURES_MAX = 10_000
 
-/** What was lost or had to be tried again so far: the operator hears of it when it grows. */
+/** What was lost or retried so far; the operator is notified when it grows. */
 export interface Losses {
   readonly worker_restarts: number
   readonly processor_restarts: number

@@ -1,4 +1,4 @@
-/** What waits of webhooks, for the operator: by their partial indexes, and never more rows than `FIGURES_MAX` each. */
+/** Waiting webhooks for the operator: read by their partial indexes, at most `FIGURES_MAX` rows each. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { FIGURES_MAX } from "./verdict.ts"

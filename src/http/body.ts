@@ -11,8 +11,8 @@ import { type InputInvalid, inputInvalid, Throttled } from "./errors.ts"
 import { FREE_BYTES, type HeldMemory } from "./request-memory.ts"
 
 /**
- * Bodies that say that they are no longer are decoded in one piece: a stream for each leaves some 30 KB of native
- * memory to the collector, which does not know of it. What comes out is bounded like every body.
+ * Short bodies are decoded in one piece: a stream for each leaves some 30 KB of native memory to the collector, which
+ * does not know about it. The decoded size is bounded like every body.
  */
 const WHOLE_BYTES_MAX = 65_536
 const encodingOf = (request: IncomingMessage): string =>
@@ -23,14 +23,14 @@ const wholeCodingOf = (request: IncomingMessage): ContentCoding | undefined =>
     : undefined
 
 /**
- * For a body that is read whole, and more for each byte that has come: who sends a byte now and then ends as soon as
- * who sends nothing any more, and an honest slow line has the time that it needs.
+ * For a body that is read whole, plus more for each byte that arrived: a sender that trickles is cut off as soon as one
+ * that is silent, and an honest slow line has the time that it needs.
  */
 const BODY_TIME_MS = 30_000
 const BODY_BYTES_A_SECOND_MIN = 16_384
-/** Of a streamed body, which may take as long as it takes: between two pieces, while somebody waits for the next. */
+/** For a streamed body, which may take any time: between two pieces, while somebody waits for the next. */
 const STREAM_SILENCE_MS = 30_000
-/** Who goes on sending what was refused has this long to read why. */
+/** How long a sender that continues after a refusal has to read the answer. */
 const LINGERING_MS = 30_000
 
 /** More is held for requests than may be (`request-memory.ts`). */
@@ -87,7 +87,7 @@ const decodedStream = (request: IncomingMessage, held: () => HeldMemory): Effect
     return Effect.succeed(bounded)
   })
 
-/** Of a body that nobody reads on: what is left is not decoded for nothing, and its sender has a while to read why. */
+/** For a body that is no longer read: the rest is not decoded, and its sender has some time to read why. */
 export const discardRest = (request: IncomingMessage, stream: Readable, lingers_ms = LINGERING_MS): void => {
   if (stream !== request) {
     request.unpipe()
@@ -106,18 +106,18 @@ interface Ending {
   end: () => void
 }
 /**
- * Bodies on their way. One clock for all: a timer for each is two hundredths of a small request. Who takes one out
- * empties it (`ARCHITECTURE.md`).
+ * Bodies being received. One clock for all: a timer each takes two hundredths of a small request. Removing one must
+ * empty it (`ARCHITECTURE.md`).
  */
 const endings = new Set<Ending>()
 const isOver = () => {}
 let look: { readonly at: number; readonly timer: NodeJS.Timeout } | undefined
-/** Between two looks at all of them, at least: how much later than its time a body may end. */
+/** The least time between two checks of all of them: how much later than its deadline a body may end. */
 const LOOK_EVERY_MS = 100
 const lookAt = (at: number, now: number): void => {
   if (look !== undefined && look.at <= at) return
   clearTimeout(look?.timer)
-  // What waits for a body has its socket, which keeps the program alive.
+  // Waiting for a body keeps its socket, which keeps the program alive.
   look = { at, timer: setTimeout(endLate, at - now).unref() }
 }
 const endLate = (): void => {
@@ -126,13 +126,13 @@ const endLate = (): void => {
   let next = Infinity
   for (const ending of endings) {
     if (ending.at <= now) ending.end()
-    // One that went on has another time now.
+    // A body that advanced has a new deadline.
     if (ending.at > now) next = Math.min(next, ending.at)
   }
   if (next < Infinity) lookAt(Math.max(next, now + LOOK_EVERY_MS), now)
 }
 
-/** Ends a body of which nothing came for so long, although who reads it has taken all there was. */
+/** Ends a body of which nothing arrived for this long, although its reader has taken everything. */
 const endInSilence = (request: IncomingMessage, silence_ms: number): void => {
   let seen = request.socket.bytesRead
   const look = () => {
@@ -159,8 +159,8 @@ const endInSilence = (request: IncomingMessage, silence_ms: number): void => {
 }
 
 /**
- * The decoded body as a stream, unbounded: for imports and NDJSON, which bound what they hold at once. It fails where
- * the compressed text does not end as it has to, and its connection is closed where its sender goes silent.
+ * The decoded body as a stream, unbounded: for imports and NDJSON, which bound what they hold. It fails if the
+ * compressed text does not end properly, and its connection is closed if its sender goes silent.
  */
 export const bodyStream = (
   request: IncomingMessage,
@@ -173,8 +173,8 @@ export const bodyStream = (
   })
 
 /**
- * The whole decoded body, at most `bytes_max`. Over it, or over its time, the rest is discarded and the answer is 400;
- * 429 where there is no memory for it. What it holds is `held` until that is closed.
+ * The whole decoded body, at most `bytes_max`. Beyond that, or beyond its time, the rest is discarded and the answer is
+ * 400; 429 if memory is short. `held` accounts for it until it is closed.
  */
 export const bodyBytes = (
   request: IncomingMessage,
@@ -249,7 +249,7 @@ export const bodyBytes = (
           if (!isDone) arrived()
         })
         stream.on("error", broken)
-        // An error is made with its stack: not at the close of every body.
+        // Creating an error captures its stack, so not at the close of every body.
         stream.on("close", () => {
           if (!isDone) finish(Effect.fail(inputInvalid("body", "The body ended early")))
         })
@@ -257,9 +257,9 @@ export const bodyBytes = (
   )
 }
 
-/** Not `toString`: that one takes Deno twenty times as long. A mark of byte order stays, as there. */
+/** Not `toString`, which takes Deno twenty times as long. A byte order mark is kept, as there. */
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
-/** UTF-8 as text; what is none becomes U+FFFD. 28 kB of ASCII take about 5 µs. */
+/** UTF-8 as text; invalid bytes become U+FFFD. 28 kB of ASCII take about 5 µs. */
 export const textOf = (bytes: Uint8Array): string => decoder.decode(bytes)
 
 /** Deepest nesting accepted: our recursion stays far from the stack's end. */
@@ -275,8 +275,8 @@ export const parseRefusals = {
 /** Postgres keeps neither NUL nor half a surrogate pair in a text; JSON and percent signs can write both. */
 export const isStorable = (text: string): boolean => !text.includes("\u0000") && text.isWellFormed()
 /**
- * Where a value that JSON wrote has a text or a number that cannot be stored: its path, `""` for the value itself;
- * undefined when nowhere.
+ * The path of a text or number in a JSON value that cannot be stored, `""` for the value itself; undefined if there is
+ * none.
  */
 export const unstorablePath = (value: unknown): string | undefined => {
   if (typeof value === "string") return isStorable(value) ? undefined : ""

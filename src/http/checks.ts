@@ -1,6 +1,6 @@
 /**
- * What a field may be, said in its schema: all fields are decoded together, so that one answer names every one that is
- * wrong. What needs more than the field itself (another field, the resource) is looked at afterwards, with `refused`.
+ * What a field may be, declared in its schema: all fields are decoded together, so that one answer names every wrong
+ * one. Checks that need more than the field itself (another field, the resource) come afterwards, with `refused`.
  */
 import { Effect, Schema } from "effect"
 import { refusing } from "@dowser/log/refusing"
@@ -15,7 +15,7 @@ export interface Issue {
   readonly path: string
   readonly message: string
 }
-/** One issue for each pair that has a sentence. */
+/** One issue for each pair with a sentence. */
 export const issuesIn = (
   pairs: ReadonlyArray<readonly [path: string, message: string | undefined]>
 ): ReadonlyArray<Issue> => pairs.flatMap(([path, message]) => (message === undefined ? [] : [{ path, message }]))

@@ -1,11 +1,11 @@
-/** Whose request it is, where proxies stand in front. Pure. */
+/** The client's address behind proxies. Pure. */
 import { isInCidrs } from "../net/network-address.ts"
 
 const FORWARDED_MAX = 50
 
 /**
- * The address of the connection; where that is a proxy of ours, the last address in `X-Forwarded-For` that is none.
- * What stands before it was written by somebody we do not know, and without a proxy of ours the whole header was.
+ * The address of the connection; if that is a trusted proxy, the last address in `X-Forwarded-For` that is not one.
+ * Anything before it was written by a stranger, and without a trusted proxy the whole header was.
  */
 export const clientAddress = (
   peer: string,
@@ -17,7 +17,7 @@ export const clientAddress = (
     .split(",")
     .slice(-FORWARDED_MAX)
     .map(bare)
-  // A hop that is no address still is not the proxy's: it is nobody's, and no list has it.
+  // A hop that is not an address is still not the proxy's: it matches no list.
   return hops.findLast((hop) => !isInCidrs(hop, proxies)) ?? hops[0] ?? peer
 }
 /** Without a port, as some proxies write one. */

@@ -1,7 +1,7 @@
 /**
- * Connections that one network and all together may hold open. A connection costs a descriptor and some 20 kB, whether
- * it asks for anything or not; without a bound whoever opens most of them is the last who can. One beyond is told 503
- * and closed.
+ * Connections that one network and all together may hold open. A connection costs a descriptor and some 20 kB, even
+ * when idle; without a bound, whoever opens most of them locks everybody else out. Connections beyond the bound are
+ * answered 503 and closed.
  *
  * The network is the address of the connection: an IPv4 address, or the /64 of an IPv6 address, which is what one
  * subscriber has. Proxies that are trusted bring many people's requests and count among all only.
@@ -18,7 +18,7 @@ export interface ConnectionBounds {
   readonly connectionsMax?: number
   readonly connectionsPerAddressMax?: number
   readonly trustedProxies?: ReadonlyArray<string>
-  /** Told how many there are. */ readonly counts?: ConnectionCounts
+  /** Receives the number of connections. */ readonly counts?: ConnectionCounts
 }
 
 const body = JSON.stringify({ message: "Too many connections are open; close some, or try again later." })
@@ -33,7 +33,7 @@ export const boundConnections = (
     trustedProxies = []
   }: ConnectionBounds
 ): void => {
-  /** Open ones by network; at most `connectionsMax` entries, because a network without any has none. */
+  /** Open connections by network; at most `connectionsMax` entries, because a network without any has none. */
   const open = new Map<string, number>()
   server.prependListener("connection", (socket: Socket) => {
     const address = socket.remoteAddress ?? ""

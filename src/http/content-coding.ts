@@ -9,19 +9,17 @@ import * as zlib from "node:zlib"
 import { makeZstdFrames } from "./zstd-frames.ts"
 
 export interface ContentCoding {
-  /**
-   * In one piece, `size` bytes in all. Throws why it is unreadable, or an error with the code `ERR_BUFFER_TOO_LARGE`.
-   */
+  /** In one piece of `size` bytes. Throws why it is unreadable, or an error with the code `ERR_BUFFER_TOO_LARGE`. */
   readonly decode: (chunks: ReadonlyArray<Uint8Array>, size: number, bytes_max: number) => Buffer
   /**
-   * As a stream, unbounded, with the native memory of one decoder until it ends, fails or is destroyed. `holds` is told
-   * how much of what it has decoded the decoder keeps, as that grows; an error that it returns ends the stream.
+   * As a stream, unbounded, with the native memory of one decoder until it ends, fails or is destroyed. `holds` is
+   * called with how much decoded data the decoder keeps, as that grows; an error that it returns ends the stream.
    */
   readonly stream: (holds: HoldsDecoded) => { readonly input: Writable; readonly output: Readable }
 }
 type HoldsDecoded = (bytes: number) => Error | undefined
 
-type Decoder = Transform & { /** Of what was given, as far as it was used. */ readonly bytesWritten: number }
+type Decoder = Transform & { /** Of the input, as far as it was used. */ readonly bytesWritten: number }
 type DecodeSync = (
   bytes: Uint8Array,
   options: { readonly maxOutputLength: number; readonly info: true }
@@ -29,8 +27,8 @@ type DecodeSync = (
 
 const NO_END = "the compressed text has no end"
 /**
- * Stages that fail and end together. A failure that nobody reads must not end the program; whoever reads later still
- * meets it.
+ * Stages that fail and end together. A failure that nobody reads must not end the program; a later reader still gets
+ * it.
  */
 const joined = (...stages: ReadonlyArray<Transform>) => {
   if (stages.length === 1) stages[0]!.on("error", () => {})
@@ -39,14 +37,14 @@ const joined = (...stages: ReadonlyArray<Transform>) => {
 }
 
 /**
- * How far back a text may refer: what a decoder keeps of what it has decoded. Of zstd it is what RFC 8878 asks every
- * decoder to take, of the others what their formats allow.
+ * How far back a reference may reach: the decoded data that a decoder keeps. For zstd it is what RFC 8878 requires of
+ * every decoder, for the others what their formats allow.
  */
 const WINDOW_BYTES = { deflate: 32 * 1024, br: 16 * 1024 * 1024, zstd: 8 * 1024 * 1024 } as const
 const ZSTD_WINDOW_LOG = 23
-/** Asked for in steps. */
+/** Reserved in steps. */
 const WINDOW_STEP = 256 * 1024
-/** Stands behind a decoder with a window that counts. */
+/** Placed after a decoder whose window counts. */
 const kept = (window_bytes: number, holds: HoldsDecoded) => {
   let decoded = 0,
     told = 0
@@ -59,7 +57,7 @@ const kept = (window_bytes: number, holds: HoldsDecoded) => {
   }
 }
 
-/** A decoder that tells itself where something is missing or left over. */
+/** A decoder that reports missing or surplus data itself. */
 const sure = (create: () => Transform, decodeSync: DecodeSync): ContentCoding => ({
   decode: (chunks, _, bytes_max) =>
     decodeSync(Buffer.concat(chunks), { maxOutputLength: bytes_max, info: true }).buffer,
@@ -67,8 +65,8 @@ const sure = (create: () => Transform, decodeSync: DecodeSync): ContentCoding =>
 })
 
 /**
- * A decoder that is asked how much of what was sent it used. `guard` stands behind everything: at its end a decoder
- * leaves it, before it takes it or fails of it.
+ * A decoder that can say how much of the input it used. `guard` comes last: data reaches it when it leaves the decoder,
+ * before the decoder accepts its end or fails.
  */
 const counted = (
   create: () => Transform,
@@ -118,9 +116,9 @@ const attempted =
     done(null)
   }
 
-/** Of a text that is decoded in one piece: each costs a decoder, and the thread for that long. */
+/** For text decoded in one piece: each occupies a decoder and the thread for that long. */
 const FRAMES_MAX = 64
-/** A decoder is given each frame apart: what follows one in the same piece it drops. */
+/** A decoder gets each frame separately, because it drops whatever follows one in the same piece. */
 const framed = (create: () => Transform, decodeSync: DecodeSync, window_bytes: number): ContentCoding => ({
   decode: (chunks, size, bytes_max) => {
     const bytes = Buffer.concat(chunks)
@@ -206,5 +204,5 @@ const codings: ReadonlyMap<string, ContentCoding> = new Map([
   ],
   ...(zstd === undefined ? [] : [["zstd", zstd] as const])
 ])
-/** By its name in lower case; undefined for what cannot be decoded here. */
+/** By its name in lower case; undefined if it cannot be decoded here. */
 export const contentCoding = (name: string): ContentCoding | undefined => codings.get(name)

@@ -1,10 +1,10 @@
 /**
- * Errors as operations declare them: classes, whose status and facts the compiler and the document know. A class whose
- * instances have a status each is declared with those that the operation answers.
+ * Errors as operations declare them: classes whose status and facts are known to the compiler and the document. A class
+ * whose instances differ in status is declared with the statuses that the operation answers.
  */
 import type { Schema } from "effect"
 
-/** What every declared failure has: a tag, a sentence, and a status as data on its schema. */
+/** Every declared failure has a tag, a sentence, and a status as data on its schema. */
 export interface DeclaredError {
   readonly _tag: string
   readonly message: string
@@ -16,25 +16,25 @@ export interface ErrorClass<E extends DeclaredError = DeclaredError> {
   readonly fields: Schema.Struct.Fields
   readonly ast: { readonly annotations?: Readonly<Record<string, unknown>> | undefined }
 }
-/** Of a class without a status of its own. */
+/** For a class without a status of its own. */
 interface WithStatuses<E extends DeclaredError = DeclaredError> {
   readonly of: ErrorClass<E>
   readonly statuses: ReadonlyArray<number>
 }
 export type Declared<E extends DeclaredError = DeclaredError> = ErrorClass<E> | WithStatuses<E>
-/** The failures that a list of declarations stands for. */
+/** The failures of a list of declarations. */
 export type ErrorsOf<D extends ReadonlyArray<Declared>> = {
   [I in keyof D]: D[I] extends ErrorClass<infer E> ? E : D[I] extends WithStatuses<infer E> ? E : never
 }[number]
 
 /** The class that is declared, with its statuses or without. */
 export const classOf = (declared: Declared): ErrorClass => ("statuses" in declared ? declared.of : declared)
-/** The status of all instances, where there is one. */
+/** The common status of all instances, if there is one. */
 export const statusOfClass = ({ ast }: Pick<ErrorClass, "ast">): number | undefined => {
   const status = ast.annotations?.httpApiStatus
   return typeof status === "number" ? status : undefined
 }
-/** What an operation answers by what it declares. */
+/** The statuses that an operation answers according to its declarations. */
 export const statusesOf = (declared: Declared): ReadonlyArray<number> => {
   if ("statuses" in declared) return declared.statuses
   const status = statusOfClass(declared)

@@ -1,7 +1,7 @@
 /**
- * The edge below the router: what holds for every answer whatever happens above. Request ids, CORS on every answer
- * including errors, `OPTIONS` before authentication, and a 503 until the routes exist (a request accepted before that
- * would never be answered and would hold the shutdown).
+ * The edge below the router: what holds for every answer, whatever happens above. Request ids, CORS on every answer
+ * including errors, `OPTIONS` before authentication, and a 503 until the routes exist (a request accepted earlier would
+ * never be answered and would hold up the shutdown).
  */
 import { randomBytes } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
@@ -10,15 +10,12 @@ import { isInCidrs } from "../net/network-address.ts"
 import { boundConnections, type ConnectionBounds } from "./connections.ts"
 import { keepUpgrade } from "./upgrades.ts"
 
-/**
- * Of silence on a socket, whoever owes the next byte: a body or an answer that nobody goes on with holds nothing for
- * longer.
- */
+/** Idle timeout, either direction: a body or an answer that stalls holds nothing for longer. */
 const SILENCE_MS = 120_000
 
 const exposed = "x-request-id, retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset"
 
-/** Random bytes as hex, for so many ids at once: asked for one by one they are a hundredth of a small request. */
+/** Random bytes as hex, for many ids at once: requested one by one they take a hundredth of a small request. */
 const ID_DIGITS = 24,
   IDS_AT_ONCE = 256
 let digits = "",
@@ -45,15 +42,12 @@ export const edgeHeaders = (requestId: string): Readonly<Record<string, string>>
   "x-content-type-options": "nosniff"
 })
 
-/** What proxies say of the request that they pass on; lower case. */
+/** Headers in which proxies describe the request that they forward; lower case. */
 const forwardedHeaders = ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "forwarded", "x-real-ip"]
 export interface EdgeOptions extends ConnectionBounds {
   /** The header in which a trusted proxy names the visitor's country. */ readonly countryHeader?: string | undefined
 }
-/**
- * Who is no proxy of ours has nothing to say about whose request this is: nothing behind the edge sees such a header
- * from anybody else.
- */
+/** Only trusted proxies may describe the client: nothing behind the edge sees such a header from anybody else. */
 const makeForget = ({ countryHeader, trustedProxies = [] }: EdgeOptions) => {
   const names = countryHeader === undefined ? forwardedHeaders : [...forwardedHeaders, countryHeader.toLowerCase()]
   return ({ headers, socket }: IncomingMessage): void => {
@@ -66,8 +60,8 @@ const makeForget = ({ countryHeader, trustedProxies = [] }: EdgeOptions) => {
 }
 
 /**
- * Gives the request its id, and an address that cannot be decoded one that no operation has: it is refused as any
- * unknown one.
+ * Gives the request its id; an address that cannot be decoded is replaced by one that no operation has, and refused
+ * like any unknown one.
  */
 const named = (request: IncomingMessage): string => {
   const id = requestIdOf(request.headers["x-request-id"])
@@ -108,7 +102,7 @@ const answersAtEdge = (server: Server, request: IncomingMessage, response: Serve
     response.end()
     return true
   }
-  // Routes know GET; Node leaves the body out, because it remembers what was asked.
+  // Routes know GET; Node omits the body, because it remembers the method.
   if (request.method === "HEAD") request.method = "GET"
   if (server.listenerCount("request") === 0) {
     response.setHeader("retry-after", "1")
@@ -123,7 +117,7 @@ const refuses = (response: ServerResponse, status: number, message: string): tru
 }
 
 /**
- * What the parser refuses never becomes a request; it is answered here and the connection, whose framing is in doubt,
+ * What the parser refuses never becomes a request; it is answered here, and the connection, whose framing is in doubt,
  * closed.
  */
 const answerUnparsed = (error: Error & { readonly code?: string }, socket: Duplex): void => {
@@ -149,8 +143,7 @@ const answerUnparsed = (error: Error & { readonly code?: string }, socket: Duple
 }
 
 /**
- * Events that bring a request; those of the second kind are not emitted to `request` by Node when somebody listens to
- * them.
+ * Events that bring a request; Node does not emit those of the second kind to `request` if somebody listens to them.
  */
 const requestEvents: ReadonlySet<string> = new Set(["request", "checkContinue", "checkExpectation"])
 

@@ -25,13 +25,13 @@ export class OrganizationPaused extends Schema.TaggedError<OrganizationPaused>()
   { httpApiStatus: 402 }
 ) {}
 
-/** What is stored of the organization cannot be read; it alone is refused. `reason` says what, for whoever mends it. */
+/** Stored data of the organization cannot be read, and it alone is refused. `reason` says what, for the operator. */
 export class OrganizationUnavailable extends Schema.TaggedError<OrganizationUnavailable>()(
   "OrganizationUnavailable",
   { message: Schema.String, reason: Schema.String, retry_after_s: Schema.Int },
   { httpApiStatus: 503 }
 ) {}
-/** It is read again with the next start, or when it is written. */
+/** It is read again at the next start, or when it is written. */
 const DAMAGED_AGAIN_S = 60
 export const organizationUnavailable = (reason: string) =>
   new OrganizationUnavailable({
@@ -40,7 +40,7 @@ export const organizationUnavailable = (reason: string) =>
     retry_after_s: DAMAGED_AGAIN_S
   })
 
-/** A process that can neither read the configuration nor vouch for what it remembers of it. */
+/** A process that can neither read the configuration nor vouch for its copy. */
 export class ConfigurationUnavailable extends Schema.TaggedError<ConfigurationUnavailable>()(
   "ConfigurationUnavailable",
   { message: Schema.String, retry_after_s: Schema.Int },
@@ -133,7 +133,7 @@ export class EngineRefusal extends Schema.TaggedError<EngineRefusal>()("EngineRe
   message: Schema.String,
   status: Schema.Int
 }) {}
-/** In the list of an operation's errors: that it refuses in the engine's words, and with which statuses. */
+/** In the list of an operation's errors: it refuses in the engine's words, with these statuses. */
 export const engineRefusal = (...statuses: ReadonlyArray<400 | 404 | 409>) => ({ of: EngineRefusal, statuses })
 export class EngineUnavailable extends Schema.TaggedError<EngineUnavailable>()(
   "EngineUnavailable",
@@ -152,7 +152,7 @@ export class SearchTimedOut extends Schema.TaggedError<SearchTimedOut>()(
   { message: Schema.String },
   { httpApiStatus: 504 }
 ) {}
-/** A defect, told without its details; they are in the log under the request id. */
+/** A defect, answered without its details, which are in the log under the request id. */
 export class InternalError extends Schema.TaggedError<InternalError>()(
   "InternalError",
   { message: Schema.String, requestId: Schema.String },

@@ -1,6 +1,6 @@
 /**
- * A WebSocket as a handler has it: frames one after the other, each as it is asked for; what is not asked for stays
- * with who sent it, and what is not read is dropped or ends the connection. The protocol is `ws`.
+ * A WebSocket for handlers: frames one after the other, pulled on demand. What is not pulled stays with the sender, and
+ * what the other side does not read is dropped or ends the connection. The protocol is `ws`.
  */
 import type { IncomingMessage } from "node:http"
 import { Deferred, Effect } from "effect"
@@ -12,15 +12,15 @@ export type Frame =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
 
-/** Of one frame; a larger one closes with 1009. */
+/** Bytes of one frame; a larger one closes with 1009. */
 const FRAME_BYTES_MAX = 1_000_000
-/** That wait to be asked for; the connection is not read meanwhile. */
+/** Frames waiting to be pulled; the connection is not read meanwhile. */
 const WAITING_BYTES_MAX = 256_000,
   WAITING_MAX = 64
-/** That wait to be read by the other side: frames that another will replace are dropped, and then it is given up. */
+/** Bytes waiting for the other side: frames that another will replace are dropped, then the connection is given up. */
 const UNREAD_BYTES_MAX = 1_000_000,
   UNREAD_BYTES_END = 8_000_000
-/** Until the other side has said that it closes, too. */
+/** Until the other side confirms the close. */
 const CLOSING_MS = 2_000
 const GOING_AWAY = 1_001
 
@@ -43,14 +43,14 @@ export class FrameSocket {
       if (this.#isFull) socket.pause()
       this.#onFrame?.()
     })
-    // It closes behind this, and says why to the other side.
+    // The connection closes after this, with a reason for the other side.
     socket.on("error", () => {})
     socket.once("close", () => Deferred.doneUnsafe(this.#closed, Effect.void))
   }
   get #isFull(): boolean {
     return this.#bytes > WAITING_BYTES_MAX || this.#frames.length >= WAITING_MAX
   }
-  /** Told that there may be frames; once for each at least. */
+  /** Called when there may be frames; at least once for each. */
   listen(onFrame: () => void): void {
     this.#onFrame = onFrame
     if (this.#frames.length > 0) onFrame()
@@ -69,11 +69,11 @@ export class FrameSocket {
     if (unread > UNREAD_BYTES_END) return this.#socket.terminate()
     this.#socket.send(typeof value === "string" ? value : JSON.stringify(value))
   }
-  /** Nobody is there any more, whoever went. */
+  /** Completes when either side is gone. */
   get closed(): Effect.Effect<void> {
     return Deferred.await(this.#closed)
   }
-  /** Says why, and waits a moment for the other side to know. */
+  /** Sends the reason, and waits a moment for the other side to get it. */
   close(code: number, reason: string): Effect.Effect<void> {
     return Effect.suspend(() => {
       // The answer to it would not be read.
@@ -100,7 +100,7 @@ server.on("headers", (lines: Array<string>, request: IncomingMessage) => {
   for (const [name, value] of Object.entries(answerHeaders.get(request) ?? {})) lines.push(`${name}: ${value}`)
 })
 
-/** What the protocol asks of a request (RFC 6455, 4.2.1). */
+/** What the protocol requires of a request (RFC 6455, 4.2.1). */
 const isHandshake = ({ headers, method }: IncomingMessage): boolean =>
   method === "GET" &&
   headers.upgrade?.toLowerCase() === "websocket" &&
@@ -108,8 +108,8 @@ const isHandshake = ({ headers, method }: IncomingMessage): boolean =>
   /^[+/0-9A-Za-z]{22}==$/.test(headers["sec-websocket-key"] ?? "")
 
 /**
- * Answers 101. The connection ends with the scope; a handler that took it answers nothing else, so it goes on until
- * nobody is there.
+ * Answers 101. The connection ends with the scope; a handler that took it answers nothing else, so it runs until the
+ * connection is over.
  */
 export const openFrameSocket = (request: IncomingMessage, headers: Readonly<Record<string, string>>) =>
   Effect.acquireRelease(
@@ -119,7 +119,7 @@ export const openFrameSocket = (request: IncomingMessage, headers: Readonly<Reco
       answerHeaders.set(request, headers)
       return Effect.callback<FrameSocket>((resume) => {
         const { head, socket } = upgrade
-        // Nobody waits for an answer any more, and what waits here is interrupted with the request.
+        // Nobody waits for an answer any more, and whatever waits here is interrupted with the request.
         if (socket.destroyed) return
         server.handleUpgrade(request, socket, head, (opened) => resume(Effect.succeed(new FrameSocket(opened))))
       })

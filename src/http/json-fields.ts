@@ -1,4 +1,4 @@
-/** Fields of a body that was parsed and not decoded: read for what is asked of it before it is checked. */
+/** Fields of a body that is parsed but not decoded, needed before it is checked. */
 type Fields = Readonly<Record<string, unknown>>
 
 export const isObject = (value: unknown): value is Fields =>

@@ -3,7 +3,7 @@ export type Places = ReadonlyArray<readonly [name: string, most: number]>
 
 export class OpenPlaces {
   readonly #counts = new Map<string, number>()
-  /** One more under each name, or under none. */
+  /** Takes a place under each name, or under none. */
   take(places: Places): boolean {
     if (places.some(([name, most]) => (this.#counts.get(name) ?? 0) >= most)) return false
     for (const [name] of places) this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1)

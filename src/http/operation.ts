@@ -25,7 +25,7 @@ type SuccessType = "json" | "jsonl" | "event_stream" | "web_socket" | "text" | "
  * furnishes one and sends them all.
  */
 interface Example {
-  /** By the names in the path; ids that the program makes are of `sample-ids.ts`. */ readonly params?: Readonly<
+  /** By the names in the path; ids that the program generates come from `sample-ids.ts`. */ readonly params?: Readonly<
     Record<string, string>
   >
   readonly query?: Readonly<Record<string, string>>
@@ -47,7 +47,7 @@ type ParamsOf<P extends string, PS> = {
       : string
     : string
 }
-/** Of one operation: every name of its path has a value, query and body are as its schemas want them. */
+/** For one operation: every name of its path has a value, query and body match its schemas. */
 type ExampleOf<P extends string, Q extends AnyCodec, B extends AnyCodec> = {
   readonly query?: Q["Encoded"] & Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
@@ -55,7 +55,7 @@ type ExampleOf<P extends string, Q extends AnyCodec, B extends AnyCodec> = {
 } & ([NamesIn<P>] extends [never]
   ? { readonly params?: undefined }
   : { readonly params: { readonly [Name in NamesIn<P>]: string } })
-/** What a room's `examples.ts` says of each of its operations. */
+/** What a room's `examples.ts` has for each of its operations. */
 export interface Described {
   readonly description: string
   readonly example: Example
@@ -74,8 +74,8 @@ export interface Operation<
   readonly group: string
   readonly summary: string
   /**
-   * What it does, what bounds it and what it refuses, in plain sentences. Who may call it is added by the document,
-   * from `scope`.
+   * What it does, what bounds it and what it refuses, in plain sentences. The document adds who may call it, from
+   * `scope`.
    */
   readonly description: string
   readonly example: Example
@@ -83,7 +83,7 @@ export interface Operation<
   /** `/v1/collections/:collectionName`. */ readonly path: `/${string}`
   readonly plane: Plane
   readonly scope: Sc
-  /** By names in the path; those that are not here are any text. */
+  /** By names in the path; names that are absent are any text. */
   readonly params: { readonly [Name in keyof P]?: Schema.Codec<P[Name], unknown, never, never> }
   readonly query: Schema.Codec<Q, unknown, never, never> | undefined
   readonly payload: Schema.Codec<B, unknown, never, never> | undefined
@@ -102,7 +102,7 @@ export interface Operation<
   /** What this operation can answer beside the common refusals (`refusals.ts`). */
   readonly errors: ReadonlyArray<Declared<E>>
   /** Not counted by the per-key rate. */ readonly isRateFree: boolean
-  /** An AI operation: with a search key it needs a session, which is asked for before query and body are read. */
+  /** An AI operation: with a search key it needs a session, which is checked before query and body are read. */
   readonly isAi: boolean
 }
 
@@ -110,8 +110,8 @@ export interface Operation<
 export const BODY_BYTES_MAX_DEFAULT = 5_000_000
 
 /**
- * What a body is sent as where the operation does not say. JSON Lines are read whatever they are called; clients of the
- * engine say `text/plain`.
+ * Media types of a body unless the operation says otherwise. JSON Lines are read under any type; clients of the engine
+ * say `text/plain`.
  */
 const usualPayloadMedia: Readonly<Record<PayloadType, ReadonlyArray<string>>> = {
   json: ["application/json"],
@@ -144,7 +144,7 @@ interface OperationOptions<
   readonly example: ExampleOf<P, Q, B>
   readonly method: Method
   readonly path: P
-  /** By names in the path: what each is; those that are not here are any text. */
+  /** By names in the path: the type of each; names that are absent are any text. */
   readonly params?: PS & { readonly [Name in Exclude<keyof PS, NamesIn<P>>]: never }
   readonly plane: Plane
   readonly scope: Sc
@@ -216,6 +216,6 @@ export const paramsSchema = ({ params, path }: Pick<Operation, "params" | "path"
   return Schema.Struct(Object.fromEntries(paramsOf(path).map((name) => [name, given.get(name) ?? Schema.String])))
 }
 
-/** Whether the key stands in `Authorization`. */
+/** Whether the key is in `Authorization`. */
 export const isBearer = ({ plane, scope }: Pick<Operation, "plane" | "scope">): boolean =>
   plane === "gateway" || scope === "operator" || scope === "installation"

@@ -1,4 +1,4 @@
-/** Where a request comes from, in a browser's words. */
+/** The origin of a request, in a browser's terms. */
 import type { IncomingHttpHeaders } from "node:http"
 
 /** `Origin`; a browser that sends none with a GET sends `Referer`. */

@@ -1,13 +1,13 @@
 /**
  * Pages of a list: how many rows a caller may ask for, and where the next page begins. A list reads one row more than
- * was asked for, and `pageOf` makes the answer of them.
+ * requested, and `pageOf` turns the rows into an answer.
  */
 import { Effect, Schema, SchemaTransformation } from "effect"
 import { refusing } from "./checks.ts"
 
 interface PageBounds {
   readonly max: number
-  /** For requests that do not say how many they want. */ readonly byDefault: number
+  /** For requests without a limit. */ readonly byDefault: number
 }
 const isWithin = (text: string, max: number): boolean =>
   /^\d{1,6}$/.test(text) && Number(text) >= 1 && Number(text) <= max
@@ -27,8 +27,8 @@ export const pageFields = (bounds: PageBounds) => ({
 })
 
 /**
- * The answer made of `limit + 1` rows, or of fewer, which are the last: the row too many is not shown, it says that
- * there is a next page. `cursorOf` the last row that is shown is where that page begins.
+ * The answer for `limit + 1` rows, or for fewer, which are the last: the surplus row is not shown but proves that there
+ * is a next page, which begins at `cursorOf` the last row shown.
  */
 export const pageOf = <A>(rows: ReadonlyArray<A>, limit: number, cursorOf: (row: A) => string) => ({
   data: rows.slice(0, limit),

@@ -1,6 +1,6 @@
 /**
- * What operations answer without declaring it: the refusals of the check of their scope, of reading a query and a body,
- * and trouble of ourselves. Said once, for the compiler and for the document.
+ * What operations answer without declaring it: the refusals of checking their scope, of reading a query and a body, and
+ * our own failures. Declared once, for the compiler and for the document.
  */
 import type { ErrorsOf } from "./declared.ts"
 import {
@@ -22,7 +22,7 @@ import {
   Unauthorized
 } from "./errors.ts"
 
-/** Of the check of a key. */
+/** Of checking a key. */
 const ofKeys = [
   Unauthorized,
   OrganizationPaused,
@@ -36,10 +36,10 @@ const ofKeys = [
   Throttled
 ] as const
 export type KeyRefusal = ErrorsOf<typeof ofKeys>
-/** Of the check of a member's session, or of the operator's token. */
+/** Of checking a member's session, or the operator's token. */
 const ofConsole = [Unauthorized, OriginNotAllowed, RoleDenied, ConfigurationUnavailable] as const
 export type ConsoleRefusal = ErrorsOf<typeof ofConsole>
-/** Of a query, and of a body: it is too much to hold, or not what the schema says. */
+/** Of a query and of a body: it is too large, or does not match the schema. */
 const ofReading = [InputInvalid, BodyNotJson, SessionRequired, Throttled] as const
 
 const keyed = [...ofKeys, InputInvalid] as const
@@ -56,7 +56,7 @@ const byScope = {
 type Scope = keyof typeof byScope
 export type CommonRefusal<S extends Scope> = ErrorsOf<(typeof byScope)[S]> | ErrorsOf<typeof ofReading> | InternalError
 
-/** What an operation of the scope may answer, whatever it does; `isReading`: it has a query or a body. */
+/** What an operation of the scope may answer, whatever it does; `isReading` if it has a query or a body. */
 export const commonRefusals = (scope: Scope, isReading: boolean) => [
   ...byScope[scope],
   ...(isReading ? ofReading : []),

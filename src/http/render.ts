@@ -64,7 +64,7 @@ const gatewayByStatus: Record<number, string> = {
   504: "search_timed_out"
 }
 
-/** Facts that steer rendering and do not travel as they stand. */
+/** Facts that steer rendering and are not sent as they are. */
 const hidden = new Set(["_tag", "message", "status", "retry_after_s", "kind", "issues", "requestId"])
 
 export const statusOf = (error: DeclaredError): number => {
@@ -74,9 +74,9 @@ export const statusOf = (error: DeclaredError): number => {
   return (ast === undefined ? undefined : statusOfClass({ ast })) ?? 500
 }
 
-/** Whether a fact of an error with this tag stands in the answer under its own name. */
+/** Whether a fact of an error with this tag appears in the answer under its own name. */
 export const isTold = (tag: string, fact: string): boolean =>
-  // A 401's reason steers the gateway's code only; elsewhere it would tell an attacker which part was right.
+  // A 401's reason only selects the gateway's code; elsewhere it would tell an attacker which part was right.
   !hidden.has(fact) && !(tag === "Unauthorized" && fact === "reason")
 
 const extrasOf = (error: DeclaredError): Record<string, unknown> => {
@@ -109,7 +109,7 @@ export const render = (error: DeclaredError, plane: Plane): Rendered => {
   const retryAfter_s = facts.retry_after_s
   if (typeof retryAfter_s === "number") headers["retry-after"] = String(Math.max(1, Math.ceil(retryAfter_s)))
   const issues = issuesOf(error)
-  // What a caller wrote is told back in part: a body of megabytes is no message.
+  // Caller's text is quoted in part: a body of megabytes is no message.
   const message = boundedText(error.message)
   const extras = extrasOf(error)
   switch (plane) {

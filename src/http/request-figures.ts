@@ -1,6 +1,6 @@
 /**
- * What the server answers and holds, counted since this process started. A request costs two clock readings and two
- * looks into a map, some 0.2 µs.
+ * What the server answers and holds, counted since this process started. A request costs two clock readings and two map
+ * look-ups, some 0.2 µs.
  */
 import { Context, Layer } from "effect"
 import { Tally, Timings } from "@dowser/log/process/timings"

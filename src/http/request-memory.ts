@@ -1,23 +1,23 @@
 /**
- * What requests hold in memory, all together: bodies that are arriving or being worked on, and answers that nobody
- * reads. Each of them has a bound of its own; this one is theirs together, fair between organizations.
+ * The memory of all requests together: bodies that are arriving or being processed, and answers that nobody reads. Each
+ * has a bound of its own; this one is common, and fair between organizations.
  *
  * The rule is that of buffers in switches (Choudhury and Hahne, "Dynamic queue length thresholds", 1998): a holder may
- * hold as much as is free. Alone it gets half of everything, and of k that want all there is each gets a (k + 1)th and
- * as much stays free, so whoever comes next finds room, and nobody has to be known beforehand. O(1) a decision.
+ * hold as much as is free. Alone it gets half of everything; each of k that want everything gets a (k + 1)th and as
+ * much stays free, so a newcomer always finds room, without anybody being known beforehand. O(1) a decision.
  *
- * Bytes are counted as they are decoded. What is made of them, texts and parsed values, is a few times as much.
+ * Bytes are counted as they are decoded. The texts and values parsed from them take a few times as much.
  */
 
 /**
- * Of each request, not counted: a socket has as much in its buffers. Small requests cost nothing here, and go on when
- * nothing is free.
+ * Per request, not counted: a socket has as much in its buffers. Small requests cost nothing here, and proceed even
+ * when nothing is free.
  */
 export const FREE_BYTES = 65_536
 export const REQUEST_MEMORY_DEFAULT = 256 * 1024 * 1024
 /**
- * Who waits for room has this long: two that wait for each other's would have for ever, and a sender that is gone is
- * noticed only by who reads on.
+ * The longest wait for room: two requests waiting for each other's memory would wait for ever, and a vanished sender is
+ * noticed only by reading on.
  */
 const WAIT_MS = 2_000
 
@@ -25,7 +25,7 @@ const counted = (bytes: number): number => Math.max(0, bytes - FREE_BYTES)
 
 interface Holder {
   bytes: number
-  /** With answers that wait to be read; who waits longest comes first. */ readonly answers: Set<HeldMemory>
+  /** Holders of answers that wait to be read; the longest wait comes first. */ readonly answers: Set<HeldMemory>
 }
 interface Waiter {
   readonly held: HeldMemory
@@ -36,7 +36,7 @@ interface Waiter {
 interface RequestMemoryOptions {
   readonly bytesMax?: number
   readonly wait_ms?: number
-  /** Told of each answer that is cut off. */ readonly onCutOff?: (holder: string) => void
+  /** Called for each answer that is cut off. */ readonly onCutOff?: (holder: string) => void
 }
 
 export class RequestMemory {
@@ -68,7 +68,7 @@ export class RequestMemory {
     return new HeldMemory(this, holder, cutOff)
   }
 
-  /** By `HeldMemory` alone. */
+  /** Called by `HeldMemory` alone. */
   change(held: HeldMemory, bytes: number, isForced: boolean): boolean {
     let holder = this.#holders.get(held.holder)
     if (bytes > 0 && !isForced && (holder?.bytes ?? 0) + bytes > this.#bytesMax - this.#bytes - bytes) return false
@@ -100,12 +100,12 @@ export class RequestMemory {
     if (held.answerBytes > 0) holder.answers.add(held)
   }
 
-  /** For an answer that is being made: those of its holder that nobody reads give way to it, if that is enough. */
+  /** For an answer being made: unread answers of its holder give way to it, if that is enough. */
   makeRoom(held: HeldMemory, bytes: number): boolean {
     const holder = this.#holders.get(held.holder)
     if (holder === undefined) return false
     const others = [...holder.answers].filter((answer) => answer !== held)
-    // What is given back counts twice: as much less is held, and as much more is free.
+    // Freed memory counts twice: that much less is held, and that much more is free.
     const missing = () => (holder.bytes + bytes - (this.#bytesMax - this.#bytes - bytes)) / 2
     if (others.reduce((sum, { answerBytes }) => sum + counted(answerBytes), 0) < missing()) return false
     for (const oldest of others) {
@@ -143,10 +143,7 @@ export class RequestMemory {
   }
 }
 
-/**
- * Of one request: its body, the decoder that this goes through, its answer while it is made and when it waits to be
- * read.
- */
+/** The memory of one request: its body, its decoder, its answer while it is made and while it waits to be read. */
 export class HeldMemory {
   readonly holder: string
   readonly cutOff: () => void
@@ -173,7 +170,7 @@ export class HeldMemory {
   reserve(bytes: number): boolean {
     return this.#set(bytes, this.#decoder, this.#writing, this.#answer, bytes <= this.#body)
   }
-  /** `reserve` as soon as there is room; false when there was none for too long. */
+  /** `reserve` as soon as there is room; false if there was none for too long. */
   async reserveOrWait(bytes: number): Promise<boolean> {
     return this.reserve(bytes) || (await this.#memory.wait(this, bytes))
   }
@@ -181,7 +178,7 @@ export class HeldMemory {
   reserveForDecoder(bytes: number): boolean {
     return this.#set(this.#body, bytes, this.#writing, this.#answer, bytes <= this.#decoder)
   }
-  /** As `reserve`, for an answer that is being made; answers of this holder that nobody reads give way to it. */
+  /** Like `reserve`, for an answer being made; unread answers of this holder give way to it. */
   reserveForAnswer(bytes: number): boolean {
     const isHeld = () => this.#set(this.#body, this.#decoder, bytes, this.#answer, bytes <= this.#writing)
     return (
@@ -190,12 +187,12 @@ export class HeldMemory {
         isHeld())
     )
   }
-  /** An answer that is made has to go somewhere: `bytes` of it wait to be read. */
+  /** A finished answer must go somewhere: `bytes` of it wait to be read. */
   accountResponse(bytes: number): void {
     this.#set(this.#body, this.#decoder, 0, bytes, true)
     if (bytes > 0) this.#memory.cutOffBehind(this)
   }
-  /** Of a request that is over; what it still does is not counted. */
+  /** For a finished request; whatever it still does is not counted. */
   close(): void {
     this.#set(0, 0, 0, 0, true)
     this.#isClosed = true

@@ -1,12 +1,11 @@
 /**
- * A long text on its way out. Encoded and handed to the socket in one piece, an answer of many megabytes holds up
- * everybody for as long as that takes (10 to 20 MB: 30 to 120 ms of the thread); in pieces, others have their turns in
- * between.
+ * A long text on its way out. Encoded and handed to the socket in one piece, an answer of many megabytes blocks
+ * everybody (10 to 20 MB: 30 to 120 ms of the thread); in pieces, others have their turns in between.
  */
 import { Readable } from "node:stream"
 import { givingWay } from "@dowser/engine-sdk/host"
 
-/** Characters from which on a text goes in pieces: until there it is one write of about a millisecond. */
+/** From this many characters on a text goes in pieces: below, it is one write of about a millisecond. */
 export const IN_PIECES_CHARS = 262_144
 const PIECE_CHARS = 65_536
 
@@ -27,5 +26,5 @@ async function* inTurns(text: string): AsyncGenerator<Buffer> {
     await give()
   }
 }
-/** As fast as it is read, and a piece at a time. */
+/** As fast as it is read, one piece at a time. */
 export const textInPieces = (text: string): Readable => Readable.from(inTurns(text), { objectMode: false })

@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream"
 
 interface Upgrade {
   readonly socket: Duplex
-  /** What came behind the head. */ readonly head: Buffer
+  /** Bytes after the head. */ readonly head: Buffer
 }
 const upgrades = new WeakMap<IncomingMessage, Upgrade>()
 export const keepUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {

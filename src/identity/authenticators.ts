@@ -1,6 +1,6 @@
 /**
- * Who tells the API whose a request is. The rooms that keep keys and members give these; nothing that reads a request
- * knows them.
+ * How the API finds out whose a request is. The rooms of keys and members provide these; nothing that reads a request
+ * knows those rooms.
  */
 import { Context, type Effect } from "effect"
 import type { ConsoleRefusal, KeyRefusal } from "../http/refusals.ts"

@@ -1,4 +1,4 @@
-/** Who asks: what a request may do once its key was accepted. Made by `Access`, carried by every use case. */
+/** The caller: what a request may do once its key was accepted. Created by `Access`, carried by every use case. */
 import type { ProfilePin } from "./known-profiles.ts"
 import type { KeyRecord, KeyScope } from "./key-record.ts"
 

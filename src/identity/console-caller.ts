@@ -1,4 +1,4 @@
-/** Who asks the console: the operator, or a member by a session. */
+/** The caller of the console: the operator, or a member with a session. */
 import type { IncomingHttpHeaders } from "node:http"
 import type { Role } from "./roles.ts"
 
@@ -31,7 +31,7 @@ export interface ConsoleRequest {
   readonly bearer: string | undefined
   readonly headers: IncomingHttpHeaders
   readonly isRead: boolean
-  /** Of the path; undefined where the operation is of no organization. */
+  /** From the path; undefined if the operation belongs to no organization. */
   readonly organizationId: string | undefined
   readonly least: Role
 }

@@ -3,7 +3,7 @@ export type KeyScope = "full" | "search" | "connector_write" | "installation"
 
 /** Requests a minute. */
 export const RATE_LIMIT_DEFAULT = 600
-/** What its column holds; more is no limit that anything reaches. */
+/** The maximum of its column; nothing could reach a higher limit. */
 export const RATE_LIMIT_MAX = 2_147_483_647
 
 export interface KeyRecord {
@@ -27,8 +27,9 @@ export interface KeyRecord {
   /** Forced filter per collection name, ANDed into every search. */ readonly filter_by: Readonly<
     Record<string, string>
   >
-  /** What may be named and is shown, of every collection; empty = everything. */ readonly fields: ReadonlyArray<string>
-  /** False: no search of it goes by what a visitor did. */ readonly personalization?: boolean
+  /** Fields that may be named and are shown, in every collection; empty means everything. */
+  readonly fields: ReadonlyArray<string>
+  /** False: no search with it uses what a visitor did. */ readonly personalization?: boolean
   /** 0 = no limit. */ readonly rate_limit_per_minute: number
   /** Unix seconds. */ readonly expires_at: number
   /** Leaves the list of keys within an hour after it expired. */ readonly autodelete: boolean

@@ -1,10 +1,10 @@
 /**
- * The search profile that a short-lived key is bound to, and whether it is still there. The room of profiles gives it;
- * where none does, no such key is let in.
+ * The search profile that a short-lived key is bound to, and whether it still exists. The room of profiles provides
+ * this; without it no such key is accepted.
  */
 import { Context } from "effect"
 
-/** A profile is meant by its id: one of the same name that was made anew is another. */
+/** A profile is identified by its id: one of the same name created later is another. */
 export interface ProfilePin {
   readonly id: string
   readonly name: string

@@ -1,6 +1,6 @@
 /**
- * On whose behalf the program acts: set for a request that may change something, where its caller is known
- * (`src/api/route.ts`), and read where the change is recorded. What nobody asked for is the system's.
+ * The actor of a change: set for a request that may change something, where its caller is known (`src/api/route.ts`),
+ * and read where the change is recorded. Without a request the actor is the system.
  */
 import { Context } from "effect"
 

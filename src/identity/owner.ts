@@ -1,4 +1,7 @@
-/** The organization itself as a caller: what the console and jobs do for it, by no key. It reaches everything of it. */
+/**
+ * The organization itself as a caller: for what the console and jobs do on its behalf, without a key. It reaches
+ * everything of the organization.
+ */
 import type { Caller } from "./caller.ts"
 
 export const ownerOf = (organizationId: string): Caller => ({

@@ -1,6 +1,6 @@
 /**
- * What a room keeps of a person goes when the person is erased: the room says here how, and whoever erases one asks all
- * of them. Rooms do not know each other for that. What is kept of events goes by its own way (`streams/erasure`).
+ * Everything a room keeps of a person is deleted when the person is erased: rooms register here how, and an erasure
+ * calls them all, so that rooms need not know each other. Data derived from events has its own way (`streams/erasure`).
  */
 import { Context, Effect, Layer } from "effect"
 
@@ -11,7 +11,7 @@ export class PersonErasures extends Context.Service<
   PersonErasures,
   {
     readonly register: (erase: Erase) => Effect.Effect<void>
-    /** One room after the other, in the order in which they came. */ readonly erased: Erase
+    /** One room after the other, in order of registration. */ readonly erased: Erase
   }
 >()("dowser/identity/PersonErasures") {
   static readonly layer = Layer.sync(PersonErasures, () => {

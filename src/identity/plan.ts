@@ -1,6 +1,6 @@
-/** The plans there are, by name; what each includes is in `src/metering/plans.ts`. */
+/** The plans by name; `src/metering/plans.ts` says what each includes. */
 export const planIds = ["free", "standard", "unlimited"] as const
 export type PlanId = (typeof planIds)[number]
 
-/** What a feature of a room is in each plan; its unit stands last in its name (`features` in `room.ts`). */
+/** A room's feature in each plan; its unit comes last in its name (`features` in `room.ts`). */
 export type PlanFeature = Readonly<Record<PlanId, boolean | number>>

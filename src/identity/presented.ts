@@ -1,4 +1,4 @@
-/** What the edge knows of a request before its body: what `Access.check` decides by. */
+/** What the edge knows of a request before its body: the input of `Access.check`. */
 import type { Caller } from "./caller.ts"
 import type { KeyRecord } from "./key-record.ts"
 import type { Scope } from "../http/operation.ts"
@@ -15,8 +15,6 @@ export interface Presented {
   readonly sessionId: string | undefined
   readonly isRateFree: boolean
   /** On the search gateway, the one place for scoped tokens. */ readonly isGateway: boolean
-  /**
-   * Called as soon as the key is known, and again when it was counted: what the answer's headers say, refusal or not.
-   */
+  /** Called as soon as the key is known, and again when it was counted, for the answer's headers, refusal or not. */
   readonly onKey?: (key: Pick<KeyRecord, "origins">, rate: Caller["rate"]) => void
 }

@@ -1,25 +1,25 @@
 /**
- * Which collections an operation touches, and which a key reaches: how a key with a list of collections is held to them
- * wherever it asks. Each room says it of its operations (`reaches` in `room.ts`); an operation that takes a key and has
- * no line there is refused when routes are built.
+ * Which collections an operation touches, and which a key reaches: how a key with a list of collections is held to it
+ * in every operation. Each room declares it (`reaches` in `room.ts`); an operation that takes a key and has no line
+ * there is refused when routes are built.
  *
- * Decision: what belongs to no collection but acts on searches of all (synonyms, curations, presets, stopwords,
- * dictionaries), or tells of all (the audit log, webhooks, replays, erasure), is for keys that reach every collection;
- * so is naming a set of synonyms or curations in a collection's schema, since it would show in searches what the set
- * says about others.
+ * Decision: what belongs to no collection but affects searches of all (synonyms, curations, presets, stopwords,
+ * dictionaries), or reveals something about all (the audit log, webhooks, replays, erasure), requires a key that
+ * reaches every collection; so does naming a set of synonyms or curations in a collection's schema, because searches
+ * would show what the set says about others.
  */
 import { collectionMatches } from "@dowser/engine-sdk/operations"
 import { CollectionNotAllowed } from "../http/errors.ts"
 import type { KeyRecord } from "./key-record.ts"
 
-/** What a request says; `body` is undefined where it is no JSON. */
+/** The parts of a request; `body` is undefined if it is not JSON. */
 interface Asked {
   readonly search: Readonly<Record<string, string>>
   readonly body: unknown
 }
 /**
- * Every collection that a request names beside its path, asked before anything is looked up; or that it concerns all of
- * them.
+ * Every collection that a request names beside its path, determined before anything is looked up; or that it concerns
+ * all of them.
  */
 export type NamesOf = (asked: Asked) => ReadonlyArray<string> | "organization"
 /**
@@ -35,7 +35,7 @@ export type NamesOf = (asked: Asked) => ReadonlyArray<string> | "organization"
  */
 export type Reach = "path" | "each" | "filtered" | "organization" | "session" | "none" | NamesOf
 
-/** Whether a key may touch a collection by this name; an alias is a name of its own. */
+/** Whether a key may touch a collection of this name; an alias is a name of its own. */
 export const reachesCollection = (
   { index, key }: { readonly key: Pick<KeyRecord, "collections">; readonly index?: string | undefined },
   name: string

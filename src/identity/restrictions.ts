@@ -1,4 +1,4 @@
-/** What a key restricts, as values that the engine package reads while it plans a search. */
+/** A key's restrictions as values that the engine package reads while it plans a search. */
 import type { Restrictions } from "@dowser/engine-sdk/operations"
 import type { Caller } from "./caller.ts"
 import { SessionRequired } from "../http/errors.ts"

@@ -1,4 +1,4 @@
-/** Who searches, from what: parameters first, then what headers say. Unknown stays undefined. */
+/** The visitor's device, language and country: parameters first, then headers. Unknown stays undefined. */
 import type { IncomingHttpHeaders } from "node:http"
 
 type Device = "desktop" | "mobile" | "tablet"
@@ -6,7 +6,7 @@ type Device = "desktop" | "mobile" | "tablet"
 const text = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value.slice(0, 256) : undefined
 
-/** What the connection says of the visitor's device, as it was sent. */
+/** What the connection says about the visitor's device, verbatim. */
 export interface Traits {
   readonly userAgent: string | undefined
   /** `?1`: the browser calls itself mobile. */
@@ -22,8 +22,8 @@ export const NO_TRAITS: Traits = {
   country: undefined
 }
 /**
- * `countryHeader`: where a proxy in front of this program says the country; without one it is told by parameter only.
- * Cost: four look-ups.
+ * `countryHeader`: the header in which a proxy in front states the country; without one only a parameter does. Cost:
+ * four look-ups.
  */
 export const traitsOf = (headers: IncomingHttpHeaders, countryHeader?: string): Traits => ({
   userAgent: headers["user-agent"],

@@ -1,6 +1,7 @@
 /**
  * A search by a picture is a search like any other, with the caller's key, profile and rules, whose query is the
- * picture's vector. What is near tells of the pictures that vectors are made of, so a key must see them.
+ * picture's vector. Nearness reveals something about the pictures behind the vectors, so a key must be able to see
+ * them.
  */
 import { Context, Effect, Layer } from "effect"
 import type { CollectionInfo } from "@dowser/engine-sdk"
@@ -63,7 +64,7 @@ const make = Effect.gen(function* () {
   const embedder = yield* CurrentEmbedder
   const looked = yield* makeLooked
 
-  /** The first that the caller sees, with what it is made of. */
+  /** The first field that the caller sees, with its source. */
   const fieldFor = (caller: Caller, { schema }: CollectionInfo): EmbeddingField | undefined => {
     const { fields } = new Reach(contextOf(caller.organizationId), restrictionsOf(caller))
     return embeddingFieldsOf(schema).find(
@@ -87,7 +88,7 @@ const make = Effect.gen(function* () {
           exclude: [],
           joins: []
         })
-      // The picture is looked at behind the reservation: who cannot pay costs nothing either.
+      // The picture is processed after the reservation: a caller that cannot pay costs nothing either.
       const searched = Effect.gen(function* () {
         const vector = yield* looked(caller, picture)
         const vector_query = `${field}:([${storedNumbers(vector).join(",")}])`

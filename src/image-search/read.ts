@@ -10,14 +10,14 @@ export type AskedPicture = { readonly bytes: Uint8Array; readonly path: string }
 interface Read {
   readonly issues: ReadonlyArray<Issue>
   readonly values: Readonly<Record<string, string>>
-  /** There where nothing is wrong. */ readonly picture?: AskedPicture
+  /** Present if nothing is wrong. */ readonly picture?: AskedPicture
 }
 
 const noWords = (name: string, value: string): string | undefined =>
   name === "q" && !["", "*"].includes(value.trim())
     ? "An image search takes no words: its field is made of pictures"
     : undefined
-/** `x-svc-api-key` and its like may stand in a query; they are the service's. */
+/** `x-svc-api-key` and the like may be in a query; they belong to the service. */
 const isParameter = ([name]: readonly [string, unknown]): boolean => !name.startsWith("x-")
 const wrong = (path: string, message: string): Read => ({ issues: [{ path, message }], values: {} })
 

@@ -1,6 +1,6 @@
 /**
- * Jobs that are done again: at each due minute one more is queued, by one process of several, and none while the one
- * before is still at work. What a pass kept (a feed's ETag) is given to the next.
+ * Repeated jobs: at each due minute one process queues the next one, unless the previous one is still running. What a
+ * pass keeps (a feed's ETag) is passed on.
  */
 import { Identifiers } from "@dowser/log/identifiers"
 import { Clock, Effect } from "effect"

@@ -1,7 +1,7 @@
 /**
- * Feeds that are uploaded: raw in one request, or resumable in several (tus 1.0). Either way the bytes go to the store
- * as they come, and when all are there they become a job. The job's id is known from the beginning, so that an upload
- * that is finished twice, over a stop of the program, makes one job.
+ * Uploaded feeds: raw in one request, or resumable in several (tus 1.0). Either way the bytes go to the store as they
+ * arrive, and the complete feed becomes a job. The job's id is known from the beginning, so that an upload finished
+ * twice, across a restart, makes one job.
  */
 import { createHash } from "node:crypto"
 import type { Readable } from "node:stream"

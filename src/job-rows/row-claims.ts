@@ -1,6 +1,6 @@
 /**
- * A claim on the row of a job, in whichever table it stands: who holds it does the job. It ends by the database's clock
- * unless it is renewed, so a process that is gone loses its jobs to another, or to its next start.
+ * A claim on the row of a job, in whichever table: its holder runs the job. It ends by the database's clock unless it
+ * is renewed, so a process that is gone loses its jobs to another, or to its next start.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,6 +1,6 @@
 /**
- * All documents of a collection for a job, some fields of each, some documents at a time, with a rest behind each page:
- * whoever searches meanwhile waits for one page at most.
+ * All documents of a collection for a job, with some of their fields, page by page, with a pause after each page:
+ * concurrent searches wait for one page at most.
  */
 import { isAway } from "@dowser/engine-sdk/operations"
 import { stringifyJson } from "@dowser/engine-sdk/documents"

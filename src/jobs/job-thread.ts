@@ -1,6 +1,6 @@
 /**
- * A thread that lives as long as a job and is asked one thing after the other, so that what a job computes holds up
- * nobody. One that takes more memory than it may ends, and what was asked fails.
+ * A thread that lives as long as a job and gets one task after the other, so that computing blocks nobody. A thread
+ * that exceeds its memory ends, and its task fails.
  */
 import { Worker } from "node:worker_threads"
 import { Effect, type Scope } from "effect"

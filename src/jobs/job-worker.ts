@@ -1,7 +1,7 @@
 /**
- * Jobs at work: a room says what is to be done for a job of its kind, and this does it, once over all processes, one of
- * a kind and organization at a time. A job that is cut off (a stop, a crash) is begun again; what belongs to its end is
- * written in the transaction that ends it, so that it happens once.
+ * Runs jobs: a room says what to do for a job of its kind, and this does it, once over all processes, one per kind and
+ * organization at a time. A job that is interrupted (a stop, a crash) starts again; what belongs to its end is written
+ * in the transaction that ends it, so that it happens once.
  */
 import { Clock, Effect, Exit, Latch, Ref, Schema, type Scope, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -60,8 +60,8 @@ export const makeJobsRepository = Effect.gen(function* () {
     cancel: (organizationId: string, id: string, now: number) =>
       sql`UPDATE jobs SET status = 'cancelled', updated_at = ${time(now)}, finished_at = ${time(now)} WHERE organization_id = ${organizationId} AND id = ${id} AND finished_at IS NULL`,
     /**
-     * Newest first, without what of their results is as long as the work was. `collections`: texts as LIKE reads them,
-     * of which one must fit the collection that the job is about; all jobs where absent.
+     * Newest first, without results as long as the work was. `collections` are LIKE patterns, one of which must match
+     * the job's collection; all jobs when absent.
      */
     page: (
       organizationId: string,

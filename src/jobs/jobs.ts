@@ -1,6 +1,6 @@
 /**
- * Jobs of an organization, whatever does them. A room that starts one inserts it here, in the transaction of whatever
- * belongs to it; who does it moves its row. Ingest jobs have a table of their own and are shown as jobs.
+ * Jobs of an organization, whatever runs them. A room that starts one inserts it here, in its own transaction; whoever
+ * runs it updates its row. Ingest jobs have a table of their own and are shown as jobs.
  *
  * States: queued → running → ready | failed; cancelled from the first two by the caller, as long as nothing has been
  * changed.
@@ -60,11 +60,11 @@ export class Jobs extends Context.Service<
   Jobs,
   {
     readonly get: (organizationId: string, id: string) => Effect.Effect<Job, NotFound>
-    /** How many of each type wait or are at work, of all organizations. */
+    /** How many of each type wait or run, over all organizations. */
     readonly unfinished: Effect.Effect<ReadonlyArray<{ readonly type: string; readonly n: number }>>
     /** Newest first. Two reads of at most `limit` rows. */
     readonly list: (organizationId: string, page: JobsPage) => Effect.Effect<ReadonlyArray<Job>>
-    /** The job as it is then; one that is over stays as it ended. Conflict where it cannot be taken back any more. */
+    /** The job as it is afterwards; a finished one stays as it ended. Conflict if it can no longer be cancelled. */
     readonly cancel: (organizationId: string, id: string) => Effect.Effect<Job, NotFound | Conflict>
   }
 >()("dowser/jobs/Jobs") {
@@ -144,7 +144,7 @@ export class Jobs extends Context.Service<
     )
 }
 
-/** Jobs of one kind and organization that may wait: each takes a while, and all of them come after one another. */
+/** Waiting jobs of one kind and organization: each takes a while, and they run one after the other. */
 const WAITING_MAX = 20
 
 /** A job that waits to be done. `alongside` runs in the transaction that makes it. */
@@ -153,7 +153,7 @@ export const makeJobStarter = Effect.gen(function* () {
   const identifiers = yield* Identifiers
   const repository = yield* makeJobsRepository
   const audit = yield* makeAuditRecorder
-  /** Fails with a unique violation where the kind allows one of an organization at a time. */
+  /** Fails with a unique violation if the kind allows one per organization at a time. */
   const start = <E>(
     organizationId: string,
     type: string,
@@ -181,7 +181,7 @@ export const makeJobStarter = Effect.gen(function* () {
       )
       return job
     })
-  /** For the transaction that starts one more: a Conflict where `WAITING_MAX` of the kind wait or are at work. */
+  /** For the transaction that starts another: a Conflict if `WAITING_MAX` of the kind wait or run. */
   const requirePlace = (organizationId: string, type: string): Effect.Effect<void, Conflict | SqlError.SqlError> =>
     Effect.flatMap(repository.countUnfinished(organizationId, type), (waiting) =>
       waiting > WAITING_MAX

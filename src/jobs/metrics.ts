@@ -1,4 +1,4 @@
-/** How many jobs wait or are at work, as a measure. */
+/** How many jobs wait or run, as a metric. */
 import { Effect } from "effect"
 import type { Measure } from "../metrics/measure.ts"
 import { Jobs } from "./jobs.ts"

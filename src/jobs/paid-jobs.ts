@@ -1,5 +1,6 @@
 /**
- * Starts jobs that cost credits: reserved first, so that 402 is told by the request, and given back where none starts.
+ * Starts jobs that cost credits: they are reserved first, so that the request gets the 402, and given back if no job
+ * starts.
  */
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
@@ -13,7 +14,7 @@ import type { Job } from "./schema.ts"
 
 export type PaidJobError = Conflict | Effect.Error<ReturnType<AiSpending["Service"]["reserveForJob"]>>
 
-/** `quantity`: in what the operation is counted in. The reservation stands in the job's config. */
+/** `quantity` is in the operation's own unit. The reservation is stored in the job's config. */
 export const makePaidJobStarter = Effect.gen(function* () {
   const jobs = yield* makeJobStarter
   const spending = yield* AiSpending

@@ -1,6 +1,6 @@
 /**
- * Jobs that machines start by the thousand, such as pushes of a shop system: kept and shown as all others, without a
- * line in the audit log, and moved by whoever does them inside a transaction of its own.
+ * Jobs that machines start by the thousand, such as pushes of a shop system: stored and shown like others, without a
+ * line in the audit log, and updated by whoever runs them inside its own transaction.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -17,7 +17,7 @@ interface PushedJob {
 interface PushedStep {
   readonly id: string
   readonly progress: number
-  /** What came of it so far. */ readonly result: Readonly<Record<string, unknown>>
+  /** The result so far. */ readonly result: Readonly<Record<string, unknown>>
   /** Why it failed, of one that is over. */ readonly error?: string | undefined
 }
 const statusOf = ({ error, progress }: PushedStep) =>
@@ -31,7 +31,7 @@ export const makePushedJobs = Effect.gen(function* () {
       const job: Job = { id, type, status: "queued", progress: 0, config, created_at: now, updated_at: now }
       return repository.insert(organizationId, job)
     },
-    /** One statement for all. A job that is over stays as it ended. */
+    /** One statement for all. A finished job stays as it ended. */
     move: (steps: ReadonlyArray<PushedStep>, now: number) =>
       sql`UPDATE jobs j SET status = t.status, progress = t.progress, result = t.result::jsonb, error = nullif(t.error, ''), updated_at = ${String(now)}::text::int8,
           finished_at = CASE WHEN t.progress >= 1 THEN ${String(now)}::text::int8 END

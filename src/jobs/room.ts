@@ -1,4 +1,4 @@
-/** Long work: how far it is, and its end. */
+/** Long work: its progress and its end. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { metrics } from "./metrics.ts"
@@ -17,7 +17,7 @@ export const room = defineRoom({
   expiries: [(rowsMax) => expireJobs(rowsMax)],
   metrics,
   migrations: {
-    // Of jobs that a room does itself: who does it, until when, how often it was begun.
+    // For jobs that a room runs itself: by whom, until when, and how often it was started.
     "2026112310_job_claims": Effect.flatMap(
       SqlClient.SqlClient,
       (sql) =>

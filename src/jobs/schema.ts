@@ -15,7 +15,7 @@ export const Job = Schema.Struct({
   type: Schema.String,
   status: Schema.Literals(JOB_STATUSES),
   /** 0..1. */ progress: Schema.Number,
-  /** What was asked for. */ config: Schema.Record(Schema.String, Schema.Unknown),
+  /** The parameters of the request. */ config: Schema.Record(Schema.String, Schema.Unknown),
   /** When it is ready. */ result: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
   /** When it has failed. */ error: Schema.optionalKey(Schema.String),
   created_at: Schema.Int,

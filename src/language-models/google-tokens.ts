@@ -1,6 +1,6 @@
 /**
- * Access tokens of Google Cloud for models that have a refresh token or a service account (RFC 6749 part 6, RFC 7523):
- * asked for when the last one is over or was refused, and kept with the model in memory alone.
+ * Access tokens of Google Cloud for models with a refresh token or a service account (RFC 6749 part 6, RFC 7523):
+ * requested when the last one has expired or was refused, and kept only in memory.
  */
 import { createSign } from "node:crypto"
 import { Clock, Data, Effect } from "effect"

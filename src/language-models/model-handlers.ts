@@ -1,4 +1,4 @@
-/** Handlers of models, the same five of each kind of them: unpack, call, mask. */
+/** Handlers of models, the same five for each kind: unpack, call, mask. */
 import { parseBody } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
 import type { Input } from "../api/implement.ts"
@@ -22,7 +22,7 @@ const bodyOf = <P>({ bytes }: Input<unknown, unknown, P>) =>
   })
 type Asked = Input<unknown, unknown, {}>
 type AskedOfOne = Input<unknown, unknown, { readonly modelId: string }>
-/** Its schema is the wire's: which properties it has its provider says. */
+/** The schema is the wire's: the provider determines which properties it has. */
 const shown = (model: LanguageModel) => shownModel(model) as never
 
 export const modelHandlers = (models: StoredModels) => ({

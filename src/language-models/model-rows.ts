@@ -1,4 +1,4 @@
-/** Rows of models, a table of each kind of them. One function per statement. */
+/** Rows of models, one table per kind. One function per statement. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Subject } from "../configuration/change.ts"

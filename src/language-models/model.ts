@@ -1,12 +1,12 @@
 /**
- * Models of organizations as the wire spells them: what a body must hold, what of it is a secret, what an answer shows.
- * What one kind of models has of its own is its shape. Pure.
+ * Models of organizations as the wire spells them: what a body must have, what of it is secret, what an answer shows.
+ * Whatever is specific to one kind is its shape. Pure.
  */
 import { fail, invalid, ok, type Result } from "@dowser/engine-sdk"
 import { maskSecret } from "@dowser/engine-sdk/schema"
 import { isWhole, type Property } from "./properties.ts"
 
-/** What may be read by everybody who reads the row. */
+/** The part that anybody who reads the row may see. */
 type ModelFields = Readonly<Record<string, string | number | ReadonlyArray<string>>>
 export interface LanguageModel {
   readonly id: string
@@ -17,11 +17,11 @@ export interface LanguageModel {
 }
 export interface ModelShape {
   /** By namespace. */ readonly providers: ReadonlyMap<string, ReadonlyArray<Property>>
-  /** Of all of them. */ readonly common: ReadonlyArray<Property>
-  /** Of fields that a body does not name. */ readonly defaults?: ModelFields
-  /** That needs no credential, the only one of the namespace `dowser`. */ readonly own: string
+  /** Common to all of them. */ readonly common: ReadonlyArray<Property>
+  /** For fields that a body omits. */ readonly defaults?: ModelFields
+  /** Needs no credential; the only namespace of that kind is `dowser`. */ readonly own: string
   /** Properties that say where a credential is sent. */ readonly addresses: ReadonlyArray<string>
-  /** What no property says alone: a sentence and the property. */
+  /** Mistakes that involve several properties: a message and the property. */
   readonly refused?: (model: LanguageModel) => readonly [message: string, property: string] | undefined
 }
 
@@ -37,7 +37,7 @@ export const textField = ({ fields }: LanguageModel, name: string): string | und
   return typeof value === "string" ? value : undefined
 }
 
-/** The model of a body, or the first thing that is wrong with it. `id`: of a body that names none. */
+/** The model of a body, or its first mistake. `id` applies if the body names none. */
 export const readModel = (shape: ModelShape, body: Body, id: string): Result<LanguageModel> => {
   const own = new Map(Object.entries(body))
   const given = own.get("id") ?? id
@@ -78,7 +78,9 @@ export const readModel = (shape: ModelShape, body: Body, id: string): Result<Lan
 }
 
 const isJson = (secret: string): boolean => secret.startsWith("{")
-/** As answers show it: without what opens anything. Of an object, what is called a key is the secret. */
+/**
+ * As answers show it: without anything that grants access. In an object, properties that are called a key are secret.
+ */
 const shownSecret = (secret: string, isObject: boolean): unknown =>
   isObject && isJson(secret)
     ? Object.fromEntries(
@@ -101,10 +103,10 @@ export const shownModel = ({ fields, id, secrets }: LanguageModel): Body => ({
   ...Object.fromEntries([...secrets].map(([name, text]) => [name, shownSecret(text, OBJECTS.has(name))]))
 })
 
-/** Where a credential is sent to: where it changes, the credential is given anew. */
+/** The address that a credential is sent to: if it changes, the credential must be given again. */
 const addressOf = ({ addresses }: ModelShape, { fields, provider }: LanguageModel): string =>
   JSON.stringify([provider, ...addresses.map((name) => (Object.hasOwn(fields, name) ? fields[name] : ""))])
-/** A body over a stored model: what it does not name stays, and so does a secret that is sent back as it was shown. */
+/** Merges a body into a stored model: omitted fields stay, and so does a secret that comes back as it was shown. */
 export const mergedModel = (shape: ModelShape, stored: LanguageModel, body: Body): Result<LanguageModel> => {
   const shown = new Map(Object.entries(shownModel(stored)))
   const isShown = (name: string, value: unknown) =>
@@ -120,13 +122,13 @@ export const mergedModel = (shape: ModelShape, stored: LanguageModel, body: Body
     : wrong(`Property \`${kept[0]}\` must be given again when the address of the model changes.`, kept[0])
 }
 
-/** Secrets as one text: a single `api_key` is itself, others are JSON behind what stands in no key. */
+/** Secrets as one text: a single `api_key` is itself, others are JSON after a prefix that no key has. */
 export const sealedTextOf = ({ secrets }: LanguageModel): string | undefined => {
   if (secrets.size === 0) return undefined
   const key = secrets.get("api_key")
   return key !== undefined && secrets.size === 1 ? key : `\n${JSON.stringify([...secrets])}`
 }
-/** The body that a row was made of. */
+/** The body from which a row was made. */
 export const storedBody = (value: unknown, secrets: string | undefined): Body => {
   const fields = value as Body
   if (secrets === undefined) return fields

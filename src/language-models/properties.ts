@@ -1,4 +1,4 @@
-/** What the properties of models are checked with, and the sentences that say what is wrong. Pure. */
+/** Checks of models' properties, and their messages. Pure. */
 const TEXT_MAX = 2_048
 const KEY = /^[\x21-\x7e]{1,4096}$/
 const PROMPT_MAX = 8_000

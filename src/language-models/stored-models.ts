@@ -1,6 +1,6 @@
 /**
- * Models of organizations, one kind of them: rows in Postgres, kept in memory, read again where a write of any process
- * changed them (`Configuration`). What is stored was tried once and answered.
+ * Models of one kind: rows in Postgres, kept in memory, re-read when a write of any process changed them
+ * (`Configuration`). A stored model was tried once and answered.
  */
 import { Clock, Effect } from "effect"
 import { Identifiers } from "@dowser/log/identifiers"
@@ -11,15 +11,15 @@ import { type ConfigurationUnavailable, EngineRefusal } from "../http/errors.ts"
 import { type LanguageModel, mergedModel, type ModelShape, readModel, sealedTextOf, storedBody } from "./model.ts"
 import { makeModelRows, type ModelRow, type ModelsTable } from "./model-rows.ts"
 
-/** Of an organization. */
+/** Per organization. */
 const MODELS_MAX = 100
 type Body = Readonly<Record<string, unknown>>
 type ModelFailure = EngineRefusal | ConfigurationUnavailable
 
 interface ModelsKind {
-  /** In the audit log. */ readonly kind: string
+  /** Its kind in the audit log. */ readonly kind: string
   readonly table: ModelsTable
-  /** Of ids that nobody named. */ readonly prefix: string
+  /** Prefix of generated ids. */ readonly prefix: string
   /** In sentences. */ readonly noun: string
   readonly shape: ModelShape
   /** Whether it can do what it is for. */
@@ -28,7 +28,7 @@ interface ModelsKind {
 export interface StoredModels {
   readonly get: (organizationId: string, id: string) => LanguageModel | undefined
   /** Oldest first. */ readonly list: (organizationId: string) => ReadonlyArray<LanguageModel>
-  /** Of all organizations. */ readonly all: () => Iterable<readonly [organizationId: string, LanguageModel]>
+  /** Over all organizations. */ readonly all: () => Iterable<readonly [organizationId: string, LanguageModel]>
   readonly create: (organizationId: string, body: Body) => Effect.Effect<LanguageModel, ModelFailure>
   readonly update: (organizationId: string, id: string, body: Body) => Effect.Effect<LanguageModel, ModelFailure>
   readonly remove: (organizationId: string, id: string) => Effect.Effect<LanguageModel, ModelFailure>

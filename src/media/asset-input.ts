@@ -1,4 +1,4 @@
-/** What an asset may be called, and what it may be said to be. Pure. */
+/** Valid names and media types of an asset. Pure. */
 import { refusing } from "../http/checks.ts"
 import { isStorable } from "../http/body.ts"
 
@@ -18,5 +18,5 @@ export const isFilename = refusing(filenameRefusal)
 export const isContentType = refusing((text: string) =>
   isMediaType(text) ? undefined : "A media type such as `image/png`"
 )
-/** As it is stored and compared. */
+/** In the form in which it is stored and compared. */
 export const normalizedType = (text: string): string => text.toLowerCase()

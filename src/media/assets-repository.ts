@@ -18,7 +18,7 @@ export interface StoredAsset {
   readonly updated_at: number
   readonly expires_at: number | null
 }
-/** What content turned out to be. */
+/** What the content is found to be. */
 interface Content {
   readonly size: number
   readonly sha256: string
@@ -48,7 +48,7 @@ export const makeAssetsRepository = Effect.gen(function* () {
           WHERE id = ${id} AND writing = ${writing} RETURNING ${columns}`,
         ([row]) => row
       ),
-    /** With what it held. */
+    /** With its content. */
     remove: (organizationId: string, id: string) =>
       Effect.map(
         sql<{
@@ -58,13 +58,13 @@ export const makeAssetsRepository = Effect.gen(function* () {
           RETURNING blob, (coalesce(size, 0) + bytes_reserved)::float8 AS bytes`,
         ([row]) => row
       ),
-    /** Those that are over. */
+    /** The expired ones. */
     expired: (now: number, rowsMax: number) =>
       sql<{
         id: string
         organization_id: string
       }>`SELECT id, organization_id FROM media_assets WHERE expires_at < ${whole(now)} LIMIT ${rowsMax}::int4`,
-    /** Those among the blobs of an organization that no row knows. */
+    /** Blobs of an organization that no row names. */
     unknown: (organizationId: string, blobs: ReadonlyArray<string>) =>
       Effect.map(
         sql<{ blob: string }>`SELECT t.blob FROM unnest(${[...blobs]}::text[]) AS t (blob) WHERE NOT EXISTS

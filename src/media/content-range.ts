@@ -1,14 +1,13 @@
-/** Which part of a content a request asks for (RFC 9110, 14.2), and whether it has it already. Pure. */
+/** Which part of a content a request wants (RFC 9110, 14.2), and whether it already has it. Pure. */
 import type { BlobRange } from "../ports/blob-store/blob-store.ts"
 
 const listed = (text: string): ReadonlyArray<string> => text.split(",").map((part) => part.trim().replace(/^W\//, ""))
-/** `If-None-Match`: the asker has what there is. */
+/** `If-None-Match`: the client has the current content. */
 export const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean =>
   ifNoneMatch !== undefined && (ifNoneMatch.trim() === "*" || listed(ifNoneMatch).includes(etag))
 
 /**
- * Undefined: all of it, also where what is asked for cannot be read, is several parts, or is of another content
- * (`If-Range`).
+ * Undefined means all of it, also if the range is unreadable, has several parts, or is of another content (`If-Range`).
  */
 export const rangeOf = (
   range: string | undefined,

@@ -1,7 +1,7 @@
 /** What media refuse. */
 import { Schema } from "effect"
 
-/** Content is given once, and by one request at a time. */
+/** Content is uploaded once, and by one request at a time. */
 export class ContentThere extends Schema.TaggedError<ContentThere>()(
   "ContentThere",
   { message: Schema.String },
@@ -18,7 +18,7 @@ export class ContentTooLarge extends Schema.TaggedError<ContentTooLarge>()(
   { message: Schema.String },
   { httpApiStatus: 413 }
 ) {}
-/** `size`: of the content. */
+/** `size` is the content's. */
 export class RangeNotSatisfiable extends Schema.TaggedError<RangeNotSatisfiable>()(
   "RangeNotSatisfiable",
   { message: Schema.String, size: Schema.Int },

@@ -5,7 +5,7 @@ import { InputInvalid, inputInvalid } from "../http/errors.ts"
 import { isObject } from "../http/json-fields.ts"
 import { formatOf, NO_IMAGE } from "../ports/image-process/format.ts"
 
-/** An image as base64, and what stands around it in JSON. */
+/** An image as base64, plus its JSON envelope. */
 export const IMAGE_BODY_BYTES_MAX = 11_000_000
 /** Raw, or JSON. */
 export const IMAGE_MEDIA = ["image/png", "image/jpeg", "image/webp", "image/avif", "image/gif", "application/json"]
@@ -23,7 +23,7 @@ export const jsonBody = (bytes: Uint8Array): Readonly<Record<string, unknown>> |
     return inputInvalid("body", new Map(Object.entries(parseRefusals)).get(parsed) ?? "JSON")
   return isObject(parsed.value) ? parsed.value : inputInvalid("body", "An object")
 }
-/** With or without the head of a `data:` address; undefined where it is no base64. */
+/** With or without the prefix of a `data:` address; undefined if it is not base64. */
 export const base64Of = (value: unknown): Buffer | undefined => {
   if (typeof value !== "string") return undefined
   const text = value.startsWith("data:image/") ? value.slice(value.indexOf(",") + 1) : value
@@ -34,9 +34,9 @@ export const base64Of = (value: unknown): Buffer | undefined => {
 interface ImageBody {
   readonly bytes: Uint8Array
   readonly filename: string | undefined
-  /** What of the request the bytes are. */ readonly path: string
+  /** Which part of the request the bytes are. */ readonly path: string
 }
-/** What is no image by its first bytes costs nobody anything. */
+/** If the first bytes are not an image, nothing is spent on it. */
 const takenImage = (image: ImageBody): ImageBody | InputInvalid =>
   formatOf(image.bytes) === undefined ? inputInvalid(image.path, NO_IMAGE) : image
 

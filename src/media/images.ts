@@ -2,8 +2,8 @@
  * Pictures that are uploaded to be searched with, or to be shown: looked at by their bytes, and kept without anything
  * but their pixels.
  *
- * Decision: a picture that came with a search key is a visitor's, who has no key to delete it with: it is kept for 24
- * hours, and nobody is told of it.
+ * Decision: a picture uploaded with a search key belongs to a visitor, who has no key to delete it: it is kept for 24
+ * hours, and no event announces it.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { Identifiers } from "@dowser/log/identifiers"
@@ -17,7 +17,7 @@ import type { StoreFailure } from "./storing.ts"
 const VISITORS_MS = 24 * 3_600_000
 const RETRY_AFTER_S = 5
 
-/** Of a picture that cannot be taken; a process that cannot be had is a defect. */
+/** Refusals of a picture; a missing process is a defect. */
 const imageRefusal =
   (path: string) =>
   (failure: ImageFailure): Effect.Effect<never, InputInvalid | Throttled> => {
@@ -35,7 +35,7 @@ async function* once(bytes: Uint8Array) {
 export class Images extends Context.Service<
   Images,
   {
-    /** `path`: what of the request the bytes are, for refusals. */
+    /** `path` is the part of the request with the bytes, for refusals. */
     readonly add: (
       caller: Caller,
       image: { readonly bytes: Uint8Array; readonly filename: string | undefined; readonly path: string }

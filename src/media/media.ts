@@ -2,8 +2,8 @@
  * Media of organizations: assets with bytes that are given once and never change. Rows are in Postgres, bytes in the
  * blob store.
  *
- * Decision: what a plan has room for counts assets that are empty, and bytes from when they are announced, so that many
- * uploads at once take no more than there is.
+ * Decision: a plan's room counts empty assets, and bytes from their announcement on, so that concurrent uploads never
+ * exceed it.
  */
 import { Identifiers } from "@dowser/log/identifiers"
 import type { Outbox } from "@dowser/log/outbox"
@@ -34,9 +34,9 @@ interface MediaShape {
   readonly create: (organizationId: string, asset: NewAsset) => Effect.Effect<StoredAsset, FeatureNotInPlan>
   /** Once for each asset. */
   readonly put: <E>(asset: StoredAsset, content: NewContent<E>) => Effect.Effect<StoredAsset, E | StoreFailure>
-  /** An asset with its content: both, or neither. No change of configuration: it is in no audit log. */
+  /** An asset with its content: both, or neither. Not a change of configuration, so not in the audit log. */
   readonly add: (asset: StoredAsset, content: NewContent<never>) => Effect.Effect<StoredAsset, StoreFailure>
-  /** Of one that is ready. Who does not read the stream to its end destroys it. */
+  /** For a complete one. A reader that does not read the stream to its end must destroy it. */
   readonly read: (asset: StoredAsset, range?: BlobRange) => Effect.Effect<Readable, NotFound>
   readonly remove: (organizationId: string, id: string) => Effect.Effect<{ readonly id: string }, NotFound>
   /** Since this process started. */ readonly counts: { readonly uploads: number; readonly bytes: number }

@@ -1,6 +1,6 @@
 /**
- * Bytes of the picture that a field of a document says: the picture itself as base64, an image among the organization's
- * media (`med_…`), or an address that is fetched. Of one organization a few addresses are fetched at a time.
+ * Bytes of the picture that a field of a document names: the picture itself as base64, an image among the
+ * organization's media (`med_…`), or an address that is fetched. An organization fetches a few addresses at a time.
  */
 import { Effect, Stream } from "effect"
 import type { EngineError } from "@dowser/engine-sdk"
@@ -58,7 +58,7 @@ const makeMedia = Effect.gen(function* () {
   })
 })
 
-/** What will not be another time is refused; what may be, is asked for again with the next write. */
+/** Permanent failures are refused; transient ones are retried with the next write. */
 const isFinal = ({ kind }: OutboundFailure): boolean =>
   kind === "refused_address" || kind === "refused_redirect" || kind === "too_large" || kind === "undecodable"
 const makeFetch = Effect.gen(function* () {

@@ -46,7 +46,7 @@ const announced = Effect.fnUntraced(function* (headers: IncomingHttpHeaders) {
     return yield* inputInvalid("content-encoding", "None: content is kept as it is sent")
   return Number(text)
 })
-/** What the sender says of the bytes, unless it says nothing, as forms of browsers and `curl` do. */
+/** The media type that the sender states, unless it is the generic one that browsers' forms and `curl` send. */
 const sentType = (headers: IncomingHttpHeaders): string | undefined => {
   const type = headers["content-type"]
   return type === undefined || !isMediaType(type) || type.startsWith("application/x-www-form-urlencoded")

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 
 /** The size of an asset's content. */
 export const CONTENT_BYTES_MAX = 100_000_000
-/** What something is served as that nobody said more of. */
+/** The media type of content that nobody described. */
 export const UNKNOWN_TYPE = "application/octet-stream"
 
 export const MediaAsset = Schema.Struct({
@@ -14,11 +14,11 @@ export const MediaAsset = Schema.Struct({
   content_type: Schema.String,
   size: Schema.Int,
   sha256: Schema.NullOr(Schema.String),
-  /** Of images that were looked at. */ width: Schema.optionalKey(Schema.Int),
+  /** For images that were examined. */ width: Schema.optionalKey(Schema.Int),
   height: Schema.optionalKey(Schema.Int),
   created_at: Schema.Int,
   updated_at: Schema.Int,
-  /** It is deleted then. */ expires_at: Schema.optionalKey(Schema.Int)
+  /** When it will be deleted. */ expires_at: Schema.optionalKey(Schema.Int)
 }).annotate({
   identifier: "MediaAsset",
   description: "`empty` until it is uploaded; until then `size` is 0 and `sha256` null. Times are Unix milliseconds."

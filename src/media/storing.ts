@@ -1,7 +1,7 @@
 /**
- * Content on its way into an asset: room for it is taken before a byte is read, under a claim that ends by itself when
- * its process does; the bytes are stored under a name of their own, which the row gets when all are there. So an asset
- * has its content or none, and what a killed process leaves is bytes that no row names (`sweeping.ts`).
+ * Uploads content into an asset: room is taken before a byte is read, under a claim that ends when its process does;
+ * the bytes are stored under a name of their own, which the row gets when all have arrived. So an asset has its whole
+ * content or none, and a killed process leaves only bytes that no row names (`sweeping.ts`).
  */
 import { Identifiers } from "@dowser/log/identifiers"
 import { Outbox } from "@dowser/log/outbox"
@@ -21,17 +21,17 @@ import { makeWritersRepository } from "./writers-repository.ts"
 export interface NewContent<E> {
   readonly length: number
   readonly pieces: AsyncIterable<Uint8Array>
-  /** Where the asset says nothing of it. */ readonly contentType: string | undefined
+  /** If the asset does not state one. */ readonly contentType: string | undefined
   /** Asked once more when all has come. */ readonly isAllowed: Effect.Effect<unknown, E>
 }
 export type StoreFailure = ContentThere | FeatureNotInPlan | InputInvalid | NotFound
 
-/** Of the claim, which ends after ten seconds. */
+/** Renews the claim, which ends after ten seconds. */
 const RENEW_MS = 3_000
 
 export const missingAsset = (id: string) => new NotFound({ message: `Media asset ${id} does not exist.` })
 export const contentThere = (id: string) => new ContentThere({ message: `Media asset ${id} has its content already.` })
-/** The disk, or the bucket, is nobody's fault who asks. */
+/** A failing disk or bucket is not the caller's fault. */
 export const asDefect = (error: BlobFailure) => Effect.die(new Error(`The blob store failed: ${error.message}`))
 
 const makeParts = Effect.gen(function* () {
@@ -51,7 +51,7 @@ const makeParts = Effect.gen(function* () {
 })
 type Parts = Effect.Success<typeof makeParts>
 
-/** Room of the plan, and the claim of who writes. */
+/** Room in the plan, and the writer's claim. */
 const makeClaims = ({ entitlements, repository, sql, usage, writers }: Parts) => {
   /** Room for more of an organization's media; the row is locked until the transaction ends. */
   const takeRoom = Effect.fnUntraced(function* (organizationId: string, assets: number, bytes: number) {
@@ -75,7 +75,7 @@ const makeClaims = ({ entitlements, repository, sql, usage, writers }: Parts) =>
     }
     yield* takeRoom(organization_id, 0, length - before)
   })
-  /** Gives the claim back, with the room; where somebody else has it, nothing. */
+  /** Releases the claim and the room; nothing if another writer has it. */
   const giveBack = ({ id, organization_id }: Pick<StoredAsset, "id" | "organization_id">, writing: string) =>
     sql.withTransaction(
       Effect.flatMap(writers.freeWriter(id, writing), (bytes) =>

@@ -1,6 +1,6 @@
 /**
- * What nobody waits for: assets that are over go, claims of processes that are gone give their room back, and bytes
- * that no row names are removed. Any process may do it, and two at once do no harm.
+ * Cleans up in the background: expired assets are deleted, claims of dead processes release their room, and bytes that
+ * no row names are removed. Any process may do it, and two at once do no harm.
  */
 import { Clock, Effect } from "effect"
 import { counted } from "../metrics/background.ts"
@@ -9,7 +9,7 @@ import { asDefect, type Storing } from "./storing.ts"
 const EVERY_MS = 600_000
 const ROWS_MAX = 500
 
-/** Each answers how many it found. */
+/** Each returns how many it found. */
 const makeSweep = ({ blobs, dropBlob, giveBack, repository, sql, usage, writers }: Storing) => {
   const abandoned = Effect.fnUntraced(function* () {
     const rows = yield* writers.abandoned(ROWS_MAX)

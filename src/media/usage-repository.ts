@@ -1,5 +1,5 @@
 /**
- * What an organization has of media, in one row: changed in the transaction of what it counts. One function per
+ * An organization's media totals, in one row: changed in the transaction of what they count. One function per
  * statement.
  */
 import { Effect } from "effect"
@@ -17,9 +17,7 @@ export const makeUsageRepository = Effect.gen(function* () {
   const whole = (n: number) => sql`${String(n)}::text::int8`
   const bound = (max: number) => whole(Math.min(max, NO_BOUND))
   return {
-    /**
-     * One use of the row at a time, until the transaction ends; false where it would be more than there is room for.
-     */
+    /** Locks the row until the transaction ends; false if there is not enough room. */
     use: (organizationId: string, { assets, bytes }: Amounts, max: Amounts) =>
       Effect.map(
         sql`INSERT INTO media_usage AS u (organization_id, assets, bytes)

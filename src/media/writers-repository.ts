@@ -1,6 +1,5 @@
 /**
- * Claims of who writes the content of an asset, which end ten seconds after their process did. One function per
- * statement.
+ * Claims of writers of an asset's content, which end ten seconds after their process did. One function per statement.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -12,7 +11,7 @@ export const makeWritersRepository = Effect.gen(function* () {
   const whole = (n: number) => sql`${String(n)}::text::int8`
   const writerEnd = sql.literal(`clock_timestamp() + make_interval(secs => ${WRITER_S})`)
   return {
-    /** Where it has no content and nobody writes it: what a writer that is gone had reserved. */
+    /** If it has no content and no writer: what a dead writer had reserved. */
     takeWriter: (organizationId: string, id: string, writing: string, bytes: number) =>
       Effect.map(
         sql<{
@@ -24,7 +23,7 @@ export const makeWritersRepository = Effect.gen(function* () {
       ),
     renewWriter: (id: string, writing: string) =>
       sql`UPDATE media_assets SET writing_until = ${writerEnd} WHERE id = ${id} AND writing = ${writing}`,
-    /** What it had reserved, where the writer is still the one. */
+    /** The reservation, if the writer still holds the claim. */
     freeWriter: (id: string, writing: string) =>
       Effect.map(
         sql<{ bytes: number }>`UPDATE media_assets a SET writing = NULL, writing_until = NULL, bytes_reserved = 0
@@ -39,7 +38,7 @@ export const makeWritersRepository = Effect.gen(function* () {
         organization_id: string
         writing: string
       }>`SELECT id, organization_id, writing FROM media_assets WHERE writing_until < clock_timestamp() LIMIT ${rowsMax}::int4`,
-    /** Of processes before this one, where there can be no other. */
+    /** Of earlier processes, where there can be no other. */
     endWriters: sql`UPDATE media_assets SET writing_until = clock_timestamp() WHERE writing IS NOT NULL`
   }
 })

@@ -1,6 +1,6 @@
 /**
- * What one session may use of AI operations with search keys: units of an hour of the clock, as the plan says.
- * Operations of full keys are not limited by it: they are the owner's own.
+ * How much a session may use of AI operations with search keys: units per clock hour, from the plan. Full keys are
+ * exempt: they are the owner's own.
  *
  * Bound: 100,000 sessions in memory; beyond it the oldest session begins its hour again. A session's name is a hash, so
  * that its length is bounded too.

@@ -1,18 +1,18 @@
 /**
- * What AI operations cost, one table: millionths of a credit for each unit that was started. The operator changes a
- * price with `--credit-prices semantic_search=0.2,…`, in credits; 0 makes an operation free.
+ * Prices of AI operations in one table: millionths of a credit for each unit begun. The operator changes a price with
+ * `--credit-prices semantic_search=0.2,…`, in credits; 0 makes an operation free.
  */
 import { Context } from "effect"
 import { MICRO } from "./plans.ts"
 
-/** Millionths of a credit for a unit, and how many make one: of what, the operation says. */
+/** Millionths of a credit for a unit, and how many items make one; the operation defines the item. */
 const entries = [
   /** Searches in words, by a model of an organization's own. */ ["nl_query", { micro: 500_000, unit: 1 }],
   /** Answers of assistants by a model of an organization's own. */ ["assistant_answer", { micro: 1_000_000, unit: 1 }],
   /** Answers of this program's own model, and those that found nothing. */
   ["assistant_extract", { micro: 100_000, unit: 1 }],
   /** Searches with an answer, by a model of an organization's own. */ ["conversation", { micro: 500_000, unit: 1 }],
-  /** By sentences of its documents. */ ["extractive_conversation", { micro: 100_000, unit: 1 }],
+  /** With sentences of its documents. */ ["extractive_conversation", { micro: 100_000, unit: 1 }],
   ["semantic_search", { micro: 100_000, unit: 1 }],
   ["image_search", { micro: 100_000, unit: 1 }],
   /** Characters. */ ["embeddings", { micro: 50_000, unit: 1_000 }],
@@ -28,7 +28,7 @@ const names = [...units.keys()]
 export type AiPricesTable = ReadonlyMap<AiOperation, number>
 
 const defaults: AiPricesTable = new Map(entries.map(([name, { micro }]) => [name, micro]))
-/** What the operator made of the defaults. */
+/** The operator's changes to the defaults. */
 export const AiPrices = Context.Reference<AiPricesTable>("dowser/metering/AiPrices", { defaultValue: () => defaults })
 
 /** Millionths of a credit; `quantity` in what the operation is counted in (characters, documents, searches). */

@@ -1,10 +1,10 @@
 /**
  * What every AI operation does around its work, in this order: a unit of the session's allowance (429), then credits
- * (402), reserved before, settled by what was used, released where the work failed. A price of 0 asks no wallet.
+ * (402), reserved before, settled by use, released if the work failed. A price of 0 involves no wallet.
  *
- * A job spends over processes and time: its reservation is made by the request, so that 402 is told there, travels in
- * the job's row, lives on while the job is at work, and is settled in the transaction that ends it. One that waited
- * longer than a reservation lives is reserved again when it begins.
+ * A job spends across processes and time: the request makes its reservation, so that the request gets the 402; it
+ * travels in the job's row, is kept alive while the job runs, and is settled in the transaction that ends the job. A
+ * job that waited longer than a reservation lives reserves again when it starts.
  */
 import { Context, Effect, Layer, type Scope } from "effect"
 import type { SqlError } from "effect/sql"
@@ -22,21 +22,21 @@ export type SpendingError =
   | LimitsUnavailable
   | SessionRequired
   | WalletUnreachable
-/** What stands in a job's configuration; absent where the operation is free. */
+/** Stored in a job's configuration; absent if the operation is free. */
 export type JobReservation = Pick<Reservation, "id" | "amount"> | undefined
 
 type Spent<A> = readonly [answer: A, quantity: number, of?: AiOperation]
 
 interface JobSpending {
-  /** At most what was reserved is taken; in the transaction that ends the job. */
+  /** Takes at most what was reserved; in the transaction that ends the job. */
   readonly settle: (quantity: number) => Effect.Effect<void, SqlError.SqlError>
 }
 
-/** Of what goes on for as long as its caller likes. */
+/** For operations whose length the caller decides. */
 export interface Meter {
-  /** So much in all is paid for, or refused: the units that are begun by it are reserved. */
+  /** Ensures that this much in all is paid for, or refuses: reserves the units that it begins. */
   readonly use: (quantity: number) => Effect.Effect<void, CreditsExhausted | WalletUnreachable>
-  /** Nothing came of it: all is given back at its end. */ readonly forgive: () => void
+  /** Nothing came of it: everything is given back at its end. */ readonly forgive: () => void
 }
 
 const RENEW_MS = RESERVATION_MS / 3
@@ -45,8 +45,8 @@ export class AiSpending extends Context.Service<
   AiSpending,
   {
     /**
-     * Runs what a caller asked for at the price of at most `quantity`; the effect says how much it was, and of what
-     * where it turned out to be a cheaper operation.
+     * Runs the requested work at the price of at most `quantity`; the effect reports the actual quantity, and of which
+     * operation if it turned out to be a cheaper one.
      */
     readonly spend: <A, E, R>(
       caller: Spender,

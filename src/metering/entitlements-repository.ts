@@ -15,7 +15,7 @@ export const makeEntitlementsRepository = Effect.gen(function* () {
   return {
     read: (subjects: ReadonlyArray<Subject> | "all") =>
       sql<EntitlementRow>`SELECT id, plan, quota_units::float8 AS quota_units, has_overage FROM organizations WHERE ${subjects === "all" ? sql`true` : sql`id = ANY(${subjects.map(({ id }) => id)}::text[])`}`,
-    /** False when there is no such organization. */
+    /** False if the organization does not exist. */
     update: ({ has_overage, id, plan, quota_units }: EntitlementRow) =>
       Effect.map(
         sql`UPDATE organizations SET plan = ${plan}, quota_units = ${quota_units === null ? null : String(quota_units)}::text::int8, has_overage = ${has_overage} WHERE id = ${id} RETURNING id`,

@@ -1,6 +1,6 @@
 /**
- * What each organization may do: its plan, and what the operator set beside it. In memory, read again where it changed
- * (`Configuration`), so that asking costs a look-up and the next request of every process sees a change.
+ * What each organization may do: its plan, and the operator's additions. In memory, re-read when it changed
+ * (`Configuration`), so that asking costs a look-up and the next request in every process sees a change.
  */
 import { Context, Effect, Layer } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -16,9 +16,9 @@ interface Entitlement {
   /** Search units a month; Infinity = no limit. */ readonly quotaUnits: number
   /** Searches beyond the quota are paid from the wallet. */ readonly hasOverage: boolean
 }
-/** Of the plans' own table, or of a room; one that neither has is in no plan. */
+/** From the plans' own table, or a room's; a feature in neither is in no plan. */
 type AnyFeature = Feature | (string & {})
-/** How many a plan allows, and what one more is told. */
+/** How many a plan allows, and the refusal of one more. */
 export interface Cap {
   readonly max: number
   readonly refusal: FeatureNotInPlan
@@ -45,12 +45,9 @@ export class Entitlements extends Context.Service<
     readonly of: (organizationId: string) => Entitlement
     /** 403 with `feature` and `plan` where the plan does not have it. */
     readonly require: (organizationId: string, feature: AnyFeature) => Effect.Effect<void, FeatureNotInPlan>
-    /**
-     * O(1). What is counted is counted by who writes it, in the transaction of the write: only there is the last place
-     * given once.
-     */
+    /** O(1). The writer counts in the transaction of the write: only there is the last place given once. */
     readonly cap: (organizationId: string, feature: AnyFeature) => Cap
-    /** 403 where `wanted` is more than the plan's cap: for amounts that stand in the request itself. */
+    /** 403 if `wanted` exceeds the plan's cap: for amounts in the request itself. */
     readonly requireRoom: (
       organizationId: string,
       feature: AnyFeature,
@@ -58,7 +55,7 @@ export class Entitlements extends Context.Service<
     ) => Effect.Effect<void, FeatureNotInPlan>
     /** Every feature of a plan, those of rooms too. */
     readonly featuresOf: (plan: Plan) => Readonly<Record<string, boolean | number>>
-    /** Replaces all of it; seen by the next request of every process. */
+    /** Replaces all of it; the next request in every process sees it. */
     readonly set: (
       organizationId: string,
       change: PlanChange

@@ -1,9 +1,9 @@
-/** What plans, limits and the wallet refuse. */
+/** Refusals of plans, limits and the wallet. */
 import { Schema } from "effect"
 
 /**
- * Also for a cap that is reached: `feature` names it, `limit` is how many the plan has; absent where the plan does not
- * have it at all.
+ * Also for a cap that is reached: `feature` names it, `limit` is the plan's number; absent if the plan lacks the
+ * feature.
  */
 export class FeatureNotInPlan extends Schema.TaggedError<FeatureNotInPlan>()(
   "FeatureNotInPlan",
@@ -27,7 +27,7 @@ export class AllowanceExhausted extends Schema.TaggedError<AllowanceExhausted>()
   { message: Schema.String, retry_after: Schema.Int, retry_after_s: Schema.Int },
   { httpApiStatus: 429 }
 ) {}
-/** Units can neither be asked for nor be used on credit any more. */
+/** Units can neither be obtained nor used on credit any more. */
 export class LimitsUnavailable extends Schema.TaggedError<LimitsUnavailable>()(
   "LimitsUnavailable",
   { message: Schema.String, retry_after_s: Schema.Int },
@@ -39,7 +39,7 @@ export const limitsUnavailable = () =>
     retry_after_s: 5
   })
 
-/** What a unit of the quota may be refused with, beside 429. */
+/** Refusals of a quota unit, beside 429. */
 export const quotaErrors = [LimitsUnavailable, WalletUnreachable] as const
-/** What an AI operation may be refused with for money (`ai-spending.ts`). */
+/** Refusals of an AI operation for lack of money (`ai-spending.ts`). */
 export const aiErrors = [AllowanceExhausted, CreditsExhausted, LimitsUnavailable, WalletUnreachable] as const

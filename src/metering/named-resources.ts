@@ -12,9 +12,9 @@ import { Entitlements } from "./entitlements.ts"
 import type { FeatureNotInPlan } from "./errors.ts"
 
 /**
- * Decision: for every plan alike, because every process reads a value whole, keeps it, and reads it again with each
- * start: 64 kB for a preset, an alias, a stopword set, an analytics rule and an item of a set; 1 MB for what is a list
- * by nature: a stemming dictionary, a whole set of synonyms or curations, the search rules of a collection.
+ * Decision: the same for every plan, because every process reads a value whole, keeps it, and reads it again at each
+ * start: 64 kB for a preset, an alias, a stopword set, an analytics rule and an item of a set; 1 MB for lists: a
+ * stemming dictionary, a whole set of synonyms or curations, the search rules of a collection.
  */
 export const VALUE_BYTES_MAX = 65_536
 export const LIST_BYTES_MAX = 1_048_576
@@ -45,8 +45,8 @@ export const makeNamedResources = Effect.gen(function* () {
   return {
     kept,
     /**
-     * Inside of the write's transaction: fails where the change makes more than the plan has. What shrinks or only
-     * replaces passes even beyond it.
+     * Inside the write's transaction: fails if the change adds more than the plan allows. Changes that shrink or only
+     * replace pass even beyond it.
      */
     within: Effect.fnUntraced(function* <A, E>(
       organizationId: string,

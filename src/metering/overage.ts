@@ -1,7 +1,7 @@
 /**
- * Searches beyond the quota, paid from the wallet: in blocks of a hundred, reserved when the first is wanted and
- * settled by what was used some seconds after the block is used up, a minute old, or the process stops. A process that
- * dies gives its block back by the reservation's end, unpaid.
+ * Searches beyond the quota, paid from the wallet: in blocks of a hundred, reserved when the first is needed and
+ * settled by use some seconds after the block is used up, is a minute old, or the process stops. The block of a process
+ * that dies is released, unpaid, when its reservation ends.
  *
  * Bound: a block for each organization that searches beyond its quota, gone when it was idle for a minute.
  */
@@ -13,7 +13,7 @@ import { type Reservation, Wallet } from "./wallet.ts"
 const BLOCK_UNITS = 100
 const BLOCK_MS = 60_000
 const LOOK_MS = 5_000
-/** Who cannot pay is not asked about again at once. */
+/** A wallet that cannot pay is not asked again at once. */
 const SHORT_MS = 1_000
 
 interface Block {
@@ -24,7 +24,7 @@ interface Block {
 }
 type Payment = { readonly giveBack: () => void } | CreditsExhausted | WalletUnreachable
 
-/** What can be settled, and when. */
+/** Which blocks can be settled, and when. */
 class Blocks {
   readonly #wallet: Wallet["Service"]
   readonly #open = new Map<string, Block>()
@@ -131,7 +131,7 @@ export const makeOverage = Effect.gen(function* () {
       if (short !== undefined && now() < short.until) return Effect.succeed(short.error)
       return refill(organizationId)
     })
-  /** One block is opened at a time; the others wait for it and try again. */
+  /** One block is opened at a time; the others wait for it and retry. */
   const refill = Effect.fnUntraced(function* (organizationId: string): Effect.fn.Return<Payment> {
     let running = opening.get(organizationId)
     if (running === undefined) {

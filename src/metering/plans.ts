@@ -1,17 +1,17 @@
 /**
- * The plans, one table. A feature is there (`true`), not there (`false`), or there up to a number; its unit stands last
- * in its name. What a plan bounds is refused with 403 and `feature`, `plan`, `limit`, except the bounds of one request
- * (`answer_bytes`, `search_cutoff_ms`, `searches_per_request`), which are told as 400 or lower what was asked for.
- * `GET /v1/entitlement` shows the use of each that is kept.
+ * The plans, one table. A feature is present (`true`), absent (`false`), or present up to a number; its unit comes last
+ * in its name. Exceeding a bound is refused with 403 and `feature`, `plan`, `limit`, except for the bounds of one
+ * request (`answer_bytes`, `search_cutoff_ms`, `searches_per_request`), which answer 400 or lower the request.
+ * `GET /v1/entitlement` shows the use of each that is tracked.
  *
- * Decision: the free plan is for trying out, the standard plan for a shop with millions of documents; nothing is
- * without a bound but what the operator gave away with `unlimited`, where one request still is, and what every process
- * keeps in memory (`named_resource_bytes`).
+ * Decision: the free plan is for trying out, the standard plan for a shop with millions of documents. Only what the
+ * operator gives away with `unlimited` is unbounded, except for a single request, and for what every process keeps in
+ * memory (`named_resource_bytes`).
  */
 import type { PlanFeature, PlanId } from "../identity/plan.ts"
 import { Context } from "effect"
 
-/** What an organization keeps, or uses up within a time: caps that are counted by who writes. */
+/** What an organization keeps, or uses up over time: caps that the writers count. */
 export const keptFeatures = [
   "api_keys",
   "webhooks",
@@ -128,9 +128,9 @@ export const plans: Readonly<Record<PlanId, Plan>> = {
 /** A name that this program does not know grants the least. */
 export const planOf = (id: string): Plan => (Object.hasOwn(plans, id) ? plans[id as PlanId] : plans.free)
 
-/** What a feature leaves room for: Infinity, a number, or 0 where it is not there. */
+/** How much a feature allows: Infinity, a number, or 0 if it is absent. */
 export const capOf = (plan: Plan, feature: Feature): number => roomOf(plan.features[feature])
-/** Of one value of a plan. */
+/** For one value of a plan. */
 export const roomOf = (value: boolean | number): number => (value === true ? Infinity : value === false ? 0 : value)
 
 export const RoomFeatures = Context.Reference<ReadonlyMap<string, PlanFeature>>("dowser/metering/RoomFeatures", {

@@ -19,7 +19,7 @@ const eventOf = ({ limit }: Pick<Budget, "limit">, used: number): QuotaEvent | u
       ? "quota.exhausted"
       : "quota.warning"
 
-/** Answers what is told of every exchange with Postgres. `startOf`: when the present period began. */
+/** Returns the callback for every exchange with Postgres. `startOf`: when the present period began. */
 export const makeQuotaNotices = Effect.fnUntraced(function* (startOf: () => number) {
   const sql = yield* SqlClient.SqlClient
   const outbox = yield* Outbox

@@ -4,8 +4,8 @@
  * the wallet pays where overage is enabled.
  *
  * Decision: one request is one unit, also a multi-search, of the organization whose key asks; suggestions and prompts
- * are searches too. At 80 % and when it is used up `quota.warning` and `quota.exhausted` are sent, once a month;
- * endpoints of all events get them.
+ * are searches too. At 80 % and at the end `quota.warning` and `quota.exhausted` are sent, once a month, to endpoints
+ * of all events.
  *
  * While Postgres is away a process uses what it holds, then 1,000 units of each organization on credit, which are
  * counted when it is back; then 503.
@@ -23,12 +23,15 @@ import { makeQuotaNotices } from "./quota-notices.ts"
 import type { Wallet } from "./wallet.ts"
 
 const CREDIT_MAX = 1_000
-/** A year of periods for whoever asks later. */
+/** A year of periods for later questions. */
 const KEPT_MS = 400 * 86_400_000
 const ENTRIES_MAX = 100_000
 
 export type QuotaRefusal = Throttled | WalletUnreachable | LimitsUnavailable
-/** A unit for one request, or why there is none; given back, it was never used. Giving back twice gives back once. */
+/**
+ * A unit for one request, or why there is none; a unit that is given back was never used. Giving back twice gives back
+ * once.
+ */
 export interface Unit {
   readonly refusal: QuotaRefusal | undefined
   readonly giveBack: () => void
@@ -59,7 +62,7 @@ const refused = (refusal: QuotaRefusal): Unit => ({ refusal, giveBack: () => {} 
 interface QuotaParts {
   readonly budgetOf: (organizationId: string) => Budget
   readonly counter: Counter
-  /** What the wallet paid for, counted apart: a unit of the quota that comes back is one of the quota again. */
+  /** Units that the wallet paid for, counted separately: a quota unit that is given back is available again. */
   readonly paid: Counter
   readonly hasOverage: (organizationId: string) => boolean
   readonly overage: Effect.Success<typeof makeOverage>
@@ -114,11 +117,11 @@ const makeState =
 export class Quota extends Context.Service<
   Quota,
   {
-    /** Never fails: a request that is wrong in itself is told so before it is told that the quota is used up. */
+    /** Never fails: a malformed request must get its 400 before an exhausted quota gets its 429. */
     readonly reserve: (organizationId: string) => Effect.Effect<Unit>
     /**
-     * A unit, the effect, and the unit back when that fails. For operations that have nothing to check before the
-     * engine.
+     * Takes a unit, runs the effect, and gives the unit back if that fails. For operations that check nothing before
+     * the engine.
      */
     readonly counted: <A, E, R>(
       organizationId: string,

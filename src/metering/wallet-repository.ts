@@ -1,6 +1,6 @@
 /**
- * Movements of wallets: each one statement that changes balance, reservation and ledger together or not at all. Amounts
- * are millionths of a credit. A wallet's row is locked by each of its movements, so they happen one after the other.
+ * Movements of wallets: each is one statement that changes balance, reservation and ledger together or not at all.
+ * Amounts are millionths of a credit. Each movement locks the wallet's row, so they run one after the other.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,7 +1,7 @@
 /**
- * The credit wallet: what is spent is reserved first, settled by what was used, and the rest released. Every movement
- * is a line of the ledger. The balance never goes below zero, whoever spends at the same time: the statements ask for
- * it and the table checks it.
+ * The credit wallet: spending is first reserved, then settled by use, and the rest released. Every movement is a line
+ * of the ledger. The balance never goes below zero, however many spend at the same time: the statements require it and
+ * the table checks it.
  *
  *   open      reserved, not spent
  *   settled   `used` was taken from the balance, the rest freed
@@ -68,7 +68,7 @@ export class Wallet extends Context.Service<
     readonly release: (reservation: Reservation) => Effect.Effect<boolean, WalletUnreachable>
     /** Lives as long as a new one from now on; false when it is closed or overdue. */
     readonly renew: (reservation: Reservation) => Effect.Effect<boolean, WalletUnreachable>
-    /** As `settle`, as a statement of the caller's transaction; what was closed before stays as it is. */
+    /** Like `settle`, as a statement of the caller's transaction; a closed reservation stays as it is. */
     readonly settleInside: (reservation: Reservation, used: number) => Effect.Effect<void, SqlError.SqlError>
     /**
      * Reserves at most `amount`, runs, settles by what the effect says it used; on failure or interruption releases.

@@ -1,9 +1,9 @@
 /**
- * Caps of what an organization uses up within a time: browser keys of an hour of the clock, bytes of events of a day of
- * UTC. Taken before they are used, from `Counter`: over all processes never more than the plan has. While Postgres is
- * away a process goes on with what it holds and then with a credit, which is counted when it is back.
+ * Caps on what an organization uses up over time: browser keys per clock hour, bytes of events per UTC day. Taken from
+ * `Counter` before they are used: over all processes never more than the plan allows. While Postgres is away a process
+ * continues with what it holds and then with a credit, which is counted afterwards.
  *
- * Bytes are taken in blocks; what is left of an organization's last block is in memory, and lost with a restart.
+ * Bytes are taken in blocks; the rest of an organization's last block is in memory, and lost at a restart.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { type Budget, Counters } from "../ports/counter/counter.ts"
@@ -13,7 +13,7 @@ import { dayOf, hourOf, type Period } from "./period.ts"
 
 type WindowedFeature = "browser_keys_per_hour" | "event_bytes_per_day"
 interface Window {
-  /** What one unit of the counter stands for. */ readonly block: number
+  /** What one unit of the counter represents. */ readonly block: number
   readonly isDurable: boolean
   readonly creditMax: number
   readonly periodOf: (now_ms: number) => Period
@@ -26,11 +26,11 @@ const ENTRIES_MAX = 100_000
 const KEPT_MS = 2 * 86_400_000
 
 export interface Spending {
-  /** Nothing is taken where it fails. O(1) but for the round trip that a new block may need. */
+  /** A failure takes nothing. O(1) but for the round trip that a new block may need. */
   readonly take: (organizationId: string, amount: number) => Effect.Effect<void, FeatureNotInPlan | LimitsUnavailable>
-  /** What was taken and not used after all. */
+  /** Taken but not used after all. */
   readonly giveBack: (organizationId: string, amount: number) => void
-  /** Of all processes, each of which tells within two seconds. */
+  /** Over all processes, each of which reports within two seconds. */
   readonly used: (organizationId: string) => Effect.Effect<number, LimitsUnavailable>
 }
 
@@ -71,7 +71,7 @@ export class WindowedCaps extends Context.Service<WindowedCaps, { readonly [F in
             const spare = (own.get(organizationId) ?? 0) - amount
             if (spare >= 0) return void own.set(organizationId, spare)
             const units = Math.ceil(-spare / block)
-            // Others take meanwhile: what is there now is ours only once it is written down.
+            // Others take meanwhile: the remainder is ours only once it is recorded.
             own.set(organizationId, 0)
             const refund = () => own.set(organizationId, (own.get(organizationId) ?? 0) + spare + amount)
             const taken =

@@ -1,4 +1,4 @@
-/** Work that nobody waits for, counted: a task that fails for ever answers no request with an error. */
+/** Background work, counted: a task that always fails answers no request with an error. */
 import { Context, Effect } from "effect"
 import { Tally, Timings } from "@dowser/log/process/timings"
 import { type Measure, spreadOver, tallied } from "./measure.ts"
@@ -7,7 +7,7 @@ interface BackgroundRuns {
   /** By task. */ readonly times: Timings
   readonly failures: Tally
 }
-/** One for the process. */
+/** One per process. */
 const CurrentRuns = Context.Reference<BackgroundRuns>("dowser/metrics/BackgroundRuns", {
   defaultValue: () => ({ times: new Timings(), failures: new Tally() })
 })

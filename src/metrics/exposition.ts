@@ -32,8 +32,8 @@ const histogramText = ({ help, name }: Histogram, samples: ReadonlyArray<SpreadS
 const unread = (name: string) => (cause: unknown) => Effect.logWarning(`The measure ${name} cannot be read`, cause)
 
 /**
- * Into a registry of its own each time: a label that is gone (a partition that another process took) is gone from the
- * next answer. A measure that cannot be read is left out and told to the log; the others are answered.
+ * Uses a new registry each time: a label that is gone (a partition that another process took) is gone from the next
+ * answer. A metric that cannot be read is left out and logged; the others are answered.
  */
 export const exposition = (measures: ReadonlyArray<Measure>): Effect.Effect<string> =>
   Effect.gen(function* () {

@@ -1,11 +1,11 @@
 /**
- * What a room lets operators watch. Rooms keep their counts where they do the work and are asked for them at a scrape,
- * so counting costs a search or an event one addition.
+ * Metrics of a room for operators. Rooms count where they do the work and are asked at a scrape, so counting costs a
+ * search or an event one addition.
  */
 import type { Effect } from "effect"
 import type { Spread, Tally, Timings } from "@dowser/log/process/timings"
 
-/** Of few values that the program itself chooses: never a name that a tenant or a visitor gave. */
+/** Labels have few values, chosen by the program itself: never a name from a tenant or a visitor. */
 type Labels = Readonly<Record<string, string>>
 export interface Sample {
   readonly labels?: Labels

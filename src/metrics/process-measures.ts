@@ -1,4 +1,4 @@
-/** What the operating system knows of this process. */
+/** What the operating system knows about this process. */
 import { Effect } from "effect"
 import { type Measure, single } from "./measure.ts"
 

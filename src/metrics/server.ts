@@ -1,6 +1,6 @@
 /**
- * The admin port: `/metrics` for the operator's Prometheus, and nothing else. It asks for no credential and so listens
- * on loopback unless the operator says otherwise; it shows counts of the program, never of one organization.
+ * The admin port: `/metrics` for the operator's Prometheus, and nothing else. It needs no credential and so listens on
+ * loopback unless the operator says otherwise; it shows counts of the program, never of one organization.
  */
 import { createServer } from "node:http"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"

@@ -1,4 +1,4 @@
-/** How far processors are, as measures: of this process's own, or of those that others told of. */
+/** Progress of processors, as metrics: of this process's own, or as other processes reported it. */
 import { Effect } from "effect"
 import type { Progress } from "@dowser/streams/runner/runner"
 import type { Measure, Sample, Scalar } from "./measure.ts"

@@ -1,4 +1,4 @@
-/** Ingest jobs with their progress, so that a job goes on after a restart from where it stood. */
+/** Ingest jobs with their progress, so that a job continues after a restart. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
@@ -19,6 +19,6 @@ export default Effect.gen(function* () {
     finished_at bigint
   )`
   yield* sql`CREATE INDEX ingest_jobs_organization ON ingest_jobs (organization_id, created_at DESC)`
-  // One live reindex per collection, also between processes.
+  // One live reindex per collection, across processes.
   yield* sql`CREATE UNIQUE INDEX ingest_jobs_one_reindex ON ingest_jobs (organization_id, collection) WHERE source = 'reindex' AND finished_at IS NULL`
 })

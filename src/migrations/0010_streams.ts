@@ -1,4 +1,4 @@
-/** Where consumers of the event log stand, and the secret under which event ids are fingerprinted. */
+/** The offsets of the event log's consumers, and the secret with which event ids are fingerprinted. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 

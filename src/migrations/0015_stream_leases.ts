@@ -1,6 +1,6 @@
 /**
- * Who runs which partition of which processor when several processes share the work. `fence` grows with every change of
- * owner: a transaction that names an older one is refused. Members are the processes that take part.
+ * Which process runs which partition of which processor. `fence` grows with every change of owner: a transaction with
+ * an older one is refused. Members are the participating processes.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

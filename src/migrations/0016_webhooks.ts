@@ -45,8 +45,7 @@ export default Effect.gen(function* () {
   yield* sql`CREATE INDEX webhook_deliveries_due ON webhook_deliveries (endpoint_id, due_at, id) WHERE status = 'pending'`
   yield* sql`CREATE INDEX webhook_deliveries_failed ON webhook_deliveries (endpoint_id, finished_at) WHERE status = 'failed'`
   yield* sql`CREATE INDEX webhook_deliveries_outbox ON webhook_deliveries (outbox_id) WHERE status = 'pending'`
-  // When an event was turned into deliveries, which happens once; and who waits for that hears of it when the cause
-  // commits.
+  // When an event was turned into deliveries, which happens once; waiters are notified when the cause commits.
   yield* sql`ALTER TABLE outbox ADD COLUMN fanned_out_at bigint`
   yield* sql`CREATE INDEX outbox_waiting ON outbox (id) WHERE fanned_out_at IS NULL`
   yield* sql`CREATE FUNCTION notify_webhooks() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_notify('dowser_webhooks', ''); RETURN NULL; END $$`

@@ -2,11 +2,10 @@
  * Figures of products by device, country and surface as well, which were not kept apart before: older ones have none. A
  * rollup of the filters and facets that searches used; its measures are those of the query rollup that searches have.
  *
- * And how much each query of a collection is used lately, and by whom as far as it takes to know that enough visitors
- * made it. `weight` and its siblings are forward-decayed sums (streams/figures/recency.ts), `is_known` stays true once
+ * And how much each query of a collection was used lately, and by whom, as far as needed to know that enough visitors
+ * made it. `weight` and its siblings are forward-decayed sums (streams/figures/recency.ts). `is_known` stays true once
  * three visitors have made the query, so that the index also finds a query that has lost one of them. `changed` is the
- * writer's transaction: readers ask for what was written since the oldest one that was still open when they last
- * looked.
+ * writer's transaction: readers ask for what was written since the oldest one that was still open at their last look.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -38,7 +37,7 @@ export default Effect.gen(function* () {
     searches bigint NOT NULL,
     PRIMARY KEY (organization_id, collection, q, person)
   )`
-  // What was counted before this table: who made it is not known, so it is shown once three visitors make it again.
+  // Counts from before this table: their visitors are unknown, so a query is shown once three visitors make it again.
   yield* sql`INSERT INTO query_popularity (organization_id, collection, q, searches, weight, zero_weight, click_weight, changed)
     SELECT organization_id, collection, q, sum(searches), sum((searches - zero_results) * w), sum(zero_results * w), sum((searches_with_click + searches_with_purchase) * w), 0
     FROM (SELECT *, round(power(2::float8, (d - 7 * floor(d / 7)) / 7) * 1024) * power(2::float8, floor(d / 7)) AS w

@@ -1,8 +1,8 @@
 /**
- * Analytics rules and what they count, each moved in the transaction that moves the stream's offsets. A rule that is
- * deleted takes its figures with it. In `analytics_rule_counters`, `counted` events have happened and `applied` of them
- * stand in the document; `before`, `after` and `intended` say what a write that is under way does to the document's
- * field. `published_as` is the document that shows a query in the rule's destination.
+ * Analytics rules and their counts, each moved in the transaction that moves the stream's offsets. Deleting a rule
+ * deletes its figures. In `analytics_rule_counters`, `counted` events have happened and `applied` of them are in the
+ * document; `before`, `after` and `intended` describe a write in progress to the document's field. `published_as` is
+ * the document that shows a query in the rule's destination.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

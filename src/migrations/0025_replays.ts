@@ -1,7 +1,7 @@
 /**
- * Jobs that the program works off beside requests, replays of one organization's figures from the log, and tombstones
- * of erased persons. A shadow table has the columns and key of the table it stands for; its `organization_id` is the
- * name of one partition's shadow: job, partition and the life that builds it.
+ * Background jobs, replays of one organization's figures from the log, and tombstones of erased persons. A shadow table
+ * has the columns and key of the table it stands for; its `organization_id` is the name of one partition's shadow: job,
+ * partition and the life that builds it.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -23,10 +23,10 @@ export default Effect.gen(function* () {
   )`
   yield* sql`CREATE INDEX jobs_organization ON jobs (organization_id, id DESC)`
   yield* sql`CREATE INDEX jobs_unfinished ON jobs (type, id) WHERE finished_at IS NULL`
-  // One live replay of an organization, also between processes.
+  // One live replay per organization, across processes.
   yield* sql`CREATE UNIQUE INDEX jobs_one_replay ON jobs (organization_id) WHERE type = 'event_replay' AND finished_at IS NULL`
 
-  // The run that is under way: at most one of a consumer group.
+  // The current run: at most one per consumer group.
   yield* sql`CREATE TABLE stream_replays (
     consumer_group text PRIMARY KEY,
     job_id text NOT NULL REFERENCES jobs (id),
@@ -49,7 +49,7 @@ export default Effect.gen(function* () {
     failure text,
     PRIMARY KEY (job_id, partition)
   )`
-  // How often the state of a partition had an organization's part exchanged. A snapshot from before is of no use.
+  // How often an organization's part of a partition's state was exchanged. Earlier snapshots are useless.
   yield* sql`CREATE TABLE stream_generations (
     consumer_group text NOT NULL,
     partition int4 NOT NULL,

@@ -1,7 +1,7 @@
 /**
- * What an organization may use beyond its plan's table, and its wallet: one balance, what is reserved of it, and a line
- * for every movement. Credits are whole millionths, so that sums are exact. No statement can make the balance negative
- * or reserve more than there is: the checks hold whatever a program does.
+ * What an organization may use beyond its plan, and its wallet: one balance, its reserved part, and a line for every
+ * movement. Credits are whole millionths, so that sums are exact. No statement can make the balance negative or reserve
+ * more than there is: the checks hold whatever a program does.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -26,7 +26,7 @@ export default Effect.gen(function* () {
   )`
   yield* sql`CREATE INDEX wallet_reservations_open ON wallet_reservations (expires_at) WHERE status = 'open'`
   yield* sql`CREATE INDEX wallet_reservations_closed ON wallet_reservations (closed_at) WHERE closed_at IS NOT NULL`
-  // 'amount': what the movement added to the balance; 'reserve' and 'release' move only what is reserved.
+  // 'amount' is what the movement added to the balance; 'reserve' and 'release' move only the reserved part.
   yield* sql`CREATE TABLE wallet_ledger (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     organization_id text NOT NULL REFERENCES wallets (organization_id),
@@ -44,7 +44,7 @@ export default Effect.gen(function* () {
   yield* sql`CREATE UNIQUE INDEX wallet_ledger_top_up ON wallet_ledger (organization_id, reference) WHERE kind = 'top_up' AND reference <> ''`
   // For reading all keys by pages.
   yield* sql`CREATE INDEX api_keys_pages ON api_keys (id COLLATE "C")`
-  // Told once per organization and period, whichever process sees it.
+  // Sent once per organization and period, whichever process notices.
   yield* sql`CREATE TABLE quota_notices (
     organization_id text NOT NULL REFERENCES organizations (id),
     period_at bigint NOT NULL,

@@ -1,4 +1,4 @@
-/** What an organization signs scoped tokens and browser keys with, sealed with the operator's key. */
+/** The key with which an organization signs scoped tokens and browser keys, sealed with the operator's key. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 

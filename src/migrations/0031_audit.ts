@@ -1,7 +1,7 @@
 /**
- * Who changed what, when: one row a change, written in the change's transaction. `before` and `after` are `json`, which
- * keeps texts that `jsonb` refuses; secrets in them are masked. `is_settled` is false while a change that Postgres does
- * not hold itself (a collection of the engine) is being made, and stays so where the program died in between.
+ * The audit log: one row per change, written in the change's transaction. `before` and `after` are `json`, which keeps
+ * texts that `jsonb` refuses; secrets in them are masked. `is_settled` is false during a change that Postgres does not
+ * hold itself (a collection of the engine), and stays so if the program dies in between.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,5 +1,5 @@
 /**
- * People who work for an organization, and their console sessions. Of passwords and tokens only hashes are here.
+ * People who work for an organization, and their console sessions. Only hashes of passwords and tokens are stored.
  * Sessions from `sessions_after` (Unix milliseconds) and before are over: a new password ends them all at once.
  */
 import { Effect } from "effect"

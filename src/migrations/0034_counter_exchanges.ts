@@ -1,6 +1,6 @@
 /**
- * Exchanges of counters have numbers. Whose answer was lost asks whether its exchange was done: what was used on credit
- * was told twice before, and counted twice.
+ * Exchanges of counters have numbers. A process whose answer was lost asks whether its exchange was done: before, what
+ * was used on credit was reported and counted twice.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -16,8 +16,8 @@ export default Effect.gen(function* () {
     PRIMARY KEY (process, kind)
   ) WITH (fillfactor = 50)`
   yield* sql`CREATE INDEX counter_exchanges_at ON counter_exchanges (at)`
-  // Beside the one without a number, which processes of the version before go on calling. One that comes after its
-  // successor, or after it was given up, does nothing: it fails.
+  // Beside the version without a number, which older processes go on calling. A call that arrives after its successor,
+  // or after it was abandoned, fails without effect.
   yield* sql`CREATE FUNCTION counter_exchange(p_number int8, p_kind text, p_process text, p_share int8, p_names text[], p_started int8[], p_kept int8[], p_limits int8[], p_least int8[], p_wish int8[], p_back int8[], p_debt int8[], p_held int8[], p_recalled bool[])
     RETURNS TABLE (o_name text, o_started float8, o_taken float8, o_available float8, o_others float8, o_used float8) LANGUAGE plpgsql AS $function$
     BEGIN

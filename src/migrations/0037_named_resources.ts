@@ -1,6 +1,6 @@
 /**
- * What an organization's plan counts of named resources stands beside each row, made by the database itself, so that no
- * writer can forget it: how many they are (a set of synonyms or curations counts with its items), and how many bytes.
+ * What an organization's plan counts of named resources is stored beside each row, computed by the database itself, so
+ * that no writer can forget it: their number (a set of synonyms or curations counts with its items), and their bytes.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,6 +1,6 @@
 /**
- * The network that a query's visitor asked from, as a keyed fingerprint: visitors of one network count as one. Of those
- * that are known already it is not known, so each stands for himself.
+ * The network that a query's visitor came from, as a keyed fingerprint: visitors of one network count as one. For
+ * existing visitors it is unknown, so each counts alone.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -75,10 +75,10 @@ export const dataVersion = Math.max(...Object.keys(all).map(versionOf))
 
 const layerOf = (wanted: Migrations) => Layer.effectDiscard(migrate(wanted))
 
-/** The schema as it was at a version: what a backup of that time is restored into. */
+/** The schema at a version: what a backup of that time is restored into. */
 export const layerUpTo = (version: number) =>
   layerOf(Object.fromEntries(Object.entries(all).filter(([name]) => versionOf(name) <= version)))
 
 export const layerRowReaders = Layer.sync(RowReaders, () => rooms.table("audited"))
-/** What rooms say of the database: its schema, and how rows are read for the audit log. */
+/** What rooms declare about the database: its schema, and how rows are read for the audit log. */
 export const layer = Layer.merge(layerOf(all), layerRowReaders)

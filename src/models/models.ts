@@ -1,6 +1,6 @@
 /**
- * The models that this program runs itself: whether they are there, and their installation beside serving, in a process
- * of its own that ends with this one. A failure is told once, with the way out; the program goes on without models.
+ * The models that this program runs itself: whether they are installed, and their installation while serving, in a
+ * process that ends with this one. A failure is reported once, with the way out; the program continues without models.
  */
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import type { InstalledModel } from "../ports/text-embedder/inference/local-embedder.ts"
@@ -11,9 +11,9 @@ import { type Installer, startInstaller } from "./install/installer.ts"
 import { findInstalled } from "./install/places.ts"
 import { type Pinned, readPinned, readPinnedSpeech, readPinnedTranscriber } from "./install/pinned.ts"
 
-/** What is not installed is looked for again after so long: a command, or another process, may have brought it. */
+/** How long until a missing installation is looked for again: a command, or another process, may have brought it. */
 const LOOK_AGAIN_MS = 5_000
-/** What who asks meanwhile is told to wait. */
+/** `Retry-After` for callers meanwhile. */
 const RETRY_AFTER_S = 15
 const wayOut =
   "`npm run dowser -- models install` installs it, with `--from FOLDER` from tarballs on a machine without a registry"
@@ -22,10 +22,10 @@ export class Models extends Context.Service<
   Models,
   {
     /** From memory, or some file sizes every five seconds. */ readonly installed: () => InstalledModel
-    /** The best that was asked for (`dowser models install --voice`); nothing installs one by itself. */
+    /** The best one that was requested (`dowser models install --voice`); none is installed automatically. */
     readonly transcriber: () => InstalledTranscriber
     /** One line for the operator. */ readonly detail: () => string
-    /** Installs what is missing, in the background until the scope ends. Nothing where it is there or going on. */
+    /** Installs what is missing, in the background until the scope ends. Does nothing if it is there or in progress. */
     readonly installInBackground: Effect.Effect<void, never, Scope.Scope>
   }
 >()("dowser/Models") {
@@ -67,7 +67,7 @@ class Look {
   }
 }
 
-/** The larger hears better, so it is preferred where both are there. */
+/** The larger one hears better, so it is preferred if both are installed. */
 const makeTranscriber = (runtime: Look, places: ReadonlyArray<string>, clock: Clock.Clock) => {
   const looks = TRANSCRIBER_SIZES.map(
     (size) => [size, new Look(places, clock, () => readPinnedTranscriber(size))] as const

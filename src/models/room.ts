@@ -1,4 +1,4 @@
-/** The models that the program runs itself. What is done with them, other rooms do through the port. */
+/** The models that the program runs itself. Other rooms use them through the port. */
 import { defineRoom } from "../room.ts"
 import { metrics } from "./metrics.ts"
 

@@ -51,9 +51,9 @@ export const isInRange = (address: bigint, { bits, length }: AddressRange): bool
   address >> BigInt(128 - length) === bits >> BigInt(128 - length)
 
 /**
- * Decision: not `net.BlockList`. Deno's finds no IPv4 address in `::/0` and no address with a zone in any range, and
- * whoever asks for the network of an address, or for the IPv4 address that an IPv6 one carries, needs its bits anyway:
- * a second reader of addresses could come to another answer than the first.
+ * Decision: not `net.BlockList`. Deno's finds no IPv4 address in `::/0` and no address with a zone in any range. The
+ * network of an address, and the IPv4 address inside an IPv6 one, need its bits anyway, and a second parser of
+ * addresses could disagree with the first.
  */
 export const isInCidrs = (address: string, cidrs: ReadonlyArray<string>): boolean => {
   const bits = addressBits(address)
@@ -67,11 +67,12 @@ export const isInCidrs = (address: string, cidrs: ReadonlyArray<string>): boolea
 }
 
 /**
- * Who counts as one where addresses are counted: an IPv4 address, also where it is written as IPv6, and the /64 of an
- * IPv6 address, because its holder has all of them. What is no address is one network together: somebody wrote it.
+ * What counts as one client where addresses are counted: an IPv4 address, also written as IPv6, and the /64 of an IPv6
+ * address, because its holder has all of it. Anything that is not an address counts as one network: somebody made it
+ * up.
  */
 export const networkOf = (address: string): string => {
-  // As sockets write nearly all of them.
+  // The usual form from sockets.
   const plain = address.startsWith("::ffff:") ? address.slice(7) : address
   if (isIP(plain) === 4) return plain
   const bits = addressBits(address)

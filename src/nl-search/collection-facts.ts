@@ -1,8 +1,7 @@
 /**
  * What the embedded model knows of collections (`rules/facts.ts`): read from the engine for the first request in words
- * about one, kept as long as the request says it may be, and read again beside requests when documents changed. A
- * caller that sees a part of a collection is told of what it sees alone: its values are read for it, by a search as it
- * may make one, and not kept.
+ * about a collection, kept as long as the request allows, and refreshed in the background when documents changed. For a
+ * caller that sees a part of a collection, values are read by a search as that caller may make it, and not kept.
  */
 import { BoundedMap } from "@dowser/engine-sdk/host"
 import { type CollectionInfo, ok } from "@dowser/engine-sdk"
@@ -12,18 +11,18 @@ import { facetCountsOf } from "../suggestions/facet-counts.ts"
 import { facetFieldsOf } from "../understanding/entity-indexes.ts"
 import { RuleFacts } from "./rules/facts.ts"
 
-/** Of each facet field, those of most documents first. */
+/** For each facet field, those with the most documents first. */
 const VALUES_MAX = 1_000
-/** Of a caller whose values are read for each request. */
+/** For a caller whose values are read per request. */
 const OWN_VALUES_MAX = 50
 const BYTES_MAX = 8_000_000,
   COLLECTION_BYTES_MAX = 1_500_000
 const COLLECTION_BYTES = 2_000
-/** Between two readings of a collection whose documents change: at least, and as many times as long as one takes. */
+/** Minimum interval between two readings of a changing collection, and as a multiple of a reading's time. */
 const REST_MIN_MS = 5_000
 const REST_SHARE = 20
 
-/** Of each facet field, for models elsewhere. */
+/** Per facet field, for models elsewhere. */
 const SAMPLES = 10
 
 export interface PromptFacts {
@@ -37,7 +36,7 @@ interface CachedFacts extends PromptFacts {
   readonly took_ms: number
 }
 interface Parts {
-  /** Of the program itself: no request's budget and no turn. */
+  /** For the program itself: no request's budget and no turn. */
   readonly contextOf: (organizationId: string) => OperationContext
   /** Differs after each change of the organization's documents. */
   readonly changesOf: (organizationId: string) => number
@@ -50,10 +49,10 @@ interface FactsAsked {
   readonly collection: CollectionInfo
   /** Of the request. */ readonly context: OperationContext
   readonly reach: Reach
-  /** That may be named; undefined: all. */ readonly fields: CollectionInfo["schema"]["fields"] | undefined
+  /** Fields that may be named; undefined for all. */ readonly fields: CollectionInfo["schema"]["fields"] | undefined
   readonly seesWhole: boolean
   readonly bounds: SearchRequest["bounds"]
-  /** How old they may be; 0: they are read. */ readonly age_max_ms: number
+  /** How old they may be; 0 forces a reading. */ readonly age_max_ms: number
 }
 
 const samplesOf = (values: ReadonlyArray<FieldValues>): ReadonlyArray<FieldValues> =>

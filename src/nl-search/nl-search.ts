@@ -1,7 +1,7 @@
 /**
- * Searches in words (`nl_query=true`): what the model that the request names makes of it, or the embedded one where the
+ * Searches in words (`nl_query=true`): interpreted by the model that the request names, or the embedded one if the
  * organization has none. Only money, a session's allowance and the request's own mistakes refuse a search; whatever
- * else fails, it is made as it was asked, and the answer says why.
+ * else fails, it runs as typed, and the answer says why.
  */
 import { type CollectionInfo, fail, type Field, notFound, ok, type Result } from "@dowser/engine-sdk"
 import type { OperationContext, Reach, SearchRequest } from "@dowser/engine-sdk/operations"
@@ -36,9 +36,9 @@ interface WordsAsked {
   readonly reach: Reach
   readonly collection: CollectionInfo
   /** Merged: request, scoped key, preset. */ readonly parameters: Parameters
-  /** What holds for everything that is shown, beside what the caller may see. */
+  /** Filters on everything that is shown, beside the caller's own. */
   readonly bounds: SearchRequest["bounds"]
-  /** Fields that the acting profile lets clients filter by; it orders by its own sorts. */
+  /** Fields that the acting profile lets clients filter by; it has its own sorts. */
   readonly filterable: ReadonlyArray<string> | undefined
   readonly signal: AbortSignal
 }
@@ -55,10 +55,10 @@ interface ModelReply {
 const RULES_MODEL = "dowser/rules"
 const DEFAULT_MODEL = "default"
 const PROMPT_CACHE_S = 86_400
-/** Of a model's text, where the request asks to see it. */
+/** The model's text, if the request asks to see it. */
 const RESPONSE_CHARACTERS_MAX = 4_000
 
-/** What a request may filter and order by; undefined: all. */
+/** What a request may filter and sort by; undefined for everything. */
 const namedFields = ({ collection, filterable, reach }: WordsAsked): ReadonlyArray<Field> | undefined => {
   if (reach.fields === undefined && filterable === undefined) return undefined
   const sees = (name: string) =>
@@ -68,7 +68,7 @@ const namedFields = ({ collection, filterable, reach }: WordsAsked): ReadonlyArr
   return filterable === undefined ? fields : fields.map((field) => ({ ...field, sort: false }))
 }
 
-/** What is known of collections, and what the models say. */
+/** The facts about collections, and the models. */
 const makeSaying = Effect.gen(function* () {
   const models = yield* NlModels
   const services = yield* Effect.context<never>()
@@ -98,7 +98,7 @@ const makeSaying = Effect.gen(function* () {
       age_max_ms: 1_000 * (Number.isFinite(ttl) ? ttl : PROMPT_CACHE_S)
     })
   }
-  /** What the organization's own model answers; its price is of an answer, whatever it says. */
+  /** The answer of the organization's own model; its price is per answer, whatever it says. */
   const byModel = Effect.fnUntraced(function* (asked: WordsAsked, model: LanguageModel, known: PromptFacts) {
     const { caller, collection, parameters } = asked
     const system = promptOf(model, namedFields(asked) ?? collection.schema.fields, known.samples)
@@ -178,9 +178,9 @@ const make = Effect.gen(function* () {
 export class NlSearch extends Context.Service<
   NlSearch,
   {
-    /** Rejects where nobody waits any more. */
+    /** Rejects if nobody is waiting any more. */
     readonly meant: (asked: WordsAsked) => Promise<Result<Meant, SpendingError>>
-    /** Of what is known of collections. */ readonly bytes: () => number
+    /** Memory of the facts about collections. */ readonly bytes: () => number
   }
 >()("dowser/nl-search/NlSearch") {
   static readonly layer = Layer.effect(NlSearch, make)

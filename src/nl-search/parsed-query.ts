@@ -1,6 +1,6 @@
 /**
- * What a model made of a request in words, and what the search is made of: only what a model may say is taken, and a
- * filter is joined to the caller's own so that it can only narrow. Pure.
+ * What a model made of a request in words, and how the search uses it: only allowed parameters are taken, and a filter
+ * is joined to the caller's own so that it can only narrow. Pure.
  */
 import { fail, invalid, ok, type Result } from "@dowser/engine-sdk"
 import { isClosedFilterText, joinFilterTexts, type Parameters } from "@dowser/engine-sdk/query"
@@ -13,13 +13,13 @@ export interface ParsedNlQuery {
   readonly error?: string
   readonly llm_response?: string
 }
-/** A search in words, and what became of it. */
+/** A search in words, and its outcome. */
 export interface SaidInWords {
   /** As it was asked. */ readonly q: string
   readonly parsed: ParsedNlQuery
 }
 
-/** All that a model may set; what else it says is dropped. */
+/** Everything that a model may set; the rest of its answer is dropped. */
 const GENERATED: ReadonlyArray<string> = [
   "q",
   "filter_by",
@@ -35,7 +35,7 @@ const VALUE_CHARACTERS_MAX = 4_000
 export const NL_ERROR = "Error generating search parameters:"
 export const NL_MODEL_ERROR = "Error getting natural language search model:"
 
-/** Of what a model answered, which may be anything. */
+/** From a model's answer, which may be anything. */
 export const generatedOf = (said: unknown): Result<Parameters> => {
   if (typeof said !== "object" || said === null || Array.isArray(said))
     return fail(invalid("The model did not answer with a JSON object.", "q"))
@@ -53,7 +53,7 @@ export const generatedOf = (said: unknown): Result<Parameters> => {
   return ok(generated)
 }
 
-/** An object of its own: plans carry it. */
+/** A new object, because plans carry it. */
 export const augmented = (asked: Parameters, generated: Parameters): Result<Parameters> => {
   const { filter_by: own, q, ...others } = generated
   const filter_by = own === undefined ? ok(asked.filter_by) : joined(asked.filter_by, own)
@@ -71,7 +71,7 @@ const joined = (asked: string | undefined, own: string): Result<string | undefin
 
 export const shownParameters = (parameters: Parameters): Parameters =>
   Object.fromEntries(SHOWN.flatMap((name) => (parameters[name] === undefined ? [] : [[name, parameters[name]]])))
-/** The search goes on as it was asked. */
+/** The search continues as typed. */
 export const failedQuery = (asked: Parameters, error: string, parse_time_ms: number): ParsedNlQuery => ({
   parse_time_ms,
   generated_params: {},

@@ -1,6 +1,6 @@
 /**
- * Organizations as every request sees them: all of them in memory, read again where a write of any process changed one
- * (`Configuration`). Their status and their plan are what `Access` asks of them.
+ * Organizations as every request sees them: all of them in memory, re-read when a write of any process changed one
+ * (`Configuration`). `Access` needs their status and plan.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -18,9 +18,9 @@ export class Organizations extends Context.Service<
   {
     /** As memory has it, current or not; undefined for an unknown one. O(1). */
     readonly find: (id: string) => OrganizationRecord | undefined
-    /** As it is now. */
+    /** The current one. */
     readonly get: (id: string) => Effect.Effect<OrganizationRecord, NotFound | ConfigurationUnavailable>
-    /** All of them as they are now, the oldest first. */
+    /** The current ones, oldest first. */
     readonly list: Effect.Effect<ReadonlyArray<OrganizationRecord>, ConfigurationUnavailable>
     readonly create: (name: string, plan: string) => Effect.Effect<OrganizationRecord, ConfigurationUnavailable>
     /** Changes an organization; the next request of any process sees it. */

@@ -1,4 +1,4 @@
-/** Organizations as everybody knows them; the operator's operations on them are the room `tenants`. */
+/** Organizations; the operator's operations on them are in the room `tenants`. */
 import { Organizations } from "./organizations.ts"
 import { defineRoom } from "../room.ts"
 

@@ -1,7 +1,7 @@
 /**
- * What leaves the outbox: events settled (delivered, or given up after the last attempt) a week ago, and events that
- * nothing settled for thirty days. Decision: thirty days, because attempts end within hours; an event that still waits
- * then has nobody who would take it.
+ * What is removed from the outbox: events settled (delivered, or given up after the last attempt) a week ago, and
+ * events that nothing settled for thirty days. Decision: thirty days, because attempts end within hours; an event still
+ * waiting then will never be taken.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"

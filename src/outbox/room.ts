@@ -1,4 +1,4 @@
-/** What was promised to be told, until it is. */
+/** Outbound events, until they are sent. */
 import { expireOutbox } from "./outbox-retention.ts"
 import { defineRoom } from "../room.ts"
 

@@ -1,10 +1,10 @@
 /**
- * What a visitor likes: values of facet fields, and bands of price, of the documents that they took lately. Pure.
+ * What a visitor likes: values of facet fields, and price bands, of recently chosen documents. Pure.
  *
- * Decision: interactions weigh by kind and by their age before the newest, which halves each two weeks; what a clock
- * says now changes nothing, so one state gives one order. A share is of all that was seen and four more, so that one
- * click is no taste. How much a field says is how much the visitor keeps to one value of it: whoever buys everything
- * blue and of any brand is known by colour.
+ * Decision: interactions are weighted by kind and by their age before the newest, which halves the weight every two
+ * weeks; the present time does not matter, so one state gives one order. A share is of everything seen plus four, so
+ * that one click is no preference. A field matters as much as the visitor keeps to one of its values: somebody who buys
+ * everything blue and of any brand is known by colour.
  *
  * Decision: neighbours of the items that a visitor took, from the state of recommendations, are left out. On the
  * generated visitors of `bench -- personalization` they took gain away at every weight (nDCG@10 at strength 0.3 rose by
@@ -23,25 +23,25 @@ const WEIGHTS: ReadonlyMap<TakeKind, number> = new Map([
 const HALF_LIFE_S = 14 * 86_400
 /** Weight of what is not known of a visitor. */
 const UNKNOWN = 4
-/** Of a collection; values of a document. */
+/** Per collection; values per document. */
 const FIELDS_MAX = 4
 const VALUES_MAX = 16
 const VALUE_CHARACTERS_MAX = 128
 
 export interface TasteField {
   readonly name: string
-  /** A number, of which bands are liked. */ readonly isPrice: boolean
+  /** A number, whose bands may be liked. */ readonly isPrice: boolean
 }
 
-/** What people choose by, before what else there is to narrow by. */
+/** What people choose by, before other facets. */
 const TELLING = [/brand|manufacturer|designer/i, /categor/i, /colou?r/i]
 const tellingOf = (name: string): number => {
   const at = TELLING.findIndex((pattern) => pattern.test(name))
   return at < 0 ? TELLING.length : at
 }
 /**
- * Fields that tell of taste, at most four: facets that are texts (brands, categories and colours by their names first,
- * then in the order of the schema), and the first number that is a price by its name.
+ * Fields that show preferences, at most four: text facets (brands, categories and colours by name first, then in schema
+ * order), and the first number whose name is a price.
  */
 export const tasteFieldsOf = (
   { schema }: Pick<CollectionInfo, "schema">,
@@ -80,7 +80,7 @@ export const tastesOf = ({ isPrice }: TasteField, value: unknown): ReadonlyArray
 
 export interface FieldAffinity {
   readonly field: TasteField
-  /** Of all that the visitor took, 0..1, by value. */ readonly shares: ReadonlyMap<string, number>
+  /** Share of everything the visitor chose, 0..1, by value. */ readonly shares: ReadonlyMap<string, number>
   /** The largest of them. */ readonly says: number
   /** The share of what is not known. */ readonly rest: number
 }
@@ -114,11 +114,11 @@ export const affinitiesOf = (
     .sort((a, b) => b.says - a.says)
 }
 
-/** What is rarer among the hits than that counts as no rarer: one of a kind says little. */
+/** A value rarer among the hits than this counts as this rare: a unique value says little. */
 const RARE = 0.1
 const NONE_LIKED: ReadonlyArray<number> = []
 
-/** What the visitor likes of one field, as places from 1 in the order of the shares. */
+/** The visitor's preferences in one field, numbered from 1 by share. */
 class LikedPlaces {
   readonly #places = new Map<string, number>()
   readonly #isPrice: boolean
@@ -126,13 +126,13 @@ class LikedPlaces {
     this.#isPrice = field.isPrice
     for (const value of shares.keys()) this.#places.set(value, this.#places.size + 1)
   }
-  /** Of a document with one value; 0 for what is not liked, and for documents with several. */
+  /** For a document with one value; 0 for values not liked, and for documents with several. */
   one(value: FieldValue | undefined): number {
     if (this.#isPrice) return typeof value === "number" && value > 0 ? (this.#places.get(bandOf(value)) ?? 0) : 0
     if (typeof value !== "string") return 0
     return this.#places.get(value.length > VALUE_CHARACTERS_MAX ? value.slice(0, VALUE_CHARACTERS_MAX) : value) ?? 0
   }
-  /** Of a document with several. */
+  /** For a document with several. */
   several(value: FieldValue | undefined): ReadonlyArray<number> {
     return this.#isPrice || !Array.isArray(value)
       ? NONE_LIKED
@@ -140,7 +140,9 @@ class LikedPlaces {
   }
 }
 
-/** By value, then by place: how many hits have it. Typed arrays and plain loops: it is done for 250 hits a search. */
+/**
+ * By value, then by number: how many hits have it. Typed arrays and plain loops, because it runs for 250 hits a search.
+ */
 const addLifts = (affinity: FieldAffinity, { places, values }: WindowColumn, sums: Float64Array): void => {
   const { rest, shares } = affinity,
     likedPlaces = new LikedPlaces(affinity)
@@ -163,7 +165,7 @@ const addLifts = (affinity: FieldAffinity, { places, values }: WindowColumn, sum
     place++
     lifts[place] = Math.log1p(share / ((hitsOfPlace[place]! / sums.length + RARE) * rest))
   }
-  // What is not liked adds nothing.
+  // Values not liked add nothing.
   const liftOfValue = new Float64Array(values.length)
   for (let value = 0; value < values.length; value++) liftOfValue[value] = lifts[placeOfValue[value]!]!
   for (const [value, all] of several) liftOfValue[value] = all.reduce((most, each) => Math.max(most, lifts[each]!), 0)
@@ -171,9 +173,9 @@ const addLifts = (affinity: FieldAffinity, { places, values }: WindowColumn, sum
 }
 
 /**
- * How much of a visitor's taste each of some hits has, from 0: over the fields the logarithm of how much more often the
- * visitor takes its value than the hits have it. What all of them share tells none of them apart, and weighs nothing.
- * Texts are compared once for each value among the hits; a hit costs a look into an array. O(fields · (values + hits)).
+ * How well each hit fits the visitor's preferences, from 0: over the fields, the logarithm of how much more often the
+ * visitor chooses its value than the hits have it. A value shared by all hits does not count. Texts are compared once
+ * for each value among the hits; a hit costs an array look-up. O(fields · (values + hits)).
  */
 export const affinitiesWith = (
   affinities: ReadonlyArray<FieldAffinity>,
@@ -191,7 +193,7 @@ export interface ShownAffinity {
   readonly weight: number
 }
 const rounded = (weight: number): number => Math.round(weight * 10_000) / 10_000
-/** The strongest first; of equals by field and value. */
+/** Strongest first; equals by field and value. */
 export const strongest = (affinities: ReadonlyArray<FieldAffinity>, most: number): ReadonlyArray<ShownAffinity> =>
   affinities
     .flatMap(({ field, shares }) =>

@@ -6,16 +6,15 @@ import type { WindowColumn } from "@dowser/engine-sdk"
 import type { Candidate, Stage, StageContext } from "@dowser/engine-sdk/pipeline"
 import { type FieldAffinity, affinitiesWith, strongest } from "./affinities.ts"
 
-/** Longer than it ever takes: it reads what the engine has at hand. */
+/** Longer than it ever takes: it uses data that the engine has at hand. */
 const BUDGET_MS = 20
 /** Affinities that an explanation names. */
 const SHOWN_MAX = 10
 
 /**
- * Decision: affinities are stretched over the hits, from the least liked to the most, as what all of them share says
- * nothing of their order; and no further than much is known of the visitor, so that one click moves little.
- * The score of a position is its reciprocal: what the engine is sure of, its first hits, takes more taste to move than
- * the order of its fiftieth and sixtieth.
+ * Decision: affinities are stretched over the hits, from the least to the most liked, because what all share says
+ * nothing about order; and only as far as enough is known of the visitor, so that one click moves little. The score of
+ * a position is its reciprocal: the first hits, of which the engine is sure, take more to move than the fiftieth.
  */
 const positionScore = (position: number): number => 1 / (position + 1)
 
@@ -80,7 +79,7 @@ export const affinityStage = (affinities: ReadonlyArray<FieldAffinity>, strength
   run: (candidates, context) => {
     const raw = affinitiesWith(affinities, candidates.length, (field) => columnOf(candidates, context, field))
     const { least, span } = rangeOf(raw)
-    // Nothing among them tells the visitor apart.
+    // Nothing among them is preferred.
     if (span === 0) return candidates
     const trust = 1 - affinities[0]!.rest
     const scores = new Float64Array(candidates.length)

@@ -1,8 +1,8 @@
 /**
- * What visitors did, from the rows that the processor `affinities` writes at each flush, and kept for half a second: a
- * click is in the next search within two. A search that asks for it reads the visitor's rows by their key, some tenths
- * of a millisecond, and those of up to three other ids where the visitor came under them before; while Postgres does
- * not answer, nobody has a history.
+ * What visitors did, from the rows that the processor `affinities` writes at each flush, cached for half a second: a
+ * click affects searches within two. A search that needs it reads the visitor's rows by key in some tenths of a
+ * millisecond, and those of up to three earlier ids of the visitor; while Postgres does not answer, nobody has a
+ * history.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -16,7 +16,7 @@ const FRESH_MS = 500
 const BYTES_MAX = 28_000_000
 /** A search waits no longer. */
 const WAIT = "100 millis"
-/** Of one visitor in all collections, newest first; and of all the ids seen with a user. */
+/** Of one visitor in all collections, newest first; and of all ids seen with a user. */
 const ROWS_MAX = 100
 const TAKE_BYTES = 150
 
@@ -36,15 +36,15 @@ export class Histories extends Context.Service<
   Histories,
   {
     /**
-     * Of the user, else the anonymous id, else the session, in a collection by any of its names; by time. A user's is
-     * also what was done under an anonymous id or session before it was seen with the user.
+     * Of the user, else the anonymous id, else the session, in a collection under any of its names; by time. A user's
+     * history includes what was done under an anonymous id or session before it was seen with the user.
      */
     readonly of: (
       organizationId: string,
       visiting: Visiting,
       names: ReadonlyArray<string>
     ) => Effect.Effect<ReadonlyArray<Take>>
-    /** Of a user in every collection, by the name that events gave it. From Postgres itself. */
+    /** Of a user in every collection, under the names in events. Read from Postgres directly. */
     readonly ofUser: (
       organizationId: string,
       userId: string
@@ -71,7 +71,7 @@ export class Histories extends Context.Service<
         SELECT visitor::text AS visitor, collection, recent FROM visitor_histories
         WHERE organization_id = ${organizationId} AND visitor = ANY(${`{${visitors.join(",")}}`}::text::int8[])
         ORDER BY updated_at DESC, visitor, collection LIMIT ${ROWS_MAX}::int4`
-      /** By collection: what the visitor did, and before a login under ids that were then seen with the user's. */
+      /** By collection: what the visitor did, including earlier ids that were seen with the user's. */
       const read = Effect.fnUntraced(function* (organizationId: string, visitor: number) {
         const own = yield* rowsOf(organizationId, [visitor])
         const seenAs = unpackSeenAs(Buffer.concat(own.map(({ recent }) => recent)))

@@ -1,7 +1,7 @@
 /**
- * The step of a search that makes it personal: after the engine and a rerank, before diversity. What it does not apply
- * to passes as it is, byte for byte: a strength of 0, a visitor without history, a key that says so, groups, and sorts
- * other than by relevance.
+ * The step that makes a search personal: after the engine and reranking, before diversity. Where it does not apply, the
+ * answer passes unchanged, byte for byte: a strength of 0, a visitor without history, a key that forbids it, groups,
+ * and sorts other than by relevance.
  */
 import { fail, invalid, ok, type Result } from "@dowser/engine-sdk"
 import type { PlannedSearch } from "@dowser/engine-sdk/operations"
@@ -26,12 +26,12 @@ export const strengthOf = ({ x_personalization_strength: said = "" }: Parameters
       )
 }
 
-/** Nothing that a visitor did is to act on what such a key asks. */
+/** A visitor's history must not affect searches of such a key. */
 export const isImpersonal = ({ embedded, key }: Pick<Caller, "embedded" | "key">): boolean =>
   key.personalization === false || embedded?.personalization === false || embedded?.personalization === "false"
 
 const RELEVANCE = /^\s*(_text_match|_vector_distance|_rank_fusion)\b/
-/** By relevance first, whatever settles its ties. */
+/** By relevance first, whatever breaks its ties. */
 const isByRelevance = ({ sort_by = "" }: Parameters): boolean => sort_by.trim() === "" || RELEVANCE.test(sort_by)
 
 /** The strength that acts on a search; 0 where none does. Wrong ones were refused before. */
@@ -55,8 +55,8 @@ export class Personalization extends Context.Service<
   Personalization,
   {
     /**
-     * The search with the stage that its visitor's history makes; itself where there is none. One row of Postgres and
-     * at most one call of the engine, both kept for a moment.
+     * The search with the stage of its visitor's history; unchanged if there is none. One row of Postgres and at most
+     * one call of the engine, both cached for a moment.
      */
     readonly personalized: (search: PlannedSearch, personal: Personal) => Promise<PlannedSearch>
     readonly tastes: Tastes

@@ -1,4 +1,4 @@
-/** Searches that know who searches: histories of visitors, and the step that reorders by them. */
+/** Personalized searches: histories of visitors, and the step that reorders by them. */
 import { Layer } from "effect"
 import { defineRoom } from "../room.ts"
 import { Histories } from "./histories.ts"

@@ -5,7 +5,7 @@ export const PersonalizationProfile = Schema.Struct({
   user_id: Schema.String,
   /** Interactions that the history holds. */
   events: Schema.Int,
-  /** Unix ms of the newest; null where there is none. */
+  /** Unix ms of the newest; null if there is none. */
   updated_at: Schema.NullOr(Schema.Int),
   /** The strongest first, at most 100. */
   affinities: Schema.Array(Schema.Struct({ field: Schema.String, value: Schema.String, weight: Schema.Number })),

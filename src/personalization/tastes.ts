@@ -1,6 +1,6 @@
 /**
- * What documents that visitors took are like, from the engine, kept for half a minute: the newest things of many
- * visitors are the same ones.
+ * Properties of the documents that visitors chose, from the engine, cached for half a minute: many visitors' newest
+ * documents are the same.
  */
 import type { CollectionInfo, Document } from "@dowser/engine-sdk"
 import type { OperationContext } from "@dowser/engine-sdk/operations"
@@ -39,7 +39,7 @@ export class Tastes {
     this.#now_ms = now_ms
   }
 
-  /** One call of the engine for the documents that are not known; none where all are. */
+  /** One call of the engine for unknown documents; none if all are cached. */
   async affinities(
     { engine, namespace }: Context,
     { created_at, schema }: CollectionInfo,
@@ -60,7 +60,7 @@ export class Tastes {
     }
     if (missing.length > 0) {
       const read = await engine.get(namespace, schema.name, missing)
-      // Whoever asks hears from the search itself what is wrong with the engine.
+      // The search itself reports problems of the engine.
       if (!read.ok) return []
       missing.forEach((id, i) => {
         const document = read.value[i]

@@ -5,7 +5,7 @@ export class PolicyInUse extends Schema.TaggedError<PolicyInUse>()(
   "PolicyInUse",
   {
     message: Schema.String,
-    /** Those that name it, in their drafts or in what is active. */
+    /** Profiles that name it, in their drafts or active releases. */
     profiles: Schema.Array(Schema.Struct({ collection: Schema.String, name: Schema.String }))
   },
   { httpApiStatus: 409 }

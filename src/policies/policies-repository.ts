@@ -13,7 +13,7 @@ export interface StoredPolicy {
 export interface PolicyRow extends Omit<StoredPolicy, "params"> {
   readonly params: unknown
 }
-/** What is more than a policy may ever have is not read. */
+/** Data beyond a policy's maximum is not read. */
 const COLUMNS =
   "organization_id, name, CASE WHEN bytes > 1000000 THEN NULL ELSE params END AS params, created_at::float8 AS created_at, updated_at::float8 AS updated_at"
 
@@ -28,7 +28,7 @@ export const makePoliciesRepository = Effect.gen(function* () {
             `SELECT ${COLUMNS} FROM search_policies WHERE (organization_id, name) IN (SELECT * FROM unnest($1::text[], $2::text[]))`,
             [subjects.map(({ organizationId }) => organizationId), subjects.map(({ id }) => id)]
           ),
-    /** Until the transaction ends no profile begins to name a policy, and none goes. */
+    /** Until the transaction ends no profile starts to name a policy, and none is deleted. */
     lock: (organizationId: string) =>
       sql`SELECT pg_advisory_xact_lock(hashtextextended(${`search policies of ${organizationId}`}, 0))`,
     exists: (organizationId: string, name: string) =>

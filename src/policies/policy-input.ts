@@ -1,11 +1,11 @@
-/** What a policy may say: any search parameter but those that name what is asked, and credentials. Pure. */
+/** What a policy may contain: any search parameter except those that identify the request, and credentials. Pure. */
 import { PARAMETER_OWNERS, textParameters } from "@dowser/engine-sdk/query"
 import { isStorable } from "../http/body.ts"
 
-/** Of the request alone; one policy does not name another. */
+/** Only for requests; one policy does not name another. */
 const NEVER: ReadonlySet<string> = new Set(["q", "profile", "preset", "search_policy", "collection", "union"])
 
-/** Why a value may not stand under a name; undefined where it may. */
+/** Why a value is not allowed under a name; undefined if it is. */
 export const paramRefusal = (name: string, value: unknown): string | undefined => {
   if (NEVER.has(name)) return "A policy says how is searched, not what"
   if (!Object.hasOwn(PARAMETER_OWNERS, name)) return "There is no such search parameter"

@@ -1,4 +1,4 @@
-/** How profiles and policies may be called. */
+/** Valid names of profiles and policies. */
 export const nameRefusal = (text: string): string | undefined =>
   /^[a-z0-9][a-z0-9_-]{0,63}$/.test(text)
     ? undefined

@@ -10,7 +10,7 @@ export const SearchPolicyBody = Schema.Struct({
   params: Schema.Record(Schema.String, Schema.Unknown).annotate({
     description: "Search parameters but `q`, `profile`, `preset`, `search_policy`, `collection` and credentials."
   }),
-  /** Of an answer that is sent back; not read. */ created_at: Schema.optionalKey(Schema.Unknown),
+  /** From an answer that is sent back; ignored. */ created_at: Schema.optionalKey(Schema.Unknown),
   updated_at: Schema.optionalKey(Schema.Unknown)
 }).annotate({ identifier: "SearchPolicyBody" })
 export const SearchPolicy = Schema.Struct({

@@ -17,7 +17,7 @@ import { SearchPolicy } from "./schema.ts"
 
 /** As searches have it. */
 export interface KnownPolicy extends StoredPolicy {
-  /** `params` as texts: one object as long as the policy is not replaced. */ readonly parameters: Parameters
+  /** `params` as texts: the same object until the policy is replaced. */ readonly parameters: Parameters
 }
 
 interface SearchPoliciesShape {
@@ -33,8 +33,8 @@ interface SearchPoliciesShape {
     params: StoredPolicy["params"]
   ) => Effect.Effect<StoredPolicy, InputInvalid | FeatureNotInPlan | ConfigurationUnavailable>
   /**
-   * Inside of a transaction: whether there is such a policy, which then stays until the transaction ends; what names it
-   * then is stored by then.
+   * Inside a transaction: whether the policy exists, in which case it stays until the transaction ends; profiles that
+   * name it are stored by then.
    */
   readonly hold: (organizationId: string, name: string) => Effect.Effect<boolean, SqlError.SqlError>
   readonly remove: (

@@ -1,7 +1,7 @@
-/** Bytes that somebody sends piece by piece, into a file: what the stores of feeds and of blobs do alike. */
+/** Writes bytes that are sent piece by piece into a file, for the stores of feeds and of blobs. */
 import type { FileHandle } from "node:fs/promises"
 
-/** `source`: no more came, what had come is in the file. `too large`: nothing beyond the bound is. */
+/** `source`: the input ended early, and what arrived is in the file. `too large`: nothing beyond the bound is. */
 export class PiecesBroken extends Error {
   readonly kind: "source" | "too large"
   constructor(kind: "source" | "too large", message: string) {
@@ -13,12 +13,12 @@ interface Written {
   readonly pieces: AsyncIterable<Uint8Array>
   /** Where the first byte stands. */ readonly offset: number
   readonly bytesMax: number
-  /** Told of each piece, before it is written. */ readonly seen?: (piece: Uint8Array) => void
+  /** Called with each piece before it is written. */ readonly seen?: (piece: Uint8Array) => void
 }
 
 export const isMissing = (error: unknown): boolean => (error as { readonly code?: unknown }).code === "ENOENT"
 
-/** How many bytes there are then. Read no faster than it is written. */
+/** The number of bytes afterwards. Read no faster than it is written. */
 export const writePieces = async (file: FileHandle, { bytesMax, offset, pieces, seen }: Written): Promise<number> => {
   let length = offset
   const iterator = pieces[Symbol.asyncIterator]()

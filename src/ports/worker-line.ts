@@ -1,7 +1,7 @@
 /**
- * Work for one thread that begins with the first of it and ends when none came for a while: organizations take turns by
- * the time that theirs took, what waits is bounded by a weight, and each piece has a time, after which the thread is
- * ended with it. Whoever waits hears of everything; the next piece has a new thread.
+ * Work for one thread that starts with the first piece and ends when idle: organizations take turns by the time that
+ * theirs took, the queue is bounded by weight, and each piece has a time limit, after which the thread is ended.
+ * Waiters learn of everything; the next piece gets a new thread.
  *
  * A question is numbers, and travels as a plain buffer: Deno walks over every element of a typed array that a thread is
  * sent, which takes seconds, and what a thread answers must be plain too.
@@ -9,14 +9,14 @@
 import type { Worker } from "node:worker_threads"
 import { Turns } from "./image-process/turns.ts"
 
-/** `refused`: by the work itself, which goes on. `lost`: the thread ended, or was ended because of this. */
+/** `refused`: by the work itself, which continues. `lost`: the thread ended, or was ended because of this. */
 export type LineOutcome<A> =
   | { readonly kind: "done"; readonly answer: A; readonly took_ms: number }
   | { readonly kind: "refused"; readonly message: string }
   | { readonly kind: "lost"; readonly message: string; /** With this piece in it. */ readonly hasBegun: boolean }
   | { readonly kind: "busy" }
 
-/** What a thread says of each piece, beside `ready` once. */
+/** A thread's answer to each piece, beside `ready` once. */
 export type FromLine<A> =
   | { readonly kind: "ready" }
   | { readonly kind: "done"; readonly answer: A }
@@ -67,7 +67,7 @@ export class WorkerLine<A> {
     return this.#worker !== undefined
   }
 
-  /** Calling what is answered takes the piece back; one that is at work goes on, and nobody hears of it. */
+  /** Calling the result withdraws the piece; one in progress continues, and its result is dropped. */
   ask(organizationId: string, question: Question, weight: number, settle: Piece<A>["settle"]): () => void {
     const own = this.#weights.get(organizationId) ?? 0
     const { weightMax, weightMaxEach } = this.#options

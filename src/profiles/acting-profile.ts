@@ -1,4 +1,7 @@
-/** What of a profile a search needs: what is active, else the draft, which acts until something was published. */
+/**
+ * The part of a profile that a search needs: the active release, else the draft, which acts until something was
+ * published.
+ */
 import type { ProfileManifest } from "./manifest.ts"
 
 export interface ActiveRelease {

@@ -57,7 +57,7 @@ class Compiling {
     this.#permissive = permissive(collection)
   }
 
-  /** What the check makes of the schema; where it fails, the failure is a change at the path. */
+  /** Checks against the schema; a failure becomes a change at the path. */
   at<A>(path: string, check: (collection: CollectionInfo) => Result<A>): A | undefined {
     const result = check(this.#collection)
     if (result.ok) return result.value
@@ -108,8 +108,8 @@ const searchedBy = (fields: ReadonlyArray<string>, sort_by: string): Readonly<Re
   fields.length === 0 || !sort_by.includes("_vector_distance") ? { q: "*" } : { query_by: fields.join(",") }
 
 /**
- * O(fields of the manifest). `isPolicy`: whether a policy of this name is stored; it is looked for where changes are
- * asked for, not by searches.
+ * O(fields of the manifest). `isPolicy`: whether a policy of this name is stored; checked where changes are requested,
+ * not by searches.
  */
 export const compileManifest = (
   context: OperationContext,

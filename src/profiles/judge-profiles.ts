@@ -1,4 +1,4 @@
-/** What profiles are under a schema, of now or of a change that somebody has in mind. */
+/** The state of profiles under a schema, the present one or a proposed one. */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { Effect } from "effect"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
@@ -36,7 +36,7 @@ export const makeJudge = Effect.gen(function* () {
     )
   return {
     judge,
-    /** What keeps what acts of a profile from its collection's schema; kept with it, as searches have it. */
+    /** What keeps an active profile from fitting its collection's schema; cached with it, as searches have it. */
     changesOf: (collection: CollectionInfo, profile: StoredProfile): ReadonlyArray<ManifestChange> => {
       const { search_policy } = actingManifest(profile)
       const policy = search_policy === "" ? undefined : policies.get(profile.organization_id, search_policy)

@@ -1,6 +1,6 @@
 /**
- * What a profile decides of a search: the part that a release freezes. `is_default` is none of it. Pure; the same
- * manifest is the same JSON text.
+ * What a profile decides about a search: the part that a release freezes. `is_default` is not part of it. Pure; the
+ * same manifest is the same JSON text.
  */
 interface ProfileSort {
   readonly id: string
@@ -26,7 +26,7 @@ export interface ProfileManifest {
   readonly label: string
   readonly searchable_fields: ReadonlyArray<string>
   readonly facet_fields: ReadonlyArray<ProfileFacet>
-  /** What a client's `filter_by` may name; none of them, and it may not filter. */
+  /** What a client's `filter_by` may name; if empty, it may not filter. */
   readonly filterable_fields: ReadonlyArray<string>
   readonly sorts: ReadonlyArray<ProfileSort>
   /** Id of one of them; empty: the engine's order. */ readonly default_sort_id: string
@@ -67,7 +67,7 @@ export const manifestOf = (fields: ManifestFields): ProfileManifest => ({
   highlight_fields: fields.highlight_fields ?? [],
   per_page_max: fields.per_page_max ?? PER_PAGE_MAX,
   search_policy: fields.search_policy ?? "",
-  // Not there where nobody says it: manifests of before stay what they were.
+  // Absent if not specified: earlier manifests stay as they were.
   ...(fields.meaning === undefined ? {} : { meaning: fields.meaning })
 })
 /** A weight that stays keeps the figures that chose it. */
@@ -78,10 +78,10 @@ export const withFigures = (manifest: ProfileManifest, before: ProfileManifest):
 export const isSameManifest = (a: ProfileManifest, b: ProfileManifest): boolean =>
   JSON.stringify(a) === JSON.stringify(b)
 
-/** What is different at one place of two manifests. */
+/** A difference between two manifests. */
 interface ManifestDifference {
   /** E.g. `sorts[1].sort_by`. */ readonly path: string
-  /** null where there is nothing at the place. */ readonly before: unknown
+  /** null if there is nothing at the place. */ readonly before: unknown
   readonly after: unknown
 }
 /** Place by place, in the order of the later one. O(both). */

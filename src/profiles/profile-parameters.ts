@@ -1,6 +1,6 @@
 /**
- * What a profile makes of the parameters of a search: policy below profile below what a client may still send. Pure.
- * Everything else that a client sends is left out, and told in `explain`.
+ * What a profile makes of the parameters of a search: policy, then profile, then what a client may still send. Pure.
+ * Anything else a client sends is ignored, and listed in `explain`.
  */
 import { fail, invalid, ok, type Result } from "@dowser/engine-sdk"
 import { joinFilterTexts, type Parameters, PARAMETER_OWNERS } from "@dowser/engine-sdk/query"
@@ -79,7 +79,7 @@ export const sortIdOf = (manifest: ProfileManifest, asked: string | undefined): 
     : fail(invalid(`The profile has no sort \`${id.slice(0, 80)}\`.`, "sort"))
 }
 
-/** Policy and profile: what stands before a client says anything. O(parameters). */
+/** Policy and profile: the parameters before the client's. O(parameters). */
 export const baseParameters = (
   manifest: ProfileManifest,
   fields: ProfileFields,
@@ -108,7 +108,7 @@ const fitting = (policy: Parameters, fields: number): Parameters =>
     })
   )
 
-/** A page is never larger than the profile lets it be; what is no number is left to be refused. */
+/** A page is never larger than the profile allows; text that is not a number is left for the later refusal. */
 const pageSizeOf = (manifest: ProfileManifest, base: Parameters, asked: Parameters): string | undefined => {
   const given = asked.per_page ?? asked.limit ?? base.per_page ?? base.limit
   const max = manifest.per_page_max
@@ -126,8 +126,8 @@ export interface Profiled {
 }
 /**
  * What is searched: `asked` are the parameters of the request, with those of a key and of a preset that it names;
- * `isFilterable` says why its filter may not be, where that is so. Invalid for a group or a filter by fields that the
- * profile does not list. O(parameters).
+ * `isFilterable` says why its filter is not allowed, if so. Invalid for a group or a filter by fields that the profile
+ * does not list. O(parameters).
  */
 export const profiledParameters = (
   manifest: ProfileManifest,
@@ -162,7 +162,7 @@ export const profiledParameters = (
   return filter.ok ? ok({ parameters: { ...parameters, filter_by: filter.value ?? "" }, ignored }) : filter
 }
 
-/** A search by a manifest that nobody has published: policy and profile, and the filter that nothing gets around. */
+/** A search by an unpublished manifest: policy and profile, and the filter that nothing bypasses. */
 export const manifestParameters = (
   manifest: ProfileManifest,
   policy?: Parameters

@@ -1,7 +1,7 @@
 /**
- * The step of a search that a profile is: between what a request says and its plan. Every way to name a profile goes
- * through here: the parameter, an entry of a multi-search, a secured key's embedded parameters, a browser key that is
- * bound to one, and the collection's default. Cost of a search without any: two look-ups; with one: its parameters.
+ * The step of a search that a profile is: between the request and its plan. Every way to name a profile goes through
+ * here: the parameter, an entry of a multi-search, a secured key's embedded parameters, a browser key bound to one, and
+ * the collection's default. Cost without a profile: two look-ups; with one: its parameters.
  */
 import { type CollectionInfo, type EngineError, fail, notFound, ok, type Result } from "@dowser/engine-sdk"
 import type { OperationContext, SearchRequest } from "@dowser/engine-sdk/operations"
@@ -27,14 +27,14 @@ export interface UsedProfile {
   readonly name: string
   /** null for a draft that acts at once. */ readonly release_id: string | null
   readonly version: number | null
-  /** Why it does not fit the collection's schema any more; none where it does. */
+  /** Why it no longer fits the collection's schema; empty if it does. */
   readonly changes: ReadonlyArray<ManifestChange>
   readonly ignored: ReadonlyArray<Ignored>
   readonly per_page_max: number
   /** How much meaning counts, as a share of words. */ readonly meaning: number
   /** Fields that it counts. */ readonly facets: ReadonlyArray<string>
   /** Fields that clients filter by. */ readonly filterable: ReadonlyArray<string>
-  /** What holds for everything that is shown; undefined = all. */ readonly bounds: SearchRequest["bounds"]
+  /** A filter on everything that is shown; undefined for none. */ readonly bounds: SearchRequest["bounds"]
 }
 interface ProfiledRequest {
   readonly request: SearchRequest
@@ -51,8 +51,8 @@ interface ProfileStepInput {
   readonly request: SearchRequest
   /** What the caller may name and see; undefined = all. */ readonly fields: FieldList | undefined
   /**
-   * The sort of a search around a point, which the service itself makes of it; the collection's default profile leaves
-   * such a search alone.
+   * The sort of a search around a point, made by the service itself; the collection's default profile leaves such a
+   * search alone.
    */
   readonly distanceSort?: string | undefined
   /** Of the service itself, beside what the profile searches. */ readonly own?: Parameters | undefined
@@ -98,7 +98,7 @@ const withPolicy = ({ policies }: ProfileStepParts, { caller, request }: Profile
   return parameters.ok ? ok({ request: { ...request, parameters: parameters.value } }) : parameters
 }
 
-/** What the caller sees of the profile's fields; it is refused where the profile needs more to search or sort. */
+/** The profile's fields that the caller sees; refused if the profile needs more to search or sort. */
 const seenOf = ({ compiled }: ReadyProfile, sortId: string | undefined, fields: FieldList): Result<ProfileFields> => {
   const { facets, highlight, searchable } = compiled.fields
   const sees = (name: string) => covers(fields, name)
@@ -128,7 +128,7 @@ const searched = (ready: ReadyProfile, asked: Parameters, fields: FieldList | un
   return profiledParameters(manifest, seen.value, base, asked, isFilterable)
 }
 
-/** The request as its profile, or the policy that it names, has it. A collection that is missing is told later. */
+/** The request under its profile, or the policy that it names. A missing collection is reported later. */
 export const profiled = (parts: ProfileStepParts, input: ProfileStepInput): Result<ProfiledRequest> => {
   const { request } = input
   const { collection } = request
@@ -138,7 +138,7 @@ export const profiled = (parts: ProfileStepParts, input: ProfileStepInput): Resu
   return acting.value === undefined ? withPolicy(parts, input) : profiledBy(parts, input, collection, acting.value)
 }
 
-/** The request as this profile has it, whatever the request names: also one that nobody has stored. */
+/** The request under this profile, whatever it names: also an unstored one. */
 export const profiledBy = (
   parts: Pick<ProfileStepParts, "policies">,
   { caller, context, distanceSort, fields, request, own }: ProfileStepInput,

@@ -1,4 +1,4 @@
-/** Profiles of every organization in memory: what acts of them, by collection and name, and by id. */
+/** Profiles of every organization in memory: the active ones, by collection and name, and by id. */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import type { Subject } from "../configuration/change.ts"
 import { placeOf, type ProfileRow, profileOf, type StoredProfile } from "./profiles-repository.ts"
@@ -20,7 +20,7 @@ export class ProfileTable {
     this.#damaged = damaged
   }
 
-  /** Of this very collection: one that was made later under the same name has none of it. */
+  /** Of this very collection: a later one of the same name has none of it. */
   get(organizationId: string, collection: CollectionInfo, name: string): StoredProfile | undefined {
     const profile = this.#organizations.get(organizationId)?.collections.get(collection.schema.name)?.get(name)
     return profile !== undefined && isOf(profile, collection) ? profile : undefined
@@ -57,7 +57,7 @@ export class ProfileTable {
     return size
   }
 
-  /** Puts the rows that were read in place of whatever there was of the collections of the subjects. */
+  /** Replaces everything known of the subjects' collections by the rows that were read. */
   replace(subjects: ReadonlyArray<Subject> | "all", rows: ReadonlyArray<ProfileRow>): void {
     const touched = this.#forget(subjects)
     for (const row of rows) {

@@ -1,6 +1,6 @@
 /**
- * Everything that changes a profile: behind one lock of its collection, in the transaction that the audit log and the
- * plan's caps stand in. What has to compile is compiled under the schema of the moment of the write.
+ * Everything that changes a profile: under one lock of its collection, in the transaction of the audit log and the
+ * plan's caps. What must compile is compiled under the schema at the moment of the write.
  */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { Clock, Effect } from "effect"
@@ -44,7 +44,7 @@ export interface ProfileWrites {
     draft: Draft,
     compile: Compile
   ) => Written<SearchProfileExists>
-  /** Keeps the release that is active, where there is one; else the draft acts on the next search. */
+  /** Keeps the active release, if there is one; else the draft acts on the next search. */
   readonly replace: (
     organizationId: string,
     collection: CollectionInfo,
@@ -52,7 +52,7 @@ export interface ProfileWrites {
     draft: Draft,
     compile: Compile
   ) => Written<never>
-  /** With its releases. Also for what is gone. */
+  /** With its releases. Also for deleted ones. */
   readonly remove: (
     organizationId: string,
     collection: string,
@@ -79,8 +79,8 @@ export interface ProfileWrites {
     compile: Compile
   ) => Effect.Effect<StoredProfile, Refused | ConfigurationUnavailable>
   /**
-   * Another release in place of what acts now: one that is made of a manifest, one that there is, or none, so that the
-   * draft acts again. The draft stays as it is. RevisionMismatch where something else acts than was expected.
+   * Replaces what acts now by another release: one made from a manifest, an existing one, or none, so that the draft
+   * acts again. The draft stays as it is. RevisionMismatch if something else acts than expected.
    */
   readonly putActive: (
     organizationId: string,
@@ -121,7 +121,7 @@ const makeParts = Effect.gen(function* () {
   const engine = yield* Engine
   const policies = yield* SearchPolicies
   const repository = yield* makeProfilesRepository
-  /** The collection as it is behind its lock; it may have been dropped, and made anew, since it was looked up. */
+  /** The collection under its lock; it may have been dropped, and created anew, since it was looked up. */
   const locked = Effect.fnUntraced(function* (organizationId: string, known: CollectionInfo) {
     const { name } = known.schema
     yield* repository.lock(organizationId, name)
@@ -134,7 +134,7 @@ const makeParts = Effect.gen(function* () {
     const profile = yield* repository.get(organizationId, collection.schema.name, collection.created_at, name)
     return profile === undefined ? yield* noProfile() : profile
   })
-  /** What keeps a manifest from acting. A policy that it names stays from here on. */
+  /** What keeps a manifest from acting. A policy that it names is locked from here on. */
   const changesOf = Effect.fnUntraced(function* (
     organizationId: string,
     collection: CollectionInfo,
@@ -190,7 +190,7 @@ const makeDrafts = ({ audit, changesOf, repository }: Parts) => ({
     if (!profile.is_default) return
     for (const other of yield* repository.defaultBeside(organizationId, collection, name)) {
       yield* repository.clearDefault(organizationId, collection, other, updated_at)
-      // Without the lock of `recorded`: who writes the other one holds it and waits for the collection's.
+      // Without the lock of `recorded`: the writer of the other one holds it and waits for the collection's.
       yield* audit.noted({
         organizationId,
         kind: "search_profile",

@@ -30,7 +30,7 @@ export interface ProfileRow extends Omit<StoredProfile, "draft" | "active"> {
   readonly active_version: number | null
   readonly active_manifest: unknown
 }
-/** Throws for a row that cannot be what was stored: also where the active release is not there. */
+/** Throws for a row that cannot be what was stored, also if the active release is missing. */
 export const profileOf = ({
   active_manifest,
   active_release_id,
@@ -48,7 +48,7 @@ export const profileOf = ({
         : { id: active_release_id, version: active_version, manifest: readManifest(active_manifest) }
   }
 }
-/** What is more than a profile may ever have is not read. */
+/** Data beyond a profile's maximum is not read. */
 const PROFILE_COLUMNS =
   "p.organization_id, p.collection, p.collection_created_at::float8 AS collection_created_at, p.name, p.id, p.is_default, CASE WHEN p.bytes > 1000000 THEN NULL ELSE p.manifest END AS manifest, p.revision, p.active_release_id, r.version AS active_version, CASE WHEN r.bytes > 1000000 THEN NULL ELSE r.manifest END AS active_manifest, p.created_at::float8 AS created_at, p.updated_at::float8 AS updated_at"
 const FROM =
@@ -72,7 +72,7 @@ export const makeProfilesRepository = Effect.gen(function* () {
             `SELECT ${PROFILE_COLUMNS} ${FROM} WHERE (p.organization_id, p.collection) IN (SELECT DISTINCT o, c FROM unnest($1::text[], $2::text[]) AS t (o, c))`,
             [subjects.map(({ organizationId }) => organizationId), subjects.map(({ id }) => placeOf(id).collection)]
           ),
-    /** Until the transaction ends nobody else writes profiles of the collection. */
+    /** Blocks other writes of the collection's profiles until the transaction ends. */
     lock: (organizationId: string, collection: string) =>
       sql`SELECT pg_advisory_xact_lock(hashtextextended(${`search profiles of ${organizationId}/${collection}`}, 0))`,
     get: (organizationId: string, collection: string, createdAt: number, name: string) =>

@@ -1,6 +1,6 @@
 /**
- * What stands between a draft and its publication where a request asks for it: a suite of judged searches that is run
- * with what is active and with the draft. The room of quality gives it.
+ * A check before a publication, if a request asks for it: a suite of judged searches run with what is active and with
+ * the draft. The room of quality provides it.
  */
 import { Context, type Effect } from "effect"
 import type { NotFound } from "../http/errors.ts"
@@ -28,7 +28,7 @@ export interface GateVerdict {
 export class PublishGate extends Context.Service<
   PublishGate,
   {
-    /** NotFound for a suite that there is not. */
+    /** NotFound for an unknown suite. */
     readonly judge: (question: GateQuestion) => Effect.Effect<GateVerdict, NotFound>
   }
 >()("dowser/profiles/PublishGate") {}

@@ -28,7 +28,7 @@ export class ReadyProfile {
   readonly #number = ++numbers
   readonly #bases = new Map<string | undefined, Parameters>()
   readonly #collection: CollectionInfo
-  /** Not the request's whole context, which would stay with it. */
+  /** Not the request's whole context, which would be retained. */
   readonly #context: Pick<OperationContext, "limits" | "namespace" | "resources">
 
   constructor(
@@ -45,7 +45,7 @@ export class ReadyProfile {
     this.#context = { limits, namespace, resources }
   }
 
-  /** One object for one sort. `sortId`: one of the manifest's. */
+  /** One object per sort. `sortId` is one of the manifest's. */
   baseOf(sortId: string | undefined): Parameters {
     let base = this.#bases.get(sortId)
     if (base === undefined)
@@ -85,7 +85,7 @@ export class ReadyProfile {
   }
 }
 
-/** By the profile as it was read: when it is read again it is another object. */
+/** Keyed by the profile object: re-reading it creates another. */
 const ready = new WeakMap<ActingProfile, ReadyProfile>()
 
 /** O(1), and O(fields of the manifest) after the profile, its policy or a schema changed. */

@@ -70,7 +70,7 @@ const makePublishing = Effect.gen(function* () {
         const { organizationId } = input.caller
         const { collection, profile } = yield* profileOf(input)
         const { expected_revision, note = "", quality } = yield* input.payload
-        // What would be refused anyway is not worth a run of the suite.
+        // A publication that would be refused anyway is not worth a run of the suite.
         yield* refuseRevision(profile, expected_revision)
         const { changes } = judge(organizationId, collection, profile.draft)
         if (changes.length > 0) return yield* notHot(profile.name, changes)

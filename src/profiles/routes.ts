@@ -21,7 +21,7 @@ import { SearchProfiles } from "./search-profiles.ts"
 import { shownProfile, storefrontOf } from "./shown-profile.ts"
 
 type Body = Omit<typeof SearchProfileBody.Type, "name">
-/** The part of a body that one field alone does not tell. */
+/** Checks of a body that involve several fields. */
 const draftOf = (body: Body) =>
   Effect.suspend(() => {
     const { meaning } = body
@@ -39,7 +39,7 @@ const profileRoutes = Effect.gen(function* () {
   const { collectionOf, profileOf } = yield* makeFinding
   const shown = (collection: CollectionInfo, profile: StoredProfile) =>
     shownProfile(profile, { changes: changesOf(collection, profile) })
-  /** What filters and sorts join must be within the reach of who writes them. */
+  /** Collections that filters and sorts join must be within the writer's reach. */
   const reached = (caller: Caller, collection: CollectionInfo, manifest: ProfileManifest) =>
     Effect.suspend(() => {
       const { related } = judge(caller.organizationId, collection, manifest)

@@ -1,4 +1,4 @@
-/** Profiles, releases and what is told of them, as the API shows them. */
+/** Profiles, releases and their reports, as the API shows them. */
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
 import { facetsRefusal, filterRefusal, listRefusal, sortRefusal, sortsRefusal, textRefusal } from "./profile-input.ts"
@@ -51,7 +51,7 @@ const body = {
     })
   )
 }
-/** An answer may be changed and sent back: what the service itself adds to it is no unknown field, and is not read. */
+/** An answer may be edited and sent back: fields that the service adds are accepted and ignored. */
 const added = Object.fromEntries(
   ["active_release_id", "broken", "changes", "collection", "created_at", "revision", "updated_at"].map((name) => [
     name,
@@ -122,7 +122,7 @@ export const SearchProfile = Schema.Struct({
   is_default: Schema.Boolean,
   revision: Schema.Int,
   /** null before the first publication. */ active_release_id: Schema.NullOr(Schema.String),
-  /** What acts on searches does not fit the collection's schema; `changes` says why. */ broken: Schema.Boolean,
+  /** What acts on searches no longer fits the collection's schema; `changes` says why. */ broken: Schema.Boolean,
   changes: Schema.optionalKey(Schema.Array(ManifestChange)),
   created_at: Schema.Int,
   updated_at: Schema.Int

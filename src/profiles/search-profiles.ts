@@ -1,10 +1,10 @@
 /**
- * Search profiles of every collection of every organization: rows in Postgres, kept in memory with what is active of
- * them, read again where a write of any process changed one (`Configuration`). A write is durable before it is seen,
- * and seen by the next search. Releases rest in Postgres alone, and nothing changes them.
+ * Search profiles of every collection: rows in Postgres, in memory with their active releases, re-read when a write of
+ * any process changed one (`Configuration`). A write is durable before it is seen, and the next search sees it.
+ * Releases are only in Postgres, and immutable.
  *
- * Decision: profiles belong to a collection, not to a name of it, as its rules do: an alias leads to the profiles of
- * the collection that it points to, and a collection that is dropped takes its profiles with it.
+ * Decision: profiles belong to a collection, not to a name of it, like its rules: an alias leads to the profiles of its
+ * target, and dropping a collection drops its profiles.
  */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { Context, Effect, Layer } from "effect"
@@ -45,7 +45,7 @@ interface SearchProfilesShape extends ProfileWrites {
   ) => Effect.Effect<ReadonlyArray<StoredRelease>>
 }
 
-/** All profiles in memory. What of them cannot be read is their organization's matter alone. */
+/** All profiles in memory. Unreadable ones affect only their organization. */
 const keepProfiles = Effect.gen(function* () {
   const configuration = yield* Configuration
   const { read } = yield* makeProfilesRepository

@@ -1,6 +1,7 @@
 /**
- * How much meaning is to count beside words, of a few weights by judged queries. What each weight would bring is told
- * by queries that did not choose it (cross-validation), so that a suite which is too small to tell chooses none. Pure.
+ * How much meaning should count beside words, chosen from a few weights by judged queries. The benefit of each weight
+ * is measured on queries that did not choose it (cross-validation), so that a suite too small to tell chooses none.
+ * Pure.
  */
 import { createHash } from "node:crypto"
 
@@ -32,7 +33,7 @@ const best = (figures: ReadonlyArray<number>): number =>
 /** `measured`: of each of `WEIGHTS`, the same queries in the same order. O(weights × queries). */
 export const chooseWeight = (measured: ReadonlyArray<ReadonlyArray<Scored>>): ChosenWeight => {
   const queries = measured[0]!
-  // By the query's own text: a suite that grows keeps its folds.
+  // By the query's own text, so that a growing suite keeps its folds.
   const folds = queries.map(({ q }) => foldOf(q))
   const meansOf = (keeps: (place: number) => boolean) =>
     measured.map((scores) => mean(scores.flatMap(({ ndcg_at_10 }, place) => (keeps(place) ? [ndcg_at_10] : []))))

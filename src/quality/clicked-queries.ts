@@ -1,6 +1,6 @@
 /**
- * What is counted of the searches of a range, by query. Pure; bounded in queries and in bytes: beyond, those that were
- * searched least so far are forgotten, which leaves what is searched often enough to be judged.
+ * Counts of the searches of a range, by query. Pure; bounded in queries and bytes: beyond that, the least searched so
+ * far are forgotten, which keeps those searched often enough to be judged.
  */
 import { ClickedGrades } from "@dowser/engine-sdk/judging"
 import type { ClickedSearch } from "../clicks/clicked-searches.ts"
@@ -80,8 +80,8 @@ interface Merged {
   /** Of clicks, that the suite has no room for. */ readonly left_out: number
 }
 /**
- * A person's judgments stay; those that clicks gave before are given anew. `clicked`: most searched queries first. What
- * does not fit into a suite is left out.
+ * A person's judgments stay; those from earlier clicks are replaced. `clicked` has the most searched queries first.
+ * What does not fit into a suite is left out.
  */
 export const merged = (current: ReadonlyArray<StoredJudgment>, clicked: ReadonlyArray<StoredJudgment>): Merged => {
   const own = current.filter(([, , , isOfClicks]) => isOfClicks !== 1)

@@ -1,6 +1,6 @@
 /**
- * Judged queries against a collection as it is: each is searched as visitors search, one after the other, so that
- * whatever else wants the searching thread comes in between. Nothing is charged and nothing is reported.
+ * Judged queries against a collection as it is: each is searched as visitors search, one after the other, so that other
+ * work gets the searching thread in between. Nothing is charged or reported.
  */
 import { mean, scoreOf } from "@dowser/engine-sdk/judging"
 import { isAway } from "@dowser/engine-sdk/operations"
@@ -34,7 +34,7 @@ interface Asked {
 /** Recall is of the first hundred. */
 const DEPTH = 100
 const ATTEMPTS_MAX = 5
-/** After each query the thread is left to others for half of what it took: nobody waits for a run. */
+/** After each query the thread is left to others for half of the query's time: nobody waits for a run. */
 const REST = 0.5
 const REST_MAX_MS = 50
 

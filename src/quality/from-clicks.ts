@@ -101,7 +101,7 @@ export const makeFromClicks = Effect.gen(function* () {
     const queries = counts.often(IMPRESSIONS_MIN)
     yield* listed(search, suite, queries, tell)
     const clicked = gradesOf(queries)
-    // What somebody judges by hand in this moment wins: it is merged again as it is stored.
+    // A judgment made by hand at this moment wins: the result is merged again when it is stored.
     const now = merged(yield* Effect.orDie(repository.judgments(organizationId, id)), clicked)
     const stored = Effect.gen(function* () {
       if ((yield* repository.lock(organizationId, id)) === undefined) return

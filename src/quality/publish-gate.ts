@@ -57,7 +57,7 @@ export const layerPublishGate = Layer.effect(
           return yield* missing(`is about \`${suite.collection.slice(0, 80)}\``)
         const judgments = yield* Effect.orDie(repository.judgments(organizationId, suiteId))
         if (!hasRelevant(judgments)) return yield* missing("has no judgment with a grade above 0")
-        // What a storefront would send: the words. The manifest decides everything else.
+        // A storefront would send only the words. The manifest decides everything else.
         const of = (manifest: ProfileManifest) =>
           evaluate(search, {
             organizationId,
@@ -67,9 +67,9 @@ export const layerPublishGate = Layer.effect(
             judgments,
             queriesMax: QUERIES_MAX
           })
-        // Whoever asks has compiled the draft: what fails here is the engine.
+        // The caller has compiled the draft, so a failure here is the engine's.
         const drafted = yield* Effect.orDie(of(after))
-        // What is active may not answer any more, as after a change of the schema: there is nothing to fall from.
+        // What is active may not work any more, as after a change of the schema: then there is nothing to fall from.
         const active =
           before === undefined
             ? undefined

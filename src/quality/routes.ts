@@ -37,7 +37,7 @@ const PROFILE = /^[a-z0-9][a-z0-9_-]{0,63}$/
 const makeChecks = Effect.gen(function* () {
   const search = yield* Search
   const contextOf = yield* makeContexts
-  /** Whether such searches can be made, by who asks for them; an engine that is away is the run's matter. */
+  /** Whether the requester could make such searches; an unavailable engine only concerns the run. */
   const searchable = (
     caller: Caller,
     collection: string,

@@ -58,7 +58,7 @@ export const makeRunSuite = Effect.gen(function* () {
   /** The run's row, and the alarm where it fell, in one transaction. */
   const kept = Effect.fnUntraced(function* (suite: StoredSuite, run: NewRun) {
     const current = yield* repository.lock(suite.organization_id, suite.id)
-    // Deleted while it ran: the job shows what came of it.
+    // Deleted while it ran: the job shows the result.
     if (current === undefined) return
     yield* runs.insertRun(suite.organization_id, run)
     yield* runs.pruneRuns(suite.organization_id, suite.id)
@@ -84,7 +84,7 @@ export const makeRunSuite = Effect.gen(function* () {
     if (!hasRelevant(judgments))
       return yield* new JobFailed({ message: "The suite has no judgment with a grade above 0." })
     const params = other ?? suite.params
-    // Beside a profile a storefront sends the words: it decides everything else.
+    // With a profile, a storefront sends only the words: the profile decides everything else.
     const parameters = profile === undefined ? textsOf(params) : { profile }
     const { collection } = suite
     const evaluated = yield* evaluate(search, { organizationId, collection, parameters, judgments }, tell)

@@ -1,6 +1,6 @@
 /**
- * Suites whose time has come are run: looked for every fifteen seconds by every process that has the engine, and
- * started by the one that locks the row first. What was missed while nothing ran is made up for once.
+ * Runs suites that are due: every process that has the engine looks every fifteen seconds, and the one that locks the
+ * row first starts the run. Runs missed during downtime are made up for once.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,5 +1,5 @@
 /**
- * What a suite may be. Read by hand, since a suite may have a hundred thousand judgments and each that is wrong is to
+ * Validity of a suite. Checked by hand, because a suite may have a hundred thousand judgments and each wrong one must
  * be named. Pure.
  */
 import { type Issue, invalidFields, issuesIn } from "../http/checks.ts"

@@ -1,9 +1,9 @@
 /**
- * Quality suites: judged queries of a collection, and how well it answers them. Rows in Postgres; nothing of them is
- * kept in memory, since no search asks for them.
+ * Quality suites: judged queries of a collection, and how well it answers them. Rows in Postgres; nothing is kept in
+ * memory, because no search needs it.
  *
- * Decision: a suite belongs to the name that it was given. One of an alias judges what the alias leads to when it runs;
- * one of a collection goes with the collection.
+ * Decision: a suite belongs to the name that it was given. A suite of an alias judges the alias's target at the time of
+ * the run; one of a collection is deleted with it.
  */
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -1,6 +1,6 @@
 /**
- * How much meaning is to count in a profile, chosen by a suite as a job: its queries are searched with the profile's
- * draft under each weight, and the draft is replaced by one that says the weight and why.
+ * How much meaning should count in a profile, chosen with a suite as a job: its queries are searched with the profile's
+ * draft under each weight, and the draft is replaced by one with the weight and the reason.
  */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { embeddingFieldsOf } from "@dowser/engine-sdk/embedding"

@@ -1,7 +1,7 @@
 /**
  * What a model recommends to a visitor whose search found nothing (`zero_hits_fallback: "recommendations"`): all that
- * searches know of recommendations. A search waits for it like for a part of its own, so it waits a moment at most, and
- * where nobody answered in that moment, those of the next second do not wait at all.
+ * searches know of recommendations. A search waits for it like for a part of its own, for a moment at most; if there
+ * was no answer in that moment, searches of the next second do not wait at all.
  */
 import type { RecommendedAsked } from "@dowser/engine-sdk/pipeline"
 import { Clock, Context, Effect, Layer } from "effect"

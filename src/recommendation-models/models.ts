@@ -1,7 +1,7 @@
 /**
  * Recommendation models of every organization in memory, as their owners configured them: a request finds its model by
- * a look-up. What they answer from is the live state (`live/`), which knows no models. Search rules may fall back on
- * one, which then stays, and stays of their collection.
+ * a look-up. Their answers come from the live state (`live/`), which knows no models. Search rules may fall back on
+ * one, which then cannot be deleted or moved to another collection.
  *
  * Bound: some hundred bytes a model, and as many as plans have room for.
  */

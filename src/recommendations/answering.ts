@@ -26,7 +26,7 @@ interface DocumentSource {
 type Hits = Recommended["hits"]
 /** The most of one page of a search. */
 const PAGE_MAX = 250
-/** Looked at first: mostly as many as an answer has, and some that are filtered away. */
+/** First look: mostly as many as an answer has, plus some that are filtered out. */
 const FIRST_SPARE = 14
 const WORDS_OF_A_SEED = 8
 

@@ -1,6 +1,6 @@
 /**
- * One request for recommendations: a model's candidates from the live state by one message, the documents of them that
- * the caller may see by one search, and the chain behind where those are too few.
+ * One request for recommendations: a model's candidates from the live state by one message, the documents among them
+ * that the caller may see by one search, and the fallback chain if those are too few.
  */
 import { ok } from "@dowser/engine-sdk"
 import { type OperationContext, resolveCollection } from "@dowser/engine-sdk/operations"

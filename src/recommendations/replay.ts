@@ -1,7 +1,7 @@
 /**
- * A replay with the target `recommendations`, as a job: this process makes the organization's models again from what
- * the log has, the others hear of it within five seconds and do the same. Until a process is done it answers from what
- * it has read again so far. Other organizations notice nothing.
+ * A replay with the target `recommendations`, as a job: this process rebuilds the organization's models from what the
+ * log has; the others learn of it within five seconds and do the same. Until a process is done it answers from what it
+ * has read again so far. Other organizations notice nothing.
  */
 import { Effect } from "effect"
 import { Outbox } from "@dowser/log/outbox"

@@ -1,7 +1,7 @@
 /**
- * A training, as a job: the collection's events of the last 90 days, as far as the log keeps them, are read once, and
- * gone through in their order (`trial.ts`). The state that answers is streamed and needs none of this: what a training
- * brings is better parameters, and figures.
+ * A training, as a job: the collection's events of the last 90 days, as far as the log keeps them, are read once and
+ * walked through in order (`trial.ts`). The answering state is streamed and needs none of this: a training yields
+ * better parameters, and figures.
  */
 import { KINDS, type ModelEvent } from "@dowser/engine-sdk/recommend"
 import { resolveCollection } from "@dowser/engine-sdk/operations"

@@ -1,7 +1,7 @@
 /**
- * A walk through a collection's events in their order, as the live state would have met them: each judged event first
- * asks the model, by everything known until then, and is learned from afterwards. The first three fifths only teach, on
- * the fourth parameters are chosen, on the last the chosen ones are measured. The same events make the same figures.
+ * A walk through a collection's events in order, as the live state would have seen them: each judged event first
+ * queries the model with everything known until then, and is learned afterwards. The first three fifths only teach, the
+ * fourth chooses parameters, the last measures the chosen ones. The same events give the same figures.
  */
 import { givingWay } from "@dowser/engine-sdk/host"
 import { CollectionModel, KINDS, LIMITS, type ModelEvent, Workbench } from "@dowser/engine-sdk/recommend"

@@ -1,4 +1,4 @@
-/** What a training tries: a dozen parameters of a model's type at most, its own first. Pure. */
+/** What a training tries: at most a dozen parameter sets of a model's type, its own first. Pure. */
 import type { ModelType, Params } from "../recommendation-models/params.ts"
 
 /** Values of each parameter that are tried together with all of the others'. */

@@ -1,7 +1,7 @@
 /**
- * A training, as a job: searches of a range are read from the log, each query is ranked as the engine does today to see
- * the features of its hits, and the SDK's trainer learns from what was taken. One query of five is held out, and says
- * what the model is worth.
+ * A training, as a job: searches of a range are read from the log, each query is ranked as the engine does today to get
+ * the features of its hits, and the SDK's trainer learns from the clicks. One query of five is held out to measure the
+ * model.
  */
 import { givingWay } from "@dowser/engine-sdk/host"
 import { mean, pairedBootstrap, scoreOf } from "@dowser/engine-sdk/judging"

@@ -1,5 +1,5 @@
 /**
- * What a training remembers of the searches of a range: per query, who took what of it. Pure; bounded by the number of
+ * What a training remembers of the searches of a range: per query, who chose what. Pure; bounded by the number of
  * searches and of queries, and by documents of a search.
  */
 import { ClickedGrades } from "@dowser/engine-sdk/judging"

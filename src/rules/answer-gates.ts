@@ -1,6 +1,6 @@
 /**
- * What a kept answer (`use_cache`) depends on because of rules: the rules themselves, who searches where a set is for
- * some visitors only, and which windows are open. Pure; one small value per organization.
+ * How a cached answer (`use_cache`) depends on rules: the rules themselves, the visitor if a set is for some visitors
+ * only, and which windows are open. Pure; one small value per organization.
  */
 import { parseInstant, type RuleSet } from "@dowser/engine-sdk/rules"
 
@@ -25,7 +25,7 @@ export interface GateVisitor {
   readonly language: string | undefined
   readonly country: string | undefined
 }
-/** Equal for two requests that no rule tells apart. */
+/** Equal for two requests that no rule distinguishes. */
 export const gatePart = (
   gates: AnswerGates,
   visitor: GateVisitor,

@@ -1,5 +1,5 @@
 /**
- * A search without rules and with them, at any instant and for any visitor. It runs as searches do, over the same
+ * A search without and with rules, at any instant and for any visitor. It runs like other searches, over the same
  * engine, and leaves no trace: no query id, no report, nothing kept.
  */
 import { type CollectionInfo, type EngineError, fail, ok, type Result } from "@dowser/engine-sdk"

@@ -83,7 +83,7 @@ export class RuleTable {
     return own === undefined ? [] : [own.version, ...gatePart(own.gates, visitor, now_ms)]
   }
 
-  /** Puts the rows that were read in place of whatever there was of the subjects. */
+  /** Replaces everything known of the subjects by the rows that were read. */
   replace(subjects: ReadonlyArray<Subject> | "all", rows: ReadonlyArray<RuleSetRow>): void {
     const touched = this.#forget(subjects)
     for (const row of rows) {
@@ -119,7 +119,7 @@ export class RuleTable {
     return touched
   }
 
-  /** Of this very collection: one that was made later under the same name has none of it. */
+  /** Of this very collection: a later one of the same name has none of it. */
   #entryOf(organizationId: string, collection: CollectionInfo): Entry | undefined {
     const entry = this.#organizations.get(organizationId)?.entries.get(collection.schema.name)
     return entry !== undefined && isOf(entry, collection) ? entry : undefined

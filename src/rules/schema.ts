@@ -1,6 +1,6 @@
 /**
- * Rule sets as the API document shows them. What a body must hold is judged by engine-sdk/src/rules/check-rule-set.ts,
- * which hears every problem of it at once.
+ * Rule sets as the API document shows them. engine-sdk/src/rules/check-rule-set.ts checks a body and reports every
+ * problem at once.
  */
 import { Schema } from "effect"
 

@@ -1,4 +1,4 @@
-/** What acts on one search around the engine: the rules of its collection, and what the request itself asks for. */
+/** What acts on one search around the engine: the rules of its collection, and the request's own wishes. */
 import type { Environment, SearchMerchandise } from "@dowser/engine-sdk/operations"
 import { type SearchVisitor, WINDOW } from "@dowser/engine-sdk/pipeline"
 import { type CompiledRules, defaultRerank, type RerankSettings } from "@dowser/engine-sdk/rules"
@@ -69,10 +69,9 @@ const recommendedTo = ({ anonymous_id, session_id, user_id }: Partial<Visitor>):
 }
 
 /**
- * Decision: `rerank=true` reranks also where no rules do: the first `rerank_top_k` hits (50, at most the window of 250)
- * by `rerank_model` (`linear` by default) over the fields of `query_by`, within 50 ms. A model that does not exist
- * leaves the engine's order and is told in `explain`, as an unknown preset is: an answer is worth more than its last
- * refinement.
+ * Decision: `rerank=true` reranks even without rules: the first `rerank_top_k` hits (50, at most the window of 250) by
+ * `rerank_model` (`linear` by default) over the fields of `query_by`, within 50 ms. An unknown model leaves the
+ * engine's order and is noted in `explain`, like an unknown preset: an answer is worth more than its last refinement.
  */
 const askedRerank = (parameters: Parameters): RerankSettings => {
   const model = parameters.rerank_model ?? defaultRerank.model
@@ -84,7 +83,7 @@ const askedRerank = (parameters: Parameters): RerankSettings => {
   return { ...defaultRerank, enabled: true, model, top_k, fields }
 }
 
-/** What a request asks for and does not get without being refused: explained, so that nobody looks for it in vain. */
+/** What a request asks for and does not get, without being refused: explained, so that nobody searches in vain. */
 export const ignoredOf = (
   parameters: Parameters
 ): ReadonlyArray<{ readonly parameter: string; readonly value: string; readonly why: string }> => [

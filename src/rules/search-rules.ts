@@ -3,8 +3,8 @@
  * needed, so that a search makes no call for them; read again where a write of any process changed them
  * (`Configuration`). A write is durable before it is seen, and seen by the next search.
  *
- * Decision: rules belong to a collection, not to a name of it. An alias leads to the rules of the collection it points
- * to; pointed elsewhere, it leads to that one's rules. A collection that is dropped takes its rules with it.
+ * Decision: rules belong to a collection, not to a name of it. An alias leads to the rules of its target, also after it
+ * is moved. Dropping a collection drops its rules.
  */
 import type { CollectionInfo, Result } from "@dowser/engine-sdk"
 import { fieldNamed, parseFilter } from "@dowser/engine-sdk/query"
@@ -39,7 +39,7 @@ import { fieldTypeIssues } from "./field-types.ts"
 import { makeRuleSetsRepository, type StoredRuleSet } from "./rule-sets-repository.ts"
 import { RuleTable, type RuleTableParts } from "./rule-table.ts"
 
-/** Decision: an answer may be changed and sent back: what the service itself adds to it is no unknown field. */
+/** Decision: an answer may be edited and sent back: fields that the service adds are accepted. */
 const asWritten = (body: unknown): unknown => {
   if (typeof body !== "object" || body === null || Array.isArray(body)) return body
   const { collection: _collection, updated_at: _updated, ...own } = body as Readonly<Record<string, unknown>>
@@ -58,8 +58,8 @@ interface SearchRulesShape {
     reaches?: (name: string) => boolean
   ) => Effect.Effect<RuleSet, InputInvalid | CollectionNotAllowed>
   /**
-   * InputInvalid for more than a set may have in bytes, NotFound when the collection was dropped meanwhile. Of two at
-   * the same moment the later one stands.
+   * InputInvalid for more bytes than a set may have, NotFound if the collection was dropped meanwhile. Of two
+   * concurrent writes the later one wins.
    */
   readonly replace: (
     organizationId: string,
@@ -79,8 +79,8 @@ interface SearchRulesShape {
   /** A set that is not stored, under the schema of now. O(rules). */
   readonly compile: (organizationId: string, collection: CollectionInfo, ruleSet: RuleSet) => CompiledRules
   /**
-   * The part of a kept answer's key that rules ask for: differs after a write of rules and wherever a rule tells two
-   * requests apart.
+   * What rules contribute to a cached answer's key: it differs after a write of rules and wherever a rule distinguishes
+   * two requests.
    */
   readonly answerKey: (
     organizationId: string,
@@ -143,7 +143,7 @@ const checkedSet = (
     : Effect.fail(new InputInvalid({ message: "Input validation failed", issues }))
 }
 
-/** Sets are written behind one lock of their collection: one that is stored late would outlive it. */
+/** Sets are written under one lock of their collection: one stored too late would outlive it. */
 const makeWrites = Effect.gen(function* () {
   const configuration = yield* Configuration
   const repository = yield* makeRuleSetsRepository

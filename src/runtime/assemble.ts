@@ -1,6 +1,4 @@
-/**
- * What every mode is made of, once somebody has chosen the database, the log, the engine and who runs the processors.
- */
+/** What every mode is built from, once the database, the log, the engine and the owner of the processors are chosen. */
 import type { PgClient } from "@effect/sql-pg"
 import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"

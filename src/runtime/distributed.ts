@@ -1,7 +1,7 @@
 /**
- * One of several processes: Postgres and Kafka are servers of their own, found by their addresses. API processes accept
- * and answer; processors run in `dowser streams`, so that no search shares a thread with them. One process owns the
- * embedded engine and the others say so, or all of them ask a search cluster or another server.
+ * One of several processes: Postgres and Kafka are servers found by their addresses. API processes accept and answer;
+ * processors run in `dowser streams`, so that no search shares a thread with them. One process owns the embedded engine
+ * and the others use it, or all of them use a search cluster or another server.
  */
 import { PgClient } from "@effect/sql-pg"
 import { createHmac } from "node:crypto"
@@ -119,8 +119,8 @@ const checkOperatorKey = (operatorKey: Uint8Array) =>
   })
 
 /**
- * True for one process of an installation, once: that one makes the first organization. Should it die before it has,
- * the operator makes one (`dowser org create`).
+ * True for one process of an installation, once: that one creates the first organization. If it dies before that, the
+ * operator creates one (`dowser org create`).
  */
 export const claimFirstOrganization = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -131,8 +131,8 @@ export const claimFirstOrganization = Effect.gen(function* () {
 }).pipe(Effect.orDie)
 
 /**
- * For processes that remember configuration. Stream processes remember none: a lease of theirs would only be waited
- * for.
+ * For processes that keep configuration in memory. Stream processes keep none: a lease of theirs would only delay
+ * writes.
  */
 const layerConfiguration = (config: DistributedConfig) =>
   layerPostgres(layerDatabase(config.databaseUrl, "dowser-configuration", CONFIGURATION_CONNECTIONS))

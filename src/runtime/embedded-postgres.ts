@@ -1,6 +1,6 @@
 /**
  * A real Postgres server from npm binaries (`scripts/postgres-server.mjs`) that this process starts itself, in a folder
- * of ours: whom it runs as where this process is root, and whose its files are then.
+ * of ours; under which user it runs if this process is root, and who owns its files then.
  */
 import { spawnSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
@@ -118,9 +118,9 @@ export const ownPassword = (folder: string): string => {
 }
 
 /**
- * Starts the server over `folder` (made when missing). First start about 1 s, later ones 0.1-0.6 s; after a kill -9 it
- * recovers by itself. Rejects with one sentence that a person can act on. `at`: the port, for whoever knows the server
- * by it; else a free one.
+ * Starts the server over `folder` (created if missing). First start about 1 s, later ones 0.1-0.6 s; it recovers by
+ * itself from a kill -9. Rejects with one sentence that a person can act on. `at` is the port, for callers that know
+ * the server by it; otherwise a free one.
  */
 export const startEmbeddedPostgres = async (folder: string, at?: number): Promise<PostgresServer> => {
   mkdirSync(dirname(folder), { recursive: true, mode: 0o700 })

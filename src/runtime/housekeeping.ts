@@ -1,6 +1,6 @@
 /**
- * Tables that would only grow: what nothing uses any more is removed once an hour, in small statements with pauses, so
- * that flushes and requests hardly notice. A sweep that fails is told and tried again with the next one.
+ * Tables that would only grow: unused rows are removed once an hour, in small statements with pauses, so that flushes
+ * and requests hardly notice. A failing sweep is logged and retried with the next one.
  */
 import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"

@@ -1,5 +1,5 @@
 /**
- * Postgres as a user of its own, started by the launcher that is root (`scripts/kept-postgres.mjs`): asked for here,
+ * Postgres under a user of its own, started by the launcher that is root (`scripts/kept-postgres.mjs`): requested here,
  * once the data folder is known to be in order and ours. Rejects with one sentence that a person can act on.
  */
 import { chmodSync } from "node:fs"

@@ -1,6 +1,6 @@
 /**
- * In place of an engine, where another process has it: nothing is here and nothing can be written. Requests do not come
- * this far (`src/implemented.ts` answers them); what does is inner work, which hears that the engine is unavailable.
+ * Takes the place of an engine that another process has: nothing is here and nothing can be written. Requests do not
+ * get this far (`src/implemented.ts` answers them); internal work that does learns that the engine is unavailable.
  */
 import { type Capabilities, fail, ok, type SearchEngine } from "@dowser/engine-sdk"
 

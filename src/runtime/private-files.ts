@@ -1,7 +1,7 @@
 /**
- * What this program writes is nobody else's: documents, events, keys. From here on whatever it and its children make
- * has no bits for group and others; what an older version made is corrected when its folder is taken. Only what a
- * person asks for as a file of their own (`export`) keeps the person's mode.
+ * Files of this program are private: documents, events, keys. From here on whatever it and its children create has no
+ * permissions for group and others; files of an older version are corrected when its folder is taken. Only what a
+ * person requests as a file of their own (`export`) keeps the person's mode.
  */
 import { chmodSync, chownSync, lstatSync, readdirSync } from "node:fs"
 import { join } from "node:path"

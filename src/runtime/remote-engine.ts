@@ -1,6 +1,6 @@
 /**
- * The engine of one process for several: one shares it at a port of its own, others connect. They know each other by
- * what follows from the operator's key, which all processes of an installation have.
+ * Shares the engine of one process with several: it listens on a port of its own, others connect. They authenticate by
+ * the operator's key, which all processes of an installation have.
  */
 import { connectEngine, shareEngine } from "@dowser/engine-sdk/remote"
 import { createHmac } from "node:crypto"

@@ -6,7 +6,7 @@
 import type { Awaitable, EngineError, Result, SearchEngine } from "@dowser/engine-sdk"
 import { delegatingEngine } from "../ports/engine/delegating-engine.ts"
 
-/** `stopWriting`: resolves when its writer, in whatever state it was, stores and acknowledges nothing any more. */
+/** `stopWriting` resolves when its writer, whatever its state, stores and acknowledges nothing any more. */
 type SupervisedEngine = SearchEngine & { readonly stopWriting?: () => Promise<void> }
 interface SupervisionOptions {
   readonly open: () => Promise<SupervisedEngine>
@@ -34,9 +34,9 @@ export const superviseEngine = async ({
     for (let pause_ms = 100; !isClosed; pause_ms = Math.min(BACKOFF_MAX_MS, 2 * pause_ms)) {
       const old = current
       try {
-        // A writer that was given up may still be alive: what it acknowledged after the new one had read the folder,
-        // nobody would find. The old reader answers until the new one stands, which is told everything before it is
-        // asked anything.
+        // A writer that was given up may still be alive: nobody would find what it acknowledged after the new one had
+        // read the folder. The old reader answers until the new one is ready, which learns everything before it is
+        // used.
         await old.stopWriting?.()
         const next = await open()
         try {

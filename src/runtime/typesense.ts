@@ -53,7 +53,7 @@ export const typesenseOptionsOf = (environment: Environment): TypesenseOptions |
   }
 }
 
-/** Kept answers are never given again: what another process deleted, this one does not hear of. */
+/** Cached answers are not used: this process does not learn what another one deleted. */
 const removals = (): (() => number) => {
   let asked = 0
   return () => ++asked

@@ -1,5 +1,5 @@
 /**
- * The account of an answered search: its query id, minted here and reported to the log from a bounded buffer, and what
+ * The account of an answered search: its query id, created here and reported to the log from a bounded buffer, and what
  * an answer says beside its hits: refinements, and explanations for the owner.
  */
 import { stringifyJson } from "@dowser/engine-sdk/documents"
@@ -19,7 +19,7 @@ import { ignoredOf, isOn } from "../rules/search-merchandise.ts"
 import type { SearchRequest } from "./request.ts"
 import { visitorOf } from "../identity/visitor.ts"
 
-/** What an account needs of a search; kept with a cached answer, which is accounted again at every hit. */
+/** What an account needs of a search; kept with a cached answer, which is counted again at every hit. */
 export interface AccountedSearch {
   readonly collection: CollectionInfo
   /** Merged: request, scoped key, preset. */
@@ -41,7 +41,10 @@ interface AnsweredSearch extends AccountedSearch {
   readonly shown?: Shown | undefined
 }
 
-/** Explanations tell of rules and scores: they are for the owner, so neither for search keys nor for what they sign. */
+/**
+ * Explanations reveal rules and scores: they are for the owner, so neither for search keys nor for tokens derived from
+ * them.
+ */
 export const mayExplain = ({ embedded, scope }: Caller): boolean => scope === "full" && embedded === undefined
 
 const shownVariant = ({ experiment, isMerged, variant }: Shown): string =>
@@ -60,7 +63,7 @@ interface AccountsParts {
   readonly mint: (organizationId: string, visitor: string | undefined) => string
   readonly record: SearchServed["Service"]["record"]
   readonly popularQueries: PopularQueries["Service"]
-  /** So that invented visitors of one network can be told from many; the address itself is kept nowhere. */
+  /** Distinguishes invented visitors of one network from many; the address itself is stored nowhere. */
   readonly networkPrint: (organizationId: string, address: string) => number
 }
 
@@ -71,8 +74,8 @@ export class SearchAccounts {
   }
 
   /**
-   * Mints the query_id of one answered search and reports it. `named` is how the caller named the collection; `took_us`
-   * is told of what an experiment took in.
+   * Creates the query_id of one answered search and reports it. `named` is the caller's name for the collection;
+   * `took_us` is called for searches in an experiment.
    */
   open(
     { address, caller, traits }: SearchRequest,

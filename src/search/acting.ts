@@ -99,12 +99,12 @@ export class ActingSearches {
     const first = this.#shownTo(request, collection, acting.value, drawn.value)
     if (against === undefined) return ok(first)
     const second = this.#shownTo(request, collection, acting.value, { ...drawn.value, variant: against.variant })
-    // What one of them cannot be made of is compared with nothing.
+    // A search that one ranking cannot make is not compared.
     if (first === acting.value || second === acting.value) return acting
     this.against.set(first.parameters, second)
     return ok(first)
   }
-  /** What cannot be made as its variant says is made as it is without, and takes no part. */
+  /** A search that cannot be made as its variant says runs without it, and takes no part. */
   #shownTo(asked: ReadRequest, collection: CollectionInfo, acting: ReadRequest, shown: Shown): ReadRequest {
     const { caller } = this.#request
     const { params = {}, profile } = shown.variant

@@ -1,9 +1,9 @@
 /**
  * `use_cache` (`docs/contract/search.md#cache`): whole successful answers, least recently used first out, each for
  * `cache_ttl` seconds, at most an hour. Writes of documents do not invalidate, as callers of this parameter expect;
- * writes of rules do, and so does what takes something away: deletes, drops, changes of aliases, erasures
- * (`answer-epoch.ts`). What is kept is keyed by organization, key and embedded parameters, so that no restriction is
- * ever answered from another key's entry, and by whatever rules tell requests apart; a hit still gets its own query_id.
+ * writes of rules do, and so does whatever takes something away: deletes, drops, changes of aliases, erasures
+ * (`answer-epoch.ts`). Entries are keyed by organization, key and embedded parameters, so that no restriction is ever
+ * answered from another key's entry, and by whatever rules distinguish requests by; a hit still gets its own query_id.
  */
 import { createHash } from "node:crypto"
 import { BoundedMap } from "@dowser/engine-sdk/host"
@@ -12,7 +12,7 @@ import type { Written } from "./asked-search.ts"
 /** Bytes of all entries together: many large answers leave earlier than many small ones. */
 export const CACHE_BYTES_MAX = 64_000_000
 const CACHE_TTL_DEFAULT_S = 60
-/** Decision: a longer time is lowered, not refused: what a shop changed shows within the hour everywhere. */
+/** Decision: a longer time is lowered, not refused: a shop's changes appear everywhere within the hour. */
 const CACHE_TTL_MAX_S = 3_600
 /** `cache_ttl` as it was asked for, a checked number or its text. */
 export const cacheTtlOf = (asked: unknown): number =>

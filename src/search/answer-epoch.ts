@@ -1,8 +1,7 @@
 /**
- * What a kept answer is asked to be of, beside its request: answers of before something was taken away (documents, a
- * collection, the target of an alias, a person) are never given again. A process that searches has the engine
- * itself, or is told of every removal before that is answered; aliases come by `Configuration`, before their write is
- * answered.
+ * The epoch of a cached answer, beside its request: answers from before something was taken away (documents, a
+ * collection, the target of an alias, a person) are never used again. A process that searches has the engine itself, or
+ * learns of every removal before that is answered; aliases come by `Configuration`, before their write is answered.
  */
 import { Effect } from "effect"
 import { resourceOf } from "../engine-plane/resources.ts"

@@ -6,7 +6,7 @@ import { strengthOf } from "../personalization/personalized.ts"
 import { rewriteOrderOf } from "./rewriting.ts"
 import type { SearchRequest } from "./request.ts"
 
-/** What the steps around the engine took of a search that has some, by their names. */
+/** Time of the steps around the engine for a search that has some, by name. */
 export const timesOf = ({ trace }: FoundAnswer): Readonly<Record<string, number>> =>
   Object.fromEntries((trace?.stages ?? []).map(({ name, us }) => [`dowser.step.${name}_us`, us]))
 

@@ -1,7 +1,7 @@
 /**
  * One request's way through the three steps: `prepare` (read, sessions, restrictions, plan, rules), the unit, `run`,
- * another query where it found too little (`rewriting.ts`), the account, `write`. What is added to a search later is a
- * step before `run`, or after it, here.
+ * another query if it found too little (`rewriting.ts`), the account, `write`. Later additions to a search are a step
+ * before `run`, or after it, here.
  */
 import { type Awaitable, type EngineError, fail, ok, type Result } from "@dowser/engine-sdk"
 import type { CompiledRules } from "@dowser/engine-sdk/rules"
@@ -35,7 +35,7 @@ import { collectionClosed } from "../identity/reach.ts"
 import { declaredOf } from "../engine-plane/engine-plane.ts"
 import { RestrictionNotApplicable, SearchTimedOut, type SessionRequired } from "../http/errors.ts"
 import type { ExperimentTable } from "../experiments/running-experiments.ts"
-import { profiled, type ProfileStepParts } from "../profiles/profile-step.ts"
+import { type ProfileStepParts } from "../profiles/profile-step.ts"
 import { actingStrength, isImpersonal, type Personalization } from "../personalization/personalized.ts"
 import type { NlSearch } from "../nl-search/nl-search.ts"
 import { asksInWords, failedQuery, NL_ERROR, showsParsed } from "../nl-search/parsed-query.ts"
@@ -58,10 +58,10 @@ import { checkedParameters, pagedBy, sayDistances, timesOf, withOrder } from "./
 
 export type Outcome<A> = Result<A, SearchFailure>
 const refusedBy = (error: EngineError): Outcome<never> => fail(declaredOf(error))
-/** Nobody waits for the answer any more: nothing is counted of it, and nobody reads this. */
+/** Client disconnected; do not record the search. */
 const abandoned = () => fail(new SearchTimedOut({ message: "The request was abandoned before its answer was ready." }))
 
-/** One answered search inside an answer, without its query id, which stands between `open` and `rest`. */
+/** One answered search inside an answer, without its query id, which goes between `open` and `rest`. */
 interface WrittenSearch {
   readonly open: string
   readonly rest: string
@@ -155,7 +155,7 @@ export class AskedSearch {
     return written
   }
 
-  /** With other words where it found too little, or with another ranking's hits where an experiment compares them. */
+  /** With other words if it found too little, or merged with another ranking if an experiment compares them. */
   async #made(request: ReadRequest, answered: SearchWithAnswer): Promise<Rewritten> {
     const made = await this.#rewritten(request, answered)
     const against = this.#acting.against.get(request.parameters)
@@ -210,7 +210,7 @@ export class AskedSearch {
       if (!meant.ok) return meant
       requests.push(meant.value)
     }
-    // A union is one answer of several searches: no experiment could tell whose it is.
+    // A union is one answer to several searches: no experiment could attribute it.
     const profiled = requests.map((request) => {
       const made = searches.union ? this.#acting.profiled(request) : this.#acting.experimented(request)
       if (made.ok) this.#acting.keepSaid(request, made.value)
@@ -231,8 +231,8 @@ export class AskedSearch {
   }
 
   /**
-   * What a search in words means (`src/nl-search`). Nothing is spent on one that is wrong in itself, or refused; what
-   * the model makes of it only narrows what the caller asks for, and where that cannot be searched it is left out.
+   * The meaning of a search in words (`src/nl-search`). Nothing is spent on one that is malformed or refused; the
+   * model's result only narrows the request, and is dropped if it cannot be searched.
    */
   async #meant(asked: ReadRequest): Promise<Outcome<ReadRequest>> {
     const { collection, parameters } = asked
@@ -360,8 +360,8 @@ export class AskedSearch {
   }
 
   /**
-   * The searches with the rules of their collections. Here a quota that is used up answers: a search that is wrong in
-   * itself was told so, and nothing that costs was done.
+   * The searches with the rules of their collections. An exhausted quota is answered here, after malformed searches got
+   * their refusal and before anything costly was done.
    */
   #payable(searches: ReadonlyArray<PlannedSearch>): Awaitable<Outcome<ReadonlyArray<PlannedSearch>>> {
     const { refusal } = this.#charge.unit
@@ -420,7 +420,7 @@ export class AskedSearch {
       ? ok({ texts: [written.value.text], isMany: false, searches: [written.value.search], failures: [] })
       : written
   }
-  /** The text is made, then the search is accounted for: what cannot be sent was not answered. */
+  /** The text is written before the search is counted: an answer that cannot be sent was not given. */
   async #written(
     made: MadeAnswer,
     named: string | undefined

@@ -1,5 +1,5 @@
 /**
- * What a visitor would see of a collection without a query: for those who make pages of it. Several searches of `*` at
+ * What a visitor would see of a collection without a query, for those who make pages of it. Several searches of `*` at
  * once, each with what the collection's policies, default profile and rules let through, without a unit and without a
  * trace. They take their turns on the searching thread like any other.
  */
@@ -61,7 +61,7 @@ const planned = async (
 }
 
 /**
- * An answer or a failure of each search, in order: one that cannot be made is no trouble of the others. Cost: as few
+ * An answer or a failure for each search, in order: one that cannot be made does not affect the others. Cost: as few
  * engine calls as the engine's limit allows.
  */
 export const browse = async (

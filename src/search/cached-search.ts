@@ -1,6 +1,6 @@
 /**
- * A request with `use_cache`, answered from what was kept, or asked and kept. A hit costs a unit like the search that
- * made it, and each of its answers is accounted for again, under a query id of its own.
+ * A request with `use_cache`, answered from the cache, or asked and cached. A hit costs a unit like the search that
+ * made it, and each of its answers is counted again, under a query id of its own.
  */
 import { ok, type Result } from "@dowser/engine-sdk"
 import { type MultiSearch, weigh } from "@dowser/engine-sdk/operations"
@@ -32,7 +32,7 @@ export const asksCache = ({ shared }: SearchRequest): boolean => shared.use_cach
 
 /**
  * By organization, key and embedded parameters, so that no restriction is ever answered from another key's entry, by
- * the profiles and policies of the moment, by the variants of experiments, and by whatever rules tell requests apart.
+ * the current profiles and policies, by the variants of experiments, and by whatever rules distinguish requests by.
  */
 const keyOf = (
   { epochOf, experiments, policies, profiles, rules }: CachedParts,

@@ -1,7 +1,7 @@
 /**
- * Documents for who chooses them otherwise than by words: searches of `*` as the caller may make them, with what its
- * key, its profile and the collection's rules let through, and the ids that it is about. One request is one unit and
- * one query id, however many searches it takes; it is reported as no search of a visitor's.
+ * Documents chosen otherwise than by words: searches of `*` as the caller may make them, with what its key, its profile
+ * and the collection's rules let through, restricted to given ids. One request is one unit and one query id, however
+ * many searches it takes; it is not reported as a visitor's search.
  */
 import { type EngineError, fail, type Hit, ok, type Result } from "@dowser/engine-sdk"
 import {

@@ -1,6 +1,6 @@
 /**
- * Entries of a multi-search that bring keys of their own (`docs/contract/search.md#multi-search`): each is decided by
- * its own key, and one refusal refuses the request.
+ * Entries of a multi-search with keys of their own (`docs/contract/search.md#multi-search`): each is decided by its own
+ * key, and one refusal refuses the request.
  */
 import { Effect } from "effect"
 import { type MultiSearch, multiSearchesLimit, type OperationContext } from "@dowser/engine-sdk/operations"
@@ -49,7 +49,7 @@ export const callersOf = (
 export const areOne = (callers: ReadonlyArray<Caller>): boolean =>
   callers.every(({ embedded, key }) => key.id === callers[0]!.key.id && embedded === undefined)
 
-/** One by one, each entry would pass for a search of its own: every key's limit counts them all. */
+/** One by one, each entry would count as a search of its own: every key's limit counts them all. */
 export const withinLimits = (
   context: OperationContext,
   callers: ReadonlyArray<Caller>,

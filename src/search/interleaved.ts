@@ -1,7 +1,7 @@
 /**
- * Two rankings of one search in one list (`teamDraft`), for experiments that compare them. The second search is made
- * behind the first, for first pages of at most 250 hits alone; everything but the hits is the first one's. Where there
- * is nothing to merge the answer stays the control's, and is not counted. Pure, but for what it is given.
+ * Merges two rankings of one search into one list (`teamDraft`), for experiments that compare them. The second search
+ * follows the first, only for first pages of at most 250 hits; everything but the hits comes from the first. If there
+ * is nothing to merge the answer stays the control's, and is not counted. Pure, given its inputs.
  */
 import type { Hit } from "@dowser/engine-sdk"
 import { type Teams, teamDraft, teamsOf } from "@dowser/engine-sdk/experiments"

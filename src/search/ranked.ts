@@ -1,7 +1,7 @@
 /**
- * What a search of today would show, for those who judge rankings: the ids alone. It is prepared and run as every
- * search, with the rules of its collection, and leaves no trace: no unit, no report, no query id, nothing kept. It
- * takes its turn on the searching thread like any other.
+ * What a search would show today, for judging rankings: only the ids. It is prepared and run like every search, with
+ * the rules of its collection, and leaves no trace: no unit, no report, no query id, nothing kept. It takes its turn on
+ * the searching thread like any other.
  */
 import { type EngineError, fail, type Hit, ok, type Result } from "@dowser/engine-sdk"
 import {

@@ -1,4 +1,4 @@
-/** One request to search, in values: what the tenant API and the gateway make of their requests, and what they get. */
+/** One request to search, as values: what the tenant API and the gateway pass in, and what they get. */
 import type { EngineError } from "@dowser/engine-sdk"
 import type { Caller } from "../identity/caller.ts"
 import type { Traits } from "../identity/visitor.ts"

@@ -1,7 +1,7 @@
 /**
  * Another query in place of one that finds too little (`query_rewrite`): keys of another layout, another script, words
- * written together. Each that is tried is a search of the same request: of its time, its turns, its account of bytes,
- * and under the restrictions of its key.
+ * written together. Each attempt is a search of the same request: it uses its time, its turns, its byte account, and
+ * the restrictions of its key.
  */
 import type { WordUse } from "@dowser/engine-sdk"
 import { fail, invalid, ok, type Result } from "@dowser/engine-sdk"
@@ -50,7 +50,7 @@ interface Trying {
   readonly again: (q: string) => Promise<Result<SearchWithAnswer, unknown>>
 }
 
-/** Hits of the words themselves: what rules show where nothing was found is none of them. */
+/** Hits of the words themselves, without what rules show when nothing was found. */
 const foundByWords = ({ answer, asked, trace }: FoundAnswer): number =>
   !asked ? Infinity : trace?.fallback === undefined ? answer.found : 0
 
@@ -62,7 +62,7 @@ export const rewritten = async (trying: Trying, answered: SearchWithAnswer): Pro
   const { account, context } = trying
   if (!order.ok || order.value.kinds.length === 0 || account.left <= 0) return none
   const { plan } = answered.search
-  // A search that was cut off may have found more; one by meaning is not about letters.
+  // A search that was cut off may have found more; one by meaning does not depend on letters.
   if (foundByWords(answered.found) >= order.value.minFound || answered.found.answer.search_cutoff) return none
   if (plan.text === undefined && !plan.matchesNothing) return none
   const asked = new RewriteSearch(typed, order.value.kinds)

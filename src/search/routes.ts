@@ -1,4 +1,4 @@
-/** Handlers of search and multi-search: what of a request is a value goes in, what comes out becomes the reply. */
+/** Handlers of search and multi-search: a request's values go in, the result becomes the reply. */
 import { Effect } from "effect"
 import { originOf } from "../http/origin.ts"
 import { implement, type Input } from "../api/implement.ts"

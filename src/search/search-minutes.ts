@@ -1,9 +1,9 @@
 /**
- * How long searches of this process took and how many failed by our fault, by organization and minute: memory alone.
- * Who wants to keep them takes what changed (`src/alerts/stored-minutes.ts`).
+ * Latencies and failures of this process's searches, by organization and minute, in memory only.
+ * `src/alerts/stored-minutes.ts` takes changes to store them.
  *
- * Bound: the organizations of two minutes, and of more while nobody takes them, but never more than `MINUTES_MAX`,
- * 15 MB: the oldest are forgotten.
+ * Bound: the organizations of two minutes, and of more while nobody takes them, but never more than `MINUTES_MAX`, 15
+ * MB: the oldest are forgotten.
  */
 import { Clock, Effect } from "effect"
 
@@ -70,8 +70,8 @@ export class SearchMinutes {
     minute.counts[step] = minute.counts[step]! + 1
   }
   /**
-   * Whole minutes, each with all that it has so far, that changed since they were taken last; those that are over are
-   * forgotten when they are taken or nobody wants them. `again` puts them back where they could not be kept.
+   * Whole minutes with everything counted so far, if they changed since they were last taken; past ones are forgotten
+   * when they are taken or unwanted. `again` puts them back if they could not be stored.
    */
   take(isWanted: (organizationId: string) => boolean): {
     readonly minutes: ReadonlyArray<SearchMinute>

@@ -1,7 +1,7 @@
 /**
  * Search and multi-search: the control plane's part around the engine call. A request is charged, goes through its
- * steps (`asked-search.ts`), or is answered from the cache, and gets one text. It takes and gives values; what of them
- * is a header, a body or a status is for its routes.
+ * steps (`asked-search.ts`) or is answered from the cache, and gets one text. It takes and returns values; its routes
+ * deal with headers, bodies and statuses.
  */
 import {
   AnswerBudget,
@@ -317,7 +317,7 @@ export class Search extends Context.Service<Search, SearchShape>()("dowser/searc
     )
 }
 
-/** Failures that are ours: what the request did wrong, and what it may not, are none. */
+/** Our own failures: mistakes and refusals of the request are not among them. */
 const FAULTS = new Set(["EngineUnavailable", "EngineOverloaded", "SearchTimedOut", "OrganizationUnavailable"])
 const isFault = (exit: Exit.Exit<unknown, SearchFailure>): boolean => {
   if (Exit.isSuccess(exit)) return false

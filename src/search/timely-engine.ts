@@ -1,8 +1,7 @@
 /**
- * The engine as one search request has it: every search waits for its turn on this thread, is refused when the
- * request's time is over by then, and is cut off by the engine with what remains of that time. Where an engine searches
- * on this thread, several searches are asked one by one, so that others get their turn between them, and share one
- * budget of its time.
+ * The engine from the view of one search request: every search waits for its turn on this thread, is refused if the
+ * request's time is over by then, and is cut off by the engine with what remains of that time. If an engine searches on
+ * this thread, several searches run one by one, so that others get their turn between them, and share one time budget.
  */
 import { type EngineError, fail, type SearchEngine, type SearchPlan } from "@dowser/engine-sdk"
 import { delegatingEngine } from "../ports/engine/delegating-engine.ts"

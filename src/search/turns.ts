@@ -1,17 +1,17 @@
 /**
- * Turns on this thread for searches that hold it. A search that finds the thread free runs at once; once searches took
- * a slice of a turn of the event loop, the next ones wait while everything else that has arrived gets its turn (health,
- * keys, bodies), then go on by `src/fair-queue.ts`. Who has waited beyond its deadline, or whose caller is gone, does
- * not run.
+ * Turns on this thread for searches that block it. A search that finds the thread free runs at once; once searches have
+ * used a slice of an event-loop turn, the next ones wait while everything else that has arrived gets its turn (health,
+ * keys, bodies), then continue by `src/fair-queue.ts`. A search beyond its deadline, or whose caller is gone, does not
+ * run.
  *
  * Cost of a search that need not wait: two readings of the clock. An engine elsewhere answers later and uses no slice.
  */
 import type { Awaitable } from "@dowser/engine-sdk"
 import { makeFairQueue } from "../fair-queue.ts"
 
-/** Decision: what another request waits at most for searches that are quick; slow ones are not divided. */
+/** Decision: the longest wait of another request for quick searches; slow ones are not divided. */
 const SLICE_MS = 5
-/** Searches that wait: beyond, one is refused at once. Each belongs to a request that is held anyway. */
+/** Waiting searches: beyond this, one is refused at once. Each belongs to a request that is held anyway. */
 const WAITING_MAX = 10_000
 
 export interface Turn {
@@ -74,7 +74,7 @@ export const makeTurns = ({
   }
   return {
     /**
-     * `run` at once or in its turn; what it throws is thrown or rejects. `refused` makes the answer where it does not
+     * Runs `run` at once or in its turn; what it throws is thrown or rejects. `refused` makes the answer if it does not
      * run.
      */
     take: <A>(turn: Turn, run: () => Awaitable<A>, refused: (reason: Refused) => A): Awaitable<A> => {

@@ -1,6 +1,6 @@
 /**
- * Which model a collection's own vectors are of, where its organization has named none: the installed one, or one that
- * is trained on the collection, for a language that the other was not trained on and where it is not installed. Pure.
+ * The model of a collection's own vectors if its organization has named none: the installed one, or one trained on the
+ * collection, for a language that the other does not know and if it is not installed. Pure.
  */
 import { type EmbeddingModel, readsLanguage, type TextEmbedder } from "../ports/text-embedder/text-embedder.ts"
 

@@ -1,4 +1,4 @@
-/** Which language a collection is in: what its fields say, or else what most of its first documents are written in. */
+/** The language of a collection: from its fields, or from most of its first documents. */
 import type { CollectionSchema } from "@dowser/engine-sdk"
 import { sourceOf } from "@dowser/engine-sdk/embedding"
 import { Effect } from "effect"

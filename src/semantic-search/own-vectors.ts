@@ -1,6 +1,6 @@
 /**
- * Which field of a collection holds vectors of what its documents say: one that its owner declared, or one beside its
- * schema, which is made when it is first asked for and made anew when the organization names another model.
+ * Which field of a collection holds vectors of its documents: one that its owner declared, or one beside its schema,
+ * which is created on first use and again when the organization names another model.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { CollectionInfo, CollectionSchema } from "@dowser/engine-sdk"

@@ -1,7 +1,7 @@
 /**
- * A search by meaning is a search like any other, with the caller's key, profile and rules, to which a query of vectors
- * is added. It goes by words alone where the model cannot read the query, or where the key may not see everything that
- * the vectors are made of: what is near would tell of it.
+ * A search by meaning is a search like any other, with the caller's key, profile and rules, plus a vector query. It
+ * uses words alone if the model cannot read the query, or if the key may not see everything that the vectors are made
+ * of: nearness would reveal it.
  */
 import { Context, Effect, Layer, Option } from "effect"
 import type { EmbeddingField, ModelConfig } from "@dowser/engine-sdk/embedding"
@@ -33,20 +33,22 @@ interface UsedEmbedder {
   readonly used: boolean
 }
 /**
- * How much meaning counts: half as much as words. Of judged queries nDCG@10 by words and so fused is .414 and .430
- * (Cranfield), .539 and .572 (CACM), .806 and .822 (a catalogue of electronics); from .3 to .7 as much the first two
- * change by .004 and .011 (`bench -- relevance --embedder minilm`).
+ * The weight of meaning: half that of words. On judged queries nDCG@10 by words and with this fusion is .414 and .430
+ * (Cranfield), .539 and .572 (CACM), .806 and .822 (a catalogue of electronics); weights from .3 to .7 change the first
+ * two by .004 and .011 (`bench -- relevance --embedder minilm`).
  */
 const ALPHA = 0.333
 /**
- * Of a model that is trained on the collection: a tenth as much as words, and half as much where documents are prose.
- * By words and so fused, nDCG@10 is .414 and .424 (Cranfield), .941 and .947, .964 and .965, .940 and .946 (passages of
- * encyclopedias in German, Spanish and Arabic), .539 and .538 (CACM, mostly titles), .806 and .806 (a catalogue)
+ * For a model trained on the collection: a tenth of the weight of words, and half for prose. By words and with this
+ * fusion, nDCG@10 is .414 and .424 (Cranfield), .941 and .947, .964 and .965, .940 and .946 (passages of encyclopedias
+ * in German, Spanish and Arabic), .539 and .538 (CACM, mostly titles), .806 and .806 (a catalogue)
  * (`bench -- relevance --embedder lsa`).
  */
 const ALPHA_TRAINED = 0.091,
   ALPHA_TRAINED_PROSE = 0.333
-/** Of a document, on average: the passages have 700 to 1,100, titles of papers with some abstracts 350. */
+/**
+ * Average length of a document: the passages have 700 to 1,100 characters, titles of papers with some abstracts 350.
+ */
 const PROSE_CHARACTERS = 500
 const alphaOf = ({ model }: EmbeddingField, weight: number): number => {
   if (weight > 0) return alphaOfWeight(weight)
@@ -63,16 +65,15 @@ const isTrained = ({ model_name }: ModelConfig): boolean => model_name === LSA_N
 /** What a collection's model makes of a query. */
 const makeReading = Effect.map(CurrentEmbedder, (embedder) => {
   /**
-   * Whether this program's model reads every word of the query as one: then none of them is a typing error, whatever
-   * the catalogue's words are, and what is meant says more than the word that looks alike. The vector is kept for the
-   * search.
+   * Whether the model reads every word of the query as one: then none of them is a typo, whatever the catalogue's words
+   * are, and meaning says more than a similar-looking word. The vector is cached for the search.
    */
   const isSpelt = Effect.fnUntraced(function* (organizationId: string, { model }: EmbeddingField, q: string) {
     if (embedder?.isEmbedded(model) !== true || isTrained(model)) return false
     const made = yield* Effect.option(embedder.vectors(organizationId, model, [q]))
     return Option.isSome(made) && made.value.inputTokens === words(q).length + FRAME_TOKENS
   })
-  /** A model that was trained on the collection knows what stands in it, and nothing of another query. */
+  /** A model trained on the collection knows its content, and nothing about other queries. */
   const isRead = Effect.fnUntraced(function* (
     organizationId: string,
     collection: CollectionInfo,
@@ -111,12 +112,12 @@ const makeByMeaning = Effect.gen(function* () {
         : profiles.get(caller.organizationId, collection, name)
     return profile === undefined ? 0 : (actingManifest(profile).meaning?.weight ?? 0)
   }
-  /** Where neither the request nor a profile says how words are ranked. */
+  /** Used if neither the request nor a profile says how to rank words. */
   const ranking = (request: SearchRequest, collection: CollectionInfo): Readonly<Record<string, string>> =>
     request.shared.ranking !== undefined || !ranksByRelevance || hasProfile(request, collection)
       ? {}
       : { ranking: "relevance" }
-  /** What words are looked for in, where neither the request nor a profile says it. */
+  /** The fields searched for words if neither the request nor a profile says. */
   const queryBy = (request: SearchRequest, collection: CollectionInfo): Readonly<Record<string, string>> => {
     const { caller, shared } = request
     if ((shared.query_by ?? "") !== "" || hasProfile(request, collection)) return {}
@@ -161,7 +162,7 @@ const make = Effect.gen(function* () {
   const byMeaning = yield* makeByMeaning
 
   return {
-    /** By meaning too where the collection has vectors by now; nothing is started for it. */
+    /** Also by meaning if the collection has vectors by now; nothing is started for it. */
     withMeaning: Effect.fnUntraced(function* (request: SearchRequest, collection: CollectionInfo) {
       const known = yield* vectors.known(request.caller.organizationId, collection)
       return (yield* byMeaning(request, collection, known)).asked

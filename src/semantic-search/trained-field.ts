@@ -1,7 +1,7 @@
 /**
- * The field whose vectors are of a model that is trained on the collection itself. Once there are a tenth more or fewer
- * documents than it was trained on, another is trained beside it; from when its field is there until every document has
- * its vector, searches go by words alone.
+ * The field with vectors of a model trained on the collection itself. Once the number of documents has changed by a
+ * tenth, another model is trained beside it; from the creation of its field until every document has its vector,
+ * searches use words alone.
  */
 import { Clock, Effect } from "effect"
 import type { CollectionInfo, CollectionSchema } from "@dowser/engine-sdk"
@@ -19,7 +19,7 @@ const GROWN_SHARE = 0.1
 const REST_MS = 10_000,
   REST_MS_A_DOCUMENT = 10,
   REST_MS_MAX = 10 * 60_000
-/** How often a collection that has grown is looked at. */
+/** How often a growing collection is checked. */
 const LOOK_MS = 5_000
 
 export const hasGrown = (trainedOn: unknown, documents: number): boolean => {
@@ -86,7 +86,7 @@ export const makeTrainedField = Effect.gen(function* () {
       return { field, isFilled: true } satisfies FilledField
     }
     const before = trainingOf(newest)?.instead_of
-    // The model before is answered with until the new one's field is there.
+    // The earlier model answers until the new one's field is ready.
     if (before === field.pin || (before !== undefined && isUnderWay(newest)))
       return { field, isFilled: before === field.pin } satisfies FilledField
     if (isUnderWay(newest)) return yield* new VectorsNotReady({ message: notReady(schema.name), job_id: newest.id })

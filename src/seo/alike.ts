@@ -1,16 +1,16 @@
 /**
- * Which values stand for the same documents, and which are met together: over what the first documents of each are, as
- * numbers. Pure; both are generators that yield where others may have the thread.
+ * Which values stand for the same documents, and which occur together: computed over numbered documents. Pure; both are
+ * generators that yield where others may have the thread.
  */
 import { createHash } from "node:crypto"
 
 /** From here on two pages show the same. */
 export const ALIKE = 0.9
-/** A document with more values than that says nothing about any two of them. */
+/** A document with more values than this says nothing about any two of them. */
 const VALUES_PER_DOCUMENT_MAX = 50
 const YIELD_EVERY = 200
 
-/** Ids as sorted numbers, so that fifty thousand lists of them have room. */
+/** Ids as sorted numbers, so that fifty thousand lists of them fit. */
 export const printsOf = (ids: ReadonlyArray<string>): Uint32Array =>
   Uint32Array.from(ids, (id) => createHash("md5").update(id).digest().readUInt32LE(0)).sort()
 
@@ -40,8 +40,8 @@ const prefixOf = ({ prints }: Counted): Uint32Array =>
 const mayBeAlike = (a: Counted, b: Counted): boolean => Math.min(a.count, b.count) >= ALIKE * Math.max(a.count, b.count)
 
 /**
- * By place: the place of an earlier one that it is alike, which is like no other itself. `pages` come largest first, so
- * that the larger stays. Only those that share a number of their prefixes are compared.
+ * By index: the index of an earlier, similar page that is similar to no other. `pages` come largest first, so that the
+ * larger one stays. Only pages that share a number of their prefixes are compared.
  */
 export function* duplicatesOf(pages: ReadonlyArray<Counted>): Generator<void, ReadonlyMap<number, number>> {
   const found = new Map<number, number>()

@@ -1,4 +1,6 @@
-/** What is wrong with pages of a rule, beside the values that the collection has now and what visitors ask. Pure. */
+/**
+ * What is wrong with the pages of a rule, compared with the collection's present values and visitors' queries. Pure.
+ */
 import { placeholdersIn } from "./placeholders.ts"
 import { DESCRIPTION_MAX, type Status, TITLE_MAX } from "./schema.ts"
 import type { CountedValue } from "./decide-pages.ts"

@@ -1,4 +1,4 @@
-/** The job that looks at the pages of a rule: beside what the collection has now, and beside what visitors ask. */
+/** The job that audits the pages of a rule against the collection and visitors' queries. */
 import { Effect } from "effect"
 import { type ClaimedJob, type JobEnd, JobFailed } from "../jobs/job-worker.ts"
 import { Search } from "../search/search.ts"

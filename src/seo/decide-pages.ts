@@ -1,5 +1,5 @@
 /**
- * Which page each value gets, and what it is to a search engine. Pure.
+ * The page of each value, and its status for search engines. Pure.
  *
  * - `gone`: the value has had no document for `EMPTY_DAYS`, or its page moved to another address;
  * - `noindex`: thin, that is few documents in stock or nothing but the template, or another page has its title and
@@ -7,7 +7,7 @@
  * - `canonical`: a duplicate; a larger page with the same value or the same documents stands for it;
  * - `index`: everything else.
  *
- * A page is never both thin and a duplicate: a thin one is told to nobody, also not as another's copy.
+ * A page is never both thin and a duplicate: a thin one is hidden from search engines, even as another's copy.
  */
 import { ALIKE, type Counted, duplicatesOf, metTogether } from "./alike.ts"
 import { EMPTY_DAYS, type Status } from "./schema.ts"
@@ -37,8 +37,8 @@ export const inOrder = <A extends CountedValue>(values: ReadonlyArray<A>): Reado
 const isLive = ({ moved_to }: KnownPage): boolean => moved_to === null
 
 /**
- * Slug of each value. A value that had a page has it again, also after years; one that is written differently now
- * ("usb c" for "USB-C") takes over the page of the other, where that has no documents any more.
+ * Slug of each value. A value that had a page gets it again, even after years; a value with a new spelling ("usb c" for
+ * "USB-C") takes over the page of the old one, if that has no documents any more.
  */
 export function* slugsFor(
   values: ReadonlyArray<CountedValue>,
@@ -85,7 +85,7 @@ export interface PageState {
 /** Sentences that say something of the documents, below which a text is its template. */
 const DATA_SENTENCES_MIN = 2
 const RELATED_MAX = 20
-/** Where few are met together: its neighbours, so that every page has links to it. */
+/** If few values occur together: its neighbours, so that every page has links to it. */
 const NEIGHBOURS = 6
 
 const isThin = (page: Pick<JudgedValue, "inStock" | "dataSentences">, minProducts: number): boolean =>
@@ -174,8 +174,8 @@ const share = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): number => {
 }
 
 /**
- * Pages whose values have no documents now. One whose documents all stand under a value that is new was renamed: its
- * address leads there. Others wait for `EMPTY_DAYS`.
+ * Pages whose values have no documents now. If all of a page's documents are under a new value, it was renamed: its
+ * address redirects there. Others wait for `EMPTY_DAYS`.
  */
 export function* leftPages(
   known: ReadonlyArray<KnownPage>,

@@ -1,4 +1,4 @@
-/** Refusals of the landing pages: the address is a page's, and there is nothing on it. */
+/** Refusals of the landing pages: the address belongs to a page that has no content. */
 import { Schema } from "effect"
 
 /** Where a visitor may go instead. */

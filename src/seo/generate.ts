@@ -1,7 +1,7 @@
 /**
- * The job that makes pages of a rule: one for each value that the collection has now. It writes what pages say while it
- * reads, some at a time; when all values were looked at it decides what each page is to a search engine. Begun again it
- * does the same again: nothing of a run that was cut off has to be undone.
+ * The job that generates pages of a rule: one for each present value of the field. It writes what pages say while it
+ * reads, some at a time; after all values it decides each page's status. A restarted job does the same again: nothing
+ * of an interrupted run has to be undone.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -54,7 +54,7 @@ const madeOf = (rule: StoredRule, { value }: CountedValue, slug: string, facts: 
   }
 }
 
-/** Writes in transactions that hold the rule: one that is deleted meanwhile gets no pages. */
+/** Writes in transactions that lock the rule: one that is deleted meanwhile gets no pages. */
 const makeWrites = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rules = yield* makeRulesRepository
@@ -125,7 +125,7 @@ const makeTexts = Effect.gen(function* () {
         if (said === undefined) continue
         const one = madeOf(rule, value, slugs.get(value.value)!, said, year)
         waiting.push(one.page)
-        // What is listed lies in its row by now: of fifty thousand values only what decisions need is kept.
+        // What is listed is in its row by now: of fifty thousand values only what decisions need is kept.
         made.push({ ...one, page: { ...one.page, description: "", text: "", products: [] } })
       }
       looked += batch.length

@@ -1,6 +1,5 @@
 /**
- * What the documents of a value say: how many there are, at which prices, of whom, and the first of them as a page
- * lists them. Pure.
+ * What the documents of a value say: their number, prices and brands, and the first of them for the page's list. Pure.
  */
 import { createHash } from "node:crypto"
 import { plainText, type PlaceholderValues, filled } from "./placeholders.ts"
@@ -35,7 +34,7 @@ const textIn = (document: Document, role: Role, most = TEXT_MAX): string => {
   const value = valueIn(document, role)
   return typeof value === "string" ? plainText(value).slice(0, most).toWellFormed() : ""
 }
-/** A link of a document is one of the web, whatever the document says. */
+/** A document's link must be a web address, whatever the document says. */
 const linkIn = (document: Document, role: "url" | "image"): string => {
   const value = valueIn(document, role)
   if (typeof value !== "string" || value.length > URL_MAX || !/^https?:\/\//i.test(value)) return ""
@@ -90,8 +89,8 @@ const mostFrequent = (texts: ReadonlyArray<string>): ReadonlyArray<string> => {
     .map(([text]) => text)
 }
 /**
- * `found`: the first `LOOKED_AT`, in the order in which visitors see them. `prices`: of all of them, where the
- * collection counts prices; else those that are looked at say it.
+ * `found`: the first `LOOKED_AT`, in the order that visitors see. `prices`: of all of them, if the collection counts
+ * prices; otherwise of those examined.
  */
 export const factsOf = (count: number, found: ReadonlyArray<Document>, counted?: Prices): Facts => {
   const documents = found.filter(({ id }) => isStorable(String(id)))
@@ -119,7 +118,7 @@ interface Texts {
   readonly h1: string
   readonly text: string
   /** Sentences of the text that say something of the documents. */ readonly dataSentences: number
-  /** Of what is shown: another one is a page that changed. */ readonly hash: string
+  /** Hash of what is shown: a difference means that the page changed. */ readonly hash: string
 }
 interface About {
   readonly value: string
@@ -139,7 +138,7 @@ export const textsOf = (templates: Templates, facts: Facts, { facet, siteName, v
     ["MIN_PRICE", number(facts.minPrice)],
     ["MAX_PRICE", number(facts.maxPrice)],
     ["CURRENCY", facts.currency ?? ""],
-    // That what is of a brand is mostly of that brand says nothing.
+    // That a brand's documents are mostly of that brand says nothing.
     ["TOP_BRANDS", facts.brands.length === 1 && facts.brands[0] === shown ? "" : facts.brands.join(", ")],
     [
       "TOP_PRODUCTS",

@@ -1,6 +1,6 @@
 /**
- * A page as a whole HTML document, with what search engines read beside it. Whatever documents and rules say is text
- * here: escaped in elements and attributes, and in the JSON of linked data written so that no tag ends it. Pure.
+ * A page as a whole HTML document, with data for search engines. Everything from documents and rules is text here:
+ * escaped in elements and attributes, and in linked-data JSON written so that no tag can end it. Pure.
  */
 import { createHash } from "node:crypto"
 import type { Product } from "./page-facts.ts"
@@ -29,7 +29,7 @@ export interface ShownPage {
   readonly next?: PageLink
 }
 
-/** A page that is served as it is can be read on any screen; one that is taken apart leaves this behind. */
+/** A page served as it is must be readable on any screen; one that is embedded drops this. */
 const STYLE = `
 body { font: 1rem/1.5 system-ui, sans-serif; color: #1f2328; background: #fff; max-width: 60rem; margin: 0 auto; padding: 1rem 1.25rem 3rem }
 a { color: #0a58ca; text-decoration: none }
@@ -113,7 +113,7 @@ const productLine = (product: Product): string =>
 
 const listed = (label: string, lines: ReadonlyArray<string>): string =>
   lines.length === 0 ? "" : `<nav aria-label="${label}">\n<ul>\n${lines.join("\n")}\n</ul>\n</nav>\n`
-/** `und`: in which language documents are written nobody knows. */
+/** `und`: the documents' language is unknown. */
 const whole = (head: ReadonlyArray<string>, body: string): string =>
   `<!DOCTYPE html>\n<html lang="und">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>${STYLE}</style>\n${head.filter((line) => line !== "").join("\n")}\n</head>\n<body>\n${body}</body>\n</html>\n`
 
@@ -123,7 +123,7 @@ export const pageHtml = (page: ShownPage): string => {
     `<title>${escaped(title)}</title>`,
     description === "" ? "" : `<meta name="description" content="${escaped(description)}">`,
     isIndexed ? "" : '<meta name="robots" content="noindex, follow">',
-    // A thin page stands for itself, unseen: it is nobody's copy.
+    // A thin page stands for itself, hidden: it is nobody's copy.
     `<link rel="canonical" href="${escaped(canonical_url)}">`,
     prev === undefined ? "" : `<link rel="prev" href="${escaped(prev.url)}">`,
     next === undefined ? "" : `<link rel="next" href="${escaped(next.url)}">`,

@@ -1,4 +1,4 @@
-/** A page as its callers read it: as JSON, and what a site serves of it as HTML. Pure. */
+/** A page for its callers: as JSON, and as the HTML that a site serves. Pure. */
 import { createHash } from "node:crypto"
 import { Effect } from "effect"
 import { Reply } from "../http/reply.ts"

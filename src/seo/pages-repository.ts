@@ -57,7 +57,7 @@ export const makePagesRepository = Effect.gen(function* () {
         }>`SELECT count(*)::int4 AS n FROM seo_pages WHERE organization_id = ${organizationId} AND rule_id <> ${ruleId} AND status <> 'gone'`,
         ([row]) => row!.n
       ),
-    /** What is shown of values that have documents. What they are to a search engine is said when all are known. */
+    /** What is shown of values with documents. Their status is set when all are known. */
     putTexts: (organizationId: string, ruleId: string, pages: ReadonlyArray<PageText>, now: number) =>
       sql`INSERT INTO seo_pages (organization_id, rule_id, slug, value, status, title, description, h1, text, count, document_ids, products, related, hash, changed_at, generated_at)
         SELECT ${organizationId}, ${ruleId}, p.slug, p.value, 'noindex', p.title, p.description, p.h1, p.text, p.count, p.document_ids, p.products, '[]'::json, p.hash, ${time(now)}, ${time(now)}

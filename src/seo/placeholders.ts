@@ -1,7 +1,7 @@
 /**
- * Templates of a rule: which placeholders there are, what is wrong with a template, and a template filled with what is
- * known of a value. A placeholder without a value takes its sentence with it. What is filled in is never looked at
- * again, so a value that is written like a placeholder stays as it is written. Pure.
+ * Templates of a rule: the placeholders, mistakes in a template, and filling one in with a value's facts. A placeholder
+ * without a value removes its sentence. Filled-in text is never examined again, so a value that looks like a
+ * placeholder stays as it is. Pure.
  */
 
 export const PLACEHOLDERS = [

@@ -1,7 +1,7 @@
 /**
- * Values of a rule's field and the documents of each, as visitors find them: the collection's rules that keep documents
- * out of sight hold. The values are one engine call; their documents come by some plans at a time, with a rest in
- * between, so that whoever searches meanwhile waits for a few plans at most.
+ * Values of a rule's field and the documents of each, as visitors find them: the collection's exclusion rules apply.
+ * The values are one engine call; their documents come in batches with a pause in between, so that concurrent searches
+ * wait for a few plans at most.
  */
 import { Effect } from "effect"
 import type { FacetCount, SearchAnswer } from "@dowser/engine-sdk"
@@ -80,7 +80,7 @@ export const readValues = Effect.fnUntraced(function* (
 const countsOf = (answer: SearchAnswer, field: string): FacetCount["counts"] =>
   (answer.facet_counts.find(({ field_name }) => field_name === field)?.counts ?? []).filter(({ count }) => count > 0)
 
-/** What documents of some values say; undefined where none are found. `hasPrices`: the collection counts `price`. */
+/** What documents of some values say; undefined if none are found. `hasPrices`: the collection counts `price`. */
 export const readFacts = Effect.fnUntraced(function* (
   search: Search["Service"],
   asked: Asked,

@@ -1,4 +1,4 @@
-/** What a rule may be: a body as a complete rule, or every field that is wrong. Pure. */
+/** Validity of a rule: a body as a complete rule, or every wrong field. Pure. */
 import { type Issue, invalidFields, issuesIn } from "../http/checks.ts"
 import type { InputInvalid } from "../http/errors.ts"
 import { isObject } from "../http/json-fields.ts"

@@ -15,7 +15,7 @@ export const makeRulesRepository = Effect.gen(function* () {
   )
   const first = (rows: ReadonlyArray<StoredRule>) => rows[0]
   return {
-    /** One organization's rules are counted one after the other. */
+    /** Counts of one organization's rules are serialized. */
     lockCount: (organizationId: string) =>
       Effect.map(
         Effect.andThen(
@@ -35,7 +35,7 @@ export const makeRulesRepository = Effect.gen(function* () {
         sql<StoredRule>`SELECT ${columns} FROM seo_rules WHERE organization_id = ${organizationId} AND id = ${id}`,
         first
       ),
-    /** Nobody else changes or deletes it until the transaction ends. */
+    /** Locks the row until the transaction ends. */
     lock: (organizationId: string, id: string) =>
       Effect.map(
         sql<StoredRule>`SELECT ${columns} FROM seo_rules WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`,

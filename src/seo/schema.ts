@@ -5,7 +5,7 @@ import { Schema } from "effect"
 export const VALUES_MAX = 50_000
 /** Decision: addresses are for ever, so a rule keeps those of values that are gone; beyond these it gets no new one. */
 export const ROWS_MAX = 100_000
-/** Of a value, in bytes of UTF-8. A longer one is no name of a page. */
+/** Of a value, in bytes of UTF-8. A longer one cannot name a page. */
 export const VALUE_BYTES_MAX = 512
 export const MIN_PRODUCTS = 3
 /** A value without documents is looked for so long; then its page is gone. */

@@ -1,9 +1,8 @@
 /**
- * Rules that make landing pages of facet values, and the pages: rows in Postgres; nothing of them is kept in memory,
- * since no search asks for them.
+ * Landing-page rules and their pages: rows in Postgres; nothing is kept in memory, because no search needs it.
  *
- * Decision: a rule belongs to the name that it was given. One of an alias makes pages of what the alias leads to; one
- * of a collection goes with the collection, and its pages with it.
+ * Decision: a rule belongs to the name that it was given. A rule of an alias makes pages of the alias's target; one of
+ * a collection is deleted with it, pages included.
  */
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

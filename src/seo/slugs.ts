@@ -1,12 +1,9 @@
-/**
- * Where a value's page stands: its slug, which it keeps for ever, and the form in which two values are the same one.
- * Pure.
- */
+/** A value's slug, which it keeps for ever, and the form in which two values are equal. Pure. */
 import { createHash } from "node:crypto"
 import { romanize } from "@dowser/engine-sdk/analysis"
 
 export const SLUG_CHARACTERS_MAX = 80
-/** Letters that no table of ours and no decomposition makes Latin ones of. */
+/** Letters that no table of ours and no decomposition turns into Latin ones. */
 const OTHERS: ReadonlyMap<string, string> = new Map([
   ["ß", "ss"],
   ["æ", "ae"],
@@ -27,7 +24,7 @@ export const valueKey = (value: string): string => {
   return key === "" ? value : key
 }
 
-/** Letters a to z, digits and dashes; a value of which nothing is left by that gets a name of its hash. */
+/** Letters a to z, digits and dashes; a value of which nothing remains is named by its hash. */
 export const slugOf = (value: string): string => {
   const slug = latin(value)
     .normalize("NFD")
@@ -39,7 +36,7 @@ export const slugOf = (value: string): string => {
   return slug === "" ? `v-${createHash("sha256").update(value).digest("hex").slice(0, 10)}` : slug
 }
 
-/** Gives slugs that nobody has: a second value of the same slug gets `-2`, and so on. O(1) each, most of the time. */
+/** Assigns free slugs: a second value with the same slug gets `-2`, and so on. O(1) each, most of the time. */
 export class SlugBook {
   readonly #taken: Set<string>
   readonly #next = new Map<string, number>()

@@ -9,7 +9,7 @@ import {
   type SearchRequest
 } from "@dowser/engine-sdk/operations"
 
-/** One engine call; `step` stands between what is asked and its plan. Fails as the search does. */
+/** One engine call; `step` runs between request and plan. Fails like the search. */
 export const facetCountsOf = async (
   context: OperationContext,
   reach: Reach,

@@ -2,9 +2,9 @@
  * Values of a collection's facet fields, as filters that a visitor may want. Restrictions of the caller's key go to the
  * engine with the question, so a key never learns a value that only documents outside its filter have.
  *
- * Decision: the first four facet fields of text, in the order of the schema, 1,000 values each. For callers that see
- * every document the values are kept for half a minute and completed with typing errors; what a restricted key may see
- * is asked of the engine each time, because a document may leave its filter at any moment.
+ * Decision: the first four text facets, in schema order, 1,000 values each. For callers that see every document the
+ * values are cached for half a minute and completed with typos; what a restricted key may see is requested from the
+ * engine each time, because a document may leave its filter at any moment.
  */
 import { BoundedMap } from "@dowser/engine-sdk/host"
 import { type CollectionInfo, type FacetCount, type Field, ok, type Result } from "@dowser/engine-sdk"
@@ -42,7 +42,7 @@ const BYTES_MAX = 64_000_000,
 const isFacetText = ({ facet, index, name, type }: Field): boolean =>
   facet && index && (type === "string" || type === "string[]") && !name.includes("*")
 
-/** What the key's own selection of fields hides stays hidden here. Nothing is joined. */
+/** Fields that the key hides stay hidden here. Nothing is joined. */
 const fieldsOf = ({ schema }: CollectionInfo, caller: Caller): ReadonlyArray<string> => {
   const seen = seenFieldsOf(restrictionsOf(caller), (name) => name)
   return schema.fields

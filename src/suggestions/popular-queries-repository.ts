@@ -11,15 +11,15 @@ interface Row {
 }
 const itemOf = ({ q, score, searches }: Row): Completable => ({ label: q, score, count: searches })
 
-/** 0 where it must not be shown: too few visitors, nothing left of it, or mostly searched in vain lately. */
+/** 0 if it must not be shown: too few visitors, no use left, or mostly without results lately. */
 const SCORE = `CASE WHEN visitors >= ${VISITORS_MIN} AND searches > 0 AND weight > zero_weight THEN weight + click_weight ELSE 0 END`
 
 export const makePopularQueriesRepository = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   return {
     /**
-     * Every transaction before it has ended: what is read after it shows all that those wrote. Ask first, then read;
-     * the next read of changes starts here.
+     * Every transaction before it has ended: a later read shows everything they wrote. Ask first, then read; the next
+     * read of changes starts here.
      */
     horizon: Effect.map(
       sql<{ horizon: string }>`SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS horizon`,

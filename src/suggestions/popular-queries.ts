@@ -1,7 +1,7 @@
 /**
- * The popular queries of the collections that are asked for, in memory and ready to complete. Read from Postgres when a
- * collection is asked for the first time, brought up to date in the background while it is asked for: a look at what
- * changed after a second, after up to eight while nothing does. Only that first request waits, and not for long.
+ * The popular queries of requested collections, in memory and ready for completion. Read from Postgres on a
+ * collection's first request and updated in the background while it is in use: changes are read after a second, after
+ * up to eight while there are none. Only that first request waits, and not for long.
  */
 import { Clock, Context, Deferred, Effect, FiberSet, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -9,7 +9,7 @@ import { makePopularQueriesRepository } from "./popular-queries-repository.ts"
 import { inSlices } from "./typeahead/sliced.ts"
 import { type Completable, Typeahead } from "./typeahead/typeahead.ts"
 
-/** Of all indexes together, about 250 a query; the collection that was not asked for longest leaves. */
+/** Of all indexes together, about 250 a query; the collection unused for longest is evicted. */
 const BYTES_MAX = 256 * 1024 * 1024
 const COLLECTIONS_MAX = 10_000
 const LOOK_EVERY_MS = 1_000
@@ -97,12 +97,9 @@ const makeLook = Effect.gen(function* () {
 export class PopularQueries extends Context.Service<
   PopularQueries,
   {
-    /**
-     * Of the collection by that name (a caller's name for it, also an alias). Waits for the first reading, at most two
-     * seconds.
-     */
+    /** For the collection under that name (also an alias). Waits at most two seconds for the first reading. */
     readonly index: (organizationId: string, name: string) => Effect.Effect<Typeahead<Completable>>
-    /** What is there now; never waits. Undefined until it was read once, which this starts. */
+    /** What is there now; never waits. Undefined before the first reading, which this starts. */
     readonly known: (organizationId: string, name: string) => Typeahead<Completable> | undefined
   }
 >()("dowser/suggestions/PopularQueries") {

@@ -1,13 +1,13 @@
 /**
- * Queries that nobody uses any more, and those of a collection beyond its bound, least used first, with what is known
- * of who made them. Rows that a flush is at are left for the next sweep, so the two never wait for each other.
+ * Removes queries that are no longer used, and a collection's least used ones beyond its bound, with their visitors.
+ * Rows locked by a flush are left for the next sweep, so the two never wait for each other.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { QUERIES_PER_COLLECTION_MAX } from "@dowser/streams/figures/candidate-queries"
 import { weightOf } from "@dowser/streams/figures/recency"
 
-/** Eight half-lives: one search goes after eight weeks, a hundred after fifteen. */
+/** Eight half-lives: one search is forgotten after eight weeks, a hundred after fifteen. */
 const FADED = 1 / 256
 
 const remove = (

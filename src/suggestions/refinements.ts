@@ -1,6 +1,6 @@
 /**
- * Ways to narrow an answer: queries of other visitors that go on where this one ends, and facet values that split what
- * was found. From memory and from the facets that the request asked for anyway; no engine call. Pure.
+ * Ways to narrow an answer: other visitors' queries that extend this one, and facet values that divide the results.
+ * From memory and from the facets that the request needed anyway; no engine call. Pure.
  */
 import type { CollectionInfo, FacetCount } from "@dowser/engine-sdk"
 import { fieldNamed } from "@dowser/engine-sdk/query"

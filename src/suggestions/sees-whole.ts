@@ -2,9 +2,9 @@
 import type { Caller } from "../identity/caller.ts"
 
 /**
- * Whether a caller sees all of the collections that it reaches: what others searched may tell of documents that a
- * filter hides, and of values that a list of fields does. What is signed into a key may restrict in many ways, so all
- * of it counts.
+ * Whether a caller sees the whole of the collections that it reaches: others' searches may reveal documents that a
+ * filter hides, and values that a field list hides. A signed key may restrict in many ways, so every embedded parameter
+ * counts.
  */
 export const seesWhole = ({
   embedded,

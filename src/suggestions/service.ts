@@ -2,7 +2,7 @@
  * Suggestions of a collection: popular queries with facet values beside them. Answered from memory, except the facet
  * values of a key with restrictions, which are one engine call.
  *
- * Decision: up to three in ten are facet values, more where there are fewer queries. Nothing typed means prompts.
+ * Decision: up to three in ten are facet values, more if there are fewer queries. Without input they are prompts.
  * Queries of an alias count for its collection, each name by its own visitors: three must have made a query under one
  * of them.
  */
@@ -52,7 +52,7 @@ const merged = (
 export class Suggestions extends Context.Service<
   Suggestions,
   {
-    /** At most `limit`; everything a caller's key does not reach stays out. */
+    /** At most `limit`; nothing beyond the key's reach. */
     readonly suggest: (
       caller: Caller,
       collection: CollectionInfo,
@@ -82,8 +82,8 @@ export class Suggestions extends Context.Service<
       return Suggestions.of({
         suggest: Effect.fnUntraced(function* (caller, collection, typed, limit) {
           const { organizationId } = caller
-          // What others searched, under the names that the key reaches; nothing of it where the key does not see all
-          // that they may have found.
+          // Others' queries, under the names that the key reaches; none if the key does not see everything that they
+          // may have found.
           const names = seesWhole(caller)
             ? namesOf(organizationId, collection.schema.name).filter((name) => reachesCollection(caller, name))
             : []

@@ -1,7 +1,6 @@
 /**
- * Who waits for news of a thread, in this process. Postgres tells every process when a message is committed; a
- * notification that is lost costs time, never a message, because a stream reads what is stored behind the last that it
- * sent.
+ * Waiters for news of a thread, in this process. Postgres notifies every process when a message is committed; a lost
+ * notification costs time, never a message, because a stream reads everything after the last message it sent.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Cause, Effect, Queue, Scope } from "effect"

@@ -15,7 +15,10 @@ import { messageOf, type Place, type Side, type StoredThread, threadOf } from ".
 import { Support } from "./support.ts"
 
 const sideOf = ({ scope }: Caller): Side => (scope === "full" ? "agent" : "visitor")
-/** Whose threads a caller reaches: undefined for all. `given`: in the query, of who cannot set headers. */
+/**
+ * The session whose threads a caller reaches: undefined for all. `given` comes from the query, for clients that cannot
+ * set headers.
+ */
 const sessionOf = Effect.fnUntraced(function* ({ scope, sessionId }: Caller, given?: string) {
   if (scope === "full") return undefined
   const session = sessionId ?? given

@@ -7,7 +7,7 @@ const TEXT_BYTES_MAX = 8_192
 const SUBJECT_CHARACTERS_MAX = 200
 const SESSION_CHARACTERS_MAX = 256
 const MEDIA_MAX = 10
-/** Decision: what a visitor writes in years is less. */
+/** Decision: no visitor writes this much in years. */
 export const MESSAGES_MAX = 5_000
 
 const text = (charactersMax: number) => (value: string) =>

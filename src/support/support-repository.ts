@@ -100,7 +100,7 @@ const makeThreads = Effect.gen(function* () {
         WHERE ${words}::text IS NULL OR t.subject ILIKE ${words} OR t.visitor_name ILIKE ${words} OR t.visitor_email ILIKE ${words} OR t.last_text ILIKE ${words}
         ORDER BY t.last_message_at DESC, t.id DESC LIMIT ${limit}::int4`
     },
-    /** Of the organization, and of the session that are not closed. One such count at a time of an organization. */
+    /** Of the organization, and the session's open ones. One such count at a time per organization. */
     lockCounts: (organizationId: string, sessionId: string) =>
       Effect.map(
         Effect.andThen(
@@ -163,7 +163,7 @@ const makeMessages = Effect.gen(function* () {
   const time = (at: number) => sql`${String(at)}::text::int8`
   const messageColumns = sql.literal("seq, id, thread_id, author, text, media_ids, created_at::float8 AS created_at")
   return {
-    /** The next of a thread that is locked; it opens again, and its author has read it. */
+    /** The next message of a locked thread; the thread opens again, and its author has read it. */
     add: (organizationId: string, message: StoredMessage) => {
       const { author, created_at, id, media_ids, seq, text, thread_id } = message
       const read = sql.literal(author === "agent" ? "read_by_agent" : "read_by_visitor")
@@ -188,8 +188,8 @@ const makeMessages = Effect.gen(function* () {
       return sql`UPDATE support_threads SET ${read} = ${seq}::int4 WHERE organization_id = ${organizationId} AND id = ${threadId} AND ${read} < ${seq}::int4`
     },
     /**
-     * Of the assets, those that may be attached: visitors attach what they uploaded themselves and nobody attached yet,
-     * which from now on stays as long as the thread; agents any that has content.
+     * The assets that may be attached: visitors attach their own uploads that are not attached yet, which then stay as
+     * long as the thread; agents any asset with content.
      */
     attach: (organizationId: string, ids: ReadonlyArray<string>, side: Side) =>
       Effect.map(

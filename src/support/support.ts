@@ -1,6 +1,6 @@
 /**
- * Threads of support and their messages. Each message has the next number of its thread, taken under the thread's lock:
- * who has read up to a number has missed nothing before it.
+ * Support threads and their messages. Each message gets the next number of its thread, under the thread's lock:
+ * somebody who has read up to a number has missed nothing before it.
  */
 import { Identifiers } from "@dowser/log/identifiers"
 import { Outbox } from "@dowser/log/outbox"
@@ -215,7 +215,7 @@ const make = Effect.gen(function* () {
       Effect.flatMap(Effect.orDie(repository.get(organizationId, id, side)), (thread) =>
         thread === undefined ? Effect.fail(missing(id)) : Effect.succeed(thread)
       ),
-    /** One more than `limit`, where there are more. What is shown is read by the side that asks. */
+    /** One more than `limit`, if there are more. What is shown counts as read by the requester's side. */
     messages: Effect.fnUntraced(function* (
       { id, organization_id }: StoredThread,
       side: Side,

@@ -1,4 +1,4 @@
-/** A thread as server-sent events: what is stored behind the last number that was sent, again and again. */
+/** A thread as server-sent events: repeatedly sends what is stored after the last number sent. */
 import { Clock, Effect } from "effect"
 import { Readable } from "node:stream"
 import { Throttled } from "../http/errors.ts"
@@ -11,7 +11,7 @@ const PING_MS = 15_000
 const KEY_LOOKED_AT_MS = 30_000
 const LIFE_MS = 3_600_000
 const AT_ONCE_MAX = 500,
-  /** Whoever opens sessions by the hundred leaves room for those who answer. */ OF_VISITORS_MAX = 400,
+  /** A client that opens sessions by the hundred leaves room for the agents. */ OF_VISITORS_MAX = 400,
   OF_SESSION_MAX = 5
 const PAGE = 100
 const RETRY_MS = 2_000
@@ -64,7 +64,7 @@ export const makeThreadStreams = Effect.fnUntraced(function* (
     yield `retry: ${RETRY_MS}\n\n`
     while (!isClosed() && clock.currentTimeMillisUnsafe() - began < LIFE_MS) {
       const thread = await Effect.runPromise(Effect.orDie(repository.get(organizationId, threadId, side)))
-      // Deleted: there is nothing to come back to.
+      // Deleted: there is nothing to reconnect to.
       if (thread === undefined) return
       const messages = await Effect.runPromise(Effect.orDie(repository.messages(organizationId, threadId, sent, PAGE)))
       for (const message of messages) {
@@ -103,7 +103,7 @@ export const makeThreadStreams = Effect.fnUntraced(function* (
     let isClosed = false
     const unwatch = yield* live.watch(organizationId, threadId, bell.ring)
     const pieces = frames(asked, bell, () => isClosed)
-    // `Readable.from` would be closed when the next frame is there, and this at once.
+    // `Readable.from` would close with the next frame, this closes at once.
     return new Readable({
       read() {
         pieces.next().then(

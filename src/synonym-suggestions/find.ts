@@ -1,6 +1,6 @@
 /**
- * The job that suggests synonyms: what visitors searched comes from the log, the collection's texts from the engine,
- * and a thread makes suggestions of both. They are written in the transaction that ends the job.
+ * The job that suggests synonyms: visitors' searches come from the log, the collection's texts from the engine, and a
+ * thread derives suggestions from both. They are written in the transaction that ends the job.
  */
 import { createHash } from "node:crypto"
 import { resolveCollection } from "@dowser/engine-sdk/operations"
@@ -22,14 +22,14 @@ export const SUGGESTING = "synonym_suggestions"
 /** The config of a job. */
 interface SuggestingConfig extends Readonly<Record<string, unknown>> {
   /** Its real name. */ readonly collection: string
-  /** Of that collection: one that came after it is another one. */ readonly created_at: number
+  /** For that collection: one created later is another one. */ readonly created_at: number
   /** Unix milliseconds. */ readonly from_at: number
   readonly before_at: number
   readonly reservation?: JobReservation
 }
 type Tell = (progress: number) => Effect.Effect<void>
 
-/** Texts of more documents tell nothing more of words. */
+/** Texts of more documents add no information about words. */
 const DOCUMENTS_MAX = 50_000
 const FIELDS_MAX = 16
 const HEAP_MB = 768
@@ -113,7 +113,7 @@ export const makeFind = Effect.gen(function* () {
         }))
         const alongside = Effect.gen(function* () {
           yield* repository.lock(organizationId, asked.collection)
-          // One that was dropped meanwhile took its suggestions with it.
+          // A collection dropped meanwhile took its suggestions with it.
           if (infoOf(organizationId, asked) === undefined) return
           yield* repository.replaceNew(organizationId, asked.collection, rows)
           yield* settle(queries)

@@ -20,7 +20,7 @@ answerJob<ToFinder>((ask) => {
       }
       return undefined
     case "find":
-      // What is asked stands in no document: its surroundings are the words of its queries.
+      // A query is in no document: its surroundings are the words of queries.
       for (const { q } of ask.queries) texts.add([q])
       return suggestionsOf(ask.queries, ask.pairs, texts.vectors())
   }

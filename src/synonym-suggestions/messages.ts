@@ -1,4 +1,4 @@
-/** What a job asks the thread that finds synonyms, one thing after the other. */
+/** What a job asks of the thread that finds synonyms, one thing at a time. */
 import type { AskedQuery, Reformulated } from "./finding/reformulations.ts"
 
 export type ToFinder =

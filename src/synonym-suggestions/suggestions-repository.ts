@@ -18,7 +18,7 @@ export const makeSuggestionsRepository = Effect.gen(function* () {
   const of = (organizationId: string, collection: string) =>
     sql`organization_id = ${organizationId} AND collection = ${collection}`
   return {
-    /** One change of a collection's suggestions comes after the other. */
+    /** Changes of a collection's suggestions are serialized. */
     lock: (organizationId: string, collection: string) =>
       sql`SELECT pg_advisory_xact_lock(hashtextextended(${`synonym suggestions of ${organizationId}/${collection}`}, 0))`,
     list: (organizationId: string, collection: string) =>
@@ -43,7 +43,7 @@ export const makeSuggestionsRepository = Effect.gen(function* () {
     /** What was decided could not be done. */
     undecide: (organizationId: string, collection: string, id: string) =>
       sql`UPDATE synonym_suggestions SET status = 'new', synonym_set = NULL WHERE ${of(organizationId, collection)} AND id = ${id}`,
-    /** New ones in place of those that nobody decided about, which keep their time where they are there again. */
+    /** Replaces the undecided suggestions; those that recur keep their time. */
     replaceNew: Effect.fnUntraced(function* (
       organizationId: string,
       collection: string,

@@ -50,7 +50,7 @@ const orDie = <A, E, R>(effect: Effect.Effect<A, E | SqlError.SqlError, R>) =>
     R
   >
 
-/** A set with the suggestion as its item: who searches the term finds what its synonyms find. */
+/** A set with the suggestion as its item: a search for the term finds what its synonyms find. */
 const withItem = (name: string, set: SynonymSet | undefined, { id, synonyms, term }: StoredSuggestion): SynonymSet => ({
   ...(set ?? { name }),
   items: [...(set?.items ?? []).filter((item) => item.id !== id), { id, root: term, synonyms }].sort((a, b) =>
@@ -81,7 +81,10 @@ const makeDecisions = Effect.gen(function* () {
         )
       )
     )
-  /** The set is written in a transaction of its own: a suggestion whose set could not be written is a new one again. */
+  /**
+   * The set is written in a transaction of its own: a suggestion whose set could not be written becomes a new one
+   * again.
+   */
   const accept = Effect.fnUntraced(function* (
     organizationId: string,
     collection: string,
@@ -92,7 +95,7 @@ const makeDecisions = Effect.gen(function* () {
     const { resources } = contextOf(organizationId, origin)
     const isThere = () =>
       resources.get(organizationId, "synonym_set", set)?.items.some(({ id }) => id === suggestion.id) === true
-    // Of a process that died in between the decision is there, and its set is not.
+    // If a process died in between, the decision is stored and its set is not.
     const isHalf = suggestion.status === "accepted" && suggestion.synonym_set === set && !isThere()
     const row = isHalf ? suggestion : yield* decide(organizationId, collection, suggestion, "accepted", set)
     const write = answering(async () => {

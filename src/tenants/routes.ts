@@ -32,7 +32,7 @@ const plainKey = (organizationId: string, scope: "full" | "search", rateLimit: n
   expires_at: NEVER_EXPIRES
 })
 
-/** An organization with its first two keys: what `org create` and the first start of a data folder make. */
+/** An organization with its first two keys: what `org create` and the first start of a data folder create. */
 export const createWithKeys = Effect.fn("organizations.createWithKeys")(function* (
   name: string,
   plan: string,

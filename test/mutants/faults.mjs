@@ -398,7 +398,7 @@ export const faults = [
   {
     name: "profile-union-page",
     why: "a merged list is longer than a profile in it lets a page be",
-    file: "src/search/asked-search.ts",
+    file: "src/search/asked-parts.ts",
     from: "{ ...shared, per_page: String(max) }",
     to: "shared",
     tests: ["test/contract/profiled-searches.test.ts"]
@@ -1069,7 +1069,7 @@ export const faults = [
   {
     name: "sections-stored",
     why: "a relevance index is made again after every start",
-    file: "engine-sdk/src/store/lmdb-journal.ts",
+    file: "engine-sdk/src/store/index-files.ts",
     from: "whole.push({ id, name, meta, region })",
     to: "void [id, name, meta, region]",
     tests: ["engine-sdk/test/segment-sections.test.ts"]

@@ -169,7 +169,7 @@ class DefaultAnalyzer implements Analyzer {
     const spans: Array<TokenSpan> = []
     const classes = this.#classes
     const length = text.length
-    // What stands in one run is cut out at once; `pending` holds what came before something that was dropped or folded.
+    // Characters of one run are sliced out together; `pending` holds what preceded a dropped or folded character.
     let pending = "",
       start = 0,
       end = 0,
@@ -249,8 +249,8 @@ class DefaultAnalyzer implements Analyzer {
     return symbol.charCodeAt(0) < 128 && this.#classes[symbol.charCodeAt(0)] === KEEP
   }
   /**
-   * What stands behind the cut is not put on: reading the end of a long word that grows piece by piece would cost its
-   * square.
+   * The rest after the cut is not appended: re-reading the end of a long word that grows piece by piece would be
+   * quadratic.
    */
   #grown(pending: string, piece: string): string {
     return pending.length > this.#truncate ? pending : pending + piece
@@ -279,7 +279,8 @@ export const createAnalyzer = (options: Partial<AnalyzerOptions>): Analyzer => {
 }
 
 /**
- * By settings, which tenants choose; one with a segmentation of its own is some 100 kB. What fields hold stays theirs.
+ * Analyzers by settings, which tenants choose; one with its own segmentation takes some 100 kB. Fields keep theirs when
+ * it leaves this map.
  */
 const newAnalyzers = () =>
   new BoundedMap<string, Analyzer>({ bytes_max: 32_000_000, bytesOf: (settings) => 100_000 + settings.length * 2 })

@@ -1,6 +1,6 @@
 /**
- * Tokens of ASCII text as bytes: an import sees every word of every document, and most of them many times, so that a
- * string per word is what it would spend most of its time on. Filled by an analyzer, read by whoever numbers words.
+ * Tokens of ASCII text as bytes: an import sees every word of every document, most of them many times, and creating a
+ * string for each would dominate its time. Filled by an analyzer, read by whatever numbers words.
  */
 
 /** FNV-1a, continued byte by byte by the analyzer that fills. */

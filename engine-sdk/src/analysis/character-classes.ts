@@ -22,7 +22,7 @@ export const characterClasses = (symbols: ReadonlyArray<string>, separators: Rea
   return classes
 }
 
-/** Whether both halves of a character beyond the first plane stand here; one half alone takes nothing with it. */
+/** Whether both halves of a surrogate pair are here; a lone half is removed on its own. */
 export const isPair = (text: string, i: number, code: number): boolean =>
   code >= 0xd800 && code < 0xdc00 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00
 /** A separate combining mark: on a plain ASCII letter it vanishes as the composed letter's mark would. */

@@ -26,7 +26,7 @@ export const editDistance = (a: string, b: string, most: number): number => {
       to = Math.min(m, i + most),
       own = a.charCodeAt(i - 1),
       last = i > 1 ? a.charCodeAt(i - 2) : -1
-    // On both sides of the band stands what is certainly too much.
+    // Cells on both sides of the band hold a distance that is certainly too large.
     row[from - 1] = from === 1 ? i : most + 1
     if (to === i + most) above[to] = most + 1
     let least = row[from - 1]

@@ -6,7 +6,7 @@ import { type Analyzer, type AnalyzerOptions, sameToken, STEMMED_LENGTH_MAX, typ
 const ROMANIZED = new Set(["el", "bg", "ru", "sr", "uk", "be"])
 const UNTYPED = new Set(["zh", "ja", "ko"])
 
-/** Whether a text can name a language (BCP 47); anything else would fail wherever words are made of texts. */
+/** Whether a text is a valid language tag (BCP 47); an invalid one would make every tokenization throw. */
 export const isLocale = (text: string): boolean => {
   try {
     return Intl.getCanonicalLocales(text).length === 1
@@ -26,7 +26,7 @@ export class LocaleAnalyzer implements Analyzer {
   readonly unstemmed: Analyzer
   constructor(options: AnalyzerOptions) {
     this.#options = options
-    // What was stored before locales were checked still has words.
+    // Locales stored before they were validated still get a tokenizer.
     this.#segmenter = new Intl.Segmenter(isLocale(options.locale) ? options.locale : "und", { granularity: "word" })
     this.#symbols = new Set(options.symbolsToIndex)
     this.#separators = new Set(options.tokenSeparators.filter((separator) => !this.#symbols.has(separator)))

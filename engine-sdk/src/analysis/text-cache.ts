@@ -1,6 +1,5 @@
 /**
- * What was computed from a text, kept while there is room: the titles of a shop's first pages come back with every
- * search.
+ * Results computed from a text, kept within a bound: the titles on a shop's first pages come back with every search.
  */
 import { BoundedMap } from "../bounded-map.ts"
 

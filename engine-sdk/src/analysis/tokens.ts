@@ -24,8 +24,8 @@ export interface Analyzer {
    */
   spansFor(text: string, wanted: WantedTokens): Array<TokenSpan>
   /**
-   * Those of the tokens that may be wanted ones, where the text is ASCII and words stay as they are written; false
-   * where `spansFor` has to do it. O(text).
+   * The tokens of an ASCII text that may be among the wanted ones, where words need no folding; false where `spansFor`
+   * has to do it. O(text).
    */
   fewTokens(text: string, wanted: WantedTokens, into: FewTokens): boolean
   readonly typosAllowed: boolean

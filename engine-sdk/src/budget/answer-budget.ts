@@ -1,16 +1,16 @@
 /**
- * What one request's answer may weigh. Text is cheap to ask for and dear to make: a tag of a hundred characters around
- * every word, 250 documents of a megabyte, a parent object for each of a million values. So whoever reads or makes a
- * part of an answer says how much before it makes more, and the first one beyond the bound ends the request.
+ * How large one request's answer may get. Text is cheap to ask for and expensive to make: a tag of a hundred characters
+ * around every word, 250 documents of a megabyte, a parent object for each of a million values. So code that reads or
+ * makes part of an answer declares its size first, and the first part beyond the bound ends the request.
  *
  * Two sums, of all searches of a request together: what was written, which is the answer itself, and what is held on
  * the way to it (documents read, highlights made), which may be a few times as much, as most of it is never shown.
  */
 import { invalid, type EngineError } from "../errors.ts"
 
-/** What is held on the way may be so many answers. */
+/** Intermediate data may take this many times the answer's bound. */
 const HELD_PER_ANSWER = 4
-/** Memory is asked for in steps. */
+/** Memory is reserved in steps of this size. */
 const STEP_BYTES = 65_536
 
 type AnswerPart = "documents" | "highlights" | "joins" | "facets" | "answer"
@@ -22,7 +22,7 @@ const LOWER: Readonly<Record<AnswerPart, string>> = {
   answer: "`per_page`, `group_limit` or `max_facet_values`, or name fewer `include_fields`"
 }
 
-/** Thrown where an answer grows beyond its bound, and caught by who makes the request's answer. */
+/** Thrown where an answer grows beyond its bound; caught where the request's answer is made. */
 export class AnswerRefused extends Error {
   readonly error: EngineError
   constructor(error: EngineError) {
@@ -46,7 +46,7 @@ export class AnswerBudget {
   #written = 0
   #reserved = STEP_BYTES
 
-  /** `reserve`: whether the host has memory for so many bytes in all; asked before they are made. */
+  /** `reserve`: whether the host has memory for this many bytes in all; called before they are allocated. */
   constructor(bytes_max: number, reserve?: (bytes: number) => boolean) {
     this.bytes_max = bytes_max
     this.#reserve = reserve
@@ -64,21 +64,21 @@ export class AnswerBudget {
     if (this.#held > this.bytes_max * HELD_PER_ANSWER) throw this.refuse(answerTooLarge(this.bytes_max, part))
     if (this.#held + this.#written > this.#reserved) this.#more()
   }
-  /** As it was before something that came to nothing. */
+  /** Restores the state before a part that was discarded. */
   holdAgain(held: number): void {
     this.#held = held
   }
-  /** What a part of the request that ran in another thread came to there. */
+  /** Adds what a part of the request that ran in another thread used there. */
   settle(held: number, refusal: EngineError | undefined): void {
     if (refusal !== undefined) throw this.refuse(new AnswerRefused(refusal))
     this.hold(Math.max(0, held - this.#held), "answer")
   }
-  /** Whether so many bytes more may be written. */
+  /** Whether this many more bytes may be written. */
   room(bytes: number, part: AnswerPart): void {
     if (this.#written + bytes > this.bytes_max) throw this.refuse(answerTooLarge(this.bytes_max, part))
     if (this.#held + this.#written + bytes > this.#reserved) this.#more(bytes)
   }
-  /** Bytes of the answer that are there now. */
+  /** Bytes of the answer written by now. */
   wrote(bytes: number): void {
     this.room(bytes, "answer")
     this.#written += bytes

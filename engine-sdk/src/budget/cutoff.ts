@@ -1,10 +1,9 @@
 /**
- * What a search may take of the thread that runs it. Searches are synchronous, so there is one at a time: whatever it
- * runs through says how many steps it takes (`spend`), and every few thousand of them somebody looks at the clock. Two
- * things end it. `search_cutoff_ms` is over: loops stop, and the answer says that it is incomplete; a filter that is
- * incomplete would be wrong (under a negation it lets too much through), so it is given up as a whole and lets nothing
- * through. Or the quantum is used that a thread of many tenants has for one search: it is broken off and run again
- * where it holds nobody up.
+ * The time a search may take on its thread. Searches are synchronous, so one runs at a time: every loop reports its
+ * steps (`spend`), and the clock is read every few thousand of them. Two limits end a search. When `search_cutoff_ms`
+ * is over, loops stop, and the answer says that it is incomplete; an incomplete filter would be wrong (under a negation
+ * it lets too much through), so it is given up as a whole and matches nothing. When the quantum that a shared thread
+ * has for one search is used up, the search is interrupted and run again where it holds nobody up.
  */
 import { threadTime_ms } from "./thread-time.ts"
 
@@ -15,16 +14,16 @@ export const GIVE_WAY = Symbol("the quantum of the thread is used")
 
 /** Steps between two looks at the clock: one is a few nanoseconds to a few tens, so under a millisecond. */
 const LOOK_STEPS = 16_384
-/** What is known to take so many more steps in one piece is not begun on a thread that has a quantum. */
+/** Work known to take this many more steps in one piece is not started on a thread that has a quantum. */
 const PIECE_STEPS_MAX = 400_000
-/** Of the thread of all, for what is made late of one answer. */
+/** Quantum on the main thread for parts of an answer that are made late. */
 const LATE_MS = 10
 /** From here on the thread's own time is asked too: until then all of the wall's time is taken for its. */
 const MEASURED_MS = 2
 
 /**
- * What the thread has given to this work since it began: its processor time, where the system tells it, else the
- * wall's.
+ * Time the thread has spent on this work since it began: processor time where the system reports it, else wall-clock
+ * time.
  */
 class Used {
   private readonly begun: number
@@ -50,7 +49,7 @@ export class Allowance {
   private readonly used: Used
   private readonly quantum_ms: number
   private readonly isGivenUp: (() => boolean) | undefined
-  /** `isGivenUp`: nobody waits any more, asked with the clock. */
+  /** `isGivenUp`: whether the caller has gone; asked whenever the clock is read. */
   constructor(quantum_ms = Infinity, isGivenUp?: () => boolean) {
     this.used = new Used(performance.now())
     this.quantum_ms = quantum_ms
@@ -86,7 +85,7 @@ export class Cutoff {
     return this.allowance.hasQuantum
   }
   /**
-   * For a later part of the search, which gets so much time in any case: what was found in time is worth ordering and
+   * For a later part of the search, which gets this much time in any case: hits found in time are worth ordering and
    * counting.
    */
   atLeast(ms: number): Cutoff {
@@ -131,7 +130,7 @@ const look = (steps: number): boolean => {
   if (steps > PIECE_STEPS_MAX && current.hasQuantum) throw GIVE_WAY
   return (isPast = current.check())
 }
-/** True when the time is over: whoever runs through a list stops. Nothing is ever over outside of `within`. */
+/** True when the time is over: loops then stop. Outside of `within`, time is never over. */
 export const spend = (steps: number): boolean => ((left -= steps) > 0 ? isPast : look(steps))
 /** Inside of a filter. */
 export const spendInFilter = (steps: number): void => {
@@ -153,7 +152,7 @@ export const within = <A>(cutoff: Cutoff, run: () => A): A => {
     isPast = wasPast
   }
 }
-/** What a filter answers, or `givenUp` where the time was too short for it. */
+/** The filter's result, or `givenUp` where the time was too short for it. */
 export const unlessGivenUp = <A>(run: () => A, givenUp: A): A => {
   try {
     return run()

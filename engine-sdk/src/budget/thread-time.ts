@@ -1,8 +1,7 @@
 /**
- * Processor time of this thread. A machine that is busy with something else takes time away from a search that the
- * search did not use: limits count what the thread has used. The system's own file goes before what a runtime offers,
- * which may count in ticks of ten milliseconds. Asked only once a search has taken milliseconds; about two microseconds
- * a reading.
+ * Processor time of this thread. Other processes on a busy machine take wall-clock time that the search did not use, so
+ * limits count what the thread has used. The system's own file is preferred to the runtime's figure, which may advance
+ * in ticks of ten milliseconds. Read only once a search has taken milliseconds; a reading takes about two microseconds.
  */
 interface Files {
   openSync(path: string, flags: string): number
@@ -45,5 +44,5 @@ const fromRuntime = (): (() => number) | undefined => {
       }
 }
 let clock: (() => number) | undefined
-/** Milliseconds since some moment; the wall's where the system does not tell. */
+/** Milliseconds since an arbitrary moment; wall-clock time where the system does not report processor time. */
 export const threadTime_ms = (): number => (clock ??= fromSchedule() ?? fromRuntime() ?? (() => performance.now()))()

@@ -22,11 +22,12 @@ type Written<T> = unknown extends T
       ? ReadonlyArray<Written<E>>
       : { readonly [K in keyof T]?: Written<T[K]> }
 
-/** Of filter texts in rules, under the collection's fields. */
+/** Caches filter texts in rules, parsed under the collection's fields. */
 export type ParseRuleFilter = (text: string) => Result<Filter | undefined>
 
 /**
- * Where the collection has no fields yet, filters and names are believed; a rule whose filter never parses never acts.
+ * While the collection has no fields yet, filters and names are accepted unchecked; a rule whose filter never parses
+ * never applies.
  */
 export const checkedRules = (
   rules: Rules,

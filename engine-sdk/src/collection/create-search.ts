@@ -1,7 +1,7 @@
 /**
- * Search for a program in a few lines: one collection over an engine, opened when it is first used. What a request
- * means and how it is answered is the engine's, what rules make of it the pipeline's; here fields are inferred or
- * declared, options become parameters, and results become values or one kind of error.
+ * Search for a program in a few lines: one collection over an engine, opened on first use. The engine defines what a
+ * request means and answers it, the pipeline applies rules; here fields are inferred or declared, options become
+ * parameters, and results become values or one kind of error.
  */
 import type { Awaitable, SearchEngine } from "../engine.ts"
 import { ok, type EngineError, type Result } from "../errors.ts"
@@ -38,7 +38,7 @@ export interface CreateSearchOptions {
   readonly path?: string
   /** An engine made by the program, in place of `path`; it stays open when the search is closed. */
   readonly engine?: SearchEngine
-  /** Of the collection, where one engine holds several. Default `documents`. */ readonly name?: string
+  /** The collection's name, where one engine holds several. Default `documents`. */ readonly name?: string
   /** Tenant of the engine. Default `default`. */ readonly namespace?: string
   /** Synonyms, curation sets, presets and stopwords that parameters may name. */ readonly resources?: Resources
   /** Merchandising: pins, boosts, exclusions, banners, redirects, sponsored slots, rerank, diversity, fallbacks. */
@@ -70,11 +70,11 @@ export interface Search<D> {
    * the old ones.
    */
   setRules(rules: Rules): Promise<void>
-  /** How many documents there are. */
+  /** The number of documents. */
   count(): Promise<number>
   /** The engine below and the collection's name there, for everything that is not here. */
   open(): Promise<{ readonly engine: SearchEngine; readonly namespace: string; readonly collection: string }>
-  /** Waits for additions that are under way. Later calls throw Unavailable. */
+  /** Waits for additions in progress. Later calls throw Unavailable. */
   close(): Promise<void>
 }
 
@@ -224,7 +224,7 @@ class EngineSearch implements Search<Document> {
     const engine = this.#engine
     this.#engine = undefined
     if (engine === undefined || this.#options.engine !== undefined) return
-    // One that could not be opened has nothing to close; whoever used it was told.
+    // A collection that failed to open has nothing to close; its caller already got the error.
     await engine.then(
       (opened) => opened.close(),
       () => {}
@@ -270,7 +270,7 @@ class EngineSearch implements Search<Document> {
   #opened(): Promise<SearchEngine> {
     if (this.#isClosed)
       return Promise.reject(new SearchError({ kind: "Unavailable", message: "The search is closed." }))
-    // What could not be opened may be tried again.
+    // After a failure, the next call tries to open it again.
     return (this.#engine ??= this.#open().catch((error: unknown) => {
       this.#engine = undefined
       throw error

@@ -2,7 +2,7 @@
 import type { Field, FieldType } from "../schema.ts"
 
 /**
- * A field as a program writes it: its type, or the type with attributes. What is left out gets the engine's default.
+ * A field as a program writes it: its type, or the type with attributes. Attributes left out get the engine's defaults.
  */
 export type FieldSpec =
   | FieldType
@@ -50,8 +50,8 @@ type PlainName<K> = K extends `${string}.${string}` | "id" ? never : K
 type Simplified<T> = { [K in keyof T]: T[K] }
 
 /**
- * The document that fields describe: `optional` fields (and `auto`, `string*`, which always are) may be missing. Below
- * a path only its first part is known, of type unknown; with a pattern any further name may stand.
+ * The document type that fields describe: `optional` fields (and `auto`, `string*`, which always are) may be missing.
+ * Of a path only the first part is known, with type unknown; with a pattern, any further name is allowed.
  */
 export type DocumentOf<F extends FieldSpecs> = Simplified<
   { readonly [K in keyof F as IsOptional<F[K]> extends true ? never : PlainName<K>]: ValueOf<TypeOf<F[K]>> } & {
@@ -62,9 +62,9 @@ export type DocumentOf<F extends FieldSpecs> = Simplified<
     ]?: unknown
   }
 >
-/** As it is given: without an `id` it gets one; a number becomes its digits. */
+/** A document as passed in: without an `id` it gets one; a number becomes its digits. */
 export type Given<D> = WithoutId<D> & { readonly id?: string | number }
-/** As it is answered. */
+/** A document as returned. */
 export type Stored<D> = Simplified<WithoutId<D> & { readonly id: string }>
-/** Not `Omit`, which forgets names beside an index signature. */
+/** Not `Omit`, which loses names beside an index signature. */
 type WithoutId<D> = { [K in keyof D as K extends "id" ? never : K]: D[K] }

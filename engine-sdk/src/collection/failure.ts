@@ -55,7 +55,7 @@ export class SearchError extends Error {
     this.failure = failure
   }
 }
-/** What opening a folder threw, as a failure: a missing package, else a folder that cannot be used. */
+/** Turns an error from opening a folder into a failure: a missing package, else an unusable folder. */
 export const openingFailure = (error: unknown): SearchError => {
   const message = error instanceof Error ? error.message : String(error)
   return new SearchError(

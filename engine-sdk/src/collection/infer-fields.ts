@@ -21,7 +21,7 @@ interface InferredField {
   readonly optional: true
   readonly facet: boolean
 }
-/** Whatever first appears in a later batch. A pattern rather than `.*`, which may be no facet. */
+/** Matches fields that first appear in a later batch. A pattern rather than `.*`, which may not be a facet. */
 export const LATER_FIELDS = { name: "..*", type: "auto", optional: true, facet: true } as const
 
 /**

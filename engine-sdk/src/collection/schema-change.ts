@@ -1,4 +1,4 @@
-/** What must change in a stored collection so that it has the declared fields. Pure. */
+/** The changes that give a stored collection the declared fields. Pure. */
 import type { SchemaChange } from "../engine.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
 

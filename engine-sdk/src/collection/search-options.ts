@@ -1,11 +1,11 @@
-/** What a program asks of a search, as the engine's parameters; and the engine's answer as a program reads it. Pure. */
+/** A program's search options as the engine's parameters, and the engine's answer as a program reads it. Pure. */
 import type { SearchExtras, Trace } from "../pipeline/mod.ts"
 import type { FacetCount, Hit, SearchAnswer } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
 import { searchableFields } from "../query/query-context.ts"
 import type { Stored } from "./document-types.ts"
 
-/** Fields of the document, completed by editors; any other name (a path, a pattern) may stand too. */
+/** Field names of the document, for completion in editors; any other name (a path, a pattern) is allowed too. */
 export type FieldName<D> = (keyof D & string) | (string & {})
 
 export interface SearchOptions<D, F extends string = string> {
@@ -26,7 +26,7 @@ export interface SearchOptions<D, F extends string = string> {
    * plain baseline.
    */
   readonly ranking?: "relevance" | "compatible" | "bm25"
-  /** Of the visitor, for rules that are for some only. */ readonly device?: "desktop" | "mobile" | "tablet"
+  /** Segments of the visitor, for rules that apply only to some. */ readonly device?: "desktop" | "mobile" | "tablet"
   /** `en`, `en-GB`. */ readonly language?: string
   readonly country?: string
   /** `false`: as if there were no rules, to compare. */ readonly rules?: false
@@ -77,7 +77,7 @@ export const parametersOf = <D>(
 
 export interface SearchHit<D> {
   readonly document: Stored<D>
-  /** The higher the better; comparable within one answer. 0 where nothing was asked for by words. */
+  /** Higher is better; comparable within one answer. 0 where the search has no words. */
   readonly score: number
   /** Per field what matched, with marks around it. */ readonly highlight: Readonly<Record<string, unknown>>
 }
@@ -134,7 +134,7 @@ const hitOf = <D>({ document, highlight, text_match = 0n }: Hit, unit: number): 
 })
 const valuesOf = (facet: FacetCount): ReadonlyArray<FacetValue> =>
   facet.counts.map(({ count, value }) => ({ value, count }))
-/** Of a collection that has seen no document and so has no fields yet. */
+/** Answer of a collection that has seen no document and so has no fields yet. */
 export const emptyParts = (collection: string, q: string, perPage: number): PageParts => ({
   answer: {
     found: 0,

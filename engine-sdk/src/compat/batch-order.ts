@@ -17,7 +17,7 @@ const END = -1
 export const batchOrder = (numbers: ArrayLike<number>): Uint32Array => {
   const { length } = numbers
   const next = new Int32Array(length)
-  /** Of each bucket the entry before its first one; `FIRST` = the head of the list, `FREE` = nothing in it. */
+  /** For each bucket, the entry before its first one; `FIRST` = the head of the list, `FREE` = empty bucket. */
   const FIRST = length,
     FREE = length + 1
   let head = END,

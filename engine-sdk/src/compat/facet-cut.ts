@@ -27,7 +27,7 @@ type Choose<A> = (tied: ReadonlyArray<A>, wanted: number) => ReadonlyArray<A>
 /** A cut through items of which some are equally frequent. */
 interface Cut<A> {
   readonly above: ReadonlyArray<A>
-  /** Of these, `wanted` stay; none where the cut goes between counts. */ readonly tied: ReadonlyArray<A>
+  /** `wanted` of these stay; empty where the cut falls between different counts. */ readonly tied: ReadonlyArray<A>
   readonly wanted: number
 }
 /** The `most` items with the highest counts, those with the higher ones first. Sorts `items`. O(n log n). */

@@ -36,7 +36,7 @@ const swap = <A>(items: A[], a: number, b: number): void => {
   items[a] = items[b]
   items[b] = kept
 }
-/** Of the second, the middle and the last item. */
+/** Median of the second, the middle and the last item. */
 const medianToFront = <A>(items: A[], first: number, end: number, isBefore: IsBefore<A>): void => {
   const a = first + 1,
     b = first + ((end - first) >> 1),

@@ -28,16 +28,16 @@ export type Age = "born" | "changed"
 /** Documents and values between two chances to give way. */
 const STEP = 16_384
 
-/** Of every value of a segment the first and last live document by insertion number. */
+/** For every value of a segment, the first and last live document by insertion number. */
 class SegmentAges {
   private readonly positions: Record<Age, Int32Array>
-  /** What deletions moved of arrays that others read too. */ private readonly moved: Record<
+  /** Arrays changed by deletions, copied because others read them too. */ private readonly moved: Record<
     Age,
     Map<number, number>
   > | null
   private readonly view: SegmentView
   private readonly column: ValueColumn
-  /** Of the insertion order, looked at so far. */ private next = 0
+  /** Position in the insertion order up to which it has been scanned. */ private next = 0
   /** For the account of the index. */ readonly bytes: number
   constructor(view: SegmentView, field: string, column: ValueColumn) {
     this.view = view
@@ -128,7 +128,7 @@ const ordinalAt = ({ single, ordinals }: ValueColumn, slot: number): number =>
 const nameOf = (field: string): string => `ages:${field}`
 const begunAges = (view: SegmentView, field: string, column: ValueColumn): SegmentAges => {
   const known = view.segment.derived.get(nameOf(field)) as SegmentAges | undefined
-  // What was made for all takes the place of what this thread had.
+  // A shared copy replaces what this thread had built for itself.
   if (known !== undefined && (known.isShared || attachedFacet(view.segment, field) === undefined)) return known
   const ages = new SegmentAges(view, field, column)
   view.segment.derived.set(nameOf(field), ages)
@@ -136,11 +136,11 @@ const begunAges = (view: SegmentView, field: string, column: ValueColumn): Segme
 }
 const agesOf = (view: SegmentView, field: string, column: ValueColumn): SegmentAges => {
   const ages = begunAges(view, field, column)
-  // What was looked at stays so, should the search be broken off.
+  // The scanned part is kept if the search is interrupted.
   while (!ages.look(STEP)) spend(STEP * 4)
   return ages
 }
-/** What the first tie at a cut would ask of a segment, in steps. A search that comes meanwhile does the rest. */
+/** Steps that the first tie at a cut costs in a segment. A search that arrives meanwhile continues the scan. */
 export function* preparingAges(view: SegmentView, field: string): Generator<void, void> {
   const column = view.segment.values(field)
   if (column === undefined || attachedFacet(view.segment, field) !== undefined) return
@@ -180,14 +180,14 @@ export const pickByAge = (
 }
 /** Latest birth first, or oldest change first. */
 const stepOf = (age: Age): number => (age === "born" ? -1 : 1)
-/** Those of one batch, in the order in which they stay. */
+/** Values of one batch, in the order in which they stay. */
 export const byPlace = (items: number[], placeOf: (item: number) => number, age: Age): number[] => {
   const step = stepOf(age)
   return sortSpending(items, (a, b) => step * (placeOf(a) - placeOf(b)))
 }
 interface PickedByBatch {
   /** Places among the tied, which stay by their batch alone. */ readonly picked: ReadonlyArray<number>
-  /** Those of the batch `edge`, `room` of which stay. */ readonly atEdge: number[]
+  /** Values of the batch `edge`, `room` of which stay. */ readonly atEdge: number[]
   readonly edge: number
   readonly room: number
 }

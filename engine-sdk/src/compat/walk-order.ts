@@ -8,10 +8,11 @@
  */
 import { introsort } from "./introsort.ts"
 
-/** The reference looks at so many times the wanted words before it chooses; of more it does not meet them all. */
+/** The reference visits this many times the wanted words before it chooses; beyond that it does not see them all. */
 export const WALKED = 4
 /**
- * What a node that is no word is worth: nothing where words go by frequency, its best word where they go by a field.
+ * The score of an inner node: nothing where words are ordered by frequency, its best word's where they are ordered by a
+ * field.
  */
 type InnerWorth = "nothing" | "best"
 interface Node {
@@ -63,7 +64,7 @@ export const walkOrder = (
   }
   return introsort(met, (a, b) => worths[a] > worths[b])
 }
-/** Places a node at the hole, or above it as long as what is there is not better. */
+/** Sifts a node up from the hole while its parent is not better. */
 const rise = (heap: Node[], hole: number, node: Node): void => {
   while (hole > 0) {
     const above = (hole - 1) >> 1

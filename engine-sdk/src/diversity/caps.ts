@@ -1,6 +1,6 @@
 /**
- * At most so many hits of one value, at least so many values on the first page. Values are compared as texts; a hit may
- * have several or none.
+ * At most this many hits per value, at least this many values on the first page. Values are compared as texts; a hit
+ * may have several or none.
  */
 export type Values = ReadonlyArray<string>
 

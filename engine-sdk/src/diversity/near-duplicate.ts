@@ -1,6 +1,6 @@
 /**
- * Hits that say nearly the same: Jaccard similarity of their pairs of neighbouring words (shingles, Broder 1997), ends
- * marked, so that a single word has shingles too. The later of two similar hits goes behind all that are different.
+ * Finds near-duplicate hits: Jaccard similarity of their pairs of neighbouring words (shingles, Broder 1997), with
+ * marked ends so that a single word has shingles too. The later of two similar hits goes behind all that differ.
  */
 import { hashedShingles, HashNumbers } from "./shingles.ts"
 
@@ -122,10 +122,7 @@ class Prefixes {
     return { earlier, similarity }
   }
 }
-/**
- * Of two sorted sets; 0 as soon as it is clear that `least` is out of reach, which it mostly is after two or three
- * members.
- */
+/** Similarity of two sorted sets; 0 as soon as `least` is out of reach, usually after two or three members. */
 const jaccard = (a: Int32Array, b: Int32Array, least: number): number => {
   const total = a.length + b.length
   const needed = Math.ceil((total * least) / (1 + least) - 1e-9)

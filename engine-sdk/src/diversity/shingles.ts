@@ -37,7 +37,7 @@ export class HashNumbers {
   readonly #hashes: Int32Array
   readonly #numbers: Int32Array
   #size = 0
-  /** `most`: different hashes that will be asked for. */
+  /** `most`: the number of different hashes that will be looked up. */
   constructor(most: number) {
     let size = 16
     while (size < most * 2) size *= 2

@@ -5,8 +5,8 @@ import { textWords } from "../rules/condition-index.ts"
 export type Similarity = (i: number, j: number) => number
 
 /**
- * Lengths are found out once. A candidate without a vector, or with one of another length, is like nothing; opposite
- * directions count as unlike, not as less than that. Holds until the next call: the vectors lie in one shared table.
+ * Norms are computed once. A candidate without a vector, or with one of another length, has similarity 0; opposite
+ * directions count as 0, not as negative. The result is valid until the next call: the vectors share one table.
  *
  * @example
  * ```ts

@@ -35,7 +35,7 @@ const nounOf = (type: FieldType): string =>
 const arrayNounOf = (type: FieldType): string =>
   type === "float" || type === "bool" ? `a array of ${type}` : `an array of ${type}`
 
-/** Whether a JSON value has the scalar type as it stands. Integers are floats. */
+/** Whether a JSON value has the scalar type without conversion. Integers are valid floats. */
 const hasType = (type: FieldType, value: unknown): boolean => {
   switch (type) {
     case "string":

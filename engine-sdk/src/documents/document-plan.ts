@@ -1,5 +1,5 @@
 /**
- * What a schema asks of every document, computed once per schema object: which fields are read where, which names are
+ * What a schema requires of every document, computed once per schema object: where each field is read, which names are
  * patterns, and the type a newly seen value gets (`docs/contract/collections.md#types`). Holds no document.
  */
 import { BoundedMap } from "../bounded-map.ts"
@@ -28,7 +28,7 @@ export interface DocumentPlan {
   readonly defaultMode: DirtyValues
   readonly nestedEnabled: boolean
 }
-/** Of one schema; as long as the schema is used. */
+/** Kept for one schema, as long as the schema is in use. */
 const NAMES_MATCHED_BYTES_MAX = 2_000_000
 const matched = new WeakMap<DocumentPlan, BoundedMap<string, Field | null>>()
 const plans = new WeakMap<CollectionSchema, DocumentPlan>()
@@ -100,8 +100,8 @@ export const dynamicFieldFor = (plan: DocumentPlan, name: string): Field | undef
 }
 
 /**
- * The field type of a value nobody declared; undefined where it says nothing (null, empty array), `invalid` where it is
- * no field value.
+ * The field type of an undeclared value; undefined where it implies none (null, empty array), `invalid` where it is no
+ * field value.
  */
 export const typeOfValue = (value: unknown): FieldType | "invalid" | undefined => {
   if (value === null || value === undefined) return undefined

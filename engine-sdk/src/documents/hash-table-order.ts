@@ -39,7 +39,7 @@ const SIZES = [13, 29, 59, 127, 257, 541, 1_109, 2_357, 5_087, 10_273, 20_753]
 const HEAD = -1
 const END = -2
 
-/** One chain through all buckets: a bucket knows what stands before its first item. */
+/** One chain through all buckets: each bucket stores the node before its first item. */
 class Chain {
   private readonly hashes: ReadonlyArray<bigint>
   private readonly next = new Map<number, number>([[HEAD, END]])

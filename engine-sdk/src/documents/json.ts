@@ -75,7 +75,7 @@ const surveyOfItem = (item: unknown, depth: number): number => {
 const PARSED_FIRST_MAX = 65_536
 /** Objects and lists of one text: a million empty ones are some megabytes on the wire and a hundred in memory. */
 export const CONTAINERS_MAX = 200_000
-/** What is wrong with a text before anything is made of it. O(characters), no allocation. */
+/** The syntax error of a text, found before it is parsed. O(characters), no allocation. */
 const surveyOfText = (
   text: string,
   depthMax: number,
@@ -130,9 +130,9 @@ export const parseBounded = (
   }
 }
 
-/** What a text must hold for a number in it to be infinite where it is read. */
+/** A text must contain this for a number in it to parse as infinite. */
 const MAY_BE_TOO_LARGE = /[eE]\+?0*[1-9]\d\d|\d{290}/
-/** Whether a value that was parsed from the text holds a number beyond those that there are. */
+/** Whether a value parsed from the text contains an infinite number. */
 export const holdsTooLarge = (text: string, value: unknown): boolean =>
   MAY_BE_TOO_LARGE.test(text) && surveyOfItem([value], -1) === TOO_LARGE
 
@@ -153,7 +153,7 @@ export const parseDocument = (source: string | Uint8Array): Result<Document> => 
   try {
     value = JSON.parse(text)
     if (isObject(value)) survey = surveyOf(value, 0)
-    // What was rounded beyond 2^53 is read once more with its digits.
+    // Numbers that were rounded beyond 2^53 are read again from their digits.
     if (survey === INEXACT) value = parseWithSource(text, exact)
   } catch (error) {
     return fail(invalid(`Bad JSON: ${error instanceof Error ? error.message : "syntax error"}`))
@@ -167,7 +167,7 @@ export const isObject = (value: unknown): value is { [key: string]: unknown } =>
 
 /** JSON text of a value that may hold bigints; they are written as digits. */
 export const stringifyJson = (value: unknown): string => {
-  // The runtime's own writer refuses bigints; hardly any value holds one, so nobody looks for them first.
+  // The built-in JSON writer refuses bigints; hardly any value holds one, so we do not search for them first.
   try {
     return JSON.stringify(value)
   } catch (error) {

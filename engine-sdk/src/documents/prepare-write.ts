@@ -65,14 +65,14 @@ export const prepareWrite = (
   if (refusal !== undefined) return fail(refusal)
   const id = identity.value ?? nextId()
   const merges = previous !== undefined && (operation.action === "update" || operation.action === "emplace")
-  // What is written again is what was stored.
+  // A rewritten document was valid when it was stored.
   const given = operation.rewrite === true ? withoutOldVectors(plan, parsed.value) : parsed.value
   const operated = applyOperations(schema, given, previous)
   if (merges) {
     const cleared = clearedRequired(plan, operated)
     if (cleared !== undefined) return fail(invalid(cleared))
   }
-  // What was parsed here belongs to nobody else; an object of the caller stays as it is.
+  // A document parsed here can be changed in place; an object of the caller cannot.
   const document: { [key: string]: unknown } = merges
     ? mergeDocument(previous, operated)
     : operated === source
@@ -149,7 +149,7 @@ const nullRefusal = (field: Field): string => {
   return checked.error ?? `Field \`${field.name}\` cannot have \`null\` value.`
 }
 /**
- * Without vectors of a model of other dimensions that made them before the field was another's: they are made anew. The
+ * The document without vectors made by a model of other dimensions before the field changed: they are made anew. The
  * document itself where it has none.
  */
 const withoutOldVectors = (plan: DocumentPlan, document: Document): Document => {
@@ -275,7 +275,7 @@ const checkPlain = (
   index(field, coerced.value, values)
   return undefined
 }
-/** Nearly every value; what is left goes through coercion, which finds the same for these. */
+/** The fast path for nearly every value; the rest goes through coercion, which gives the same result for these. */
 const fitsAsItStands = (type: Field["type"], value: unknown): boolean => {
   switch (typeof value) {
     case "string":
@@ -368,7 +368,7 @@ const checkNested = (
   index(field, coerced.value, values)
   return undefined
 }
-/** Declared children take their type as it stands; only numbers convert among themselves. */
+/** Declared children take values of their own type as they are; only numbers are converted into each other. */
 const fits = (field: Field, value: unknown): boolean => {
   if (field.type.startsWith("geo")) return true
   const seen = typeOfValue(value)

@@ -1,6 +1,6 @@
 /**
- * A stored document as a hit shows it. Its JSON text goes to the wire as it is and highlighting picks single fields out
- * of it, so most documents of a page are never parsed; whoever asks for the value gets it, parsed once.
+ * A stored document as a hit shows it. Its JSON text is sent unchanged and highlighting picks single fields out of it,
+ * so most documents of a page are never parsed; the value is parsed once, when it is asked for.
  */
 import { BoundedMap } from "../bounded-map.ts"
 import type { Document } from "../schema.ts"
@@ -13,7 +13,7 @@ export class StoredDocument {
   constructor(text: string) {
     this.#text = text
   }
-  /** The text, while nobody has had the value in hand, who might have changed it. */
+  /** The JSON text, until the value is handed out, since a caller might change it. */
   get text(): string | undefined {
     return this.#value === undefined ? this.#text : undefined
   }

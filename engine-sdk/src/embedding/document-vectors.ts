@@ -1,6 +1,6 @@
 /**
  * Which vectors a batch of writes needs, decided before it is written. An update that touches no source needs none, nor
- * does an upsert that changes none: the engine keeps the vector that is there. What a document brings itself stays.
+ * does an upsert that changes none: the engine keeps the existing vector. A vector in the document itself stays.
  */
 import { isObject, mergeDocument, parseDocument, sameJson } from "../documents/mod.ts"
 import { ownValue, putOwn } from "../documents/own-value.ts"
@@ -12,27 +12,27 @@ import { type EmbeddingField, sourceOf } from "./embedding-fields.ts"
 
 type Put = Extract<WriteOperation, { kind: "put" }>
 
-/** A vector that is to be made: of which operation and field, of which text. */
+/** A vector to be made: for which operation and field, from which text. */
 export interface WantedVector {
   readonly operation: number
   readonly field: EmbeddingField
   readonly source: string
   /**
-   * The text was put together of what was stored and what is sent: whoever writes in between makes it stale, which is
-   * looked at after the write.
+   * The text combines stored and sent sources: another write in between makes it stale, so it is checked after the
+   * write.
    */
   readonly isMerged: boolean
 }
 interface ReadWrites {
-  /** Documents of the operations that could be read, by number; nobody else has them. */
+  /** The parsed documents of the operations, by number; they are not shared. */
   readonly documents: ReadonlyMap<number, { [key: string]: unknown }>
   readonly ids: ReadonlyArray<string>
 }
 interface VectorNeeds {
   readonly wanted: ReadonlyArray<WantedVector>
   /**
-   * By operation: null for a vector whose sources are all gone; the one that is there where the engine would not keep
-   * it, because a source is written another way.
+   * By operation: null for a vector whose sources are all gone; the existing vector where the engine would drop it
+   * because a source is written in another form.
    */
   readonly settled: ReadonlyArray<{ readonly operation: number; readonly field: string; readonly value: unknown }>
   readonly refused: ReadonlyMap<number, EngineError>
@@ -41,7 +41,10 @@ interface VectorNeeds {
 export const idOf = (operation: WriteOperation, document: Document | undefined): string | undefined =>
   operation.kind === "delete" ? operation.id : typeof document?.id === "string" ? document.id : operation.id
 
-/** Documents are read here once; the engine gets what was read. One that does not parse is left to it. */
+/**
+ * Documents are read here once; the engine gets the parsed result. One that does not parse is passed on for the engine
+ * to refuse.
+ */
 export const readWrites = (operations: ReadonlyArray<WriteOperation>): ReadWrites => {
   const documents = new Map<number, { [key: string]: unknown }>()
   const ids = new Set<string>()
@@ -60,7 +63,7 @@ export const readWrites = (operations: ReadonlyArray<WriteOperation>): ReadWrite
 const NO_SOURCE = (field: string): string =>
   `No text was found to make the embedding of \`${field}\`: send at least one of the fields that it is made of, or make the field optional.`
 
-/** What the document will be once the operation is done, as far as sources are concerned. */
+/** The document's source fields as they will be after the operation. */
 const sourcesAfter = (operation: Put, document: Document, before: Document | undefined): Document =>
   operation.rewrite === true
     ? (before ?? document)
@@ -68,7 +71,7 @@ const sourcesAfter = (operation: Put, document: Document, before: Document | und
       ? mergeDocument(before, document)
       : document
 
-/** `stored`: what is there before the batch, by id. Pure. O(operations × sources). */
+/** `stored`: documents by id as they were before the batch. Pure. O(operations × sources). */
 export const vectorNeeds = (
   fields: ReadonlyArray<EmbeddingField>,
   operations: ReadonlyArray<WriteOperation>,
@@ -98,7 +101,7 @@ export const vectorNeeds = (
       const held = before === undefined ? undefined : ownValue(before, name)
       const had = held !== undefined && isVectorOf(field.field, held)
       if (source === undefined) {
-        // What is not stored (`store: false`) cannot be read again: its vector stays.
+        // A source that is not stored (`store: false`) cannot be read again: its vector stays.
         if (had && isMerged && sourceOf(field, before!) !== undefined)
           settled.push({ operation: number, field: name, value: null })
         else if (!optional && !isMerged) refused.set(number, invalid(NO_SOURCE(name)))

@@ -1,5 +1,5 @@
 /**
- * What makes vectors of texts and images, as the engine's host gives it. The engine itself knows no model: fields with
+ * Makes vectors of texts and images; supplied by the engine's host. The engine itself knows no model: fields with
  * `embed` (`docs/contract/collections.md#embedding-fields`) get their vectors in front of it (`embedding-engine.ts`),
  * queries in `prepare`.
  */
@@ -15,8 +15,8 @@ export interface EmbedOrder {
   /** Somebody waits for a `query`; `document` inputs come with a write. */ readonly purpose: "query" | "document"
   /** `text`: words; `image`: base64 of a picture, or what the model's own sources name it by. */
   readonly kind: "text" | "image"
-  /** In order; equal ones may stand twice. */ readonly inputs: ReadonlyArray<string>
-  /** Of a query: how long one try may take, and how many there are (`remote_embedding_*`). */ readonly timeout_ms?:
+  /** Vectors come back in this order; duplicates are allowed. */ readonly inputs: ReadonlyArray<string>
+  /** For a query: the timeout of one try, and the number of tries (`remote_embedding_*`). */ readonly timeout_ms?:
     | number
     | undefined
   readonly tries?: number | undefined
@@ -26,13 +26,14 @@ export type EmbeddedInput = Result<ReadonlyArray<number>, EngineError>
 
 export interface Embedder {
   /**
-   * Before a field is made of it: why the model cannot be used, or undefined, and `dimensionsOf` answers from now on.
+   * Called before a field is created: why the model cannot be used, or undefined, after which `dimensionsOf` answers.
    */
   readonly learn?: (namespace: Namespace, model: ModelConfig) => Promise<EngineError | undefined>
   /** As an engine may keep it: credentials sealed. */ readonly sealed?: (model: ModelConfig) => ModelConfig
   /** undefined: no such model. */ readonly dimensionsOf: (model: ModelConfig) => number | undefined
-  /** Of the model's weights, where it can be told: vectors of other weights are not comparable. */
+  /** Identifies the model's weights, where known: vectors of different weights are not comparable. */
   readonly pinOf: (model: ModelConfig) => string | undefined
-  /** What `kind` it takes. */ readonly kindOf: (model: ModelConfig) => EmbedOrder["kind"]
-  /** As many as there are inputs. */ readonly embed: (order: EmbedOrder) => Promise<ReadonlyArray<EmbeddedInput>>
+  /** The kind of input that the model takes. */ readonly kindOf: (model: ModelConfig) => EmbedOrder["kind"]
+  /** Returns as many vectors as there are inputs. */
+  readonly embed: (order: EmbedOrder) => Promise<ReadonlyArray<EmbeddedInput>>
 }

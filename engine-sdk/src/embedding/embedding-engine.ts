@@ -2,8 +2,9 @@
  * An engine whose collections may have fields with `embed`: vectors are made in front of it, so that any engine behind
  * the port has them, and a document and its vector are one write. A line whose text cannot be embedded fails alone.
  *
- * A partial update whose text was put together of what was stored is looked at again after the write: two that change
- * different sources at once would leave a vector of neither. Whoever writes last finds the difference and mends it.
+ * A partial update whose text was built from stored sources is checked again after the write: two updates that change
+ * different sources at once would otherwise leave a vector that matches neither. The last writer finds the difference
+ * and repairs it.
  */
 import type { Namespace, SearchEngine, SchemaChange, Written, WriteOptions, WriteVerdict } from "../engine.ts"
 import { type EngineError, fail, ok, type Result } from "../errors.ts"
@@ -20,7 +21,7 @@ import {
   sourceOf
 } from "./embedding-fields.ts"
 
-/** Of looks after a write; each round another writer was quicker. */
+/** How often to check after a write; each round means that another writer was quicker. */
 const MENDINGS_MAX = 5
 
 type Vectors = ReadonlyMap<WantedVector, EmbeddedInput>
@@ -122,7 +123,7 @@ class EmbeddingWrites {
     return ok(verdicts)
   }
 
-  /** What is stored of sources and vectors, by id. */
+  /** Stored sources and vectors, by id. */
   async #stored(
     namespace: Namespace,
     collection: string,

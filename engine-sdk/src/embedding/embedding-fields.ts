@@ -1,4 +1,4 @@
-/** Fields whose vectors are made of other fields, and the text that one of a document is made of. */
+/** Fields whose vectors are made from other fields, and how a document's text for one is built. */
 import { valueAt } from "../documents/mod.ts"
 import type { CollectionSchema, Document, Field } from "../schema.ts"
 import type { ModelConfig } from "./embedder.ts"
@@ -7,14 +7,14 @@ export interface EmbeddingField {
   readonly field: Field
   readonly from: ReadonlyArray<string>
   readonly model: ModelConfig
-  /** Of the weights that its vectors were made with; undefined where none were named. */ readonly pin:
+  /** Identifies the weights that its vectors were made with; undefined where none were named. */ readonly pin:
     | string
     | undefined
 }
 
 /**
- * The vectors that a collection has beside its schema (`POST …/semantic_search`): a field that nobody declared and no
- * answer shows.
+ * The vector field that a collection has beside its schema (`POST …/semantic_search`): nobody declared it and no answer
+ * shows it.
  */
 export const OWN_VECTORS = "$meaning"
 export const hasOwnVectors = (schema: CollectionSchema): boolean =>
@@ -45,8 +45,7 @@ export const embeddingFieldsOf = (schema: CollectionSchema): ReadonlyArray<Embed
 }
 
 /**
- * What the field's vector of a document is made of: its sources' texts with a space between them. undefined where all
- * are missing.
+ * The input of the field's vector for a document: its sources' texts joined by spaces. undefined where all are missing.
  */
 export const sourceOf = ({ from }: Pick<EmbeddingField, "from">, document: Document): string | undefined => {
   const texts: string[] = []

@@ -1,7 +1,7 @@
 /**
- * Which variant of an experiment a unit (a session, a user) is shown. Pure and without state: everybody who knows the
- * experiment's id, the number of its run, traffic and weights finds the same, offline too; so it is sticky over
- * processes and restarts, and no table of assignments exists.
+ * The variant of an experiment that a unit (a session, a user) is shown. Pure and stateless: anyone who knows the
+ * experiment's id, its run number, traffic and weights computes the same, offline too; so assignment is sticky across
+ * processes and restarts without a table.
  */
 import { first48Bits, paddedLength } from "./sha-256.ts"
 
@@ -11,7 +11,7 @@ const encoder = new TextEncoder()
 const shared = new Uint8Array(1_024)
 
 /**
- * Where a unit lies between 0 and 1: 48 bits of SHA-256(seed, 0x1f, unit) / 2^48, both texts in UTF-8. Uniform over
+ * A unit's position between 0 and 1: 48 bits of SHA-256(seed, 0x1f, unit) / 2^48, both texts in UTF-8. Uniform over
  * units, and independent between seeds.
  *
  * @example
@@ -32,8 +32,9 @@ export const shareOf = (seed: string, unit: string): number => {
 }
 
 /**
- * One seed for whether a unit takes part and another for its variant: so more traffic lets more units in and moves none
- * of those that are in. Each run has seeds of its own: who was lucky in one run is not in the next.
+ * One seed decides whether a unit takes part and another its variant, so raising the traffic adds units and moves none
+ * of those already in. Each run has its own seeds: a variant with lucky units in one run does not get them again in the
+ * next.
  *
  * @example
  * ```ts
@@ -51,7 +52,7 @@ export const seedsOf = (experimentId: string, run: number): { readonly traffic: 
 export interface Split {
   readonly seeds: { readonly traffic: string; readonly variant: string }
   /** Share of units that take part, 0 to 1. */ readonly traffic: number
-  /** Of each variant, positive; only their ratio counts. */ readonly weights: ReadonlyArray<number>
+  /** Weight of each variant, positive; only their ratio counts. */ readonly weights: ReadonlyArray<number>
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Estimate } from "./ratio-estimate.ts"
 
 /** Decision: one number for all experiments, since one that is chosen after a look would make the looks count again. */
 const TUNING_UNITS = 5_000
-/** Of each arm: what is asymptotic says nothing of fewer. */
+/** Least units in each arm: an asymptotic bound does not hold for fewer. */
 const UNITS_MIN = 100
 
 const rhoSquared = (alpha: number, tuning: number): number => {
@@ -16,7 +16,7 @@ const rhoSquared = (alpha: number, tuning: number): number => {
 }
 
 /**
- * Of the interval around a difference with this standard error, of `n` units.
+ * Half width of the interval around a difference with this standard error after `n` units.
  *
  * @example
  * ```ts
@@ -32,7 +32,7 @@ export const halfWidth = (standardError: number, n: number, alpha: number, tunin
 }
 
 /**
- * Of one look at a difference that is `z` standard errors away from none. The least of all looks is the p-value.
+ * Evidence of one look at a difference that is `z` standard errors from zero. The least over all looks is the p-value.
  *
  * @example
  * ```ts
@@ -49,10 +49,10 @@ export const sequentialP = (z: number, n: number, alpha: number, tuning = TUNING
 
 export interface Comparison {
   /** Relative to the control; null where the control's mean is 0. */ readonly lift: number | null
-  /** Of the lift; null too where there are too few units to tell. */
+  /** Interval of the lift; null too where there are too few units to tell. */
   readonly interval: readonly [low: number, high: number] | null
-  /** Of this look. */ readonly p: number
-  /** Of the difference, in standard errors. */ readonly z: number
+  /** p-value of this look. */ readonly p: number
+  /** The difference in standard errors. */ readonly z: number
 }
 
 /**

@@ -5,7 +5,7 @@
 import { shareOf } from "./assignment.ts"
 import { logBeta } from "./log-gamma.ts"
 
-/** Whose a hit is: taken from one ranking, or proposed by both at once, which tells nothing. */
+/** Which ranking a hit is credited to: the one it was taken from, or neither where both proposed it at once. */
 export type Team = "a" | "b" | "both"
 export interface Drafted {
   readonly id: string
@@ -13,8 +13,9 @@ export interface Drafted {
 }
 
 /**
- * The first `length` of both rankings (fewer where they end), none twice. A coin of the seed says who of a round picks
- * first; where both would take the same document next it goes to both. O(length), and a hash for each round.
+ * Merges the first `length` of both rankings (fewer where they end), without duplicates. A seeded coin decides who
+ * picks first in a round; a document that both would take next is credited to both. O(length), and a hash for each
+ * round.
  *
  * @example
  * ```ts
@@ -58,7 +59,7 @@ export const teamDraft = (
 }
 
 /**
- * What a document is told by in a report of whose it was: 32 bits of its id (FNV-1a), never 0.
+ * Identifies a document in a report of credits: 32 bits of its id (FNV-1a), never 0.
  *
  * @example
  * ```ts
@@ -93,7 +94,7 @@ export const teamsOf = (drafted: ReadonlyArray<Drafted>): Teams => {
 }
 
 /**
- * One vote of a visitor: who had more of what was taken.
+ * One visitor's vote: the ranking from which more documents were taken.
  *
  * @example
  * ```ts
@@ -106,8 +107,8 @@ export const voteOf = (takenFromA: number, takenFromB: number): "win" | "loss" |
   takenFromA === takenFromB ? "tie" : takenFromA > takenFromB ? "win" : "loss"
 
 /**
- * Whether wins and losses are as those of a fair coin, at any number of looks: 1 over the e-value of all coins, equally
- * likely beforehand, against the fair one. The least of all looks is the p-value. Ties tell nothing.
+ * Tests whether wins and losses fit a fair coin, at any number of looks: 1 over the e-value of a uniform mixture of
+ * coins against the fair one. The least over all looks is the p-value. Ties carry no information.
  *
  * @example
  * ```ts

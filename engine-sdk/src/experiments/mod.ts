@@ -1,4 +1,4 @@
-/** Experiments: who is shown what, and what the figures say. Pure; keeps nothing and reads no clock. */
+/** Experiments: assignment of variants, and statistics of the outcome. Pure; stores nothing and reads no clock. */
 export * from "./assignment.ts"
 export * from "./confidence-sequence.ts"
 export * from "./holm.ts"

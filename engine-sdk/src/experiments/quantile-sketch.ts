@@ -19,7 +19,7 @@ const LONGEST_US = 60_000_000
 export const BUCKETS_MAX = Math.ceil(Math.log(LONGEST_US) / Math.log(GROWTH)) + 1
 
 /**
- * Of a time in microseconds.
+ * Bucket of a time in microseconds.
  *
  * @example
  * ```ts
@@ -81,13 +81,13 @@ const isSlowerFor = (control: Sketch, variant: Sketch, share: number, alpha: num
   return bucketAt(variant, lower)! > bucketAt(control, upper)!
 }
 
-/** Times of each below which nothing is told. */
+/** Least number of times in each variant for a result. */
 const TIMES_MIN = 100
 const HALVINGS = 40
 
 /**
  * Whether the variant's quantile is greater than the control's, at any number of looks: the least alpha at which the
- * two confidence sequences lie apart. It takes times as independent; of a server they are, mostly.
+ * two confidence sequences are disjoint. Assumes independent times; on a server they mostly are.
  *
  * @example
  * ```ts

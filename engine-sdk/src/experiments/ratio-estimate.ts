@@ -8,10 +8,10 @@ import { addSums, NO_UNITS, type UnitSums } from "./unit-sums.ts"
 export interface Estimate {
   readonly units: number
   readonly mean: number
-  /** Of the mean; 0 where nothing varies. */ readonly standardError: number
+  /** Standard error of the mean; 0 where nothing varies. */ readonly standardError: number
 }
 
-/** Of units, from sums of products and of each. */
+/** Covariance over units, from the sum of products and the two sums. */
 const covariance = (n: number, ab: number, a: number, b: number): number => (n < 2 ? 0 : (ab - (a * b) / n) / (n - 1))
 
 /**
@@ -37,7 +37,10 @@ export const ratioEstimate = ({ n, x, xx, xy, y, yy }: UnitSums): Estimate | und
 
 /** Below it what is known of some says little of all. */
 const KNOWN_SHARE_MIN = 0.5
-/** What units explain by chance is less of it in 999 of 1,000 runs (chi squared of one degree, over the units). */
+/**
+ * By chance, a covariate explains less of the variance than this in 999 of 1,000 runs (chi squared of one degree, over
+ * the units).
+ */
 const CHANCE = 10.83
 
 interface Adjusted {
@@ -64,7 +67,7 @@ export const cupedEstimates = (variants: ReadonlyArray<UnitSums>): Adjusted | un
   if (all.n === 0 || all.known < KNOWN_SHARE_MIN * all.n) return undefined
   const plain = variants.flatMap((sums) => ratioEstimate(sums) ?? [])
   if (plain.length < variants.length) return undefined
-  /** Of a unit's linear part of the ratio with its covariate. */
+  /** Covariance of a unit's linearised ratio with its covariate. */
   const withCovariate = ({ c, n, x, xc, y, yc }: UnitSums): number =>
     (covariance(n, xc, x, c) - (x / y) * covariance(n, yc, y, c)) / (y / n)
   let shared = 0,

@@ -59,8 +59,8 @@ export const paddedLength = (length: number): number =>
   BLOCK_BYTES * Math.ceil((length + 1 + LENGTH_BYTES) / BLOCK_BYTES)
 
 /**
- * The first 48 bits of the digest of the first `length` of `bytes`, as a whole number. `bytes` has room for
- * `paddedLength(length)`; what stands behind the message is written over. Some 1.5 µs a block of 64 bytes.
+ * The first 48 bits of the digest of the first `length` of `bytes`, as a whole number. `bytes` must have room for
+ * `paddedLength(length)`; bytes after the message are overwritten. Some 1.5 µs per block of 64 bytes.
  */
 export const first48Bits = (bytes: Uint8Array, length: number): number => {
   const end = paddedLength(length)

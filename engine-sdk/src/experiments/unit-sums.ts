@@ -1,7 +1,7 @@
 /**
- * What is kept of a variant's units so that any figure can be made of it: eleven sums, however many units there are. A
- * unit has a numerator `x` (its searches with a click, its revenue), a denominator `y` (its searches), and where it was
- * known before the experiment a covariate `c` (the same figure of that time).
+ * The sums kept for a variant's units, from which every figure is computed: eleven of them, however many units there
+ * are. A unit has a numerator `x` (its searches with a click, its revenue), a denominator `y` (its searches), and,
+ * where it was known before the experiment, a covariate `c` (the same figure for that time).
  */
 export interface UnitSums {
   /** Units. */ readonly n: number

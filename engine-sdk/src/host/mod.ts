@@ -1,4 +1,4 @@
-/** What a host around the engine shares with it: bounded memory, giving way to others, texts for errors. No engine. */
+/** Utilities that a host shares with the engine: bounded memory, yielding to other work, error texts. No engine. */
 export { BoundedMap } from "../bounded-map.ts"
 export { boundedText } from "../error-text.ts"
 export { givingWay } from "../turns.ts"

@@ -1,12 +1,13 @@
 /**
- * Grades of documents from what visitors took of lists: how much a document was taken, over how much it was looked at.
- * What stands high is looked at more, so each showing counts by how likely anybody looked there: clicks over expected
- * clicks, with the propensities of the linear model's trainer. Few showings are pulled towards what is usual.
+ * Relevance grades of documents from clicks: how often a document was taken, relative to how often it was looked at.
+ * Higher positions are looked at more, so each impression is weighted by how likely it was seen there: clicks over
+ * expected clicks, with the propensities of the linear model's trainer. Documents with few impressions are pulled
+ * towards the usual rate.
  */
 import { propensityOf } from "../rerank/propensity.ts"
 
 /**
- * What a visitor did with a document of a list; the most of it counts once for a list.
+ * A visitor's action on a document of a list; only the strongest counts per list.
  *
  * @example
  * ```ts
@@ -28,12 +29,12 @@ interface Pair {
   /** Sum of gains. */ gains: number
 }
 
-/** A grade from nothing known counts as so many looks. */
+/** The prior weighs as much as this many looks. */
 const PRIOR_LOOKS = 5
 /** Documents of a query that are counted: those that came first. Ids are what senders of events write. */
 const PAIRS_MAX = 1_000
 const PAIR_BYTES = 120
-/** Of the best of the query, or of what is usual where that is more. */
+/** Relative to the query's best document, or to the usual rate where that is higher. */
 const GRADES_FROM = [0.15, 0.4, 0.75]
 
 /**
@@ -57,8 +58,8 @@ export class ClickedGrades {
     return this.#bytes
   }
   /**
-   * A list that was shown `times`, best first, and what was taken of it in all: gains by document. What was taken and
-   * is not in the list says nothing, since nobody knows where it stood.
+   * A list that was shown `times`, best first, and the gains from it by document. A document that is not in the list is
+   * ignored, since its position is unknown.
    */
   add(shown: ReadonlyArray<string>, times: number, gains: ReadonlyMap<string, number>): void {
     shown.forEach((id, row) => {
@@ -74,7 +75,7 @@ export class ClickedGrades {
     })
   }
 
-  /** Of all that was shown: what is taken for a look. */
+  /** Total looks over all impressions. */
   get totals(): { readonly looks: number; readonly gains: number } {
     let looks = 0,
       gains = 0
@@ -85,7 +86,7 @@ export class ClickedGrades {
     return { looks, gains }
   }
 
-  /** Those shown at least `impressionsMin` times. `usual`: gains over looks of all queries. O(pairs). */
+  /** Documents shown at least `impressionsMin` times. `usual`: gains over looks of all queries. O(pairs). */
   grades(impressionsMin: number, usual: number): ReadonlyArray<ClickedGrade> {
     const rated = [...this.#pairs]
       .filter(([, { impressions }]) => impressions >= impressionsMin)

@@ -10,7 +10,7 @@ export interface QueryScore {
   readonly ndcg10: number
   readonly mrr: number
   readonly recall100: number
-  /** Of the first ten that were found: those with a judgment, be it 0; 0 where nothing was found. */
+  /** Share of the first ten hits that have a judgment, even one of 0; 0 where nothing was found. */
   readonly judged10: number
 }
 
@@ -45,7 +45,7 @@ export const scoreOf = (ranked: ReadonlyArray<string>, judgments: Judgments): Qu
 }
 
 /**
- * The mean of values; 0 of none.
+ * The mean of values; 0 for none.
  *
  * @example
  * ```ts

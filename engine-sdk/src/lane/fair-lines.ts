@@ -1,8 +1,9 @@
 /**
- * Who is next where a few workers search for all: start-time fair queueing by the time that each namespace's searches
- * took there, over its weight. Who has used least since others began to wait goes next: a tenant with one search passes
- * a tenant with two thousand, and one with cheap searches does not wait as often as one with dear ones has its turn.
- * What a search is expected to take is charged when it goes, the difference when it is over. Pure.
+ * Chooses whose search runs next where a few workers serve everyone: start-time fair queueing by the time that each
+ * namespace's searches took, over its weight. The namespace that has used least since others began to wait goes next: a
+ * tenant with one search passes a tenant with two thousand, and one with cheap searches does not wait until one with
+ * expensive ones has had as many. A search is charged its expected time when it starts, and the difference when it is
+ * over. Pure.
  *
  * Bound: what waits, and a namespace for each that waits or has used more than the others since something waited last.
  */
@@ -32,7 +33,7 @@ export class FairLines<A extends Charged> {
   put(one: A): void {
     let line = this.lines.get(one.namespace)
     if (line === undefined) this.lines.set(one.namespace, (line = { waiting: [], used: this.virtual }))
-    // Who was away does not save up what it did not use.
+    // A namespace does not save up credit while it is idle.
     if (line.waiting.length === 0) line.used = Math.max(line.used, this.virtual)
     line.waiting.push(one)
     this.size_++
@@ -49,9 +50,9 @@ export class FairLines<A extends Charged> {
     next.used += one.expected_ms / one.weight
     return one
   }
-  /** What it really took. */
+  /** Corrects the charge to what the search really took. */
   took({ expected_ms, namespace, weight }: Charged, took_ms: number): void {
-    // Nobody is ahead of anybody where nobody waits.
+    // When nobody waits, nobody is ahead.
     if (this.size_ === 0) {
       this.lines.clear()
       return

@@ -1,4 +1,4 @@
-/** What a thread is given to do, and what comes of it. */
+/** A job for a search thread, and its outcome. */
 import { type AnswerBudget, AnswerRefused } from "../budget/answer-budget.ts"
 import type { Namespace } from "../engine.ts"
 import { type EngineError, fail, ok, type Result } from "../errors.ts"
@@ -9,14 +9,14 @@ import { sealed } from "./sealed.ts"
 import type { SearchPlan } from "../plan.ts"
 import type { ThreadContents } from "./search-thread.ts"
 
-/** What a job needs of its collections at the moment at which it begins, and for whom. */
+/** The collections a job needs, taken at the moment it begins, and its namespace. */
 export interface LaneJob {
   readonly namespace: Namespace
   readonly work: Work
   readonly left_ms: () => number
-  /** Of the request; what the search holds is told to it when it is done. */ readonly answer: AnswerBudget | undefined
-  /** Nobody waits for it any more. */ readonly isGivenUp: () => boolean
-  /** `known`: what the thread was told before; to be brought up to date, and down to `known_max` collections. */
+  /** The request's memory; what the search holds is added when it is done. */ readonly answer: AnswerBudget | undefined
+  /** Whether the caller has gone. */ readonly isGivenUp: () => boolean
+  /** `known`: collections the thread already has; updated, and reduced to `known_max` collections. */
   readonly shared: (known: ThreadContents, known_max: number) => Result<SharedNow>
 }
 export interface SharedNow {
@@ -26,7 +26,7 @@ export interface SharedNow {
 export interface LaneDone {
   readonly done: Done
   readonly used_ms: number
-  /** Of its pages, to be read by its answers one after the other. */ readonly texts: TextReader
+  /** The text of its pages, read by its answers one after another. */ readonly texts: TextReader
 }
 export interface PendingJob {
   readonly job: LaneJob
@@ -65,7 +65,7 @@ export const messageOf = (
     ...(givenUp === undefined ? {} : { givenUp })
   })
 }
-/** What the thread said of it becomes what whoever waits is told. */
+/** Turns the thread's reply into the caller's result. */
 export const settleJob = ({ job, reject, resolve }: PendingJob, said: ThreadReport): void => {
   if (!("finished" in said)) {
     reject(Object.assign(new Error(said.message), { stack: said.stack }))

@@ -1,4 +1,4 @@
-/** What the searching thread and a thread that searches for it tell each other. */
+/** Messages between the main thread and a thread that searches for it. */
 import type { ScanPage, ScanRequest } from "../engine.ts"
 import type { EngineError } from "../errors.ts"
 import type { DerivedSection } from "../index/derived-sections.ts"
@@ -12,14 +12,14 @@ import type { Sealed } from "./sealed.ts"
 
 export interface SharedView {
   readonly id: number
-  /** Where the other thread does not have the segment yet. */ readonly segment?: {
+  /** Sent where the other thread does not have the segment yet. */ readonly segment?: {
     readonly meta: SegmentMeta
     readonly buffer: SharedArrayBuffer
     readonly offset: number
     readonly length: number
     readonly outside?: string
   }
-  /** Where it changed since the other thread was told: a copy. */ readonly deleted?: {
+  /** Sent where it changed since the last message: a copy. */ readonly deleted?: {
     readonly bits: ArrayBuffer
     readonly count: number
   }
@@ -37,7 +37,7 @@ export interface SharedCollection {
   readonly views: ReadonlyArray<SharedView>
   readonly early: EarlyTexts["texts"]
 }
-/** What a thread is told before it begins, as far as it does not know it. */
+/** What a thread needs before it begins and does not have yet. */
 export interface Shared {
   readonly collections: ReadonlyArray<SharedCollection>
   /** Keys of collections whose room is wanted. */ readonly forgotten: ReadonlyArray<number>
@@ -56,23 +56,23 @@ export type Work =
 export interface Task {
   readonly id: number
   readonly namespace: string
-  /** Collections that are searched, all of which the thread knows by then. */ readonly names: ReadonlyArray<
+  /** Collections to be searched, all of which the thread has by then. */ readonly names: ReadonlyArray<
     readonly [name: string, key: number]
   >
   readonly work: Work
-  /** Of the thread's time, for all of it. */ readonly left_ms: number
+  /** Time left on the thread for the whole job. */ readonly left_ms: number
   /** Beyond it the work is broken off and answered `gave_way`. */ readonly quantum_ms?: number
-  /** What the answer may weigh, and what the request holds already. */ readonly answer?: {
+  /** The bound of the answer, and what the request already holds. */ readonly answer?: {
     readonly bytes_max: number
     readonly held: number
   }
 }
-/** Only the text of a task where there is nothing else to tell. */
+/** Only the text of a task where nothing else is to be sent. */
 export type ToLane = string | TaskMessage
 export interface TaskMessage {
   readonly task: Sealed<Task>
   readonly shared?: Shared
-  /** 1 once nobody waits for it any more. */ readonly givenUp?: SharedArrayBuffer
+  /** Set to 1 once the caller has gone. */ readonly givenUp?: SharedArrayBuffer
 }
 export type Done =
   | { readonly kind: "search"; readonly answers: ReadonlyArray<PortableResult<SearchAnswer>> }
@@ -92,11 +92,11 @@ export interface Finished {
   readonly used_ms: number
   readonly held: number
   readonly refusal?: EngineError
-  /** Keys of collections of which something is to be made ready: others search meanwhile what is. */
+  /** Keys of collections for which something is to be prepared: others search what is ready meanwhile. */
   readonly wants?: ReadonlyArray<number>
-  /** What this thread has for itself beside the shared index; told now and then. */ readonly own_bytes?: number
+  /** Memory of this thread beside the shared index; reported now and then. */ readonly own_bytes?: number
 }
-/** What was finished and the texts of its pages one behind the other; joined in one text where that says all. */
+/** The finished answers and the texts of their pages one behind another; a single text where that is enough. */
 export type FromLane =
   | string
   | { readonly kind: "ready" }

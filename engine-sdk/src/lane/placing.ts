@@ -1,4 +1,7 @@
-/** Who runs a search: the thread where it arrived, or which of the workers. Pure but for the book of what they cost. */
+/**
+ * Decides where a search runs: on the thread where it arrived, or on one of the workers. Pure but for the record of
+ * past costs.
+ */
 import { BoundedMap } from "../bounded-map.ts"
 
 /** Which searches are sent to workers, and to how many. */
@@ -7,13 +10,13 @@ export interface SearchWorkers {
   /** Documents from which on a collection is worth it; below, its searches run where they arrive. Default: 1,000. */
   readonly documents_min?: number
   /**
-   * What the searches of a collection must take on average. Default: 0.25 ms. Sending one and reading its answer takes
-   * the calling thread about 0.1 ms, and whoever waits twice that.
+   * The least average duration of a collection's searches for sending them to a worker. Default: 0.25 ms. Sending one
+   * and reading its answer takes the calling thread about 0.1 ms and adds twice that to the latency.
    */
   readonly cost_min_ms?: number
   /**
-   * Of the calling thread's time, from 0 to 1, what quick searches may take: they run where they arrive as long as
-   * there is that much of it. 0: all that are worth it are sent. Default: 0.5.
+   * Share of the calling thread's time, from 0 to 1, that quick searches may take: they run where they arrive until it
+   * is used up. 0: all that are worth sending are sent. Default: 0.5.
    */
   readonly here_share?: number
 }
@@ -26,18 +29,18 @@ export const workersOf = ({
 }: SearchWorkers): Required<SearchWorkers> => ({ count, documents_min, cost_min_ms, here_share })
 /** Weight of the last search among those before it. */
 const LAST_SHARE = 0.1
-/** Of a collection that nobody has searched. */
+/** Assumed duration in a collection that has not been searched. */
 const UNKNOWN_MS = 0.5
 const COSTS_BYTES_MAX = 1_000_000
 const COST_BYTES = 16
 
 export interface WorkersNow {
-  /** Of those that were asked for. */ readonly ready: number
+  /** Workers ready, of those requested. */ readonly ready: number
   /** Sent to them since the engine was opened. */ readonly searches: number
-  /** What each has for itself beside the shared index, as it last told. */ readonly own_bytes: ReadonlyArray<number>
+  /** Each worker's memory beside the shared index, as last reported. */ readonly own_bytes: ReadonlyArray<number>
 }
 export const NO_WORKERS: WorkersNow = { ready: 0, searches: 0, own_bytes: [] }
-/** What searches of a collection took lately: a moving average by the collection's number, bounded. */
+/** Recent search durations of a collection: a moving average by the collection's number, bounded. */
 export class Costs {
   private readonly costs = new BoundedMap<number, { average_ms: number }>({
     bytes_max: COSTS_BYTES_MAX,
@@ -48,14 +51,14 @@ export class Costs {
     if (known === undefined) this.costs.set(key, { average_ms: took_ms })
     else known.average_ms += (took_ms - known.average_ms) * LAST_SHARE
   }
-  /** Of one search. */
+  /** Expected duration of one search. */
   expected_ms(key: number): number {
     return this.costs.get(key)?.average_ms ?? UNKNOWN_MS
   }
 }
-/** What is expected to take longer is sent although there is time for it: others wait for it here, and not there. */
+/** A search expected to take longer is sent even when there is time for it: here it would make others wait. */
 const HERE_MAX_ms = 2,
-  /** Of what waits in one turn, before its share is used up. */ BURST_ms = 2
+  /** Of searches waiting in one turn, before the share is used up. */ BURST_ms = 2
 /**
  * Time that quick searches took where they arrive. Sending one costs more than half of what a usual one takes, and its
  * asker waits twice as long: the thread that would only send is a worker as well, for a share of its time.
@@ -91,7 +94,7 @@ const BEHIND_ms = 2,
   BEHIND_MAX = 16
 export interface Load {
   readonly searches: number
-  /** What they are expected to take. */ readonly expected_ms: number
+  /** Their expected duration. */ readonly expected_ms: number
 }
 /** Which takes the next one: the least loaded by expected work; -1 while all have enough. */
 export const leastLoaded = (loads: ReadonlyArray<Load>): number => {
@@ -104,7 +107,7 @@ export const leastLoaded = (loads: ReadonlyArray<Load>): number => {
   return best
 }
 
-/** Own memory of a worker beyond which it lets go of the collections that nobody has searched there lately. */
+/** Memory of a worker beyond which it drops the collections that have not been searched there lately. */
 const OWN_BYTES_MAX = 50_000_000
 const KNOWN_MAX = 1_000
 /** Without a search, until a collection is one that may go. */
@@ -116,7 +119,9 @@ export const collectionsToKeep = (known: number, idle: number, own_bytes: number
 /** Time until a worker is started again: at once where the last one came up, ever longer where none does. */
 const AGAIN_ms = 500,
   AGAIN_MAX_ms = 30_000
-/** One that ends sooner may do so again: starting one takes the thread of all some hundred milliseconds. */
+/**
+ * A worker that ends sooner than this may do so again: starting one takes the main thread some hundred milliseconds.
+ */
 const STEADY_MS = 10_000
 /** Failures in a row before this one; `lived_ms`: since it came up, undefined where it did not. */
 export const failuresBefore = (failures: number, lived_ms: number | undefined): number =>

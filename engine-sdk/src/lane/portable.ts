@@ -1,7 +1,7 @@
 /**
- * Answers as they travel between threads: documents, highlights and long facets as their text, hits without the getters
- * that read them late. Those of a page stand one behind the other in one text for all answers of a message, which costs
- * neither side more than copying it.
+ * Answers as they travel between threads: documents, highlights and long facets as text, hits without their lazy
+ * getters. The hits of a page are concatenated in one text for all answers of a message, so sending costs both sides no
+ * more than a copy.
  */
 import { StoredDocument, stringifyJson } from "../documents/mod.ts"
 import type { EngineError, Result } from "../errors.ts"
@@ -48,7 +48,7 @@ interface PortableWindow {
   readonly injected: ReadonlyArray<{ readonly id: string; readonly hit: PortableHit; readonly position: number }>
   readonly values: ReadonlyMap<string, ReadonlyArray<FieldValue | undefined>>
 }
-/** A page nobody has read: each hit is the lengths of its texts, its score and the number of what it says of it. */
+/** A page in unread form: each hit is the lengths of its texts, its score and the number of its match details. */
 interface PortablePage {
   readonly v1: boolean
   readonly hits: ReadonlyArray<
@@ -174,7 +174,7 @@ const unpackedPage = ({ hits, infos, v1 }: PortablePage, texts: TextReader): Fou
   }))
 })
 
-/** `texts`: of the message, where hits of a page may go; without it each stands in its answer. */
+/** `texts`: the message's buffer, into which hits of a page may go; without it each stays in its answer. */
 export const packed = <A extends Answer>(
   answer: Result<A>,
   { window }: Pick<SearchPlan | UnionPlan, "window">,

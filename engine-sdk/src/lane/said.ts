@@ -2,7 +2,7 @@
 import type { Finished, FromLane } from "./messages.ts"
 import { parted } from "./sealed.ts"
 
-/** What a thread said of a job. */
+/** A thread's reply to a job. */
 export type ThreadReport = { readonly id: number } & (
   | { readonly finished: Finished; readonly texts: string }
   | Extract<FromLane, { readonly kind: "failed" }>

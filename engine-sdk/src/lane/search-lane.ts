@@ -1,12 +1,11 @@
 /**
- * A lane for searches that take long. The thread of all tenants gives each search a quantum; one that uses it up is
- * broken off and runs again here, from the beginning and with all the time that it may have, in a thread of its own
- * over the same segments. Most searches never come here and pay nothing for it; one that does costs the others its
- * quantum.
+ * A lane for long searches. The main thread gives each search a quantum; one that uses it up is interrupted and runs
+ * again here, from the beginning and with its full time, in a thread of its own over the same segments. Most searches
+ * never come here and pay nothing for it; one that does costs the others its quantum.
  *
- * A namespace has one place at a time, so that no tenant's slow searches hold up
- * another's, and waits in its own line; namespaces take turns. A thread that does not come back in time is ended: its
- * search is answered as timed out, and the next one gets a new thread.
+ * A namespace has one place at a time, so that no tenant's slow searches hold up another's, and waits in its own line;
+ * namespaces take turns. A thread that does not come back in time is ended: its search is answered as timed out, and
+ * the next one gets a new thread.
  */
 import type { Namespace } from "../engine.ts"
 import { fail, type EngineError, type Result } from "../errors.ts"
@@ -22,7 +21,7 @@ const WAITING_MAX = 2_000,
 const GRACE_ms = 20_000,
   GRACE_FACTOR = 4,
   BUILDING_ms = 120_000
-/** What a search can hold beside the index. Beyond, its thread ends instead of the program. */
+/** Memory that a search can hold beside the index. Beyond it, its thread ends instead of the program. */
 const HEAP_MB = 1_024
 const RETRY_AFTER_S = 10
 /** Collections that a thread keeps, beside those it is searching. */
@@ -45,7 +44,7 @@ interface Place {
     | undefined
 }
 
-/** Not "timed out": that would speak of an engine that is away, and this one is there for everybody else. */
+/** Not "timed out", which would suggest that the engine is away, while it is there for everybody else. */
 const timedOut: EngineError = {
   kind: "Overloaded",
   message: "The search took longer than it may.",
@@ -134,7 +133,7 @@ export class SearchLane {
       const found = [...this.lines].find(([namespace]) => !busy.has(namespace))
       if (found === undefined) return
       const idle = this.places.find(({ running }) => running === undefined)
-      // One that practises is free in a moment, and that is told here.
+      // A warming-up thread is free in a moment, and can be told here.
       if (idle === undefined && this.places.length >= THREADS) return
       const [namespace, line] = found
       const one = line.shift()!
@@ -172,7 +171,7 @@ export class SearchLane {
       try {
         place.thread.post(message.value)
       } catch (error) {
-        // It cannot be told, and with it what it knew by now is not known there.
+        // The message cannot be sent, so the thread's known state is stale.
         this.settle(place)
         waiting.reject(error as Error)
         this.lost(place, overloaded)
@@ -228,7 +227,7 @@ export class SearchLane {
     this.places.splice(at, 1)
     const waiting = place.running?.waiting
     if (!this.isClosed) warn("a thread for searches that take long ended", new Error(error.message))
-    // Its memory is nobody's once it has ended.
+    // Its memory is released only once it has ended.
     void place.thread.terminate().finally(() => {
       this.settle(place)
       waiting?.resolve(fail(this.isClosed ? CLOSED : error))

@@ -1,11 +1,11 @@
 /**
- * Workers for searches that are quick: each goes to the least loaded one, gets there the quantum that the thread of all
- * tenants would give it, and is told to be asked again elsewhere when it has used it up. A worker has a few searches at
- * a time, so that it never waits for this thread; the others wait here and go on by `fair-lines.ts`.
+ * Workers for quick searches: each search goes to the least loaded worker and gets the quantum that the main thread
+ * would give it; one that uses it up is reported back and runs again elsewhere. A worker has a few searches at a time,
+ * so that it never waits for the main thread; the others wait here in the order of `fair-lines.ts`.
  *
- * A worker that ends is replaced. Of its searches nobody knows which one it was: all of them are to be asked again
- * where a search is alone. What waited while no worker is left is asked where it arrived, one a turn until one is there
- * again: all at once would hold that thread up for as long as all of them take.
+ * A worker that dies is replaced. Nobody knows which of its searches was the cause, so all of them run again where a
+ * search is alone. While no worker is left, waiting searches run on the thread where they arrived, one a turn: all at
+ * once would hold that thread up for their whole duration.
  */
 import type { Namespace } from "../engine.ts"
 import { fail, type EngineError, type Result } from "../errors.ts"
@@ -30,14 +30,14 @@ const WAITING_MAX = 10_000,
 const HEAP = { old_mb: 512 }
 /** After there was something to search; between two workers. */
 const START_MS = 300
-/** A worker that does not answer is ended. What it runs gives way long before. */
+/** A worker that does not answer for this long is ended. Its searches stop themselves long before. */
 const STUCK_MS = 30_000
 const RETRY_AFTER_S = 10
 
 export interface QuickJob extends LaneJob {
   readonly quantum_ms: number
   readonly expected_ms: number
-  /** Of the namespace among those that wait. */ readonly weight: number
+  /** The namespace's weight among those that wait. */ readonly weight: number
 }
 /** Why it is to be asked again: it `waited` and was not begun, or a worker ended that had it. */
 export type Elsewhere = "waited" | "lost"
@@ -57,12 +57,12 @@ interface Worker extends Load {
   readonly running: Map<number, Running>
   searches: number
   expected_ms: number
-  /** As it last told, until that was looked at. */ own_bytes: number
+  /** Its last report, until that is handled. */ own_bytes: number
   told_bytes: number
   /** `performance.now()` when it came up. */ readyAt: number | undefined
   isPreparing: boolean
 }
-/** Whoever waits until certain searches are over. */
+/** A caller that waits until certain searches are over. */
 interface Reader {
   readonly left: Set<Running>
   readonly resolve: () => void
@@ -74,7 +74,10 @@ const overloaded: EngineError = {
   retryAfterSeconds: RETRY_AFTER_S
 }
 
-/** How many collections it may keep, as it last told its memory; what is let go of is seen when it tells it again. */
+/**
+ * How many collections it may keep, according to the memory it last reported; the effect of dropping some shows in its
+ * next report.
+ */
 const keepsOf = (worker: Worker): number => {
   const { collections } = worker.thread.known
   let idle = 0
@@ -126,7 +129,7 @@ export class SearchPool {
       own_bytes: this.workers.map(({ told_bytes }) => told_bytes)
     }
   }
-  /** Some worker is there to search; until then a search is not to be sent here. */
+  /** Whether some worker is up; until then no search is sent here. */
   get isReady(): boolean {
     return this.workers.some(({ thread }) => thread.isReady)
   }
@@ -214,7 +217,7 @@ export class SearchPool {
         )
     )
   }
-  /** At every worker that is up. One that comes up later does it when it is first asked. */
+  /** On every worker that is up. One that starts later does it on its first search. */
   prepareEverywhere(key: number): void {
     for (const worker of this.workers) if (worker.thread.isReady) this.prepare(worker, [key])
   }
@@ -318,7 +321,7 @@ export class SearchPool {
     void worker.thread.terminate().finally(() => this.release(worker, ({ elsewhere }) => elsewhere("lost")))
     void this.emptyWithoutWorkers()
   }
-  /** Until a worker is there again. */
+  /** Until a worker is up again. */
   private async emptyWithoutWorkers(): Promise<void> {
     if (this.isEmptying) return
     this.isEmptying = true

@@ -1,6 +1,6 @@
 /**
- * One thread that searches over the shared segments: what it has been told, and what becomes of it. Who sends it work
- * (`search-pool.ts`, `search-lane.ts`) decides how much at a time.
+ * One thread that searches over the shared segments: what it has been sent, and how its jobs end. The caller
+ * (`search-pool.ts`, `search-lane.ts`) decides how much to send at a time.
  */
 import { Worker } from "node:worker_threads"
 import type { DerivedSection } from "../index/derived-sections.ts"
@@ -11,10 +11,10 @@ import type { FromLane, ToLane } from "./messages.ts"
 /** Time for a thread to come up before it is ended. */
 const STOP_MS = 10_000
 
-/** What a thread has, by collection, least recently used first: schema and segments with the deletions it knows of. */
+/** The thread's collections, least recently used first: schema and segments with the deletions it knows of. */
 export interface ThreadContents {
   readonly collections: Map<number, KnownCollection>
-  /** Keys of collections that it is to forget when it is told something next. */ readonly gone: number[]
+  /** Keys of collections that it is to drop with the next message. */ readonly gone: number[]
   readonly dictionaries: Map<
     string,
     { readonly namespace: string; readonly name: string; readonly words: ReadonlyMap<string, string> }
@@ -32,7 +32,7 @@ export interface KnownSegment {
   readonly deletedCount: number
   readonly sections: ReadonlyMap<string, DerivedSection>
 }
-/** In MB: what its searches can hold beside the index. Beyond, its thread ends instead of the program. */
+/** In MB: memory that its searches can hold beside the index. Beyond it, the thread ends instead of the program. */
 interface ThreadHeap {
   readonly old_mb: number
 }
@@ -81,7 +81,7 @@ export class SearchThread {
   post(message: ToLane): void {
     this.worker.postMessage(message)
   }
-  /** The collection was closed or is gone: what was derived from it is nobody's. */
+  /** The collection was closed or dropped: data derived from it is no longer needed. */
   forget(key: number): void {
     if (this.known.collections.delete(key)) this.known.gone.push(key)
   }
@@ -92,7 +92,7 @@ export class SearchThread {
   letGo(): void {
     if (!this.isGone) this.worker.unref()
   }
-  /** At once. Nobody hears of it as of a loss. */
+  /** Ends the thread at once, without reporting a loss. */
   async terminate(): Promise<void> {
     this.isGone = true
     this.settle()

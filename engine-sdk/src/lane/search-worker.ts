@@ -36,7 +36,7 @@ interface OpenCollection {
 }
 
 const reads = await LmdbReads.open((workerData as { readonly path: string }).path)
-/** What the searching thread believes is here, no more and no less. */
+/** Must match exactly what the main thread believes is here. */
 const kept = new Map<number, OpenCollection>()
 const dictionaries = new Map<string, Map<string, ReadonlyMap<string, string>>>()
 
@@ -115,7 +115,7 @@ interface Running {
   readonly budget: AnswerBudget | undefined
   readonly texts: Texts
 }
-/** Those that were done when the quantum was used are answered; of a list without an end that is none. */
+/** Searches that were done when the quantum ran out are answered; for an unbounded list that is none. */
 const doneOf = ({ left_ms, names, work }: Task, { allowance, budget, scope, texts }: Running): Done => {
   const budgeted = <P extends object>(plan: P): P => (budget === undefined ? plan : { ...plan, budget })
   const answers: Array<PortableResult<SearchAnswer>> = []
@@ -176,7 +176,7 @@ const withKnownParts = (plan: SearchPlan): SearchPlan => ({
 /** Collections with something to make ready before a quick search may use it, and the work that has begun. */
 const wanting = new Set<number>()
 const preparing = new Map<number, Generator<void, void>>()
-/** Of one task: what comes behind it waits so long. */
+/** Of one task: the next one waits this long. */
 const PREPARE_MS = 4
 /** In steps, each of them while the collection is as its task says: nobody uses its memory for something else then. */
 function* makingReady(reader: CollectionReader): Generator<void, void> {
@@ -184,7 +184,10 @@ function* makingReady(reader: CollectionReader): Generator<void, void> {
   yield* reader.mappingPublished()
   yield* prepareFacets(reader)
 }
-/** What has begun goes on though the collection changed: else one that changes all the time would never be ready. */
+/**
+ * Work that has begun continues though the collection changed: otherwise one that changes all the time would never be
+ * ready.
+ */
 const prepare = (key: number, reader: CollectionReader): boolean => {
   let work = preparing.get(key)
   if (work === undefined) {
@@ -233,7 +236,7 @@ const run = async (task: Task, { givenUp, shared }: Omit<TaskMessage, "task">): 
     reads.refresh()
     if (shared !== undefined) learn(shared)
   } catch (error) {
-    // What the searching thread believes is here is not: every later search would be wrong. Ends this thread.
+    // The main thread's idea of what is here is wrong, so every later search would be too. Ends this thread.
     queueMicrotask(() => {
       throw error
     })
@@ -270,7 +273,7 @@ const run = async (task: Task, { givenUp, shared }: Omit<TaskMessage, "task">): 
     texts.text
   )
 }
-/** What is searched must not change under a search that waits for something. */
+/** The index must not change under a search that awaits something. */
 let before = Promise.resolve()
 port.on("message", (message: ToLane) => {
   const isText = typeof message === "string",

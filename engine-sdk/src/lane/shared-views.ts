@@ -1,6 +1,6 @@
 /**
- * What another thread must be told of collections before it can search them: schemas, segments in shared memory,
- * deletions, texts that no disk has yet.
+ * What another thread must receive of collections before it can search them: schemas, segments in shared memory,
+ * deletions, texts that are not on disk yet.
  */
 import { fail, ok, type EngineError, type Result } from "../errors.ts"
 import { NO_SECTIONS, sectionsOf } from "../index/derived-sections.ts"
@@ -30,7 +30,7 @@ const NOT_NOW: EngineError = {
   message: "The collection changed while the search waited; send it again."
 }
 
-/** Names of collections anywhere in a plan: joins stand in filters, sort keys, includes and facets. */
+/** Names of collections anywhere in a plan: joins occur in filters, sort keys, includes and facets. */
 const collectionsIn = (value: unknown, into: Set<string>): void => {
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return
   if (Array.isArray(value)) {
@@ -151,7 +151,7 @@ const changeOf = (
   const before: KnownCollection | undefined = told?.reader === number ? told : undefined
   const isSame =
     before?.version === reader.version && before.schema === reader.schema && !before.hasEarly && early.length === 0
-  // The last used stands last.
+  // Most recently used last.
   known.collections.delete(key)
   known.collections.set(
     key,

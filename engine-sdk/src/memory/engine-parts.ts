@@ -7,7 +7,7 @@ import type { SearchAnswer, SearchPlan, UnionAnswer } from "../plan.ts"
 import type { LaneDone } from "../lane/job.ts"
 import { unpacked } from "../lane/portable.ts"
 
-/** A collection that could not be opened; becomes the answer of whoever asked for it. */
+/** A collection that failed to open; every request for it gets this error. */
 export class NotOpened extends Error {
   readonly failure: EngineError
   constructor(failure: EngineError) {
@@ -19,7 +19,7 @@ export class NotOpened extends Error {
 export interface DocumentReads {
   text(key: number, seq: number): string | undefined
   bytes(key: number): number
-  /** What was committed elsewhere becomes readable. */ refresh(): void
+  /** Makes commits from elsewhere readable. */ refresh(): void
   /** Texts that the disk does not have yet. */ keep?(key: number, texts: EarlyTexts): void
   /** It has those up to this batch. */ readable?(key: number, batch: number): void
   forget?(key: number): void

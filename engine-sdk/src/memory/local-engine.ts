@@ -72,13 +72,13 @@ interface Entry {
 }
 const CLOSED: EngineError = { kind: "Unavailable", message: "The engine is closed." }
 const MEBIBYTE = 1_048_576
-/** Of work between searches. */
+/** Of background work between searches. */
 const SLICE_MS = 0.5
 /** For one page of a list by a filter. */
 const SCAN_MS = 10_000
 /** For looking words up. */
 const WORDS_MS = 50
-/** Of this thread, for one search that nobody waits for. */
+/** Time on this thread for one warm-up search, for which nobody waits. */
 const PRACTICE_MS = 8
 /** Without publications, until what they lack is made ready: sooner than the writer makes one segment of them. */
 const QUIET_MS = 300
@@ -273,7 +273,7 @@ export class LocalEngine implements SearchEngine {
     entry.quiet = setTimeout(() => void this.prepareQuiet(entry), QUIET_MS)
     ;(entry.quiet as { readonly unref?: () => void }).unref?.()
   }
-  /** What the first facet would wait for, here and where else it is searched. */
+  /** Prepared here and on the other threads, so that the first facet need not wait for it. */
   private async prepareQuiet(entry: Entry): Promise<void> {
     const { reader } = entry
     if (reader === undefined || this.isClosed) return
@@ -298,7 +298,7 @@ export class LocalEngine implements SearchEngine {
     return this.threads?.workersNow ?? NO_WORKERS
   }
   capabilities(): Capabilities {
-    // Said of the engine as a whole: a field below the bound is still searched exactly, which `usage` tells.
+    // Reported for the engine as a whole: a field below the bound is still searched exactly, which `usage` shows.
     const grades = this.isApproximate && hasVectorLibrary() ? APPROXIMATE : EXACT
     return {
       kind: this.kind,
@@ -340,7 +340,7 @@ export class LocalEngine implements SearchEngine {
     try {
       return await ask()
     } catch (error) {
-      // A worker that ends while the engine closes answers nobody any more.
+      // A worker that ends while the engine closes has no caller to answer.
       if (error instanceof WriterGone && this.isClosed) return fail(CLOSED)
       const failure: string | undefined = this.failure
       if (failure === undefined) throw error
@@ -423,7 +423,7 @@ export class LocalEngine implements SearchEngine {
       for (const plan of plans) answers.push(executeSearch(scope, plan, allowance, left_ms))
     } catch (error) {
       if (error !== GIVE_WAY) throw error
-      // What waits must not look at the index any more.
+      // Waiting searches must not read the index any more.
       answers.length = keptOf(answers)
       return this.searchedInLane(namespace, plans, answers, budget)
     } finally {
@@ -433,7 +433,7 @@ export class LocalEngine implements SearchEngine {
     }
     return answers
   }
-  /** Those behind the ones that are answered already. */
+  /** The rest, behind those already answered. */
   private async searchedInLane(
     namespace: Namespace,
     plans: ReadonlyArray<SearchPlan>,
@@ -512,8 +512,8 @@ export class LocalEngine implements SearchEngine {
   }
 
   /**
-   * One plan after another, with a pause behind each: searches of others go on between them. A relevance search whose
-   * index nobody has asked for is left out, because it would have that index made.
+   * Runs one plan after another, with a pause after each so that other searches can run between them. A relevance
+   * search is left out while its index does not exist, because it would have it built.
    */
   async practise(
     namespace: Namespace,

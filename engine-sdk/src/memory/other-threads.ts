@@ -1,7 +1,7 @@
 /**
- * The threads that search for the one where searches arrive: workers for quick ones (`lane/search-pool.ts`), where
- * there are some, and the lane for those that take long (`lane/search-lane.ts`). What they have in common is here:
- * which search goes where, how long it may take there, and that the collections it reads stay open meanwhile.
+ * The threads that search for the main thread: workers for quick searches (`lane/search-pool.ts`), if any, and the lane
+ * for long ones (`lane/search-lane.ts`). Common to both, and here: where a search goes, how long it may take there, and
+ * keeping its collections open meanwhile.
  */
 import type { Namespace, SearchBudget } from "../engine.ts"
 import type { Result } from "../errors.ts"
@@ -30,14 +30,14 @@ const QUANTUM_ms = 15,
   QUANTUM_AGAIN_ms = 3,
   SLOW_ms = 30_000
 const SLOW_MAX = 10_000
-/** Of one piece of making ready. */
+/** Of one piece of preparation. */
 const PREPARING_MS = 4
-/** Of a search that nobody waits for. Whoever comes meanwhile waits for it. */
+/** Of a warm-up search. A search that arrives meanwhile waits for it. */
 const PRACTICE_MS = 250
 /** Documents of one collection from which on searches that take long are to be expected. */
 const LONG_DOCS_MIN = 1_000
 
-/** What is searched, as the engine has it. */
+/** A searched collection, as the engine has it. */
 interface Searched {
   readonly record: { readonly key: number }
   readonly reader: CollectionReader | undefined
@@ -46,7 +46,7 @@ interface Searched {
 }
 interface Index {
   readonly entryOf: (namespace: Namespace, name: string) => Searched | undefined
-  /** Of a collection by its number; undefined once it is gone. */
+  /** A collection by its number; undefined once it is gone. */
   readonly nameOf: (key: number) => { readonly namespace: Namespace; readonly name: string } | undefined
   readonly earlyOf: (key: number) => EarlyTexts["texts"]
   readonly dictionariesOf: (namespace: Namespace) => ReadonlyMap<string, ReadonlyMap<string, string>> | undefined
@@ -59,7 +59,7 @@ const withoutBudget = (work: Work): Work =>
     : work.kind === "union"
       ? { ...work, plan: { ...work.plan, plans: work.plan.plans.map(unbudgeted) } }
       : work
-/** Whoever asks for hits that are made late is answered where they are. */
+/** Hits that are built late are answered where their data is. */
 const canTravel = ({ isLong, window }: SearchPlan): boolean => isLong !== true && window === undefined
 
 export class OtherThreads {
@@ -163,7 +163,7 @@ export class OtherThreads {
     if (laned.ok) budget.used_ms += laned.value.used_ms
     return laned
   }
-  /** A search that nobody waits for, in every thread that is up and has time. */
+  /** A warm-up search, on every thread that is up and idle. */
   async practise(namespace: Namespace, work: Work): Promise<void> {
     await this.pinned(namespace, work, { limit_ms: PRACTICE_MS, used_ms: 0 }, async (job) => {
       const quick = { ...job, quantum_ms: Infinity, expected_ms: PREPARING_MS, weight: 1 }

@@ -1,4 +1,4 @@
-/** What the cluster counted. */
+/** A bucket counted by the cluster. */
 export interface Bucket {
   readonly key: string | number
   readonly key_as_string?: string

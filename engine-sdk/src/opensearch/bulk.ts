@@ -8,8 +8,8 @@ import type { Revision } from "./record.ts"
 
 export interface Change {
   readonly id: string
-  /** As it was read; undefined: there was none. */ readonly before: Revision | undefined
-  /** As the cluster keeps it; undefined: it goes. */ readonly form: Record<string, unknown> | undefined
+  /** The revision that was read; undefined: there was none. */ readonly before: Revision | undefined
+  /** The form to store; undefined: delete. */ readonly form: Record<string, unknown> | undefined
 }
 interface BulkItem {
   readonly status: number
@@ -48,7 +48,7 @@ export const sendChanges = async (
   return ok(
     sent.value.items.map((item) => {
       const [{ status, error, _seq_no: change = -1 }] = Object.values(item)
-      // What was to go and is gone is as it should be.
+      // Deleting a document that is already gone is a success.
       return error === undefined || status === 404
         ? { error: undefined, change }
         : { error: errorOf(status, error.type ?? "", error.reason ?? ""), change }

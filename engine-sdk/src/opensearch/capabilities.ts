@@ -1,17 +1,17 @@
-/** What OpenSearch does itself, what this package does over it, and what is refused (`refusals.ts`). */
+/** Features that OpenSearch provides, that this package adds to it, and that are refused (`refusals.ts`). */
 import type { Capabilities } from "../capabilities.ts"
 import { WINDOW_MAX } from "./mapping.ts"
 
 /** Clauses of one query; the cluster takes 1,024 by itself. */
 export const CLAUSES_MAX = 900
-/** One request to the cluster writes so much. */
+/** Largest write request to the cluster. */
 export const BATCH_BYTES_MAX = 8 * 1_048_576
 export const FACET_VALUES_MAX = 10_000
-/** Of one vector; what the plugin's graphs of Lucene take. */
+/** Dimensions of one vector; the limit of the plugin's Lucene graphs. */
 export const DIMENSIONS_MAX = 16_000
 
 /**
- * Of a cluster whose nodes have the plugin for vectors.
+ * Capabilities of a cluster whose nodes have the vector plugin.
  *
  * @example
  * ```ts

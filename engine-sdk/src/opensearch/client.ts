@@ -1,6 +1,7 @@
 /**
- * Requests to a cluster over REST: nodes in turn, a time limit and a bound on what is read, failures by meaning. What
- * may be sent twice goes to the next node when one does not answer; a write that was lost on its way is told as that.
+ * Requests to a cluster over REST: nodes in turn, a time limit, a bound on the answer's size, and failures by kind. A
+ * request that is safe to repeat goes to the next node when one does not answer; a write that was lost on its way is
+ * reported as such.
  */
 import { parseJson } from "../documents/json.ts"
 import { type EngineError, fail, invalid, ok, type Result } from "../errors.ts"
@@ -11,9 +12,9 @@ const ANSWER_BYTES = 64 * 1_048_576
 /** A node that did not answer is asked last for so long. */
 const ASIDE_MS = 5_000
 const ATTEMPTS_MAX = 3
-/** How long a node may take to say that it is there. */
+/** How long a node may take to accept a connection. */
 const THERE_MS = 2_000
-/** Times that nodes are asked again which are there and cannot answer, with longer and longer pauses. */
+/** Retries of nodes that are reachable but cannot answer, with growing pauses. */
 const ROUNDS_MAX = 6,
   PAUSE_ms = 50
 
@@ -27,7 +28,7 @@ interface ClusterRequest {
 interface Failure {
   readonly error: EngineError
   /** Whether another node might answer. */ readonly isOfNode: boolean
-  /** It is there, but says that it cannot answer now. */ readonly isReady?: false
+  /** The node is reachable, but says that it cannot answer now. */ readonly isReady?: false
   /** Nothing of the request came as far as a node. */ readonly isUnsent?: boolean
 }
 
@@ -72,7 +73,7 @@ export class ClusterClient {
         if (!request.isRepeatable && !isUnsent) return fail(await this.#lostBy(node, failure))
         isReturning ||= isReady === false
       }
-      // Nodes that are there and elect, or give a lost shard another place, are soon of use again.
+      // Nodes that are electing a leader, or moving a lost shard, soon recover.
       if (!isReturning) break
       await this.#pause(Math.min(PAUSE_ms * 2 ** round, until - performance.now()))
     }
@@ -112,7 +113,7 @@ export class ClusterClient {
       const text = await this.#textOf(response)
       if (text === undefined)
         return refused(invalid(`The search cluster answers with more than ${this.#bytes_max} bytes; ask for less.`))
-      // Some answers are empty, and what stands before a cluster may answer with a page.
+      // Some answers are empty, and a proxy in front of the cluster may answer with a page.
       const body = text === "" || !isJson(response) ? undefined : parseJson(text)
       return response.ok ? ok(body as A) : fail(failureOf(response.status, body))
     } catch (error) {
@@ -177,9 +178,9 @@ const failureOf = (status: number, body: unknown): Failure => {
   const isOfNode = status === 502 || status === 503 || status === 504
   return { error: errorOf(status, type, reason), isOfNode, ...(status === 503 ? { isReady: false } : {}) }
 }
-/** What the cluster says of a request, or of one entry of it, by meaning. */
+/** The cluster's error for a request, or for one entry of it, by kind. */
 export const errorOf = (status: number, type: string, reason: string): EngineError => {
-  // A full disk, or something that is read-only: the cluster is there, and takes writes when that is over.
+  // A full disk, or a read-only index: the cluster is reachable, and takes writes again when that is over.
   if (type === "index_create_block_exception")
     return { kind: "Overloaded", message: `The search cluster takes no new indices: ${reason}`, retryAfterSeconds: 10 }
   if (type.endsWith("_block_exception") && status !== 503)

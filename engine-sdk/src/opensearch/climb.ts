@@ -12,7 +12,7 @@ import { WordCombinations } from "../search/text/word-combinations.ts"
 import type { MatchedWord } from "../search/text/word-matcher.ts"
 import { AskingWords, type KnownWords } from "./known-words.ts"
 
-/** Combinations that one search is made of. */
+/** Combinations tried in one search. */
 const TRIED_MAX = 1_000
 /** Words that hold another one in their middle, most frequent first. */
 const INFIX_WORDS_MAX = 1_000
@@ -21,7 +21,7 @@ const INFIX_WORDS_MAX = 1_000
 export type Tried =
   | { readonly kind: "words"; readonly words: ReadonlyArray<MatchedWord>; readonly dropped: ReadonlyArray<string> }
   | { readonly kind: "infix"; readonly field: number; readonly words: ReadonlyArray<string> }
-/** Two words beside each other in a field. */
+/** Two adjacent words in a field. */
 export interface Pair {
   readonly field: number
   readonly left: string
@@ -36,7 +36,7 @@ export const triedKey = (tried: ReadonlyArray<Tried>): string =>
         : `${one.words.map(({ cost, isPrefix, word }) => `${word} ${cost}${isPrefix ? "*" : ""}`).join(",")}-${one.dropped.join(" ")}`
     )
     .join("\n")
-/** What the cluster said. */
+/** A count from the cluster. */
 interface Counted {
   /** Documents, by `triedKey`. */ readonly counts: ReadonlyMap<string, number>
   /** By `pairKey`. */ readonly neighbours: ReadonlyMap<string, boolean>
@@ -172,7 +172,7 @@ export class Climb {
       return (this.#least = known)
     }
     if (!this.openCounts.has(key)) {
-      // What was known of more is not worth a question of its own.
+      // Counts beyond this are not worth a request of their own.
       if (!this.#guess.isEnough && this.openCounts.size === this.#guess.most) throw ENOUGH
       this.openCounts.set(key, this.fruitful)
     }

@@ -1,4 +1,4 @@
-/** Collections made, changed and dropped: their records, the index they lie in, and documents written anew. */
+/** Collections created, changed and dropped: their records, their index, and the rewriting of documents. */
 import { withChange } from "../documents/mod.ts"
 import type { Namespace, SchemaChange } from "../engine.ts"
 import { capReached, conflict, fail, notFound, ok, type Result } from "../errors.ts"
@@ -66,7 +66,7 @@ export const dropCollection = async (
   const info = infoOf(entry)
   const saved = await directory.save({ ...entry.record, isGone: true }, entry.revision)
   if (!saved.ok) return saved
-  // Nobody finds them any more, whatever becomes of this: another collection of this name has another key.
+  // Searches do not find them any more, even if this fails: another collection of this name has another key.
   const { move, moved = [], placement } = entry.record
   const left = moved.filter(({ isCleared }) => !isCleared).map(({ from }) => from)
   for (const one of [placement, ...(move === undefined ? [] : [move.to]), ...left]) await removePlacement(client, one)
@@ -93,7 +93,7 @@ export const alterCollection = async (
   const entry = found.value
   const { record, revision } = entry
   const isOther = change.drop.length > 0 || change.add.length > 0
-  // What was checked against it would be wrong of another one.
+  // Checks made against one record do not hold for another.
   if (isOther && asked !== undefined && !hasSameFields(asked, record.schema)) return fail(CHANGED)
   const refusalOf = (schema: CollectionSchema) =>
     schema.fields.length > record.schema.fields.length && exceeds(keeps?.fields_per_collection, schema.fields.length)
@@ -128,7 +128,7 @@ const atRest = async (directory: Directory, namespace: Namespace, name: string):
   }
 }
 
-/** An index of its own for a collection that shares one; Conflict where it is moved already. */
+/** Gives a collection that shares an index its own; Conflict where it is moved already. */
 export const promoteCollection = async (
   parts: MoverParts,
   namespace: Namespace,

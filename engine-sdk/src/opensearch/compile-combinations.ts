@@ -10,7 +10,7 @@ import { bestOf, searchedSlots, union, WORTH, worth, type SearchedSlot } from ".
 import { storedWord, type Placement } from "./placement.ts"
 
 type WordsTried = Extract<Tried, { kind: "words" }>
-/** For each place the words that may stand there. */
+/** For each position, the words that may occur there. */
 interface Choice {
   readonly places: ReadonlyArray<ReadonlyArray<MatchedWord>>
   readonly dropped: ReadonlyArray<string>

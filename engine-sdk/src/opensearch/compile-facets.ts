@@ -5,7 +5,7 @@ import type { QueryScope } from "./compile-filter.ts"
 import { countingGroups } from "./groups.ts"
 import { slotsFor } from "./slots.ts"
 
-/** Values that each shard tells, at least: with fewer the counts of the first ten may be wrong. */
+/** Least number of values that each shard returns: with fewer, the counts of the first ten may be wrong. */
 const SHARD_VALUES_MIN = 1_000
 /** Values among which a facet query looks. */
 const QUERIED_VALUES = 5_000
@@ -18,7 +18,7 @@ export const facetSlot = (scope: QueryScope, field: string): string | undefined 
 }
 export const isAsked = ({ facetQuery }: SearchPlan, field: string): boolean =>
   facetQuery?.field === field && facetQuery.tokens.length > 0
-/** Those that the cluster counts; the others count the hits of the page. */
+/** Facets that the cluster counts; the others count the hits of the page. */
 export const clusterFacets = ({ facets }: SearchPlan): ReadonlyArray<FacetRequest> => facets.filter(({ topK }) => !topK)
 
 export const compileFacets = (scope: QueryScope, plan: SearchPlan): Record<string, object> => {

@@ -1,5 +1,5 @@
 /**
- * Checked filters as queries (`docs/contract/filters.md`). What the cluster cannot do was refused before
+ * Checked filters as queries (`docs/contract/filters.md`). Filters that the cluster cannot run were refused before
  * (`refusals.ts`).
  */
 import type { Filter, GeoArea, NumberFilter, StringFilter } from "../filter.ts"

@@ -11,7 +11,7 @@ import { slotsFor } from "./slots.ts"
 
 /** Newest first decides among equals. */
 const NEWEST = { seq: "desc" }
-/** Parts of one search, each a query of its own. */
+/** Parts of one search, each with its own query. */
 const PARTS_MAX = 8
 
 /** `isByNearness`: the score is that of a vector, not of words. */

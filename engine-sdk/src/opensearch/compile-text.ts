@@ -108,7 +108,7 @@ export const spelledQuery = (scope: QueryScope, query: TextQuery, typos: Typos):
 export const union = (queries: ReadonlyArray<object>): object =>
   queries.length === 1 ? queries[0] : { dis_max: { queries } }
 
-/** Words glued together, or one split in two that stand next to each other. */
+/** Compounds of adjacent words, or one word split into two adjacent ones. */
 export const respelledQueries = (scope: QueryScope, query: TextQuery): object[] => {
   const { tokens } = query
   const spellings: Array<{ words: ReadonlyArray<string>; pair?: readonly [string, string] }> = []

@@ -27,7 +27,7 @@ export interface Entry extends Pick<CollectionInfo, "schema"> {
   revision: Revision
   documents: number
   bytes: number
-  /** Writes of this process that are under way, and that are over: a count beside one of them is passed over. */
+  /** Writes of this process in progress, and finished ones: a count taken during one of them is discarded. */
   writing: number
   written: number
 }
@@ -69,7 +69,7 @@ export class Directory {
       identityOf(a.record) < identityOf(b.record) ? 1 : -1
     )
   }
-  /** One that this process may not have heard of yet. */
+  /** A collection that this process may not have heard of yet. */
   async known(namespace: Namespace, name: string): Promise<Result<Entry>> {
     const entry = this.find(namespace, name)
     if (entry !== undefined) return ok(entry)
@@ -138,7 +138,7 @@ export class Directory {
     if (known === undefined || known.revision._seq_no <= _seq_no) this.#put(record, { _seq_no, _primary_term })
   }
 
-  /** What changed since the last look. Answers the keys that documents have, where it is time to count them. */
+  /** Reads changes since the last time. Returns the keys that documents have, when it is time to count them. */
   async follow(now_ms: number): Promise<ReadonlySet<string> | undefined> {
     const changed = await this.readChanges()
     if (this.#client.isClosed) return undefined
@@ -151,7 +151,7 @@ export class Directory {
     const counted = await this.count()
     return counted.ok ? counted.value : undefined
   }
-  /** What was changed before the call; one look serves all who ask before it begins. */
+  /** Reads changes made before the call; one request serves every caller that asks before it begins. */
   readChanges(): Promise<Result<void, EngineError>> {
     return this.#looks.run("changes", () => this.#readChanges())
   }

@@ -9,14 +9,14 @@ import { slotsFor } from "./slots.ts"
 
 /** Groups that are counted one by one. */
 const GROUPS_MAX = 10_000
-/** Stands for no value where groups are told apart by several fields. */
+/** Matches no value where groups are formed by several fields. */
 const NONE = "\u0000"
 
 const placeOf = ({ slots }: QueryScope, field: string): string | undefined => {
   const own = slotsFor(slots, field)
   return own?.value ?? own?.number ?? own?.boolean
 }
-/** The values that tell groups apart, as one text. */
+/** The values that identify a group, as one text. */
 const GROUP_KEY =
   "StringBuilder key = new StringBuilder();" +
   " for (place in params.places) { if (doc[place].size() > 0) key.append(String.valueOf(doc[place].value)); key.append('\u0000') }" +

@@ -35,7 +35,7 @@ export class Installation {
   get isWhole(): boolean {
     return this.#whole.size === this.#bodies.size
   }
-  /** What there is, and what can be made; the block itself is no failure here. */
+  /** Lists existing indices and what can be created; a block is no failure here. */
   async open(): Promise<Result<void>> {
     const made = await this.ready()
     if (made.ok || !this.#isBlocked) return made
@@ -48,7 +48,7 @@ export class Installation {
   }
   async #make(): Promise<Result<void, EngineError>> {
     this.#isBlocked = false
-    // Asked first: a cluster that makes none says so also of one that is there.
+    // Existence is checked first: a cluster that refuses new indices also refuses to create an existing one.
     const there = await this.#client.ask<Readonly<Record<string, unknown>>>({
       method: "GET",
       path: `/${[...this.#bodies.keys()].join()}/_settings/index.creation_date?ignore_unavailable=true`,
@@ -83,7 +83,9 @@ export class Installation {
   }
 }
 
-/** Of all nodes: a graph may come to lie on any of them. Without a right to ask there are no vectors. */
+/**
+ * All nodes must have the plugin: a graph may be placed on any of them. Without the right to ask there are no vectors.
+ */
 export const hasVectorPlugin = async (client: ClusterClient): Promise<boolean> => {
   const asked = await client.ask<{ readonly nodes?: Readonly<Record<string, NodePlugins>> }>({
     method: "GET",

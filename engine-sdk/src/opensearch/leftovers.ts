@@ -14,7 +14,7 @@ import { progressCounter } from "./mover.ts"
 import { keyInIndex, type ClusterNames, type Placement } from "./placement.ts"
 
 const SILENT_MS = 15_000
-/** So often a mover tells of itself within the time after which it is taken for gone. */
+/** How many times a mover reports within the time after which it is taken for dead. */
 const BEATS = 8
 /** Searches that began at the old placement are over by then. */
 const CLEAR_AFTER_MS = 40_000
@@ -27,7 +27,7 @@ interface Parts {
 }
 interface Seen {
   /** By this clock. */ readonly since_ms: number
-  /** What a mover told last. */ readonly change: number
+  /** The mover's last report. */ readonly change: number
 }
 interface LeftoverTimes {
   readonly silent_ms?: number | undefined

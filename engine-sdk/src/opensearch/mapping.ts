@@ -39,12 +39,12 @@ const WORDS = {
     p: { type: "text", analyzer: "beginnings", search_analyzer: "words", norms: false, index_options: "docs" }
   }
 }
-/** Only to be listed: looked for are words where they stand. */
+/** Only for listing words; searches use the fields in which they are indexed. */
 const WORD_LIST = { type: "keyword", index: false, ignore_above: KEYWORD_LENGTH_MAX }
 const placesAs = (kind: SlotKind, count: number, type: object): Record<string, object> =>
   Object.fromEntries(slotNames(kind, count).map((name) => [name, type]))
 
-/** Graphs of Lucene: they need no library beside the plugin's own classes. */
+/** Lucene graphs: they need no library beside the plugin's own classes. */
 const vectorType = ({ dimensions, ef_construction, M, metric }: VectorSlot): object => ({
   type: "knn_vector",
   dimension: dimensions,
@@ -62,7 +62,7 @@ export const KEPT: ReadonlyArray<string> = ["seq", "d", "u", "e"]
 /** The same without its vectors. */
 export const KEPT_SMALL: ReadonlyArray<string> = ["seq", "d", "u"]
 
-/** What a mapping has to say; an index that was made by an earlier program is given what it lacks. */
+/** Settings every mapping must have; an index made by an earlier program gets the missing ones. */
 export const documentsProperties = (
   places: Readonly<Record<SlotKind, number>>,
   slots: SlotTable = NO_SLOTS
@@ -70,7 +70,7 @@ export const documentsProperties = (
   /** Key of the collection. */ c: { type: "keyword" },
   seq: { type: "long" },
   /** Of the schema that it was written by. */ v: { type: "integer" },
-  /** Of a copy: the change that made what was copied. */ o: { type: "long" },
+  /** For a copied document: the change that made the original. */ o: { type: "long" },
   /** Characters of the stored document. */ size: { type: "long" },
   d: { type: "object", enabled: false },
   u: { type: "object", enabled: false },

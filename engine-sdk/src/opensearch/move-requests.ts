@@ -1,4 +1,4 @@
-/** What a move asks of the cluster: how far a shard is, what ranges of documents come to, which documents they are. */
+/** Cluster requests of a move: the progress of a shard, checksums of ranges of documents, and their ids. */
 import { fail, ok, type Result } from "../errors.ts"
 import type { ClusterClient } from "./client.ts"
 import { allOf } from "./compile-filter.ts"
@@ -184,7 +184,7 @@ export const rowsOf = async (
   )
 }
 
-/** Everything that lies at a placement. */
+/** Removes everything at a placement. */
 export const removePlacement = async (client: ClusterClient, placement: Placement): Promise<Result<unknown>> => {
   const removed = await (placement.kind === "own"
     ? client.ask({ method: "DELETE", path: `/${placement.index}`, isRepeatable: true })

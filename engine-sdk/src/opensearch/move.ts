@@ -62,7 +62,9 @@ export const fateOf = (record: CollectionRecord, from: Placement, number: number
   return left === undefined ? "unknown" : number <= left.fence ? "carried" : "again"
 }
 
-/** What the documents of a range of insertion numbers come to: their sum, and that of the changes that made them. */
+/**
+ * Checksum of the documents in a range of insertion numbers: the sum of the numbers and of the changes that made them.
+ */
 export interface Sums {
   readonly count: number
   readonly seqs: number
@@ -85,7 +87,7 @@ export interface Row {
   readonly id: string
   readonly change: number
 }
-/** What a copy of these rows lacks, and what it has too much. */
+/** The rows missing from a copy, and those it has too many. */
 export const differenceOf = (
   old: ReadonlyArray<Row>,
   copy: ReadonlyArray<Row>

@@ -63,7 +63,7 @@ export interface MoverParts {
   readonly replicas: number
   /** Whether the cluster has the plugin for them. */ readonly hasVectors: () => boolean
   readonly dictionariesOf: (namespace: Namespace) => Dictionaries
-  /** How often a mover tells that it is there. */ readonly beat_ms: number
+  /** How often a mover reports that it is alive. */ readonly beat_ms: number
   /** Told before each step; one that throws leaves everything as it is, as a process that ends there does. */
   readonly onStep?: ((step: Step) => void | Promise<void>) | undefined
 }
@@ -71,7 +71,7 @@ interface Wanted {
   readonly reason: MoveReason
   /** What the schema becomes; asked again when documents brought along fields meanwhile. */
   readonly schemaOf: (schema: CollectionSchema) => CollectionSchema
-  /** Whatever would fit the shared index. */ readonly isOwn: boolean
+  /** Chosen even where the collection would fit the shared index. */ readonly isOwn: boolean
   /** What a plan includes. */ readonly refusalOf?: (schema: CollectionSchema) => EngineError | undefined
 }
 interface Pass {
@@ -93,7 +93,7 @@ class Moving {
   #schema: CollectionSchema
   #slots: SlotTable = NO_SLOTS
   /** Known once it has a key. */ #to: Placement | undefined
-  /** Documents written so far, for whoever looks. */ #done = 0
+  /** Documents written so far, for progress reports. */ #done = 0
   #fence = -1
 
   constructor(parts: MoverParts, entry: Entry, wanted: Wanted) {
@@ -243,7 +243,7 @@ class Moving {
     const read = await this.#parts.directory.reload(namespace, schema.name)
     return read.ok && this.#placement.key === to.key ? read : saved
   }
-  /** The old placement goes on; what cannot be said now is found by whoever looks for leftovers. */
+  /** The old placement stays in use; what cannot be recorded now is found by the leftover check. */
   async #abandon(): Promise<void> {
     const to = this.#to
     if (to === undefined) return
@@ -334,7 +334,7 @@ class Moving {
       if (!form.ok) return form
       changes.push({ id, before: rows.get(id), form: form.value })
       bytes += version.form.d.length
-      // Beside a document lie its words, about as long again, and their beginnings.
+      // The words of a document take about as much space as its text, and so do their prefixes.
       if (bytes * 4 < BATCH_BYTES_MAX) continue
       const sent = await this.#send(changes)
       if (!sent.ok) return sent
@@ -363,7 +363,7 @@ class Moving {
     const of = { schema: this.#schema, slots: this.#slots, placement: this.#to!, version: version + 1, dictionaries }
     return ok({ ...indexForm(of, form, values), o: _seq_no })
   }
-  /** What somebody else was faster with is looked at again in the next pass. */
+  /** Documents that another writer changed first are checked again in the next pass. */
   async #send(changes: ReadonlyArray<Change>): Promise<Result<unknown>> {
     const sent = await sendChanges(this.#parts.client, this.#to!, changes)
     if (!sent.ok) return sent
@@ -372,5 +372,5 @@ class Moving {
     return failed === undefined ? ok(undefined) : fail(failed.error!)
   }
 }
-/** Where a mover tells how far it is, and that it is there. */
+/** Where a mover reports its progress, and that it is alive. */
 export const progressCounter = (key: string): string => `progress-${key}`

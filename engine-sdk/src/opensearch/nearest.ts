@@ -23,7 +23,7 @@ const NEAREST_MAX = 10_000
 const CANDIDATES_MIN = 100
 
 interface Findings extends VectorFacts {
-  /** Documents whose vectors were asked for. */ readonly like: ReadonlyArray<StoredForm>
+  /** Documents whose vectors serve as the query. */ readonly like: ReadonlyArray<StoredForm>
 }
 
 /** `requests`: of the plan without its vectors. */

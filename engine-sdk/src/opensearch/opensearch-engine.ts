@@ -1,6 +1,6 @@
 /**
- * A cluster of OpenSearch behind the port, over REST alone. What is remembered here are records of collections; any
- * number of processes may have an engine over the same cluster.
+ * An OpenSearch cluster behind the port, over REST alone. Only records of collections are cached here; any number of
+ * processes may have an engine over the same cluster.
  */
 import type { Dictionaries } from "../analysis/tokens.ts"
 import type { Capabilities } from "../capabilities.ts"
@@ -46,7 +46,7 @@ const POOL_SHARDS = 3
 const POOL_DOCUMENTS = 200_000
 /** A promotion by size that came to nothing is tried again. */
 const AGAIN_MS = 60_000
-/** Searches of one request that are asked for at once. */
+/** Searches of one request that run at once. */
 const AT_ONCE = 8
 /** Times that a reading begins again because its collection was moved meanwhile. */
 const MOVES_MAX = 5
@@ -119,7 +119,7 @@ export class OpensearchEngine implements SearchEngine {
       onStep: onMoveStep
     }
   }
-  /** Makes the indices that every installation has, and reads which collections there are. */
+  /** Creates the indices that every installation has, and reads the list of collections. */
   static async open(options: OpensearchOptions): Promise<Result<OpensearchEngine>> {
     const engine = new OpensearchEngine(options)
     const begun = await engine.#begin(options)
@@ -166,7 +166,7 @@ export class OpensearchEngine implements SearchEngine {
   /** One at a time; another process may be faster. */
   async #promoteLarge({ record: { namespace, schema } }: Entry): Promise<void> {
     this.#isPromoting = true
-    // What fails would fail again at once.
+    // A failed promotion would fail again at once.
     this.#promotesFrom_ms = performance.now() + AGAIN_MS
     try {
       const promoted = await this.promoteCollection(namespace, schema.name)
@@ -204,7 +204,7 @@ export class OpensearchEngine implements SearchEngine {
   dropCollection(namespace: Namespace, name: string): Promise<Result<CollectionInfo>> {
     return dropCollection(this.#moving, namespace, name)
   }
-  /** An index of its own, whatever its size; searches and writes go on meanwhile. */
+  /** An index of its own, whatever its size; searches and writes continue meanwhile. */
   promoteCollection(namespace: Namespace, name: string): Promise<Result<CollectionInfo>> {
     return promoteCollection(this.#moving, namespace, name)
   }
@@ -326,7 +326,7 @@ export class OpensearchEngine implements SearchEngine {
     const entry = this.#directory.find(namespace, name)
     if (entry === undefined) return undefined
     const { bytes, documents } = entry
-    // What its index weighs, the cluster knows of whole indices alone.
+    // The cluster reports sizes of whole indices only.
     return { documents, segments: 0, index_bytes: 0, document_bytes: bytes, open: true }
   }
   async setDictionary(

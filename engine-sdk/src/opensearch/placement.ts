@@ -14,7 +14,7 @@ export const ID_BYTES_MAX = 480
 export interface Placement {
   readonly kind: "pool" | "own"
   /** Name of the index. */ readonly index: string
-  /** Of the collection, alone in the cluster. */ readonly key: string
+  /** The collection's key, unique in the cluster. */ readonly key: string
 }
 export interface ClusterNames {
   readonly collections: string
@@ -58,5 +58,5 @@ export const storedId = ({ key }: Placement, id: string): string => key + id
 export const storedWord = ({ key }: Placement, word: string): string => key + word
 export const storedWords = ({ key }: Placement, words: ReadonlyArray<string>): string =>
   words.map((word) => key + word).join(" ")
-/** What every query of the collection must pass. */
+/** The filter that every query of the collection includes. */
 export const ownFilter = ({ key }: Placement): object => ({ term: { c: key } })

@@ -23,7 +23,7 @@ import { groupsIn } from "./groups.ts"
 const LARGE_RESULT = 1_000,
   FEW_VALUES = 250
 
-/** What was counted for one facet. */
+/** The counts of one facet. */
 interface Counted {
   readonly rows: ReadonlyArray<FacetRow>
   /** There are no others. */ readonly isWhole: boolean

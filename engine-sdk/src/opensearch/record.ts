@@ -1,4 +1,7 @@
-/** What the cluster keeps of a collection: a document of its directory, changed only by who read it as it is. */
+/**
+ * A collection's record in the cluster: a document of the directory, replaced only by a writer that read its current
+ * version.
+ */
 import type { Namespace } from "../engine.ts"
 import type { CollectionSchema } from "../schema.ts"
 import type { Placement } from "./placement.ts"
@@ -9,9 +12,9 @@ export interface Move {
   readonly to: Placement
   readonly reason: MoveReason
   /** Documents when it began. */ readonly total: number
-  /** Nobody may acknowledge a write to the old placement. */ readonly isFenced: boolean
+  /** Writes to the old placement must not be acknowledged. */ readonly isFenced: boolean
 }
-/** Where a collection was before. */
+/** A former placement of a collection. */
 export interface Moved {
   readonly from: Placement
   /** Every change there up to this number was carried over, none beyond it. */ readonly fence: number
@@ -25,13 +28,13 @@ export interface CollectionRecord {
   readonly identity?: string
   readonly placement: Placement
   readonly slots: SlotTable
-  /** Of the schema, one more with each change. */ readonly version: number
-  /** Dropped: kept so that every process hears of it. */ readonly isGone: boolean
-  /** Where it is on its way to. */ readonly move?: Move
-  /** Where it was, oldest first. */ readonly moved?: ReadonlyArray<Moved>
+  /** Schema version, raised by each change. */ readonly version: number
+  /** Dropped: the record stays so that every process learns of it. */ readonly isGone: boolean
+  /** The move in progress. */ readonly move?: Move
+  /** Former placements, oldest first. */ readonly moved?: ReadonlyArray<Moved>
 }
 export const identityOf = ({ identity, placement }: CollectionRecord): string => identity ?? placement.key
-/** What the cluster says of the record that was read: it is only replaced while that holds. */
+/** The version of the record that was read: it is only replaced while that is current. */
 export interface Revision {
   readonly _seq_no: number
   readonly _primary_term: number

@@ -1,4 +1,4 @@
-/** What this engine cannot do of a schema or a plan: refused with the name of what asks for it, never left out. */
+/** Parts of a schema or a plan that this engine does not support: refused with the name of the part, never ignored. */
 import type { Capability } from "../capabilities.ts"
 import { type EngineError, invalid } from "../errors.ts"
 import type { FacetRequest, SearchPlan, SortKey } from "../plan.ts"

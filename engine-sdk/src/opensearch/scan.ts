@@ -43,7 +43,10 @@ const pageOf = (
     isRepeatable: true
   })
 
-/** A page is one moment of the collection; `after` goes on where the page before ended, whatever changed meanwhile. */
+/**
+ * A page shows the collection at one moment; `after` continues where the previous page ended, whatever changed
+ * meanwhile.
+ */
 export const scanPage = async (
   parts: WordParts,
   entry: Entry,
@@ -62,7 +65,7 @@ export const scanPage = async (
   let last = after
   for (;;) {
     const size = Math.min(PAGE, limit - documents.length)
-    // One more than wanted: whether there is a next page is told with this one.
+    // One more than wanted, which shows whether there is a next page.
     const page = await pageOf(client, placement, compiled, last, size + 1)
     if (!page.ok) return page
     const { hits } = page.value.hits

@@ -12,7 +12,7 @@ import { ownFilter, storedId, storedWord, type Placement } from "./placement.ts"
 import { KEPT, KEPT_SMALL } from "./mapping.ts"
 import { vectorNames, wordListOf } from "./slots.ts"
 
-/** Hits that are scored anew, at least: the cluster only knows about how good they are. */
+/** Least number of hits to score again: the cluster's scores are only approximate. */
 const WINDOW_MIN = 250
 /** Deepest position up to which all hits are fetched for that; deeper pages are as the cluster orders them. */
 const SCORED_MAX = 1_000
@@ -27,7 +27,7 @@ export interface Fetching {
   /** The page alone, in the order of the cluster. */ readonly isPage: boolean
 }
 
-/** What the vectors of a plan led to. */
+/** Results of a plan's vector queries. */
 export interface VectorFacts {
   /** Ids of what is near, nearest first; undefined where that was not asked. */
   readonly nearest?: ReadonlyArray<string> | undefined
@@ -40,7 +40,7 @@ export class SearchRequests {
   readonly #plan: SearchPlan
   readonly #parts: ReadonlyArray<object>
   readonly #sort: object[]
-  /** Of every match. */ readonly #required: ReadonlyArray<object>
+  /** Required of every match. */ readonly #required: ReadonlyArray<object>
   /** What a vector found: all that there is, or beside what the words find. */
   readonly #nearest: ReadonlyArray<string> | undefined
   readonly #isHybrid: boolean
@@ -324,7 +324,7 @@ const looksAtVectors = (plan: SearchPlan, names: ReadonlyArray<string>): boolean
   )
 }
 interface Counted {
-  /** What the words find. */ readonly matching: object
+  /** The query of the words. */ readonly matching: object
   /** And what is near. */ readonly found: object
   readonly placed: object | undefined
   /** All of it. */ readonly query: object

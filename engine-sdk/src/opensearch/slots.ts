@@ -21,12 +21,12 @@ export interface VectorSlot {
   readonly M: number
   readonly ef_construction: number
 }
-/** Where a field's values lie; what it has none of is absent. */
+/** Where a field's values are stored; kinds that it lacks are absent. */
 interface FieldSlots {
   /** Words, for searching and `:`. */ readonly words?: string
   /** The words of a whole value, for `:=`. */ readonly whole?: string
   /** The value as it is written, for facets and groups. */ readonly value?: string
-  /** What it sorts by. */ readonly sort?: string
+  /** Sort value. */ readonly sort?: string
   readonly number?: string
   readonly boolean?: string
   readonly point?: string
@@ -72,7 +72,7 @@ const slotsOf = (field: Field, take: (kind: SlotKind) => string): FieldSlots => 
   if (type === "bool") return { boolean: take("b") }
   return type === "geopoint" ? { point: take("g") } : {}
 }
-/** What Lucene builds graphs with at most; more is never better than that. */
+/** Lucene's upper limit for building graphs; a larger value never helps. */
 const M_MAX = 512,
   EF_CONSTRUCTION_MAX = 3_200
 const vectorSlot = ({ hnsw_params, num_dim, vec_dist }: Field, name: string): VectorSlot => ({

@@ -14,7 +14,7 @@ import {
   type Typos
 } from "./compile-text.ts"
 
-/** Fewer words are tried in so many ways. */
+/** At most this many ways of dropping words are tried. */
 const FEWER_MAX = 8
 
 interface Tried {
@@ -22,7 +22,7 @@ interface Tried {
   /** Whether as many matches leave the next one untried. */ readonly isEnough: (matches: number) => boolean
 }
 export interface Stage {
-  /** What was found before is too little. */ readonly isWanted: (matches: number) => boolean
+  /** Whether the matches found so far are too few. */ readonly isWanted: (matches: number) => boolean
   /** Each holds what the ones before it find. Never empty. */ readonly tried: ReadonlyArray<Tried>
 }
 const always = () => true

@@ -20,7 +20,7 @@ export interface StoredForm {
 }
 /** As the cluster keeps it. */
 export interface StoredSource extends StoredForm {
-  /** What was cut out of the text; not there where it was not asked for. */ readonly e?: string
+  /** The part cut out of the text; absent where it was not requested. */ readonly e?: string
 }
 /** As a search brings it. */
 export interface StoredHit {
@@ -36,12 +36,12 @@ export interface FormOf {
   readonly schema: CollectionSchema
   readonly slots: SlotTable
   readonly placement: Placement
-  /** Of the schema; told with every document, so that one that was written by another is found. */
+  /** Schema version; stored with every document, so that one written under another is found. */
   readonly version: number
   readonly dictionaries?: Dictionaries
 }
 
-/** A whole value as one word: equal where the words are equal. Longer ones are not told apart from each other. */
+/** A whole value as one word: equal where the words are equal. Longer values cannot be told apart. */
 export const wholeWord = (placement: Placement, words: ReadonlyArray<string>): string =>
   storedWord(placement, words.join(" ")).slice(0, KEYWORD_LENGTH_MAX)
 

@@ -7,24 +7,24 @@ import type { Fetching, SearchRequests } from "./search-requests.ts"
 import type { Stage } from "./stages.ts"
 import { formOf, type StoredForm, type StoredHit } from "./stored-form.ts"
 
-/** For the way there and back, beside the time that the cluster may take. */
+/** Network time, added to the time that the cluster may take. */
 const WAY_MS = 250
-/** Times that searches are asked for again, with longer and longer pauses. */
+/** Retries of a search, with growing pauses. */
 const AGAIN_MAX = 5,
   PAUSE_ms = 50
 
-/** What the cluster found for a plan. */
+/** The cluster's result for a plan. */
 export interface Trip {
   readonly documents: ReadonlyArray<StoredForm>
   /** Placed by the plan, whether or not they match. */ readonly placed: ReadonlyArray<StoredForm>
   readonly total: number
   /** Without those that are placed. */ readonly organic: number
-  /** Of those, found by words. */ readonly worded: number
+  /** Of those, matched by words. */ readonly worded: number
   readonly aggregations: Aggregations | undefined
   readonly isCutOff: boolean
   /** What was looked for, where it can be asked about again. */ readonly words: object
 }
-/** With what asked for it. */
+/** A result with the request that led to it. */
 export interface Found extends Trip {
   readonly fetching: Fetching
   readonly requests: SearchRequests

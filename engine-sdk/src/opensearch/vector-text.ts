@@ -21,7 +21,7 @@ export const withoutVectors = (text: string, names: ReadonlyArray<string>): Cut 
     const entry = `${JSON.stringify(key)}:${stringifyJson(value)}`
     const isFirst = kept === "{"
     if (!names.includes(key)) kept += isFirst ? entry : `,${entry}`
-    // The comma that goes with it is the one on the side of what is kept already.
+    // The comma removed with it is the one next to the part already kept.
     else cut.push(`${kept.length} ${isFirst ? `${entry},` : `,${entry}`}`)
   }
   const own = { text: `${kept}}`, vectors: cut.join("\n") }

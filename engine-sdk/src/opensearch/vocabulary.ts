@@ -16,7 +16,7 @@ import { WordTable, type WordUse } from "./word-table.ts"
 /** Documents of a collection, and words of a field, beyond which nothing is remembered. */
 const DOCUMENTS_MAX = 200_000,
   WORDS_MAX = 50_000
-/** Of all collections together; those that were not asked for longest go. */
+/** Of all collections together; the least recently used go first. */
 const BYTES_MAX = 64 * 1_048_576
 const ENTRY_BYTES = 256
 /** In collections of this size replaced and deleted documents count on while they are fewer than one in so many. */
@@ -28,7 +28,7 @@ interface CachedTable {
   /** The last change that is part of it. */ readonly seen: number
   /** Documents that were counted, replaced ones too. */ readonly documents: number
 }
-/** Where the words of a field lie, and what their worth goes by. */
+/** Where the words of a field are stored, and how they are ranked. */
 export interface WordPlace {
   readonly slot: string
   readonly bestBy: string | undefined
@@ -96,7 +96,7 @@ export class Vocabularies {
     const gone = kept.documents - total
     return gone === 0 || (total >= STALE_FROM_docs && gone > 0 && gone * STALE_SHARE < total)
   }
-  /** Reads what is new. Of several that ask at once one reads. */
+  /** Reads new entries. Concurrent callers share one read. */
   refresh(placement: Placement, places: ReadonlyArray<WordPlace>, left_ms: number): Promise<Result<unknown>> {
     const key = places.map((place) => keyOf(placement, place)).join()
     return this.#joined.run(key, () => this.#read(placement, places, left_ms))

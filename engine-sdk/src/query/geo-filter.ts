@@ -3,7 +3,7 @@ import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { Filter, GeoArea } from "../filter.ts"
 import type { Field } from "../schema.ts"
 import { isDecimal, splitOutside } from "./text-scanner.ts"
-import { isList, wrong } from "./filter-values.ts"
+import { isList } from "./filter-values.ts"
 
 // ---- places
 // ----------------------------------------------------------------------------------------------------------

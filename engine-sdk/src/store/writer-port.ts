@@ -2,7 +2,6 @@
 import type { Namespace, SchemaChange, WriteVerdict } from "../engine.ts"
 import type { KeepLimits } from "../keep-limits.ts"
 import { type Damaged, type Result } from "../errors.ts"
-import { allocateLinear } from "../index/graph-kernel.ts"
 import { type Allocate, type Region } from "../index/sections.ts"
 import type { Publication } from "../index/reader.ts"
 import type { RelevanceUnit, WriteOperation } from "../plan.ts"

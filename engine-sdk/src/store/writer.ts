@@ -5,7 +5,7 @@
 import type { Dictionaries } from "../analysis/tokens.ts"
 import type { Namespace, SchemaChange, WriteVerdict } from "../engine.ts"
 import type { KeepLimits } from "../keep-limits.ts"
-import { capReached, conflict, type Damaged, fail, notFound, ok, type Result } from "../errors.ts"
+import { capReached, conflict, fail, notFound, ok, type Result } from "../errors.ts"
 import { allocateLinear } from "../index/graph-kernel.ts"
 import { allocatePlain, type Allocate, type Region } from "../index/sections.ts"
 import { regionsOf } from "../index/derived-sections.ts"

@@ -25,7 +25,7 @@ import { makeClaims } from "./claims.ts"
 import { type Entry, type Line, Lines } from "./lines.ts"
 
 const RENEW_MS = 2_000
-/** A claim lasts ten seconds: one that could not be renewed for that long may be somebody else's soon. */
+/** A claim lasts ten seconds: one that could not be renewed for that long may soon belong to another process. */
 const CLAIM_TRUSTED_MS = 7_000
 /** Records of other processes are found that soon. */
 const LOOK_EVERY_MS = 500
@@ -35,13 +35,13 @@ const READ_BYTES_MAX = 4_000_000
 const WORKERS = 4
 /** After a database or a log that does not answer. */
 const AGAIN_MS = 1_000
-/** Of one collection where no other waits: its batches are written and recorded side by side so long. */
+/** While no other collection waits, batches of one collection are written and recorded concurrently. */
 const TURN_MS = 1_000
 
 interface Parts {
   readonly apply: Effect.Success<typeof makeApplyBatch>
   readonly claims: Effect.Success<typeof makeClaims>
-  /** Told to the log's retention. */ readonly consumed: Map<string, number>
+  /** Reported to the log's retention. */ readonly consumed: Map<string, number>
   readonly log: EventLog["Service"]
   readonly process: string
   readonly partitions: number
@@ -60,7 +60,7 @@ const parsed = (value: Uint8Array): PushRecord | string => {
 class Applier {
   readonly #parts: Parts
   readonly #lines: Lines
-  /** Of each partition that is ours: where reading goes on. */ readonly #positions = new Map<number, number>()
+  /** For each of our partitions: where reading continues. */ readonly #positions = new Map<number, number>()
   readonly #work: Latch.Latch
   readonly #look: Latch.Latch
   #renewedAt = performance.now()
@@ -84,7 +84,7 @@ class Applier {
           return yield* new ClaimLost({ message: `Partition ${held} was taken by another process.` })
       const taken = yield* claims.take(process, partitions, isAlone && isFirst)
       this.#renewedAt = began
-      // Those of an earlier life of this process are still its own.
+      // Claims of an earlier life of this process still belong to it.
       for (const { next_offset, partition } of [...ours, ...taken])
         if (!this.#positions.has(partition)) this.#positions.set(partition, next_offset)
       if (taken.length > 0) yield* this.#look.open
@@ -109,7 +109,7 @@ class Applier {
     }
   })
 
-  /** How many records. */
+  /** Returns how many records were read. */
   readonly #read = Effect.fnUntraced({ self: this }, function* (partition: number) {
     const { claims, log, process } = this.#parts
     const from = this.#positions.get(partition)!
@@ -131,7 +131,7 @@ class Applier {
     }
     this.#positions.set(partition, nextOffset)
     if (records.length > 0) yield* this.#work.open
-    // Nothing else may come that would move the offset past them.
+    // Nothing else may arrive that would move the offset past them.
     if (unread > 0) yield* claims.move(process, [[partition, this.#lines.lowest(partition, []) ?? nextOffset]])
     return records.length
   })
@@ -160,7 +160,7 @@ class Applier {
       else yield* this.#turn(line)
     }
   })
-  /** Its first batch; and those behind it, as long as nobody else waits. */
+  /** Its first batch, and those behind it as long as nobody else waits. */
   readonly #turn = Effect.fnUntraced({ self: this }, function* (line: Line) {
     const began = performance.now()
     const after_ms = yield* counted("pushes applying")(this.#batches(line)).pipe(
@@ -222,7 +222,7 @@ class Applier {
         ])
     }
   }
-  /** What the records of a batch say; those that were not held are read again. */
+  /** What the records of a batch say; records that were not held in memory are read again. */
   #held(entries: ReadonlyArray<Entry>) {
     return Effect.forEach(entries, (entry) =>
       entry.push !== undefined

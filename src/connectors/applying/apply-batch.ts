@@ -1,12 +1,13 @@
 /**
- * One batch of one collection: what is known of its documents, what follows, the engine, and then one transaction with
- * everything that it leaves behind and the offset. The engine comes first: a crash in between applies the batch again,
- * to the same end, and what it leaves behind once.
+ * One batch of one collection: the known state of its documents, the resulting changes, the engine, and then one
+ * transaction with everything that the batch leaves behind and the offset. The engine comes first: after a crash in
+ * between, the batch is applied again with the same result, and its traces are recorded once.
  *
- * The engine and the transaction take about the same time, on different processors: while one batch is recorded the
- * next one of its line is written, by what the first will have left. With what a statement costs (`Kinds`, no check of
- * each row, no index of times) that is 13,300 → 21,000 documents/s of one collection, where an import of the same
- * documents, of which nobody keeps a journal, does 38,000-40,000 on the same two cores (`npm run bench -- pushes`).
+ * The engine and the transaction take about the same time, on different processors: while one batch is recorded, the
+ * next one of its line is written, based on what the first will have left. Together with cheaper statements (`Kinds`,
+ * no check of each row, no index of times) that brought one collection from 13,300 to 21,000 documents/s, where an
+ * import of the same documents, without a journal, reaches 38,000-40,000 on the same two cores
+ * (`npm run bench -- pushes`).
  */
 import { Identifiers } from "@dowser/log/identifiers"
 import { Clock, Effect, Schema } from "effect"
@@ -26,27 +27,27 @@ export class ClaimLost extends Schema.TaggedError<ClaimLost>()("ClaimLost", { me
 interface Batch {
   readonly line: Line
   readonly entries: ReadonlyArray<Entry>
-  /** Those that could be read, in order. */ readonly parts: ReadonlyArray<Part>
-  /** What the batch before it is about to leave. */ readonly before: KnownDocuments | undefined
+  /** The readable ones, in order. */ readonly parts: ReadonlyArray<Part>
+  /** What the previous batch is about to leave. */ readonly before: KnownDocuments | undefined
 }
 /** By `documentKey`. */
 export type KnownDocuments = ReadonlyMap<string, DocumentVersion>
 /** A batch that the engine has, or that it refuses for good. */
 export interface Recording {
-  /** What is known of its documents afterwards. */ readonly known: KnownDocuments
+  /** The known state of its documents afterwards. */ readonly known: KnownDocuments
   readonly record: Effect.Effect<void, ClaimLost | SqlError.SqlError>
 }
 export interface Place {
   /** This process, as its claims name it. */ readonly process: string
-  /** Of each partition of the batch: where reading begins after it. */ readonly offsets: () => ReadonlyArray<
+  /** For each partition of the batch: where reading continues after it. */ readonly offsets: () => ReadonlyArray<
     readonly [partition: number, next: number]
   >
 }
-/** Of a batch. */
+/** Context of a batch. */
 interface BatchContext {
   readonly at: number
-  /** With which ids of its journal begin. */ readonly base: string
-  /** What was known before it. */ readonly known: KnownDocuments
+  /** Prefix of its journal ids. */ readonly base: string
+  /** The known state before it. */ readonly known: KnownDocuments
 }
 const changeOf = ({ change }: Arrived): Change =>
   change.op === "delete" ? { op: "delete", id: change.external_id } : { op: "upsert", document: change.document! }
@@ -56,7 +57,7 @@ const stepOf =
     id: job_id,
     progress: done / records,
     result: { applied, ignored, failed },
-    // One that failed in part is ready, and its journal says what failed.
+    // A push that failed in part ends as ready, and its journal says what failed.
     error: failed > 0 && applied + ignored === 0 ? (failures.get(job_id) ?? "All of its changes failed.") : undefined
   })
 
@@ -69,7 +70,7 @@ export const makeApplyBatch = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const write = yield* makeWriteChanges
 
-  /** Of documents that nothing was known of it is told at half of what it costs of the others. */
+  /** Documents seen for the first time cost half as much to record as the others. */
   const keep = Effect.fnUntraced(function* (
     documents: ReadonlyArray<KnownDocument>,
     before: KnownDocuments,
@@ -111,8 +112,8 @@ export const makeApplyBatch = Effect.gen(function* () {
   })
 
   /**
-   * Into the engine; then, for the asker to call once the batch before is recorded, what is left to do: recording it,
-   * or writing it again after so many milliseconds.
+   * Writes the batch to the engine; returns the remaining step, to be called once the previous batch is recorded:
+   * recording it, or writing it again after this many milliseconds.
    */
   return Effect.fnUntraced(function* ({ before, entries, line, parts: given }: Batch) {
     const living = yield* repository.living([...new Set(given.map(({ push }) => push.connector_id))])

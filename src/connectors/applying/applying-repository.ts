@@ -4,12 +4,12 @@ import { SqlClient } from "effect/sql"
 import type { JournalEntry } from "../schema.ts"
 import { Kinds, numbers, orEmpty } from "./kinds.ts"
 
-/** What a batch leaves of a connector. */
+/** What a batch changes about a connector. */
 export interface ConnectorOutcome {
   /** The last failure, empty where all went well. */ error: string
   /** Lines of its journal. */ entries: number
 }
-/** What came of records of one push. */
+/** Results of the records of one push. */
 export interface PushCounts {
   readonly jobId: string
   readonly parts: ReadonlyArray<number>
@@ -30,13 +30,13 @@ export const makeApplyingRepository = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const time = (at: number) => sql`${String(at)}::text::int8`
   return {
-    /** Those of the connectors that are there; locked against going, inside a transaction. */
+    /** The connectors that exist, locked against deletion inside a transaction. */
     living: (ids: ReadonlyArray<string>) =>
       Effect.map(
         sql<{ id: string }>`SELECT id FROM connectors WHERE id = ANY(${ids}::text[]) ORDER BY id FOR KEY SHARE`,
         (rows) => new Set(rows.map(({ id }) => id))
       ),
-    /** Their ids begin with `base`, and sort as they stand here. */
+    /** Their ids begin with `base`, and sort in this order. */
     note: (entries: ReadonlyArray<OwnEntry>, { at, base }: { readonly at: number; readonly base: string }) => {
       const kinds = new Kinds<OwnEntry>(({ attempts, connectorId, error, mapping, op, status }) => [
         connectorId,

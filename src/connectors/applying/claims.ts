@@ -1,6 +1,6 @@
 /**
- * Which process applies which partition: one at a time, by a claim that ends by the database's clock unless it is
- * renewed. A process that is gone loses its partitions to the next one that looks. One function per statement.
+ * Which process applies which partition: one at a time, under a claim that ends by the database's clock unless it is
+ * renewed. When a process is gone, the next one that looks takes its partitions. One function per statement.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -18,13 +18,13 @@ export const makeClaims = Effect.gen(function* () {
     /** A row for each partition. */
     prepare: (partitions: number) =>
       sql`INSERT INTO catalog_apply_offsets (log_partition, next_offset) SELECT p, 0 FROM generate_series(0, ${partitions - 1}::int4) AS p ON CONFLICT DO NOTHING`,
-    /** Those that nobody has; all, where no other process can have any. */
+    /** The unclaimed partitions; all of them where no other process can claim any. */
     take: (process: string, partitions: number, isAlone: boolean) =>
       sql<Claimed>`UPDATE catalog_apply_offsets SET claimed_by = ${process}, claimed_until = clock_timestamp() + make_interval(secs => ${CLAIM_S}::int4)
         WHERE log_partition < ${partitions}::int4 AND claimed_by IS DISTINCT FROM ${process}
           AND (${isAlone} OR claimed_until IS NULL OR claimed_until < clock_timestamp())
         RETURNING log_partition AS partition, next_offset::float8 AS next_offset`,
-    /** Those that are still ours. */
+    /** The partitions that are still ours. */
     renew: (process: string) =>
       sql<Claimed>`UPDATE catalog_apply_offsets SET claimed_until = clock_timestamp() + make_interval(secs => ${CLAIM_S}::int4)
         WHERE claimed_by = ${process} RETURNING log_partition AS partition, next_offset::float8 AS next_offset`,

@@ -1,11 +1,11 @@
 /**
- * What a batch of changes does, by what is known of each document: which are written, and what is known afterwards.
- * Changes come in the order of the log. One that was decided before (its place is known) is skipped, so that reading
- * the log again after a crash changes nothing; one that is older than what is known is ignored. Pure.
+ * What a batch of changes does, given what is known of each document: which are written, and what is known afterwards.
+ * Changes come in the order of the log. A change that was decided before (its place is known) is skipped, so that
+ * reading the log again after a crash changes nothing; one that is older than what is known is ignored. Pure.
  */
 import type { PushedChange } from "../push.ts"
 
-/** Where a change lies; places of one partition are ordered. */
+/** The place of a change; places of one partition are ordered. */
 interface Place {
   readonly partition: number
   readonly offset: number
@@ -23,15 +23,19 @@ export interface Arrived {
 }
 type Fate = "write" | "skipped" | "ignored"
 export interface Decided {
-  /** Of each change, in order. */ readonly fates: ReadonlyArray<Fate>
-  /** Of each document that the batch changed, by `documentKey`. */ readonly known: ReadonlyMap<string, DocumentVersion>
+  /** For each change, in order. */ readonly fates: ReadonlyArray<Fate>
+  /** For each document that the batch changed, by `documentKey`. */
+  readonly known: ReadonlyMap<string, DocumentVersion>
 }
 
 export const documentKey = (connectorId: string, externalId: string): string => `${connectorId}\u0000${externalId}`
 /** A document that moved to another partition (their number was changed) begins anew there. */
 const isPassed = (known: Place, { index, offset, partition }: Place): boolean =>
   known.partition === partition && (offset < known.offset || (offset === known.offset && index <= known.index))
-/** Without a version the order of arrival counts. What was deleted returns by a newer version than its deletion's. */
+/**
+ * Without a version the order of arrival decides. A deleted document returns only with a newer version than its
+ * deletion's.
+ */
 const isOlder = ({ deleted, version }: DocumentVersion, { op, version: given }: PushedChange): boolean =>
   given !== undefined && version !== undefined && (given < version || (deleted && op === "upsert" && given === version))
 

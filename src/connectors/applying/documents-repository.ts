@@ -1,4 +1,4 @@
-/** What is known of each document of a connector: the newest version, and where it lay. One function per statement. */
+/** What is known of each document of a connector: the newest version, and its place. One function per statement. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { documentKey, type DocumentVersion } from "./decide.ts"
@@ -63,12 +63,12 @@ export const makeDocumentsRepository = Effect.gen(function* () {
             )
           )
       ),
-    /** Of documents that nothing was known of. */
+    /** For documents seen for the first time. */
     add,
-    /** Of those among them that are not there. */
+    /** For those among them that do not exist. */
     restore: (documents: ReadonlyArray<KnownDocument>, now: number) =>
       sql`${add(documents, now)} ON CONFLICT DO NOTHING`,
-    /** Of documents that something was known of; how many there still are. */
+    /** For documents that are known; returns how many still exist. */
     renew: (documents: ReadonlyArray<KnownDocument>, now: number) =>
       Effect.map(
         sql<{
@@ -80,7 +80,7 @@ export const makeDocumentsRepository = Effect.gen(function* () {
       )
   }
 })
-/** What was deleted is remembered that long: a shop system sends again for days, not for months. */
+/** How long deletions are remembered: a shop system repeats itself for days, not for months. */
 const DELETED_KEPT_MS = 90 * 24 * 3_600_000
 export const expireDeletions = (rowsMax: number) =>
   Effect.gen(function* () {

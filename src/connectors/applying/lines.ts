@@ -1,8 +1,8 @@
 /**
  * Records of the log that wait to be applied, each in the line of its collection. Organizations take turns by weight;
- * a line is taken by one worker at a time, so that its changes keep their order, and one that waits for its collection
- * holds up no other. Of records beyond `HELD_BYTES_MAX` only the place is kept: they are read again when it is their
- * turn. Pure.
+ * one worker at a time takes a line, so that its changes keep their order, and a line that waits for its collection
+ * holds up no other. Of records beyond `HELD_BYTES_MAX` only the place is kept: they are read again at their turn.
+ * Pure.
  */
 import { makeFairQueue } from "../../fair-queue.ts"
 import type { Push } from "../push.ts"
@@ -20,20 +20,20 @@ export interface Entry {
   readonly offset: number
   readonly changes: number
   readonly bytes: number
-  /** What it says; read again where it was not held. */ push: Push | undefined
+  /** Its content, read again if it was not held in memory. */ push: Push | undefined
 }
 export interface Line {
   readonly organizationId: string
   readonly collection: string
-  /** In the order of the log, in each partition. */ entries: Array<Entry>
-  /** How often its first batch could not be written. */ failures: number
+  /** In the order of the log, per partition. */ entries: Array<Entry>
+  /** How often writing its first batch failed. */ failures: number
   /** Waits for its turn, or is a worker's, or waits for its collection. */ isLinedUp: boolean
 }
 
 export class Lines {
   readonly #lines = new Map<string, Line>()
   readonly #turns: ReturnType<typeof makeFairQueue<Line>>
-  /** By partition: offsets that are not applied, in order. */ readonly #open = new Map<number, Array<number>>()
+  /** By partition: offsets that are not applied yet, in order. */ readonly #open = new Map<number, Array<number>>()
   readonly #done = new Map<number, Set<number>>()
   #size = 0
   #held_bytes = 0
@@ -69,7 +69,7 @@ export class Lines {
     else open.push(entry.offset)
     if (!line.isLinedUp) this.again(line)
   }
-  /** The line whose turn it is; it is the taker's until `again` or `release`. */
+  /** The line whose turn it is; its taker has it until `again` or `release`. */
   next(): Line | undefined {
     return this.#turns.take()?.entry
   }
@@ -77,7 +77,7 @@ export class Lines {
   get someWait(): boolean {
     return this.#turns.size() > 0
   }
-  /** Of a line, behind `from` entries, as many as are written at once; at least one where there is one. */
+  /** As many entries of a line after the first `from` as are written at once; at least one if there is one. */
   batchOf({ entries }: Line, from = 0): ReadonlyArray<Entry> {
     let changes = 0,
       bytes = 0,
@@ -104,7 +104,7 @@ export class Lines {
       this.pass(entry.partition, entry.offset)
     }
   }
-  /** Its turn is over: it lines up again with what it has, or is gone. */
+  /** Ends its turn: it queues again with what it has, or disappears. */
   release(line: Line, took_ms: number): void {
     if (line.entries.length > 0) this.again(line)
     else this.#lines.delete(JSON.stringify([line.organizationId, line.collection]))

@@ -1,4 +1,4 @@
-/** What a batch leaves behind: lines of the journal, what is known of documents, counts of jobs. Pure. */
+/** What a batch leaves behind: lines of the journal, known versions, counts of jobs. Pure. */
 import { told } from "../../texts/told.ts"
 import type { Push } from "../push.ts"
 import type { ConnectorOutcome, OwnEntry, PushCounts } from "./applying-repository.ts"
@@ -6,7 +6,7 @@ import type { KnownDocument } from "./documents-repository.ts"
 import { type Arrived, type Decided, documentKey } from "./decide.ts"
 import type { Entry } from "./lines.ts"
 
-/** One record of the batch whose connector is there. */
+/** One record of the batch whose connector exists. */
 export interface Part {
   readonly entry: Entry
   readonly push: Push
@@ -30,7 +30,7 @@ export const arrivedOf = (parts: ReadonlyArray<Part>): ReadonlyArray<Arrived> =>
     }))
   )
 
-/** `refusals`: of each change that was to be written, in order. */
+/** `refusals` has one entry for each change to be written, in order. */
 export const outcomeOf = (
   parts: ReadonlyArray<Part>,
   arrived: ReadonlyArray<Arrived>,

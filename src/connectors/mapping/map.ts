@@ -1,4 +1,4 @@
-/** What a mapping makes of a payload. Pure; what cannot be made is told by field. */
+/** What a mapping makes of a payload. Pure; failures are reported by field. */
 import { isMany, Looks, LOOKS_MAX, type Path, pathOf, valuesAt } from "./path.ts"
 import { numberIn } from "../../texts/number-in.ts"
 import { plainText } from "../../texts/plain-text.ts"
@@ -12,7 +12,7 @@ export type Mapped =
   | { readonly ok: true; readonly document: Readonly<Record<string, unknown>> }
   | { readonly ok: false; readonly problems: ReadonlyArray<Problem> }
 type Maker = (payload: unknown, looks: Looks) => unknown
-/** Thrown where a value is there and is none that was asked for. */
+/** Thrown for a value that exists but has the wrong form. */
 class Unfit extends Error {}
 
 const TRUE = new Set(["true", "1", "yes", "y", "on"])
@@ -116,7 +116,7 @@ const makerOf = (source: Source): Maker => {
     return list.length === 0 ? undefined : list
   }
 }
-/** Each of several values, or the one. */
+/** Each of several values, or the single one. */
 const each =
   (maker: Maker, make: (value: unknown) => unknown): Maker =>
   (payload, looks) => {
@@ -147,7 +147,7 @@ export const compileMapping = (mapping: Mapping): ((payload: unknown) => Mapped)
           problems: [{ field, message: `the event makes the mapping look at more than ${LOOKS_MAX} values` }]
         }
     }
-    // A name of somebody's choice is an own property, whatever it is.
+    // A freely chosen name is always an own property.
     return problems.length > 0 ? { ok: false, problems } : { ok: true, document: Object.fromEntries(values) }
   }
 }

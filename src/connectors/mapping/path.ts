@@ -38,7 +38,7 @@ export const pathOf = (text: string): Path | string => {
   return steps
 }
 
-/** How many values an event may make a mapping look at: as many as a payload of a megabyte has. */
+/** How many values an event may make a mapping visit: as many as a payload of a megabyte has. */
 export const LOOKS_MAX = 100_000
 export class Looks {
   #left: number
@@ -66,7 +66,7 @@ const textOf = (value: unknown): string | undefined =>
       ? String(value)
       : undefined
 
-/** Everything that is there at the path, in order; a missing value and `null` are nothing. */
+/** All values at the path, in order; missing values and `null` are skipped. */
 export const valuesAt = (payload: unknown, path: Path, looks: Looks): ReadonlyArray<unknown> => {
   let found: ReadonlyArray<unknown> = [payload]
   for (const step of path) {

@@ -10,19 +10,19 @@ import type { Mapping } from "./source.ts"
 /** How a shop system signs and names what it sends. */
 interface OwnHeaders {
   /** Base64 of HMAC-SHA256 over the raw body. */ readonly signature: string
-  /** What happened; what is not in `topics` is nothing of a product. */ readonly topic: string
+  /** The kind of event; topics that are not in `topics` do not concern products. */ readonly topic: string
   readonly topics: ReadonlyMap<string, "upsert" | "delete">
 }
 export interface Provider {
   readonly headers?: OwnHeaders
-  /** Where the product's id stands. */ readonly id: ReadonlyArray<Path>
-  /** A time in ISO 8601 or a number: what is later wins. */ readonly version: ReadonlyArray<Path>
-  /** A product in one of these states is not shown: it is deleted. */
+  /** Where to find the product's id. */ readonly id: ReadonlyArray<Path>
+  /** A time in ISO 8601 or a number: the later one wins. */ readonly version: ReadonlyArray<Path>
+  /** A product in one of these states is hidden, so it is deleted. */
   readonly hidden?: { readonly at: ReadonlyArray<Path>; readonly states: ReadonlyArray<string> }
   readonly mapping: Mapping
 }
 
-/** The first of these that is there. */
+/** The first of these that exists. */
 const at = (...texts: ReadonlyArray<string>): ReadonlyArray<Path> =>
   texts.map((text) => {
     const path = pathOf(text)

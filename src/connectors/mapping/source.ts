@@ -1,6 +1,6 @@
 /**
- * A mapping is data: for each field of a document where its value comes from. It can be stored, shown beside what it
- * made, and tried on an event (`test-mapping`).
+ * A mapping is data: for each field of a document, where its value comes from. It can be stored, shown beside its
+ * result, and tried on an event (`test-mapping`).
  */
 import { Schema } from "effect"
 import { refusing } from "../../http/checks.ts"
@@ -8,7 +8,7 @@ import { pathOf } from "./path.ts"
 
 const FIELDS_MAX = 200
 const PARTS_MAX = 20
-/** Of one field: what nests deeper is a program. */
+/** For one field: anything that nests deeper is a program. */
 const DEPTH_MAX = 6
 const TEXT_MAX = 1_024
 /** JSON of a whole mapping, which every process keeps in memory: lists in lists could be megabytes otherwise. */

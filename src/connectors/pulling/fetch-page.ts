@@ -1,7 +1,7 @@
 /**
- * Fetching a page: with the token as bearer, conditionally where the page was had before. What may pass (an answer of
- * 429 or 5xx, a connection that fails) is tried again after a while, and after what `Retry-After` says. A feed (YML,
- * Google's product XML, CSV) is a page as long as it likes: it is handed over while it comes.
+ * Fetches a page: with the token as bearer, conditionally if the page was fetched before. Transient failures (429, 5xx,
+ * a broken connection) are retried after a pause, or after `Retry-After`. A feed (YML, Google's product XML, CSV) is a
+ * page of any length: it is passed on while it arrives.
  */
 import { Clock, Effect, Schema, Stream } from "effect"
 import { version } from "../../config.ts"
@@ -12,13 +12,13 @@ import { type FeedItem, FeedBroken } from "../../ingest/readers/reader.ts"
 import { formatOf, readerOf } from "../../ingest/readers/readers.ts"
 import type { Received } from "./page.ts"
 
-/** As much as a push: it is parsed in one piece. */
+/** Like a push: it is parsed in one piece. */
 const PAGE_BYTES_MAX = 5_000_000
 const ANSWER_TIMEOUT_MS = 30_000
 const PAGE_TIMEOUT_MS = 120_000
 const FEED_TIMEOUT_MS = 3_600_000
 const FEED_BYTES_MAX = 500_000_000
-/** What comes out of a packed one. */
+/** The unpacked size of a compressed one. */
 const UNPACKED_BYTES_MAX = 5_000_000_000
 const RETRY_AFTER_MS = [1_000, 2_000, 4_000, 8_000] as const
 /** A shop system that asks for more is asked again with the next run. */
@@ -28,7 +28,7 @@ const ACCEPT = "application/json, application/x-ndjson, application/jsonl;q=0.9,
 /** The page cannot be had; the message is for the connector's owner. */
 class PageFailed extends Schema.TaggedError<PageFailed>()("PageFailed", { message: Schema.String }) {}
 
-/** What a server says of a page so that it can be asked whether it changed. */
+/** What a server says about a page so that it can be requested conditionally. */
 export interface Validators {
   readonly etag?: string | undefined
   readonly last_modified?: string | undefined
@@ -38,7 +38,7 @@ interface Asked {
   readonly token: string | undefined
   readonly known: Validators | undefined
 }
-/** A feed as it comes: items of about one piece at a time. Fails with what is wrong with the whole. */
+/** A feed while it arrives: items in pieces of roughly this size. Fails with whatever is wrong with the whole. */
 export type ComingFeed = Stream.Stream<ReadonlyArray<FeedItem>, OutboundFailure | PageFailed>
 type Fetched<A> =
   | { readonly kind: "unchanged" }
@@ -77,7 +77,7 @@ type Judged =
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "later"; readonly message: string; readonly after_ms: number | undefined }
 
-/** What the status says; undefined: there is a page to be read. */
+/** What the status means; undefined if there is a page to read. */
 const judged = (url: string, { headers, status }: FollowedStream, now: number): Judged | undefined => {
   const at = `${new URL(url).pathname} answered ${status}`
   if (status === 304) return { kind: "unchanged" }
@@ -96,7 +96,10 @@ const judgedFailure = ({ kind, message }: OutboundFailure): Judged =>
       : { kind: "later", message, after_ms: undefined }
 
 const XML = /^(?:application|text)\/xml\b/i
-/** Which feed the answer is; of plain XML its beginning says it. JSON Lines are pages of events, as pushes are. */
+/**
+ * Which feed format the answer has; plain XML is recognized by its beginning. JSON Lines are pages of events, like
+ * pushes.
+ */
 const feedOf = async (media: string, body: AsyncIterable<Uint8Array>) => {
   const format = formatOf(media)
   if (format !== undefined) return format === "jsonl" ? undefined : { format, body }

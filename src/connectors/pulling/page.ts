@@ -7,7 +7,7 @@
  */
 import { CONTAINERS_MAX, parseBounded, parseJson } from "@dowser/engine-sdk/documents"
 
-/** Events of one push: a page is stored in parts of that many. */
+/** Events of one push: a page is stored in parts of this size. */
 export const PART_ITEMS_MAX = 500
 const LISTS = ["data", "items", "products"] as const
 const NEXT_CHARACTERS_MAX = 2_048
@@ -19,8 +19,8 @@ export interface Page {
   /** Where the next page is; undefined after the last. */ readonly next: string | undefined
 }
 export interface Received {
-  /** What was asked for. */ readonly url: string
-  /** Where the answer came from, behind redirects. */ readonly from: string
+  /** The requested address. */ readonly url: string
+  /** The address of the answer, after redirects. */ readonly from: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
 }
@@ -41,7 +41,7 @@ const withCursor = (url: string, cursor: string): string => {
   next.searchParams.set("cursor", cursor)
   return next.href
 }
-/** The token goes along with every page, so all of them lie at one origin. */
+/** The token is sent with every page, so all of them must have one origin. */
 const nextOf = ({ from, headers, url }: Received, body: unknown): string | undefined => {
   const fields = isFields(body) ? body : {}
   const named = own(fields, "next") ?? linkedNext(headers.link)
@@ -60,7 +60,7 @@ const nextOf = ({ from, headers, url }: Received, body: unknown): string | undef
   next.hash = ""
   return next.href
 }
-/** What was answered is no page; the message is for the connector's owner. */
+/** The answer is not a page; the message is for the connector's owner. */
 export class PageUnfit extends Error {}
 
 const listOf = (body: unknown): ReadonlyArray<unknown> => {
@@ -75,9 +75,9 @@ const listOf = (body: unknown): ReadonlyArray<unknown> => {
   )
 }
 const decoder = new TextDecoder()
-/** Levels of a page: those of a document, and the list and object around it. */
+/** Nesting of a page: that of a document, plus the list and object around it. */
 const LEVELS_MAX = 102
-/** Shop systems number products beyond 2^53: such digits are kept. */
+/** Shop systems number products beyond 2^53, so such digits are kept. */
 const parsed = (bytes: Uint8Array): { readonly value: unknown } | { readonly reason: string } => {
   const read = parseBounded(decoder.decode(bytes), LEVELS_MAX, parseJson)
   if (typeof read === "object") return read

@@ -1,4 +1,4 @@
-/** Where a pull is: what it read, and where it goes on after its process was cut off. Pure. */
+/** The progress of a pull: what it has read, and where it continues after its process was cut off. Pure. */
 import { Schema } from "effect"
 import { told } from "../../texts/told.ts"
 import type { PushRead } from "../read-push.ts"
@@ -16,8 +16,8 @@ const Place = Schema.Struct({
   rejected: Count,
   /** Products that could not be read, and no id in them. */ nameless: Count,
   errors: Schema.Array(Schema.Struct({ page: Count, index: Count, reason: Schema.String })),
-  /** The next page; none after the last. */ next: Schema.optional(Schema.String),
-  /** Whether pages are asked for only as far as they changed. */ is_conditional: Schema.Boolean
+  /** The next page; absent after the last. */ next: Schema.optional(Schema.String),
+  /** Whether unchanged pages may be skipped. */ is_conditional: Schema.Boolean
 })
 export type Place = typeof Place.Type
 export const decodePlace = Schema.decodeUnknownSync(Place)

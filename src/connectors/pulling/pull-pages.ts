@@ -1,4 +1,4 @@
-/** Rows of what a pull reads: pages, products that it met, its pushes. One function per statement. */
+/** Rows of what a pull reads: pages, products that it found, its pushes. One function per statement. */
 import { createHash } from "node:crypto"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -35,7 +35,7 @@ export const makePullPages = Effect.gen(function* () {
                 next: row.next ?? undefined
               }
       ),
-    /** For the next pull; nothing where nothing is said of the page. */
+    /** For the next pull; nothing if the server said nothing about the page. */
     keepPage: (connectorId: string, url: string, { etag, last_modified, next }: KnownPage) =>
       Effect.when(
         sql`INSERT INTO connector_pull_pages (connector_id, url_hash, etag, last_modified, next)
@@ -46,7 +46,7 @@ export const makePullPages = Effect.gen(function* () {
     see: (connectorId: string, ids: ReadonlyArray<string>) =>
       sql`INSERT INTO connector_pull_seen (connector_id, external_id) SELECT ${connectorId}, unnest(${ids}::text[]) ON CONFLICT DO NOTHING`,
     forgetSeen: (connectorId: string) => sql`DELETE FROM connector_pull_seen WHERE connector_id = ${connectorId}`,
-    /** Documents that the connector wrote and that are there. */
+    /** Documents that the connector wrote and that exist. */
     countLiving: (connectorId: string) =>
       Effect.map(
         sql<{
@@ -54,7 +54,7 @@ export const makePullPages = Effect.gen(function* () {
         }>`SELECT count(*)::int4 AS n FROM connector_documents WHERE connector_id = ${connectorId} AND NOT deleted`,
         ([row]) => row!.n
       ),
-    /** Those of them that the pull did not meet; one that was pushed since it began is not missing. */
+    /** Those that the pull did not find; one that was pushed since it began is not missing. */
     countMissing: (connectorId: string, before: number) =>
       Effect.map(
         sql<{
@@ -70,7 +70,7 @@ export const makePullPages = Effect.gen(function* () {
           AND d.external_id > ${after} ORDER BY d.external_id LIMIT ${MISSING_READ}::int4`,
         (rows) => rows.map(({ external_id }) => external_id)
       ),
-    /** Of all pushes of the pull. */
+    /** Over all pushes of the pull. */
     totals: (connectorId: string, prefix: string) =>
       Effect.map(
         sql<PullTotals>`SELECT count(*) FILTER (WHERE is_stored AND cardinality(done) < records)::int4 AS waiting, coalesce(sum(applied), 0)::int4 AS applied,

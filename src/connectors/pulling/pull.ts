@@ -1,9 +1,9 @@
 /**
- * The job of a pull: page after page of the shop system's catalogue, stored as pushes of the connector, so that what
- * becomes of each product is told and ordered as of a push. A process that is cut off goes on with the page it was at;
- * what it stored of that page before is known by its number and its hash, and not stored twice.
+ * The job of a pull: page after page of the shop system's catalogue, stored as pushes of the connector, so that each
+ * product is reported and ordered like a push. A process that is cut off continues with its page; what it stored of
+ * that page before is recognized by its number and hash, and not stored twice.
  *
- * `full`: every page is read, and what the connector wrote before and no page has is deleted, unless that would be more
+ * `full` reads every page and deletes what the connector wrote before and no page contains, unless that would be more
  * than 30 % of it.
  */
 import { createHash } from "node:crypto"
@@ -25,7 +25,7 @@ import { makeStoreParts } from "./store-parts.ts"
 export const PULL = "catalog_pull"
 const PAGES_MAX = 10_000
 const TOLD_WITHIN_MS = 30_000
-/** Pages of a process that are parsed and not stored yet: one of 5 MB may be a hundred in memory. */
+/** Pages of a process that are parsed but not stored: a page of 5 MB may take a hundred in memory. */
 const PARSED_MAX = 2
 const parsed = (received: Received) =>
   Effect.try({
@@ -52,7 +52,7 @@ const makeBegun = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const repository = yield* makePullsRepository
   const living = yield* makeLiving
-  /** Where it goes on, or its beginning. */
+  /** Where it continues, or the beginning. */
   return Effect.fnUntraced(function* (job: ClaimedJob, { connector_id, full }: PullConfig) {
     const known = yield* Effect.orDie(repository.place(connector_id, job.id))
     if (known !== undefined) return known
@@ -77,7 +77,7 @@ const makeStep = Effect.gen(function* () {
     const page = yield* parsed(received)
     return { after: yield* storePage(pull, place, page), next: page.next }
   })
-  /** One page, and the place after it. */
+  /** One page; returns the place after it. */
   return Effect.fnUntraced(function* (pull: Pull, place: Place, url: string) {
     const { connector, job } = pull
     const known = place.is_conditional ? yield* Effect.orDie(pages.knownPage(connector.id, url)) : undefined
@@ -168,7 +168,7 @@ export const makePull = Effect.gen(function* () {
       },
       alongside: Effect.gen(function* () {
         yield* met.forgetSeen(config.connector_id)
-        // After something failed every page is asked for again.
+        // After a failure every page is requested in full.
         if (totals.failed === 0) {
           yield* repository.whole(config.connector_id, job.id)
           yield* repository.state(config.connector_id, undefined, now)
@@ -181,7 +181,7 @@ export const makePull = Effect.gen(function* () {
     return Effect.tapError(
       run(job, config, tell),
       Effect.fnUntraced(function* ({ message }) {
-        // What is applied says that the connector is well: what is wrong with it is said after that.
+        // Applying marks the connector as healthy, so problems are recorded after that.
         yield* Effect.ignore(Effect.timeout(applied(config.connector_id, job.id, 0), TOLD_WITHIN_MS))
         yield* Effect.orDie(met.forgetSeen(config.connector_id))
         yield* Effect.orDie(repository.state(config.connector_id, message, yield* Clock.currentTimeMillis))

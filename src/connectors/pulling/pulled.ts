@@ -1,4 +1,4 @@
-/** What one pull works with, and how it ends where it cannot go on. */
+/** What one pull works with, and how it ends if it cannot continue. */
 import { type ClaimedJob, JobFailed } from "../../jobs/job-worker.ts"
 import { told } from "../../texts/told.ts"
 import type { StoredConnector } from "../connectors-repository.ts"
@@ -16,9 +16,9 @@ export interface Pull {
   readonly started_at: number
 }
 const MESSAGE_CHARACTERS_MAX = 1_000
-/** A shop system's own words may stand in it. */
+/** It may contain a shop system's own words. */
 export const failed = (message: string) => new JobFailed({ message: told(message, MESSAGE_CHARACTERS_MAX) })
-/** With which signatures of its pushes begin. */
+/** Prefix of its pushes' signatures. */
 export const prefixOf = (jobId: string): string => `pull ${jobId} `
 /** Products of one catalogue. */
 export const ITEMS_MAX = 2_000_000

@@ -1,4 +1,4 @@
-/** Rows of pulls: when each is due, its job, how far it is. One function per statement. */
+/** Rows of pulls: when each is due, its job, its progress. One function per statement. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { decodePlace, type Place } from "./place.ts"
@@ -7,7 +7,7 @@ export const makePullsRepository = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const time = (at: number | undefined) => (at === undefined ? sql`NULL::int8` : sql`${String(at)}::text::int8`)
   return {
-    /** Of a connector that was written. Pages are asked for anew: it may read them otherwise now. */
+    /** For a connector that was changed: its pages are requested in full, because it may read them differently now. */
     schedule: (connectorId: string, next_run_at: number | undefined) =>
       Effect.andThen(
         sql`INSERT INTO connector_pulls (connector_id, next_run_at) VALUES (${connectorId}, ${time(next_run_at)})
@@ -22,7 +22,7 @@ export const makePullsRepository = Effect.gen(function* () {
           ORDER BY next_run_at LIMIT ${limit}::int4 FOR UPDATE SKIP LOCKED`,
         (rows) => rows.map(({ connector_id }) => connector_id)
       ),
-    /** Until the transaction ends nobody else starts a pull of the connector; its job that is not over. */
+    /** Blocks other pulls of the connector until the transaction ends; returns its unfinished job. */
     lock: (connectorId: string) =>
       Effect.map(
         sql<{

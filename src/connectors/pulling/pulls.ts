@@ -1,4 +1,4 @@
-/** Pulls of connectors: started by their owner or their schedule, one of a connector at a time, done by jobs. */
+/** Pulls of connectors: started by their owner or their schedule, one per connector at a time, run by jobs. */
 import type { EventLog } from "@dowser/log/event-log/event-log"
 import type { Identifiers } from "@dowser/log/identifiers"
 import { Context, Effect, Layer } from "effect"
@@ -21,7 +21,7 @@ import type { PullConfig } from "./pulled.ts"
 import { makePullsRepository } from "./pulls-repository.ts"
 import { makeScheduler } from "./scheduler.ts"
 
-/** Of a process, each of another organization: they wait for shop systems most of the time. */
+/** Concurrent pulls of a process, each of another organization: they mostly wait for shop systems. */
 const AT_WORK_MAX = 16
 
 /** Queues a pull, in one transaction with the mark that the connector has one. */

@@ -1,6 +1,6 @@
 /**
- * Connectors whose time has come are pulled: looked for every fifteen seconds by every process that has the engine, and
- * started by the one that locks the row first. What was missed while nothing ran is made up for once.
+ * Pulls connectors that are due: every process that has the engine looks every fifteen seconds, and the one that locks
+ * the row first starts the pull. Runs missed during downtime are made up for once.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -12,10 +12,10 @@ import { Connectors } from "../connectors.ts"
 import { makePullsRepository } from "./pulls-repository.ts"
 
 const EVERY_MS = 15_000
-/** Of one look; the others come with the next. */
+/** Per look; the others come with the next. */
 const DUE_MAX = 50
 
-/** One look; answers how many pulls were started. For tests, at any time. */
+/** One look; returns how many pulls were started. Tests call it at any time. */
 export const makeLook = Effect.fnUntraced(function* (
   start: (connector: StoredConnector) => Effect.Effect<boolean, SqlError.SqlError>
 ) {
@@ -31,7 +31,7 @@ export const makeLook = Effect.fnUntraced(function* (
         const connector = connectors.byId(id)
         yield* repository.runNext(id, nextRunAt(connector?.schedule_cron, now))
         const isPaused = organizations.find(connector?.organization_id ?? "")?.status === "paused"
-        // One whose pull is not over is left to its next time.
+        // A connector whose pull is not finished waits for its next time.
         if (connector?.enabled === true && !isPaused && (yield* start(connector))) started++
       }
       return started

@@ -45,7 +45,7 @@ export const makeStored = Effect.gen(function* () {
 const makeStorePart = Effect.gen(function* () {
   const stored = yield* makeStored
   const repository = yield* makePullPages
-  /** At most `PART_ITEMS_MAX` events, the first of which is the `base`th of its page; the place after them. */
+  /** At most `PART_ITEMS_MAX` events, starting with number `base` of its page; returns the place after them. */
   return Effect.fnUntraced(function* (
     pull: Pull,
     place: Place,
@@ -64,7 +64,7 @@ const makeStorePart = Effect.gen(function* () {
     return counted(place, place.pages, base, read)
   })
 })
-/** Both answer the place behind what they stored. */
+/** Both return the place after what they stored. */
 export const makeStoreParts = Effect.gen(function* () {
   const storePart = yield* makeStorePart
   const applied = yield* makeApplied
@@ -76,7 +76,7 @@ export const makeStoreParts = Effect.gen(function* () {
     }
     return next
   })
-  /** A feed's records are products already: of mappings only the connector's own says more of them. */
+  /** A feed's records are products already: only the connector's own mapping adds to them. */
   const storeFeed = (pull: Pull, place: Place) => (feed: ComingFeed) =>
     Effect.gen(function* () {
       const reading =

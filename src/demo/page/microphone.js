@@ -1,5 +1,5 @@
 "use strict"
-// In the thread of sound: numbers of 16 bits, a tenth of a second at a time.
+// Runs in the audio thread: 16-bit numbers, a tenth of a second at a time.
 registerProcessor(
   "microphone",
   class extends AudioWorkletProcessor {

@@ -21,7 +21,7 @@ void (async () => {
   const api = location.origin
   const config = await (await fetch(`${api}/demo/config.json`)).json()
   const node = new URL(api)
-  // What there is to pick from; fields, filters and orders behind it are the server's matter.
+  // The choices on the page; the server knows the fields, filters and orders behind them.
   const storefront = await (
     await fetch(`${api}/v1/collections/${config.collection}/search-profiles/${config.profile}/storefront`, {
       headers: { "x-svc-api-key": config.search_key }
@@ -42,7 +42,7 @@ void (async () => {
   let query = ""
   let lastQueryId
 
-  /** Batched for half a second; what is left when the page is left goes by beacon. */
+  /** Batched for half a second; the rest is sent by beacon when the page is left. */
   let waiting = []
   let timer
   const flush = (leaving) => {
@@ -147,7 +147,9 @@ void (async () => {
     return answer
   }
 
-  /** What was searched in place of what was typed, and what of it names a value: pressed, that becomes a filter. */
+  /**
+   * What was searched instead of what was typed, and which of its words name a value: pressing it makes that a filter.
+   */
   const understoodBox = document.querySelector("#understood")
   const filterable = ["department", "brand", "color"]
   const showUnderstood = (result) => {
@@ -212,7 +214,7 @@ void (async () => {
     W.configure({ hitsPerPage: storefront.per_page_max }),
     W.searchBox({
       container: "#searchbox",
-      // By meaning a search is paid for: who types is waited for.
+      // Searches by meaning cost credits, so typing is waited for.
       queryHook: (text, ask) => {
         clearTimeout(typing)
         if (meaning.checked) typing = setTimeout(() => ask(text), 400)
@@ -326,7 +328,7 @@ void (async () => {
     document.querySelector("#checkout").disabled = cart.length === 0
   }
 
-  /** What goes with a product, and why: asked when one is opened, shown as it comes. */
+  /** What goes with a product, and why: requested when one is opened, shown as it arrives. */
   const product = document.querySelector("#product")
   const whys = {
     also_viewed: ({ support }) =>
@@ -397,7 +399,7 @@ void (async () => {
       recommend(hit.id, place, model).catch((error) => console.warn("no recommendations", error))
   }
 
-  /** Search by a picture: what looks like one that the visitor brings, or like a product's. */
+  /** Search by a picture: what resembles one that the visitor brings, or a product's. */
   const looks = document.querySelector("#looks")
   const looksNote = document.querySelector("#looks-note")
   const lookedAgain_ms = 8_000
@@ -499,7 +501,7 @@ void (async () => {
   document.querySelector("#looks-close").addEventListener("click", closeLooks)
   document.querySelector("#searchbox").addEventListener("input", closeLooks)
 
-  /** Search by speech: held, the button listens; what is found is shown while somebody speaks. */
+  /** Search by speech: while the button is held it listens; hits appear while somebody speaks. */
   const microphone = document.querySelector("#microphone")
   const spoken = document.querySelector("#spoken")
   const spokenWords = document.querySelector("#spoken-words")
@@ -520,7 +522,7 @@ void (async () => {
       if (spokenTitle.textContent === "Listening") spokenTitle.textContent = "Nothing was understood."
       return
     }
-    // From here on it is a search like any that was typed.
+    // From here on it is a search like a typed one.
     showSpoken(false)
     search.setUiState((state) => ({
       ...state,

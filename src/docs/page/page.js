@@ -1,4 +1,6 @@
-/** Draws the reference with Swagger UI from the document that the address names; nothing is asked of another host. */
+/**
+ * Draws the reference with Swagger UI from the document that the address names; it requests nothing from other hosts.
+ */
 /* global SwaggerUIBundle */
 const isGateway = new URLSearchParams(location.search).get("document") === "gateway"
 const source = isGateway ? "/api/v1/openapi.json" : "/v1/openapi.json"

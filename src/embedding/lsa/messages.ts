@@ -1,6 +1,6 @@
-/** What a job asks the thread that trains a model, one thing after the other. */
+/** What a job asks of the thread that trains a model, one thing at a time. */
 export type ToTrainer =
-  /** What texts of documents are made of. */
+  /** The fields whose texts are used. */
   | { readonly kind: "begin"; readonly from: ReadonlyArray<string> }
   /** Documents, a line of JSON each. */
   | { readonly kind: "documents"; readonly lines: string }
@@ -8,6 +8,6 @@ export type ToTrainer =
 export interface TrainedBytes {
   readonly bytes: Uint8Array
   readonly documents: number
-  /** Of a document, on average. */ readonly characters: number
+  /** Average length of a document. */ readonly characters: number
   readonly features: number
 }

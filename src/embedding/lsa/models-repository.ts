@@ -1,4 +1,4 @@
-/** Rows of trained models. One function per statement; the organization stands in every one. */
+/** Rows of trained models. One function per statement, each with the organization. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 

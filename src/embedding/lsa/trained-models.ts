@@ -1,6 +1,6 @@
 /**
- * Vectors by models that were trained on collections, in every process: a model is read when it is first asked for, and
- * kept while there is room. A model is its organization's alone.
+ * Vectors by models trained on collections, in every process: a model is read on first use, and kept while there is
+ * room. A model belongs to its organization alone.
  */
 import { BoundedMap, givingWay } from "@dowser/engine-sdk/host"
 import { Effect } from "effect"

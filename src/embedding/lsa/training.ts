@@ -1,8 +1,8 @@
 /**
  * Trains a model on the texts of a collection (latent semantic analysis: logarithm of counts × inverse document
- * frequency, of which the 64 strongest directions are kept). The same texts in the same order give the same bytes.
- * Cost: 8 × entries × 72: 1.3 s for 19,406 product texts, 8 s for 50,000 of 665 characters; memory is bounded by the
- * constants below.
+ * frequency, keeping the 64 strongest directions). The same texts in the same order give the same bytes. Cost: 8 ×
+ * entries × 72: 1.3 s for 19,406 product texts, 8 s for 50,000 of 665 characters; memory is bounded by the constants
+ * below.
  */
 import { IntList } from "../../texts/int-list.ts"
 import { gramOf, type SparseRows, strongestVectors } from "../../texts/linear.ts"
@@ -11,23 +11,23 @@ import { CHARACTERS_MAX, DIMENSIONS, type Trained } from "../../ports/text-embed
 
 const SEED = 1
 const FEATURES_MAX = 20_000
-/** Of most texts, a feature tells nothing. */
+/** A feature of most texts says nothing. */
 const COMMON_SHARE = 0.3,
   COMMON_MIN = 20
-/** Met while texts are read; those that come later are not learned. */
+/** Features seen while reading; later ones are not learned. */
 const MET_MAX = 400_000
 /** Different features of one text, and of all. */
 const OF_TEXT_MAX = 600,
   ENTRIES_MAX = 8_000_000
 
-/** How many texts must have a feature: of few texts, each says something. */
+/** How many texts must share a feature: in small collections, every text counts. */
 const textsMin = (texts: number): number => (texts < 50 ? 1 : texts < 5_000 ? 2 : 3)
 
 export class LsaTraining {
   readonly #ids = new Map<string, number>()
   readonly #met: Array<string> = []
   readonly #frequencies = new IntList()
-  /** By text: pairs of a feature and how often. */ readonly #entries = new IntList()
+  /** By text: pairs of a feature and its count. */ readonly #entries = new IntList()
   readonly #starts = new IntList()
   #characters = 0
 

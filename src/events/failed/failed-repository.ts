@@ -1,4 +1,4 @@
-/** Rows of refused entries. One function per statement; the organization stands in every one. */
+/** Rows of refused entries. One function per statement, each with the organization. */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { REJECTIONS_KEPT_MS } from "@dowser/log/rejection"
@@ -49,7 +49,7 @@ export const makeFailedRepository = Effect.gen(function* () {
   }
 })
 
-/** Removes at most `rowsMax` rows that are older than a week; answers how many. One range of an index. */
+/** Removes at most `rowsMax` rows older than a week; returns how many. One range of an index. */
 export const expireRejections = Effect.fnUntraced(function* (rowsMax: number) {
   const sql = yield* SqlClient.SqlClient
   const before = (yield* Clock.currentTimeMillis) - REJECTIONS_KEPT_MS

@@ -36,7 +36,7 @@ const entryOf = (
   const value = JSON.parse(entry) as unknown
   if (typeof value !== "object" || value === null || Array.isArray(value)) return { entry: value }
   const given = Object.fromEntries(Object.entries({ ...value, ...set }).filter(([, one]) => one !== null))
-  // An entry without a time happened when it came, not when it is tried again.
+  // An entry without a time happened when it first came, not when it is retried.
   return { entry: { timestamp: received_at, event_id: id, ...given } }
 }
 

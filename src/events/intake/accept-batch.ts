@@ -1,6 +1,6 @@
 /**
- * Judges the entries of an event batch one by one: an entry becomes a `BehaviouralEvent` or a reason. Pure; one bad
- * entry never touches its neighbours. Written by hand and not as a schema because the reasons are part of the answer,
+ * Judges the entries of an event batch one by one: an entry becomes a `BehaviouralEvent` or a reason. Pure; a bad entry
+ * never affects its neighbours. Written by hand rather than as a schema because the reasons are part of the answer,
  * each one sentence about one entry, and because this is the hottest code of the front door.
  */
 import { isMetadataBounded, METADATA_CHARACTERS_MAX } from "./metadata.ts"
@@ -105,7 +105,7 @@ const itemsOf = (value: unknown): ReadonlyArray<EventItem> => {
   })
 }
 
-/** What is due is due: `revenue`, or a price for the document, or a price for every item. */
+/** What is required: `revenue`, or a price for the document, or a price for every item. */
 const hasRevenue = (event: Draft): boolean =>
   event.revenue !== undefined ||
   (event.items === undefined ? event.price !== undefined : event.items.every((item) => item.price !== undefined))
@@ -156,9 +156,9 @@ const isNormalItem = (item: unknown): boolean => {
 }
 
 /**
- * Whether `read` would make an event of this very shape and content, or refuse it for its type's requirements alone:
- * then the entry is the event, and no second object, which would live until the commit, is made of it. Most of what
- * senders send is so; for all else the answer is no, and nothing is decided by it.
+ * Whether `read` would make an event of exactly this shape and content, or refuse it only for its type's requirements:
+ * then the entry is the event, and no second object, which would live until the commit, is made. Most of what senders
+ * send qualifies; for everything else the answer is no, and nothing depends on it.
  */
 const isNormal = (entry: Record<string, unknown>, now: number): boolean => {
   let hasCollection = false
@@ -355,7 +355,7 @@ const read = (entry: unknown, now: number): { readonly event: BehaviouralEvent; 
   if (unknown !== undefined) {
     // The sender's own metadata wins over a stray key of the same name.
     const together = { ...unknown, ...event.metadata }
-    // Decision: a stray key is never a reason to refuse an event; where there is no room for all of them, none is kept.
+    // Decision: a stray key is never a reason to refuse an event; if there is no room for all of them, none is kept.
     if (isMetadataBounded(together)) event.metadata = together
   }
   return { event, unknownKeys }

@@ -1,9 +1,9 @@
 /**
- * Who may send more events while counting is behind. The log is one sequence for all, so what one organization stores
- * delays every other by the time it takes to step it; inside the log nothing can be fair any more. Here it can: once
- * what is stored and not counted takes longer than `SHARE_FROM_MS`, organizations share what is counted a second by
- * weighted max-min fairness. Who sends less than its share is never refused; who sends more is told to come back when
- * its share allows. An organization that is alone shares with nobody: the log keeps its backlog, up to its own bounds.
+ * Which organizations may send more events while counting is behind. The log is one sequence for all, so what one
+ * organization stores delays every other by the time it takes to step it; inside the log nothing can be fair any more.
+ * Here it can: once stored, uncounted events take longer than `SHARE_FROM_MS`, organizations share the counting rate by
+ * weighted max-min fairness. A sender below its share is never refused; one above it learns when to come back. An
+ * organization that is alone shares with nobody: the log keeps its backlog, up to its own bounds.
  *
  * Several API processes judge alone, each by what it stored and by the common lag; while the lag does not fall, each
  * gives out less.
@@ -12,28 +12,25 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { StreamWorker } from "@dowser/streams/host/host"
 import { weightIn, type Weights } from "@dowser/streams/runner/weights"
 
-/** How long an event may wait for those before it, about, when others send too. */
+/** Roughly how long an event may wait for earlier ones when others send too. */
 export const SHARE_FROM_MS = 3_000
 const SAMPLE_EVERY_MS = 1_000
 /**
- * A lag below which nothing is behind: flushes pause for 0.6 s while events keep coming (`streams/runner/runner.ts`).
- * What falls out as known is never counted, so a backlog has to end some day.
+ * Below this lag nothing is behind: flushes pause for 0.6 s while events keep coming (`streams/runner/runner.ts`).
+ * Duplicates are never counted; clear the backlog once lag is low.
  */
 const KEEPS_UP_MS = 700
-/** Until it has been seen: the budget of attribution on one core. */
+/** The assumed rate until one has been measured: the budget of attribution on one core. */
 const DRAIN_GUESS = 30_000
-/** Events a second below which no estimate goes: a standstill must not shut everyone out. */
+/** Lower bound of the estimate, in events a second: a standstill must not shut everybody out. */
 const DRAIN_MIN = 1_000
 /** A bucket holds what its share allows in this time, and always one whole batch. */
 const BUCKET_MS = 2_000
 const BUCKET_MIN = 1_000
 const RETRY_AFTER_MAX_S = 60
-/** How much of the drain is given out, at least, when the lag does not fall. */
+/** The least share of the drain that is given out when the lag does not fall. */
 const GIVEN_MIN = 0.1
-/**
- * Organizations with traffic in the last seconds that are told apart; beyond them nobody is refused. About 200 bytes
- * each.
- */
+/** Organizations with recent traffic that are tracked; beyond them nobody is refused. About 200 bytes each. */
 const ORGANIZATIONS_MAX = 20_000
 /** Events a second below which an organization is not active any more. */
 const ACTIVE_FROM = 0.05
@@ -44,8 +41,8 @@ export interface Offer {
 }
 
 /**
- * The level up to which each may send, per weight, such that together they send at most `capacity`: who offers less
- * than level × weight keeps its own rate, and what it leaves goes to the others. Infinity when all fit. O(n log n).
+ * The level up to which each may send, per weight, so that together they send at most `capacity`: those that offer less
+ * than level × weight keep their own rate, and the rest is shared. Infinity when all fit. O(n log n).
  */
 export const fairLevel = (offers: ReadonlyArray<Offer>, capacity: number): number => {
   let left = capacity
@@ -91,7 +88,7 @@ export class AdmissionControl {
     this.#shareFrom_ms = shareFrom_ms
   }
 
-  /** What an event stored now would wait, about. */
+  /** Roughly how long an event stored now would wait. */
   get behind_ms(): number {
     return Math.max(this.#lag_ms, (this.#backlog / this.#drain) * 1_000)
   }
@@ -142,7 +139,7 @@ export class AdmissionControl {
     const isFalling = lag_ms < this.#lag_ms
     this.#lag_ms = lag_ms
     const wasBusy = this.#backlog > 0 && lag_ms > SAMPLE_EVERY_MS
-    // Only while there is more to count than was counted does this say how fast counting is.
+    // The counting rate can be measured only while there is a backlog.
     if (wasBusy && counted > 0) this.#drain = Math.max(DRAIN_MIN, 0.6 * this.#drain + (0.4 * counted) / elapsed_s)
     this.#backlog = lag_ms < KEEPS_UP_MS ? 0 : Math.max(0, this.#backlog - counted)
     for (const [organizationId, sender] of this.#senders) {
@@ -163,7 +160,7 @@ export class AdmissionControl {
 
   #share(now: number): void {
     const begins = this.#level === Number.POSITIVE_INFINITY
-    // What came in this sample counts for the rate: a burst has no history.
+    // Events of this sample count towards the rate, because a burst has no history.
     const since_s = Math.max(0.1, (now - (this.#sampledAt ?? now)) / 1_000)
     const offers = [...this.#senders.values()].map(({ offered, rate, weight }): Offer => ({
       rate: Math.max(rate, offered / since_s),
@@ -171,8 +168,8 @@ export class AdmissionControl {
     }))
     const capacity = this.#drain * this.#given
     const level = fairLevel(offers, capacity)
-    // All fit and yet it is behind: what waits must go first, so everyone keeps an even share and small senders feel
-    // nothing.
+    // Everything fits and yet it is behind: the backlog must drain first, so everybody keeps an even share and small
+    // senders feel nothing.
     this.#level =
       level === Number.POSITIVE_INFINITY ? capacity / offers.reduce((sum, { weight }) => sum + weight, 0) : level
     if (begins)
@@ -181,7 +178,7 @@ export class AdmissionControl {
 }
 
 interface AdmissionShape {
-  /** Seconds after which the organization may come back with so many events, or 0. */
+  /** Seconds after which the organization may return with this many events, or 0. */
   readonly admit: (organizationId: string, events: number) => number
 }
 
@@ -190,7 +187,7 @@ export const Admission = Context.Reference<AdmissionShape>("dowser/events/Admiss
   defaultValue: () => ({ admit: () => 0 })
 })
 
-/** Of a process that accepts events; looks at the streams once a second. */
+/** For a process that accepts events; reads the streams' progress once a second. */
 export const layerAdmission = (options: AdmissionOptions): Layer.Layer<never, never, StreamWorker> =>
   Layer.effect(
     Admission,

@@ -1,23 +1,23 @@
 /**
- * Requests that wait while a commit is on its way go together into the next one. What a commit does is given: `commit`
+ * Requests that wait while a commit is under way go together into the next one. The caller provides `commit`, which
  * answers every request of a group, whatever happens. Bounded in requests and in their sizes.
  */
 import { Clock, Deferred, Effect, Latch } from "effect"
 import { Linger, LINGER_MS } from "./linger.ts"
 
-/** A request that waits; what there is to commit of it stands beside. */
+/** A waiting request; its payload is kept beside it. */
 export interface PendingRequest<A, E> {
-  /** What it counts against the bounds. */ readonly size: number
+  /** Its size against the bounds. */ readonly size: number
   /** Unix milliseconds. */ readonly cameAt: number
   readonly done: Deferred.Deferred<A, E>
 }
 interface GroupBounds {
   readonly requestsMax: number
-  /** Of all that wait together; a single request may be larger. */ readonly sizeMax: number
-  /** Of one group, about. */ readonly groupSizeMax: number
+  /** Of all waiting requests; a single one may be larger. */ readonly sizeMax: number
+  /** Approximate size of one group. */ readonly groupSizeMax: number
 }
 
-/** How many requests from `from` on make up about `sizeMax`; at least one when there is one. */
+/** How many requests from `from` on add up to about `sizeMax`; at least one if there is one. */
 export const requestsWithin = (
   requests: ReadonlyArray<{ readonly size: number }>,
   from: number,
@@ -64,7 +64,7 @@ export class GroupCommit<A, E, W extends PendingRequest<A, E>> {
     return Deferred.await(request.done)
   }
 
-  /** Commits whatever waits. */
+  /** Commits whatever is waiting. */
   readonly drain: Effect.Effect<void> = Effect.whileLoop({
     while: () => this.#waiting.length > 0,
     body: () => this.#commitNext(),

@@ -1,8 +1,7 @@
 /**
- * `POST /events` as NDJSON: one event a line on one long request, judged and stored in parts, answered once with the
- * totals. Each part is asked for as a batch would be: a token of the key's rate, which also asks whether the key still
- * holds, and room for its bytes in the plan. A stream that ends before its end answers what ended it, with the totals
- * so far.
+ * `POST /events` as NDJSON: one event per line on one long request, judged and stored in parts, answered once with the
+ * totals. Each part is checked like a batch: a token of the key's rate, which also confirms that the key is still
+ * valid, and room for its bytes in the plan. A stream that is cut short answers why, with the totals so far.
  */
 import { Clock, Effect, Schedule } from "effect"
 import type { Caller } from "../../identity/caller.ts"
@@ -24,7 +23,7 @@ const limits = { linesPerChunk: EVENTS_PER_BATCH_MAX, bytesPerChunk: BATCH_BYTES
 /** A long request waits where a short one would be sent away: its sender is held back by the connection itself. */
 const whileBusy = Schedule.max([Schedule.spaced("100 millis"), Schedule.recurs(100)])
 
-/** Parsed, or a stand-in that is refused with the right words. */
+/** The parsed line, or a stand-in that is refused with the right message. */
 const parseLine = (line: string | undefined): { readonly entry: unknown } | { readonly reason: string } => {
   if (line === undefined) return { reason: `the line is longer than ${BATCH_BYTES_MAX} bytes` }
   const parsed = parseBounded(line)
@@ -58,7 +57,7 @@ const parsedLines = (lines: ReadonlyArray<string | undefined>, indexFrom: number
   return { readable, numbers, bad, unreadable }
 }
 
-/** Takes from what the plan has for the day; what then is not stored is given back. */
+/** Reserves from the plan's daily bytes; what is not stored is given back. */
 export const withinDay = <A, E extends DeclaredError, R>(
   spending: Spending,
   organizationId: string,
@@ -70,7 +69,7 @@ export const withinDay = <A, E extends DeclaredError, R>(
     Effect.onError(store, () => Effect.sync(() => spending.giveBack(organizationId, bytes)))
   )
 
-/** The next token; one that comes soon is waited for. */
+/** The next token; waits for one that comes soon. */
 const taken = Effect.fnUntraced(function* (again: Input<unknown, unknown>["again"]) {
   const caller = yield* Effect.catchIf(
     again,
@@ -129,7 +128,7 @@ export const ingestLines = Effect.fnUntraced(function* (
   return answered()
 })
 
-/** What ended a stream of which something is stored: its own status and facts, and how far it came. */
+/** What ended a partly stored stream: its own status and facts, and how far it got. */
 const endedBy = (
   error: DeclaredError,
   totals: Pick<EventStreamEnded, "accepted" | "deduplicated" | "lines" | "rejected" | "rejected_total">

@@ -1,18 +1,18 @@
 /**
- * Whether a commit waits for more requests to share it. A commit has a price of its own: pages of five trees, a sync, a
- * message to each reader. At 300 requests of 100 events a second there were 226 commits; an event cost the accepting
- * thread 12 µs instead of the 8.5 it took in full groups, and 1.1 kB of writes. So it waits where that lately brought
- * somebody.
+ * Group commit: commits have a fixed cost (pages of five trees, a sync, a message to each reader), so a commit may wait
+ * for more requests to share it. At 300 requests of 100 events a second there were 226 commits; an event cost the
+ * accepting thread 12 µs instead of the 8.5 of full groups, and 1.1 kB of writes. So it waits if waiting recently
+ * brought company.
  */
 export const LINGER_MS = 5
 /**
- * Requests that a wait brings, in the mean of the last ones, from which it pays. Of two senders that each wait for
- * their answers one can come at most: those, and whoever is alone, wait for nobody.
+ * The mean number of requests that a wait must bring to pay off. Of two senders that each wait for their answers at
+ * most one can come: such senders, and single ones, wait for nobody.
  */
 const PAYS_FROM = 1.1
 /** The newest wait's part in that mean. */
 const NEWEST_SHARE = 0.25
-/** While it does not pay, one commit in so many waits nevertheless, to see whether it would by now. */
+/** While waiting does not pay, one commit in this many waits anyway, to see whether it would by now. */
 const TRIED_EVERY = 16
 
 export class Linger {
@@ -20,8 +20,8 @@ export class Linger {
   #since = 0
 
   /**
-   * Before a commit: whether to wait `LINGER_MS`, and to say then what that brought. `waited_ms` is what the oldest
-   * request has waited already: one that came while a commit took its time does not wait again, and has its company.
+   * Before a commit: whether to wait `LINGER_MS`; afterwards, record what that brought. `waited_ms` is how long the
+   * oldest request has already waited: one that came during a long commit has its company and does not wait again.
    * O(1).
    */
   isDue(waited_ms: number): boolean {

@@ -1,10 +1,12 @@
 /**
- * How much a sender may say of an event beside what is defined. Decision: 16,384 characters of JSON, some hundred
- * fields; the log keeps what it is given for years, and one event may not become a megabyte of it.
+ * How much a sender may say about an event beside the defined fields. Decision: 16,384 characters of JSON, some hundred
+ * fields; the log keeps events for years, and one event may not take a megabyte of it.
  */
 export const METADATA_CHARACTERS_MAX = 16_384
 
-/** What is left of `room` behind a value as JSON, at least; below 0 it does not fit, and nothing more is looked at. */
+/**
+ * A lower bound on what is left of `room` after a value as JSON; below 0 it does not fit, and the rest is not examined.
+ */
 const roomBehind = (value: unknown, room: number): number => {
   if (typeof value === "string") return room - value.length - 2
   if (typeof value !== "object" || value === null) return room - 4
@@ -19,5 +21,5 @@ const roomBehind = (value: unknown, room: number): number => {
   }
   return left
 }
-/** O(what fits); nothing is made. */
+/** O(what fits), without allocating. */
 export const isMetadataBounded = (metadata: object): boolean => roomBehind(metadata, METADATA_CHARACTERS_MAX) >= 0

@@ -14,9 +14,8 @@ interface LineLimits {
 
 /**
  * Calls `each` with chunks of non-empty lines and their bytes, in order, one chunk at a time: the stream waits
- * meanwhile, and with it the sender. A stream that breaks off fails after what came before it was handed on. Where
- * there is no memory for more, chunks are handed on as they are; where there is none for the unfinished line either, it
- * fails.
+ * meanwhile, and with it the sender. A stream that breaks off fails after everything before the break was passed on.
+ * When memory is short, chunks are passed on as they are; if not even the unfinished line fits, it fails.
  */
 export const eachChunk = Effect.fnUntraced(function* <E, R>(
   stream: Readable,

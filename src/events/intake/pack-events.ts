@@ -1,12 +1,12 @@
 /**
- * Accepted events on their way into the log: those that several requests of an organization send to one partition
- * within one slice of a commit go into one record. Cut per request, a batch of a hundred events fell into a record of a
- * few for each partition, and a record has a price of its own, the names of its events' fields first: 25 events a
- * record cost twice the decoding of 500.
+ * Accepted events on their way into the log: events that several requests of an organization send to one partition
+ * within one slice of a commit share a record. Split per request, a batch of a hundred events became a record of a few
+ * events for each partition, and a record has a fixed cost, above all the names of its events' fields: decoding 25
+ * events a record cost twice as much as 500.
  *
- * Decision: a request's verdict does not need a record of its own. The requests of a commit are stored or fail together
- * anyway, a repetition is told by `event_id`, and a place in the log is record and index. A record stays of one
- * organization, so that a tombstone, a dead letter or a shadow passes over all others by one look.
+ * Decision: a request's result does not need a record of its own. The requests of a commit are stored or fail together
+ * anyway, `event_id` identifies repetitions, and a place in the log is record and index. A record belongs to one
+ * organization, so that a tombstone, a dead letter or a shadow skips all others with one look-up.
  */
 import { encodeRecord } from "@dowser/log/record"
 import { partitionOfEvent } from "@dowser/log/routing"

@@ -1,7 +1,7 @@
 /**
- * `ingestEvents`: entries are judged, duplicates fall out, the rest is appended durably, then the counts are answered.
- * Requests that wait while a commit is on its way go together into the next one: one look into the dedupe window, one
- * append, one sync for all of them. What a duplicate repeats is therefore always stored, or fails in the same group.
+ * `ingestEvents`: entries are judged, duplicates dropped, the rest is appended durably, then the counts are answered.
+ * Requests that wait while a commit is under way go together into the next one: one look-up in the dedupe window, one
+ * append, one sync for all of them. So the event that a duplicate repeats is always stored, or fails in the same group.
  */
 import { Clock, Context, Deferred, Effect, Latch, Layer } from "effect"
 import { EventLog } from "@dowser/log/event-log/event-log"
@@ -31,13 +31,13 @@ export interface EventsShape {
     entries: ReadonlyArray<unknown>,
     options?: IngestOptions
   ) => Effect.Effect<IngestAnswer, IngestFailure>
-  /** Entries by what became of them, since this process started. */
+  /** Entries by outcome, since this process started. */
   readonly verdicts: Effect.Effect<Readonly<Record<Verdict, number>>>
 }
 type Verdict = "accepted" | "deduplicated" | "refused"
 
 interface IngestOptions extends AcceptOptions {
-  /** Refused before they could be judged: lines that were no JSON. Kept beside the others. */
+  /** Refused before they could be judged: lines that were not JSON. Kept beside the others. */
   readonly unreadable?: ReadonlyArray<KeptRejection>
   /** False where the entries are kept already. */
   readonly keepsRejected?: boolean
@@ -48,7 +48,7 @@ interface EventsOptions {
 
 /**
  * Requests and events that may wait for a commit; at a kilobyte an event this is 100 MB at worst. A slow disk gets
- * large groups: all that came while the last one was on its way.
+ * large groups: everything that arrived during the previous commit.
  */
 const bounds = { requestsMax: 4_096, sizeMax: 100_000, groupSizeMax: 20_000 }
 
@@ -58,7 +58,7 @@ const overShare = (retry_after_s: number) =>
     kind: "backpressure",
     retry_after_s
   })
-/** What of the refused is kept: nothing of the common request, which has none. */
+/** What is kept of refused entries: nothing for the usual request, which has none. */
 const keptOf = (
   budget: RejectionBudget,
   organizationId: string,
@@ -86,7 +86,8 @@ const make = Effect.fnUntraced(function* ({ visitorPartitions }: EventsOptions) 
   const budget = new RejectionBudget()
   const store = makeStoreGroup({ clock, log, window, visitorPartitions })
   const commits = new GroupCommit<number, IngestFailure, WaitingEvents>(bounds, clock, yield* Latch.make(), store)
-  // Registered before the fiber below, so that it runs after that has ended: what still waits is stored and answered.
+  // Registered before the fiber below, so that it runs after that has ended: what is still waiting is stored and
+  // answered.
   yield* Effect.addFinalizer(() => commits.drain)
   yield* Effect.forkScoped(commits.loop)
   const verdicts = { accepted: 0, deduplicated: 0, refused: 0 }

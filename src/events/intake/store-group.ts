@@ -1,6 +1,6 @@
 /**
- * Stores a group of requests: one look into the dedupe window a slice, one append and one sync for all of them. What a
- * duplicate repeats is therefore always stored, or fails in the same group.
+ * Stores a group of requests: one look-up in the dedupe window per slice, one append and one sync for all of them. So
+ * the event that a duplicate repeats is always stored, or fails in the same group.
  */
 import { type Clock, Deferred, Effect } from "effect"
 import type { AppendRecord, EventLog } from "@dowser/log/event-log/event-log"
@@ -35,7 +35,7 @@ export const overloaded = (retry_after_s = RETRY_AFTER_S) =>
     retry_after_s
   })
 
-/** Where the records lie: what counts them says between which places it read. Of the first few alone. */
+/** Places of the records, reported with the counts. Only of the first few. */
 const placesOf = (records: ReadonlyArray<AppendRecord>, offsets: ReadonlyArray<number>) => ({
   "dowser.log.places": records
     .slice(0, PLACES_MAX)
@@ -43,7 +43,7 @@ const placesOf = (records: ReadonlyArray<AppendRecord>, offsets: ReadonlyArray<n
     .join(" ")
 })
 
-/** The duplicates of each request, or why none of them was stored. What was admitted is told as soon as it is. */
+/** The duplicates of each request, or why none of them was stored. Admitted ids are reported at once. */
 const storeAdmitting = Effect.fnUntraced(function* (
   { clock, log, visitorPartitions, window }: StoreParts,
   group: ReadonlyArray<WaitingEvents>,
@@ -79,7 +79,7 @@ const storeAdmitting = Effect.fnUntraced(function* (
 })
 
 /**
- * Answers every request of the group, whatever happens: a defect is theirs to hear of, and must not end the commits.
+ * Answers every request of the group, whatever happens: a defect is answered to them, and must not end the commit loop.
  */
 export const makeStoreGroup = (parts: StoreParts) =>
   Effect.fnUntraced(function* (group: ReadonlyArray<WaitingEvents>) {

@@ -1,6 +1,6 @@
 /**
- * `POST /events/replays` and `DELETE /events/subjects/{user_id}`: makes the jobs that the stream processes do
- * (streams/replays). Nothing of the work happens here: a request costs a look at the log's bounds and one transaction.
+ * `POST /events/replays` and `DELETE /events/subjects/{user_id}`: creates the jobs that the stream processes run
+ * (streams/replays). None of the work happens here: a request costs a read of the log's bounds and one transaction.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -30,7 +30,7 @@ const unavailable = () =>
     retry_after_s: RETRY_AFTER_S
   })
 
-/** What the stream processes make again is one kind of job, what every process has for itself another. */
+/** What the stream processes rebuild is one kind of job, what every process rebuilds for itself another. */
 const jobTypeOf = (target: ReplayTarget): string => (target === "recommendations" ? REPLAY : "event_replay")
 
 export class Replays extends Context.Service<
@@ -47,7 +47,7 @@ export class Replays extends Context.Service<
       range: DateRange,
       target?: ReplayTarget
     ) => Effect.Effect<Job, InputInvalid | Conflict | EventsUnavailable>
-    /** From the answer on nobody reads what was accepted of this person before. `userId` as events carry it. */
+    /** From the answer on, nobody reads this person's earlier events. `userId` is as in events. */
     readonly erase: (organizationId: string, userId: string) => Effect.Effect<Job, EventsUnavailable>
   }
 >()("dowser/events/Replays") {

@@ -1,6 +1,6 @@
 /**
- * A graph of what documents name, from all that was counted: entities, what belongs together, communities and their
- * reports. The same documents give the same graph, in whatever order they came.
+ * A graph of what documents name, from all counts: entities, relations, communities and their reports. The same
+ * documents give the same graph, in whatever order they came.
  */
 import { carriedIds, hashed, type KnownCommunity } from "./carried-ids.ts"
 import { communitiesOf, type Group } from "./communities.ts"
@@ -9,10 +9,10 @@ import { type Edge, edgesOf } from "./edges.ts"
 import { type KeptEntities, keptEntities, leastDocuments } from "./kept-entities.ts"
 import { type Behaviour, type Report, Reports } from "./reports.ts"
 
-/** What an entity shows of its documents. */
+/** Documents that an entity lists. */
 const SOURCES_MAX = 20
 const ALIASES_MAX = 20
-/** Of the edges; with more the communities are made anew, whatever was asked for. */
+/** Share of changed edges beyond which the communities are computed again, whatever was requested. */
 const CHANGED_MAX = 0.1
 
 /** Another entity: its id, documents that name both, and how strongly they belong together. */
@@ -38,7 +38,7 @@ export interface CommunityRow {
 }
 export interface KnownGraph {
   /** Parents before their parts. */ readonly communities: ReadonlyArray<KnownCommunity>
-  /** Prints of the edges that the communities were made of, ascending. */ readonly edges: Uint32Array
+  /** Prints of the edges from which the communities were computed, ascending. */ readonly edges: Uint32Array
 }
 export interface BuildOptions {
   readonly collection: string
@@ -47,12 +47,12 @@ export interface BuildOptions {
   readonly communities: boolean
   readonly known: KnownGraph | undefined
   readonly behaviour: Behaviour
-  /** Synonyms of the collection by the key that stands for all of a set. */
+  /** Synonyms of the collection by the key that represents a set. */
   readonly synonyms: ReadonlyMap<string, ReadonlyArray<string>>
 }
 export interface Built {
   readonly entities: ReadonlyArray<EntityRow>
-  /** Undefined: those of before stay. */ readonly communities: ReadonlyArray<CommunityRow> | undefined
+  /** Undefined if the earlier ones stay. */ readonly communities: ReadonlyArray<CommunityRow> | undefined
   /** Prints of the edges, ascending. */ readonly edges: Uint32Array
   readonly edgesChanged: number
   readonly documents: number
@@ -66,7 +66,7 @@ const printOf = (a: string, b: string): number => {
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
   return hash >>> 0
 }
-/** The share of edges that are in one of two lists alone, of those of before. */
+/** Edges in only one of two lists, as a share of the earlier list. */
 export const changedShare = (before: Uint32Array, now: Uint32Array): number => {
   let i = 0,
     j = 0,
@@ -149,7 +149,7 @@ export const buildGraph = (counts: EntityCounts, options: BuildOptions): Built =
     communities || (known !== undefined && edgesChanged > CHANGED_MAX)
       ? communityRows(collection, ids, communitiesOf(edges), known?.communities ?? [], reports)
       : undefined
-  // Parts stand behind their parents: the last that has an entity is the smallest.
+  // Parts come after their parents: the last one with an entity is the smallest.
   const communityOf = new Map(
     (rows ?? known?.communities ?? []).flatMap(({ id, members }) => members.map((member) => [member, id] as const))
   )

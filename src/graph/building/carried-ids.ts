@@ -1,17 +1,17 @@
-/** Ids of communities: of one that was there before, by greatest overlap, or made of its members. Pure. */
+/** Ids of communities: inherited by greatest overlap, or derived from the members. Pure. */
 import { createHash } from "node:crypto"
 
 export interface KnownCommunity {
   readonly id: string
   readonly members: ReadonlyArray<string>
 }
-/** Of two communities that share less, the one did not become the other. */
+/** With less overlap, one community did not become the other. */
 const OVERLAP_MIN = 0.3
 
 export const hashed = (prefix: string, ...parts: ReadonlyArray<string>): string =>
   `${prefix}_${createHash("sha256").update(parts.join("\u0000")).digest("hex").slice(0, 26)}`
 
-/** One id each, in order. `communities`: ids of members. */
+/** One id each, in order. `communities` are ids of members. */
 export const carriedIds = (
   collection: string,
   communities: ReadonlyArray<ReadonlyArray<string>>,
@@ -45,7 +45,7 @@ export const carriedIds = (
   return communities.map((members, place) => {
     const carried = ids[place]
     if (carried !== undefined) return carried
-    // What began with the same members may live on as another community.
+    // The id of these members may already live on in another community.
     for (let again = 0; ; again++) {
       const id = hashed("com", collection, [...members].sort().join(" "), String(again))
       if (taken.has(id)) continue

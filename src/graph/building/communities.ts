@@ -15,7 +15,7 @@ const louvainOf = louvain as unknown as typeof louvain.default
 
 const MEMBERS_MAX = 50
 const DEPTH_MAX = 6
-/** A group that does not divide is asked for smaller parts, so often. */
+/** How often a group that does not divide is tried with smaller parts. */
 const RESOLUTIONS = [1, 2, 4, 8]
 
 export interface Group {
@@ -36,7 +36,7 @@ const detected = (
   return new Map(nodes.map((node) => [node, found[node]!]))
 }
 
-/** Parts of a labelling that hang together, of two members at least; by size, then by the least member. */
+/** Connected parts of a labelling, with at least two members; by size, then by the smallest member. */
 const connected = (
   nodes: ReadonlyArray<number>,
   edges: ReadonlyArray<Edge>,

@@ -1,13 +1,13 @@
 /**
- * Which entities belong together: those that more documents name together than chance would have it (normalised
- * pointwise mutual information), the fifteen strongest of each.
+ * Relations between entities: named together by more documents than expected by chance (normalised pointwise mutual
+ * information), the fifteen strongest of each.
  */
 import { entitiesByDocument, type KeptEntities } from "./kept-entities.ts"
 
 const NPMI_MIN = 0.25
 const COUNT_MIN = 3
 const PER_ENTITY = 15
-/** What more documents than that share name glues together what has nothing in common. */
+/** An entity named by more documents than this connects unrelated things. */
 const SHARE_MAX = 0.05,
   EVER_ALLOWED = 50
 

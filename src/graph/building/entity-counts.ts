@@ -1,6 +1,6 @@
 /**
- * What documents name, counted one document after the other: keys, how each is written, and which documents have it.
- * All of it is numbers but for the texts themselves, each kept once. What is beyond the bounds is counted as left out.
+ * Counts what documents name, one document after the other: keys, their spellings, and their documents. Everything is
+ * numbers except the texts themselves, each stored once. What exceeds the bounds is counted as left out.
  */
 import { keyOf } from "./keys.ts"
 import { IntList } from "../../texts/int-list.ts"
@@ -8,23 +8,23 @@ import { type DocumentRead, type EntityFields, longTexts, mentionsOf, TERM } fro
 import { Phrases } from "./phrases.ts"
 
 export const DOCUMENTS_MAX = 200_000
-/** Different texts, and of all of them together the characters. */
+/** Distinct texts, and their total length. */
 const TEXTS_MAX = 500_000
 const CHARACTERS_MAX = 40_000_000
-/** Entities that one document names, the first of them. */
+/** The most entities of one document, in order. */
 const OF_DOCUMENT_MAX = 64
 const PRICE = "price"
 
 interface CountOptions {
   readonly fields: EntityFields
-  /** Keys that the collection's synonyms say are the same as others, with the one that stands for all. */
+  /** Keys that are equal by the collection's synonyms, with their representative. */
   readonly sameAs: ReadonlyMap<string, string>
 }
 
 export class EntityCounts {
   readonly fields: EntityFields
   readonly #sameAs: ReadonlyMap<string, string>
-  /** Of `type NUL text`, the number of the text; −1 for one that names nothing. */
+  /** For `type NUL text`, the number of the text; −1 if it names nothing. */
   readonly #texts = new Map<string, number>()
   readonly #entities = new Map<string, number>()
   #characters = 0
@@ -108,7 +108,9 @@ export class EntityCounts {
     return number
   }
 
-  /** Strong pairs of words become terms. Once, when all documents are there. Answers what there is of each document. */
+  /**
+   * Turns strong pairs of words into terms. Call once, when all documents are counted. Returns the totals per document.
+   */
   finish(leastDocuments: number): NamedEntities {
     const more = new Map<number, Set<number>>()
     this.#phrases.tell(leastDocuments, (document, phrase) => {

@@ -1,11 +1,11 @@
 /**
- * Which of what documents name is an entity: named by enough of them, and not by so many that it says nothing. In an
- * order that depends on the documents alone, and with the documents of each, by id.
+ * Which of the named things are entities: named by enough documents, and not by so many that it says nothing. Ordered
+ * by the documents alone, each with its documents by id.
  */
 import { TERM } from "./mentions.ts"
 import type { EntityCounts, NamedEntities } from "./entity-counts.ts"
 
-/** Of the documents; more say nothing of one. A small collection has some all the same. */
+/** As a share of the documents; more is not distinctive. Small collections are exempt. */
 const SHARE_MAX = 0.3,
   EVER_ALLOWED = 20
 
@@ -20,13 +20,13 @@ export interface KeptEntities {
   /** Documents of entity `e`, by id: `documents` from `starts[e]` to `starts[e + 1]`. */
   readonly starts: Int32Array
   readonly documents: Int32Array
-  /** How much a type's values say of a document, 0..1: those of a specification are few, and few say little. */
+  /** How much a type's values say about a document, 0..1: those of a specification are few, and few say little. */
   readonly weight: ReadonlyMap<string, number>
   /** Ids of documents by their numbers here, sorted. */ readonly documentIds: ReadonlyArray<string>
   readonly prices: ReadonlyArray<number | undefined>
 }
 
-/** Of the documents that name the longer term. */
+/** Share of the documents that name the longer term. */
 const SAME_SHARE = 0.8
 /**
  * Whether an entity is another one again: a term that a field has for a value, or that is nearly always part of a
@@ -57,7 +57,7 @@ const weights = (counts: EntityCounts): ReadonlyMap<string, number> => {
   return new Map(Array.from(values, ([type, n]) => [type, Math.min(1, Math.log(1 + n) / all)]))
 }
 
-/** `entitiesMax`: those of most documents, where there are more. */
+/** `entitiesMax` keeps those with the most documents. */
 export const keptEntities = (
   counts: EntityCounts,
   { named, starts }: NamedEntities,

@@ -1,13 +1,13 @@
 /**
- * Which texts name the same thing, and which name nothing: `Café Lamps`, `cafe lamp` and `CAFE-LAMP` have one key; a
- * number with its unit has none. Pure.
+ * Which texts name the same thing, and which name nothing: `Café Lamps`, `cafe lamp` and `CAFE-LAMP` share a key; a
+ * number with a unit has none. Pure.
  */
 
 /** A longer value is a sentence. */
 const CHARACTERS_MAX = 100
 const WORDS_MAX = 8
 
-/** English alone: of other languages an ending that is no plural would be cut from half of all words. */
+/** English only: in other languages an ending that is not a plural would be cut from half of all words. */
 const singularOf = (word: string): string => {
   if (word.length < 4 || /(?:ss|us|is)$/.test(word)) return word
   if (/[^aeiou]ies$/.test(word)) return `${word.slice(0, -3)}y`
@@ -40,7 +40,7 @@ const isQuantity = (words: ReadonlyArray<string>): boolean => {
   return parts.some((part) => /\p{N}/u.test(part)) && parts.every((part) => /\p{N}/u.test(part) || UNITS.has(part))
 }
 
-/** What texts that name the same thing have in common; undefined for one that names nothing. */
+/** The key of texts that name the same thing; undefined for one that names nothing. */
 export const keyOf = (text: string): string | undefined => {
   if (text.length > CHARACTERS_MAX || !text.isWellFormed() || text.includes("\u0000")) return undefined
   const words = foldedWords(text)

@@ -1,7 +1,6 @@
 /**
- * Which entities a document names: a pure function of the document, so that what is counted of it can be taken back.
- * Values of facet fields name an entity of the field's type; runs of capitalised words in long text name one of type
- * `term`.
+ * Which entities a document names: a pure function of the document, so that its counts can be taken back. Values of
+ * facet fields name an entity of the field's type; runs of capitalised words in long text name one of type `term`.
  */
 
 import { textsAt } from "../../texts/texts-at.ts"
@@ -15,7 +14,7 @@ export type DocumentRead = Readonly<Record<string, unknown>>
 /** The type of what long text names. */
 export const TERM = "term"
 
-/** Of all long text of a document. */
+/** Over all long text of a document. */
 const TEXT_CHARACTERS_MAX = 4_000
 /** A text of fewer words is a title, in which every word may be capitalised. */
 const LONG_WORDS_MIN = 12
@@ -39,7 +38,7 @@ export const longTexts = (document: DocumentRead, fields: EntityFields): Readonl
   return found.filter((text) => (text.match(WORD) ?? []).length >= LONG_WORDS_MIN)
 }
 
-/** Runs of capitalised words. What opens a sentence is capitalised anyway, and is passed over. */
+/** Runs of capitalised words. The first word of a sentence is capitalised anyway, so it is skipped. */
 export const capitalisedRuns = (text: string): ReadonlyArray<string> => {
   const runs: Array<string> = []
   let words = 0,
@@ -65,7 +64,7 @@ export const capitalisedRuns = (text: string): ReadonlyArray<string> => {
   return capitals > words / 2 ? [] : runs
 }
 
-/** Tells each naming of an entity: its type, and how the document writes it. */
+/** Calls back with each mention: its type, and its spelling in the document. */
 export const mentionsOf = (
   document: DocumentRead,
   fields: EntityFields,

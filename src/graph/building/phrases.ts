@@ -1,7 +1,7 @@
 /**
- * Pairs of words that stand beside each other in long texts far more often than their frequencies say (Dunning's
- * log-likelihood ratio): terms of a trade that nobody capitalises. Words are kept as numbers, so many and so many of a
- * document; what is beyond is not looked at.
+ * Pairs of words that are adjacent in long texts far more often than their frequencies predict (Dunning's
+ * log-likelihood ratio): technical terms that nobody capitalises. Words are stored as numbers, up to a total and up to
+ * a number per document; the rest is ignored.
  */
 import { foldedWords } from "./keys.ts"
 import { IntList } from "../../texts/int-list.ts"
@@ -55,7 +55,7 @@ export class Phrases {
     return this.#words.length
   }
 
-  /** Tells each strong pair of each document, in the order in which they came. `leastDocuments`: of words and pairs. */
+  /** Calls back with each strong pair of each document, in order. `leastDocuments` applies to words and pairs. */
   tell(leastDocuments: number, each: (document: number, phrase: string) => void): void {
     if (this.#documents.length < DOCUMENTS_MIN) return
     const strong = this.#strong(leastDocuments)

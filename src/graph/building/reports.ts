@@ -1,6 +1,6 @@
 /**
- * What is said of an entity and of a community. Every line is counted, none is written by anybody, and each carries
- * documents that bear it out.
+ * What is said about an entity and a community. Every line is counted, none is written freely, and each names documents
+ * that support it.
  */
 import type { Edge } from "./edges.ts"
 import { entitiesByDocument, type KeptEntities, type NamedArray } from "./kept-entities.ts"
@@ -19,9 +19,9 @@ export interface Report {
   readonly links: ReadonlyArray<Link>
   readonly documents: ReadonlyArray<string>
 }
-/** What visitors did, where it is known. */
+/** What visitors did, if known. */
 export interface Behaviour {
-  /** By document, of `days` days. */ readonly revenue: ReadonlyMap<string, number>
+  /** By document, over `days` days. */ readonly revenue: ReadonlyMap<string, number>
   readonly days: number
   /** Most asked first. */ readonly queries: ReadonlyArray<{
     readonly key: string
@@ -61,7 +61,7 @@ export class Reports {
   readonly #ofDocument: NamedArray
   readonly #behaviour: Behaviour
   readonly #revenue: number
-  /** How often each entity was met, and documents were: of one question at a time. */
+  /** How often each entity and document was met, within one question. */
   readonly #met: Int32Array
   readonly #named: Int32Array
 
@@ -128,7 +128,7 @@ export class Reports {
     return found
   }
 
-  /** `edges`: those between members. */
+  /** `edges` are those between members. */
   of(members: ReadonlyArray<number>, edges: ReadonlyArray<Edge>): { readonly title: string; readonly report: Report } {
     const { documents, named } = this.#about(members)
     const medoids = this.#medoids(members, edges, documents)
@@ -149,7 +149,7 @@ export class Reports {
       }
     }
   }
-  /** Documents that name two members at least, by id, and how many of them name each member. */
+  /** Documents that name at least two members, by id, and how many name each member. */
   #about(members: ReadonlyArray<number>): {
     readonly documents: ReadonlyArray<number>
     readonly named: ReadonlyMap<number, number>
@@ -229,7 +229,7 @@ export class Reports {
     facts.push(...this.#typeFacts(documents), ...this.#revenueFacts(documents), ...this.#queryFacts(members))
     return facts
   }
-  /** What most documents of the community have in each of the types that say most. */
+  /** What most documents of the community have, for the most telling types. */
   #typeFacts(documents: ReadonlyArray<number>): ReadonlyArray<Fact> {
     const found: Array<{ readonly entity: number; readonly count: number }> = []
     const inside = new Set(documents)

@@ -72,7 +72,7 @@ export const makeCrawlRepository = Effect.gen(function* () {
       sql<FrontierPage>`SELECT page_id, url, depth, hops FROM crawl_frontier WHERE job_id = ${jobId} AND NOT is_done ORDER BY (hops = 0), depth, position LIMIT ${limit}::int4`,
     done: (jobId: string, pageIds: ReadonlyArray<string>) =>
       sql`UPDATE crawl_frontier SET is_done = true WHERE job_id = ${jobId} AND page_id = ANY(${pageIds}::text[])`,
-    /** Known pages that the crawl did not come to: asked for too, or nobody would see that they are gone. */
+    /** Known pages that the crawl did not reach are requested too, or nobody would notice that they are gone. */
     sweep: ({ collection, jobId, organizationId, site }: CrawlOwner, limit: number, now: number) =>
       Effect.map(
         sql<{

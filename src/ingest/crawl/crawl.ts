@@ -1,7 +1,7 @@
 /**
- * A crawl, round after round: the next addresses, some hosts at a time, become batches; each batch's addresses, links
- * and what is remembered of its pages are stored in the transaction that stores the job's cursor. A process that is
- * killed costs what was asked since the last batch, and no page that was written is asked for again.
+ * A crawl, round after round: the next addresses, from several hosts at a time, become batches; each batch's addresses,
+ * links and page memory are stored in the transaction that stores the job's cursor. A killed process costs what was
+ * requested since the last batch, and no written page is requested again.
  */
 import { Clock, Context, Effect, Layer, Option, Stream } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"

@@ -1,6 +1,6 @@
 /**
- * One page of a crawl: asked for under the rules of its host, read up to its bound, and what came of it. Never fails:
- * whatever a site does is an outcome.
+ * One page of a crawl: requested under the rules of its host, read up to its bound. Never fails: whatever a site does
+ * is an outcome.
  */
 import { Clock, Context, Effect, Exit, Layer, Scope, Semaphore, Stream } from "effect"
 import { ACCEPTED_ENCODINGS, decoded } from "../../ports/outbound-http/decode.ts"

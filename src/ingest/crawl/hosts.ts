@@ -1,7 +1,6 @@
 /**
- * Hosts that are crawled: what their robots.txt says, and whose turn it is. One request to a host is under way at a
- * time, over all jobs of a process, and by a claim in the database over all processes. What is remembered of hosts that
- * nobody asks at the moment is bounded in bytes.
+ * Hosts that are crawled: their robots.txt, and whose turn it is. A host has one request at a time, over all jobs of a
+ * process, and by a claim in the database over all processes. The memory of idle hosts is bounded in bytes.
  */
 import { BoundedMap } from "@dowser/engine-sdk/host"
 import { Identifiers } from "@dowser/log/identifiers"

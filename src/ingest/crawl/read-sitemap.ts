@@ -9,7 +9,7 @@ export interface SitemapEntry {
   readonly url: string
   /** Milliseconds; a date without a time is the day's end. */ readonly changed_at?: number | undefined
 }
-/** It is none, or does what none does. */
+/** It is not a sitemap, or behaves like none. */
 export class SitemapBroken extends Error {}
 
 /** Between two tags; more is no address. */

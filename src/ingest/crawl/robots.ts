@@ -1,6 +1,6 @@
 /**
- * What a site's robots.txt says to us (RFC 9309): a missing one allows all, one that cannot be had forbids all, since
- * an overloaded site is the last that should be read freely. The rules are read by `robots-parser`. Pure.
+ * What a site's robots.txt says to us (RFC 9309): a missing one allows everything, an unreachable one forbids
+ * everything, because an overloaded site is the last that should be read freely. `robots-parser` reads the rules. Pure.
  */
 import robotsParser from "robots-parser"
 import { ROBOTS_BYTES_MAX, ROBOTS_LOOK_MAX, ROBOTS_WILD_LENGTH_MAX } from "./limits.ts"

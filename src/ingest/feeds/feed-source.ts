@@ -1,8 +1,7 @@
 /**
  * Feeds as sources of jobs: `yml`, `jsonl`, `csv`, `google_xml`, and the documents of an `inline` job, which are a feed
- * of JSON Lines. What is to be read is in the store before it is read, whole: a feed that was sent with its job or was
- * uploaded before it, and one by address after it was fetched (`fetch-feed.ts`). So a job that is cut off reads the
- * same bytes again.
+ * of JSON Lines. A feed is stored whole before it is read: one sent with its job or uploaded before it, and one by
+ * address after it was fetched (`fetch-feed.ts`). So an interrupted job reads the same bytes again.
  */
 import { Effect, Schema, Stream } from "effect"
 import { refusing } from "../../http/checks.ts"

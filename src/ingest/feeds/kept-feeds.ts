@@ -1,6 +1,6 @@
 /**
- * Feeds whose bytes are kept: whose they are, how long they stay, and who writes one at the moment. Each stays until
- * its job is over; one that nobody finishes, for 24 hours.
+ * Feeds whose bytes are kept: their owners, their lifetime, and who is writing one. Each stays until its job is over;
+ * an unfinished one stays for 24 hours.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { Identifiers } from "@dowser/log/identifiers"

@@ -1,7 +1,7 @@
 /**
  * What a reader makes of a feed. Readers are pure: bytes in, records and faults out, in order, with no more in memory
- * than one record and what the format says of all (categories, columns). A record that is broken or too large is one
- * fault and the feed goes on where its format lets it; one that goes on nowhere ends with `FeedBroken`.
+ * than one record and the format's globals (categories, columns). A broken or oversized record is one fault, and the
+ * feed continues if its format allows; otherwise it ends with `FeedBroken`.
  */
 import type { IngestChange } from "../sources/source.ts"
 

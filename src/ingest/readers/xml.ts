@@ -1,6 +1,6 @@
 /**
- * XML as events with bounds: entities of a document type are never expanded, nothing is held beyond one text, and what
- * is not well formed is told with its line and read on. Pure.
+ * XML as events with bounds: entities of a document type are never expanded, at most one text is held, and malformed
+ * input is reported with its line and skipped. Pure.
  */
 import { SaxesParser } from "saxes"
 import { FeedBroken, type FeedItem } from "./reader.ts"

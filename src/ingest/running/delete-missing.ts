@@ -1,7 +1,7 @@
 /**
- * What a complete pass did not bring is deleted, where its job asks for that (`full: true`): every document of the
- * collection counts, whoever wrote it. Counted first, and refused where more than three in ten would go, because that
- * is more often a feed that broke than a shop that closed.
+ * Deletes what a complete pass did not bring, if its job asks for that (`full: true`): every document of the collection
+ * counts, whoever wrote it. Counted first, and refused if more than three in ten would go, because that is more often a
+ * broken feed than a closing shop.
  *
  * Cut off, it is done again from its beginning: what is gone is gone, and of what is left no larger share is missing.
  */

@@ -1,7 +1,7 @@
 /**
  * One job, from where it was to its end. Each batch goes to the engine and then, in one transaction, into the job's
- * row: counts, cursor, what the source must know to go on. A process that is killed between the two has the batch
- * applied once more, to the same end, and counted once.
+ * row: counts, cursor, and what the source needs to continue. If a process is killed in between, the batch is applied
+ * once more with the same result, and counted once.
  *
  * A source that reads from its beginning again gives batches that the engine has; they are passed over, and only their
  * ids are taken down where the job deletes what is missing.

@@ -1,6 +1,6 @@
 /**
- * The ids of a pass, to know what it did not bring: 64 bits of a hash of each. Two ids of one hash are taken for one,
- * so that a document which should go may stay: of ten million, one pair in 370,000 passes. Never the other way.
+ * The ids of a pass, to find what it did not bring: a 64-bit hash of each. Two ids with one hash are taken for one, so
+ * a document that should go may stay: with ten million, one pair in 370,000 passes. Never the other way.
  *
  * Bound: at most 16 bytes an id from 10,000 ids on; of ten million 160 MB.
  */

@@ -1,7 +1,7 @@
 /**
- * Jobs at work. Each process looks for jobs of each load as long as it has room for one, and does it under a claim that
- * it renews; one of an organization and load is at work over all processes. A job that was cancelled, or that somebody
- * else has, is interrupted within a second.
+ * Runs jobs. Each process looks for jobs of each load while it has room, and runs one under a claim that it renews; an
+ * organization has one per load at a time over all processes. A job that was cancelled, or claimed by another process,
+ * is interrupted within a second.
  */
 import { Clock, Effect, Exit, Latch, Result, Schema, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

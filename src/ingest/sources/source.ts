@@ -1,10 +1,10 @@
 /**
- * Where documents of an ingest job come from. A source reads; the runner (`../running`) writes what it read to the
- * engine and stores the cursor behind it, batch after batch, so that a process that ends half way costs one batch.
+ * Where documents of an ingest job come from. A source reads; the runner (`../running`) writes the batch to the engine
+ * and stores the cursor after it, batch by batch, so that a process that dies costs one batch.
  *
- * A source is asked from its beginning or from where it was: what it gave up to `place.cursor` is in the engine. One
- * that can only read from the beginning (a feed) reads again and gives those batches once more; the runner passes over
- * them, and only counts their ids where the job deletes what is missing.
+ * A source starts at its beginning or where it was: everything up to `place.cursor` is in the engine. A source that can
+ * only read from the beginning (a feed) yields those batches again; the runner skips them, and only counts their ids if
+ * the job deletes what is missing.
  */
 import type { DirtyValues, WriteAction } from "@dowser/engine-sdk"
 import { Schema, type Effect, type Scope, type Stream } from "effect"

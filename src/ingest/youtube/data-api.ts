@@ -1,6 +1,6 @@
 /**
- * Every video of a channel or a playlist by the Data API, with the tenant's key: pages of fifty, each a batch, and the
- * page's token is where a job goes on.
+ * Every video of a channel or a playlist through the Data API, with the tenant's key: pages of fifty, each a batch; a
+ * job continues at the page's token.
  */
 import { parseBounded } from "@dowser/engine-sdk/documents"
 import { Effect, Option, Schema, Stream } from "effect"

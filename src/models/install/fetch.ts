@@ -19,7 +19,7 @@ const tarballsIn = (folder: string): ReadonlyArray<string> =>
     .filter((name) => name.endsWith(".tgz"))
     .map((name) => join(folder, name))
 
-/** The files of a folder that are the packages', whatever their names; throws a sentence that names those missing. */
+/** The packages' files in a folder, whatever their names; throws a message that lists missing ones. */
 export const tarballsFrom = async (
   folder: string,
   packages: ReadonlyArray<PinnedPackage>
@@ -43,7 +43,7 @@ const npmCommand = (): ReadonlyArray<string> => {
   if (script?.endsWith(".js") && node !== undefined && existsSync(script)) return [node, script]
   return [process.platform === "win32" ? "npm.cmd" : "npm"]
 }
-/** Its settings of an outer call would change what this one does; a cache of its own is removed with the folder. */
+/** Settings of an outer npm call would affect this one; its own cache is removed with the folder. */
 const environment = (cache: string): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(
     Object.entries(process.env).filter(

@@ -1,6 +1,6 @@
 /**
- * The process that installs models beside one that serves: progress, and how it ended, as lines of JSON. It ends with
- * the process that began it, which holds the other end of its input.
+ * The process that installs models beside a serving one: progress and result as lines of JSON. It ends with the process
+ * that started it, which holds the other end of its input.
  */
 import { setPriority } from "node:os"
 import { BACKGROUND } from "@dowser/log/process/background"
@@ -9,7 +9,7 @@ import { readableByAll, writablePlace } from "./places.ts"
 import { readPinned } from "./pinned.ts"
 import type { InstallerLine } from "./installer-line.ts"
 
-/** With `code` it ends once that is written. */
+/** With `code` it exits once the line is written. */
 const say = (line: InstallerLine, code?: number) =>
   process.stdout.write(`${JSON.stringify(line)}\n`, () => {
     if (code !== undefined) process.exit(code)
@@ -18,7 +18,7 @@ process.stdin.on("end", () => process.exit(1)).resume()
 try {
   setPriority(BACKGROUND)
 } catch {
-  /* Not allowed here. */
+  /* Not permitted here. */
 }
 readableByAll()
 try {

@@ -1,6 +1,6 @@
 /**
  * One installation, whole or not at all: tarballs, their integrity, files with their hashes, the graph, and last the
- * rename by which others see it. One process of a machine does it; others wait for it and find it.
+ * rename that makes it visible. One process of a machine does it; others wait and find it.
  */
 import { createHash } from "node:crypto"
 import {
@@ -24,21 +24,21 @@ import type { Pinned, PinnedFile, PinnedPackage } from "./pinned.ts"
 import { filesOf } from "./tarball.ts"
 
 export interface Progress {
-  /** What is done now, for a person. */ readonly step: string
-  /** From 0 to 1, of all. */ readonly done: number
+  /** The current step, for people. */ readonly step: string
+  /** From 0 to 1, overall. */ readonly done: number
 }
 interface InstallOptions {
   readonly place: string
   readonly pinned: Pinned
-  /** Tarballs; undefined: from the registry. */ readonly from?: string | undefined
+  /** Folder of tarballs; undefined for the registry. */ readonly from?: string | undefined
   readonly report: (progress: Progress) => void
   /** For tests, whose packages are smaller. */ readonly graph?: typeof writeGraph
-  /** Of the look at another process' lock. */ readonly every_ms?: number
+  /** Interval for checking another process's lock. */ readonly every_ms?: number
 }
 
 const LOCK = "installing.lock"
 const UNFINISHED = ".unfinished"
-/** A lock is renewed so often, and nobody's when it was not for so many looks. */
+/** A lock is renewed this often, and is free if it was not for this many checks. */
 const EVERY_MS = 2_000
 const LOOKS_MAX = 15
 
@@ -50,7 +50,7 @@ interface LockOptions {
   /** Another process did it. */ readonly isDone: () => boolean
   readonly onWait: () => void
 }
-/** Holds the place's lock while it works. Where another process does, waits until that is done or dead. */
+/** Holds the place's lock while it works. If another process does, waits until that is done or dead. */
 const withLock = async <A>(
   { every_ms, isDone, onWait, place }: LockOptions,
   work: () => Promise<A>
@@ -126,7 +126,7 @@ const writeGraph = (folder: string, { sha256 }: PinnedFile, report: (done: numbe
 
 const make = async ({ from, graph = writeGraph, pinned, place, report }: InstallOptions): Promise<void> => {
   for (const name of readdirSync(place)) {
-    // Left by a process that died: the lock is ours, so nobody works on it.
+    // Left by a process that died: we hold the lock, so nobody is working on it.
     if (name.endsWith(UNFINISHED)) rmSync(join(place, name), { recursive: true, force: true })
   }
   const unfinished = join(place, `${pinned.id}${UNFINISHED}`)
@@ -147,7 +147,7 @@ const make = async ({ from, graph = writeGraph, pinned, place, report }: Install
     if (pinned.graph !== undefined)
       graph(folder, pinned.graph, (done) => report({ step: "writing the graph", done: 0.9 + 0.1 * done }))
     const target = join(place, pinned.id)
-    // What stands there is not whole, or this would not have begun.
+    // The existing one is incomplete, or this would not have begun.
     rmSync(target, { recursive: true, force: true })
     renameSync(folder, target)
   } finally {
@@ -156,7 +156,8 @@ const make = async ({ from, graph = writeGraph, pinned, place, report }: Install
 }
 
 /**
- * The installation's folder. Ten seconds of a processor, 350 MB at the graph: in a process of its own beside serving.
+ * The installation's folder. Building the graph takes ten seconds of a processor and 350 MB: in a process of its own
+ * while serving.
  */
 export const install = async (options: InstallOptions): Promise<string> => {
   const { every_ms = EVERY_MS, pinned, place } = options

@@ -1,4 +1,4 @@
-/** What the process that installs says, a line of JSON each. */
+/** The lines of the installing process, one JSON object each. */
 export type InstallerLine =
   | { readonly kind: "progress"; readonly step: string; readonly done: number }
   | { readonly kind: "installed"; readonly folder: string }

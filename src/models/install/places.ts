@@ -1,21 +1,22 @@
 /**
- * Where installations are: in the program's own folder, for all data folders of a machine, or where that cannot be
- * written (a program that is root's, a read-only image) in the data folder. An installation is a folder named by all
- * that is pinned, and comes to be by one rename: what is there is whole, and any number of processes may look.
+ * Where installations are: in the program's own folder, shared by all data folders of a machine, or, if that is not
+ * writable (a program owned by root, a read-only image), in the data folder. An installation is a folder named by
+ * everything that is pinned, and appears by one rename: whatever exists is complete, and any number of processes may
+ * look.
  */
 import { createHash } from "node:crypto"
 import { accessSync, constants, createReadStream, existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { allFiles, modelsFolder, type Pinned, type PinnedFile } from "./pinned.ts"
 
-/** Of an installation (`Pinned.id`). */
+/** Name of an installation (`Pinned.id`). */
 const NAME = /^[0-9a-f]{16}$/
 
-/** Folders in the order in which they are looked into. `own`: where the person who started the program wants them. */
+/** Folders in order of preference. `own` is where the person who started the program wants them. */
 export const placesOf = (dataFolder: string, own: string | undefined): ReadonlyArray<string> =>
   own === undefined || own === "" ? [join(modelsFolder, "installed"), join(dataFolder, "models")] : [resolve(own)]
 
-/** Of that name and with every file of its size. Hashes were looked at when it was made. */
+/** Of that name and with every file of its size. Hashes were checked when it was made. */
 export const findInstalled = (places: ReadonlyArray<string>, pinned: Pinned): string | undefined =>
   places.map((place) => join(place, pinned.id)).find((folder) => isWhole(folder, pinned))
 
@@ -25,14 +26,14 @@ const isThere = (folder: string, { bytes, path }: PinnedFile): boolean => {
   try {
     return statSync(join(folder, path)).size === bytes
   } catch {
-    // Missing, or of a folder that this user may not enter: not there for us.
+    // Missing, or in a folder that this user may not enter: not there for us.
     return false
   }
 }
 
 /**
- * Whoever started the program, others of the machine run these files too: nothing of them is secret. Of the process
- * that installs, before it writes.
+ * Other users of the machine run these files too, whoever started the program: none of them is secret. Called by the
+ * installing process before it writes.
  */
 export const readableByAll = (): void => {
   process.umask(0o022)
@@ -66,7 +67,7 @@ export const wrongFiles = async (folder: string, pinned: Pinned): Promise<Readon
   return wrong
 }
 
-/** Also of other versions of the program. Nothing else that may stand there. */
+/** Also of other versions of the program, but nothing else that may be there. */
 export const removeInstalled = (places: ReadonlyArray<string>): ReadonlyArray<string> => {
   const installed = places.flatMap((place) =>
     existsSync(place)

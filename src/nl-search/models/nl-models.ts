@@ -6,7 +6,7 @@ import { makeStoredModels, type StoredModels } from "../../language-models/store
 import { makeAskModel, type ModelFailed } from "./ask-model.ts"
 import { nlModelShape } from "./model.ts"
 
-/** What a model is asked when it is stored. */
+/** The trial question when a model is stored. */
 const TRIAL = { system: 'Answer with the JSON object {"q": "hello"} and with nothing else.', user: "hello" }
 
 interface NlModelsShape extends StoredModels {

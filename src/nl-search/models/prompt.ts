@@ -1,6 +1,6 @@
 /**
- * What a model is told: the fields of the collection that the caller may see, with samples of their values, and how it
- * answers. Values are data of the catalogue and stand in JSON, so that none of them reads as a sentence of the prompt.
+ * The prompt of a model: the fields of the collection that the caller may see, with samples of their values, and the
+ * form of the answer. Values are catalogue data and are quoted as JSON, so that none reads as a sentence of the prompt.
  * Pure.
  */
 import type { Field } from "@dowser/engine-sdk"

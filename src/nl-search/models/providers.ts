@@ -1,6 +1,6 @@
 /**
- * How providers that no port speaks to are asked for one answer to a system's and a user's text, and where its text
- * stands. Pure.
+ * How to ask providers without a port for one answer to a system's and a user's text, and where the answer's text is.
+ * Pure.
  */
 import { apiKeyOf, type LanguageModel } from "../../language-models/model.ts"
 
@@ -34,7 +34,7 @@ const geminiBody = ({ fields }: LanguageModel, texts: Texts) => ({
   }
 })
 
-/** Undefined: by the port `Generator`, or by nobody. `token`: of a model that has a new one each hour. */
+/** Undefined: through the port `Generator`, or not at all. `token` is for a model that gets a new one each hour. */
 export const askedOf = (model: LanguageModel, texts: Texts, token: string): AskedModel | undefined => {
   const { fields, name, provider } = model
   const apiKey = apiKeyOf(model)

@@ -1,6 +1,6 @@
 /**
- * What fields are about, told by their names, and the words of five languages for it. A field is of the first concept
- * of which its name has a word. Pure.
+ * What fields are about, recognized by their names, and the words of five languages for it. A field belongs to the
+ * first concept with a word in its name. Pure.
  */
 import { stemOf } from "./stems.ts"
 import { folded } from "./tokens.ts"
@@ -88,12 +88,12 @@ const words = [...new Set(table.flatMap(([, own]) => [...own]))]
 const conceptsOf = (word: string): ReadonlyArray<Concept> =>
   table.flatMap(([concept, own]) => (own.has(word) ? [concept] : []))
 const byWord: ReadonlyMap<string, ReadonlyArray<Concept>> = new Map(words.map((word) => [word, conceptsOf(word)]))
-/** Of the language whose words have most endings. */
+/** From the language whose words have the most endings. */
 const byStem: ReadonlyMap<string, ReadonlyArray<Concept>> = new Map(
   words.filter((word) => CYRILLIC.test(word)).map((word) => [stemOf(word, "ru"), conceptsOf(word)])
 )
 
-/** Of a word of a request; none for most. */
+/** For a word of a request; none for most. */
 export const conceptsOfWord = (word: string): ReadonlyArray<Concept> =>
   byWord.get(word) ?? (CYRILLIC.test(word) ? byStem.get(stemOf(word, "ru")) : undefined) ?? []
 

@@ -1,4 +1,4 @@
-/** Constraints as text of a filter or an order; values are quoted, whatever they hold. Pure. */
+/** Constraints as text of a filter or a sort; values are quoted, whatever they contain. Pure. */
 import type { NamedValue, NumberField, TextField } from "./facts.ts"
 import type { Operator } from "./words.ts"
 

@@ -1,7 +1,7 @@
 /**
- * What a collection is, as far as the words of a request may be about it: its fields by what they are about, and the
- * values of its facets by the words that name them, whatever their case, accents and endings. Made once for many
- * requests. Pure. O(values).
+ * The facts about a collection that the words of a request may refer to: its fields by subject, and the values of its
+ * facets by the words that name them, whatever their case, accents and endings. Computed once for many requests. Pure.
+ * O(values).
  */
 import type { Field } from "@dowser/engine-sdk"
 import type { FieldValues } from "@dowser/engine-sdk/understanding"
@@ -18,7 +18,7 @@ export interface NumberField {
   readonly isSorted: boolean
   readonly concepts: ReadonlyArray<Concept>
   readonly words: ReadonlyArray<string>
-  /** That its name says: `weight_kg`. */ readonly unit: Unit | undefined
+  /** The unit in its name: `weight_kg`. */ readonly unit: Unit | undefined
 }
 export interface TextField {
   readonly name: string
@@ -66,7 +66,7 @@ export class RuleFacts {
   readonly #measured: Array<Measured> = []
   #bytes = 0
 
-  /** `values`: of facet fields, those of most documents first. */
+  /** `values` of facet fields, those with the most documents first. */
   constructor(schema: Schema, values: ReadonlyArray<FieldValues> = [], bytes_max = Infinity) {
     const usable = schema.fields.filter(({ index, name }) => index && NAME.test(name) && name !== "id")
     this.numbers = usable
@@ -98,7 +98,7 @@ export class RuleFacts {
     yield* facts.#adding(values, bytes_max)
     return facts
   }
-  /** Of a value that several fields have, the field of one value a document is meant: those come first. */
+  /** If several fields have a value, single-valued fields are preferred: they come first. */
   *#adding(values: ReadonlyArray<FieldValues>, bytes_max: number): Generator<void> {
     const valuesOf = new Map(values.map(({ field, values: own }) => [field, own]))
     let read = 0
@@ -128,14 +128,14 @@ export class RuleFacts {
   }
   #name(key: string, named: NamedValue): void {
     const known = this.#values.get(key)
-    // Of values of one field that are written alike the first, which more documents have.
+    // Of values of one field that are spelled alike, the first, which more documents have.
     if (known?.some(({ field }) => field === named.field) === true) return
     if (known === undefined) this.#values.set(key, [named])
     else known.push(named)
     this.#bytes += ENTRY_BYTES + 2 * (key.length + named.value.length)
   }
 
-  /** What words name, the likeliest field first. */
+  /** What words name, the most likely field first. */
   named(keys: Iterable<string>): ReadonlyArray<NamedValue> {
     for (const key of keys) {
       const found = this.#values.get(key)
@@ -148,7 +148,7 @@ export class RuleFacts {
     const all = this.#measured.filter(({ unit }) => unit.dimension === dimension)
     return all.filter(({ field }) => field === all[0]!.field)
   }
-  /** The number field that is about one of these, in their order: of several the one of the shortest name. */
+  /** The number field about one of these, in their order; of several, the one with the shortest name. */
   about(concepts: ReadonlyArray<Concept>): NumberField | undefined {
     for (const concept of concepts) {
       const own = this.numbers.filter((field) => field.concepts.includes(concept))
@@ -162,7 +162,7 @@ export class RuleFacts {
   }
 }
 
-/** As it is written, and without the endings of each language. */
+/** As it is spelled, and without the endings of each language. */
 export const keysOf = (texts: ReadonlyArray<string>, languages: ReadonlyArray<Language>): ReadonlySet<string> => {
   const keys = new Set([texts.join(" ")])
   keys.add(texts.map(colorOf).join(" "))

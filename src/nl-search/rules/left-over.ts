@@ -3,11 +3,11 @@ import type { Span } from "./reader.ts"
 import type { Token } from "./tokens.ts"
 import { functionWords, orWords, andWords } from "./words.ts"
 
-/** Words beside what was read that say nothing by themselves: "*for* under 50", "black *or*". */
+/** Words beside a constraint that mean nothing by themselves: "*for* under 50", "black *or*". */
 const isIdle = ({ isKept, kind, text }: Token): boolean =>
   isKept !== true && (kind === "sign" || functionWords.has(text) || orWords.has(text) || andWords.has(text))
 
-/** `asked`: how the request begins, and what is polite. */
+/** `asked`: openings and polite phrases. */
 export const leftOver = (
   q: string,
   tokens: ReadonlyArray<Token>,

@@ -13,12 +13,12 @@ import { type Language, languageOfWords } from "./words.ts"
 import { merged } from "./merged.ts"
 
 interface ParsedRules {
-  /** What is left to search for, `*` where nothing is. */ readonly q: string
+  /** The rest of the query, `*` if nothing is left. */ readonly q: string
   /** Empty where the request says none. */ readonly filter_by: string
   readonly sort_by: string
 }
 
-/** Of a longer text the rest stays in the query as it is. */
+/** In longer text the rest stays in the query. */
 const CHARACTERS_MAX = 1_000
 const CLAUSES_MAX = 16
 const SORTS_MAX = 3

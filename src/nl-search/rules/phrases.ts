@@ -31,7 +31,7 @@ export const phrasesIn = (text: string): ReadonlyArray<ReadonlyArray<string>> =>
 export class Phrases<A> {
   readonly #root = node<A>()
 
-  /** What was added before stays. */
+  /** Earlier additions stay. */
   add(words: ReadonlyArray<string>, action: A): this {
     let at = this.#root
     for (const word of words) {

@@ -9,10 +9,10 @@ export interface Quantity {
   readonly end: number
   readonly value: number
   readonly unit: Unit | undefined
-  /** That the words behind it name. */ readonly field: NumberField | undefined
+  /** The field that the following words name. */ readonly field: NumberField | undefined
 }
 
-/** Units that are words of a language of their own: there they count in that language alone, or in none. */
+/** Units that are also words of a language: they count in that language alone, or in none. */
 const AMBIGUOUS: ReadonlyMap<string, Language | undefined> = new Map([
   ["in", undefined],
   ["to", "fr"],
@@ -24,10 +24,10 @@ const AMBIGUOUS: ReadonlyMap<string, Language | undefined> = new Map([
 ])
 /** Languages that write "1 500" for one thousand five hundred. */
 const SPACED: ReadonlySet<Language | undefined> = new Set<Language | undefined>(["fr", "ru"])
-/** What people count things by, where a number stands alone before it. */
+/** Nouns that people count, after a bare number. */
 const COUNTED = new Set<Concept>(["reviews", "stock", "pages", "persons", "rating", "age"])
 
-/** The number field that a word names, as one of its own words or as what it is about. */
+/** The number field that a word names, by one of its own words or by its subject. */
 export const numberFieldOf = (facts: RuleFacts, word: string): NumberField | undefined =>
   facts.about(conceptsOfWord(word)) ??
   (word.length < 3 ? undefined : facts.numbers.find(({ words }) => words.includes(word)))
@@ -42,7 +42,7 @@ const unitAt = (token: Token | undefined, language: Language | undefined): Unit 
 }
 const isCurrency = (unit: Unit | undefined): boolean => unit?.dimension === "currency"
 
-/** `language`: whose words the request has, where that is clear. */
+/** `language` of the request's words, if it is clear. */
 export const quantityAt = (
   tokens: ReadonlyArray<Token>,
   start: number,
@@ -66,7 +66,7 @@ export const quantityAt = (
 /** No price has three decimals: "1.200 €" is twelve hundred, whatever the language. */
 const moneyOf = ({ text }: Token, value: number): number =>
   /^[1-9]\d{0,2}[.,]\d{3}$/.test(text) && value < 1_000 ? Number(text.replace(/[.,]/, "")) : value
-/** The name of what the number is of, where it stands before: "maximum price 250", "minimum rating of 4". */
+/** The name of the quantity, if it comes first: "maximum price 250", "minimum rating of 4". */
 const ledBy = (
   tokens: ReadonlyArray<Token>,
   start: number,
@@ -88,7 +88,7 @@ const numberAt = (
   const number = token.value ?? writtenNumbers.get(token.text)
   if (number === undefined || !Number.isFinite(number)) return undefined
   const next = tokens[at + 1]
-  // Behind a name the first number is the name's: "iphone 15 120 €".
+  // After a name the first number belongs to the name: "iphone 15 120 €".
   const before = tokens[at - 1]
   const isOfName = before?.kind === "word" && !isLexical(before.text)
   // "1 500" where the language writes thousands so.
@@ -102,7 +102,7 @@ const numberAt = (
   const magnitude = number >= 1_000 ? undefined : magnitudes.get(next?.text ?? "")
   return magnitude === undefined ? { end: at + 1, value: number } : { end: at + 2, value: number * magnitude }
 }
-/** What stands behind a number: its unit, and the field that it is of. */
+/** What follows a number: its unit, and its field. */
 export const behindAt = (
   tokens: ReadonlyArray<Token>,
   end: number,
@@ -123,7 +123,7 @@ export const behindAt = (
   }
   return { end, unit: undefined, field: undefined }
 }
-/** The field that stands behind a unit: "16 GB of RAM", "8 GB de memoria RAM". */
+/** The field after a unit: "16 GB of RAM", "8 GB de memoria RAM". */
 const measured = (
   tokens: ReadonlyArray<Token>,
   end: number,
@@ -135,7 +135,7 @@ const measured = (
   let at = functionWords.has(tokens[end]?.text ?? "") ? end + 1 : end
   for (; tokens[at]?.kind === "word"; at++) {
     const own = numberFieldOf(facts, tokens[at]!.text)
-    // Of storage is what is about storage, and nothing that is measured otherwise.
+    // Storage needs a field about storage, without another unit.
     const isOne =
       own !== undefined && !isPriced(own) && (own.unit === undefined || own.unit.dimension === unit.dimension)
     if (!isOne || (field !== undefined && own !== field)) break

@@ -1,4 +1,4 @@
-/** Reads the tokens of one request from the left: which of them say a constraint, and which. Pure. */
+/** Reads the tokens of one request from the left: which of them express a constraint, and which. Pure. */
 import type { Constraint } from "./constraints.ts"
 import { type Concept, conceptsOfWord } from "./concepts.ts"
 import {
@@ -41,11 +41,11 @@ export interface Reading extends Span {
 }
 
 const VALUE_WORDS_MAX = 8
-/** Words that may stand between the name of a field and what is said of it. */
+/** Words that may stand between a field's name and its constraint. */
 const BETWEEN_MAX = 3
-/** How far before a number words for people are looked for. */
+/** How far before a number to look for words for people. */
 const PEOPLE_BEFORE = 3
-/** Of those whose age is told by such words. */
+/** People whose age such words give. */
 const AGE_MAX = 18
 
 const FLIPPED: ReadonlyMap<Operator, Operator> = new Map<Operator, Operator>([
@@ -56,7 +56,7 @@ const FLIPPED: ReadonlyMap<Operator, Operator> = new Map<Operator, Operator>([
 ])
 
 export class Reader {
-  /** As it is written, for capitals. */ readonly #text: string
+  /** Verbatim, for its capitals. */ readonly #text: string
   readonly #tokens: ReadonlyArray<Token>
   readonly #facts: RuleFacts
   readonly #language: Language | undefined
@@ -135,13 +135,13 @@ export class Reader {
     const last = quantities.at(-1)
     if (operator === undefined || last === undefined || (said === "between" && quantities.length < 2)) return undefined
     if (this.#belongsBehind(at, end, quantities)) return undefined
-    // "4+ stars": the unit stands behind the sign.
+    // "4+ stars": the unit follows the sign.
     const tail = end > last.end ? behindAt(this.#tokens, end, this.#facts, this.#language) : undefined
     const to = tail?.end ?? end
     const unit = last.unit ?? quantities[0]!.unit ?? tail?.unit
     const behind = last.field ?? quantities[0]!.field ?? tail?.field
     const before = behind === undefined ? this.#fieldBefore(at) : undefined
-    // "Preis von 20 bis 50": what stands before says what the numbers are of.
+    // "Preis von 20 bis 50": the preceding words say what the numbers measure.
     const named =
       before === undefined ? undefined : this.#numbers(before.start, to, before.field, operator, quantities, unit)
     if (named !== undefined) return named
@@ -175,7 +175,7 @@ export class Reader {
       constraint: { kind: "number", field, operator, values: values.flatMap((value) => value ?? []) }
     }
   }
-  /** Texts of a facet that are numbers with a unit: those that the comparison lets through. */
+  /** Facet texts that are numbers with a unit: those that satisfy the comparison. */
   #texts(
     start: number,
     end: number,
@@ -204,7 +204,7 @@ export class Reader {
     }
     return named[0]
   }
-  /** A number field whose name stands before: "price is under …". */
+  /** A number field whose name precedes: "price is under …". */
   #fieldBefore(at: number): { readonly field: NumberField; readonly start: number } | undefined {
     for (let i = at - 1; i >= this.#free && i >= at - 1 - BETWEEN_MAX; i--) {
       const { isKept, kind, text } = this.#tokens[i]!
@@ -215,7 +215,7 @@ export class Reader {
     }
     return undefined
   }
-  /** Whether a bare number is no price: of people, or before a word that it counts. */
+  /** Whether a bare number is not a price: people, or a noun that it counts. */
   #isOtherwise(start: number, end: number, value: number): boolean {
     for (let i = start - 1; i >= 0 && i >= start - PEOPLE_BEFORE && value <= AGE_MAX; i--)
       if (peopleWords.has(this.#tokens[i]!.text)) return true
@@ -292,7 +292,7 @@ export class Reader {
     }
     return this.#flagByName(at, isNot)
   }
-  /** A field of yes and no whose own words stand there: `waterproof`. */
+  /** A boolean field named by its own words: `waterproof`. */
   #flagByName(at: number, isNot: boolean): Reading | undefined {
     for (const field of this.#facts.flags) {
       const words = field.words[0] === "is" || field.words[0] === "has" ? field.words.slice(1) : field.words
@@ -408,7 +408,7 @@ const TEXT_CONCEPTS: ReadonlySet<Concept> = new Set<Concept>([
   "size"
 ])
 const isTextConcept = (word: string): boolean => conceptsOfWord(word).some((concept) => TEXT_CONCEPTS.has(concept))
-/** Of these values' fields the one that a word names. */
+/** Of these values' fields, the one that a word names. */
 const namedField = (word: string, values: ReadonlyArray<NamedValue>): TextField | undefined => {
   const concepts = conceptsOfWord(word)
   return values.find(
@@ -422,7 +422,7 @@ const inUnitOf = (field: NumberField, value: number, unit: Unit | undefined): nu
     return unit === undefined || isMoney(field) ? value : undefined
   if (field.unit === undefined) {
     const isOwn = field.concepts.some((concept) => conceptsMeasuredIn(unit.dimension).includes(concept))
-    // A field without a unit in its name keeps bytes as gigabytes; others as the writer says.
+    // A field without a unit in its name stores bytes as gigabytes; other quantities as written.
     return unit.dimension === "bytes" ? value * unit.factor : isOwn || field.concepts.length === 0 ? value : undefined
   }
   return field.unit.dimension === unit.dimension ? (value * unit.factor) / field.unit.factor : undefined

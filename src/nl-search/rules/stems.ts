@@ -5,7 +5,7 @@ import { folded } from "./tokens.ts"
 /** A stem of fewer letters says too little. */
 const STEM_MIN = 3
 
-/** Of a word in a language (ISO 639-1): what is left without its ending, without accents. */
+/** A word's stem in a language (ISO 639-1), without accents. */
 export const stemOf = (word: string, language: string): string => {
   const stem = folded(stemmerOf(language)(word))
   return stem.length < STEM_MIN ? word : stem

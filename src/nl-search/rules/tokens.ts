@@ -2,11 +2,11 @@
 
 export interface Token {
   readonly kind: "word" | "number" | "sign"
-  /** Lower case without accents; of a number as it is written. */ readonly text: string
+  /** Lower case without accents; numbers verbatim. */ readonly text: string
   readonly start: number
   readonly end: number
   readonly value?: number
-  /** Between quotation marks, or excluded with a minus: nothing is made of it. */ readonly isKept?: boolean
+  /** Between quotation marks, or excluded with a minus: left alone. */ readonly isKept?: boolean
 }
 
 const MARKS = /\p{M}+/gu
@@ -37,7 +37,7 @@ const numberOf = (text: string, isComma: boolean): number => {
   return Number(parts.join("."))
 }
 
-/** `isComma`: the comma stands before decimals. */
+/** `isComma`: the comma is the decimal separator. */
 export const tokensOf = (text: string, isComma: boolean): ReadonlyArray<Token> => {
   const tokens: Array<Token> = []
   const kept = keptRanges(text)

@@ -21,7 +21,7 @@ type Dimension =
   | "pixels"
 export interface Unit {
   readonly dimension: Dimension
-  /** How many of the dimension's own unit one of it is. */ readonly factor: number
+  /** How many of the dimension's base unit it is. */ readonly factor: number
 }
 
 const units: ReadonlyArray<readonly [Dimension, number, string]> = [
@@ -76,7 +76,7 @@ const byWord: ReadonlyMap<string, Unit> = new Map(
 
 export const unitOf = (word: string): Unit | undefined => byWord.get(word)
 
-/** What a number with such a unit may be about, the likeliest first, where a field's name has no unit. */
+/** What a number with such a unit may measure, most likely first, if a field's name has no unit. */
 const concepts: ReadonlyMap<Dimension, ReadonlyArray<Concept>> = new Map<Dimension, ReadonlyArray<Concept>>([
   ["currency", ["price"]],
   ["bytes", ["ram", "storage"]],

@@ -1,4 +1,4 @@
-/** The lexicons of all languages, made ready once: what a word or a phrase does, and whose it is. */
+/** The lexicons of all languages, prepared once: what a word or a phrase does, and its language. */
 import type { Concept } from "./concepts.ts"
 import { de } from "./lexicon/de.ts"
 import { en } from "./lexicon/en.ts"
@@ -170,7 +170,7 @@ const languagesOf: ReadonlyMap<string, ReadonlySet<Language>> = made.languagesOf
 /** Whether a language has it for a constraint, or for a sentence. */
 export const isLexical = (word: string): boolean => languagesOf.has(word)
 
-/** By the words that languages have for constraints; undefined where none of them stands there. O(words). */
+/** By words that express constraints; undefined if there are none. O(words). */
 export const languageOfWords = (words: Iterable<string>): Language | undefined => {
   const votes = new Map<Language, number>()
   for (const word of words) {

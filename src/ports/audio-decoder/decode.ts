@@ -1,4 +1,4 @@
-/** Any format that is taken, as one channel of 16,000 numbers a second. In the thread that decodes. */
+/** Any supported format as one channel of 16,000 samples a second. Runs in the decoding thread. */
 import { FLACDecoder } from "@wasm-audio-decoders/flac"
 import { MPEGDecoder } from "mpg123-decoder"
 import { OpusDecoder } from "opus-decoder"
@@ -17,8 +17,8 @@ interface Piece {
   readonly sampleRate: number
 }
 /**
- * Bytes that are decoded at once. Silence in FLAC is a thousandth of its sound, so a file is asked for little at a
- * time, and its length looked at between.
+ * Bytes decoded at once. Silence in FLAC takes a thousandth of its sound, so a file is decoded in small steps, and its
+ * length checked in between.
  */
 const FLAC_BYTES = 2_048,
   MPEG_BYTES = 16_384
@@ -100,7 +100,7 @@ const soundOf = async (bytes: Uint8Array, format: AudioFormat): Promise<Sound> =
   }
 }
 
-/** Throws `AudioRefused` with a sentence for who sent it. */
+/** Throws `AudioRefused` with a message for the sender. */
 export const decodedAudio = async (bytes: Uint8Array): Promise<DecodedAudio> => {
   const format = audioFormatOf(bytes)
   if (format === undefined) throw new AudioRefused(NO_AUDIO)

@@ -1,6 +1,5 @@
 /**
- * The entry of the thread that decodes sound. What its libraries throw is the file's fault; they are made anew each
- * time.
+ * The entry of the decoding thread. Exceptions of its libraries are the file's fault; they are created anew each time.
  */
 import { parentPort } from "node:worker_threads"
 import { giveWayHere, HALF_BACKGROUND } from "@dowser/log/process/background"
@@ -14,7 +13,7 @@ export interface DecodedPlain extends Omit<DecodedAudio, "samples"> {
   readonly samples: ArrayBuffer
 }
 giveWayHere(HALF_BACKGROUND)
-// Its libraries write a line there for each broken packet of a file that anybody may send.
+// Its libraries write a line there for each broken packet, and anybody may send such a file.
 Object.assign(console, { error() {} })
 const send = (said: FromLine<DecodedPlain>, transfer: ReadonlyArray<ArrayBuffer> = []) =>
   parentPort!.postMessage(said, transfer)

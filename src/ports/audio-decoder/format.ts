@@ -1,9 +1,9 @@
-/** What sound begins as, whatever anybody calls it. Pure. */
+/** The format of sound by its first bytes, whatever it is called. Pure. */
 
 const FORMATS = ["wav", "ogg (Opus)", "webm (Opus)", "mp3", "flac"] as const
 export const NO_AUDIO = `Sound is one of ${FORMATS.join(", ")}.`
 export type AudioFormat = "wav" | "ogg" | "webm" | "mp3" | "flac"
-/** A file that cannot be decoded; `message` is for who sent it. */
+/** A file that cannot be decoded; `message` is for the sender. */
 export class AudioRefused extends Error {
   override readonly name = "AudioRefused"
 }

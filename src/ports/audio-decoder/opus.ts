@@ -1,7 +1,4 @@
-/**
- * What is known of Opus before it is decoded (RFC 6716, RFC 7845): channels, what to leave out, and how long it is.
- * Pure.
- */
+/** What is known of Opus before decoding (RFC 6716, RFC 7845): channels, what to skip, and its length. Pure. */
 
 export interface OpusPackets {
   readonly channels: number
@@ -18,7 +15,7 @@ export const opusHead = (bytes: Uint8Array): { readonly channels: number; readon
   return { channels, preSkip: bytes[10]! + 256 * bytes[11]! }
 }
 
-/** Of one frame by the configuration that a packet begins with. */
+/** Samples of one frame, by the configuration at the start of a packet. */
 const frame_ms = (config: number): number => {
   if (config < 12) return [10, 20, 40, 60][config & 3]!
   if (config < 16) return [10, 20][config & 1]!

@@ -1,10 +1,7 @@
-/**
- * One channel at another rate, by a windowed sinc whose cut-off is below half of the lower of the two. Pure,
- * O(samples).
- */
+/** Resamples one channel, by a windowed sinc whose cut-off is below half of the lower rate. Pure, O(samples). */
 const ZEROS = 12
 const STEPS = 256
-/** What is left of the band before it is cut. */
+/** The share of the band that is kept. */
 const BAND = 0.92
 
 /** Half of the filter, by distance from its middle in `1 / STEPS` of a zero crossing. */
@@ -19,7 +16,7 @@ const half = (() => {
   return values
 })()
 
-/** How a rate becomes another. */
+/** Converts one rate to another. */
 class Filter {
   readonly ratio: number
   /** Zero crossings a sample of the source. */ readonly #scale: number
@@ -30,7 +27,7 @@ class Filter {
     this.#scale = BAND * Math.min(1, to / from)
     this.reach = Math.ceil(ZEROS / this.#scale)
   }
-  /** Between samples; there is silence before the first and behind the last. */
+  /** Between samples; there is silence before the first and after the last. */
   valueAt(samples: Float32Array, middle: number): number {
     const first = Math.max(0, Math.ceil(middle - this.reach))
     const last = Math.min(samples.length - 1, Math.floor(middle + this.reach))

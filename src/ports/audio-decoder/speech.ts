@@ -1,7 +1,7 @@
 /**
- * Where somebody may be speaking: frames of 20 ms that are louder than the floor of the recording, with a hangover over
- * the pauses between words. The floor is what the quietest tenth of the frames has, so steady noise of any loudness is
- * none, and a recording without pauses has one by the gaps inside its words. Pure, O(samples).
+ * Where somebody may be speaking: frames of 20 ms louder than the recording's floor, with a hangover over the pauses
+ * between words. The floor is the level of the quietest tenth of the frames, so steady noise of any loudness is not
+ * speech, and a recording without pauses gets its floor from the gaps inside words. Pure, O(samples).
  */
 
 /** In seconds. */
@@ -11,9 +11,9 @@ export interface Span {
 }
 
 const FRAME_S = 0.02
-/** Over the floor; frames of steady noise are within a fifth of it. */
+/** Above the floor; frames of steady noise are within a fifth of it. */
 const LOUDER = 3
-/** Mean square of what nobody hears: -75 dB of full scale. */
+/** Mean square of inaudible sound: -75 dB of full scale. */
 const SILENCE = 3e-8
 const ONSET_FRAMES = 3
 const PAUSE_FRAMES = 30
@@ -22,7 +22,7 @@ const SPEECH_FRAMES_MIN = 5
 const FLOOR_SHARE = 0.1
 /** A hum, or a microphone's offset, is below it. */
 const HIGH_PASS_HZ = 80
-/** Of one span, cut at its quietest frame behind the half. */
+/** Of one span, cut at its quietest frame in the second half. */
 const SPAN_S_MAX = 15
 
 /** Mean square of each frame, without what is too low to be a voice. */

@@ -12,7 +12,7 @@ const HEAP_MB = 256
 const WITHIN_MS = 20_000
 const READY_MS = 30_000
 const IDLE_MS = 60_000
-/** Bytes that wait; of one organization two files of the largest. */
+/** Waiting bytes; two of the largest files per organization. */
 const WAITING_BYTES_MAX = 100_000_000,
   WAITING_BYTES_MAX_EACH = 50_000_000
 

@@ -59,7 +59,7 @@ const headAt = (view: DataView, at: number, size: number): Head => {
 }
 const clean = (value: number): number => (Number.isFinite(value) ? Math.max(-1, Math.min(1, value)) : 0)
 
-/** A length that is not known yet when a stream is written (0 or all ones) is what there is. */
+/** A length still unknown when a stream is written (0 or all ones) means the rest. */
 export const readWav = (bytes: Uint8Array, secondsMax: number): Sound => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let head: Head | undefined

@@ -1,14 +1,14 @@
 /**
- * Bytes that stay until somebody deletes them: media of organizations. A blob is there whole or not at all, and never
- * changes. Whose it is and what it is said by rows of the room that keeps it; the store knows an organization and an
- * id, and lists what it holds, so that what no row knows can be removed.
+ * Bytes that stay until they are deleted: media of organizations. A blob exists whole or not at all, and never changes.
+ * Rows of the room that keeps it say whose it is and what it is; the store knows an organization and an id, and lists
+ * its contents, so that what no row names can be removed.
  */
 import type { Readable } from "node:stream"
 import { Context, Data, type Effect } from "effect"
 
 /**
- * `source`: what was to be stored came no further. `length`: it has more or fewer bytes than was said; `missing`: there
- * is no such blob. `store`: the disk, or the server.
+ * `source`: the input broke off. `length`: it has more or fewer bytes than stated; `missing`: there is no such blob.
+ * `store`: the disk, or the server.
  */
 export class BlobFailure extends Data.TaggedError("BlobFailure")<{
   readonly kind: "source" | "length" | "missing" | "store"
@@ -20,10 +20,10 @@ export interface BlobKey {
   readonly id: string
 }
 export interface NewBlob {
-  /** Exactly so many bytes come. */ readonly length: number
+  /** Exactly this many bytes follow. */ readonly length: number
   /** Read no faster than it is stored. */ readonly pieces: AsyncIterable<Uint8Array>
 }
-/** Of a blob: both are within it, and `end` belongs to it. */
+/** Of a blob: both are within it, and `end` is included. */
 export interface BlobRange {
   readonly start: number
   readonly end: number
@@ -32,15 +32,15 @@ export interface BlobRange {
 export class BlobStore extends Context.Service<
   BlobStore,
   {
-    /** Replaces what is there. It is stored for good when this returns; where it fails, nothing new is there. */
+    /** Replaces what exists. Durable when it returns; a failure stores nothing new. */
     readonly put: (key: BlobKey, blob: NewBlob) => Effect.Effect<{ readonly sha256: string }, BlobFailure>
-    /** A stream that is open: who does not read it to its end destroys it. */
+    /** An open stream: a reader that does not read it to its end must destroy it. */
     readonly get: (key: BlobKey, range?: BlobRange) => Effect.Effect<Readable, BlobFailure>
-    /** Nothing where there is none; what a killed process left of it goes too. */
+    /** Nothing if there is none; leftovers of a killed process are removed too. */
     readonly remove: (key: BlobKey) => Effect.Effect<void, BlobFailure>
-    /** Those that have something here, in their order behind `after`: at most a thousand. */
+    /** Organizations with blobs here, in order after `after`: at most a thousand. */
     readonly organizations: (after: string) => Effect.Effect<ReadonlyArray<string>, BlobFailure>
-    /** Of one, in their order behind `after`, what is unfinished among them: at most a thousand. */
+    /** Blobs of one, in order after `after`, unfinished ones included: at most a thousand. */
     readonly ids: (organizationId: string, after: string) => Effect.Effect<ReadonlyArray<string>, BlobFailure>
   }
 >()("dowser/ports/BlobStore") {}
@@ -56,7 +56,7 @@ export const shortBlob = (length: number, came: number): BlobFailure =>
   new BlobFailure({ kind: "length", message: `It has ${came} bytes instead of ${length}.` })
 
 const ID = /^[A-Za-z0-9_]{1,64}$/
-/** Both are the program's own; what could lead elsewhere is none. */
+/** Both are the program's own; names that could lead elsewhere are refused. */
 export const pathOf = ({ id, organizationId }: BlobKey): string => {
   if (!ID.test(organizationId) || !ID.test(id))
     throw new BlobFailure({ kind: "store", message: "This is no id of a blob." })

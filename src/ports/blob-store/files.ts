@@ -1,6 +1,6 @@
 /**
- * Blobs as files of a folder of this process, one folder for each organization. A file gets its name when all of it is
- * on disk; until then it is `.new`, which is what a killed process leaves.
+ * Blobs as files in a folder of this process, one folder for each organization. A file gets its name when all of it is
+ * on disk; until then it is `.new`, which a killed process leaves behind.
  */
 import { createHash } from "node:crypto"
 import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir } from "node:fs/promises"
@@ -33,7 +33,7 @@ const syncFolder = async (folder: string): Promise<void> => {
     await handle.close()
   }
 }
-/** The folder is made when it is missing, also when the last blob of it goes at this moment. */
+/** Creates a missing folder, even if the last blob in it is being deleted at this moment. */
 const opened = async (path: string): Promise<FileHandle> => {
   for (let attempt = 1; ; attempt++) {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
@@ -57,7 +57,7 @@ const written = async (path: string, { length, pieces }: NewBlob): Promise<strin
   }
   return hash.digest("hex")
 }
-/** Files that are being written: of two writers of one the second is refused. */
+/** Files being written: of two writers of one the second is refused. */
 const underWay = new Set<string>()
 const put = async (root: string, key: BlobKey, blob: NewBlob): Promise<{ readonly sha256: string }> => {
   const path = join(root, pathOf(key))
@@ -76,7 +76,7 @@ const put = async (root: string, key: BlobKey, blob: NewBlob): Promise<{ readonl
     underWay.delete(path)
   }
 }
-/** The file is open before the stream is given out: whoever deletes it meanwhile does not break the stream. */
+/** The file is opened before the stream is returned: deleting it meanwhile does not break the stream. */
 const get = async (root: string, key: BlobKey, range: BlobRange | undefined) => {
   try {
     const file = await open(join(root, pathOf(key)), "r")

@@ -1,9 +1,9 @@
-/** What a server of the S3 API answers to a list (`ListObjectsV2`), read strictly. */
+/** Strict parsing of an S3 server's answer to `ListObjectsV2`. */
 import { SaxesParser } from "saxes"
 
 interface Listing {
   readonly keys: ReadonlyArray<string>
-  /** What stands before the delimiter, with it. */ readonly prefixes: ReadonlyArray<string>
+  /** The part before the delimiter, including it. */ readonly prefixes: ReadonlyArray<string>
 }
 export const listingOf = (xml: string): Listing => {
   const keys: Array<string> = [],

@@ -1,7 +1,8 @@
 /**
- * Signed requests to a server of the S3 API, by path style. The operator names the server, so this is not the port for
- * addresses that tenants choose. Bodies go out as they come, with their length, and are not part of the signature
- * (`UNSIGNED-PAYLOAD`), since nobody knows their digest before: the line is as safe as the operator's choice of https.
+ * Signed requests to a server of the S3 API, in path style. The operator names the server, so this is not the port for
+ * addresses that tenants choose. Bodies are streamed with their length and are not part of the signature
+ * (`UNSIGNED-PAYLOAD`), because their digest is not known beforehand: the line is as safe as the operator's choice of
+ * https.
  */
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http"
 import { Agent as HttpsAgent, request as requestHttps } from "node:https"
@@ -17,11 +18,11 @@ export interface S3Options {
   readonly secretAccessKey: string
   readonly sessionToken?: string | undefined
   /** Before every key: empty, or with a slash at its end. */ readonly prefix: string
-  /** Of silence on a connection. */ readonly silence_ms?: number
+  /** Idle time of a connection. */ readonly silence_ms?: number
 }
 interface Asked {
   readonly method: "GET" | "PUT" | "DELETE"
-  /** Behind the bucket, empty for the bucket itself. */ readonly key: string
+  /** After the bucket; empty for the bucket itself. */ readonly key: string
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: NewBlob
@@ -29,7 +30,7 @@ interface Asked {
 
 const SILENCE_MS = 30_000
 const CONNECTIONS_MAX = 32
-/** Of an answer that is read as a text: a list of a thousand keys, or an error. */
+/** Of an answer that is read as text: a list of a thousand keys, or an error. */
 const TEXT_BYTES_MAX = 2_000_000
 
 export const textOfAnswer = async (answer: IncomingMessage): Promise<string> => {
@@ -42,15 +43,15 @@ export const textOfAnswer = async (answer: IncomingMessage): Promise<string> => 
   return Buffer.concat(pieces).toString("utf8")
 }
 
-/** What a connection says that the server has closed. */
+/** Errors of a connection that the server has closed. */
 const CLOSED = new Set(["ECONNRESET", "EPIPE"])
 class StaleConnection extends Error {}
 
-/** Who asks one bucket. */
+/** Requests to one bucket. */
 export class S3Requests {
   readonly #options: S3Options
   readonly #agent: HttpAgent
-  /** Of bodies, which go out once: a kept connection that the server has closed meanwhile would take a part of one. */
+  /** For bodies, which are sent once: a kept connection that the server has closed would swallow part of one. */
   readonly #fresh: HttpAgent
   readonly #isSecure: boolean
 
@@ -85,12 +86,12 @@ export class S3Requests {
     return signer.sign()
   }
 
-  /** The status line and the headers are there; the body is whoever asked reads it. */
+  /** Status line and headers are there; the caller reads the body. */
   async send(asked: Asked): Promise<IncomingMessage> {
     try {
       return await this.#once(asked)
     } catch (error) {
-      // What asks for nothing but an answer is asked again, once, where the kept connection was closed by then.
+      // A request without a body is repeated once if the kept connection was closed by then.
       if (asked.body === undefined && error instanceof StaleConnection) return this.#once(asked)
       throw error
     }
@@ -122,7 +123,7 @@ export class S3Requests {
       )
       if (body === undefined) return void request.end()
       this.#write(request, body).catch((error: unknown) => {
-        // What the server says to half a body is nothing that anybody wants to know.
+        // The server's answer to half a body is of no interest.
         reject(error instanceof Error ? error : new Error(String(error)))
         request.destroy()
       })
@@ -131,7 +132,7 @@ export class S3Requests {
 
   async #write(request: ReturnType<typeof requestHttp>, { length, pieces }: NewBlob): Promise<void> {
     const iterator = pieces[Symbol.asyncIterator]()
-    /** A server may refuse before all has come; then nobody needs the rest. */
+    /** A server may refuse before everything has arrived; then nobody needs the rest. */
     let isOver = false
     const over = new Promise<void>((resolve) => {
       for (const event of ["response", "close"])

@@ -1,6 +1,6 @@
 /**
- * Blobs as objects of a bucket, which every process of an installation asks: `prefix/organization/id`. One request
- * stores an object, so a process that dies in the middle leaves nothing there.
+ * Blobs as objects of a bucket shared by every process of an installation: `prefix/organization/id`. One request stores
+ * an object, so a process that dies in the middle leaves nothing.
  */
 import { createHash } from "node:crypto"
 import type { IncomingMessage } from "node:http"
@@ -21,7 +21,7 @@ import {
 import { listingOf } from "./s3-listing.ts"
 import { type S3Options, S3Requests, textOfAnswer } from "./s3-requests.ts"
 
-/** What asks without a body is asked again, so often, where the server failed or the line broke. */
+/** How often a request without a body is repeated if the server failed or the line broke. */
 const AGAIN = 2
 const PAUSE_MS = 200
 
@@ -77,7 +77,7 @@ const listing = async (requests: S3Requests, query: Readonly<Record<string, stri
   if (answer.statusCode !== 200) throw await refused(answer)
   return listingOf(await textOfAnswer(answer))
 }
-/** Behind everything that begins with it and a slash: `0` follows `/`. */
+/** Sorts after everything that begins with it and a slash: `0` follows `/`. */
 const behind = (organizationId: string): string => `${organizationId}0`
 const organizations = async (requests: S3Requests, prefix: string, after: string) => {
   const { prefixes } = await listing(requests, {

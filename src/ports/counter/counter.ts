@@ -1,10 +1,10 @@
 /**
  * Budgets of a window: requests of a key's minute, searches of an organization's month, an AI session's hour. Taking a
- * unit costs a look into memory; where several processes share a budget, or it has to survive this one, units come from
+ * unit costs a memory look-up; if several processes share a budget, or it must survive this one, units come from
  * Postgres in blocks (`leased-sql.ts`). Never more units pass than the budget has.
  *
- * Decision: the window is named by the clock of the process that counts (minutes and months of UTC). A clock that is
- * off charges a request to the neighbouring window; within each window the limit holds whatever the clocks say.
+ * Decision: the counting process's clock names the window (minutes and months of UTC). A wrong clock charges a request
+ * to the neighbouring window; within each window the limit holds whatever the clocks say.
  */
 import { Context, type Effect, Schema, type Scope } from "effect"
 
@@ -15,13 +15,13 @@ export interface Budget {
   /** Unix milliseconds; names the window together with `name`. */ readonly started_at: number
   readonly ends_at: number
 }
-/** `remaining`: what this process holds and, when it last asked, nobody held. */
+/** `remaining`: what this process holds plus what was unassigned when it last asked. */
 export interface Taken {
   readonly isAllowed: boolean
   readonly remaining: number
 }
 
-/** Units could not be asked for, and what may be used on credit meanwhile is used up. */
+/** Units could not be obtained, and the credit for such times is used up. */
 export class CounterUnavailable extends Schema.TaggedError<CounterUnavailable>()("CounterUnavailable", {
   message: Schema.String
 }) {}
@@ -41,7 +41,7 @@ export interface CounterOptions {
    */
   readonly creditMax: number
   /** How long rows are kept after their window. */ readonly kept_ms: number
-  /** Told after each exchange with Postgres: units used by all processes. */ readonly onUsed?: (
+  /** Called after each exchange with Postgres: units used by all processes. */ readonly onUsed?: (
     budget: Budget,
     used: number
   ) => void
@@ -53,15 +53,15 @@ export interface Counter {
    * answer.
    */
   readonly take: (budget: Budget, units: number) => Taken | undefined
-  /** As `take`, with a round trip where it is needed: one for all that ask at the same time. */
+  /** Like `take`, with a round trip if needed: one for all who ask at the same time. */
   readonly ask: (budget: Budget, units: number) => Effect.Effect<Taken, CounterUnavailable>
-  /** How it stands, taking nothing. */
+  /** The state of a budget, without taking anything. */
   readonly peek: (budget: Budget) => Taken
   /** Units that were taken and not used after all. */
   readonly giveBack: (budget: Budget, units: number) => void
-  /** Counts units whatever the limit says. */
+  /** Counts units whatever the limit. */
   readonly add: (budget: Budget, units: number) => void
-  /** Units used by all processes, each of which tells within two seconds. One statement where it is shared. */
+  /** Units used by all processes, each of which reports within two seconds. One statement if it is shared. */
   readonly used: (budget: Budget) => Effect.Effect<number, CounterUnavailable>
 }
 

@@ -1,16 +1,16 @@
 /**
- * Budgets in Postgres, used from blocks in memory. A block grows with demand up to `HELD_MAX` and shrinks with what is
- * left (an eighth, then single units), and is fetched before it is used up, so that a busy budget waits for its first
- * block only. Who finds nothing left while others hold units recalls these: the others give back what they have not
- * used, so the last unit passes wherever it is asked for, and not one more.
+ * Budgets in Postgres, used from blocks in memory. A block grows with demand up to `HELD_MAX` and shrinks with the
+ * remainder (an eighth, then single units), and is fetched before the previous one is used up, so that a busy budget
+ * waits only for its first block. A process that finds nothing left while others hold units recalls them: the others
+ * return what they have not used, so the last unit passes wherever it is needed, and not one more.
  *
- * All that a process says of one kind goes through one fiber, one numbered statement at a time: what it tells of its
- * holdings is never older than what it told before. A statement without an answer is asked after by its number before
- * the next one is sent, so nothing is counted twice and nothing is lost.
+ * Everything a process says about one kind goes through one fiber, one numbered statement at a time: its report is
+ * never older than the previous one. After a statement without an answer, its number is checked before the next one is
+ * sent, so nothing is counted twice and nothing is lost.
  *
  * Bounds: `entriesMax` budgets in memory; 500 of them in one statement; a statement takes a second, a recall a quarter,
- * or where statements are slow up to a second.
- * While Postgres is away a budget passes `creditMax` units, told when it is back; then `CounterUnavailable`.
+ * or up to a second where statements are slow. While Postgres is away a budget passes `creditMax` units, reported
+ * afterwards; then `CounterUnavailable`.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Cause, Clock, Effect, Layer, Queue } from "effect"
@@ -27,13 +27,14 @@ const channel = "dowser_counters"
 
 interface LeasedOptions {
   /**
-   * No other process uses this database: nobody to recall from, and every lease found at the start is of a dead one.
+   * No other process uses this database: there is nobody to recall from, and every lease found at the start belongs to
+   * a dead process.
    */
   readonly isAlone: boolean
 }
 
 /**
- * Hands what other processes say to the budgets they mean. Holds one connection; what is not heard costs a recall its
+ * Passes other processes' messages to the budgets they mean. Holds one connection; a lost message costs a recall its
  * wait.
  */
 const listening = (process: string, { recalls }: Shared) =>
@@ -84,7 +85,7 @@ export const layerLeased = ({
     })
   )
 
-/** What is removed of windows that nobody asks for any more; answers how many. */
+/** Removes windows that nobody needs any more; returns how many. */
 export const expireCounters = Effect.fnUntraced(function* (rowsMax: number) {
   const sql = yield* SqlClient.SqlClient
   const now = yield* Clock.currentTimeMillis

@@ -1,4 +1,4 @@
-/** What `admit` is asked and answers, and one call of it taken apart into fingerprints. Shared by every adapter. */
+/** The input and output of `admit`, and one call of it split into fingerprints. Shared by every adapter. */
 import type { Effect } from "effect"
 import { FINGERPRINT_WORDS, fingerprintInto, type FingerprintKey, narrowKey } from "@dowser/log/fingerprint"
 import { beginSection, organizationTag } from "./block.ts"
@@ -48,9 +48,7 @@ export const fingerprintsOf = (key: FingerprintKey, requests: ReadonlyArray<Admi
   return { requests, tags, words, total }
 }
 
-/**
- * Asks `isNew` for every id, in order, and writes the block of those that are. `isNew` remembers what it says yes to.
- */
+/** Calls `isNew` for every id, in order, and writes the block of new ones. `isNew` remembers what it says yes to. */
 export const answerOf = (
   { requests, tags, total, words }: Asked,
   isNew: (words: Uint32Array, at: number, id: number) => boolean
@@ -58,7 +56,7 @@ export const answerOf = (
   const block = new Uint32Array((total + requests.length) * FINGERPRINT_WORDS)
   let end = 0
   let section = 0
-  /** Of the section that the block ends with. */
+  /** For the section at the end of the block. */
   let sectionTag: number | undefined
   let id = 0
   const seen = requests.map(({ eventIds }, i) => {

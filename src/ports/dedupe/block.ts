@@ -10,7 +10,7 @@ const MARK_1 = 0x5ec7104d
 /** Organization of rows that name none, and of what a run's table has no room for. */
 const TAG_UNKNOWN = 0
 
-/** 32 bits that stand for an organization. Two that share a tag share one bound, nothing else. */
+/** 32 bits that identify an organization. Two that share a tag share one bound, nothing else. */
 export const organizationTag = ([a, b, c, d]: FingerprintKey): number => {
   const mixed = Math.imul(a ^ Math.imul(b ^ (b >>> 15), 0x9e3779b1), 0x85ebca6b) ^ Math.imul(c ^ (d >>> 13), 0xc2b2ae35)
   return (mixed ^ (mixed >>> 16)) >>> 0

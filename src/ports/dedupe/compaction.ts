@@ -1,6 +1,4 @@
-/**
- * Which sealed runs become one, and what is forgotten when there are too many ids. Pure: counts in, decisions out.
- */
+/** Which sealed runs to merge, and what to forget when there are too many ids. Pure: counts in, decisions out. */
 export interface RunSize {
   readonly from: number
   readonly to: number
@@ -12,11 +10,11 @@ export interface CompactionLimits {
   readonly fanout: number
   /** A run that a merge would make larger is left alone: bounds the memory of a merge and how long one takes. */
   readonly runIdsMax: number
-  /** More runs than this are merged whatever their size: a look asks every run's filter. */
+  /** More runs than this are merged whatever their size: a look-up asks every run's filter. */
   readonly runsMax: number
 }
 
-/** How much larger than their mean the largest of neighbours may be: three of one size do not take a small one in. */
+/** How much larger than their mean the largest neighbour may be: three of one size do not absorb a small one. */
 const LIKE_SIZED = 1.2
 
 /**
@@ -58,7 +56,7 @@ export const chooseMerge = (
   return best
 }
 
-/** The most each organization may keep so that all together keep `total`: who has less than that loses nothing. */
+/** The most each organization may keep so that all together keep `total`: those with less lose nothing. */
 export const fairLevel = (held: ReadonlyArray<number>, total: number): number => {
   const ascending = [...held].sort((a, b) => a - b)
   let left = total
@@ -74,9 +72,9 @@ export const fairLevel = (held: ReadonlyArray<number>, total: number): number =>
 const KEPT_SHARE = 15 / 16
 
 /**
- * By run (oldest first), which share of an organization's ids goes so that no more than `idsMax` stay; empty below it.
- * The organizations with the most lose, down to one level, their oldest runs first; within the last run touched an even
- * share.
+ * By run (oldest first), the share of an organization's ids to drop so that at most `idsMax` stay; empty below that.
+ * The organizations with the most lose, down to one level, their oldest runs first; within the last affected run an
+ * even share.
  */
 export const choosePrune = (
   runs: ReadonlyArray<ReadonlyMap<number, number>>,
@@ -106,7 +104,7 @@ export const choosePrune = (
   return chosen
 }
 
-/** What of `[from, to)` no run covers, in order. */
+/** The parts of `[from, to)` that no run covers, in order. */
 export const gapsOf = (
   runs: ReadonlyArray<{ readonly from: number; readonly to: number }>,
   from: number,
@@ -123,7 +121,7 @@ export const gapsOf = (
 }
 
 /**
- * Runs that another of the same or a wider range replaces: what a crash left between a merge and the removal of its
+ * Runs that another of the same or a wider range replaces: left by a crash between a merge and the removal of its
  * inputs.
  */
 export const replacedRuns = <Run extends { readonly from: number; readonly to: number; readonly generation: number }>(

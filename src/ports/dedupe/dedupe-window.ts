@@ -1,7 +1,7 @@
 /**
- * Which event ids the front door has taken in the last 30 days. It feeds the `deduplicated` count of an answer and
- * keeps most repetitions out of the log; exactness does not rest on it, since each partition's processor looks at
- * event_id again. Derived data: made from blocks of fingerprints that ride in the log beside the events (`dedupe/`).
+ * Which event ids the front door has accepted in the last 30 days. It yields the `deduplicated` count of an answer and
+ * keeps most repetitions out of the log; exactness does not rest on it, because each partition's processor checks
+ * event_id again. Derived data, built from blocks of fingerprints that travel in the log beside the events (`dedupe/`).
  */
 import { DEDUPE_WINDOW_HOURS } from "@dowser/log/event-schema"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -49,11 +49,10 @@ export class DedupeWindow extends Context.Service<DedupeWindow, DedupeWindowShap
     )
 
   /**
-   * The newest ids in memory, older ones in sealed runs of `folder`: sorted files with a filter in memory for each, 1.8
-   * bytes an id there and 22 on disk. Runs are derived from the blocks in `topic` of the log; at start they are opened
-   * and only what came after the last is read. A folder that is lost, damaged or of another log is made again from the
-   * log in the background, the newest million ids before anything else; until then the processors alone tell what is
-   * older.
+   * The newest ids in memory, older ones in sealed runs of `folder`: sorted files with an in-memory filter each, 1.8
+   * bytes an id in memory and 22 on disk. Runs are derived from the blocks in `topic` of the log; at start they are
+   * opened and only later blocks are read. A folder that is lost, damaged or of another log is rebuilt from the log in
+   * the background, the newest million ids first; until then the processors alone recognize older ones.
    *
    * Cost: a new id about 0.5 µs (its fingerprint, one line of each run's filter, one place in the table), a repetition
    * of an older id one page of a file more. Sealing and merging are another thread's.
@@ -62,9 +61,9 @@ export class DedupeWindow extends Context.Service<DedupeWindow, DedupeWindowShap
    * 0.05 s, Kafka within about 0.15 s). A batch that reaches two processes within that time is accepted by both and
    * counted once.
    *
-   * Bound: `idsMax` ids over all organizations. Past it the organizations with the most ids lose their oldest, all down
-   * to one level, so that one with less than an equal share keeps all of its 30 days. What was lost is accepted again
-   * here and told by the processors as long as they remember it.
+   * Bound: `idsMax` ids over all organizations. Beyond it the organizations with the most ids lose their oldest, all
+   * down to one level, so that one below an equal share keeps all of its 30 days. Lost ids are accepted again here, and
+   * recognized by the processors as long as they remember them.
    *
    * Fails when the log cannot be read at start. Waits at most 2.5 s for the runs.
    */

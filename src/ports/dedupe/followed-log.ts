@@ -1,6 +1,6 @@
 /**
  * The log that a window follows, with its tables and how far they reach into it: what outlives each life of the thread.
- * Two questions are asked of it when a life begins: which runs are of another log, and what was appended last.
+ * A life begins by asking it two things: which runs belong to another log, and what was appended last.
  */
 import { Effect } from "effect"
 import type { EventLog } from "@dowser/log/event-log/event-log"
@@ -31,10 +31,7 @@ interface Reach {
   /** Rows that the thread holds and has not sealed. */ unsealedRows: number
 }
 
-/**
- * The newest first, because what is sent again was mostly sent a moment ago; as much as a table holds and start has
- * time for.
- */
+/** The newest first, because most repetitions come within moments; as much as a table holds and start has time for. */
 export const restoreNewest = Effect.fnUntraced(function* (
   { layers, log, reach, readBytesMax, sealIds, topic }: FollowedLog,
   first: number
@@ -56,10 +53,7 @@ export const restoreNewest = Effect.fnUntraced(function* (
   }
 })
 
-/**
- * Names of runs whose last record is not the one the log has there: of a log that was wiped, restored or goes on
- * elsewhere.
- */
+/** Names of runs whose last record is not the log's: the log was wiped, restored or continues elsewhere. */
 export const foreignRuns = Effect.fnUntraced(function* (
   { log, topic }: Pick<FollowedLog, "log" | "topic">,
   runs: ReadonlyArray<OpenedRun>,

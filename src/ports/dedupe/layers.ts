@@ -28,11 +28,11 @@ interface Outstanding {
   generation: number
 }
 
-/** One call on its way: between its look at the filters and its answer no run is put in or taken out. */
+/** One call in progress: between its filter look-ups and its answer no run is added or removed. */
 interface Look {
   readonly asked: Asked
   readonly now: number
-  /** What a filter says maybe to: pairs of id and index of run. */
+  /** Filter hits to verify: pairs of id and index of run. */
   readonly maybes: Array<number>
   next: number
   /** By id: 1 when a run has it. */
@@ -46,8 +46,8 @@ interface Look {
 const OUTSTANDING_BYTES_MAX = 64 * 1024 * 1024
 const NO_BLOCK = new Uint8Array(0)
 /**
- * Ids of a table that is filling for each segment of the next one: twice as fast as needed, since half of them are
- * there when it begins.
+ * Ids of a filling table for each segment of the next one: twice as fast as needed, because half of them exist when it
+ * begins.
  */
 const IDS_A_SEGMENT = 512
 /** Reads between two looks at the clock. */
@@ -69,7 +69,7 @@ export class Layers {
   /** Ids in the hot table, about. */
   #hotIds = 0
   #generation = 0
-  /** Newest first: what is sent again was mostly sent a moment ago. */
+  /** Newest first, because most repetitions come within moments. */
   #runs: ReadonlyArray<SealedRun> = []
   readonly #outstanding = new Map<number, Outstanding>()
   #outstandingBytes = 0
@@ -141,7 +141,7 @@ export class Layers {
       try {
         if (run.hourOf(words, at) >= oldest) found[id] = 1
       } catch (error) {
-        // Its ids are new until it has been made again; nobody asks it twice.
+        // Its ids count as new until it has been rebuilt; it is not queried again.
         this.whenIdle(() => this.changed([run.name], undefined))
         this.#options.onDamaged(run.name, error as Error)
       }
@@ -168,11 +168,11 @@ export class Layers {
     this.#grew(admission.block.byteLength / (4 * FINGERPRINT_WORDS))
     return admission
   }
-  /** After every `begin`, whatever came of it. */
+  /** After every `begin`, whatever its result. */
   end(): void {
     if (--this.#active === 0) for (const change of this.#waiting.splice(0)) change()
   }
-  /** Now, or when no call is between its look and its answer; in order. */
+  /** Now, or when no call is between its look-up and its answer; in order. */
   whenIdle(change: () => void): void {
     if (this.#active === 0) change()
     else this.#waiting.push(change)
@@ -204,11 +204,11 @@ export class Layers {
   #release(identity: number, own: Outstanding): void {
     this.#outstanding.delete(identity)
     this.#outstandingBytes -= own.block.byteLength
-    // What left a Map may be kept by its former tables until a full collection (`ARCHITECTURE.md`).
+    // A Map's former tables may keep removed entries alive until a full collection (`ARCHITECTURE.md`).
     own.block = NO_BLOCK
   }
 
-  /** Takes an admission back. What is in a run already came out of the log, and stays. */
+  /** Takes an admission back. What is already in a run came from the log, and stays. */
   forget(block: Uint8Array): void {
     const words = wordsOf(block)
     this.#recognise(words)
@@ -218,7 +218,7 @@ export class Layers {
     })
   }
 
-  /** A block that stands in the log: own ones are there already, others' are admitted. */
+  /** A block in the log: our own ids are known already, others' are admitted. */
   tailed(words: Uint32Array, appendedAt: number): void {
     if (this.#recognise(words)?.generation === this.#generation) return
     this.restored(words, appendedAt)
@@ -229,7 +229,7 @@ export class Layers {
     return rows
   }
 
-  /** From now on a new table takes ids; the old one is asked until its rows are in a run. */
+  /** From now on a new table takes ids; the old one is queried until its rows are in a run. */
   swap(): void {
     this.#sealing = this.#hot
     this.#hot = this.#next ?? this.#newTable()
@@ -238,7 +238,7 @@ export class Layers {
     this.#generation++
   }
 
-  /** All runs there are, instead of those there were. */
+  /** Replaces the set of runs. */
   install(runs: ReadonlyArray<OpenedRun>): void {
     for (const run of this.#runs) run.close()
     this.#runs = []
@@ -255,7 +255,7 @@ export class Layers {
     this.#sealing.clear()
     this.#next = this.#sealing
     this.#sealing = undefined
-    // What the log has not shown yet is in no run: it moves to the table that stays.
+    // What the log has not shown yet is in no run: it moves to the remaining table.
     for (const own of this.#outstanding.values()) {
       if (own.generation === this.#generation) continue
       own.generation = this.#generation

@@ -1,10 +1,10 @@
-/** What the front and the thread that keeps the runs say to each other. Buffers are transferred, not copied. */
+/** Messages between the front and the thread that keeps the runs. Buffers are transferred, not copied. */
 import type { LogRange } from "./run-format.ts"
 import type { RunStoreOptions } from "./run-store.ts"
 import type { OpenedRun } from "./run-writer.ts"
 
 export interface RunThreadSettings extends RunStoreOptions {
-  /** Hours before this have left the window; told again with every seal. */
+  /** Earlier hours have left the window; repeated with every seal. */
   readonly oldestHour: number
 }
 
@@ -12,7 +12,7 @@ export type ToRuns =
   /** Blocks one after the other; `parts`: hour and words of each. Answered by `took`. */
   | { readonly kind: "add"; readonly buffer: ArrayBuffer; readonly parts: ReadonlyArray<number> }
   | { readonly kind: "seal"; readonly range: LogRange; readonly oldestHour: number }
-  /** The opened runs are taken: from now on they may become fewer. */
+  /** The opened runs are in use: from now on they may be merged. */
   | { readonly kind: "begin" }
   /** Nobody reads these files any more. */
   | { readonly kind: "release"; readonly names: ReadonlyArray<string> }

@@ -102,7 +102,7 @@ export class RunCursor {
   get isAtEnd(): boolean {
     return this.#row >= this.#rows
   }
-  /** Where the row lies that `at` names. */
+  /** The words that contain the row at `at`. */
   get words(): Uint32Array {
     return this.#chunk
   }
@@ -143,7 +143,7 @@ export class RunCursor {
   }
 }
 
-/** One page for all looks: they are made one after the other. */
+/** One page for all look-ups, which run one after the other. */
 const page = new Uint32Array(PAGE_WORDS)
 const pageBytes = new Uint8Array(page.buffer)
 

@@ -15,22 +15,22 @@ import type { OpenedRun } from "./run-writer.ts"
 /** Looks at the log while nothing hints at anything new. */
 const IDLE_MS = 1_000
 /**
- * Between two looks while little comes: one look for the appends of some time. Own blocks are only taken into runs by
- * it, and looking every 10 ms was a twentieth of the accepting thread; another process's ids are known here so much
- * later.
+ * Interval between two reads while little arrives: one read for several appends. Our own blocks are only moved into
+ * runs by it, and reading every 10 ms took a twentieth of the accepting thread; other processes' ids become known here
+ * that much later.
  */
 const TAIL_EVERY_MS = 50
 
 export class RunFollower {
   readonly #followed: FollowedLog
   readonly #thread: RunThread
-  /** Changes the tables when nobody looks into them; a change that throws ends this life. */
+  /** Changes the tables when nobody is reading them; a change that throws ends this life. */
   readonly #guarded: (change: () => void) => void
-  /** Where the run begins that is sealed next. */
+  /** Where the next run to seal begins. */
   #from = 0
   /** The first offset that was not read. */
   #position = 0
-  /** The newest record that was read: a run tells by it which log it is of. */
+  /** The newest record that was read: it identifies the log of a run. */
   #last: LogRecord | undefined
   #sealing: Promise<void> = Promise.resolve()
 
@@ -69,7 +69,7 @@ export class RunFollower {
         const isBehind = this.#position < reach.knownTo
         const bytes = yield* this.#take(isBehind ? reach.knownTo : Infinity)
         if (isBehind) {
-          // Nothing is there to be read though it was told: what is known ends here.
+          // Nothing to read despite the hint: what is known ends here.
           if (bytes < 0) this.#position = reach.knownTo
           if (this.#position >= reach.knownTo && this.#from < reach.hotFrom) yield* this.#seal()
           yield* turn

@@ -5,7 +5,7 @@
  *
  * A row is five words: the fingerprint, then hour (high half) and index into the run's organizations (low half). A page
  * holds 204 rows and ends with their number and its checksum. Fences are the first word of each page's first row: with
- * them a look reads one page. The header is JSON with a checksum and carries those of the sections behind the pages.
+ * them a look-up reads one page. The header is JSON with a checksum and carries those of the sections after the pages.
  */
 export const ROW_WORDS = 5
 export const PAGE_BYTES = 4_096
@@ -13,11 +13,11 @@ export const PAGE_WORDS = PAGE_BYTES / 4
 export const PAGE_ROWS = Math.floor((PAGE_WORDS - 2) / ROW_WORDS)
 const ROWS_AT = PAGE_WORDS - 2
 const CHECKSUM_AT = PAGE_WORDS - 1
-/** Organizations a run tells apart; what is more shares index 0. */
+/** Organizations that a run distinguishes; further ones share index 0. */
 export const ORGANIZATIONS_MAX = 65_535
 export const RUN_SUFFIX = ".run"
 
-/** What a run covers of the log, and the mark by which another log is told from this one. */
+/** The part of the log that a run covers, and the mark that identifies the log. */
 export interface LogRange {
   readonly from: number
   /** One past the last offset covered. */
@@ -29,7 +29,7 @@ export interface LogRange {
 
 export interface RunHeader extends LogRange {
   readonly version: 1
-  /** Of the installation's key and the topic. */
+  /** Derived from the installation's key and the topic. */
   readonly mark: string
   /** Rises when a run of the same range is written again. */
   readonly generation: number
@@ -51,7 +51,7 @@ export class RunCorrupt extends Error {
   }
 }
 
-/** Of words; not cryptographic. About 1 ns a word. */
+/** Over words; not cryptographic. About 1 ns a word. */
 export const checksumOf = (words: Uint32Array, from = 0, to = words.length, seed = 0): number => {
   let a = 0x243f6a88 ^ seed
   for (let i = from; i < to; i++) {
@@ -69,8 +69,8 @@ export const digestOf = (appendedAt: number, value: Uint8Array): number => {
 }
 
 /**
- * Part of a page's checksum: a whole page that belongs elsewhere is not taken for the one asked for. `index`: among the
- * run's pages.
+ * Part of a page's checksum, so that a whole page from elsewhere is not mistaken for the requested one. `index` is
+ * among the run's pages.
  */
 export const pageSeed = (
   { from, generation, to }: Pick<RunHeader, "from" | "to" | "generation">,

@@ -1,11 +1,10 @@
 /**
- * The folder of sealed runs, as its only writer sees it: rows come in, become a run when told to, and runs become
- * fewer. Lives in a thread of its own (`run-worker.ts`); every step is synchronous, and a merge can be left between its
+ * The folder of sealed runs from its only writer's side: rows come in, become a run on request, and runs are merged.
+ * Lives in a thread of its own (`run-worker.ts`); every step is synchronous, and a merge can be abandoned between its
  * steps.
  *
- * Whatever moment the program dies in: a file that bears a run's name is whole, since it was synced before it was
- * renamed. A merge whose inputs are still there covers their range and replaces them. Files that are not whole are
- * thrown away.
+ * Whenever the program dies: a file with a run's name is complete, because it was synced before it was renamed. A merge
+ * whose inputs still exist covers their range and replaces them. Incomplete files are discarded.
  */
 import { mkdirSync, readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
@@ -18,13 +17,13 @@ import { compareRows, sortRows } from "./sort-rows.ts"
 
 export interface RunStoreOptions extends CompactionLimits {
   readonly folder: string
-  /** Of the installation's key and the topic: runs of another are thrown away. */
+  /** Derived from the installation's key and the topic: runs of another are discarded. */
   readonly mark: string
   /** Ids of all runs together; past it the organizations with the most lose their oldest. */
   readonly idsMax: number
 }
 
-/** One step that changed which runs there are. */
+/** One step that changed the set of runs. */
 export interface Change {
   readonly removed: ReadonlyArray<string>
   readonly added: OpenedRun | undefined
@@ -36,7 +35,7 @@ interface KnownRun {
   readonly organizations: ReadonlyMap<number, number>
 }
 
-/** Rows merged between two looks at what else there is to do: some milliseconds. */
+/** Rows merged between two checks for other work: some milliseconds. */
 const STEP_ROWS = 20_000
 
 export class RunStore {
@@ -52,7 +51,7 @@ export class RunStore {
     mkdirSync(options.folder, { recursive: true })
   }
 
-  /** All usable runs, oldest first; what is not usable is removed and told. Reads 2 bytes an id. */
+  /** All usable runs, oldest first; unusable ones are removed and reported. Reads 2 bytes an id. */
   open(): { readonly runs: ReadonlyArray<OpenedRun>; readonly discarded: ReadonlyArray<string> } {
     const { folder, mark } = this.#options
     const discarded: Array<string> = []
@@ -63,7 +62,7 @@ export class RunStore {
         if (run.header.mark !== mark) throw new Error(`${name} belongs to another installation`)
         return [{ ...run, from: run.header.from, to: run.header.to, generation: run.header.generation }]
       } catch (error) {
-        // An unfinished file is what any stop in the middle of a seal leaves; nobody needs to hear of it.
+        // Any stop in the middle of a seal leaves an unfinished file; no need to report it.
         if (name.endsWith(RUN_SUFFIX)) discarded.push((error as Error).message)
         rmSync(join(folder, name), { force: true, recursive: true })
         return []
@@ -120,7 +119,7 @@ export class RunStore {
     return index
   }
 
-  /** Makes a run of the rows that wait. About half a second a million, most of it sorting and the disk. */
+  /** Makes a run of the waiting rows. About half a second a million, most of it sorting and the disk. */
   seal(range: LogRange): OpenedRun {
     const sorted = sortRows(this.#rows, this.#count)
     const tags = [...this.#indexes.keys()]
@@ -145,7 +144,7 @@ export class RunStore {
    * each change once it is on disk; files that a change removed stay until `release`. Throws `RunCorrupt`.
    */
   *compact(oldestHour: () => number): Generator<Change | undefined, void> {
-    // Once a call: what chance left above the bound goes with the next seal.
+    // Once per call: what chance left above the bound goes with the next seal.
     for (let isPruned = false; ;) {
       const expired = this.#runs.filter(({ header }) => header.hourLast < oldestHour())
       if (expired.length > 0) {
@@ -173,7 +172,7 @@ export class RunStore {
     }
   }
 
-  /** One run of several neighbours, without what expired and without the shares of organizations that are to lose. */
+  /** One run from several neighbours, without expired rows and without the shares that organizations lose. */
   *#merge(
     inputs: ReadonlyArray<KnownRun>,
     oldestHour: number,
@@ -218,13 +217,13 @@ export class RunStore {
         }
         if (least === undefined) break
         const { at, words } = least
-        // Mixed with the generation: of a run that is pruned again, others must go than went the first time.
+        // Mixed with the generation: when a run is pruned again, other rows must go than the first time.
         const lot = Math.imul(words[at + 3]! ^ Math.imul(identity.generation, 0x9e3779b1), 0x85ebca6b)
         if (words[at + 4]! >>> 16 >= oldestHour && !((lot ^ (lot >>> 15)) >>> 0 < (lost.get(least.tag) ?? 0) * 2 ** 32))
           writer.add(words, at, least.tag)
         least.next()
       }
-      // Something was thrown away meanwhile: what this one covers would hide the gap.
+      // Something was discarded meanwhile: this run would hide the gap.
       if (!inputs.every((run) => this.#runs.includes(run))) return
       const organizations = writer.organizations
       const run = writer.finish()

@@ -1,7 +1,4 @@
-/**
- * The front's side of the thread that keeps the runs: one life of it, as promises. Whoever waits when it ends, hears of
- * it.
- */
+/** The front's side of the thread that keeps the runs: one life of it, as promises. Waiters are told when it ends. */
 import { Worker } from "node:worker_threads"
 import type { FromRuns, RunThreadSettings, ToRuns } from "./messages.ts"
 import type { LogRange } from "./run-format.ts"
@@ -62,7 +59,7 @@ export class RunThread {
       )
     })
     this.#ended = new Promise((resolve) => this.#worker.on("exit", () => resolve()))
-    // Each is also heard by whoever waits; nobody need wait for all of them.
+    // Each is also reported to its waiter; nobody needs to wait for all of them.
     this.opened.catch(() => {})
     this.failed.catch(() => {})
   }
@@ -82,7 +79,7 @@ export class RunThread {
     return promise
   }
 
-  /** To be called once the opened runs are in use. */
+  /** Call this once the opened runs are in use. */
   begin(): void {
     this.#send({ kind: "begin" })
   }
@@ -104,7 +101,7 @@ export class RunThread {
     this.#send({ kind: "discard", names })
     return this.#answered(this.#discarding)
   }
-  /** Ends the thread; what it was doing is found unfinished by the next one and done again. */
+  /** Ends the thread; the next one finds its work unfinished and repeats it. */
   async close(): Promise<void> {
     this.#failure ??= new Error("the dedupe window is closed")
     this.#send({ kind: "stop" })

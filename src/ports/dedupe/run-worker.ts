@@ -31,7 +31,7 @@ let isCompacting = false
 /** A seal came while it was compacting. */
 let isAsked = false
 
-/** One slice a turn, so that what was sent meanwhile comes in between. */
+/** One slice per turn, so that new messages get in between. */
 const compact = () => {
   isAsked = isCompacting
   if (isCompacting) return

@@ -1,4 +1,4 @@
-/** Writes one run: rows in order, then what makes them found. The file has its name only once all of it is on disk. */
+/** Writes one run: rows in order, then its index. The file gets its name only once all of it is on disk. */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs"
 import { join } from "node:path"
 import { FINGERPRINT_WORDS } from "@dowser/log/fingerprint"
@@ -20,10 +20,10 @@ import { filterAdd, filterScale, filterWords } from "./split-block-filter.ts"
 import { compareRows } from "./sort-rows.ts"
 
 const CHUNK_PAGES = 256
-/** What a file is called while it is written; whatever bears it at start goes. */
+/** The name of a file while it is written; such files are removed at start. */
 const UNFINISHED_SUFFIX = ".new"
 
-/** A finished run as the front needs it: how to find it, and what a look asks before the file. */
+/** A finished run for the front: how to find it, and what a look-up asks before the file. */
 export interface OpenedRun {
   readonly name: string
   readonly header: RunHeader
@@ -68,8 +68,8 @@ export class RunWriter {
   #isOpen = true
 
   /**
-   * `idsMax`: rows at most; the filter is made for as many. `hourLast`: of what the run stands for, even if no row is
-   * left of it.
+   * `idsMax` is the most rows, for which the filter is sized. `hourLast` belongs to what the run covers, even if no row
+   * is left of it.
    */
   constructor(
     folder: string,
@@ -99,8 +99,8 @@ export class RunWriter {
   }
 
   /**
-   * The row at `rows[at]`, of this organization; not before the last one. An equal fingerprint again only moves the
-   * hour on.
+   * The row at `rows[at]`, of this organization; not smaller than the last one. An equal fingerprint only updates the
+   * hour.
    */
   add(rows: Uint32Array, at: number, tag: number): void {
     const hour = rows[at + FINGERPRINT_WORDS]! >>> 16

@@ -1,7 +1,7 @@
 /**
- * The window over a log that outlives it: rows that the log shows go to the thread that seals them into runs, and, when
- * another process admitted them, into memory. Runs say which part of the log they cover; what they do not cover is read
- * from the log again, so that a lost, damaged or foreign folder costs time in the background and nothing else.
+ * The window over a log that outlives it: rows from the log go to the thread that seals them into runs, and, if another
+ * process admitted them, into memory. Runs say which part of the log they cover; the rest is read from the log again,
+ * so that a lost, damaged or foreign folder costs only time in the background.
  */
 import { Clock, Deferred, Effect, Exit, Option } from "effect"
 import type { Admission, AdmitRequest, DedupeWindowShape } from "./admission.ts"
@@ -27,8 +27,8 @@ export interface SealedWindowOptions {
    */
   readonly sealIds?: number
   /**
-   * Memory of one table, which it reaches only when the disk or the log stands still. Past it the oldest ids of full
-   * segments go.
+   * Memory of one table, reached only when the disk or the log stalls. Beyond it the oldest ids of full segments are
+   * dropped.
    */
   readonly hotBytesMax?: number
   readonly fanout?: number
@@ -42,7 +42,7 @@ const FANOUT = 4
 /** Room for 16 seals, which end with a group of some thousand ids more than they should. */
 const RUN_IDS_SEALS_MAX = 20
 const RUNS_MAX = 24
-/** How long a call reads files before others have their turn. */
+/** How long a call reads files before others get their turn. */
 const LOOK_MS = 2
 /** About 16,000 ids in one go: a millisecond or two when they go into the table as well. */
 const READ_BYTES_MAX = 256 * 1024
@@ -50,14 +50,14 @@ const START_WITHIN_MS = 2_500
 const RETRY_AFTER_MS = 200
 const RETRY_AFTER_MAX_MS = 30_000
 
-/** What tells runs of this installation and topic from others'; neither key nor topic follow from it. */
+/** Identifies runs of this installation and topic; reveals neither key nor topic. */
 export const markOf = (key: FingerprintKey, topic: string): string => {
   const words = new Uint32Array(FINGERPRINT_WORDS)
   fingerprintInto(key, `runs of ${topic}`, words, 0)
   return [...words].map((word) => word.toString(16).padStart(8, "0")).join("")
 }
 
-/** What the window asks of the tables, and of the runs where they are not sure. */
+/** Look-ups in the tables, and in the runs where those are not sure. */
 const shapeOf = ({ layers, now, reach }: FollowedLog): DedupeWindowShape => ({
   admit: (requests: ReadonlyArray<AdmitRequest>) =>
     Effect.suspend(() => {
@@ -90,7 +90,7 @@ const supervised = <E>(life: Effect.Effect<unknown, E>) =>
     for (let delay_ms = RETRY_AFTER_MS; ;) {
       const bornAt = performance.now()
       const ended = yield* Effect.exit(life)
-      // A damaged run was told when it was found; anything else is told here.
+      // A damaged run was reported when it was found; anything else is reported here.
       if (Exit.isFailure(ended))
         yield* Effect.logError(
           "The dedupe window cannot store its runs and tries again; meanwhile processors recognize repetitions",
@@ -116,7 +116,7 @@ export const makeSealedWindow = Effect.fnUntraced(function* (
   const { folder, key, topic, windowHours } = options
   const now = () => clock.currentTimeMillisUnsafe()
   const sealIds = options.sealIds ?? SEAL_IDS
-  /** What stops the present life of the thread: a run that cannot be read. */
+  /** Ends the present life of the thread: a run cannot be read. */
   let damaged = yield* Deferred.make<string>()
   const layers = new Layers({
     key,

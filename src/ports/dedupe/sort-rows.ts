@@ -1,7 +1,7 @@
 /**
  * Sorts rows of a run by fingerprint, whose first word is uniformly distributed: one pass spreads them by its first
- * byte, then each part, which fits the processor's cache, is spread by the bits behind it into buckets of two rows or
- * so.
+ * byte; then each part, which fits the processor's cache, is spread by the following bits into buckets of about two
+ * rows.
  */
 import { ROW_WORDS } from "./run-format.ts"
 
@@ -13,7 +13,7 @@ export const compareRows = (a: Uint32Array, at: number, b: Uint32Array, bt: numb
 
 const PARTS = 256
 
-/** Not `copyWithin` and `set`: a call for twenty bytes costs more than they do. */
+/** Not `copyWithin` and `set`: for twenty bytes the call costs more than the copy. */
 const copyRow = (from: Uint32Array, at: number, to: Uint32Array, bt: number): void => {
   to[bt] = from[at]!
   to[bt + 1] = from[at + 1]!
@@ -43,7 +43,7 @@ export const sortRows = (rows: Uint32Array, count: number): Uint32Array => {
   /** Where a bucket begins, and where its next row goes, in rows of the whole. */
   const begins = new Uint32Array(buckets + 1),
     ends = new Uint32Array(buckets + 1)
-  // Without bits there is one bucket: a shift by 32 would be one by none.
+  // Without bits there is one bucket: a shift by 32 would be a shift by 0.
   const bucketOf = (word: number): number => (bits === 0 ? 0 : (word << 8) >>> (32 - bits))
   for (let part = 0; part < PARTS; part++) {
     const from = parts[part]!,

@@ -1,7 +1,7 @@
 /**
  * Split block Bloom filter (Putze et al. 2007; the layout of Apache Parquet): 256-bit blocks, one bit in each of a
- * block's eight words. A look touches one block, which lies in one cache line. The block follows the first word of a
- * fingerprint in order, so that a filter over sorted fingerprints is written front to back.
+ * block's eight words. A look-up touches one block, which is in one cache line. Blocks follow the order of a
+ * fingerprint's first word, so that a filter over sorted fingerprints is written front to back.
  */
 const BLOCK_WORDS = 8
 /** Bits an id: about 1 look in 770 for an id that is not there says maybe, and costs the reading of a page. */
@@ -18,7 +18,7 @@ const S0 = 0x47b6137b,
 /** Words of a filter for that many ids. */
 export const filterWords = (ids: number): number =>
   BLOCK_WORDS * Math.max(1, Math.ceil((ids * FILTER_BITS) / (32 * BLOCK_WORDS)))
-/** What a fingerprint's first word is multiplied by to find its block. */
+/** The factor that maps a fingerprint's first word to its block. */
 export const filterScale = (filter: Uint32Array): number => filter.length / BLOCK_WORDS / 2 ** 32
 
 export const filterAdd = (filter: Uint32Array, scale: number, first: number, second: number): void => {

@@ -1,6 +1,6 @@
 /**
- * One life of the thread that keeps the runs: they are opened, those of another log thrown away, and the log is
- * followed until the thread ends or a run turns out to be damaged.
+ * One life of the thread that keeps the runs: they are opened, foreign ones discarded, and the log is followed until
+ * the thread ends or a run turns out to be damaged.
  */
 import { Deferred, Effect, type Scope } from "effect"
 import type { EventLogUnavailable } from "@dowser/log/event-log/event-log"
@@ -10,7 +10,7 @@ import type { RunThreadSettings } from "./messages.ts"
 import { RunFollower } from "./run-follower.ts"
 import { RunThread } from "./run-thread.ts"
 
-/** Changes the tables when nobody looks into them; a change that throws ends this life. */
+/** Changes the tables when nobody is reading them; a change that throws ends this life. */
 type Guarded = (change: () => void) => void
 
 /** Opens the thread until the scope closes. */

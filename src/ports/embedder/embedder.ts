@@ -1,6 +1,6 @@
 /**
- * Everything that makes vectors, as the engine package asks for it: this program's own models and those of servers,
- * each by its name. It stands in front of the engine of every process (`src/runtime`), whichever that is.
+ * Everything that makes vectors, for the engine package: this program's own models and those of servers, by name. It
+ * sits in front of the engine of every process (`src/runtime`), whichever that is.
  */
 import { Context, Effect, Option } from "effect"
 import type { EmbeddedInput, Embedder, EmbedOrder, ModelConfig } from "@dowser/engine-sdk/embedding"
@@ -17,7 +17,7 @@ import { type Pictures, PictureVectors } from "./pictures.ts"
 import { storedNumbers } from "./stored-numbers.ts"
 import { identityOf, modelIn, type Sealing, withSealed } from "./model-config.ts"
 
-/** For those who want vectors and what they cost, and no field of a collection. */
+/** For callers that want vectors and their cost, without a field of a collection. */
 export interface Embeddings extends Embedder {
   readonly vectors: (
     organizationId: string,
@@ -25,20 +25,20 @@ export interface Embeddings extends Embedder {
     texts: ReadonlyArray<string>
   ) => Effect.Effect<Embedded, EmbeddingUnavailable | RemoteEmbeddingFailed>
   readonly isKnown: (model: ModelConfig) => boolean
-  /** It runs in this program. */ readonly isEmbedded: (model: ModelConfig) => boolean
-  /** Of the models of this program. */ readonly state: TextEmbedder["Service"]["state"]
+  /** Whether it runs in this program. */ readonly isEmbedded: (model: ModelConfig) => boolean
+  /** Of this program's models. */ readonly state: TextEmbedder["Service"]["state"]
   readonly models: TextEmbedder["Service"]["models"]
-  /** What makes vectors of pictures. */ readonly imageModel: () => PictureVectors["model"] | undefined
+  /** The model for pictures. */ readonly imageModel: () => PictureVectors["model"] | undefined
 }
 
-/** What embeds in this process; undefined in one that has no engine to write to, and in tests that need none. */
+/** What embeds in this process; undefined in one without an engine to write to, and in tests that need none. */
 export const CurrentEmbedder = Context.Reference<Embeddings | undefined>("dowser/ports/CurrentEmbedder", {
   defaultValue: () => undefined
 })
 
-/** Where nobody names one. */
+/** If none is named. */
 export const DEFAULT_MODEL = "dowser/minilm-l6-v2"
-/** Of remote models, learned by asking them once. */
+/** Of remote models, learned by one request. */
 const DIMENSIONS_KEPT = 10_000
 const NOWHERE = Effect.succeed(false)
 const LEARNING = { texts: ["How many dimensions?"], timeout_ms: 10_000, tries: 2 } as const
@@ -129,7 +129,7 @@ class Embedding implements Embeddings {
       : this.#local.embed({ model: named.name, texts, priority: "query", organizationId })
   }
 
-  /** A model of a server is asked for one vector, which tells its dimensions and whether it answers at all. */
+  /** A model on a server is asked for one vector, which shows its dimensions and that it answers. */
   readonly learn = async (namespace: string, config: ModelConfig): Promise<EngineError | undefined> => {
     const named = modelIn(this.#seal, config)
     if (config.model_name === LSA_NAME) return this.#learnTrained(namespace, named)
@@ -176,7 +176,7 @@ class Embedding implements Embeddings {
   #none(inputs: ReadonlyArray<string>, name: string): ReadonlyArray<EmbeddedInput> {
     return inputs.map(() => fail({ kind: "Invalid", message: `There is no model \`${name}\`.` }))
   }
-  /** Nobody but a semantic search names one: it is made of the documents that are there. */
+  /** Only a semantic search names one: it is built from the existing documents. */
   async #learnTrained(organizationId: string, named: ReturnType<typeof modelIn>): Promise<EngineError | undefined> {
     const isThere =
       named?.kind === "trained" && (await this.#run(this.#trained?.isThere(organizationId, named.hash) ?? NOWHERE))
@@ -234,7 +234,7 @@ class Embedding implements Embeddings {
   }
 }
 
-/** Of a list of pictures the first; none of what names one has a space in it. */
+/** Of a list of pictures the first; their names contain no space. */
 const firstOf = (source: string): string => {
   const trimmed = source.trim()
   const space = trimmed.indexOf(" ")

@@ -1,7 +1,7 @@
 /**
  * What a field's `embed.model_config` names: a model of this program (`dowser/…`) or of a server, `kind/model`. Its
- * credentials are stored sealed: what an engine keeps and a copy of it shows opens nothing. The first five characters
- * stay readable, because they are what answers show of it.
+ * credentials are stored sealed: a copy of the engine's data grants no access. The first five characters stay readable,
+ * because answers show them.
  */
 import type { ModelConfig } from "@dowser/engine-sdk/embedding"
 import { LSA_NAME } from "../text-embedder/lsa/model.ts"
@@ -10,7 +10,7 @@ import { isRemoteKind, type RemoteModel } from "../text-embedder/remote/provider
 
 type NamedModel =
   | { readonly kind: "local"; readonly name: string }
-  /** Of a collection, by its hash. */
+  /** For a collection, by its hash. */
   | { readonly kind: "trained"; readonly hash: string }
   | { readonly kind: "remote"; readonly model: RemoteModel }
 
@@ -66,5 +66,5 @@ export const modelIn = (seal: Sealing, config: ModelConfig): NamedModel | undefi
     }
   }
 }
-/** What tells two models apart; credentials do not. */
+/** What distinguishes two models; credentials do not. */
 export const identityOf = ({ kind, model, url }: RemoteModel): string => JSON.stringify([kind, model, url ?? ""])

@@ -1,6 +1,6 @@
 /**
- * Vectors of pictures for fields: what a document says of a picture becomes its bytes, and those a vector. A picture
- * that many documents have is looked at once; each that cannot be had or read fails alone.
+ * Vectors of pictures for fields: a document's reference becomes bytes, and those a vector. A picture that many
+ * documents share is processed once; each that cannot be obtained or read fails alone.
  */
 import { createHash } from "node:crypto"
 import { Context, Effect } from "effect"
@@ -13,7 +13,7 @@ import type { ImageFailure } from "../image-process/image-process.ts"
 
 /** Bytes of the picture that a text is, or names, of this organization; or why there are none. */
 export type PictureBytes = (organizationId: string, source: string) => Effect.Effect<Uint8Array, EngineError>
-/** What reads pictures in this process; in one that has no media there are none. */
+/** The reader of pictures in this process; without media there is none. */
 export const CurrentPictureBytes = Context.Reference<PictureBytes>("dowser/ports/CurrentPictureBytes", {
   defaultValue: () => () => Effect.fail({ kind: "Invalid", message: "This installation has no media." })
 })
@@ -22,7 +22,7 @@ export interface Pictures {
   readonly bytesOf: PictureBytes
 }
 
-/** Of one write: what is fetched is waited for beside others, what is looked at takes turns behind the port. */
+/** Per write: pictures are fetched concurrently, and take turns behind the port. */
 const AT_ONCE_MAX = 4
 const RETRY_AFTER_S = 5
 /** Vectors of 5,000 pictures or so. */
@@ -37,7 +37,7 @@ const failureOf = ({ kind, message }: ImageFailure): EngineError =>
 
 export class PictureVectors {
   readonly #pictures: Pictures
-  /** By organization and hash of the bytes: nobody learns from the time that an answer takes what others have. */
+  /** By organization and hash of the bytes: response times reveal nothing about others' pictures. */
   readonly #known = new BoundedMap<string, ReadonlyArray<number>>({
     bytes_max: CACHE_BYTES,
     bytesOf: (key, vector) => 2 * key.length + 8 * vector.length

@@ -4,20 +4,19 @@
  *   closed ──(`failuresMax` failures in a row within `window_ms`)──> open ──(after `wait_ms`)──> half open
  *   half open lets one call through: its success closes, its failure opens again
  *
- * A call gets a ticket when it is let through; what it reports counts only while the circuit is in the state that gave
- * the ticket, so that calls which hung since before the circuit opened neither close nor prolong it. O(1) in time and
- * memory.
+ * A call gets a ticket when it is let through; its report counts only while the circuit is in the state that issued the
+ * ticket, so that calls hanging since before the circuit opened neither close nor prolong it. O(1) in time and memory.
  */
 export interface CircuitOptions {
   /** Failures in a row that open. */ readonly failuresMax: number
-  /** The first and the last of them are no further apart. */ readonly window_ms: number
+  /** The longest time between the first and the last of them. */ readonly window_ms: number
   /** How long everything is refused before one call may try. */ readonly wait_ms: number
 }
 export type CircuitState = "closed" | "open" | "half_open"
 export interface Circuit {
   readonly state: CircuitState
   /** Grows with every change of state, and with every probe. */ readonly epoch: number
-  /** When the failures of now happened, oldest first; at most `failuresMax`. Only while closed. */
+  /** Times of the current failures, oldest first; at most `failuresMax`. Only while closed. */
   readonly failures: ReadonlyArray<number>
   /** While open: when one call may try. */ readonly opensUntil_ms: number
   /** Half open: the one call is under way. */ readonly isProbing: boolean
@@ -25,7 +24,7 @@ export interface Circuit {
 
 export const closedCircuit: Circuit = { state: "closed", epoch: 0, failures: [], opensUntil_ms: 0, isProbing: false }
 
-/** What time alone has changed. */
+/** The changes that time alone makes. */
 export const circuitAt = (circuit: Circuit, now_ms: number): Circuit =>
   circuit.state === "open" && now_ms >= circuit.opensUntil_ms
     ? { ...circuit, state: "half_open", epoch: circuit.epoch + 1, isProbing: false }

@@ -1,6 +1,6 @@
 /**
- * An engine that asks another one for everything, and which one at every call. What a wrapper does otherwise it lays
- * over this.
+ * An engine that delegates everything to another one, chosen at every call. A wrapper overrides what it does
+ * differently.
  */
 import { fail, ok, type Result, type SearchEngine } from "@dowser/engine-sdk"
 
@@ -9,7 +9,7 @@ const cannotSay: Result<never> = fail({
   message: "The current engine cannot look words up."
 })
 
-/** `setDictionary` and `words` are there where the engine of this moment has them. */
+/** `setDictionary` and `words` exist if the current engine has them. */
 export const delegatingEngine = (engine: () => SearchEngine): SearchEngine => ({
   capabilities: () => engine().capabilities(),
   createCollection: (...given) => engine().createCollection(...given),

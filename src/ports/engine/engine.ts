@@ -1,4 +1,4 @@
-/** The search engine behind its port, as a service. Which engine it is, only `src/runtime` knows. */
+/** The search engine behind its port, as a service. Only `src/runtime` knows which engine it is. */
 import type { SearchEngine } from "@dowser/engine-sdk"
 import { Context } from "effect"
 import { Tally, Timings } from "@dowser/log/process/timings"
@@ -7,13 +7,13 @@ import type { CircuitState } from "./circuit.ts"
 export class Engine extends Context.Service<Engine, SearchEngine>()("dowser/ports/Engine") {}
 
 /**
- * Why no engine answers this process at the moment: it runs without one, or cannot reach the one that another process
- * has. Operations that need one answer that, as a 502.
+ * Why no engine answers this process: it runs without one, or cannot reach another process's. Operations that need one
+ * answer this as a 502.
  */
 export const EngineAbsence = Context.Reference<() => string | undefined>("dowser/ports/EngineAbsence", {
   defaultValue: () => () => undefined
 })
-/** Whether the engine is in this process: what works over it in the background does so there and nowhere else. */
+/** Whether the engine is in this process: background work over it runs only there. */
 export const OwnsEngine = Context.Reference<boolean>("dowser/ports/OwnsEngine", { defaultValue: () => true })
 
 /** States of the circuit breakers between this process and its engine (`guarded-engine.ts`). */
@@ -21,14 +21,14 @@ export interface EngineCircuits {
   readonly reads: CircuitState
   readonly writes: CircuitState
 }
-/** Read for the operator's status; both closed where an engine has none. */
+/** For the operator's status; both closed if an engine has none. */
 export const CurrentCircuits = Context.Reference<() => EngineCircuits>("dowser/ports/CurrentCircuits", {
   defaultValue: () => () => ({ reads: "closed", writes: "closed" })
 })
 /** Calls of the engine since this process started. */
 export interface EngineCalls {
   /** By what is called, until they were answered. */ readonly times: Timings
-  /** By what came of them: `answered`, `refused` (its circuit was open), `unavailable`, `failed` (a defect). */
+  /** By outcome: `answered`, `refused` (its circuit was open), `unavailable`, `failed` (a defect). */
   readonly outcomes: Tally
 }
 export const CurrentCalls = Context.Reference<EngineCalls>("dowser/ports/CurrentCalls", {
@@ -38,15 +38,15 @@ export const CurrentCalls = Context.Reference<EngineCalls>("dowser/ports/Current
 interface SearchThreads {
   readonly ready: number
   /** Sent to them since the engine was opened. */ readonly searches: number
-  /** Of each, beside the index that all share. */ readonly own_bytes: ReadonlyArray<number>
+  /** Of each, beside the shared index. */ readonly own_bytes: ReadonlyArray<number>
 }
 export const CurrentSearchThreads = Context.Reference<() => SearchThreads | undefined>(
   "dowser/ports/CurrentSearchThreads",
   { defaultValue: () => () => undefined }
 )
 /**
- * How often something was taken out of an organization's collections since the start: documents deleted, a collection
- * dropped. 0 where an engine does not count.
+ * How often something was removed from an organization's collections since the start: documents deleted, a collection
+ * dropped. 0 if an engine does not count.
  */
 export const CurrentRemovals = Context.Reference<(organizationId: string) => number>("dowser/ports/CurrentRemovals", {
   defaultValue: () => () => 0

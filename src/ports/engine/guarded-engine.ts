@@ -1,8 +1,7 @@
 /**
- * Any engine behind a time limit on every call and two circuit breakers: one for what reads and one for what writes,
- * because they fail apart (a lost writer leaves the searches of the in-process engine running). Only an engine that
- * cannot be reached or does not answer in time opens a circuit; whatever it answers, be it a refusal, says that it is
- * there.
+ * Any engine behind a time limit on every call and two circuit breakers: one for reads and one for writes, because they
+ * fail independently (a lost writer leaves the searches of the in-process engine running). Only an engine that cannot
+ * be reached or does not answer in time opens a circuit; any answer, even a refusal, shows that it is there.
  *
  * A call that is answered at once stays without a promise and costs one clock reading more.
  */
@@ -33,7 +32,7 @@ export interface GuardOptions {
 
 /** `Retry-After` while the circuit is open. */
 const RETRY_AFTER_S = 10
-/** Failures of a quiet installation are far apart: five in a row within five minutes, none of them answered. */
+/** In a quiet installation failures are far apart: five in a row within five minutes, without an answer in between. */
 const optionsDefault: CircuitOptions = { failuresMax: 5, window_ms: 300_000, wait_ms: RETRY_AFTER_S * 1_000 }
 
 type Guarded = Result<unknown> | ReadonlyArray<Result<unknown>>
@@ -41,7 +40,7 @@ const isUnavailable = (result: Result<unknown>): boolean =>
   !result.ok &&
   (result.error.kind === "Unavailable" || result.error.kind === "TimedOut") &&
   result.error.isThere !== true
-/** One plan that was answered says that the engine is there. */
+/** One answered plan shows that the engine is there. */
 const outcomeOf = (answer: Guarded): CallOutcome =>
   ("ok" in answer ? isUnavailable(answer) : answer.length > 0 && answer.every(isUnavailable))
     ? "unavailable"
@@ -56,10 +55,10 @@ const refusal: EngineError = {
 interface GuardedEngine extends SearchEngine {
   readonly circuits: () => EngineCircuits
   readonly calls: EngineCalls
-  /** Calls that changed documents or collections, whatever came of them, of a namespace. */ readonly changes: (
+  /** Calls that changed documents or collections of a namespace, whatever their outcome. */ readonly changes: (
     namespace: string
   ) => number
-  /** Calls that took something away, whatever came of them, of a namespace. */ readonly removals: (
+  /** Calls that removed something from a namespace, whatever their outcome. */ readonly removals: (
     namespace: string
   ) => number
 }
@@ -119,7 +118,7 @@ class Guard {
     return within(limit_ms, answer, failed).then(
       (late) => this.#told(call, late),
       (error: unknown) => {
-        // A defect: nothing is known about the way to the engine.
+        // A defect says nothing about the way to the engine.
         this.#report(call, "abandoned")
         throw error
       }
@@ -149,7 +148,7 @@ class CountedCalls {
   of(namespace: string): number {
     return this.#counts.get(namespace) ?? 0
   }
-  /** Counted also where it failed: a part of it may have happened. */
+  /** Counted even if it failed: a part of it may have happened. */
   counted<A>(namespace: string, run: () => Promise<A>): Promise<A> {
     return run().finally(() => {
       this.#counts.set(namespace, this.of(namespace) + 1)
@@ -159,15 +158,14 @@ class CountedCalls {
 
 const failing = <A>(error: EngineError): Result<A> => fail(error)
 
-/** What an engine may have beside its calls. */
+/** Optional members of an engine. */
 const optionalsOf = (engine: SearchEngine, write_ms: number): Pick<SearchEngine, "damaged" | "setDictionary"> => {
   const { damaged, setDictionary } = engine
   return {
     ...(setDictionary === undefined
       ? {}
       : {
-          // Has no failure to answer with: a limit that is passed is an error of the configuration that could not be
-          // told.
+          // Cannot answer with a failure: exceeding a limit here is a configuration error that could not be reported.
           setDictionary: async (...given) => {
             const told = await within(
               write_ms,
@@ -198,7 +196,7 @@ export const guardEngine = (
   const reads = guardOf("reads")
   const writes = guardOf("writes")
   const read = <A>(name: string, run: () => Awaitable<Result<A>>) => reads.call<Result<A>>(name, read_ms, failing, run)
-  /** What changes something answers later in any case. */
+  /** Changes are answered late in any case. */
   const write = async <A>(name: string, limit_ms: number, run: () => Promise<Result<A>>) =>
     writes.call<Result<A>>(name, limit_ms, failing, run)
   const removals = new CountedCalls()
@@ -233,7 +231,7 @@ export const guardEngine = (
     usage: (...given) => engine.usage(...given),
     ...(engine.words === undefined ? {} : { words: (...given) => read("words", () => engine.words!(...given)) }),
     ...optionalsOf(engine, write_ms),
-    // Not held up by a circuit: it is how one hears whether it is worth trying.
+    // Not blocked by a circuit: it shows whether it is worth trying.
     health: () => {
       const health = engine.health()
       return health instanceof Promise ? within<Result<{ readonly ok: true }>>(read_ms, health, failing) : health
@@ -246,7 +244,7 @@ export const guardEngine = (
   }
 }
 
-/** A call that goes on behind its limit is left alone: what it still does, nobody is told. */
+/** A call that continues beyond its limit is left alone; nobody learns of its outcome. */
 const within = <A>(limit_ms: number, answer: Promise<A>, failed: (error: EngineError) => A): Promise<A> => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const limit = new Promise<A>((give) => {

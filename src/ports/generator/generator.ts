@@ -1,7 +1,7 @@
 /**
- * A model that writes: messages in, a text out, whole or as it is written. The port promises: one deadline over every
- * try, a bounded answer, only the answer's own text (no reasoning, no calls of tools), and a failure that says what
- * kind it is. What comes back is hostile text like any other.
+ * A writing model: messages in, a text out, whole or while it is written. The port promises: one deadline over all
+ * tries, a bounded answer, only the answer's own text (no reasoning, no tool calls), and a failure with its kind. The
+ * text is as hostile as any other.
  */
 import { Context, Data, type Effect, type Stream } from "effect"
 
@@ -12,10 +12,10 @@ export type GeneratorKind = (typeof generatorKinds)[number]
 export interface GeneratorModel {
   readonly kind: GeneratorKind
   /** Base address; the provider's own where absent. */ readonly url?: string | undefined
-  /** As the server knows it. */ readonly model: string
+  /** The server's name for it. */ readonly model: string
   readonly api_key?: string | undefined
-  /** Behind the address, in place of the interface's own path; "" where the address is whole. */ readonly path?: string
-  /** In place of the interface's own header. */ readonly keyHeader?: "api-key"
+  /** After the address, instead of the interface's own path; "" if the address is complete. */ readonly path?: string
+  /** Instead of the interface's own header. */ readonly keyHeader?: "api-key"
 }
 export interface GeneratorMessage {
   readonly role: "system" | "user" | "assistant"
@@ -26,7 +26,7 @@ export interface GenerateRequest {
   readonly model: GeneratorModel
   readonly messages: ReadonlyArray<GeneratorMessage>
   readonly maxTokens: number
-  /** From the call to the last word, with every try and wait. */ readonly timeout_ms: number
+  /** From the call to the last word, including tries and waits. */ readonly timeout_ms: number
   /** A server that is busy or failed is asked again before a word came, not after; 2 where absent. */
   readonly tries?: number
   readonly temperature?: number
@@ -50,8 +50,8 @@ export type GeneratorPiece =
   | { readonly kind: "end"; readonly finish: GeneratorFinish; readonly usage: GeneratorUsage }
 
 /**
- * `busy`: the same again later may do. `refused`: only the person who chose the model can change it. `failed`: the
- * server or the way to it broke. `message` is a sentence without any credential.
+ * `busy`: repeating it later may work. `refused`: only the person who chose the model can change it. `failed`: the
+ * server or the connection broke. `message` is a sentence without credentials.
  */
 export class GenerationFailed extends Data.TaggedError("GenerationFailed")<{
   readonly kind: "busy" | "refused" | "failed" | "timeout"
@@ -61,7 +61,7 @@ export class GenerationFailed extends Data.TaggedError("GenerationFailed")<{
 export class Generator extends Context.Service<
   Generator,
   {
-    /** Interrupting it closes the connection, which is how servers are told to stop. */
+    /** Interrupting it closes the connection, which is how servers learn to stop. */
     readonly complete: (request: GenerateRequest) => Effect.Effect<Generated, GenerationFailed>
     /** The connection closes with the stream, also where its reader leaves early. */
     readonly stream: (request: GenerateRequest) => Stream.Stream<GeneratorPiece, GenerationFailed>

@@ -8,7 +8,7 @@ import type { ImageFailure } from "../image-process/image-process.ts"
 interface ImageModel {
   /** As a schema names it: `dowser/look-alike`. */ readonly name: string
   readonly dimensions: number
-  /** Of what it does: vectors of another are not comparable. */ readonly version: string
+  /** Version of its method: vectors of another one are not comparable. */ readonly version: string
   /** Runs in this program; nothing leaves the machine. */ readonly embedded: boolean
 }
 

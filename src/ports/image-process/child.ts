@@ -1,7 +1,7 @@
 /**
- * One life of the process that decodes pictures, one at a time. It has no secret (a clean environment), no network and
- * no file to write to (on Deno, by its permissions), and as much memory as the kernel lets it: a picture that takes
- * more, or takes too long, ends it, and the next one has a new process.
+ * One life of the process that decodes pictures, one at a time. It has no secrets (a clean environment), no network and
+ * no file to write to (on Deno, by its permissions), and limited memory: a picture that takes more, or takes too long,
+ * ends it, and the next one gets a new process.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
@@ -10,13 +10,13 @@ import { type Frame, frameOf, FrameReader } from "./frames.ts"
 const PROGRAM = fileURLToPath(new URL("./image-worker.ts", import.meta.url))
 const HEAP_MB = 128
 /**
- * Of writable memory, the runtime's own 560 MB of reservations among it: some 600 MB are left for a picture, whose 40
- * million pixels are 160 MB where a format is decoded whole.
+ * Writable memory, including the runtime's own reservations of 560 MB: some 600 MB are left for a picture, whose 40
+ * million pixels take 160 MB if a format is decoded whole.
  */
 const DATA_KB = 1_200_000
 const START_WITHIN_MS = 30_000
 const ANSWER_WITHIN_MS = 15_000
-/** What the runtime and the loader of libraries ask for; nothing of ours. */
+/** What the runtime and the library loader need; nothing of ours. */
 const PASSED_ON = ["PATH", "HOME", "DENO_DIR", "XDG_CACHE_HOME", "LD_LIBRARY_PATH", "TMPDIR"]
 
 const runtimeFlags =
@@ -76,7 +76,7 @@ export class ImageChild {
     }
     this.#process.on("error", over)
     this.#process.on("exit", over)
-    // A process that ends while it is written to: its end is told above.
+    // The process may end while it is written to; its end is reported above.
     this.#process.stdin!.on("error", () => {})
     this.#process.stdout!.on("data", (piece: Uint8Array) => {
       try {

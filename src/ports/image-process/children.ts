@@ -1,7 +1,7 @@
 /**
  * Pictures take turns at a few processes: the organization that used the least time is next, and each has at most one
- * picture at work, so that one whose pictures are slow leaves a process to the others. Processes begin with the first
- * picture and end when none came for a while.
+ * picture in progress, so that one with slow pictures leaves a process to the others. Processes start with the first
+ * picture and end when idle.
  */
 import { Effect, Layer } from "effect"
 import { type Frame } from "./frames.ts"
@@ -38,7 +38,7 @@ class Children {
   get waiting(): number {
     return this.#turns.size
   }
-  /** Its end, where nobody needs it any more, is the answer's. */
+  /** If nobody needs it any more, its end is its answer. */
   ask(organizationId: string, task: Work["task"], bytes: Uint8Array, settle: Work["settle"]): () => void {
     const work: Work = { task, bytes, settle, isGivenUp: false }
     if (this.#isClosed || this.#turns.size >= WAITING_MAX) settle("busy")
@@ -128,7 +128,7 @@ export const layerChildren = (within_ms?: number): Layer.Layer<ImageProcess> =>
             bytes: kept
           })),
         describe: (organizationId, bytes) =>
-          // Copied: in the message the numbers may begin anywhere.
+          // Copied: in the message the numbers may be unaligned.
           Effect.map(
             ask(organizationId, "describe", bytes),
             (answer) => new Float32Array(new Uint8Array(answer.bytes).buffer)

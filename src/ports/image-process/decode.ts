@@ -20,12 +20,12 @@ sharp.unblock({
 sharp.concurrency(1)
 sharp.cache(false)
 
-/** Its message is for who sent the picture. */
+/** Its message is for the sender of the picture. */
 export class PictureRefused extends Error {}
 
 const JPEG_QUALITY = 92
 const WEBP_QUALITY = 92
-/** Of the picture that descriptors are made of, before its border is looked for. */
+/** Of the picture from which descriptors are computed, before its border is looked for. */
 const DESCRIBED_SIDE = 160
 
 const opened = async (bytes: Uint8Array, format: ImageFormat): Promise<Sharp> => {
@@ -39,7 +39,7 @@ const opened = async (bytes: Uint8Array, format: ImageFormat): Promise<Sharp> =>
     )
   return picture
 }
-/** What a decoder says is no sentence for people, and may hold anything. */
+/** A decoder's message is not for people, and may contain anything. */
 const refusal = (error: unknown): PictureRefused =>
   error instanceof PictureRefused
     ? error

@@ -1,4 +1,4 @@
-/** What bytes begin as, whatever anybody calls them. Pure. */
+/** The format by the first bytes, whatever they are called. Pure. */
 
 const FORMATS = ["jpeg", "png", "webp", "avif", "gif"] as const
 export const NO_IMAGE = `An image is one of ${FORMATS.join(", ")}.`

@@ -7,7 +7,7 @@ export interface Frame {
   readonly bytes: Uint8Array
 }
 
-/** Of one message: a picture of 4,096 by 4,096 as PNG has at most so much. */
+/** Of one message: the most that a picture of 4,096 by 4,096 takes as PNG. */
 const FRAME_BYTES_MAX = 100_000_000
 const LENGTHS = 8
 const encoder = new TextEncoder(),
@@ -26,7 +26,7 @@ export class FrameReader {
   #pieces: Array<Uint8Array> = []
   #length = 0
 
-  /** Throws where what comes is no message: nothing behind it can be read. */
+  /** Throws if the input is not a message: nothing after it can be read. */
   push(piece: Uint8Array): ReadonlyArray<Frame> {
     this.#pieces.push(piece)
     this.#length += piece.length

@@ -1,8 +1,8 @@
 /**
- * Pictures from outside, decoded where it harms nobody: in a process of its own with bounded memory and time, without
- * secrets and without a network. The port promises: an answer or a refusal within its time whatever the bytes are;
- * organizations that ask at the same time take turns by the time that their pictures took, and one of them has at most
- * one picture at work; what waits is bounded.
+ * Pictures from outside, decoded where they do no harm: in a process of its own with bounded memory and time, without
+ * secrets and without a network. The port promises: an answer or a refusal in time, whatever the bytes are; concurrent
+ * organizations take turns by the time that their pictures took, each with at most one in progress; the queue is
+ * bounded.
  */
 import { Context, Data, type Effect } from "effect"
 
@@ -12,7 +12,7 @@ export const IMAGE_PIXELS_MAX = 40_000_000
 /** A larger picture is kept scaled to this. */
 export const KEPT_SIDE_MAX = 4_096
 
-/** A picture without anything but its pixels: one frame, upright, no metadata, nothing behind its end. */
+/** A picture reduced to its pixels: one frame, upright, no metadata, nothing after its end. */
 export interface KeptImage {
   readonly bytes: Uint8Array
   readonly contentType: string

@@ -1,7 +1,7 @@
 /**
- * Who is next where few work for all, each organization at one thing at a time: the one whose work took least time
- * since others began to wait. O(organizations that wait) a turn; an organization is known as long as it waits, works,
- * or is ahead of one that does.
+ * Turns of organizations at a few workers, one piece of work at a time each: next is the organization whose work took
+ * the least time since others began to wait. O(waiting organizations) a turn; an organization is remembered while it
+ * waits, works, or is ahead of one that does.
  */
 interface Member<A> {
   readonly waiting: Array<A>
@@ -10,7 +10,7 @@ interface Member<A> {
 }
 export class Turns<A> {
   readonly #members = new Map<string, Member<A>>()
-  /** Where who begins to wait is put: nobody saves up what was not used. */ #floor_ms = 0
+  /** Where an organization that begins to wait is placed: unused time is not saved up. */ #floor_ms = 0
   size = 0
 
   put(organizationId: string, entry: A): void {

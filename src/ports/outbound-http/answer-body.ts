@@ -11,7 +11,7 @@ export const headersOf = (received: IncomingMessage): Readonly<Record<string, st
     ])
   )
 
-/** Never rejects: the status is there, a body that breaks off or comes too late changes nothing about it. */
+/** Never rejects: the status is there, and a body that breaks off or is late does not change it. */
 export const wholeBody = (
   { client, received }: OpenResponse,
   bytesMax: number,
@@ -75,7 +75,7 @@ const nextPiece = async (
   }
 }
 
-/** Pieces of the body as they are asked for: what nobody asks for stays with the sender. `began` is of the call. */
+/** Pieces of the body on demand: the rest stays with the sender. `began` is the start of the call. */
 export async function* pieces(
   { client, received }: OpenResponse,
   bounds: Bounds,

@@ -1,6 +1,6 @@
 /**
- * Undoes the coding of an answer's body (`content-encoding`, or gzip in the file itself), piece by piece. A few bytes
- * can stand for gigabytes: what comes out is bounded in bytes, and in its ratio to what went in.
+ * Decodes an answer's body (`content-encoding`, or gzip in the file itself), piece by piece. A few bytes can stand for
+ * gigabytes: the output is bounded in bytes, and in its ratio to the input.
  */
 import { Stream } from "effect"
 import { Readable, type Transform } from "node:stream"
@@ -8,10 +8,10 @@ import * as zlib from "node:zlib"
 import { OutboundFailure } from "./outbound-http.ts"
 
 const RATIO_MAX = 100
-/** A short text of one letter has any ratio; up to here nobody is hurt. */
+/** A short text of one letter has any ratio; up to here it does no harm. */
 const RATIO_FROM_BYTES = 1_000_000
 
-/** By which a format is known. */
+/** Bytes by which a format is recognized. */
 const MARK_BYTES = 2
 
 /** What `accept-encoding` may ask for. */
@@ -37,12 +37,12 @@ const isGzip = (first: Uint8Array): boolean => first[0] === 0x1f && first[1] ===
 
 interface DecodeOptions {
   /** The answer's `content-encoding`. */ readonly encoding: string | undefined
-  /** Of what comes out. */ readonly bytesMax: number
+  /** The most bytes of the output. */ readonly bytesMax: number
   /** Unpacks a body that is a gzip file by its first two bytes, too (`sitemap.xml.gz`). */
   readonly unpacksFiles?: boolean | undefined
 }
 
-/** So many bytes at least, where they are there (a sender may cut anywhere), and all of it from its beginning. */
+/** At least this many bytes, if they exist (a sender may split anywhere), and everything from the beginning. */
 export const started = async (pieces: AsyncIterable<Uint8Array>, bytes: number) => {
   const reader = pieces[Symbol.asyncIterator]()
   const kept: Array<Uint8Array> = []
@@ -124,7 +124,7 @@ async function* bounded(pieces: AsyncIterable<Uint8Array>, bytesMax: number): As
   }
 }
 
-/** The body without its coding. One coding is undone; two, or one we do not know, are a failure. */
+/** The decoded body. One coding is decoded; two, or an unknown one, are a failure. */
 export const decoded = (
   body: Stream.Stream<Uint8Array, OutboundFailure>,
   { bytesMax, encoding, unpacksFiles = false }: DecodeOptions

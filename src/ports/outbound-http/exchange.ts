@@ -13,7 +13,7 @@ interface Call {
   readonly isAllowed: (address: string) => boolean
   readonly request: Pick<OutboundRequest, "method" | "headers" | "body">
 }
-/** The status line and the headers are there, the body waits for its reader. */
+/** Status line and headers are there, the body waits for its reader. */
 export interface OpenResponse {
   readonly client: ClientRequest
   readonly received: IncomingMessage
@@ -44,8 +44,8 @@ class Exchange {
     this.#client = open(call, body)
     this.#client.on("socket", (socket) => {
       this.#isReused = this.#client.reusedSocket
-      // Deno sends a request once more by itself whose kept connection closes before an answer, also when it was
-      // closed here because the time was over: a message would be received twice. Who calls decides that.
+      // Deno itself repeats a request whose kept connection closes before an answer, even if it was closed here on
+      // time-out: a message would be received twice. The caller decides that.
       this.#client.reusedSocket = false
       this.#check(socket)
     })
@@ -74,7 +74,7 @@ class Exchange {
   }
 
   #receive(received: IncomingMessage): void {
-    // Who reads the body hears of it there; an error that comes before is no crash.
+    // The reader of the body gets the error; one that comes earlier must not crash.
     received.on("error", () => {})
     if (!this.#end()) return
     this.#settle({ client: this.#client, received })

@@ -7,11 +7,11 @@ import { OutboundFailure, type OutboundHttp, type OutboundOpening, type Outbound
 
 const REDIRECTS_MAX = 5
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
-/** Headers that say nothing about who asks; all others stay with the origin that they were meant for. */
+/** Headers that reveal nothing about the sender; all others stay with the origin they were meant for. */
 const OPEN_HEADERS: ReadonlySet<string> = new Set(["accept", "accept-encoding", "accept-language", "user-agent"])
 
 export interface FollowedStream extends OutboundStream {
-  /** Where the answer came from. */ readonly url: string
+  /** The address of the answer. */ readonly url: string
 }
 
 const refused = (message: string) => new OutboundFailure({ kind: "refused_redirect", message })
@@ -29,14 +29,14 @@ const checked = (text: string, base?: URL): URL | OutboundFailure => {
   return url
 }
 
-/** Where an answer sends its reader, checked; undefined where it is no redirect. */
+/** Where an answer redirects to, checked; undefined if it does not. */
 export const redirectOf = (
   { headers, status }: Pick<OutboundStream, "headers" | "status">,
   from: URL
 ): URL | OutboundFailure | undefined =>
   REDIRECTS.has(status) && headers.location !== undefined ? checked(headers.location, from) : undefined
 
-/** What goes on to the next hop: nothing of ours across origins, and no condition, which was about another address. */
+/** Headers for the next hop: nothing of ours across origins, and no condition, which concerned another address. */
 const nextHeaders = (headers: Readonly<Record<string, string>>, from: URL, to: URL): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(headers).filter(

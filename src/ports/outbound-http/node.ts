@@ -1,7 +1,7 @@
 /**
- * `OutboundHttp` on `node:http`. A name is looked up by us, its addresses are checked, and the connection goes to the
- * address itself with the name in `Host` and in TLS, so that an answer of a name server that changes between check and
- * connect changes nothing. What the socket says it is connected to is checked once more.
+ * `OutboundHttp` on `node:http`. We look a name up and check its addresses; the connection goes to the address itself
+ * with the name in `Host` and in TLS, so that a name server that changes its answer between check and connect changes
+ * nothing. The socket's remote address is checked once more.
  */
 import { type Agent, Agent as HttpAgent } from "node:http"
 import { Agent as HttpsAgent } from "node:https"
@@ -29,7 +29,7 @@ interface OutboundHttpOptions {
 /** Connections kept open to one address, and for how long unused. */
 const FREE_SOCKETS_MAX = 64
 const FREE_SOCKET_MS = 4_000
-/** One look-up serves everybody for that long: a thousand deliveries to one name are one question. */
+/** One look-up serves everybody for this long: a thousand deliveries to one name need one query. */
 const NAME_KEPT_MS = 5_000
 const NAMES_BYTES_MAX = 8_000_000,
   ADDRESSES_BYTES = 500
@@ -128,11 +128,11 @@ const answered = async (
   throw last
 }
 
-/** From the call to what is made of its status line, within `timeout_ms`; interrupted, the connection closes. */
+/** From the call to the result of its status line, within `timeout_ms`; interrupting it closes the connection. */
 const within = <A>(
   timeout_ms: number,
   run: (ending: AbortSignal) => Promise<A>,
-  /** Of what came when nobody waited for it any more. */ discard: (value: A) => void = () => {}
+  /** For what arrives when nobody is waiting any more. */ discard: (value: A) => void = () => {}
 ): Effect.Effect<A, OutboundFailure> =>
   Effect.callback<A, OutboundFailure>((resume) => {
     const ending = new AbortController()
@@ -222,7 +222,7 @@ export const layer = ({ allowPrivateAddresses }: OutboundHttpOptions): Layer.Lay
                   (ending) => answered(parts, request, ending),
                   ({ client }) => client.destroy()
                 ),
-                // What was read to its end is back with the agent, and this closes nothing.
+                // A body read to its end has returned to the agent, and this closes nothing.
                 ({ client, received }) => Effect.sync(() => void (received.complete || client.destroy())),
                 { interruptible: true }
               ).pipe(

@@ -23,7 +23,7 @@ export interface OutboundResponse {
   /** The body was longer than asked for, or did not end in time. */ readonly isTruncated: boolean
 }
 
-/** As a request, and its answer's body is read in pieces: a megabyte in memory stands for any length. */
+/** As a request, and the answer's body is read in pieces: any length in a megabyte of memory. */
 export interface OutboundOpening extends OutboundRequest {
   /** From the first look-up to the status line. */ readonly timeout_ms: number
   /** From the first look-up to the last byte of the body. */ readonly total_ms: number
@@ -33,7 +33,7 @@ export interface OutboundOpening extends OutboundRequest {
 export interface OutboundStream {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** As it was sent (`decode.ts` undoes its coding), once, with back pressure. Broken off, it fails. */
+  /** As it was sent (`decode.ts` decodes it), once, with back pressure. Fails if it breaks off. */
   readonly body: Stream.Stream<Uint8Array, OutboundFailure>
 }
 
@@ -43,8 +43,8 @@ export interface OutboundSocketRequest {
   readonly headers: Readonly<Record<string, string>>
   /** From the first look-up to the upgrade. */ readonly timeout_ms: number
   /** Of one message; a larger one ends the connection. */ readonly messageBytesMax: number
-  /** Told of each text message; it must not throw. */ readonly onText: (text: string) => void
-  /** Told once, whoever closed it. */ readonly onClose: (code: number, reason: string) => void
+  /** Called with each text message; it must not throw. */ readonly onText: (text: string) => void
+  /** Called once, whoever closed it. */ readonly onClose: (code: number, reason: string) => void
 }
 export interface OutboundSocket {
   readonly send: (data: string | Uint8Array) => void
@@ -52,10 +52,9 @@ export interface OutboundSocket {
 }
 
 /**
- * There is no status. `refused_address` is ours and final; the others are the network's or the receiver's and may pass.
- * Only a body that is read in pieces can be `too_large` or `undecodable`, only a redirect that is followed refused, and
- * only an upgrade that is asked for.
- * `message` is a sentence for the person who chose the address.
+ * There is no status. `refused_address` is ours and final; the others are the network's or the receiver's and may be
+ * transient. Only a body that is read in pieces can be `too_large` or `undecodable`, only a redirect that is followed
+ * refused, and only a requested upgrade. `message` is a sentence for the person who chose the address.
  */
 export class OutboundFailure extends Data.TaggedError("OutboundFailure")<{
   readonly kind:
@@ -78,7 +77,7 @@ export class OutboundHttp extends Context.Service<
     readonly send: (request: OutboundRequest) => Effect.Effect<OutboundResponse, OutboundFailure>
     /** One request, one answer whose body is read in pieces. The connection closes with the scope. */
     readonly open: (request: OutboundOpening) => Effect.Effect<OutboundStream, OutboundFailure, Scope.Scope>
-    /** `refused_upgrade` where the other side is no such WebSocket. It closes with the scope. */
+    /** `refused_upgrade` if the other side is not such a WebSocket. It closes with the scope. */
     readonly connect: (request: OutboundSocketRequest) => Effect.Effect<OutboundSocket, OutboundFailure, Scope.Scope>
   }
 >()("dowser/ports/OutboundHttp") {}

@@ -1,7 +1,7 @@
 /**
- * Which addresses an outbound connection may reach. Pure. Whoever types an address into a webhook must not reach what
- * only this machine or its network can: so only globally routable unicast passes (IANA special-purpose registries, RFC
- * 6890), and an IPv6 address that carries an IPv4 one (mapped, 6to4, NAT64) is judged by what it carries.
+ * Which addresses an outbound connection may reach. Pure. An address typed into a webhook must not reach what only this
+ * machine or its network can: only globally routable unicast passes (IANA special-purpose registries, RFC 6890), and an
+ * IPv6 address that embeds an IPv4 one (mapped, 6to4, NAT64) is judged by that.
  */
 import { addressBits, type AddressRange, isInRange, parseCidr } from "../../net/network-address.ts"
 
@@ -46,7 +46,8 @@ const isPublicBits = (address: bigint): boolean => {
 }
 
 /**
- * False also for a text that is no address. A zone (`%eth0`) is ignored: only link-local addresses have one. O(ranges).
+ * False also for text that is not an address. A zone (`%eth0`) is ignored: only link-local addresses have one.
+ * O(ranges).
  */
 export const isPublicAddress = (text: string): boolean => {
   const bits = addressBits(text)

@@ -1,8 +1,8 @@
 /**
- * Texts into vectors. The port promises: a vector for each text, in order, each of length one and with the model's
- * number of dimensions; equal texts of a request are asked of the model once; a text beyond the model's length is cut
- * where the model stops reading; a text without a word in it is never given to the model and has the vector of zeros,
- * which is near to nothing; a query does not wait behind an import; what waits is bounded, and `busy` beyond that.
+ * Texts into vectors. The port promises: a vector for each text, in order, each of unit length with the model's number
+ * of dimensions; equal texts of a request are computed once; a text beyond the model's length is cut where the model
+ * stops reading; a text without a word never reaches the model and gets the zero vector, which is near to nothing; a
+ * query does not wait behind an import; the queue is bounded, and `busy` beyond that.
  */
 import { Context, Data, type Effect } from "effect"
 
@@ -25,18 +25,18 @@ export interface EmbedRequest {
   /** Of a model. */ readonly model: string
   readonly texts: ReadonlyArray<string>
   /** Somebody waits for a `query`; a `document` may take its time. */ readonly priority: "query" | "document"
-  /** Those who ask at the same time take turns. */ readonly organizationId: string
+  /** Callers at the same time take turns. */ readonly organizationId: string
 }
 export interface Embedded {
-  /** Of the request's texts, in order. Equal texts may share one array: nobody writes to it. */
+  /** Of the request's texts, in order. Equal texts may share one array, which must not be modified. */
   readonly vectors: ReadonlyArray<Float32Array>
   /** What the model reads of all texts, equal ones counted each time; 0 for a text without a word. */
   readonly inputTokens: number
 }
 
 /**
- * There are no vectors. `not_installed` stays until somebody installs the model, `installing` and `busy` pass by
- * themselves, `failed` is the model's or its server's. `message` is a sentence for who asked.
+ * There are no vectors. `not_installed` lasts until somebody installs the model, `installing` and `busy` are transient,
+ * `failed` is the model's or its server's. `message` is a sentence for the caller.
  */
 export class EmbeddingUnavailable extends Data.TaggedError("EmbeddingUnavailable")<{
   readonly message: string
@@ -49,7 +49,7 @@ export class TextEmbedder extends Context.Service<
   {
     /** Those that this program knows, whether or not they are installed. */
     readonly models: () => ReadonlyArray<EmbeddingModel>
-    /** `absent` for a name that is no model's. `loading`: asked for, and the first answer is still to come. */
+    /** `absent` for an unknown name. `loading`: requested, and the first answer is still to come. */
     readonly state: (name: string) => EmbeddingState
     /** Interrupting it takes back what has not begun. */
     readonly embed: (request: EmbedRequest) => Effect.Effect<Embedded, EmbeddingUnavailable>

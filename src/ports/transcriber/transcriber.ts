@@ -1,7 +1,7 @@
 /**
- * Speech into text. The port promises: words in the order in which they were spoken, each with how sure the model is of
- * it where it says so; nothing that was not heard is made up by us; a language that the model does not know is refused
- * and not guessed at; organizations take turns at a model that runs here, and what waits is bounded.
+ * Speech into text. The port promises: words in the order spoken, with the model's confidence if it has one; nothing is
+ * invented by us; a language that the model does not know is refused rather than guessed; organizations take turns at a
+ * model that runs here, and the queue is bounded.
  */
 import { Context, Data, type Effect, type Scope } from "effect"
 import type { Span } from "../audio-decoder/speech.ts"
@@ -64,20 +64,18 @@ export interface LiveOrder {
   readonly language: string | undefined
   readonly hints: ReadonlyArray<string>
   readonly likely?: Likely | undefined
-  /** Told of every change, as it comes; it must not throw. */ readonly heard: (heard: LiveHeard) => void
+  /** Called with every change, as it comes; it must not throw. */ readonly heard: (heard: LiveHeard) => void
 }
-/**
- * A session of speech. It ends with its scope; where it failed, whoever pushes or closes next hears of it.
- */
+/** A session of speech. It ends with its scope; if it failed, the next push or close reports it. */
 export interface LiveTranscription {
-  /** One channel, 16,000 numbers a second. Waits while too much of it is not heard yet. */
+  /** One channel, 16,000 samples a second. Waits while too much of it is unprocessed. */
   readonly push: (samples: Float32Array) => Effect.Effect<void, TranscriptionUnavailable>
   /** There is no more; all that was said. */ readonly close: Effect.Effect<LiveHeard, TranscriptionUnavailable>
 }
 
 /**
- * There is no transcript. `not_installed` stays until somebody installs or names one, `busy` passes by itself,
- * `language` is the request's, `failed` the model's or its server's. `message` is a sentence for who asked.
+ * There is no transcript. `not_installed` lasts until somebody installs or names one, `busy` is transient, `language`
+ * is the request's, `failed` the model's or its server's. `message` is a sentence for the caller.
  */
 export class TranscriptionUnavailable extends Data.TaggedError("TranscriptionUnavailable")<{
   readonly message: string

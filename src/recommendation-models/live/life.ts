@@ -1,6 +1,6 @@
 /**
  * One life of the thread: what is read for it from the log, from its snapshot on and without end, and again for an
- * organization where something must leave its models or somebody asks for it.
+ * organization if something must leave its models or a rebuild is requested.
  */
 import { Effect, Queue } from "effect"
 import type { EventLog, LogRecord, ReadAnswer } from "@dowser/log/event-log/event-log"
@@ -126,8 +126,9 @@ export class Life {
   })
 
   /**
-   * The organization's models again, without what is erased by now. Live events go on beside it. Answers the events
-   * that were taken, undefined where it is under way already, or the thread ended. `tell`: how far it is, 0..1.
+   * Rebuilds the organization's models without what is erased by now. Live events continue meanwhile. Returns the
+   * number of events, undefined if a rebuild is in progress already, or the thread ended. `tell` reports progress,
+   * 0..1.
    */
   readonly rebuild = Effect.fnUntraced(
     { self: this },

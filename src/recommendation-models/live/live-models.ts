@@ -1,6 +1,6 @@
 /**
- * The models of all organizations, by the names that their events give collections: what the thread does, without the
- * thread. Records go in, candidates come out; bounded in bytes over all, the least recently used collection leaves.
+ * The models of all organizations, by the collection names in their events: the thread's work, without the thread.
+ * Records go in, candidates come out; bounded in bytes over all; the least recently used collection is evicted.
  *
  * Cost: some 1 µs an event, one look-up and one `next` (0.1 ms p50) an answer.
  */
@@ -109,7 +109,7 @@ export class LiveModels {
     try {
       envelope = openRecord(record.value)
     } catch {
-      // What cannot be read the processors have told of.
+      // The processors have logged unreadable records.
       this.#unreadable++
       return
     }

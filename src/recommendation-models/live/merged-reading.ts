@@ -1,6 +1,6 @@
 /**
- * Partitions of the log read as one, in the order of its time: sessions become as old beside each other as they are.
- * Read one partition after the other, what was done an hour ago would lie behind what was done last month.
+ * Partitions of the log read as one, in the order of its time, so that sessions age together. Read one partition after
+ * the other, events of an hour ago would follow those of last month.
  */
 import { Effect } from "effect"
 import type { EventLog, EventLogUnavailable, LogRecord, ReadAnswer } from "@dowser/log/event-log/event-log"

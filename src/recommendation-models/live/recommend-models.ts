@@ -1,12 +1,12 @@
 /**
- * The live state of recommendations in this process: a replica that is made of the log of events alone, kept by a
- * thread of its own (`live-models.ts`). This side reads the log by subscription and hands its bytes over, so that
- * decoding and counting take nothing of the thread that answers. A request asks by one message; where the thread has
- * not caught up, or does not answer in time, it gets nothing and has the engine's own order.
+ * The live state of recommendations in this process: a replica built from the event log alone, in a thread of its own
+ * (`live-models.ts`). This side reads the log by subscription and passes its bytes on, so that decoding and counting
+ * take nothing from the answering thread. A request asks with one message; if the thread has not caught up, or does not
+ * answer in time, it gets nothing and uses the engine's own order.
  *
- * A snapshot with the log's positions is stored every minute or so; what came since is read again at the next start.
- * When somebody is erased, or a collection is made anew under an old name, the organization's models are built again
- * from the log.
+ * A snapshot with the log's positions is stored every minute or so; later events are read again at the next start. When
+ * somebody is erased, or a collection is created anew under an old name, the organization's models are rebuilt from the
+ * log.
  */
 import { Context, Effect, FiberSet, Layer, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
@@ -33,8 +33,8 @@ interface RecommendModelsShape {
   readonly ask: (ask: Ask, within_ms?: number) => Effect.Effect<Answer | undefined>
   readonly state: Effect.Effect<LiveState>
   /**
-   * An organization's models again, from what the log has; answers how many events were taken. undefined where there is
-   * no state that could, or it is at it already. The other processes hear of it by `rebuilds`.
+   * Rebuilds an organization's models from what the log has; returns the number of events. undefined if there is no
+   * state, or a rebuild is in progress. The other processes learn of it by `rebuilds`.
    */
   readonly rebuild: (rebuild: Rebuild, tell: (progress: number) => void) => Effect.Effect<number | undefined, unknown>
 }

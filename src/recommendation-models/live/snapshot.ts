@@ -1,6 +1,6 @@
 /**
- * The state on disk: one file, replaced whole. A line of JSON says where everything lies and how far the log was read;
- * columns follow as they are in memory, a collection after the other, each behind a line of its own.
+ * The state on disk: one file, replaced whole. A line of JSON says where everything is and how far the log was read;
+ * columns follow as they are in memory, one collection after the other, each after a line of its own.
  */
 import { closeSync, fsyncSync, mkdirSync, openSync, readSync, renameSync, writeSync } from "node:fs"
 import { join } from "node:path"
@@ -116,7 +116,7 @@ export const storeSnapshot = (folder: string, state: LiveModels): void => {
   renameSync(`${path}.new`, path)
 }
 
-/** Fills an empty state; answers where it stands, nothing where there is no snapshot or one that cannot be used. */
+/** Fills an empty state; returns its positions, nothing if there is no usable snapshot. */
 export const loadSnapshot = (folder: string, state: LiveModels): ReadonlyArray<Position> => {
   let reader: Reader
   try {

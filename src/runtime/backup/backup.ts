@@ -1,6 +1,6 @@
 /**
- * A backup of a running program, from beside it: this process reads the program's stores, none of its threads does
- * anything for it. In this order, each step behind the one before:
+ * A backup of a running program, from outside: this process reads the program's stores, none of its threads takes part.
+ * In this order, each step after the previous one:
  *
  * 1. Rounds of analytics rules are held off (`src/analytics-rules/publishing-lock.ts`).
  * 2. Postgres: one snapshot, which all rows come from. What was acknowledged before is in it.
@@ -9,8 +9,8 @@
  *    what they do not count yet is counted after the restore, once.
  * 5. The rows of the snapshot, table by table.
  *
- * A reader that is killed keeps pages of the stores from being used again until their writer looks for dead readers,
- * which LMDB does every ten minutes. Between 2 and 4 things go on: a document or an event of that moment may be in the
+ * A reader that is killed keeps pages of the stores from being reused until their writer looks for dead readers, which
+ * LMDB does every ten minutes. Between 2 and 4 the program goes on: a document or an event of that moment may be in the
  * copy, a key or a preset is not.
  */
 import {
@@ -72,8 +72,8 @@ export const emptyFolder = (path: string): boolean =>
 /** In a backup that is being written. */
 const backupMark = ".backing-up"
 /**
- * Takes an empty or missing folder by a mark in it: of several commands at once, one. False where somebody else has it
- * or something is in it; then nothing was changed.
+ * Takes an empty or missing folder by a mark in it: of several commands at once, one succeeds. False if somebody else
+ * has it or it is not empty; then nothing was changed.
  */
 export const claimFolder = (folder: string, mark: string): boolean => {
   if (!emptyFolder(folder)) return false

@@ -1,5 +1,5 @@
 /**
- * What a backup says of itself, and whether it is whole. A folder:
+ * What a backup says about itself, and whether it is complete. A folder:
  *
  *   manifest.json         this; written last, so that a backup without it is not one
  *   postgres/<table>      rows as Postgres' COPY writes them, of one snapshot
@@ -7,8 +7,8 @@
  *   engine/documents.mdb  documents and schemas, copied while no analytics rule writes to them
  *   files/…               what else the data folder keeps: secrets of the operator, marks of the demo
  *
- * Not in it, because it is made again: indexes, stream states (from the log up to the offsets in the rows), the dedupe
- * window.
+ * Not included, because it can be rebuilt: indexes, stream states (from the log up to the offsets in the rows), the
+ * dedupe window.
  */
 import { createHash } from "node:crypto"
 import { createReadStream, existsSync, lstatSync, readFileSync, statSync } from "node:fs"
@@ -83,8 +83,8 @@ export const digestOf = async (
 }
 
 /**
- * Why a manifest's parts cannot be those of a backup; undefined where nothing stands against them. Names become files
- * of the folder that is restored: none may lead out of it, be another's, or be one that the restore itself writes.
+ * Why a manifest's parts cannot be those of a backup; undefined if nothing is wrong. Names become files of the restored
+ * folder: none may lead outside, belong to another, or be one that the restore itself writes.
  */
 export const partFault = ({ parts, tables }: Pick<Manifest, "parts" | "tables">): string | undefined => {
   const seen = new Set<string>()

@@ -1,6 +1,7 @@
 /**
- * A backup into an empty data folder, with nothing running. Everything is verified before anything is written; while
- * the folder is being filled it carries a mark that no start passes, removed last; what fails removes what it made.
+ * Restores a backup into an empty data folder, with nothing running. Everything is verified before anything is written;
+ * while the folder is being filled it carries a mark that no start accepts, removed last; a failure removes what was
+ * made.
  */
 import {
   chmodSync,

@@ -1,7 +1,7 @@
 /**
  * Rows of every table, out of one snapshot and into an empty database: by the server's own COPY, so that none passes
- * through this process. Whatever tables and columns the migrations make are copied; only what would be wrong elsewhere
- * is not.
+ * through this process. All tables and columns that the migrations create are copied, except what would be wrong
+ * elsewhere.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -1,11 +1,11 @@
-/** Work in slices: generators that yield where they may be interrupted, and how they are driven beside requests. */
+/** Work in slices: generators that yield where they may be interrupted, and drivers that run them beside requests. */
 import { nextTurn } from "@dowser/log/process/next-turn"
 import { Clock, Effect } from "effect"
 
 const CHUNK = 128
 const COMPARISONS_PER_SLICE = 256
 
-/** Sorts by merging, with a yield after every few hundred comparisons. O(n log n), the size of the input beside it. */
+/** Merge sort with a yield after every few hundred comparisons. O(n log n), with extra memory of the input's size. */
 export function* sortSliced<A>(
   items: ReadonlyArray<A>,
   compare: (a: A, b: A) => number
@@ -33,7 +33,7 @@ export function* sortSliced<A>(
   return from
 }
 
-/** How long requests wait for a slice at most, beside one step of the generator. */
+/** The longest wait of requests for a slice, beside one step of the generator. */
 const SLICE_NS = 1_000_000n
 
 /** Drives a generator to its end, giving way to requests between slices. */
@@ -49,7 +49,7 @@ export const inSlices = <A>(steps: Generator<void, A>): Effect.Effect<A> =>
     }
   })
 
-/** Drives it at once, where nobody waits. */
+/** Runs it at once, if nobody is waiting. */
 export const atOnce = <A>(steps: Generator<void, A>): A => {
   for (;;) {
     const step = steps.next()

@@ -1,6 +1,6 @@
 /**
- * Texts in order, each with a score that may change: the best of those that begin with a given text, without looking at
- * the others. A sorted list under a tree of maxima. Pure; memory 16 bytes an entry beside the texts.
+ * Texts in order, each with a changeable score: finds the best of those with a given prefix without visiting the
+ * others. A sorted list under a tree of maxima. Pure; memory 16 bytes an entry beside the texts.
  */
 
 /** What is listed: the part of `text` from `from` on. */
@@ -72,8 +72,8 @@ export class SortedTexts {
   }
 
   /**
-   * Entries of a range, best first, ties in order of text; those of score -Infinity never. `take` says false when it
-   * has enough. O(log places) an entry.
+   * Entries of a range, best first, ties in text order; never those of score -Infinity. `take` returns false when it
+   * has enough. O(log entries) each.
    */
   best(first: number, behind: number, take: (entry: number, score: number) => boolean): void {
     // Nodes that together cover what is left of the range, best first; few, so a sorted list is a good enough heap.

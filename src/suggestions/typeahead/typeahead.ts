@@ -7,9 +7,9 @@
  *   3  texts that hold its words in another order, the last one as a prefix
  *   4  the same as 1 and 2 for words with typing errors: one from four letters, two from eight (as searches allow)
  *
- * Each kind comes only when the ones before it leave room. Words are compared as the engine's tokens: lower case,
- * accents folded, punctuation gone. A text that is new after the index was built stands in a small list that is looked
- * through, until there are enough of them for another build.
+ * Each kind comes only if the previous ones leave room. Words are compared as the engine's tokens: lower case, accents
+ * folded, punctuation removed. A text added after the index was built is in a small list that is scanned, until there
+ * are enough of them for another build.
  */
 import { createAnalyzer } from "@dowser/engine-sdk/analysis"
 import { compareBytes, encodeUtf8, expandTerm, sharedPrefixes, StringTable } from "@dowser/engine-sdk/tables"
@@ -18,7 +18,7 @@ import { atOnce, sortSliced } from "./sliced.ts"
 
 export interface Completable {
   /** What is shown. */ readonly label: string
-  /** Greater is better; only ratios mean anything. Never shown when not above 0. */ readonly score: number
+  /** Greater is better; only ratios mean anything. Not shown unless above 0. */ readonly score: number
   readonly count: number
 }
 export interface Completion<A extends Completable> {
@@ -30,10 +30,10 @@ const analyzer = createAnalyzer({})
 /** The form that is compared. */
 export const foldText = (text: string): string => analyzer.tokenize(text).join(" ")
 
-/** New texts that are looked through one by one; 1,024 of them take some 50 µs. */
+/** New texts that are scanned one by one; 1,024 of them take some 50 µs. */
 const FRESH_MAX = 1_024
 const WORDS_MAX = 8
-/** As many of the best candidates are looked at for words in another order. */
+/** How many of the best candidates are checked for words in another order. */
 const REORDERED_LOOKED_MAX = 256
 const CORRECTIONS_PER_WORD_MAX = 8
 const CORRECTED_TEXTS_MAX = 24
@@ -165,7 +165,7 @@ export class Typeahead<A extends Completable> {
   get fresh(): number {
     return this.#fresh.size
   }
-  /** So many texts are new that the index should be built again: each text is then built a few times in all. */
+  /** There are enough new texts to rebuild the index: each text is then built only a few times in all. */
   get wantsBuild(): boolean {
     return this.#fresh.size >= Math.min(FRESH_MAX, Math.max(1, this.#items.length / 8))
   }
@@ -175,8 +175,8 @@ export class Typeahead<A extends Completable> {
   }
 
   /**
-   * Puts an item in the place of the one with its label, or beside the others; one with a score not above 0 is not
-   * shown any more. O(log texts).
+   * Replaces the item with the same label, or adds one; an item with a score not above 0 is not shown any more. O(log
+   * texts).
    */
   put(item: A): void {
     const entry = this.#byLabel.get(item.label)
@@ -213,8 +213,8 @@ export class Typeahead<A extends Completable> {
   }
 
   /**
-   * At most `limit` completions, best first. Some tens of microseconds; with typing errors the vocabulary is walked,
-   * some hundreds.
+   * At most `limit` completions, best first. Some tens of microseconds; with typos the vocabulary is walked, some
+   * hundreds.
    */
   complete(typed: string, limit: number): ReadonlyArray<Completion<A>> {
     const words = analyzer.tokenize(typed).slice(0, WORDS_MAX)

@@ -1,6 +1,6 @@
 /**
- * What visitors searched, and what they searched instead when it found nothing: one visitor counts once. Bounded: what
- * is beyond is not counted.
+ * What visitors searched, and what they searched instead if it found nothing: one visitor counts once. Bounded:
+ * anything beyond is not counted.
  */
 import type { ClickedSearch } from "../../clicks/clicked-searches.ts"
 

@@ -1,6 +1,6 @@
 /**
- * Which words mean what others mean: words that find nothing, those that visitors put in their place, and how alike
- * their surroundings are. A word that a search finds by itself is no synonym. Pure.
+ * Which words mean the same: words that find nothing, the words that visitors used instead, and the similarity of their
+ * surroundings. A word that a search finds anyway is not a synonym. Pure.
  */
 import type { AskedQuery, Reformulated } from "./reformulations.ts"
 import type { TermVectors } from "./term-vectors.ts"
@@ -24,9 +24,9 @@ const SUGGESTIONS_MAX = 500
 const ZERO_HIT_RATE_MIN = 0.5
 /** Two may agree by chance. */
 const VISITORS_MIN = 3
-/** Of those who put something in a term's place, how many chose this at least, with 90 % confidence. */
+/** Share of a term's replacements that chose this one at least, with 90 % confidence. */
 const SHARE_MIN = 0.33
-/** How much oftener than in place of other words: what everybody searches follows everything. */
+/** How much more often than in place of other words: popular queries follow everything. */
 const LIFT_MIN = 3
 /** Beside reformulations. Unlike surroundings make a follow-up of another thing likely. */
 const SIMILARITY_WEIGHT = 0.3
@@ -39,7 +39,7 @@ export const leastShare = (n: number, total: number): number => {
   const half = z * Math.sqrt((share * (1 - share)) / total + (z * z) / (4 * total * total))
   return (middle - half) / (1 + (z * z) / total)
 }
-/** What one query has in place of the other, where something was put in the place of something. */
+/** The words that one query has in place of the other's, if something was replaced. */
 export const replaced = (
   from: string,
   to: string

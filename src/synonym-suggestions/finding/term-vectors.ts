@@ -1,6 +1,6 @@
 /**
- * What stands beside a word, as a vector: words that stand beside the same others are near each other (positive
- * pointwise mutual information of words that are at most five apart, of which the strongest directions are kept).
+ * The neighbours of a word as a vector: words with the same neighbours are near each other (positive pointwise mutual
+ * information of words at most five apart, keeping the strongest directions).
  */
 import { IntList } from "../../texts/int-list.ts"
 import { type SparseRows, strongestVectors, symmetric } from "../../texts/linear.ts"
@@ -72,7 +72,7 @@ export class TermTexts {
   #information(place: Int32Array, words: number): SparseRows {
     const beside = this.#beside(place, words)
     const totals = beside.map((row) => row.values().reduce((sum, n) => sum + n, 0))
-    // Rare words are beside others by chance: what stands beside is smoothed (Levy and Goldberg).
+    // Rare words are neighbours by chance, so counts are smoothed (Levy and Goldberg).
     const smooth = totals.map((n) => n ** 0.75)
     const all = smooth.reduce((sum, n) => sum + n, 0)
     const starts = new Int32Array(words + 1)

@@ -25,10 +25,10 @@ const distance = (a: string, b: string, most: number): number => {
   return last[b.length]!
 }
 
-/** From how many characters on a search allows one typing error, and two (`min_len_1typo`, `min_len_2typo`). */
+/** From how many characters on a search allows one typo, and two (`min_len_1typo`, `min_len_2typo`). */
 const ONE_ERROR_FROM = 4,
   TWO_ERRORS_FROM = 7
-/** Whether a search for one word finds the other by itself: by typing errors, by its beginning, or written together. */
+/** Whether a search for one word finds the other anyway: by typos, as a prefix, or written together. */
 export const isFoundAnyway = (term: ReadonlyArray<string>, other: ReadonlyArray<string>): boolean => {
   const [a, b] = [term.join(""), other.join("")]
   if (a === b || b.startsWith(a)) return true

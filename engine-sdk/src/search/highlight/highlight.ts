@@ -19,7 +19,6 @@ import {
   snippetOf,
   type MarkedWord,
   type Marker,
-  type Snippet,
   type SnippetRules,
   type TextMatch,
   type WordFinder

@@ -1,8 +1,8 @@
 /** Characters that no reader sees, and blanks, of a text from outside. Pure. */
 
 /**
- * Of no width, of direction, of tags and variations, and control characters: they hide words from readers, and read to
- * machines what nobody sees.
+ * Zero-width, direction, tag, variation and control characters: they hide words from readers, and show machines what
+ * nobody sees.
  */
 const UNSEEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufff9-\ufffb\p{Default_Ignorable_Code_Point}]/gu
 

@@ -1,6 +1,6 @@
 /**
  * The front's side of the thread that reads pages: one life of it, one page at a time. A page that takes too long or
- * too much memory ends the thread with it, and the next page has a new one.
+ * too much memory ends the thread, and the next page gets a new one.
  */
 import { Worker } from "node:worker_threads"
 import type { FromReader, ToReader } from "./messages.ts"

@@ -1,7 +1,7 @@
 /**
- * One walk over a page's HTML: what it says about itself, where it leads, and what a visitor sees of it. What is hidden
- * (by element, attribute or its own style), comments and characters of no width leave here and are never text. Linear
- * in the page, and what comes out is bounded, whatever stands in it.
+ * One walk over a page's HTML: what it says about itself, where it links, and what a visitor sees. Hidden elements (by
+ * element, attribute or style), comments and zero-width characters are dropped and never become text. Linear in the
+ * page, with bounded output, whatever it contains.
  */
 import { Parser } from "htmlparser2"
 import { LINKS_PER_PAGE_MAX } from "../limits.ts"

@@ -1,6 +1,6 @@
 /**
- * What the words of one language do in a request. Phrases stand between bars; `#` is a quantity ("20 euros"), and one
- * that is `weak` counts only where its quantity says what it is of. Accents and case make no difference.
+ * The function of one language's words in a request. Phrases are between bars; `#` is a quantity ("20 euros"), and a
+ * `weak` one counts only if its quantity says what it measures. Accents and case make no difference.
  */
 export interface Lexicon {
   readonly below: string
@@ -34,12 +34,12 @@ export interface Lexicon {
   readonly outOfStock: string
   readonly onSale: string
   readonly freeShipping: string
-  /** How a request begins, and what is only polite. */ readonly asking: string
+  /** Openings and polite phrases. */ readonly asking: string
   readonly polite: string
   /** Articles, prepositions, forms of "to be": they say nothing of what is looked for. */
   readonly function: string
   readonly thousand: string
   readonly million: string
-  /** Whose number is no price: "for children under 6". */ readonly people: string
+  /** Words whose number is not a price: "for children under 6". */ readonly people: string
   /** Numbers that are written out, as `word=value`. */ readonly numbers: string
 }

@@ -1,7 +1,7 @@
 /**
- * The thread of streams of Opus (`live-worker.ts`): begins with the first of them, ends some time after the last. A
- * stream waits for each of its pieces, so no more than one piece of each is on its way; a piece that takes too long
- * ends the thread, with all its streams.
+ * The thread of Opus streams (`live-worker.ts`): starts with the first, ends some time after the last. A stream waits
+ * for each of its pieces, so each has at most one in progress; a piece that takes too long ends the thread, with all
+ * its streams.
  */
 import { Worker } from "node:worker_threads"
 import { Effect } from "effect"
@@ -28,7 +28,7 @@ export class LiveThread {
   #streams = 0
   #idle: NodeJS.Timeout | undefined
 
-  /** undefined: there are too many. */
+  /** undefined if there are too many. */
   open(): number | undefined {
     if (this.#open.size >= STREAMS_MAX) return undefined
     clearTimeout(this.#idle)

@@ -1,4 +1,4 @@
-/** The entry of the thread that decodes streams of Opus: each has its decoder there, from its first piece on. */
+/** The entry of the thread that decodes Opus streams: each has its decoder there, from its first piece on. */
 import { parentPort } from "node:worker_threads"
 import { OpusDecoder } from "opus-decoder"
 import { giveWayHere, HALF_BACKGROUND } from "@dowser/log/process/background"
@@ -50,7 +50,7 @@ class LiveStream {
 }
 
 giveWayHere(HALF_BACKGROUND)
-// Its library writes a line there for each broken packet of a stream that anybody may send.
+// Its library writes a line there for each broken packet, and anybody may send such a stream.
 Object.assign(console, { error() {} })
 /** At most as many as `live-thread.ts` opens. */
 const streams = new Map<number, LiveStream>()

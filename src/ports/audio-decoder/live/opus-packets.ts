@@ -1,6 +1,6 @@
 /**
- * Packets of Opus out of a stream that arrives in any cut: Ogg (RFC 3533, RFC 7845), WebM (RFC 9559) as browsers record
- * it, or one packet a message. What is not a packet yet is kept, and no more than a packet may be. Pure.
+ * Opus packets from a stream in arbitrary pieces: Ogg (RFC 3533, RFC 7845), WebM (RFC 9559) as browsers record it, or
+ * one packet per message. Incomplete packets are kept, up to a packet's size. Pure.
  */
 import { AudioRefused } from "../format.ts"
 import { joined } from "../ogg.ts"
@@ -8,13 +8,13 @@ import { opusHead } from "../opus.ts"
 import { elementAt, INSIDE, packetIn, TRACK, type Track, trackIn } from "../webm.ts"
 
 type OpusHead = NonNullable<ReturnType<typeof opusHead>>
-/** What reads a stream; throws `AudioRefused`. */
+/** Reads a stream; throws `AudioRefused`. */
 export interface OpusSource {
   /** As soon as it was read. */ readonly head: OpusHead | undefined
   readonly push: (bytes: Uint8Array) => ReadonlyArray<Uint8Array>
 }
 
-/** Of what is not complete: a page of Ogg has 65 kB at most, a block of sound less. */
+/** Incomplete data: a page of Ogg has at most 65 kB, a block of sound less. */
 const KEPT_MAX = 200_000
 class ByteQueue {
   #bytes: Uint8Array = new Uint8Array(0)
@@ -86,7 +86,7 @@ const ELEMENT_HEAD = 12
 export class WebmPackets implements OpusSource {
   readonly #kept = new ByteQueue()
   #track: Track | undefined
-  /** Of an element that nobody reads. */ #skip = 0
+  /** Of an element that is skipped. */ #skip = 0
 
   get head(): OpusHead | undefined {
     return this.#track?.head
@@ -105,7 +105,7 @@ export class WebmPackets implements OpusSource {
     this.#kept.drop(at)
     return packets
   }
-  /** Where the next begins; undefined where this one has not arrived. */
+  /** Where the next begins; undefined if this one has not arrived. */
   #element(all: Uint8Array, at: number, packets: Array<Uint8Array>): number | undefined {
     const element = elementAt(all, at, Infinity)
     if (element === undefined) {
@@ -126,7 +126,7 @@ export class WebmPackets implements OpusSource {
   }
 }
 
-/** Of one channel, a packet a message, as those send it who pack them themselves. */
+/** One channel, a packet per message, from clients that pack themselves. */
 export class BarePackets implements OpusSource {
   readonly head = { channels: 1, preSkip: 0 }
   push(bytes: Uint8Array): ReadonlyArray<Uint8Array> {

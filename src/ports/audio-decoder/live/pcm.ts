@@ -6,7 +6,7 @@ import { RATE } from "../audio-decoder.ts"
 import { AudioRefused } from "../format.ts"
 import { Resampler } from "../resample.ts"
 
-/** What decodes a stream; it throws `AudioRefused` with a sentence for who sent it. */
+/** Decodes a stream; throws `AudioRefused` with a message for the sender. */
 export interface LiveSound {
   readonly push: (bytes: Uint8Array) => Float32Array
 }
@@ -42,7 +42,7 @@ const FMT = 0x66_6d_74_20,
 const RATE_MIN = 8_000,
   RATE_MAX = 48_000
 export const isLiveRate = (rate: number): boolean => Number.isInteger(rate) && rate >= RATE_MIN && rate <= RATE_MAX
-/** Where the sound begins, and how it is written; undefined while the head has not arrived. */
+/** Where the sound begins, and its format; undefined until the header has arrived. */
 const wavHead = (bytes: Uint8Array): { readonly sound: PcmSound; readonly from: number } | undefined => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let sound: PcmSound | undefined

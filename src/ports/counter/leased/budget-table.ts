@@ -1,16 +1,16 @@
 /**
- * What one process holds of the budgets of one kind: units in hand, units to give back, units that were used and not
- * told yet. Plain decisions over memory, without a statement and without a wait; the time is given. `Exchanger` tells
- * Postgres what stands here and applies what it answers.
+ * What one process holds of the budgets of one kind: units in hand, units to return, units used but not reported yet.
+ * Plain decisions over memory, without statements and waits; the time is an argument. `Exchanger` reports this to
+ * Postgres and applies the answers.
  */
 import type { Deferred } from "effect"
 import { type Budget, type CounterOptions, HELD_MAX, type Taken } from "../counter.ts"
 
 const BLOCK_MIN = 8
-/** Several processes leave each other something; one that is alone may take what is left. */
+/** Several processes leave each other something; a single one may take the rest. */
 export const SHARE = 8
 const IDLE_MS = 10 * 60_000
-/** A block that is used up within so long is followed by one of twice its size, otherwise by one of half of it. */
+/** A block used up within this time is followed by one of twice its size, otherwise by one of half. */
 const BUSY_BLOCK_MS = 1_000
 /** A window that is over for so long gets no late request any more. */
 const OVER_AFTER_MS = 1_000
@@ -18,18 +18,18 @@ const OVER_AFTER_MS = 1_000
 export interface BudgetEntry {
   budget: Budget
   /** Units in hand. */ held: number
-  /** Units of this process as Postgres knows them. */ told: number
-  /** Units that nobody held when Postgres last answered. */ pool: number
-  /** Units that are asked for next, beyond those that requests wait for. */ block: number
-  /** When a block was last asked for, in milliseconds of the monotonic clock. */ askedAt: number
+  /** Units of this process that Postgres knows of. */ told: number
+  /** Units that nobody held at Postgres's last answer. */ pool: number
+  /** Units to request next, beyond those that requests wait for. */ block: number
+  /** When a block was last requested, in milliseconds of the monotonic clock. */ askedAt: number
   /** Units that requests wait for. */ waiting: number
   wantsBlock: boolean
   /** Units to give back with the next statement. */ back: number
-  /** Units that were used without being leased: of a budget without a limit, or on credit. */ debt: number
+  /** Units used without a lease: of a budget without a limit, or on credit. */ debt: number
   isRecalled: boolean
   /** A statement that names it is under way, or its answer was lost. */ isUnderWay: boolean
   /** Statements that named it and were sent. */ exchanges: number
-  /** Nobody has any, until then (Unix milliseconds). */ exhaustedUntil: number
+  /** Nobody has any until then (Unix milliseconds). */ exhaustedUntil: number
   isRecalling: boolean
   /** Done when another process gave back what was recalled. */ returned: Deferred.Deferred<void> | undefined
   /** Done after the next exchange that names it. */ pending: Deferred.Deferred<void> | undefined
@@ -66,7 +66,7 @@ export const resizeBlock = (entry: BudgetEntry, monotonic: number): void => {
   entry.askedAt = monotonic
 }
 
-/** What the table is told of the world around it. */
+/** What the table needs to know of its environment. */
 interface Surroundings {
   /** Postgres did not answer lately. */ readonly isAway: () => boolean
   /** Called when an entry is to be exchanged soon. */ readonly wake: () => void
@@ -74,11 +74,11 @@ interface Surroundings {
 
 export class BudgetTable {
   readonly #entries = new Map<string, BudgetEntry>()
-  /** Evicted or past their window, with something left to tell. */
+  /** Evicted or past their window, with something left to report. */
   readonly leaving = new Set<BudgetEntry>()
   /** To be exchanged at once. */
   readonly asking = new Set<BudgetEntry>()
-  /** To be exchanged with the next telling. */
+  /** To be exchanged with the next report. */
   readonly telling = new Set<BudgetEntry>()
   readonly #options: Pick<CounterOptions, "creditMax" | "entriesMax" | "isDurable">
   readonly #surroundings: Surroundings
@@ -93,7 +93,7 @@ export class BudgetTable {
     return this.#entries.get(name)
   }
 
-  /** The entry of this window. Makes it where there is none; the window before and the oldest entry then leave. */
+  /** The entry of this window, created if missing; the previous window and the oldest entry are then dropped. */
   entryOf(budget: Budget, now: number): BudgetEntry {
     const known = this.#entries.get(budget.name)
     if (known !== undefined && known.budget.started_at === budget.started_at) {
@@ -152,7 +152,7 @@ export class BudgetTable {
 
   /**
    * Lets units pass while Postgres is away, at most `creditMax` of a budget; undefined when they are used up. They are
-   * told when it is back.
+   * reported afterwards.
    */
   takeOnCredit(entry: BudgetEntry, units: number): Taken | undefined {
     if (entry.debt + units > Math.min(this.#options.creditMax, entry.budget.limit)) return undefined
@@ -192,7 +192,7 @@ export class BudgetTable {
     this.#surroundings.wake()
   }
 
-  /** Another process needs what is in hand: it is given back at once, or with the answer that is under way. */
+  /** Another process needs what is in hand: it is returned at once, or with the answer in progress. */
   recall(entry: BudgetEntry): void {
     entry.isRecalled = true
     if (entry.isUnderWay) return
@@ -215,7 +215,7 @@ export class BudgetTable {
       const isOver = entry.budget.ends_at + OVER_AFTER_MS < now
       if (entry.waiting > 0 || entry.pending !== undefined || !(isOver || now - entry.usedAt > IDLE_MS)) continue
       this.#entries.delete(name)
-      // Rows of a past minute are swept, whatever they say.
+      // Rows of a past minute are swept anyway.
       if (this.#options.isDurable || !isOver || entry.debt !== 0) this.release(entry)
     }
   }

@@ -1,6 +1,6 @@
 /**
- * A counter of budgets that are leased from Postgres: the table decides, the exchanger speaks with Postgres, and one
- * fiber does so for all who ask. What waits, waits here.
+ * A counter of budgets leased from Postgres: the table decides, the exchanger talks to Postgres, and one fiber does so
+ * for all callers. Waiting happens here.
  */
 import { Clock, Deferred, Effect, Queue } from "effect"
 import { SqlClient } from "effect/sql"
@@ -11,30 +11,27 @@ import { Exchanger } from "./exchanger.ts"
 import { Heartbeat } from "./heartbeat.ts"
 import { Availability, STATEMENT_MAX_MS, TimelyStatements } from "./statements.ts"
 
-/** What was used is told this often. */
+/** How often usage is reported. */
 const TELL_MS = 1_000
-/**
- * How long others have to give back what is recalled, and as many statements of theirs, by the time the own last one
- * took.
- */
+/** How long others have to return recalled units, in time and in multiples of the last statement's duration. */
 const RECALL_WAIT_MS = 250
 const RECALL_STATEMENTS = 4
-/** A budget that is exchanged without end is read as it is after so many tries. */
+/** A budget that keeps being exchanged is read as it is after this many tries. */
 const USED_TRIES = 25
 const USED_AGAIN_MS = 20
 
-/** What was granted to all of one window, without what other processes hold. */
+/** What was granted to all of one window, minus what other processes hold. */
 const usedStatement = (sql: SqlClient.SqlClient, process: string, kind: string, { name, started_at }: Budget) => sql<{
   readonly used: number
 }>`SELECT (w.granted - coalesce((SELECT sum(l.held) FROM counter_leases l WHERE l.kind = w.kind AND l.name = w.name AND l.started_at = w.started_at AND l.process <> ${process}), 0))::float8 AS used
         FROM counter_windows w WHERE w.kind = ${kind} AND w.name = ${name} AND w.started_at = ${String(started_at)}::text::int8`
 
-/** What other processes say of a budget, by its name. */
+/** What other processes report about a budget, by its name. */
 interface Recalls {
   readonly recall: (name: string) => void
   readonly returned: (name: string) => void
 }
-/** What all kinds of budgets of a process have in common. */
+/** What all kinds of budgets of a process share. */
 export interface Shared {
   readonly process: string
   readonly isAlone: boolean
@@ -107,7 +104,7 @@ class LeasedCounter implements Counter, Recalls {
           (yield* new CounterUnavailable({ message: "Units of a limit are not available at the moment." }))
         )
       entry.waiting += units
-      // One that is recalled from others counts as waiting until they have answered.
+      // A budget being recalled counts as waiting until the others have answered.
       yield* Effect.ensuring(
         Effect.andThen(this.#exchanged(entry), this.#recalled(entry, units)),
         Effect.sync(() => {
@@ -136,7 +133,7 @@ class LeasedCounter implements Counter, Recalls {
           STATEMENT_MAX_MS,
           Math.max(RECALL_WAIT_MS, RECALL_STATEMENTS * this.#exchanger.lastStatementMs)
         ),
-        // Who does not answer is dead or stands still: its units come back with its lease, or count as used.
+        // A process that does not answer is dead or stalled: its units come back with its lease, or count as used.
         orElse: () =>
           Effect.sync(() => {
             if (entry.held < units) entry.exhaustedUntil = Math.min(entry.budget.ends_at, this.#now() + EXHAUSTED_MS)
@@ -158,7 +155,7 @@ class LeasedCounter implements Counter, Recalls {
         this.#statements.run(usedStatement(this.#sql, this.#process, this.#options.kind, budget)),
         ([row]) => {
           const entry = this.#table.get(budget.name)
-          // What is under way may have been read or not: once more when it is through.
+          // The statement in progress may or may not include it: repeat afterwards.
           if (triesLeft > 0 && (entry !== before || entry?.exchanges !== exchanges || entry?.isUnderWay === true))
             return Effect.andThen(Effect.sleep(USED_AGAIN_MS), this.#readUsed(budget, triesLeft - 1))
           const own =
@@ -172,7 +169,7 @@ class LeasedCounter implements Counter, Recalls {
 
   readonly recall: Recalls["recall"] = (name) => {
     const entry = this.#table.get(name)
-    // One that has nothing has said so.
+    // A process that has nothing has already said so.
     if (entry === undefined || (entry.told === 0 && entry.held === 0 && !entry.isUnderWay)) return
     this.#table.recall(entry)
   }
@@ -190,7 +187,7 @@ class LeasedCounter implements Counter, Recalls {
   readonly speaking: Effect.Effect<never> = Effect.forever(
     Effect.gen({ self: this }, function* () {
       yield* Queue.take(this.#wanted)
-      // Whoever asks in the same turn of the loop shares the statement.
+      // Callers in the same turn of the loop share the statement.
       yield* Effect.yieldNow
       if (this.#isTellDue) {
         this.#isTellDue = false
@@ -203,7 +200,7 @@ class LeasedCounter implements Counter, Recalls {
       yield* this.#exchanger.exchangeAsked
     })
   )
-  /** Has what was used told every `TELL_MS`. */
+  /** Reports usage every `TELL_MS`. */
   readonly ticking: Effect.Effect<never> = Effect.forever(
     Effect.andThen(
       Effect.sleep(TELL_MS),

@@ -1,18 +1,18 @@
 /**
- * One exchange with Postgres: what a process says of its budgets, the two statements, and what their answers change in
- * memory. `say`, `applyExchange` and `applyOutcome` decide and send nothing; `Exchanger` sends.
+ * One exchange with Postgres: what a process reports about its budgets, the two statements, and how their answers
+ * change memory. `say`, `applyExchange` and `applyOutcome` decide and send nothing; `Exchanger` sends.
  */
 import type { Deferred } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Budget, CounterOptions } from "../counter.ts"
 import { type BudgetEntry, resizeBlock, SHARE } from "./budget-table.ts"
 
-/** A budget of a month is asked for again: units come back, plans change. */
+/** A monthly budget is asked for again: units come back, plans change. */
 export const EXHAUSTED_MS = 1_000
 /** As a limit in Postgres. */
 const ENDLESS = Number.MAX_SAFE_INTEGER
 
-/** What a statement says of a budget; the entry itself goes on while it is under way. */
+/** A statement's view of a budget; the entry itself continues meanwhile. */
 export interface BudgetReport {
   readonly entry: BudgetEntry
   readonly back: number
@@ -36,14 +36,14 @@ interface OutcomeRow {
   readonly started_at: number
   readonly held: number
 }
-/** Who speaks, and of which kind of budgets. */
+/** The reporting process, and the kind of budgets. */
 export interface Speaker {
   readonly process: string
   readonly isAlone: boolean
   readonly options: CounterOptions
 }
 
-/** Reads off an entry what the next statement says of it, and marks it as under way. */
+/** Reads from an entry what the next statement reports, and marks it as in progress. */
 export const say = (entry: BudgetEntry, monotonic: number): BudgetReport => {
   const { back, debt, held, isRecalled, pending, waiting, wantsBlock } = entry
   entry.isRecalled = false
@@ -59,7 +59,7 @@ const int8s = (said: ReadonlyArray<BudgetReport>, of: (row: BudgetReport) => num
 const names = (said: ReadonlyArray<BudgetReport>) => said.map(({ entry }) => entry.budget.name)
 const starts = (said: ReadonlyArray<BudgetReport>) => int8s(said, ({ entry }) => entry.budget.started_at)
 
-/** Statement `number` of a process: gives back, tells debts and asks for units of all budgets that are named. */
+/** Statement `number` of a process: returns units, reports debts and requests units of all named budgets. */
 export const exchangeStatement = (
   sql: SqlClient.SqlClient,
   { isAlone, options, process }: Speaker,
@@ -73,7 +73,7 @@ export const exchangeStatement = (
       ${int8s(said, ({ entry, wantsBlock }) => (wantsBlock ? entry.block : 0))}::text[]::int8[], ${int8s(said, ({ back }) => back)}::text[]::int8[],
       ${int8s(said, ({ debt }) => debt)}::text[]::int8[], ${int8s(said, ({ held }) => held)}::text[]::int8[], ${said.map(({ isRecalled }) => String(isRecalled))}::text[]::bool[])`
 
-/** Whether statement `number`, whose answer was lost, was done; from then on it will not be. */
+/** Whether statement `number`, whose answer was lost, was done; from then on it cannot be. */
 export const outcomeStatement = (
   sql: SqlClient.SqlClient,
   { options, process }: Speaker,
@@ -85,7 +85,7 @@ export const outcomeStatement = (
 
 const keyOf = ({ name, started_at }: Pick<Budget, "name" | "started_at">) => `${started_at} ${name}`
 
-/** Puts what Postgres granted into the entries, and notes which of them have to wait for others or are exhausted. */
+/** Applies what Postgres granted to the entries, and notes which must wait for others or are exhausted. */
 export const applyExchange = (
   said: ReadonlyArray<BudgetReport>,
   rows: ReadonlyArray<ExchangedRow>,
@@ -108,7 +108,7 @@ export const applyExchange = (
   }
 }
 
-/** Makes up for an answer that was lost: budgets without a row stand as before, because the statement was not done. */
+/** Makes up for a lost answer: budgets without a row are unchanged, because the statement was not done. */
 export const applyOutcome = (said: ReadonlyArray<BudgetReport>, rows: ReadonlyArray<OutcomeRow>): void => {
   const byName = new Map(rows.map((row) => [keyOf(row), row.held]))
   for (const { back, debt, entry, held: before } of said) {

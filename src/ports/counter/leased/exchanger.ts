@@ -1,6 +1,6 @@
 /**
- * Exchanges budgets with Postgres, one numbered statement at a time, always from one fiber. A statement without an
- * answer is asked after by its number before the next one is sent, so nothing is counted twice and nothing is lost.
+ * Exchanges budgets with Postgres, one numbered statement at a time, always from one fiber. After a statement without
+ * an answer, its number is checked before the next one is sent, so nothing is counted twice and nothing is lost.
  */
 import { type Cause, Deferred, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -32,7 +32,7 @@ interface ExchangerParts {
 export class Exchanger {
   readonly #parts: ExchangerParts
   #number = 0
-  /** What the last statement said, where its answer was lost. */
+  /** The last statement's content, if its answer was lost. */
   #unsure: ReadonlyArray<BudgetReport> | undefined
   #lastStatementMs = 0
 
@@ -55,13 +55,13 @@ export class Exchanger {
           )
     )
 
-  /** Exchanges what is asked for, until nothing is. */
+  /** Exchanges requested budgets until none is left. */
   readonly exchangeAsked: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
     const { asking } = this.#parts.table
     while (asking.size > 0) yield* this.exchange(firstOf(asking, ROWS_MAX))
   })
 
-  /** Tells what leaves and what was used, and asks after a lost answer. */
+  /** Reports departures and usage, and checks on a lost answer. */
   readonly tell: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
     const { leaving, telling } = this.#parts.table
     if (this.#unsure !== undefined) yield* this.exchange([])
@@ -69,14 +69,14 @@ export class Exchanger {
     if (telling.size > 0) yield* this.#flush(telling)
   })
 
-  /** What a process that stops has left to tell. */
+  /** What a stopping process still has to report. */
   readonly tellLast: Effect.Effect<void> = Effect.suspend(() => {
     const { leaving } = this.#parts.table
     for (const { entry } of this.#unsure ?? []) leaving.add(entry)
     return this.#flush(leaving)
   })
 
-  /** Once through: who is added meanwhile is told next time. */
+  /** One pass: entries added meanwhile are reported next time. */
   readonly #flush = Effect.fnUntraced({ self: this }, function* (all: ReadonlySet<BudgetEntry>) {
     const entries = [...all]
     for (let at = 0; at < entries.length && !this.#parts.availability.isAway(); at += ROWS_MAX)
@@ -124,10 +124,10 @@ export class Exchanger {
     }
   )
 
-  /** Whoever waits goes on, on credit. */
+  /** Waiters continue, on credit. */
   #away(cause: Cause.Cause<unknown>): Effect.Effect<void> {
     const { availability, table } = this.#parts
-    // Before whoever waits goes on: it looks whether Postgres is away.
+    // Before waiters continue, because they check whether Postgres is away.
     availability.failed()
     for (const entry of table.asking) {
       table.telling.add(entry)

@@ -1,6 +1,6 @@
 /**
- * A process says every half a minute that its leases are of somebody who lives, and sweeps those of processes that
- * stopped saying so: their units count as used.
+ * Every half a minute a process confirms its leases, and sweeps those of processes that stopped doing so: their units
+ * count as used.
  */
 import { Cause, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -23,7 +23,7 @@ export class Heartbeat {
       DELETE FROM counter_leases WHERE process <> ${process} AND seen_at < (extract(epoch FROM clock_timestamp()) * 1000)::int8 - ${String(DEAD_AFTER_MS)}::text::int8`)
   }
 
-  /** Renews where it is due. One that fails is said, and tried again when the next is due: five more are in time. */
+  /** Renews what is due. A failure is logged and retried at the next time: five more are in time. */
   readonly beat: Effect.Effect<void> = Effect.suspend(() => {
     if (this.#monotonic() - this.#renewedAt < RENEW_MS) return Effect.void
     this.#renewedAt = this.#monotonic()

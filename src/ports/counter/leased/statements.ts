@@ -6,7 +6,7 @@ export const STATEMENT_MAX_MS = 1_000
 /** After a failure nobody waits for another until then. */
 const AWAY_MS = 1_000
 
-/** Sends statements beside whoever waits: giving a statement up can itself wait for a server that does not answer. */
+/** Sends statements apart from the waiter: abandoning a statement can itself wait for an unresponsive server. */
 export class TimelyStatements {
   readonly #scope: Scope.Scope
   #isClosing = false
@@ -36,7 +36,7 @@ export class TimelyStatements {
   }
 }
 
-/** Whether Postgres is away; one warning for each time that it goes. */
+/** Whether Postgres is away; one warning each time it goes. */
 export class Availability {
   #awayUntil = -Infinity
   #isTold = false

@@ -1,17 +1,17 @@
 /**
- * What servers of writing models answer, whole and event by event, by their public interfaces. Pure. Only the answer's
- * own text is taken: reasoning and calls of tools stand in fields that are not read.
+ * Answers of servers of writing models, whole and event by event, by their public interfaces. Pure. Only the answer's
+ * own text is taken: reasoning and tool calls are in fields that are not read.
  */
 import type { Generated, GeneratorFinish, GeneratorKind } from "../generator.ts"
 
-/** A part of an answer that is being written; fields are absent where an event says nothing of them. */
+/** A part of an answer being written; fields are absent if an event does not mention them. */
 interface Part {
   readonly text?: string | undefined
   readonly finish?: GeneratorFinish | undefined
   readonly input_tokens?: number | undefined
   readonly output_tokens?: number | undefined
-  /** Nothing comes after it. */ readonly isLast?: boolean
-  /** What the server says is wrong, in the middle of its answer. */ readonly error?: string
+  /** Nothing follows. */ readonly isLast?: boolean
+  /** The server's error in the middle of its answer. */ readonly error?: string
   readonly isBusy?: boolean
 }
 
@@ -131,7 +131,7 @@ export const partOf = (kind: GeneratorKind, event: string): Part => {
   return errorOf(value) ?? readings.get(kind)!.event(value)
 }
 
-/** About how many a text is where nobody counts. */
+/** Estimated length of a text when nobody counts. */
 export const tokensAbout = (characters: number): number => Math.ceil(characters / 4)
 
 /** undefined where the answer holds no text. */

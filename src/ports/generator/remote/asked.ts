@@ -1,4 +1,4 @@
-/** How servers of writing models are asked, by their public interfaces. Pure. */
+/** Requests to servers of writing models, by their public interfaces. Pure. */
 import type { GenerateRequest, GeneratorKind, GeneratorMessage } from "../generator.ts"
 
 interface Asked {
@@ -7,7 +7,7 @@ interface Asked {
   readonly body: string
 }
 interface Shape {
-  /** Where nobody names an address; undefined: one must be named. */ readonly home: string | undefined
+  /** If no address is named; undefined if one must be. */ readonly home: string | undefined
   readonly path: string
   readonly credential: (key: string) => Readonly<Record<string, string>>
   readonly headers: Readonly<Record<string, string>>
@@ -24,7 +24,7 @@ const openai: Shape = {
   body: (request, isStream) => ({
     model: request.model.model,
     messages: request.messages,
-    // The company's newer models refuse the older name, many other servers know no newer one.
+    // The company's newer models refuse the older name, many other servers do not know the newer one.
     [request.model.url === undefined ? "max_completion_tokens" : "max_tokens"]: request.maxTokens,
     ...temperatureOf(request),
     ...(request.isJson === true ? { response_format: { type: "json_object" } } : {}),
@@ -61,7 +61,7 @@ const ollama: Shape = {
   body: (request, isStream) => ({
     model: request.model.model,
     messages: request.messages,
-    // It streams unless it is told not to.
+    // It streams unless told otherwise.
     stream: isStream,
     ...(request.isJson === true ? { format: "json" } : {}),
     options: { num_predict: request.maxTokens, ...temperatureOf(request) }
@@ -73,7 +73,7 @@ const shapes: ReadonlyMap<GeneratorKind, Shape> = new Map([
   ["ollama", ollama]
 ])
 
-/** Of a base address: with or without the path, or the first part of it, that the interface has. */
+/** From a base address with or without the interface's path, or the first part of it. */
 const addressOf = (base: string, path: string): string => {
   const bare = base.replace(/\/+$/, "")
   if (bare.endsWith(path)) return bare

@@ -14,7 +14,7 @@ export class EventLines {
     this.#lineMax = lineMax
   }
 
-  /** The events that these bytes complete; undefined: one is longer than any should be. */
+  /** The events that these bytes complete; undefined if one is too long. */
   push(bytes: Uint8Array): ReadonlyArray<string> | undefined {
     const lines = (this.#rest + this.#decoder.decode(bytes, { stream: true })).split("\n")
     this.#rest = lines.pop()!
@@ -23,7 +23,7 @@ export class EventLines {
     return waiting > this.#lineMax ? undefined : events
   }
 
-  /** What stands after the last end of a line: some servers forget it. */
+  /** What follows the last end of a line: some servers forget it. */
   end(): ReadonlyArray<string> {
     const last = this.#rest + this.#decoder.decode()
     this.#rest = ""

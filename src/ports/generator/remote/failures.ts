@@ -7,7 +7,7 @@ const QUOTED_MAX = 200
 export const failed = ({ kind, model }: GeneratorModel, why: GenerationFailed["kind"], what: string) =>
   new GenerationFailed({ kind: why, message: `The server of the model \`${kind}/${model}\` ${what}.` })
 
-/** What a server says is wrong, after a colon. */
+/** The server's error message, after a colon. */
 export const said = ({ api_key }: GeneratorModel, text: string): string => {
   const bare = (api_key === undefined || api_key === "" ? text : text.replaceAll(api_key, "…"))
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")

@@ -91,7 +91,7 @@ const make = Effect.gen(function* () {
   const lines = new OrganizationLines(AT_ONCE_MAX)
   const streams = new OrganizationLines(STREAMS_MAX)
 
-  /** What a try came to, again and again while that may help. */
+  /** The result of a try, repeated while that may help. */
   const tried = Effect.fnUntraced(function* <A, R>(
     { tries = TRIES }: GenerateRequest,
     once: (at: number) => Effect.Effect<A, Later, R>

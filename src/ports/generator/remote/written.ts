@@ -1,5 +1,6 @@
 /**
- * An answer as it is written: events of a server's stream to pieces of the port, within bounds. One for each answer.
+ * An answer while it is written: turns events of a server's stream into pieces of the port, within bounds. One per
+ * answer.
  */
 import { GenerationFailed, type GeneratorFinish, type GeneratorPiece, type GenerateRequest } from "../generator.ts"
 import { isServerSent, partOf, tokensAbout } from "./answers.ts"
@@ -30,7 +31,7 @@ export class Written {
       : this.#take(events)
   }
 
-  /** The body has ended: an answer whose end was told is whole, also where its last event is missing. */
+  /** The body has ended: an answer with a reported end is complete, even if its last event is missing. */
   end(): ReadonlyArray<GeneratorPiece> | GenerationFailed {
     const pieces = this.#take(this.#lines.end())
     if (pieces instanceof GenerationFailed || this.#isOver) return pieces
@@ -65,7 +66,7 @@ export class Written {
         if (this.#characters > TEXT_MAX) return failed(model, "failed", "does not come to an end")
         pieces.push({ kind: "text", text: part.text })
       }
-      // An end before anybody told why is a server that was stopped.
+      // An end without a reported reason means that the server was stopped.
       if (part.isLast === true && this.#finish === undefined) return failed(model, "failed", "broke its answer off")
       if (part.isLast === true) pieces.push(this.#ending(this.#finish!))
     }

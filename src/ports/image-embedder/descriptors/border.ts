@@ -1,7 +1,7 @@
 /**
- * Where a product is in its picture: what is left without a frame and without the ground around it. A frame is a border
- * of one colour, about as wide on every side; ground is what is transparent, nearly white, or of the colour that all
- * four corners have. Pure.
+ * Where a product is in its picture: what remains without a frame and the background. A frame is a border of one
+ * colour, about equally wide on every side; background is transparent, nearly white, or of the colour that all four
+ * corners have. Pure.
  */
 import type { Pixels } from "./pixels.ts"
 
@@ -15,10 +15,10 @@ const WHITE = 240
 const ALPHA = 24
 /** Between colours that are one, a channel. */
 const ALIKE = 14
-/** Of a row or a column that is ground, so much is. */
+/** The share of background that makes a row or column background. */
 const GROUND_SHARE = 0.985
 const SIDE_MIN = 8
-/** Of a side; a wider border is ground. */
+/** Share of a side; a wider border is background. */
 const FRAME_MAX = 0.12
 /** Compression mixes a frame with what is next to it. */
 const FRAME_BLUR = 2
@@ -45,7 +45,7 @@ const cornerColour = (pixels: Pixels, { height, left, top, width }: Box): Colour
     : undefined
 }
 
-/** What is left of a box when rows and columns that are ground go from its sides. */
+/** Trims background rows and columns from the sides of a box. */
 const withoutGround = (pixelsWide: number, box: Box, isGround: (pixel: number) => boolean): Box => {
   let { left, top } = box,
     right = left + box.width,

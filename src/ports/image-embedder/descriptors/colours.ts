@@ -1,6 +1,6 @@
 /**
  * Colours as 64 classes: eight greys, and fourteen hues in two strengths and two brightnesses. A colour between classes
- * belongs to each in part, so that a little noise changes a little; what has hardly any colour is grey, since its hue
+ * belongs to each in part, so that a little noise changes little; nearly colourless pixels are grey, because their hue
  * means nothing. Pure.
  */
 import { SIDE, type Square } from "./resample.ts"
@@ -8,7 +8,7 @@ import { SIDE, type Square } from "./resample.ts"
 export const COLOURS = 64
 const GREYS = 8
 const HUES = 14
-/** Classes are told of half the side: the mean of four pixels. */
+/** Classes are computed at half the side: the mean of four pixels. */
 export const COARSE = SIDE / 2
 
 /** 0 below `from`, 1 above `to`. */
@@ -53,7 +53,7 @@ const share = (shares: Float32Array, base: number, weight: number, red: number, 
   }
 }
 
-/** Of each place of the coarse square its share of each class; together as much as there is product. */
+/** For each cell of the coarse square its share of each class; together the amount of product. */
 export const colourSharesOf = ({ blue, green, product, red }: Square, isAll: boolean): Float32Array => {
   const shares = new Float32Array(COARSE * COARSE * COLOURS)
   const mean = (of: Float32Array, at: number) => (of[at]! + of[at + 1]! + of[at + SIDE]! + of[at + SIDE + 1]!) / 4
@@ -61,7 +61,7 @@ export const colourSharesOf = ({ blue, green, product, red }: Square, isAll: boo
     for (let x = 0; x < COARSE; x++) {
       const at = 2 * (y * SIDE + x)
       const weight = isAll ? 1 : mean(product, at)
-      // What is mostly ground has a mixed colour.
+      // A cell that is mostly background has a mixed colour.
       if (weight < 0.5) continue
       share(shares, (y * COARSE + x) * COLOURS, weight, mean(red, at), mean(green, at), mean(blue, at))
     }

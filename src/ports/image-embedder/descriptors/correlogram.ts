@@ -1,7 +1,7 @@
 /**
- * How colours lie together: for each colour and each of four distances, how many neighbours of its places at that
- * distance have it too (Huang and others, "Image indexing using color correlograms", 1997, the part on the diagonal).
- * Of all that is product, so that a colour counts by how much there is of it. Pure.
+ * How colours are arranged: for each colour and each of four distances, how many neighbours at that distance share it
+ * (Huang and others, "Image indexing using color correlograms", 1997, the diagonal part). Over the whole product, so
+ * that a colour counts by its amount. Pure.
  */
 import { COARSE, COLOURS } from "./colours.ts"
 
@@ -23,7 +23,7 @@ export const correlogramOf = (shares: Float32Array): Float32Array => {
           sums[d * COLOURS + colour]! += own * others
         }
       }
-  // Roots: a colour that there is four times as much of counts twice as much.
+  // Square roots: four times as much of a colour counts twice.
   for (let i = 0; i < sums.length; i++) sums[i] = Math.sqrt(sums[i]!)
   return sums
 }

@@ -1,6 +1,6 @@
 /**
- * 64 bits that a picture keeps through compression and scaling: whether it gets brighter from one place of a row to the
- * next, of nine by eight (dHash). Of the whole and of its middle. Pure.
+ * 64 bits that survive compression and scaling: whether brightness rises from one cell of a row to the next, of nine by
+ * eight (dHash). For the whole and for its middle. Pure.
  */
 import { SIDE } from "./resample.ts"
 

@@ -1,7 +1,7 @@
 /**
- * What a picture looks like, as one vector of length one: how its colours lie together, where they are, which way its
- * edges run (`LOOK` numbers), and behind them the bits of its hashes with a small weight, so that two vectors alone
- * tell whether they are of one picture. Pure.
+ * What a picture looks like, as one unit vector: how its colours are arranged, where they are, the direction of its
+ * edges (`LOOK` numbers), followed by the bits of its hashes with a small weight, so that two vectors alone show
+ * whether they are of one picture. Pure.
  */
 import { productIn } from "./border.ts"
 import { COLOUR_GRID, colourGridOf } from "./colour-grid.ts"
@@ -18,12 +18,12 @@ export const LOOK_ALIKE_DIMENSIONS = LOOK + HASH_BITS
 /** Another one with every change of what a picture's vector is. */
 export const LOOK_ALIKE_VERSION = "look-alike-1"
 const WEIGHTS = { correlogram: 0.4, grid: 0.25, gradients: 0.35 }
-/** Of the squared length that the bits have. */
+/** Share of the squared length for the bits. */
 const HASH_SHARE = 0.2
 
 const projection = new Projection(CORRELOGRAM + COLOUR_GRID + GRADIENTS, LOOK)
 
-/** To length `length`; what is zero stays so. */
+/** Scaled to `length`; zero stays zero. */
 const scaled = (numbers: Float32Array, length: number): Float32Array => {
   let sum = 0
   for (const number of numbers) sum += number * number

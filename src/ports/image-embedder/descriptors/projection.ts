@@ -1,7 +1,6 @@
 /**
- * Many numbers as few: sums with signs that a seed gives (Achlioptas, "Database-friendly random projections", 2003),
- * which keep angles about as they were. The signs are part of the model: others make vectors that cannot be compared.
- * Pure.
+ * Many numbers as few: sums with signs from a seed (Achlioptas, "Database-friendly random projections", 2003), which
+ * approximately preserve angles. The signs are part of the model: other signs make incomparable vectors. Pure.
  */
 const SEED = 0x5eed_1a7e
 

@@ -2,20 +2,20 @@
 import type { Box } from "./border.ts"
 import type { Pixels } from "./pixels.ts"
 
-/** A side of what descriptors are made of. */
+/** Side of the square from which descriptors are computed. */
 export const SIDE = 128
 export interface Square {
   /** Over white, 0..255. */ readonly red: Float32Array
   readonly green: Float32Array
   readonly blue: Float32Array
-  /** 0..1: how much of the pixel is no ground. */ readonly product: Float32Array
+  /** 0..1: how much of the pixel is not background. */ readonly product: Float32Array
 }
 
-/** For each of `SIDE` places along an axis: the first pixel, and the share that each of those from there has. */
+/** For each of `SIDE` cells along an axis: the first pixel, and the share of each pixel from there on. */
 const sharesOf = (start: number, length: number, limit: number): ReadonlyArray<readonly [number, Float32Array]> =>
   Array.from({ length: SIDE }, (_, i) => {
     const scale = length / SIDE
-    // Where a pixel is larger than a place: between the two nearest pixels.
+    // If a pixel is larger than a cell: between the two nearest pixels.
     const from = scale >= 1 ? start + i * scale : start + (i + 0.5) * scale - 0.5
     const to = scale >= 1 ? from + scale : from + 1
     const first = Math.min(limit - 1, Math.max(0, Math.floor(from)))

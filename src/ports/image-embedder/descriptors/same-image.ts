@@ -2,7 +2,7 @@
 import { HASH_BITS } from "./hashes.ts"
 import { LOOK } from "./look-alike.ts"
 
-/** Of each hash, of 64. */
+/** For each hash, of 64. */
 const DIFFERING_MAX = 6
 /** Cosine of what it looks like. */
 const LOOK_MIN = 0.985

@@ -1,7 +1,4 @@
-/**
- * The front's side of the thread that runs the model: one life of it, as promises. Whoever waits when it ends, hears of
- * it.
- */
+/** The front's side of the thread that runs the model: one life of it, as promises. Waiters are told when it ends. */
 import { Worker } from "node:worker_threads"
 import type { FromThread, ThreadSettings, ToThread } from "./messages.ts"
 
@@ -14,7 +11,7 @@ export interface ChunkAnswer {
   readonly tokens: Uint16Array
   readonly took_ms: number
 }
-/** The thread is not there any more; its texts were not to blame, as far as anybody can say. */
+/** The thread is gone; as far as is known its texts were not to blame. */
 export class ThreadLost extends Error {
   override readonly name = "ThreadLost"
 }

@@ -1,6 +1,6 @@
 /**
- * The entry of the thread that runs the model. Work is done in slices of some forty milliseconds, and before each of
- * them what was sent meanwhile is looked at: a query waits for the slice that runs, whatever else there is to do.
+ * The entry of the thread that runs the model. Work is done in slices of some forty milliseconds, and new messages are
+ * read before each: a query waits only for the current slice, whatever else there is to do.
  */
 import { parentPort, workerData } from "node:worker_threads"
 import { giveWayHere, HALF_BACKGROUND } from "@dowser/log/process/background"
@@ -27,7 +27,7 @@ process.on("unhandledRejection", fail)
 /** Texts become tokens for so long before others are looked at. */
 const TOKENS_MS = 10
 
-/** One message's texts on their way: tokens first, then run by run. */
+/** The texts of one message in progress: tokens first, then run by run. */
 class Work {
   readonly message: EmbedMessage
   readonly #tokens: Array<ReadonlyArray<number>> = []

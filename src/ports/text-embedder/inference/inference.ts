@@ -1,8 +1,7 @@
 /**
- * Who is next at the model, and the thread's lives: begun for the first text, replaced when it dies, ended by whoever
- * sees that nobody asks (`closeIdle`). Chunks of one request go one after the other; one of queries and one of
- * documents may be in the thread, which looks for the former before each slice of work. Chunks that were in a thread
- * that died are asked again once.
+ * The queue of the model and the thread's lives: it starts for the first text, is replaced when it dies, and ended when
+ * idle (`closeIdle`). Chunks of one request run one after the other; one of queries and one of documents may be in the
+ * thread, which looks for queries before each slice of work. Chunks in a thread that died are retried once.
  */
 import { EmbeddingUnavailable, type EmbedRequest } from "../text-embedder.ts"
 import { type ChunkAnswer, type InferenceThread, type Loaded, ThreadLost } from "./inference-thread.ts"
@@ -13,9 +12,9 @@ type Priority = EmbedRequest["priority"]
 interface InferenceOptions {
   readonly dimensions: number
   /** Unix milliseconds. */ readonly now: () => number
-  /** undefined: there is no model any more. */ readonly open: () => InferenceThread | undefined
+  /** undefined if the model no longer exists. */ readonly open: () => InferenceThread | undefined
   readonly onLoaded: (loaded: Loaded) => void
-  /** It died, or could not begin. */ readonly onLost: (message: string) => void
+  /** It died, or could not start. */ readonly onLost: (message: string) => void
 }
 interface Asked {
   readonly texts: ReadonlyArray<string>
@@ -89,7 +88,7 @@ class Request {
   }
   has({ at, texts }: Chunk, { tokens, vectors }: ChunkAnswer): void {
     if (this.isOver) return
-    // Copied: a part of a chunk that somebody keeps would keep all of it.
+    // Copied: keeping a part of a chunk would keep all of it.
     for (let i = 0; i < texts.length; i++)
       this.#known[at + i] = {
         vector: vectors.slice(i * this.#dimensions, (i + 1) * this.#dimensions),
@@ -137,7 +136,7 @@ export class Inference {
     return this.#lines[priority].items + (this.#inThread[priority]?.items ?? 0)
   }
 
-  /** One answer, later. Answers what takes back what has not begun. */
+  /** Answers later. Returns a function that withdraws what has not begun. */
   ask(asked: Asked, answer: Answer): () => void {
     const request = new Request(asked, answer, this.#options.dimensions)
     const line = this.#lines[asked.priority]
@@ -189,7 +188,7 @@ export class Inference {
     this.#usedAt = this.#options.now()
     this.#inThread[priority] = undefined
     this.#next(priority)
-    // Last: whoever waits goes on at once, and the thread should have its next work by then.
+    // Last: waiters continue at once, and by then the thread should have its next work.
     if (answer !== undefined) chunk.request.has(chunk, answer)
   }
   #failed(thread: InferenceThread, priority: Priority, chunk: Chunk, error: Error): void {
@@ -241,7 +240,7 @@ export class Inference {
     for (const priority of PRIORITIES) for (const { request } of this.#lines[priority].takeAll()) request.fail(error)
   }
 
-  /** Ends the thread where nobody asked for so long; the next text begins another. */
+  /** Ends the thread after this much idle time; the next text starts another. */
   async closeIdle(idle_ms: number): Promise<void> {
     const thread = this.#thread
     const isBusy = PRIORITIES.some((priority) => this.waiting(priority) > 0)

@@ -1,7 +1,7 @@
 /**
- * Texts that wait for the model: organizations take turns, chunk by chunk, so that who has one text passes who has
- * thousands. Bounds are of all together, and half of each is for one organization, so that none closes the line for
- * others. Pure.
+ * Texts waiting for the model: organizations take turns, chunk by chunk, so that one with a single text passes one with
+ * thousands. Bounds apply to all together, and one organization may use half of each, so that none blocks the others.
+ * Pure.
  */
 interface Waits {
   readonly organizationId: string
@@ -34,7 +34,7 @@ export class Line<A extends Waits> {
   get bytes(): number {
     return this.#bytes
   }
-  /** Whether there is room for as much. What is larger than a bound itself comes in where nothing else waits. */
+  /** Whether there is room for this much. Something larger than a bound is admitted when nothing else waits. */
   hasRoom({ bytes, items, organizationId }: Waits): boolean {
     const own = this.#places.get(organizationId)
     const fits = (waiting: number, more: number, bound: number) => waiting === 0 || waiting + more <= bound
@@ -49,7 +49,7 @@ export class Line<A extends Waits> {
     this.#placeOf(entry).waiting.push(entry)
     this.#count(entry, 1)
   }
-  /** Of what was taken and has to be done again: before all others of its organization, whose turn is next. */
+  /** For work that must be repeated: placed before everything else of its organization, whose turn is next. */
   putBack(entry: A): void {
     const place = this.#placeOf(entry)
     place.waiting.unshift(entry)
@@ -69,7 +69,7 @@ export class Line<A extends Waits> {
     if (place.waiting.length > 0) this.#places.set(organizationId, place)
     return entry
   }
-  /** Of nobody any more. O(what its organization has waiting). */
+  /** For abandoned work. O(what its organization has waiting). */
   remove(entry: A): void {
     const place = this.#places.get(entry.organizationId)
     const at = place?.waiting.indexOf(entry) ?? -1

@@ -1,7 +1,7 @@
 /**
- * Models that run in this program, each in a thread of its own that begins when it is first asked: the one that is
- * installed, and the operator's. Here texts are made equal to what a model may see, each looked for among those that
- * are known, and the rest is asked for (`inference.ts`).
+ * Models that run in this program, each in a thread of its own that starts on first use: the installed one, and the
+ * operator's. Here texts are normalized to what a model may see, looked up in the cache, and the rest is computed
+ * (`inference.ts`).
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import {
@@ -64,7 +64,7 @@ const unavailable = ({ installed, model }: LocalModel): EmbeddingUnavailable | u
   return new EmbeddingUnavailable({ message: `${model.name} is being installed.`, reason: "installing", retry_after_s })
 }
 
-/** What is known of each text of a request, and which have to be asked for. */
+/** What is cached for each text of a request, and which must be computed. */
 class Lookup {
   readonly #texts: ReadonlyArray<string>
   readonly #byText = new Map<string, CachedVector | undefined>()

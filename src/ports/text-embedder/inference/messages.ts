@@ -1,4 +1,4 @@
-/** What the front and the thread that runs the model say to each other. */
+/** Messages between the front and the thread that runs the model. */
 export interface MiniLmSettings {
   readonly kind: "minilm"
   /** Of the installed model. */ readonly folder: string
@@ -18,7 +18,7 @@ export interface HashedFile {
   readonly path: string
   /** Hexadecimal. */ readonly sha256: string
 }
-/** How the vector of a text comes of those of its tokens; `none` where the model answers one a text. */
+/** How a text's vector is derived from those of its tokens; `none` if the model returns one per text. */
 export type Pooling = "mean" | "first" | "none"
 export type ThreadSettings = MiniLmSettings | OperatorSettings
 export interface EmbedMessage {

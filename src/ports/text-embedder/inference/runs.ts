@@ -1,6 +1,6 @@
 /**
- * Texts that are given to the model together: of nearly one length, since all of a run are as long as its longest, and
- * no more than what was measured to take the time that somebody else may wait. Pure.
+ * Texts given to the model together: of nearly equal length, because all texts of a run take as long as its longest,
+ * and no more than fits the time that others may wait. Pure.
  */
 
 /** Indexes of texts of one run, by the lengths of all: shortest first, texts of no length in none. */
@@ -20,7 +20,7 @@ const RUN_MS = 40
 const TOKENS_LEAST = 32,
   TOKENS_MOST = 2_048
 
-/** How many tokens take `RUN_MS`, learnt from runs. */
+/** How many tokens take `RUN_MS`, learned from runs. */
 export class Pace {
   #tokensPerMs = 2
 

@@ -1,7 +1,7 @@
 /**
- * Vectors of texts that were embedded lately, by model, organization and a hash of the text: what one organization
- * embedded says nothing to another, not even by how long an answer takes. Queries and documents have bounds of their
- * own, or an import would have every query embedded again.
+ * Recently computed vectors, by model, organization and a hash of the text: one organization's texts reveal nothing to
+ * another, not even by response times. Queries and documents have bounds of their own, or an import would evict every
+ * query.
  */
 import { createHash } from "node:crypto"
 import { BoundedMap } from "@dowser/engine-sdk/host"

@@ -1,8 +1,8 @@
 /**
- * What a text is made of, for vectors that are trained on a collection: four characters in a row of each word, its ends
- * marked. Words of one stem, compounds and words with a typing error share most of theirs, whether or not the language
- * has a stemmer: of 1,190 questions each in German, Spanish and Arabic, vectors alone find the right passage with an
- * nDCG of .89 to .90, and those of whole words with .69 to .78. Where words are not set apart, characters and pairs of
+ * The features of a text, for vectors trained on a collection: runs of four characters of each word, with its ends
+ * marked. Words of one stem, compounds and misspelled words share most of theirs, whether or not the language has a
+ * stemmer: of 1,190 questions each in German, Spanish and Arabic, vectors alone find the right passage with an nDCG of
+ * .89 to .90, and those of whole words with .69 to .78. In scripts without word boundaries, characters and pairs of
  * them.
  */
 const WORD = /[\p{L}\p{N}]+/gu

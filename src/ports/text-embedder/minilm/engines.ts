@@ -1,6 +1,6 @@
 /**
- * What runs the model: the native runtime over the graph of bytes, or where that cannot be loaded (an unknown
- * processor, another C library), the weights in WebAssembly, fifteen times slower and alike to the third digit.
+ * The runtime of the model: the native one over the byte-quantized graph, or, if that cannot be loaded (an unknown
+ * processor, another C library), the weights in WebAssembly, fifteen times slower and equal to three digits.
  */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"

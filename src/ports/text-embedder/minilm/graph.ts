@@ -1,11 +1,11 @@
 /**
  * MiniLM as a graph: words and places, six layers of attention and two sums, the mean over the words, length one.
  *
- * In the small precision tables are kept in bytes, a scale for each row, and what is multiplied by them becomes bytes
- * too, with a scale for each word of a text: what a text's vector is does not depend on those beside it. (The runtime's
- * own quantization has one scale for all of a batch: the same text has vectors whose cosine is .98 between batches.)
- * Weights take 127 of the 255 values: processors that add pairs of products in 16 bits then never cut one off, and
- * all have the same vectors. In the full precision all is as it was trained, which the small one is held against.
+ * In the small precision tables are stored as bytes with a scale per row, and their operands become bytes too, with a
+ * scale per word of a text: a text's vector does not depend on its neighbours. (The runtime's own quantization has one
+ * scale per batch: the same text gets vectors whose cosine is .98 between batches.) Weights use 127 of the 255 values,
+ * so that processors that add pairs of products in 16 bits never saturate, and all get the same vectors. In the full
+ * precision everything is as trained; the small one is tested against it.
  */
 import { OnnxGraph, RUNTIME_DOMAIN } from "./onnx.ts"
 import type { Safetensors, Tensor } from "./safetensors.ts"

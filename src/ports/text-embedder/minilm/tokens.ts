@@ -1,7 +1,6 @@
 /**
- * A text as the numbers of its word pieces, at most as many as the model reads. A piece of a text is as long as one
- * needs to be for that at least, and no tokenizer sees more: 8,000 letters without a meaning would take it half a
- * second.
+ * A text as the ids of its word pieces, at most as many as the model reads. The tokenizer gets no more of a text than
+ * it needs for that: 8,000 random letters would take it half a second.
  */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -21,7 +20,10 @@ const BEGIN = 101,
   END = 102
 /** Of what is given to the tokenizer at once; a text of ordinary words takes three. */
 const PIECE_CHARACTERS = 512
-/** Behind one of these a text can be cut: no word goes on over it. Brackets are in the model's own signs (`[CLS]`). */
+/**
+ * A text can be cut after one of these: no word continues across it. Brackets are part of the model's own markers
+ * (`[CLS]`).
+ */
 const CUT = /[\s.,;:!?/|"'()*+\-_=<>~\p{Pd}\p{Po}]/u
 
 /** Pieces whose tokens, one after the other, are those of the text. */

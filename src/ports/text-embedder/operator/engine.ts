@@ -1,7 +1,7 @@
 /**
- * Runs a model that the operator gave as a file: one of sentence embeddings as it is exported for ONNX Runtime, with
- * the inputs `input_ids`, `attention_mask` and `token_type_ids` (what it has of them), and a vector a text, or a token.
- * What is run is what was hashed: both files are read once.
+ * Runs a model that the operator provides as a file: a sentence-embedding model exported for ONNX Runtime, with the
+ * inputs `input_ids`, `attention_mask` and `token_type_ids` (those it has), and a vector per text or per token. The
+ * hashed bytes are the ones that run: both files are read once.
  */
 import { createHash } from "node:crypto"
 import { readFile } from "node:fs/promises"
@@ -39,8 +39,9 @@ const framesOf = (tokenizer: Tokenizer): readonly [before: ReadonlyArray<number>
   if (at < 0) throw new Error("The tokenizer makes other tokens of a text when it puts its own around it.")
   return [whole.slice(0, at), whole.slice(at + inner.length)]
 }
-/** Text is given in pieces of some 512 characters, so that hostile text costs no more; where two meet, a tokenizer that
- * minds what stands before a word may write one token otherwise.
+/**
+ * Text is tokenized in pieces of some 512 characters, so that hostile text costs no more; at a seam, a tokenizer that
+ * looks at preceding characters may produce one different token.
  */
 const tokensOf = (tokenizer: Tokenizer, tokensMax: number) => {
   const [before, behind] = framesOf(tokenizer)

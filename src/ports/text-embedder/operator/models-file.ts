@@ -1,7 +1,7 @@
 /**
- * The operator's list of embedding models (`--embedding-models FILE`): where each is, what its bytes hash to, and how
- * its vectors are taken. It is read when the program starts, which does not start with a list that is wrong; the models
- * themselves are read and hashed when they are first asked.
+ * The operator's list of embedding models (`--embedding-models FILE`): where each is, the hash of its bytes, and how
+ * its vectors are taken. It is read at start, which fails if the list is wrong; the models themselves are read and
+ * hashed on first use.
  */
 import { Schema } from "effect"
 import { createHash } from "node:crypto"

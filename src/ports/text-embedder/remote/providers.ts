@@ -1,6 +1,6 @@
 /**
- * How servers of embedding models are asked and what they answer, by their public interfaces. Pure: an address, headers
- * and a body for some texts, and the vectors in what came back.
+ * Requests to servers of embedding models and their answers, by their public interfaces. Pure: an address, headers and
+ * a body for some texts, and the vectors in the answer.
  */
 export type Purpose = "query" | "document"
 
@@ -149,7 +149,7 @@ const numberAt = (answer: unknown, ...path: ReadonlyArray<string>): number | und
   const found = path.reduce(own, answer)
   return typeof found === "number" && Number.isFinite(found) && found >= 0 ? Math.floor(found) : undefined
 }
-/** What the server says it read, in tokens; a quarter of the characters where it says nothing. */
+/** Tokens read according to the server; a quarter of the characters if it does not say. */
 export const tokensIn = (answer: unknown, texts: ReadonlyArray<string>): number =>
   numberAt(answer, "usage", "prompt_tokens") ??
   numberAt(answer, "usage", "total_tokens") ??

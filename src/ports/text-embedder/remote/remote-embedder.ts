@@ -1,18 +1,18 @@
 /**
- * Vectors of a model that a server elsewhere runs: in batches as large as the server takes, one after the other, each
- * tried again where that may help (429 and 5xx after what `Retry-After` says, a connection that failed), each within a
- * time. The body of an answer is bounded, and so is what one organization asks at once.
+ * Vectors of a model on a server: in batches as large as the server accepts, one after the other, each retried if that
+ * may help (429 and 5xx after `Retry-After`, a broken connection), each within a time. The answer's body is bounded,
+ * and so are an organization's concurrent requests.
  */
 import { Clock, Data, Effect } from "effect"
 import { OrganizationLines } from "../../organization-lines.ts"
 import { OutboundHttp, type OutboundResponse } from "../../outbound-http/outbound-http.ts"
 import { askedOf, batchMaxOf, type Purpose, type RemoteModel, tokensIn, vectorsIn } from "./providers.ts"
 
-/** `isFinal`: the same again would be answered alike; the person who chose the model has to change something. */
+/** `isFinal`: repeating it would give the same answer; the person who chose the model has to change something. */
 export class RemoteEmbeddingFailed extends Data.TaggedError("RemoteEmbeddingFailed")<{
   readonly message: string
   readonly isFinal: boolean
-  /** What was asked is refused, of which a single text may be the reason. */ readonly isOfInput: boolean
+  /** The request is refused, possibly because of a single text. */ readonly isOfInput: boolean
 }> {}
 
 export interface RemoteOrder {
@@ -45,7 +45,7 @@ const waitOf = (header: string | undefined, now: number, tried: number): number 
 const OF_INPUT: ReadonlySet<number> = new Set([400, 413, 422])
 const isPassing = (status: number): boolean => status === 408 || status === 429 || status >= 500
 
-/** What a server says is wrong, on one line and without what looks like a credential. */
+/** The server's error on one line, without anything that looks like a credential. */
 const quoted = ({ body }: OutboundResponse): string => {
   const text = new TextDecoder()
     .decode(body.subarray(0, 2_000))

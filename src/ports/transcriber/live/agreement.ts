@@ -1,7 +1,7 @@
 /**
- * What can be shown of speech that is still going on: the words that two decodings in a row begin with (Local
- * Agreement, Liu, Spanakis and Niehues, 2020). The end of each is a guess about a word that is not over. What was shown
- * is not taken back before the end. Pure.
+ * What can be shown of speech in progress: the words with which two successive decodings begin (Local Agreement, Liu,
+ * Spanakis and Niehues, 2020). The end of each is a guess about an unfinished word. Shown words are not taken back
+ * before the end. Pure.
  */
 import type { SpokenWord } from "../transcriber.ts"
 

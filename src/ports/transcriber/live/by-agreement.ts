@@ -1,8 +1,8 @@
 /**
- * A model that hears whole recordings, listening live: a run of speech is decoded again and again while it grows, what
- * two decodings in a row agree on is told, and the decoding of the whole run stands. One decoding at a time; a slow
- * model is asked less often, at most a fifth of the time goes into what is only shown. Sound that waits is bounded: a
- * run has fifteen seconds, and who pushes waits where two runs are not decoded yet.
+ * Live transcription by a model for whole recordings: a run of speech is decoded repeatedly while it grows, what two
+ * decodings agree on is shown, and the decoding of the whole run is final. One decoding at a time; a slow model is used
+ * less often, spending at most a fifth of the time on interim results. Waiting sound is bounded: a run has fifteen
+ * seconds, and a sender waits while two runs are not decoded yet.
  */
 import { Clock, Deferred, Effect, Exit, Queue } from "effect"
 import { RATE } from "../../audio-decoder/audio-decoder.ts"

@@ -1,9 +1,8 @@
 /**
- * Where somebody begins to speak and pauses, while the sound arrives: frames of 20 ms that are louder than the floor,
- * which is the quietest of the last seconds, with a hangover over the pauses between words. While somebody speaks the
- * floor only falls, so a long word does not become its own floor; after fifteen seconds of it a run is cut and the
- * floor is what it now is, so a fan that is switched on is speech once and no longer. Pure, O(samples), some hundred
- * bytes.
+ * Where somebody begins to speak and pauses, while the sound arrives: frames of 20 ms louder than the floor, which is
+ * the quietest of the last seconds, with a hangover over the pauses between words. During speech the floor only falls,
+ * so a long word does not become its own floor; after fifteen seconds a run is cut and the floor is the present level,
+ * so a fan that is switched on is speech once and no longer. Pure, O(samples), some hundred bytes.
  */
 import { RATE } from "../../audio-decoder/audio-decoder.ts"
 
@@ -18,7 +17,7 @@ const FRAME = RATE / 50
 const LOUDER = 3
 /** Mean square of what nobody hears: -75 dB of full scale. */
 const SILENCE = 3e-8
-/** No microphone is as quiet: it has not begun, and what follows is not to be measured by it. */
+/** No microphone is this quiet: it has not begun, and what follows must not be measured against it. */
 const NOTHING = 1e-10
 const NOTHING_COUNTS_AS = 3e-6
 const ONSET_FRAMES = 3

@@ -1,7 +1,7 @@
 /**
- * The transcriber that runs in this program, in a thread of its own that begins when it is first asked and ends after
- * ten minutes in which nobody does. Pieces of speech are asked for one by one, so a long recording of one organization
- * lets the others in between.
+ * The transcriber that runs in this program, in a thread of its own that starts on first use and ends after ten idle
+ * minutes. Pieces of speech are processed one by one, so a long recording of one organization lets the others in
+ * between.
  */
 import { Worker } from "node:worker_threads"
 import { Context, Effect, Layer } from "effect"

@@ -1,7 +1,7 @@
 /**
- * Moonshine, listening: the likeliest token each time, until it ends by itself or has said as much as anybody can say
- * in the time. Told what documents begin with, it listens once more: first for a few other readings, then for the words
- * of the openings that sound most like one of them.
+ * Moonshine run by hand: one pass of the encoder over the sound, then the decoder token by token, each time the most
+ * likely, until it ends by itself or has produced as much as anybody can say in the time. Given what documents begin
+ * with, it decodes twice more: for a few other readings, then for the words of the openings that sound most like one.
  */
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"

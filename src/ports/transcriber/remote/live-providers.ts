@@ -1,7 +1,7 @@
 /**
- * How servers of live transcribers are spoken to, by their public interfaces: Deepgram's live listening, AssemblyAI's
- * streaming (version 3), OpenAI's realtime transcription. Each is what it sends, and what it makes of what it is sent;
- * no socket is seen from here.
+ * The protocols of live transcription servers, by their public interfaces: Deepgram's live listening, AssemblyAI's
+ * streaming (version 3), OpenAI's realtime transcription. Each says what to send and interprets what arrives, without
+ * touching a socket.
  */
 import { RATE } from "../../audio-decoder/audio-decoder.ts"
 import { Resampler } from "../../audio-decoder/resample.ts"

@@ -67,7 +67,7 @@ export const authorized = (apiKey: string | undefined, word: string): Readonly<R
   apiKey === undefined || apiKey === "" ? {} : { authorization: word + apiKey }
 
 const HINTS_MAX = 50
-/** A server's text is hostile as any: no more of it than somebody can say. */
+/** A server's text is as hostile as any: at most as much as somebody can say. */
 const WORDS_MAX = 3_000,
   WORD_CHARACTERS_MAX = 100
 const PAUSE_S = 0.6

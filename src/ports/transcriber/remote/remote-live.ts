@@ -1,6 +1,6 @@
 /**
- * A transcriber that listens live elsewhere: sound goes there as it comes, what it hears is told as it says it. A
- * server of OpenAI's interface that has no realtime listens by agreement (`../live/by-agreement.ts`).
+ * A live transcriber on a server: sound is sent as it comes, results are passed on as they arrive. A server with
+ * OpenAI's interface but without realtime listens by agreement (`../live/by-agreement.ts`).
  */
 import { Clock, Deferred, Effect } from "effect"
 import { OutboundHttp, type OutboundSocket } from "../../outbound-http/outbound-http.ts"

@@ -1,7 +1,7 @@
 /**
- * A transcriber that a server elsewhere runs. It is sent WAV that we wrote, never the file that came; every call goes
- * through `OutboundHttp`; what one organization asks at once, the time of all of it and what is read of answers are
- * bounded. A connection that failed, 429 and 5xx are tried once more.
+ * A transcriber on a server. It receives WAV that we wrote, never the original file; every call goes through
+ * `OutboundHttp`; an organization's concurrent requests, the total time and the length of answers are bounded. A broken
+ * connection, 429 and 5xx are retried once.
  */
 import { Effect } from "effect"
 import { Identifiers } from "@dowser/log/identifiers"
@@ -40,7 +40,7 @@ export const failed = ({ kind, model }: RemoteTranscriberModel, what: string) =>
     reason: "failed",
     message: `The server of the transcriber \`${kind}/${model}\` ${what}.`
   })
-/** What a server says is wrong, on one line and without what looks like a credential. */
+/** The server's error on one line, without anything that looks like a credential. */
 export const quoted = (text: string): string => {
   const line = text
     .slice(0, 2_000)
